@@ -1,0 +1,44 @@
+/** The stage that could not process an event, as the format names it. */
+export type Component = "ingestor" | "dedup" | "join" | "sink" | "otlp-receiver";
+
+/** An event that could not be processed, before it has a place in the queue. */
+export interface Rejection {
+  component: Component;
+  /** A closed set, used as a metric label: `parse_error`, `transform_error`, `schema_mismatch`, `sink_rejection_<NAME>`. */
+  reason: string;
+  /** A sentence that names the field, what was expected and what was found. Never holds a secret. */
+  error: string;
+  /** The event's text as it reached that component. */
+  original_message: string;
+  /** Position of the event in its source. */
+  position: number;
+}
+
+/** A rejection with its place in the queue. */
+export interface DeadLetter extends Rejection {
+  /** Decimal, ascending in the order of arrival in the queue, never used twice for one pipeline. */
+  message_id: string;
+  /** ISO 8601, UTC: when the letter became visible. */
+  received_at: string;
+}
+
+export interface DeadLetterState {
+  last_received_at: string | null;
+  last_consumed_at: string | null;
+  total_messages: number;
+  unconsumed_messages: number;
+}
+
+export interface DeadLetterPage {
+  messages: DeadLetter[];
+  /** Pass as `cursor` for the next page; absent on the last. */
+  next_cursor?: string;
+  has_more: boolean;
+}
+
+/** The dead letters of one pipeline. Letters enter only with the commit of their batch (see `Journal.commit`). */
+export interface DeadLetterQueue {
+  state(): DeadLetterState;
+  /** A page of at most `limit` (1..1000) letters behind `cursor`, oldest first. Takes nothing out. */
+  list(limit: number, cursor?: string): DeadLetterPage;
+}

@@ -1,0 +1,42 @@
+/** What the caller should do: try again later, change the request, or stop and call a person. */
+export type Policy = "retry" | "reject" | "halt";
+
+/** Every error code of the engine, with its policy. Callers branch on the policy, people read the message. */
+export const policies = {
+  PIPELINE_NOT_FOUND: "reject",
+  PIPELINE_EXISTS: "reject",
+  PIPELINE_ALREADY_IN_STATE: "reject",
+  PIPELINE_IN_TRANSITION: "retry",
+  INVALID_STATUS_TRANSITION: "reject",
+  PIPELINE_NOT_STOPPED_FOR_EDIT: "reject",
+  IMMUTABLE_FIELD: "reject",
+  NOT_SUPPORTED: "reject",
+  SECRET_NOT_FOUND: "reject",
+  DATA_DIR_HELD: "halt",
+  DATA_DIR_NEWER: "halt",
+  STREAM_FULL: "retry",
+  STREAM_CLOSED: "reject",
+  DISK_FULL: "retry",
+  STORAGE_FAILED: "halt",
+  CLICKHOUSE_MISSING: "halt",
+} as const satisfies Record<string, Policy>;
+
+export type ErrorCode = keyof typeof policies;
+
+/** The one error type that leaves the engine. */
+export class EngineError extends Error {
+  readonly code: ErrorCode;
+  /** Facts for a caller, such as `current_status` and `valid_transitions`. No secrets. */
+  readonly details: Record<string, unknown>;
+
+  constructor(code: ErrorCode, message: string, options: { details?: Record<string, unknown>; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = "EngineError";
+    this.code = code;
+    this.details = options.details ?? {};
+  }
+
+  get policy(): Policy {
+    return policies[this.code];
+  }
+}

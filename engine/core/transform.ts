@@ -1,0 +1,19 @@
+import type { Event } from "./batch.ts";
+import type { Rejection } from "./dead-letter.ts";
+
+/** What a transform made of the events of a batch: each event it was given is in exactly one of the three. */
+export interface TransformResult {
+  passed: Event[];
+  /** How many were dropped on purpose. */
+  dropped: number;
+  rejected: Rejection[];
+}
+
+/**
+ * A step between source and sink. Pure, given the events: the same events give the same result on every replay.
+ * Called by the pipeline alone, once per batch and again for each replay.
+ */
+export interface Transform {
+  readonly name: "filter" | "dedup" | "stateless";
+  apply(events: readonly Event[]): TransformResult;
+}

@@ -1,0 +1,63 @@
+import type { EngineOptions, PipelineConfig } from "../schemas/pipeline.ts";
+import type { Failure } from "./core/sink.ts";
+import type { DeadLetterState } from "./core/dead-letter.ts";
+import type { StreamState } from "./core/stream.ts";
+import type { Status } from "./lifecycle.ts";
+
+/** A pipeline as the engine holds it. Secrets are the references of the file, never values. */
+export interface PipelineView {
+  pipeline_id: string;
+  config: PipelineConfig;
+  options: EngineOptions;
+  status: Status;
+  /** Why it is `Failed`; absent otherwise. */
+  failure?: string;
+  /** Counts the edits of `config`, from 1. */
+  revision: number;
+  /** ISO 8601, UTC. */
+  created_at: string;
+  updated_at: string;
+}
+
+/** Why a running pipeline waits. It goes on by itself when the reason is gone. */
+export interface Pause {
+  class: Failure["class"] | "disk";
+  /** ISO 8601, UTC. */
+  since: string;
+  text: string;
+  /** What a person can do about it. */
+  way_out: string;
+}
+
+/** What can be said about a pipeline without touching it. */
+export interface PipelineHealth {
+  pipeline_id: string;
+  pipeline_name: string;
+  overall_status: Status;
+  failure?: string;
+  paused?: Pause;
+  /** The target cannot drop repeated inserts: why, and the statement that mends it. */
+  at_least_once?: string;
+  stream: StreamState;
+  /** Batches that are prepared and not yet committed. */
+  pending_batches: number;
+  dead_letters: DeadLetterState;
+  /** Events and rows since the process started. */
+  counters: PipelineCounters;
+  created_at: string;
+  updated_at: string;
+}
+
+/** Since the process started. */
+export interface PipelineCounters {
+  events_read: number;
+  events_filtered: number;
+  rows_written: number;
+  dead_lettered: number;
+  /** Batches taken from the journal after a restart. */
+  batches_replayed: number;
+  /** Inserts sent again with the token of an earlier attempt. */
+  inserts_repeated: number;
+  /** Rows that the server refused and that were taken out of their batch. */
+  rows_excluded: number;
+}

@@ -1,0 +1,131 @@
+/**
+ * A pipeline as the engine and the planner see it: the v3 document with every default filled in and every
+ * duration, quantity and alias in one canonical spelling, so that two files that mean the same are deeply equal.
+ * Keys are the YAML's keys. It is itself a valid v3 document. `normalise.ts` makes one from a validated file.
+ */
+export interface PipelineConfig {
+  version: "v3";
+  pipeline_id: string;
+  name: string;
+  sources: SourceConfig[];
+  /** In the order of execution: filter, dedup, stateless. */
+  transforms: TransformConfig[];
+  join?: JoinConfig;
+  sink: SinkConfig;
+  metadata: { tags: string[] };
+  resources: ResourcesConfig;
+}
+
+export type FieldType = "string" | "bool" | "int" | "uint" | "float" | "array" | "map";
+
+/** One declared field of an event. Every declared field must be present and non-null in every JSON event. */
+export interface SchemaField {
+  name: string;
+  type: FieldType;
+}
+
+export type SourceConfig = WebhookSourceConfig | KafkaSourceConfig | OtlpSourceConfig;
+
+export interface WebhookSourceConfig {
+  type: "webhook";
+  source_id: string;
+  schema_fields: SchemaField[];
+}
+
+export interface KafkaSourceConfig {
+  type: "kafka";
+  source_id: string;
+  topic: string;
+  consumer_group_initial_offset: "earliest" | "latest";
+  schema_fields: SchemaField[];
+  schema_version: string;
+  format: "json" | "avro" | "protobuf";
+  connection_params: Record<string, unknown>;
+  schema_registry?: { url: string; api_key?: string; api_secret?: string };
+}
+
+export interface OtlpSourceConfig {
+  type: "otlp.logs" | "otlp.traces" | "otlp.metrics";
+  source_id: string;
+}
+
+export type TransformConfig =
+  | { type: "filter"; source_id: string; config: { expression: string } }
+  | { type: "dedup"; source_id: string; config: { key: string; time_window: string } }
+  | {
+      type: "stateless";
+      source_id: string;
+      config: { transforms: { expression: string; output_name: string; output_type: string }[] };
+    };
+
+export interface JoinConfig {
+  enabled: true;
+  type: "temporal";
+  left_source: { source_id: string; key: string; time_window: string };
+  right_source: { source_id: string; key: string; time_window: string };
+  output_fields: { source_id: string; name: string; output_name: string }[];
+}
+
+/** Connection fields besides `host` are absent where `host` is `embedded` and the file left them out. */
+export interface SinkConnection {
+  /** A host name, or `embedded`: the ClickHouse that Sluice carries. */
+  host: string;
+  port?: string;
+  http_port?: string;
+  database: string;
+  username?: string;
+  password?: string;
+  secure: boolean;
+  skip_certificate_verification: boolean;
+}
+
+export interface Mapping {
+  /** Field of the schema that feeds the sink. */
+  name: string;
+  column_name: string;
+  column_type: string;
+}
+
+export interface SinkConfig {
+  type: "clickhouse";
+  connection_params: SinkConnection;
+  table: string;
+  /** Rows. */
+  max_batch_size: number;
+  /** Canonical duration, such as `1m0s`. */
+  max_delay_time: string;
+  mapping: Mapping[];
+}
+
+export interface ComponentResources {
+  replicas: number;
+  requests: { cpu?: string; memory?: string };
+  limits: { cpu?: string; memory?: string };
+}
+
+export interface ResourcesConfig {
+  nats: {
+    stream: {
+      /** Canonical duration. */
+      max_age: string;
+      /** Canonical quantity in bytes; `"0"` is unlimited. */
+      max_bytes: string;
+      /** Events; -1 is unlimited. */
+      max_msgs: number;
+    };
+  };
+  sources: ({ source_id: string } & ComponentResources)[];
+  transform: ({ source_id: string; storage?: { size: string } } & ComponentResources)[];
+  sink: ComponentResources;
+}
+
+/**
+ * What Git says beyond the v3 format, from the `x-sluice` key of a file: the part that the engine acts on.
+ * The part that only the reconciler acts on (`state`, `suspend`, `prune`, …) never reaches the engine.
+ */
+export interface EngineOptions {
+  /** Create a missing target database and table from the mapping. Default false. */
+  create_table: boolean;
+  /** The webhook's token, brought instead of generated: a secret reference such as `${env:ORDERS_TOKEN}`. */
+  access_token?: string;
+}

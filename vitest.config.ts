@@ -1,0 +1,12 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    pool: "forks",
+    globalSetup: ["test/support/build.ts"],
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+    include: ["test/**/*.test.ts"],
+    reporters: ["default", ["json", { outputFile: ".cache/test-report.json" }]],
+  },
+});
