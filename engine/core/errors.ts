@@ -19,6 +19,7 @@ export const policies = {
   DISK_FULL: "retry",
   STORAGE_FAILED: "halt",
   CLICKHOUSE_MISSING: "halt",
+  QUERY_FAILED: "reject",
 } as const satisfies Record<string, Policy>;
 
 export type ErrorCode = keyof typeof policies;

@@ -24,10 +24,10 @@ export interface BatchRecord {
   /** Positions of rows that the server refused and that are sent no more. */
   excluded: number[];
   /**
-   * What was heard of the last send, synced: `none` was sent for sure, `refused` wrote nothing, `unknown` may have
-   * written, `written` is in the table and is never sent again.
+   * What was heard of the last send, synced: `nothing` may have been sent and may have written, `refused` wrote nothing
+   * for sure (taken out before the next send), `written` is in the table and is never sent again.
    */
-  heard: "none" | "sent" | "refused" | "unknown" | "written";
+  heard: "nothing" | "refused" | "written";
 }
 
 /**
@@ -42,9 +42,7 @@ export interface Journal {
    * Batches of one pipeline must be committed in the order of their numbers.
    */
   commit(record: BatchRecord): Promise<void>;
-  /** Gives a batch up that wrote nothing: its record goes and its events will be read again. */
-  release(record: BatchRecord): Promise<void>;
-  /** Batches that were prepared and neither committed nor released, in order. */
+  /** Batches that were prepared and not committed, in order. */
   pending(pipeline_id: string): BatchRecord[];
   /** The last position that is final; 0 before the first. */
   committed(pipeline_id: string): number;

@@ -29,12 +29,19 @@ export interface Stream {
   append(event: Buffer, receivedAt: number): Promise<number>;
   /** Forgets events up to and including `position`. Their space is given back. Safe to repeat. */
   trim(position: number): Promise<void>;
+  /**
+   * Drops the events behind `position`, for a pipeline that is terminated: what pending batches name stays. Sequences go
+   * on where they were; the dropped ones leave a gap.
+   */
+  release(position: number): Promise<void>;
   readonly state: StreamState;
   close(): Promise<void>;
 }
 
 /** The reading side: it may live in another thread, and sees what is durable. */
 export interface StreamReader {
+  /** Tells that events up to `last` are durable; it reads no further. */
+  advance(last: number): void;
   /** At most `limit` events and about `maxBytes` bytes from `position` on, in order; empty where there is none yet. */
   read(position: number, limit: number, maxBytes: number): Promise<Event[]>;
   close(): Promise<void>;

@@ -14,6 +14,7 @@ export interface TransformResult {
  * Called by the pipeline alone, once per batch and again for each replay.
  */
 export interface Transform {
-  readonly name: "filter" | "dedup" | "stateless";
-  apply(events: readonly Event[]): TransformResult;
+  readonly name: "ingestor" | "filter" | "dedup" | "stateless";
+  /** `clock` is the one time of the batch, in milliseconds since the epoch; a replay passes the same. */
+  apply(events: readonly Event[], clock: number): TransformResult;
 }

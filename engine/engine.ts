@@ -1,0 +1,389 @@
+import { rmSync, readdirSync, existsSync } from "node:fs";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { join } from "node:path";
+import type { Registry } from "prom-client";
+import type { EngineOptions, PipelineConfig } from "../schemas/pipeline.ts";
+import { AccessTokens } from "./access-tokens.ts";
+import type { DeadLetterQueue } from "./core/dead-letter.ts";
+import { EngineError } from "./core/errors.ts";
+import { EmbeddedHost } from "./embedded-host.ts";
+import { immutableChange } from "./immutable.ts";
+import { isAtRest, requested, shouldRun, type Status } from "./lifecycle.ts";
+import { Runner } from "./runner.ts";
+import type { SecretSource } from "./secrets.ts";
+import { WebhookIntake } from "./sources/webhook/intake.ts";
+import { Catalog, type CatalogEntry } from "./state/catalog.ts";
+import { DataDir } from "./state/data-dir.ts";
+import { DeadLetters } from "./state/dead-letters.ts";
+import { StoreJournal } from "./state/journal.ts";
+import { Store } from "./state/store.ts";
+import { StreamShelf } from "./stream-shelf.ts";
+import type { Log } from "./telemetry/log.ts";
+import { Recorder } from "./telemetry/recorder.ts";
+import type { PipelineHealth, PipelineView } from "./view.ts";
+import { WebhookDoorkeeper } from "./webhook-doorkeeper.ts";
+
+export interface EngineSettings {
+  /** The folder of all state; made where there is none. */
+  dataDir: string;
+  log: Log;
+  registry: Registry;
+  secrets: SecretSource;
+  /** Threads that run pipelines. Default: one less than the cores, at least 1, at most 4. */
+  threads?: number;
+  /** Wait for a data dir that another process holds. Default false. */
+  standby?: boolean;
+}
+
+/** How long a stop drains, in milliseconds. */
+const drainLimit = 5 * 60 * 1000;
+/** How long the end of the process waits for inserts that are under way, in milliseconds. */
+const closeLimit = 5_000;
+
+interface EngineParts {
+  dataDir: DataDir;
+  store: Store;
+  catalog: Catalog;
+  journal: StoreJournal;
+  letters: DeadLetters;
+  streams: StreamShelf;
+  embedded: EmbeddedHost;
+  recorder: Recorder;
+  settings: EngineSettings;
+}
+
+/**
+ * The machine: pipelines by id, and the calls that lead them through their lives (`lifecycle.ts`). Each call resolves
+ * when its end status is reached and durable, and throws an EngineError that says why it was refused. What should run
+ * is in the catalog, so that a process that starts again carries on where it was.
+ */
+export class Engine {
+  /** The webhooks' tokens: when they were made and used, and how to make a new one. */
+  readonly tokens: Pick<AccessTokens, "show" | "rotate">;
+  readonly #parts: EngineParts;
+  readonly #runner: Runner;
+  readonly #intake: WebhookIntake;
+  readonly #entries = new Map<string, CatalogEntry>();
+
+  private constructor(parts: EngineParts) {
+    this.#parts = parts;
+    const { catalog, journal, streams, embedded, recorder, settings } = parts;
+    for (const entry of catalog.list()) this.#entries.set(entry.pipeline_id, entry);
+    const tokens = new AccessTokens(catalog, (pipeline_id) => this.#entry(pipeline_id));
+    this.tokens = tokens;
+    this.#runner = new Runner({
+      catalog,
+      journal,
+      streams,
+      embedded,
+      recorder,
+      secrets: settings.secrets,
+      log: settings.log,
+      ...(settings.threads === undefined ? {} : { threads: settings.threads }),
+      onFailed: (pipeline_id, error) => void this.#failed(pipeline_id, error),
+    });
+    this.#intake = new WebhookIntake(
+      new WebhookDoorkeeper({ entry: (id) => this.#entries.get(id), tokens, streams, recorder }),
+    );
+  }
+
+  /** Takes the data dir and starts what should run. Throws DATA_DIR_HELD and DATA_DIR_NEWER. */
+  static async open(settings: EngineSettings): Promise<Engine> {
+    const { log, registry, standby = false } = settings;
+    const dataDir = await DataDir.take(settings.dataDir, { standby });
+    try {
+      const store = Store.open(dataDir.folder("state"));
+      const letters = new DeadLetters(store);
+      const journal = new StoreJournal(store, letters);
+      const catalog = new Catalog(store, (id) => new Set(journal.pending(id).map(({ revision }) => revision)));
+      const streams = new StreamShelf(dataDir.folder("pipelines"), log);
+      const embedded = new EmbeddedHost(dataDir.path, log);
+      const recorder = new Recorder(log, registry);
+      const engine = new Engine({ dataDir, store, catalog, journal, letters, streams, embedded, recorder, settings });
+      await engine.#carryOn();
+      return engine;
+    } catch (error) {
+      dataDir.release();
+      throw error;
+    }
+  }
+
+  /** The id drawn when the data dir was made. */
+  get dataDirId(): string {
+    return this.#parts.dataDir.id;
+  }
+
+  /**
+   * Stores a pipeline and starts it. Returns the webhook's token where one was generated: it is shown only here.
+   * Throws PIPELINE_EXISTS, SECRET_NOT_FOUND, NOT_SUPPORTED; nothing is kept then.
+   */
+  async create(config: PipelineConfig, options: EngineOptions): Promise<{ access_token?: string }> {
+    const { pipeline_id } = config;
+    if (this.#entries.has(pipeline_id)) {
+      throw new EngineError("PIPELINE_EXISTS", `pipeline ${pipeline_id} exists already: update it instead`);
+    }
+    const { token, generated } = await this.#newToken(config, options);
+    const now = new Date().toISOString();
+    const entry: CatalogEntry = {
+      pipeline_id,
+      config,
+      options,
+      status: "Created",
+      revision: 1,
+      created_at: now,
+      updated_at: now,
+      ...(token === undefined ? {} : { token }),
+    };
+    await this.#parts.streams.remove(pipeline_id);
+    await this.#parts.catalog.put(entry);
+    this.#entries.set(pipeline_id, entry);
+    this.#parts.recorder.statusChanged({ pipeline_id, from: undefined, to: "Created" });
+    await this.#parts.streams.open(pipeline_id, config, this.#parts.journal.committed(pipeline_id));
+    await this.#start(entry);
+    return generated === undefined ? {} : { access_token: generated };
+  }
+
+  /** Throws PIPELINE_NOT_FOUND. */
+  get(pipeline_id: string): PipelineView {
+    return viewOf(this.#entry(pipeline_id));
+  }
+
+  /** Newest first. */
+  list(): PipelineView[] {
+    return [...this.#entries.values()]
+      .sort((a, b) => b.created_at.localeCompare(a.created_at) || a.pipeline_id.localeCompare(b.pipeline_id))
+      .map(viewOf);
+  }
+
+  /** Throws PIPELINE_NOT_FOUND. */
+  health(pipeline_id: string): PipelineHealth {
+    const { config, status, failure, created_at, updated_at } = this.#entry(pipeline_id);
+    const { journal, letters, recorder, streams } = this.#parts;
+    const { counters, pause, at_least_once } = recorder.observed(pipeline_id);
+    return {
+      pipeline_id,
+      pipeline_name: config.name,
+      overall_status: status,
+      ...(failure === undefined ? {} : { failure }),
+      ...(pause === undefined ? {} : { paused: pause }),
+      ...(at_least_once === undefined ? {} : { at_least_once }),
+      stream: streams.get(pipeline_id).state,
+      pending_batches: journal.pending(pipeline_id).length,
+      dead_letters: letters.queue(pipeline_id).state(),
+      counters: { ...counters },
+      created_at,
+      updated_at,
+    };
+  }
+
+  /** Drains the pipeline: what its stream holds now is written; resolves when it is Stopped. */
+  async stop(pipeline_id: string): Promise<void> {
+    const entry = this.#entry(pipeline_id);
+    await this.#change(entry, requested(pipeline_id, entry.status, "stop"));
+    await this.#runner.stop(pipeline_id, drainLimit);
+    if (entry.status === "Stopping") await this.#change(entry, "Stopped");
+  }
+
+  /** Ends the pipeline at once and drops the events of its stream that no batch under way names. */
+  async terminate(pipeline_id: string): Promise<void> {
+    const entry = this.#entry(pipeline_id);
+    await this.#change(entry, requested(pipeline_id, entry.status, "terminate"));
+    await this.#runner.abort(pipeline_id);
+    await this.#release(pipeline_id);
+    await this.#change(entry, "Terminated");
+  }
+
+  /** Starts a pipeline that is at rest; resolves when it runs. */
+  async resume(pipeline_id: string): Promise<void> {
+    const entry = this.#entry(pipeline_id);
+    await this.#change(entry, requested(pipeline_id, entry.status, "resume"));
+    await this.#start(entry);
+  }
+
+  /** Replaces the config of a pipeline at rest; its status stays. Throws PIPELINE_NOT_STOPPED_FOR_EDIT, IMMUTABLE_FIELD. */
+  async update(pipeline_id: string, config: PipelineConfig, options: EngineOptions): Promise<void> {
+    const entry = this.#entry(pipeline_id);
+    if (!isAtRest(entry.status)) {
+      throw new EngineError(
+        "PIPELINE_NOT_STOPPED_FOR_EDIT",
+        `pipeline ${pipeline_id} is ${entry.status}: stop it before its edit`,
+        {
+          details: { pipeline_id, current_status: entry.status },
+        },
+      );
+    }
+    const immutable = immutableChange(entry.config, config);
+    if (immutable !== undefined) {
+      throw new EngineError("IMMUTABLE_FIELD", `pipeline ${pipeline_id}: ${immutable}`, { details: { pipeline_id } });
+    }
+    const { token } = await this.#newToken(config, options, entry);
+    Object.assign(entry, { config, options, revision: entry.revision + 1 }, token === undefined ? {} : { token });
+    await this.#keep(entry);
+  }
+
+  /** Replaces the options; a running pipeline takes them at once. */
+  async configure(pipeline_id: string, options: EngineOptions): Promise<void> {
+    const entry = this.#entry(pipeline_id);
+    const { token } = await this.#newToken(entry.config, options, entry);
+    Object.assign(entry, { options }, token === undefined ? {} : { token });
+    await this.#keep(entry);
+    await this.#runner.relaunch(pipeline_id);
+  }
+
+  /** Changes the name; the pipeline goes on as it runs. */
+  async rename(pipeline_id: string, name: string): Promise<void> {
+    const entry = this.#entry(pipeline_id);
+    entry.config = { ...entry.config, name };
+    await this.#keep(entry);
+  }
+
+  /** Replaces the tags; the pipeline goes on as it runs. */
+  async tag(pipeline_id: string, tags: string[]): Promise<void> {
+    const entry = this.#entry(pipeline_id);
+    entry.config = { ...entry.config, metadata: { tags } };
+    await this.#keep(entry);
+  }
+
+  /** Removes a pipeline at rest with its stream and its dead letters. */
+  async delete(pipeline_id: string): Promise<void> {
+    const entry = this.#entry(pipeline_id);
+    if (!isAtRest(entry.status)) {
+      throw new EngineError(
+        "INVALID_STATUS_TRANSITION",
+        `pipeline ${pipeline_id} is ${entry.status}: stop it before it is deleted`,
+        {
+          details: { pipeline_id, current_status: entry.status },
+        },
+      );
+    }
+    const { catalog, journal, letters, streams, recorder } = this.#parts;
+    await catalog.remove(pipeline_id, () => {
+      journal.forgetInWrite(pipeline_id);
+      letters.forgetInWrite(pipeline_id);
+    });
+    this.#entries.delete(pipeline_id);
+    await streams.remove(pipeline_id);
+    recorder.forget(pipeline_id);
+  }
+
+  /** Throws PIPELINE_NOT_FOUND. */
+  deadLetters(pipeline_id: string): DeadLetterQueue {
+    this.#entry(pipeline_id);
+    return this.#parts.letters.queue(pipeline_id);
+  }
+
+  /** Answers a request to the events listener. Never throws. */
+  readonly handleEvents = (request: IncomingMessage, response: ServerResponse): void => {
+    void this.#intake.handle(request, response);
+  };
+
+  /** The result of a statement on the embedded ClickHouse, as it prints it in `format` (default: a table for people). */
+  sql(query: string, format = "PrettyCompactMonoBlock"): Promise<string> {
+    return this.#parts.embedded.query(query, format);
+  }
+
+  /** Lets inserts under way end, and gives the data dir back. Statuses stay as they are. */
+  async close(): Promise<void> {
+    const { streams, embedded, store, dataDir } = this.#parts;
+    await this.#runner.close(closeLimit);
+    await streams.close();
+    await embedded.close();
+    await store.close();
+    dataDir.release();
+  }
+
+  /** After a start: ends what was under way, removes leftovers, and starts what should run. */
+  async #carryOn(): Promise<void> {
+    const { streams, journal, dataDir } = this.#parts;
+    removeLeftovers(dataDir.folder("pipelines"), new Set(this.#entries.keys()));
+    for (const entry of this.#entries.values()) {
+      const { pipeline_id } = entry;
+      await streams.open(pipeline_id, entry.config, journal.committed(pipeline_id));
+      if (entry.status === "Stopping") await this.#change(entry, "Stopped");
+      if (entry.status === "Terminating") {
+        await this.#release(pipeline_id);
+        await this.#change(entry, "Terminated");
+      }
+      if (!shouldRun(entry.status)) continue;
+      if (entry.status !== "Running") await this.#change(entry, "Running");
+      this.#runner.restart(entry);
+    }
+  }
+
+  async #start(entry: CatalogEntry): Promise<void> {
+    try {
+      await this.#runner.start(entry);
+    } catch (error) {
+      await this.#change(entry, "Failed", (error as Error).message);
+      throw error;
+    }
+    await this.#change(entry, "Running");
+  }
+
+  async #failed(pipeline_id: string, error: Error): Promise<void> {
+    const entry = this.#entries.get(pipeline_id);
+    if (entry !== undefined) await this.#change(entry, "Failed", error.message);
+  }
+
+  /** Drops the stream's events behind what pending batches name. */
+  async #release(pipeline_id: string): Promise<void> {
+    const { journal, streams } = this.#parts;
+    const kept = journal.pending(pipeline_id).at(-1)?.range.last ?? journal.committed(pipeline_id);
+    await streams.get(pipeline_id).release(kept);
+  }
+
+  /** The token that a config needs: none, the brought one, or a generated one where there is none yet. */
+  async #newToken(
+    { sources }: PipelineConfig,
+    { access_token }: EngineOptions,
+    present?: CatalogEntry,
+  ): Promise<{ token?: CatalogEntry["token"]; generated?: string }> {
+    if (sources[0]?.type !== "webhook") return {};
+    if (access_token !== undefined) {
+      const value = await this.#parts.settings.secrets.resolve(access_token);
+      return { token: AccessTokens.record(value, true) };
+    }
+    if (present?.token !== undefined && !present.token.brought) return {};
+    const generated = AccessTokens.generate();
+    return { token: AccessTokens.record(generated, false), generated };
+  }
+
+  async #change(entry: CatalogEntry, to: Status, failure?: string): Promise<void> {
+    const { pipeline_id, status: from } = entry;
+    entry.status = to;
+    delete entry.failure;
+    if (failure !== undefined) entry.failure = failure;
+    await this.#keep(entry);
+    this.#parts.recorder.statusChanged({
+      pipeline_id,
+      from,
+      to,
+      ...(failure === undefined ? {} : { reason: failure }),
+    });
+  }
+
+  async #keep(entry: CatalogEntry): Promise<void> {
+    entry.updated_at = new Date().toISOString();
+    await this.#parts.catalog.put(entry);
+  }
+
+  #entry(pipeline_id: string): CatalogEntry {
+    const entry = this.#entries.get(pipeline_id);
+    if (entry === undefined) {
+      throw new EngineError("PIPELINE_NOT_FOUND", `there is no pipeline ${pipeline_id}`, { details: { pipeline_id } });
+    }
+    return entry;
+  }
+}
+
+function viewOf({ token: _token, ...entry }: CatalogEntry): PipelineView {
+  return structuredClone(entry);
+}
+
+/** Folders of pipelines whose deletion was cut short. */
+function removeLeftovers(folder: string, known: ReadonlySet<string>): void {
+  if (!existsSync(folder)) return;
+  for (const name of readdirSync(folder)) {
+    if (!known.has(name)) rmSync(join(folder, name), { recursive: true, force: true });
+  }
+}

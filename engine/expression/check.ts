@@ -1,0 +1,235 @@
+import type {
+  CallNode,
+  ConditionalNode,
+  LetNode,
+  MapNode,
+  MemberNode,
+  NameNode,
+  Node,
+  PointerNode,
+  SliceNode,
+  UnaryNode,
+} from "./ast.ts";
+import type { Catalog } from "./catalog.ts";
+import { checkCall } from "./check-calls.ts";
+import { checkBinary, checkComparison, checkLogical } from "./check-operators.ts";
+import { ExpressionError } from "./errors.ts";
+import type { Span } from "./errors.ts";
+import { checkPredicateCall } from "./check-loops.ts";
+import { nearest } from "./nearest.ts";
+import { predicates } from "./predicates.ts";
+import { arrayOf, bool, float, integer, isNumber, isUnknown, itemOf, map, named, nil, text, unknown } from "./types.ts";
+import type { Type } from "./types.ts";
+
+/** What surrounds a node. */
+export interface Surroundings {
+  readonly variables: ReadonlyMap<string, Type>;
+  /** The types of `#`, `#index` and `#acc` in the innermost predicate. */
+  readonly pointers: Readonly<Partial<Record<PointerNode["name"], Type>>> | undefined;
+}
+
+/**
+ * Finds what can never work before the first record comes (specification, expressions, sections 5 and 6): unknown names
+ * and functions, wrong numbers of arguments, kinds that do not go together. Without an environment every name is
+ * known and of unknown type. Returns the type of the whole. Throws ExpressionError.
+ */
+export function check(root: Node, source: string, functions: Catalog, environment: Type | undefined): Type {
+  return new Checker(source, functions, environment).type(root, { variables: new Map(), pointers: undefined });
+}
+
+/** One check. The files that check a family of nodes come back here for the nodes below. */
+export class Checker {
+  readonly source: string;
+  readonly functions: Catalog;
+  readonly environment: Type | undefined;
+
+  constructor(source: string, functions: Catalog, environment: Type | undefined) {
+    this.source = source;
+    this.functions = functions;
+    this.environment = environment;
+  }
+
+  refuse(span: Span, detail: string): never {
+    throw new ExpressionError("compile", this.source, span, detail);
+  }
+
+  type(node: Node, around: Surroundings): Type {
+    switch (node.kind) {
+      case "literal":
+        return literalType(node.value);
+      case "name":
+        return this.#name(node, around);
+      case "pointer":
+        return this.#pointer(node, around);
+      case "array":
+        return arrayOf(common(node.items.map((item) => this.type(item, around))));
+      case "map":
+        return this.#map(node, around);
+      case "unary":
+        return this.#unary(node, around);
+      case "binary":
+        return checkBinary(this, node, around);
+      case "logical":
+        return checkLogical(this, node, around);
+      case "comparison":
+        return checkComparison(this, node, around);
+      case "member":
+        return this.#member(node, around);
+      case "method":
+        return this.#arguments(node.object, node.args, around);
+      case "slice":
+        return this.#slice(node, around);
+      case "call":
+        return this.#call(node, around);
+      case "conditional":
+        return this.#conditional(node, around);
+      case "let":
+        return this.#let(node, around);
+      default:
+        return node.steps.map((step) => this.type(step, around)).at(-1) ?? nil;
+    }
+  }
+
+  #name(node: NameNode, { variables }: Surroundings): Type {
+    const variable = variables.get(node.name);
+    if (variable !== undefined) return variable;
+    if (node.name === "$env" || this.environment === undefined) return unknown;
+    return this.#declared(node, node.name);
+  }
+
+  /** The type of a top-level field. */
+  #declared(span: Span, name: string): Type {
+    const fields = this.environment?.fields ?? new Map<string, Type>();
+    const type = fields.get(name);
+    if (type !== undefined) return type;
+    if (name === "null") return this.refuse(span, "unknown name: the language has `nil` instead");
+    const what = fields.size === 0 ? "the schema declares no field" : "the schema declares no such field";
+    return this.refuse(span, `unknown name: ${what}${nearest(name, [...fields.keys()])}`);
+  }
+
+  #pointer(node: PointerNode, { pointers }: Surroundings): Type {
+    const type = pointers?.[node.name];
+    return type ?? this.refuse(node, `#${node.name === "item" ? "" : node.name} has no meaning here`);
+  }
+
+  #map({ pairs }: MapNode, around: Surroundings): Type {
+    for (const { key, value } of pairs) {
+      const type = this.type(key, around);
+      if (type.kind !== "string" && !isUnknown(type))
+        this.refuse(key, `the key of a map is a text, found ${named(type)}`);
+      this.type(value, around);
+    }
+    return map;
+  }
+
+  #unary({ operator, operand, ...span }: UnaryNode, around: Surroundings): Type {
+    const type = this.type(operand, around);
+    if (operator === "not") {
+      if (type.kind === "bool" || isUnknown(type)) return bool;
+      return this.refuse(
+        span,
+        `\`not\` expects a bool, found ${named(type)}; it binds tighter than a comparison: write not (…)`,
+      );
+    }
+    if (isNumber(type)) return type.kind === "integral" ? float : type;
+    return isUnknown(type) ? type : this.refuse(span, `expected a number, found ${named(type)}`);
+  }
+
+  #member(node: MemberNode, around: Surroundings): Type {
+    const name = node.key.kind === "literal" && typeof node.key.value === "string" ? node.key.value : undefined;
+    if (node.object.kind === "name" && node.object.name === "$env" && !around.variables.has("$env")) {
+      return this.#fieldOfRecord(node, name, around);
+    }
+    const object = this.type(node.object, around);
+    const key = this.type(node.key, around);
+    if (isUnknown(object)) return unknown;
+    if (object.kind === "map") return this.#key(node, object, key, name);
+    if (object.kind === "array" && isPosition(key)) return itemOf(object);
+    if (object.kind === "array") return this.refuse(node.key, `an item of an array has a number, found ${named(key)}`);
+    return this.refuse(node, `expected a map or an array before this, found ${named(object)}`);
+  }
+
+  #fieldOfRecord(node: MemberNode, name: string | undefined, around: Surroundings): Type {
+    if (name === undefined) this.type(node.key, around);
+    const known = name === undefined ? undefined : this.environment?.fields?.get(name);
+    if (known !== undefined || name === undefined || node.optional || this.environment === undefined)
+      return known ?? unknown;
+    return this.#declared(node.key, name);
+  }
+
+  #key(node: MemberNode, object: Type, key: Type, name: string | undefined): Type {
+    if (key.kind !== "string" && !isUnknown(key) && object.item === undefined) {
+      return this.refuse(node.key, `the key of a map is a text, found ${named(key)}`);
+    }
+    if (name === undefined || object.fields === undefined) return itemOf(object);
+    const known = object.fields.get(name);
+    return (
+      known ??
+      this.refuse(
+        node.key,
+        `unknown field: the schema declares none of that name here${nearest(name, [...object.fields.keys()])}`,
+      )
+    );
+  }
+
+  #slice({ object, from, to }: SliceNode, around: Surroundings): Type {
+    const type = this.type(object, around);
+    for (const end of [from, to]) {
+      const position = end === undefined ? integer : this.type(end, around);
+      if (end !== undefined && !isPosition(position))
+        this.refuse(end, `the end of a slice is a number, found ${named(position)}`);
+    }
+    if (isUnknown(type) || type.kind === "string" || type.kind === "array") return type;
+    return this.refuse(object, `expected an array or a text to slice, found ${named(type)}`);
+  }
+
+  #arguments(object: Node, args: readonly Node[], around: Surroundings): Type {
+    for (const node of [object, ...args]) this.type(node, around);
+    return unknown;
+  }
+
+  #call(node: CallNode, around: Surroundings): Type {
+    return predicates.has(node.name) ? checkPredicateCall(this, node, around) : checkCall(this, node, around);
+  }
+
+  #conditional({ condition, whenTrue, whenFalse }: ConditionalNode, around: Surroundings): Type {
+    const test = this.type(condition, around);
+    if (test.kind !== "bool" && !isUnknown(test)) this.refuse(condition, `a condition is a bool, found ${named(test)}`);
+    const yes = whenTrue === undefined ? bool : this.type(whenTrue, around);
+    return either(yes, this.type(whenFalse, around));
+  }
+
+  #let(node: LetNode, around: Surroundings): Type {
+    const { name } = node;
+    const taken =
+      (this.environment?.fields?.has(name) === true && "a field") ||
+      ((this.functions.has(name) || predicates.has(name)) && "a function") ||
+      (around.variables.has(name) && "a variable");
+    if (taken !== false) this.refuse(node, `the name ${name} is already ${taken}: choose another for the variable`);
+    const variables = new Map(around.variables).set(name, this.type(node.value, around));
+    return this.type(node.body, { ...around, variables });
+  }
+}
+
+function isPosition(type: Type): boolean {
+  return isNumber(type) || isUnknown(type);
+}
+
+function literalType(value: unknown): Type {
+  if (value === null) return nil;
+  const types: Readonly<Record<string, Type>> = { boolean: bool, bigint: integer, number: float, string: text };
+  return types[typeof value] ?? unknown;
+}
+
+/** What is known of a value that is one of two. */
+export function either(a: Type, b: Type): Type {
+  if (a.kind === "nil") return b;
+  if (b.kind === "nil") return a;
+  return a.kind === b.kind ? a : unknown;
+}
+
+function common(types: readonly Type[]): Type {
+  const [first, ...rest] = types;
+  if (first === undefined) return unknown;
+  return rest.every(({ kind }) => kind === first.kind) ? first : unknown;
+}

@@ -1,0 +1,91 @@
+import type { Call, FunctionDefinition } from "../catalog.ts";
+import { equal } from "../equality.ts";
+import { sortDirection } from "../loops.ts";
+import { ordered } from "../ordering.ts";
+import { byteAt } from "../text.ts";
+import { arrayOf, itemOf, unknown } from "../types.ts";
+import type { Type } from "../types.ts";
+import { int } from "../values.ts";
+
+const anyArray = arrayOf(unknown);
+const item = ([list]: readonly Type[]): Type => (list === undefined ? unknown : itemOf(list));
+
+/** The item at an end of an array, a byte of a text, nil of anything else. */
+function end(index: 0 | -1): FunctionDefinition {
+  return {
+    takes: ["items"],
+    gives: item,
+    run: (_, list) => {
+      if (Array.isArray(list)) return (list.at(index) as unknown) ?? null;
+      const byte = typeof list === "string" ? byteAt(list, index) : undefined;
+      return byte === undefined ? null : int(byte);
+    },
+  };
+}
+
+function take({ budget, fail }: Call, list: unknown, count: unknown): unknown {
+  if ((count as bigint) < 0n) return fail("take expects a count of 0 or more, found a negative one");
+  const taken = (list as readonly unknown[]).slice(0, Number(count));
+  budget.step(taken.length);
+  return taken;
+}
+
+function reverse({ budget }: Call, list: unknown): unknown {
+  budget.allocate((list as readonly unknown[]).length);
+  return Array.from(list as readonly unknown[]).toReversed();
+}
+
+/** The first of equal items stays; 1 and 1.0 are equal. Scalars are looked up, the others compared one by one. */
+function uniq({ budget }: Call, list: unknown): unknown {
+  const seen = new Set<unknown>();
+  const compared: unknown[] = [];
+  return Array.from(list as readonly unknown[]).filter((candidate) => {
+    budget.step(1);
+    if (typeof candidate === "object" && candidate !== null) {
+      budget.step(compared.length);
+      if (compared.some((other) => equal(candidate, other, budget))) return false;
+      compared.push(candidate);
+      return true;
+    }
+    const key = typeof candidate === "bigint" ? Number(candidate) : candidate;
+    if (seen.has(key) && !Number.isNaN(key)) return false;
+    seen.add(key);
+    return true;
+  });
+}
+
+function concat({ budget }: Call, ...lists: unknown[]): unknown {
+  const joined: unknown[] = [];
+  for (const list of lists as (readonly unknown[])[]) {
+    budget.allocate(list.length);
+    for (const value of list) joined.push(value);
+  }
+  return joined;
+}
+
+function flatten(call: Call, list: unknown, into: unknown[] = []): unknown[] {
+  call.budget.allocate((list as readonly unknown[]).length);
+  for (const value of list as readonly unknown[]) {
+    if (Array.isArray(value)) flatten(call, value, into);
+    else into.push(value);
+  }
+  return into;
+}
+
+function sort({ budget, fail }: Call, list: unknown, order: unknown = "asc"): unknown {
+  const direction = sortDirection(order, fail);
+  budget.allocate((list as readonly unknown[]).length);
+  return Array.from(list as readonly unknown[]).toSorted((a, b) => direction * ordered(a, b, fail));
+}
+
+/** Arrays (specification, expressions, section 3). */
+export const arrayFunctions: Readonly<Record<string, FunctionDefinition>> = {
+  first: end(0),
+  last: end(-1),
+  take: { takes: ["array", "int"], gives: ([list]) => list ?? unknown, run: take },
+  reverse: { takes: ["array"], gives: anyArray, run: reverse },
+  uniq: { takes: ["array"], gives: anyArray, run: uniq },
+  concat: { takes: ["array"], rest: "array", gives: anyArray, run: concat },
+  flatten: { takes: ["array"], gives: anyArray, run: (call, list) => flatten(call, list) },
+  sort: { takes: ["array", "string"], optional: 1, gives: anyArray, run: sort },
+};

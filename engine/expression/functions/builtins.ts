@@ -1,0 +1,20 @@
+import { catalog } from "../catalog.ts";
+import type { Catalog } from "../catalog.ts";
+import { arrayFunctions } from "./arrays.ts";
+import { bitFunctions } from "./bits.ts";
+import { conversionFunctions } from "./conversions.ts";
+import { mapFunctions } from "./maps.ts";
+import { numberFunctions } from "./numbers.ts";
+import { textFunctions } from "./texts.ts";
+import { timeFunctions } from "./times.ts";
+
+/** Every builtin, except those that take a predicate. Filters know these alone. */
+export const builtins: Catalog = catalog(
+  textFunctions,
+  numberFunctions,
+  conversionFunctions,
+  arrayFunctions,
+  mapFunctions,
+  timeFunctions,
+  bitFunctions,
+);

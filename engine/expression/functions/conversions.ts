@@ -1,0 +1,61 @@
+import type { Call, FunctionDefinition } from "../catalog.ts";
+import { writeJson } from "../json.ts";
+import { printed } from "../printing.ts";
+import { characters } from "../text.ts";
+import { integer, text, unknown } from "../types.ts";
+import { int, isMap, kindOf, sizeOf } from "../values.ts";
+
+/** The names of kinds that `type` gives; those of times are the reference service's. */
+const typeNames: Readonly<Partial<Record<ReturnType<typeof kindOf>, string>>> = {
+  time: "time.Time",
+  duration: "time.Duration",
+  timezone: "unknown",
+};
+
+function len({ budget }: Call, value: unknown): unknown {
+  if (typeof value === "string") {
+    budget.read(value.length);
+    return int(characters(value));
+  }
+  return int(isMap(value) ? sizeOf(value) : (value as readonly unknown[]).length);
+}
+
+function fromJson({ budget, fail }: Call, source: unknown): unknown {
+  budget.make((source as string).length);
+  try {
+    return JSON.parse(source as string, (_, value: unknown) => {
+      if (value === Infinity || value === -Infinity) throw new SyntaxError("a number is too large");
+      return value;
+    }) as unknown;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return fail("fromJSON expects a text that is JSON, found another text");
+  }
+}
+
+function fromBase64({ budget, fail }: Call, source: unknown): unknown {
+  budget.make((source as string).length);
+  const encoded = (source as string).replaceAll(/[\r\n]/g, "");
+  const isValid = encoded.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(encoded);
+  return isValid
+    ? Buffer.from(encoded, "base64").toString()
+    : fail("fromBase64 expects base64 with padding, found another text");
+}
+
+/** From one kind to another (specification, expressions, section 3). */
+export const conversionFunctions: Readonly<Record<string, FunctionDefinition>> = {
+  len: { takes: ["sized"], gives: integer, run: len },
+  type: { takes: ["any"], gives: text, run: (_, value) => typeNames[kindOf(value)] ?? kindOf(value) },
+  string: { takes: ["any"], gives: text, run: ({ budget }, value) => printed(value, budget) },
+  toJSON: { takes: ["any"], gives: text, run: ({ budget, fail }, value) => writeJson(value, budget, fail) },
+  fromJSON: { takes: ["string"], gives: unknown, run: fromJson },
+  toBase64: {
+    takes: ["string"],
+    gives: text,
+    run: ({ budget }, value) => {
+      budget.make((value as string).length);
+      return Buffer.from(value as string).toString("base64");
+    },
+  },
+  fromBase64: { takes: ["string"], gives: text, run: fromBase64 },
+};

@@ -1,0 +1,133 @@
+import { catalog } from "../catalog.ts";
+import type { Call, Catalog, FunctionDefinition } from "../catalog.ts";
+import { formatTime, parseTime } from "../layouts.ts";
+import { bare, printed } from "../printing.ts";
+import { lower, trimmed, upper } from "../text.ts";
+import { Time } from "../time.ts";
+import { arrayOf, bool, float, integer, text, unknown } from "../types.ts";
+import type { Type } from "../types.ts";
+import { int, isMap, pairs, textList, TextList } from "../values.ts";
+import { builtins } from "./builtins.ts";
+import { readFloat } from "./numbers.ts";
+import { queryHelpers } from "./queries.ts";
+import { replaced, splitText } from "./texts.ts";
+import { userAgentHelpers } from "./user-agents.ts";
+
+/** Times as `parseISO8601` accepts them. */
+const isoLayouts = ["2006-01-02 15:04:05.000000", "2006-01-02T15:04:05Z", "2006-01-02T15:04:05Z07:00"];
+
+/** A helper turns its arguments to text first; it ignores further ones. */
+function onTexts(count: 1 | 2 | 3, gives: Type, run: (call: Call, ...texts: string[]) => unknown): FunctionDefinition {
+  return {
+    takes: Array.from({ length: count }, () => "any" as const),
+    rest: "any",
+    gives,
+    run: (call, ...args) => {
+      const texts = args.slice(0, count).map(bare);
+      call.budget.make(texts[0]?.length ?? 0);
+      return run(call, ...texts);
+    },
+  };
+}
+
+/** An empty text has no part, prefix or suffix, not even an empty one. */
+function unlessEmpty(test: (value: string, other: string) => boolean): FunctionDefinition {
+  return onTexts(2, bool, (_, value = "", other = "") => value !== "" && test(value, other));
+}
+
+function toInt({ fail }: Call, value: unknown): bigint {
+  if (typeof value === "bigint") return value;
+  const written = bare(value);
+  if (/^[+-]?\d{1,18}$/.test(written)) return BigInt(written.replace("+", ""));
+  const whole = Math.floor(readFloat(written) ?? 0);
+  if (Math.abs(whole) < 2 ** 63) return BigInt(whole);
+  return fail("toInt: the number does not fit 64 bits");
+}
+
+function toDate(_: Call, value: unknown): unknown {
+  if (value instanceof Time) return formatTime(value, "2006-01-02");
+  if (typeof value !== "number" && typeof value !== "bigint") return 0n;
+  const milliseconds = Math.trunc(Number(value)) * 1000;
+  return Math.abs(milliseconds) <= 8.64e15 ? formatTime(Time.fromMilliseconds(milliseconds), "2006-01-02") : 0n;
+}
+
+function parseIso(_: Call, value = ""): bigint {
+  for (const layout of isoLayouts) {
+    const found = parseTime(value, layout);
+    if (found !== undefined) return int(found.unix);
+  }
+  return 0n;
+}
+
+/** The first argument that is neither nil nor "", or the first such item where the first argument is an array. */
+function waterfall({ budget }: Call, ...args: unknown[]): string {
+  const [first] = args;
+  const candidates = Array.isArray(first) && !(first instanceof TextList) ? (first as readonly unknown[]) : args;
+  budget.step(candidates.length);
+  const found = candidates.find((candidate) => candidate !== null && candidate !== "");
+  return found === undefined ? "" : printed(found, budget);
+}
+
+/** Whether `test` holds for any key of a map and any item of a list. */
+function anyKey(test: (key: string, item: string) => boolean): FunctionDefinition {
+  return {
+    takes: ["any", "any"],
+    rest: "any",
+    gives: bool,
+    run: ({ budget }, map, list) => {
+      if (!isMap(map) || !Array.isArray(list)) return false;
+      const names = pairs(map).map(([key]) => bare(key));
+      budget.step(names.length * list.length + 1);
+      return (list as readonly unknown[]).some((item) => names.some((name) => test(name, bare(item))));
+    },
+  };
+}
+
+function keys({ budget }: Call, map: unknown): unknown {
+  if (!isMap(map)) return [];
+  const found = pairs(map).map(([key]) => key);
+  budget.step(found.length);
+  return found;
+}
+
+function join({ budget }: Call, list: unknown, separator: unknown): string {
+  if (!Array.isArray(list)) return "";
+  budget.step(list.length);
+  const texts = Array.from(list as readonly unknown[], bare);
+  budget.make(texts.reduce((sum, item) => sum + item.length, texts.length * bare(separator).length));
+  return texts.join(bare(separator));
+}
+
+const one = { takes: ["any"], rest: "any" } as const;
+const two = { takes: ["any", "any"], rest: "any" } as const;
+
+const ownHelpers: Readonly<Record<string, FunctionDefinition>> = {
+  parseISO8601: onTexts(1, integer, parseIso),
+  toDate: { ...one, gives: unknown, run: toDate },
+  containsStr: unlessEmpty((value, part) => value.includes(part)),
+  hasPrefix: unlessEmpty((value, prefix) => value.startsWith(prefix)),
+  hasSuffix: unlessEmpty((value, suffix) => value.endsWith(suffix)),
+  upper: onTexts(1, text, (_, value = "") => upper(value)),
+  lower: onTexts(1, text, (_, value = "") => lower(value)),
+  trim: onTexts(1, text, (_, value = "") => trimmed(value)),
+  split: onTexts(2, unknown, ({ budget }, value = "", separator = "") => {
+    if (value === "") return "";
+    const parts = splitText(value, separator, -1);
+    budget.step(parts.length);
+    return textList(parts);
+  }),
+  join: { ...two, gives: text, run: join },
+  replace: onTexts(3, text, (call, value = "", old = "", fresh = "") => {
+    return value === "" ? "" : replaced(call, value, old, fresh, -1);
+  }),
+  toInt: { ...one, gives: integer, run: toInt },
+  toFloat: { ...one, gives: float, run: (_, value) => readFloat(bare(value)) ?? 0 },
+  toString: onTexts(1, text, (_, value) => value),
+  keys: { ...one, gives: arrayOf(unknown), run: keys },
+  waterfall: { ...one, gives: text, run: waterfall },
+  hasKeyPrefix: anyKey((name, prefix) => name.startsWith(prefix)),
+  hasAnyKey: anyKey((name, key) => key !== "" && name === key),
+};
+
+/** Everything that stateless transforms know: the builtins, and helpers that replace those of the same name. */
+export const helpers: Catalog = new Map([...builtins, ...catalog(ownHelpers, queryHelpers, userAgentHelpers)]);

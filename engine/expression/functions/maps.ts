@@ -1,0 +1,57 @@
+import { member, truncated } from "../access.ts";
+import type { Call, FunctionDefinition } from "../catalog.ts";
+import { byteAt } from "../text.ts";
+import { arrayOf, itemOf, text, unknown } from "../types.ts";
+import { int, isMap, kindOf, pairs } from "../values.ts";
+
+type AnyMap = Parameters<typeof pairs>[0];
+
+/** Something made of the pairs of a map, in the order of its keys. */
+function listed(make: (pair: [unknown, unknown]) => unknown, gives = arrayOf(unknown)): FunctionDefinition {
+  return {
+    takes: ["map"],
+    gives,
+    run: ({ budget }, map) => {
+      const found = pairs(map as AnyMap);
+      budget.step(found.length);
+      return found.map(make);
+    },
+  };
+}
+
+function fromPairs({ budget, fail }: Call, list: unknown): unknown {
+  const made = new Map<unknown, unknown>();
+  budget.step((list as readonly unknown[]).length);
+  for (const pair of list as readonly unknown[]) {
+    if (!Array.isArray(pair) || pair.length !== 2)
+      return fail(`fromPairs expects arrays of two, found ${kindOf(pair)}`);
+    const [key, value] = pair as [unknown, unknown];
+    if (typeof key === "object" && key !== null) return fail(`a key is a text, number or bool, found ${kindOf(key)}`);
+    made.set(key, value);
+  }
+  return made;
+}
+
+/** An item, a byte or the value of a key; nil where there is none. */
+function get({ fail }: Call, container: unknown, key: unknown): unknown {
+  if (container === null) return null;
+  if (isMap(container)) return member(container, key, fail);
+  const index = truncated(key, fail);
+  if (Array.isArray(container)) return (container.at(index) as unknown) ?? null;
+  const byte = byteAt(container as string, index);
+  return byte === undefined ? null : int(byte);
+}
+
+/** Maps (specification, expressions, section 3). */
+export const mapFunctions: Readonly<Record<string, FunctionDefinition>> = {
+  keys: listed(([key]) => key, arrayOf(text)),
+  values: listed(([, value]) => value),
+  toPairs: listed((pair) => pair),
+  fromPairs: { takes: ["array"], gives: { kind: "map", item: unknown }, run: fromPairs },
+  get: {
+    takes: ["container", "any"],
+    gives: ([container]) =>
+      container?.kind === "array" || container?.item !== undefined ? itemOf(container) : unknown,
+    run: get,
+  },
+};

@@ -1,0 +1,130 @@
+import type { Call, FunctionDefinition } from "../catalog.ts";
+import { ordered } from "../ordering.ts";
+import { float, integer, unknown } from "../types.ts";
+import type { Type } from "../types.ts";
+import { kindOf, wrapped } from "../values.ts";
+
+type Numeric = number | bigint;
+
+/** The numbers among the arguments, those of nested arrays included. */
+function numbers(call: Call, name: string, args: readonly unknown[], found: Numeric[] = []): Numeric[] {
+  call.budget.step(args.length);
+  for (const arg of args) {
+    if (Array.isArray(arg)) numbers(call, name, arg, found);
+    else if (typeof arg === "number" || typeof arg === "bigint") found.push(arg);
+    else call.fail(`${name} expects numbers and arrays of numbers, found ${kindOf(arg)}`);
+  }
+  return found;
+}
+
+function extreme(name: "min" | "max"): FunctionDefinition["run"] {
+  const wanted = name === "min" ? -1 : 1;
+  return (call, ...args) => {
+    const [only] = args;
+    if (args.length === 1 && !Array.isArray(only)) return only;
+    const found = numbers(call, name, args);
+    return found.reduce<Numeric | null>((best, value) => {
+      return best === null || ordered(value, best, call.fail) * wanted > 0 ? value : best;
+    }, null);
+  };
+}
+
+function rounding(round: (value: number) => number): FunctionDefinition {
+  return {
+    takes: ["number"],
+    gives: float,
+    run: (_, value) => (typeof value === "bigint" ? Number(value) : round(value as number)),
+  };
+}
+
+/** Half away from zero. */
+function rounded(value: number): number {
+  const whole = Math.trunc(value);
+  return Math.abs(value - whole) >= 0.5 ? whole + Math.sign(value) : whole;
+}
+
+function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  const upper = sorted[middle] ?? 0;
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? 0) + upper) / 2;
+}
+
+const sameNumber = ([type]: readonly Type[]): Type => (type?.kind === "int" ? integer : unknown);
+
+/** An integer from a text or a number; the fraction of a number is cut. */
+function toInteger({ fail }: Call, value: unknown): bigint {
+  if (typeof value === "bigint") return value;
+  if (typeof value === "string") {
+    const digits = /^[+-]?\d+$/.test(value)
+      ? BigInt(value.replace("+", ""))
+      : fail("int expects a text of digits, found another text");
+    return wrapped(digits) === digits ? digits : fail("int: the number in the text does not fit 64 bits");
+  }
+  const whole = Math.trunc(value as number);
+  return Math.abs(whole) < 2 ** 63 ? BigInt(whole) : fail("int: the number does not fit 64 bits");
+}
+
+/** Decimal, with an exponent, hexadecimal with one, infinities and NaN, as Go reads floats. */
+function toFloat({ fail }: Call, value: unknown): number {
+  if (typeof value !== "string") return Number(value);
+  const read = readFloat(value);
+  return read ?? fail("float expects a text that is a number, found another text");
+}
+
+/** The float that a text says; undefined if it says none, or one too large. */
+export function readFloat(text: string): number | undefined {
+  const sign = text.startsWith("-") ? -1 : 1;
+  // An underscore may stand between two digits.
+  const plain = text
+    .replace(/^[+-]/, "")
+    .toLowerCase()
+    .replaceAll(/(?<=[\dx])_(?=[\da-f])/g, "");
+  if (/^(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/.test(plain)) {
+    const value = Number(plain);
+    return Number.isFinite(value) ? sign * value : undefined;
+  }
+  const hex = /^0x([\da-f]*)\.?([\da-f]*)p([+-]?\d+)$/.exec(plain);
+  if (hex !== null && plain[2] !== "p") return sign * hexadecimal(hex[1] ?? "", hex[2] ?? "", Number(hex[3]));
+  if (plain === "nan") return Number.NaN;
+  if (plain === "inf" || plain === "infinity") return sign * Infinity;
+  return undefined;
+}
+
+function hexadecimal(whole: string, fraction: string, exponent: number): number {
+  return Number(`0x0${whole}${fraction}`) * 2 ** (exponent - 4 * fraction.length);
+}
+
+/** Numbers (specification, expressions, section 3). */
+export const numberFunctions: Readonly<Record<string, FunctionDefinition>> = {
+  abs: {
+    takes: ["number"],
+    gives: sameNumber,
+    run: (_, value) => (typeof value === "bigint" ? wrapped(value < 0n ? -value : value) : Math.abs(value as number)),
+  },
+  ceil: rounding(Math.ceil),
+  floor: rounding(Math.floor),
+  round: rounding(rounded),
+  max: { takes: ["numbers"], rest: "numbers", gives: unknown, run: extreme("max") },
+  min: { takes: ["numbers"], rest: "numbers", gives: unknown, run: extreme("min") },
+  mean: {
+    takes: ["numbers"],
+    rest: "numbers",
+    gives: float,
+    run: (call, ...args) => {
+      const found = numbers(call, "mean", args);
+      return found.length === 0 ? 0 : found.reduce<number>((total, value) => total + Number(value), 0) / found.length;
+    },
+  },
+  median: {
+    takes: ["numbers"],
+    rest: "numbers",
+    gives: float,
+    run: (call, ...args) => {
+      const found = numbers(call, "median", args);
+      return found.length === 0 ? 0 : median(found.map(Number));
+    },
+  },
+  int: { takes: ["convertible"], gives: integer, run: toInteger },
+  float: { takes: ["convertible"], gives: float, run: toFloat },
+};

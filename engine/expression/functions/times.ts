@@ -1,0 +1,59 @@
+import type { Call, FunctionDefinition } from "../catalog.ts";
+import { parseDuration } from "../durations.ts";
+import { parseTime } from "../layouts.ts";
+import { Time, Timezone } from "../time.ts";
+import { duration, time, zone } from "../types.ts";
+import { kindOf } from "../values.ts";
+
+/** The layouts that `date` tries in this order when it is given none. */
+const layouts = [
+  "2006-01-02",
+  "15:04:05",
+  "2006-01-02 15:04:05",
+  "2006-01-02T15:04:05Z07:00",
+  "02 Jan 06 15:04 MST",
+  "Monday, 02-Jan-06 15:04:05 MST",
+  "Mon, 02 Jan 2006 15:04:05 MST",
+];
+
+function named(name: unknown, { fail }: Call): Timezone {
+  return (
+    Timezone.named(name as string) ?? fail("expected the name of a time zone such as Europe/Berlin, found another text")
+  );
+}
+
+/** `date(text, layout?, zone?)`, or `date(zone, text, layout?)`. */
+function date(call: Call, ...args: unknown[]): unknown {
+  const [first] = args;
+  const given = first instanceof Timezone ? first : undefined;
+  const [source, layout, name] = given === undefined ? args : args.slice(1);
+  for (const value of [source, layout ?? "", name ?? ""]) {
+    if (typeof value !== "string") return call.fail(`date expects texts, found ${kindOf(value)}`);
+  }
+  call.budget.read((source as string).length);
+  const where = name === undefined ? given : named(name, call);
+  const tried = layout === undefined ? layouts : [layout as string];
+  for (const candidate of tried) {
+    const found = parseTime(source as string, candidate, where);
+    if (found !== undefined) return found;
+  }
+  return call.fail(
+    layout === undefined ? "date does not know the format of the text" : "the text does not fit the layout",
+  );
+}
+
+/** Times (specification, expressions, section 3). `now` is the time of the batch. */
+export const timeFunctions: Readonly<Record<string, FunctionDefinition>> = {
+  now: {
+    takes: ["zone"],
+    optional: 1,
+    gives: time,
+    run: ({ clock }, where) => {
+      const now = Time.fromMilliseconds(clock());
+      return where === undefined ? now : new Time(now.nanoseconds, where as Timezone);
+    },
+  },
+  date: { takes: ["any", "any", "any"], optional: 2, gives: time, run: date },
+  duration: { takes: ["string"], gives: duration, run: ({ fail }, value) => parseDuration(value as string, fail) },
+  timezone: { takes: ["string"], gives: zone, run: (call, name) => named(name, call) },
+};

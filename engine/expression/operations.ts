@@ -1,0 +1,102 @@
+import { contained, range } from "./access.ts";
+import { arithmetic } from "./arithmetic.ts";
+import type { Fail } from "./arithmetic.ts";
+import type { BinaryNode, Node } from "./ast.ts";
+import type { Budget } from "./budget.ts";
+import type { Compiler } from "./compile.ts";
+import { compileEquality } from "./comparisons.ts";
+import type { Frame, Code } from "./frame.ts";
+import { pattern, searchable } from "./patterns.ts";
+import type { Scope } from "./scope.ts";
+import { kindOf } from "./values.ts";
+
+type Strict = (a: unknown, b: unknown, fail: Fail, budget: Budget) => unknown;
+
+/** Operators that look at both operands, whatever these are. */
+const strict: Readonly<Record<string, Strict>> = { ...arithmetic, in: contained, "..": range };
+
+type TextTest = (text: string, other: string, fail: Fail) => boolean;
+
+const textTests: Readonly<Record<string, TextTest>> = {
+  contains: (text, other) => text.includes(other),
+  startsWith: (text, other) => text.startsWith(other),
+  endsWith: (text, other) => text.endsWith(other),
+  matches: (text, other, fail) => searchable(text, pattern(other, fail)),
+};
+
+export function compileBinary(compiler: Compiler, node: BinaryNode, scope: Scope): Code {
+  const { operator, left, right } = node;
+  if (operator === "==" || operator === "!=") return compileEquality(compiler, node, scope);
+  if (operator === "??") return coalesce(compiler.code(left, scope), compiler.code(right, scope));
+  const test = textTests[operator];
+  if (test !== undefined) return compileTextTest(compiler, node, test, scope);
+  const membership = operator === "in" ? literalMembership(compiler, left, right, scope) : undefined;
+  if (membership !== undefined) return membership;
+  const operation = strict[operator] as Strict;
+  return folded(compiler, node, operation) ?? applied(compiler, node, operation, scope);
+}
+
+function applied(compiler: Compiler, node: BinaryNode, operation: Strict, scope: Scope): Code {
+  const [a, b] = [compiler.code(node.left, scope), compiler.code(node.right, scope)];
+  const fail = compiler.fail(node);
+  return (frame) => operation(a(frame), b(frame), fail, frame.budget);
+}
+
+/** Arithmetic on two literals is done once, unless it fails. */
+function folded(compiler: Compiler, { left, right, operator }: BinaryNode, operation: Strict): Code | undefined {
+  if (left.kind !== "literal" || right.kind !== "literal" || operator === ".." || operator === "in") return undefined;
+  let failed = false;
+  const fail = (): never => {
+    failed = true;
+    throw new Error("not foldable");
+  };
+  try {
+    const value = operation(left.value, right.value, fail, compiler.frame.budget);
+    return () => value;
+  } catch (error) {
+    if (failed) return undefined;
+    throw error;
+  }
+}
+
+function coalesce(left: Code, right: Code): Code {
+  return (frame) => left(frame) ?? right(frame);
+}
+
+/** nil on either side is false; any other value that is no text is an error. */
+function compileTextTest(compiler: Compiler, node: BinaryNode, test: TextTest, scope: Scope): Code {
+  const [left, right] = [compiler.code(node.left, scope), compiler.code(node.right, scope)];
+  const fail = compiler.fail(node);
+  const scans = node.operator === "contains" || node.operator === "matches";
+  const general = (a: unknown, b: unknown): boolean => {
+    if (a === null || b === null) return false;
+    if (typeof a === "string" && typeof b === "string") return test(a, b, fail);
+    return fail(`\`${node.operator}\` expects two texts, found ${kindOf(a)} and ${kindOf(b)}`);
+  };
+  if (node.operator === "matches" && isText(node.right)) {
+    const compiled = pattern(node.right.value, fail);
+    return (frame) => {
+      const text = left(frame);
+      if (typeof text !== "string") return general(text, "");
+      frame.budget.read(text.length);
+      return searchable(text, compiled);
+    };
+  }
+  return (frame) => {
+    const text = left(frame);
+    if (scans && typeof text === "string") frame.budget.read(text.length);
+    return general(text, right(frame));
+  };
+}
+
+/** `x in ["a", "b"]`: the texts of a literal array are a set. */
+function literalMembership(compiler: Compiler, left: Node, right: Node, scope: Scope): Code | undefined {
+  if (right.kind !== "array" || !right.items.every(isText)) return undefined;
+  const texts = new Set<unknown>(right.items.map((item) => item.value));
+  const value = compiler.code(left, scope);
+  return (frame: Frame) => texts.has(value(frame));
+}
+
+function isText(node: Node): node is Extract<Node, { kind: "literal" }> & { value: string } {
+  return node.kind === "literal" && typeof node.value === "string";
+}

@@ -1,0 +1,91 @@
+import type { SchemaField } from "../../schemas/pipeline.ts";
+import type { Fail } from "./arithmetic.ts";
+import { check } from "./check.ts";
+import { compile } from "./compile.ts";
+import type { Program } from "./compile.ts";
+import { environment } from "./environment.ts";
+import { ExpressionError } from "./errors.ts";
+import { helpers } from "./functions/helpers.ts";
+import { conversion, outputTypes } from "./output-types.ts";
+import type { Conversion } from "./output-types.ts";
+import { parse } from "./parser.ts";
+import type { Type } from "./types.ts";
+import { put } from "./values.ts";
+import type { TextMap } from "./values.ts";
+
+/** One output of a stateless transform, as the file has it. */
+export interface TransformExpression {
+  expression: string;
+  output_name: string;
+  output_type: string;
+}
+
+/** Compiled transforms: a new record from an old one. */
+export interface Transforms {
+  /**
+   * The record of the outputs alone, keys sorted. Every expression sees the original record. `clock` is the time of the
+   * batch, in milliseconds since the epoch. Integers outside the safe range are bigints. Throws ExpressionError.
+   */
+  apply(record: Record<string, unknown>, clock: number): Record<string, unknown>;
+}
+
+interface Output {
+  readonly name: string;
+  readonly program: Program;
+  readonly convert: Conversion;
+  readonly fail: Fail;
+}
+
+/**
+ * Compiles the outputs of a stateless transform (specification, expressions, section 6), checked against the fields of
+ * its source; without fields every name is allowed, and one that the record lacks is nil. Of outputs with one name the
+ * last counts, but all are evaluated. Throws ExpressionError, which names the output.
+ */
+export function compileTransforms(
+  list: readonly TransformExpression[],
+  fields: readonly SchemaField[] | undefined,
+): Transforms {
+  const declared = fields === undefined ? undefined : environment(fields);
+  const outputs = list.map((output) => compileOutput(output, declared));
+  const last = new Map(outputs.map(({ name }, index) => [name, index]));
+  const sorted = [...last].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return {
+    apply(record, clock) {
+      const values = outputs.map((output) => evaluate(output, record, clock));
+      const made: TextMap = {};
+      for (const [name, index] of sorted) put(made, name, values[index]);
+      return made;
+    },
+  };
+}
+
+function evaluate({ name, program, convert, fail }: Output, record: TextMap, clock: number): unknown {
+  try {
+    return convert(program(record, clock), fail);
+  } catch (error) {
+    throw error instanceof ExpressionError ? error.of(name) : error;
+  }
+}
+
+function compileOutput(
+  { expression, output_name, output_type }: TransformExpression,
+  declared: Type | undefined,
+): Output {
+  const whole = { start: 0, end: expression.length };
+  try {
+    if (expression.trim() === "") throw new ExpressionError("compile", expression, whole, "the expression is blank");
+    const root = parse(expression);
+    check(root, expression, helpers, declared);
+    const convert = conversion(output_type);
+    if (convert === undefined) {
+      const detail = `unknown output_type ${output_type}: expected one of ${outputTypes().join(", ")}`;
+      throw new ExpressionError("compile", expression, whole, detail);
+    }
+    const fail: Fail = (detail) => {
+      throw new ExpressionError("evaluate", expression, root, detail);
+    };
+    return { name: output_name, program: compile(root, expression, helpers), convert, fail };
+  } catch (error) {
+    throw error instanceof ExpressionError ? error.of(output_name) : error;
+  }
+}

@@ -1,0 +1,46 @@
+import type { Kind } from "./values.ts";
+
+/**
+ * What is known of a value before the run. `integral` is a field declared as an integer: a float at run time, since
+ * every number of a record is one, but fit for a position.
+ */
+export interface Type {
+  readonly kind: Kind | "unknown" | "integral";
+  /** Of an array: what is known of its items. Of a map that is not `fields`: of its values. */
+  readonly item?: Type;
+  /** Of a map whose keys are all known. */
+  readonly fields?: ReadonlyMap<string, Type>;
+}
+
+export const unknown: Type = { kind: "unknown" };
+export const nil: Type = { kind: "nil" };
+export const bool: Type = { kind: "bool" };
+export const integer: Type = { kind: "int" };
+export const float: Type = { kind: "float" };
+export const text: Type = { kind: "string" };
+export const map: Type = { kind: "map" };
+export const time: Type = { kind: "time" };
+export const duration: Type = { kind: "duration" };
+export const zone: Type = { kind: "timezone" };
+
+export function arrayOf(item: Type): Type {
+  return { kind: "array", item };
+}
+
+export function isUnknown(type: Type): boolean {
+  return type.kind === "unknown";
+}
+
+export function isNumber({ kind }: Type): boolean {
+  return kind === "int" || kind === "float" || kind === "integral";
+}
+
+/** The items of an array, the values of a map. */
+export function itemOf(type: Type): Type {
+  return type.item ?? unknown;
+}
+
+/** How a type is named in messages. */
+export function named({ kind }: Type): string {
+  return kind === "integral" ? "float" : kind;
+}

@@ -1,0 +1,32 @@
+import type { PipelineConfig } from "../schemas/pipeline.ts";
+
+/**
+ * The first field that may not change (the specification, config v3, section 7.1), with both values; undefined if none
+ * does. The planner refuses such a change long before; this is the engine's own guard.
+ */
+export function immutableChange(from: PipelineConfig, to: PipelineConfig): string | undefined {
+  const before = immutableFields(from);
+  for (const [field, value] of immutableFields(to)) {
+    const old = before.get(field);
+    if (old !== undefined && old !== value) {
+      return `${field} cannot change after creation: it is ${String(old)}, and ${String(value)} was asked for`;
+    }
+  }
+  return undefined;
+}
+
+function immutableFields({ pipeline_id, resources, transforms }: PipelineConfig): Map<string, string | number> {
+  const { max_age, max_bytes, max_msgs } = resources.nats.stream;
+  const fields = new Map<string, string | number>([
+    ["pipeline_id", pipeline_id],
+    ["resources.nats.stream.max_age", max_age],
+    ["resources.nats.stream.max_bytes", max_bytes],
+    ["resources.nats.stream.max_msgs", max_msgs],
+  ]);
+  const hasDedup = transforms.some(({ type }) => type === "dedup");
+  for (const { source_id, storage, replicas } of resources.transform) {
+    if (storage !== undefined) fields.set(`resources.transform (${source_id}).storage.size`, storage.size);
+    if (hasDedup) fields.set(`resources.transform (${source_id}).replicas`, replicas);
+  }
+  return fields;
+}

@@ -1,0 +1,30 @@
+/**
+ * The machine, and the only file that others import from here.
+ *
+ *     source ──> declared fields ─> filter ──> sink (ClickHouse)
+ *       │  acknowledged only after the sink wrote   └──> dead letters
+ *       └─ webhook: stored in a durable stream before the sender gets its answer
+ *
+ * The engine has never heard of Git.
+ */
+export { Engine, type EngineSettings } from "./engine.ts";
+export { EngineError, policies, type ErrorCode, type Policy } from "./core/errors.ts";
+export type {
+  Component,
+  DeadLetter,
+  DeadLetterPage,
+  DeadLetterQueue,
+  DeadLetterState,
+  Rejection,
+} from "./core/dead-letter.ts";
+export type { StreamState } from "./core/stream.ts";
+export { isAtRest, requested, shouldRun, transitions, type Request, type Status } from "./lifecycle.ts";
+export type { Pause, PipelineCounters, PipelineHealth, PipelineView } from "./view.ts";
+export type { SecretSource } from "./secrets.ts";
+export type { TokenView } from "./access-tokens.ts";
+export type { Log } from "./telemetry/log.ts";
+export type { EngineOptions, PipelineConfig } from "../schemas/pipeline.ts";
+export { writeFileDurably } from "./state/durable-file.ts";
+export { compileFilter, ExpressionError } from "./expression/index.ts";
+export { parseColumnType, isProblem } from "./sinks/clickhouse/column-grammar.ts";
+export { canFeed } from "./sinks/clickhouse/feeding.ts";

@@ -1,0 +1,105 @@
+import type { Batch, Event } from "./core/batch.ts";
+import type { Rejection } from "./core/dead-letter.ts";
+import type { Block, Sink } from "./core/sink.ts";
+import type { Transform } from "./core/transform.ts";
+import type { Telemetry, TransformedEvent } from "./telemetry/telemetry.ts";
+
+/** The steps of one revision of a pipeline, in their order, and the sink behind them. */
+export interface Line {
+  revision: number;
+  transforms: readonly Transform[];
+  sink: Sink;
+}
+
+/**
+ * A batch while it is put together: what was read so far, already transformed, so that a batch is full when it has
+ * enough rows and not when enough events were read. `clock` is the one time that its transforms see.
+ */
+export class Assembly {
+  readonly clock: number;
+  readonly #line: Line;
+  readonly #pipeline_id: string;
+  readonly #telemetry: Telemetry;
+  readonly #passed: Event[] = [];
+  readonly #rejections: Rejection[] = [];
+  #first = 0;
+  #last = 0;
+  #count = 0;
+  #bytes = 0;
+
+  constructor(line: Line, clock: number, pipeline_id: string, telemetry: Telemetry) {
+    this.#line = line;
+    this.clock = clock;
+    this.#pipeline_id = pipeline_id;
+    this.#telemetry = telemetry;
+  }
+
+  /** Rows that it would make. */
+  get rows(): number {
+    return this.#passed.length;
+  }
+
+  /** Events that were read into it. */
+  get count(): number {
+    return this.#count;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get range(): Batch["range"] {
+    return { first: this.#first, last: this.#last, count: this.#count };
+  }
+
+  add(events: readonly Event[]): void {
+    if (events.length === 0) return;
+    if (this.#count === 0) this.#first = events[0]!.position;
+    this.#last = events.at(-1)!.position;
+    this.#count += events.length;
+    this.#bytes += sizeOf(events);
+    let current = events;
+    for (const transform of this.#line.transforms) current = this.#apply(transform, current);
+    for (const event of current) this.#passed.push(event);
+  }
+
+  /** Its rows, without those at the positions in `excluded`. */
+  encode(excluded: readonly number[] = []): Block {
+    const gone = new Set(excluded);
+    const block = this.#line.sink.encode(this.#passed.filter(({ position }) => !gone.has(position)));
+    return { ...block, rejected: [...this.#rejections, ...block.rejected] };
+  }
+
+  #apply(transform: Transform, events: readonly Event[]): Event[] {
+    const started = performance.now();
+    const { passed, dropped, rejected } = transform.apply(events, this.clock);
+    for (const rejection of rejected) this.#rejections.push(rejection);
+    const component = components[transform.name];
+    if (component !== undefined) {
+      this.#telemetry.transformed({
+        pipeline_id: this.#pipeline_id,
+        component,
+        passed: passed.length,
+        dropped,
+        rejected: rejected.length,
+        bytesIn: sizeOf(events),
+        bytesOut: sizeOf(passed),
+        seconds: (performance.now() - started) / 1000,
+      });
+    }
+    return passed;
+  }
+}
+
+/** The names that metrics know the transforms by; the ingestor's check has none. */
+const components: Partial<Record<Transform["name"], TransformedEvent["component"]>> = {
+  filter: "filter",
+  dedup: "dedup",
+  stateless: "transform",
+};
+
+function sizeOf(events: readonly Event[]): number {
+  let bytes = 0;
+  for (const event of events) bytes += event.bytes.length;
+  return bytes;
+}

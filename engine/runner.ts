@@ -1,0 +1,184 @@
+import { availableParallelism } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { PipelineConfig } from "../schemas/pipeline.ts";
+import type { StoreJournal } from "./state/journal.ts";
+import type { Catalog, CatalogEntry } from "./state/catalog.ts";
+import { EmbeddedHost } from "./embedded-host.ts";
+import type { StreamShelf } from "./stream-shelf.ts";
+import { resolveSecrets, type SecretSource } from "./secrets.ts";
+import type { Log } from "./telemetry/log.ts";
+import type { Recorder } from "./telemetry/recorder.ts";
+import type { PipelineSpec } from "./thread/protocol.ts";
+import { ThreadPool } from "./thread/pool.ts";
+
+export interface RunnerOptions {
+  catalog: Catalog;
+  journal: StoreJournal;
+  streams: StreamShelf;
+  embedded: EmbeddedHost;
+  secrets: SecretSource;
+  recorder: Recorder;
+  log: Log;
+  threads?: number;
+  /** A running pipeline ended with what no wait can mend. */
+  onFailed(pipeline_id: string, error: Error): void;
+}
+
+const firstRelaunchWait = 500;
+const longestRelaunchWait = 60_000;
+
+/**
+ * Keeps the pipelines that should run running: starts them on a thread from catalog and journal, and again after their
+ * thread died or a secret was missing, with back-off. Which ones should run is the engine's business.
+ */
+export class Runner {
+  readonly #options: RunnerOptions;
+  readonly #pool: ThreadPool;
+  /** Pipelines that should run, with what ends their waiting. */
+  readonly #wanted = new Map<string, AbortController>();
+
+  constructor(options: RunnerOptions) {
+    this.#options = options;
+    this.#pool = new ThreadPool({
+      size: options.threads ?? Math.max(1, Math.min(4, availableParallelism() - 1)),
+      journal: options.journal,
+      telemetry: options.recorder,
+      log: options.log,
+      onCommitted: (pipeline_id, position) => options.streams.settled(pipeline_id, position),
+      onLeft: (pipeline_id, error, threadDied) => this.#left(pipeline_id, error, threadDied),
+    });
+    options.streams.onAppended = (pipeline_id, last) => this.#pool.arrived(pipeline_id, last);
+    options.embedded.onMoved = () => void this.#relaunchEmbedded();
+  }
+
+  /** Starts a pipeline. Throws what keeps it from starting: a missing secret, or a config that no line can be made of. */
+  async start(entry: CatalogEntry): Promise<void> {
+    this.#wanted.set(entry.pipeline_id, new AbortController());
+    try {
+      await this.#launch(entry);
+    } catch (error) {
+      this.#wanted.delete(entry.pipeline_id);
+      throw error;
+    }
+  }
+
+  /** Starts a pipeline of an earlier process, trying again by itself for as long as it is wanted. */
+  restart(entry: CatalogEntry): void {
+    const wanted = new AbortController();
+    this.#wanted.set(entry.pipeline_id, wanted);
+    void this.#keepTrying(entry.pipeline_id, wanted.signal);
+  }
+
+  /** Ends a pipeline after draining it for at most `limit` milliseconds. */
+  async stop(pipeline_id: string, limit: number): Promise<void> {
+    this.#unwant(pipeline_id);
+    await this.#pool.stop(pipeline_id, limit);
+  }
+
+  /** Ends a pipeline at once. */
+  async abort(pipeline_id: string): Promise<void> {
+    this.#unwant(pipeline_id);
+    await this.#pool.abort(pipeline_id);
+  }
+
+  /** Ends a pipeline and starts it again with its present entry; its status does not change. */
+  async relaunch(pipeline_id: string): Promise<void> {
+    const wanted = this.#wanted.get(pipeline_id);
+    if (wanted === undefined) return;
+    await this.#pool.abort(pipeline_id);
+    void this.#keepTrying(pipeline_id, wanted.signal);
+  }
+
+  async close(limit: number): Promise<void> {
+    for (const pipeline_id of [...this.#wanted.keys()]) this.#unwant(pipeline_id);
+    await this.#pool.close(limit);
+  }
+
+  #unwant(pipeline_id: string): void {
+    this.#wanted.get(pipeline_id)?.abort();
+    this.#wanted.delete(pipeline_id);
+  }
+
+  async #launch(entry: CatalogEntry): Promise<void> {
+    const spec = await this.#spec(entry);
+    await this.#pool.start(spec);
+    // Events that came in while the thread was starting.
+    this.#pool.arrived(entry.pipeline_id, this.#options.streams.get(entry.pipeline_id).state.last);
+  }
+
+  async #keepTrying(pipeline_id: string, signal: AbortSignal): Promise<void> {
+    for (let attempt = 1; !signal.aborted; attempt += 1) {
+      const entry = this.#options.catalog.get(pipeline_id);
+      if (entry === undefined) return;
+      try {
+        await this.#launch(entry);
+        this.#options.recorder.wentOn({ pipeline_id, class: "setup", seconds: 0 });
+        return;
+      } catch (error) {
+        this.#pause(pipeline_id, error as Error);
+      }
+      const wait = Math.min(longestRelaunchWait, firstRelaunchWait * 2 ** (attempt - 1));
+      await sleep(wait, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  #pause(pipeline_id: string, error: Error): void {
+    const since = new Date().toISOString();
+    const way_out = "correct what is named; the start is tried again by itself within a minute";
+    this.#options.recorder.paused({ pipeline_id, pause: { class: "setup", since, text: error.message, way_out } });
+  }
+
+  #left(pipeline_id: string, error: Error, threadDied: boolean): void {
+    const wanted = this.#wanted.get(pipeline_id);
+    if (wanted === undefined) return;
+    if (threadDied) {
+      void this.#keepTrying(pipeline_id, wanted.signal);
+      return;
+    }
+    this.#unwant(pipeline_id);
+    this.#options.onFailed(pipeline_id, error);
+  }
+
+  async #relaunchEmbedded(): Promise<void> {
+    for (const pipeline_id of this.#wanted.keys()) {
+      const entry = this.#options.catalog.get(pipeline_id);
+      if (entry !== undefined && isEmbedded(entry.config)) await this.relaunch(pipeline_id);
+    }
+  }
+
+  async #spec({ pipeline_id, config, revision, options }: CatalogEntry): Promise<PipelineSpec> {
+    const { journal, streams, embedded, secrets } = this.#options;
+    const resolved = await resolveSecrets(config, secrets);
+    const pending = journal.pending(pipeline_id);
+    return {
+      pipeline_id,
+      config: resolved,
+      revision,
+      options: { create_table: options.create_table },
+      ...(isEmbedded(config) ? { embedded: await embedded.connection() } : {}),
+      stream: { folder: streams.folder(pipeline_id), end: streams.get(pipeline_id).state.last },
+      committed: journal.committed(pipeline_id),
+      pending,
+      revisions: this.#earlier(pipeline_id, revision, pending, resolved),
+    };
+  }
+
+  /** What pending batches were made by, with the connection of today: a mended password helps them too. */
+  #earlier(
+    pipeline_id: string,
+    revision: number,
+    pending: PipelineSpec["pending"],
+    resolved: PipelineConfig,
+  ): [number, PipelineConfig][] {
+    const named = new Set(pending.map((record) => record.revision).filter((of) => of !== revision));
+    const { connection_params } = resolved.sink;
+    return [...named].flatMap((of): [number, PipelineConfig][] => {
+      const config = this.#options.catalog.revision(pipeline_id, of);
+      return config === undefined ? [] : [[of, { ...config, sink: { ...config.sink, connection_params } }]];
+    });
+  }
+}
+
+function isEmbedded({ sink }: PipelineConfig): boolean {
+  return sink.connection_params.host === "embedded";
+}

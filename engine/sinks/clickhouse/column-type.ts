@@ -1,0 +1,66 @@
+/**
+ * The column types that a mapping may name and the sink can write (the specification, type mapping, section 1, with the
+ * recommended additions). `parseColumnType` reads ClickHouse's own spelling, so it also reads `system.columns`.
+ */
+export type ColumnType =
+  | { kind: "Bool" | "String" | "UUID" | "Date" | "Date32" | "IPv4" | "IPv6" }
+  | { kind: "Int" | "UInt"; bits: 8 | 16 | 32 | 64 }
+  | { kind: "Float"; bits: 32 | 64 }
+  /** Bytes; absent where the mapping says only `FixedString`: the table then knows. */
+  | { kind: "FixedString"; length?: number }
+  /** `members` is absent where the mapping says only `Enum8`: the table then knows. */
+  | { kind: "Enum"; bits: 8 | 16; members?: ReadonlyMap<string, number> }
+  | { kind: "DateTime"; zone?: string }
+  /** `precision` in digits behind the second, 0..9. */
+  | { kind: "DateTime64"; precision: number; zone?: string }
+  /** `precision` in digits, 1..76; `scale` of them behind the point. */
+  | { kind: "Decimal"; precision: number; scale: number }
+  | { kind: "Array" | "Nullable" | "LowCardinality"; of: ColumnType }
+  | { kind: "Map"; key: ColumnType; value: ColumnType };
+
+/** Why a text is no column type that can be written: completes "column_type <text> ...". */
+export interface ColumnTypeProblem {
+  problem: string;
+}
+
+/** The type within `Nullable` and `LowCardinality`, which change how a value is stored and not what it is. */
+export function bare(type: ColumnType): ColumnType {
+  return type.kind === "Nullable" || type.kind === "LowCardinality" ? bare(type.of) : type;
+}
+
+/** Whether the column holds NULL: `Nullable(T)` or `LowCardinality(Nullable(T))`. */
+export function isNullable(type: ColumnType): boolean {
+  return type.kind === "Nullable" || (type.kind === "LowCardinality" && isNullable(type.of));
+}
+
+/** The type in ClickHouse's spelling: made from the parsed form, so it is safe within a statement. */
+export function columnTypeText(type: ColumnType): string {
+  switch (type.kind) {
+    case "Int":
+    case "UInt":
+    case "Float":
+      return `${type.kind}${type.bits}`;
+    case "FixedString":
+      return type.length === undefined ? "FixedString" : `FixedString(${type.length})`;
+    case "Enum":
+      return type.members === undefined ? `Enum${type.bits}` : `Enum${type.bits}(${membersText(type.members)})`;
+    case "DateTime":
+      return type.zone === undefined ? "DateTime" : `DateTime('${type.zone}')`;
+    case "DateTime64":
+      return `DateTime64(${type.precision}${type.zone === undefined ? "" : `, '${type.zone}'`})`;
+    case "Decimal":
+      return `Decimal(${type.precision}, ${type.scale})`;
+    case "Array":
+    case "Nullable":
+    case "LowCardinality":
+      return `${type.kind}(${columnTypeText(type.of)})`;
+    case "Map":
+      return `Map(${columnTypeText(type.key)}, ${columnTypeText(type.value)})`;
+    default:
+      return type.kind;
+  }
+}
+
+function membersText(members: ReadonlyMap<string, number>): string {
+  return [...members].map(([name, value]) => `'${name.replace(/[\\']/g, "\\$&")}' = ${value}`).join(", ");
+}

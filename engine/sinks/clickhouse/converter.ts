@@ -1,0 +1,139 @@
+import type { FieldType } from "../../../schemas/pipeline.ts";
+import { isNullable } from "./column-type.ts";
+import type { ColumnType } from "./column-type.ts";
+import { compact, isObject, readers, readText } from "./reading.ts";
+import type { Read } from "./reading.ts";
+import { writerOf } from "./writing.ts";
+import type { ScalarType } from "./writing.ts";
+
+/** Turns the values of one field into JSON text for one column. Made once, called for each event. */
+export interface Converter {
+  /** JSON text without a line break, or undefined if the value does not fit. */
+  convert: (value: unknown) => string | undefined;
+  /** Why `convert` gave undefined for a value: `expected ..., got ...`. */
+  explain: (value: unknown) => string;
+}
+
+/** The converter from a source type to a column type; the pair must have passed `canFeed`. */
+export function converterFor(source: FieldType, column: ColumnType): Converter {
+  return build(readers[source], column, isNullable(column));
+}
+
+/** The converter for a value without a declared type, such as an attribute within a map: its JSON kind decides. */
+export function converterForAny(column: ColumnType): Converter {
+  return build(readerWithin(column, readText), column, isNullable(column));
+}
+
+function build(read: Read, column: ColumnType, nullable: boolean): Converter {
+  switch (column.kind) {
+    case "Nullable":
+    case "LowCardinality":
+      return build(read, column.of, nullable);
+    case "Array":
+      return arrayConverter(read, column.of);
+    case "Map":
+      return mapConverter(read, column);
+    default:
+      return scalarConverter(read, column, nullable);
+  }
+}
+
+function scalarConverter(read: Read, column: ScalarType, nullable: boolean): Converter {
+  const { write, expected, zero } = writerOf(column);
+  const empty = nullable ? "null" : zero;
+  return {
+    convert: (value) => {
+      if (value === null || value === undefined) return empty;
+      const typed = read(value);
+      return typed === undefined ? undefined : write(typed);
+    },
+    explain: (value) => `expected ${expected}, got ${shortened(value)}`,
+  };
+}
+
+/** Null elements become the element type's zero, or NULL (the specification, type mapping, sections 5 and 6). */
+function arrayConverter(read: Read, of: ColumnType): Converter {
+  const element = build(
+    readerWithin(of, (value) => (typeof value === "string" ? value : undefined)),
+    of,
+    isNullable(of),
+  );
+  return {
+    convert: (value) => {
+      if (value === null || value === undefined) return "[]";
+      const elements = read(value);
+      if (!Array.isArray(elements)) return undefined;
+      const texts = elements.map((inner) => element.convert(inner));
+      return texts.includes(undefined) ? undefined : `[${texts.join(",")}]`;
+    },
+    explain: (value) => {
+      if (!Array.isArray(value)) return `expected an array, got ${shortened(value)}`;
+      const at = value.findIndex((inner) => element.convert(inner) === undefined);
+      return `element ${at}: ${element.explain(value[at])}`;
+    },
+  };
+}
+
+function mapConverter(read: Read, { key, value: of }: Extract<ColumnType, { kind: "Map" }>): Converter {
+  const name = build(readText, key, false);
+  const element = build(readerWithin(of, readText), of, isNullable(of));
+  return {
+    convert: (value) => {
+      if (value === null || value === undefined) return "{}";
+      const object = read(value);
+      if (!isObject(object)) return undefined;
+      const texts: string[] = [];
+      for (const inner of Object.keys(object)) {
+        const [left, right] = [name.convert(inner), element.convert(object[inner])];
+        if (left === undefined || right === undefined) return undefined;
+        texts.push(`${left}:${right}`);
+      }
+      return `{${texts.join(",")}}`;
+    },
+    explain: (value) => {
+      if (!isObject(value)) return `expected an object, got ${shortened(value)}`;
+      const badKey = Object.keys(value).find((inner) => name.convert(inner) === undefined);
+      if (badKey !== undefined) return `key: ${name.explain(badKey)}`;
+      const at = Object.keys(value).find((inner) => element.convert(value[inner]) === undefined) ?? "";
+      return `key ${shortened(at)}: ${element.explain(value[at])}`;
+    },
+  };
+}
+
+/** How a value within an array or a map is read: by the type that it must become. `asText` decides for strings. */
+function readerWithin(column: ColumnType, asText: Read): Read {
+  switch (column.kind) {
+    case "Nullable":
+    case "LowCardinality":
+      return readerWithin(column.of, asText);
+    case "Int":
+    case "UInt":
+      return readers.int;
+    case "Float":
+      return readers.float;
+    case "Bool":
+      return readers.bool;
+    case "Array":
+      return readers.array;
+    case "Map":
+      return readers.map;
+    case "DateTime":
+    case "DateTime64":
+    case "Decimal":
+      return (value) => (["string", "number", "bigint"].includes(typeof value) ? (value as string) : undefined);
+    case "String":
+      return asText;
+    default:
+      return (value) => (typeof value === "string" ? value : undefined);
+  }
+}
+
+/** Characters of a value that an error shows. */
+const shown = 80;
+
+/** A value as an error shows it: JSON, cut after 80 characters. */
+export function shortened(value: unknown): string {
+  if (value === undefined) return "nothing";
+  const text = compact(typeof value === "string" ? value.slice(0, shown + 1) : value);
+  return text.length > shown ? `${text.slice(0, shown)}…` : text;
+}

@@ -1,0 +1,81 @@
+import { once } from "node:events";
+import { mkdir } from "node:fs/promises";
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { Database, Missing } from "./database.ts";
+import { httpServer } from "./http.ts";
+import { NamedSessions } from "./named.ts";
+import type { Orders, Report } from "./protocol.ts";
+import { Queries } from "./queries.ts";
+import { Sessions } from "./sessions.ts";
+import { Spool } from "./spool.ts";
+
+/**
+ * The child process that alone owns chDB on one data directory, and speaks the ClickHouse HTTP protocol on loopback.
+ *
+ * It starts when its orders come over the channel to its parent, and reports the port there. It ends
+ * - at once when that channel closes, for then the parent is dead (a signal, because a running query holds up an exit);
+ * - on SIGTERM, when what runs has ended, but at latest after the grace time.
+ */
+const graceMs = 5_000;
+
+process.once("disconnect", kill);
+process.once("message", (orders: Orders) => void begin(orders));
+
+async function begin(orders: Orders): Promise<void> {
+  try {
+    await serve(orders);
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    report({ kind: error instanceof Missing ? "missing" : "failed", text }, kill);
+  }
+}
+
+async function serve({ folder, port, lockWaitMs, ...credentials }: Orders): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  // In chDB, files of the working directory are tables: take one without files, whose name is no glob.
+  process.chdir("/");
+  const database = await Database.open(join(folder, "engine"), lockWaitMs);
+  // The lock is ours, so nobody else uses the spool.
+  const spool = await Spool.open(join(folder, "spool"));
+  const sessions = new Sessions(() => database.session());
+  const named = new NamedSessions(sessions);
+  const about = await database.version();
+  const server = httpServer({ ...credentials, ...about }, new Queries(sessions, named, spool));
+  await listen(server, port);
+  process.once("SIGTERM", () => {
+    setTimeout(kill, graceMs);
+    void end(server, named, sessions, database);
+  });
+  report({ kind: "listening", port: (server.address() as AddressInfo).port, version: about.version });
+}
+
+async function listen(server: Server, port: number): Promise<void> {
+  try {
+    server.listen(port, "127.0.0.1");
+    await once(server, "listening");
+  } catch (error) {
+    if (port === 0 || (error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
+    await listen(server, 0);
+  }
+}
+
+async function end(server: Server, named: NamedSessions, sessions: Sessions, database: Database): Promise<void> {
+  const closed = once(server, "close");
+  server.close();
+  server.closeIdleConnections();
+  await closed;
+  named.close();
+  await sessions.close();
+  database.close();
+  kill();
+}
+
+function report(message: Report, then?: () => void): void {
+  process.send?.(message, undefined, undefined, then);
+}
+
+function kill(): void {
+  process.kill(process.pid, "SIGKILL");
+}

@@ -1,0 +1,116 @@
+import type { ChdbResult, Session } from "chdb";
+import { exceptionFrom, raise } from "./exception.ts";
+import type { Asked } from "./request.ts";
+
+/** What a statement runs under; each is undone afterwards. */
+export type Circumstances = Pick<Asked, "database" | "settings" | "params">;
+
+export interface Run {
+  sql: string;
+  format: string;
+  /** Whether the statement itself leaves its session as it was. */
+  leavesNoTrace: boolean;
+}
+
+/** Sessions that wait to be freed hold memory until every statement that ran beside them has ended. */
+const maxLeaving = 500;
+
+/**
+ * Runs statements, each as if on a session of its own: what one request sets, no other one sees. A session is used
+ * again only after everything that was set was set back; after an error, or a statement that may have changed it, it
+ * is closed. (A fresh session for every request would be simpler, but none is freed while any statement runs: one
+ * long query, and a gigabyte is gone.)
+ */
+export class Sessions {
+  readonly #open: () => Session;
+  readonly #idle: Session[] = [];
+  readonly #running = new Set<Promise<unknown>>();
+  #leaving = 0;
+
+  constructor(open: () => Session) {
+    this.#open = open;
+  }
+
+  /** @throws Exception */
+  async run(run: Run, under: Circumstances): Promise<ChdbResult> {
+    if (this.#leaving >= maxLeaving)
+      throw raise("TOO_MANY_SIMULTANEOUS_QUERIES", "Too many sessions wait for a long query to end.");
+    const session = this.#idle.pop() ?? this.#open();
+    try {
+      const result = await this.runOn(session, run, under);
+      void this.#giveBack(session, run, under);
+      return result;
+    } catch (error) {
+      this.release(session);
+      throw error;
+    }
+  }
+
+  /** A session that the caller keeps, and releases. */
+  create(): Session {
+    return this.#open();
+  }
+
+  /** Runs on a session of the caller's, and leaves there what was set. @throws Exception */
+  async runOn(session: Session, run: Run, under: Circumstances): Promise<ChdbResult> {
+    try {
+      for (const sql of before(under)) await this.#query(session, sql, "Null");
+      return await this.#query(session, run.sql, run.format);
+    } catch (error) {
+      throw exceptionFrom(error);
+    }
+  }
+
+  /** Closes a session. Its memory is free when all that runs at this moment has ended. */
+  release(session: Session): void {
+    session.close();
+    this.#leaving += 1;
+    void Promise.allSettled(this.#running).then(() => (this.#leaving -= 1));
+  }
+
+  /** Resolves when nothing runs any more, and closes what is idle. */
+  async close(): Promise<void> {
+    while (this.#running.size > 0) await Promise.allSettled(this.#running);
+    for (const session of this.#idle.splice(0)) session.close();
+  }
+
+  async #giveBack(session: Session, run: Run, { settings, database, params }: Circumstances): Promise<void> {
+    if (!run.leavesNoTrace || params.size > 0 || settings.has("readonly")) return this.release(session);
+    try {
+      const names = [...settings.keys()];
+      if (names.length > 0)
+        await this.#query(session, `SET ${names.map((name) => `${name} = DEFAULT`).join(", ")}`, "Null");
+      if (database !== undefined) await this.#query(session, "USE default", "Null");
+      this.#idle.push(session);
+    } catch {
+      this.release(session);
+    }
+  }
+
+  async #query(session: Session, sql: string, format: string): Promise<ChdbResult> {
+    const running = session.queryAsync(sql, { format });
+    this.#running.add(running);
+    try {
+      return await running;
+    } finally {
+      this.#running.delete(running);
+    }
+  }
+}
+
+/** The statements that set what a request asks for. */
+function before({ database, settings, params }: Circumstances): string[] {
+  const set = [...params, ...settings].map(([name, value]) => `${name} = ${literal(value)}`);
+  return [
+    ...(database === undefined ? [] : [`USE \`${escaped(database, "`")}\``]),
+    ...(set.length === 0 ? [] : [`SET ${set.join(", ")}`]),
+  ];
+}
+
+function literal(text: string): string {
+  return `'${escaped(text, "'")}'`;
+}
+
+function escaped(text: string, quote: string): string {
+  return text.replaceAll("\\", "\\\\").replaceAll(quote, `\\${quote}`);
+}

@@ -1,0 +1,32 @@
+import type { ClickHouseSettings } from "@clickhouse/client";
+import { quoteName, quoteTable } from "./sql.ts";
+
+/** Rows of the largest block that ClickHouse makes by default. */
+const blockRows = "1048449";
+
+/**
+ * Sent with every insert, so that no profile decides otherwise (delivery, the insert): one block, with a token that
+ * counts, answered when it is written, nothing dropped or defaulted in silence. Blocks are counted in rows alone: in
+ * bytes ClickHouse would count its own memory, which nobody here can know.
+ */
+const insertSettings: ClickHouseSettings = {
+  insert_deduplicate: 1,
+  async_insert: 0,
+  deduplicate_blocks_in_dependent_materialized_views: 1,
+  input_format_null_as_default: 0,
+  input_format_allow_errors_num: "0",
+  input_format_allow_errors_ratio: 0,
+  max_insert_block_size: blockRows,
+  min_insert_block_size_rows: blockRows,
+  min_insert_block_size_bytes: "0",
+  date_time_input_format: "best_effort",
+};
+
+/** The settings of an insert with its token. */
+export function settingsFor(token: string): ClickHouseSettings {
+  return { ...insertSettings, insert_deduplication_token: token };
+}
+
+export function insertStatement(database: string, table: string, columns: readonly string[]): string {
+  return `INSERT INTO ${quoteTable(database, table)} (${columns.map(quoteName).join(", ")}) FORMAT JSONEachRow`;
+}

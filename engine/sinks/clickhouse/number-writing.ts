@@ -1,0 +1,57 @@
+import { decimalText } from "./decimal.ts";
+import { isRounded } from "./reading.ts";
+import type { Writer } from "./writer.ts";
+
+/** Whole numbers within the range of the column. */
+export function whole(signed: boolean, bits: 8 | 16 | 32 | 64): Writer {
+  const min = signed ? -(2n ** BigInt(bits - 1)) : 0n;
+  const max = 2n ** BigInt(signed ? bits - 1 : bits) - 1n;
+  const [low, high] = [Number(min), Number(max)];
+  return {
+    write: (value) => {
+      if (typeof value === "number") {
+        return Number.isSafeInteger(value) && value >= low && value <= high ? String(value) : undefined;
+      }
+      return typeof value === "bigint" && value >= min && value <= max ? value.toString() : undefined;
+    },
+    expected: `a whole number from ${min} to ${max}`,
+    zero: "0",
+  };
+}
+
+/** Finite numbers; a Float32 takes none that would become infinite. */
+export function float(bits: 32 | 64): Writer {
+  const fits = bits === 32 ? (value: number) => Number.isFinite(Math.fround(value)) : Number.isFinite;
+  return {
+    write: (value) => {
+      const number = typeof value === "bigint" ? Number(value) : value;
+      return typeof number === "number" && fits(number) ? JSON.stringify(number) : undefined;
+    },
+    expected: bits === 32 ? "a number up to 3.4028234663852886e+38 on either side of 0" : "a finite number",
+    zero: "0",
+  };
+}
+
+/** The most significant digits that a JSON number carries through a double without a change. */
+const exactDigits = 15;
+
+function isInexact(value: string | number | bigint): boolean {
+  if (typeof value !== "number" || Number.isSafeInteger(value)) return false;
+  const digits = String(value)
+    .replace(/e.*$|\D/g, "")
+    .replace(/^0+/, "");
+  return isRounded(value) || digits.length > exactDigits;
+}
+
+/** Numbers whose digits all fit: none is cut. */
+export function decimal(precision: number, scale: number): Writer {
+  return {
+    write: (value) => {
+      if (typeof value === "object" || typeof value === "boolean" || isInexact(value)) return undefined;
+      const digits = decimalText(String(value), precision, scale);
+      return digits === undefined ? undefined : `"${digits}"`;
+    },
+    expected: `a number with up to ${precision - scale} digits before and ${scale} behind the point (as a string, if it has more than ${exactDigits} digits in all)`,
+    zero: "0",
+  };
+}

@@ -1,0 +1,109 @@
+import type { FieldType } from "../../../schemas/pipeline.ts";
+
+/** A value as its source type means it. Whole numbers beyond 2^53 are bigints, so that they are never rounded. */
+export type Scalar = string | boolean | number | bigint;
+export type Value = Scalar | readonly unknown[] | Record<string, unknown>;
+
+/** A JSON value as a source type reads it, or undefined if it is none. Never called with null or undefined. */
+export type Read = (value: unknown) => Value | undefined;
+
+const wholeText = /^[+-]?\d{1,40}$/;
+const numberText = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+const truths: ReadonlyMap<string, boolean> = new Map([
+  ...["1", "t", "T", "true", "True", "TRUE"].map((text): [string, boolean] => [text, true]),
+  ...["0", "f", "F", "false", "False", "FALSE"].map((text): [string, boolean] => [text, false]),
+]);
+
+/**
+ * How each source type reads a JSON value (the specification, type mapping, section 2). Bad text and fractions of
+ * whole numbers are refused, where the reference writes 0 or cuts.
+ */
+export const readers: Readonly<Record<FieldType, Read>> = {
+  string: readText,
+  bool: readBool,
+  int: readWhole,
+  uint: readWhole,
+  float: readFloat,
+  array: (value) => (Array.isArray(value) ? value : undefined),
+  map: (value) => (isObject(value) ? value : undefined),
+};
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Text as is, numbers in their shortest form without a needless exponent, objects and arrays as compact JSON. */
+export function readText(value: unknown): string | undefined {
+  switch (typeof value) {
+    case "string":
+      return value;
+    case "boolean":
+    case "bigint":
+      return String(value);
+    case "number":
+      return isRounded(value) ? undefined : String(value);
+    default:
+      return holdsRounded(value) ? undefined : compact(value);
+  }
+}
+
+function holdsRounded(value: unknown): boolean {
+  if (typeof value === "number") return isRounded(value);
+  return typeof value === "object" && value !== null && Object.values(value).some(holdsRounded);
+}
+
+/** JSON without spaces. Whole numbers beyond 2^53 keep their digits. */
+export function compact(value: unknown): string {
+  if (typeof value === "bigint") return value.toString();
+  if (Array.isArray(value)) return `[${value.map(compact).join(",")}]`;
+  if (!isObject(value)) return JSON.stringify(value);
+  return `{${Object.entries(value)
+    .map(([key, inner]) => `${JSON.stringify(key)}:${compact(inner)}`)
+    .join(",")}}`;
+}
+
+function readBool(value: unknown): boolean | undefined {
+  if (typeof value === "boolean") return value;
+  if (typeof value === "number") return value !== 0;
+  return typeof value === "string" ? truths.get(value) : undefined;
+}
+
+function readWhole(value: unknown): number | bigint | undefined {
+  switch (typeof value) {
+    case "number":
+      return Number.isInteger(value) ? value : undefined;
+    case "bigint":
+      return value;
+    case "boolean":
+      return value ? 1 : 0;
+    case "string":
+      return wholeText.test(value) ? narrow(BigInt(value.replace(/^\+/, ""))) : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function readFloat(value: unknown): number | undefined {
+  switch (typeof value) {
+    case "number":
+      return value;
+    case "bigint":
+      return Number(value);
+    case "boolean":
+      return value ? 1 : 0;
+    case "string":
+      return numberText.test(value) ? Number(value) : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function narrow(value: bigint): number | bigint {
+  const number = Number(value);
+  return Number.isSafeInteger(number) ? number : value;
+}
+
+/** A whole number that the JSON parser may have rounded: its digits are not known any more. */
+export function isRounded(value: number): boolean {
+  return Number.isInteger(value) && !Number.isSafeInteger(value);
+}

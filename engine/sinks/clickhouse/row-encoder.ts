@@ -1,0 +1,143 @@
+import type { Mapping, SchemaField } from "../../../schemas/pipeline.ts";
+import type { Event } from "../../core/batch.ts";
+import type { Rejection } from "../../core/dead-letter.ts";
+import type { Block } from "../../core/sink.ts";
+import { bare, columnTypeText } from "./column-type.ts";
+import type { ColumnType } from "./column-type.ts";
+import { isProblem, parseColumnType } from "./column-grammar.ts";
+import { converterFor, converterForAny } from "./converter.ts";
+import type { Converter } from "./converter.ts";
+import { parseExact } from "./exact-numbers.ts";
+import { canFeed } from "./feeding.ts";
+import { fieldReader } from "../../core/field-path.ts";
+import type { ReadField } from "../../core/field-path.ts";
+
+/** Column types of the table as it is, by column name. */
+export type RealTypes = ReadonlyMap<string, ColumnType>;
+
+interface Column {
+  /** What stands before the value in a line: `{"a":` or `,"b":`. */
+  prefix: string;
+  read: ReadField;
+  converter: Converter;
+  /** For errors: `field "x" does not fit column "c" of type UInt8`. */
+  subject: string;
+}
+
+/** Size of the pieces that lines are gathered in before they become bytes, in characters. */
+const piece = 1 << 20;
+
+/**
+ * Turns events into lines of JSONEachRow. The mapping is compiled once; a line is made in one pass, without an object
+ * for the row. Where the table's column types are known they decide how a value is written and what null becomes; the
+ * configured type still has to fit as well.
+ */
+export class RowEncoder {
+  /** Sorted by name, as the insert lists them. */
+  readonly columnNames: readonly string[];
+  readonly #columns: readonly Column[];
+
+  /** Throws an Error that names the field and column where the mapping cannot be written. */
+  constructor(mapping: readonly Mapping[], schema: readonly SchemaField[], real: RealTypes = new Map()) {
+    if (mapping.length === 0) throw new Error("sink.mapping: expected at least one entry, got none");
+    const sorted = mapping.toSorted((one, other) => (one.column_name < other.column_name ? -1 : 1));
+    this.columnNames = sorted.map((entry) => entry.column_name);
+    this.#columns = sorted.map((entry, index) => compile(entry, index, schema, real.get(entry.column_name)));
+  }
+
+  encode(events: readonly Event[]): Block {
+    const [rows, rejected, pieces]: [Event[], Rejection[], Buffer[]] = [[], [], []];
+    let lines = "";
+    for (const event of events) {
+      const line = this.#line(event.value) ?? this.#line(parseExact(event.text));
+      if (line === undefined) {
+        rejected.push(this.#reject(event));
+        continue;
+      }
+      rows.push(event);
+      lines += line;
+      if (lines.length >= piece) {
+        pieces.push(Buffer.from(lines));
+        lines = "";
+      }
+    }
+    pieces.push(Buffer.from(lines));
+    return { events: rows, body: Buffer.concat(pieces), rejected };
+  }
+
+  #line(value: Record<string, unknown>): string | undefined {
+    let line = "";
+    for (const column of this.#columns) {
+      const text = column.converter.convert(column.read(value));
+      if (text === undefined) return undefined;
+      line += column.prefix + text;
+    }
+    return `${line}}\n`;
+  }
+
+  #reject(event: Event): Rejection {
+    const value = parseExact(event.text);
+    const errors = this.#columns
+      .filter((column) => column.converter.convert(column.read(value)) === undefined)
+      .map((column) => `${column.subject}: ${column.converter.explain(column.read(value))}`);
+    return {
+      component: "sink",
+      reason: "schema_mismatch",
+      error: errors.slice(0, 3).join("; ") + (errors.length > 3 ? `; and ${errors.length - 3} more` : ""),
+      original_message: event.text,
+      position: event.position,
+    };
+  }
+}
+
+function compile(entry: Mapping, index: number, schema: readonly SchemaField[], real: ColumnType | undefined): Column {
+  const configured = configuredType(entry);
+  const converter = convert(entry, schema, configured);
+  const isSame = real === undefined || columnTypeText(bare(real)) === columnTypeText(bare(configured));
+  return {
+    prefix: `${index === 0 ? "{" : ","}${JSON.stringify(entry.column_name)}:`,
+    read: fieldReader(entry.name),
+    converter:
+      real === undefined
+        ? converter
+        : isSame
+          ? convert(entry, schema, real)
+          : both(converter, convert(entry, schema, real)),
+    subject: `field "${entry.name}" does not fit column "${entry.column_name}" of type ${columnTypeText(real ?? configured)}`,
+  };
+}
+
+/** The configured column type. Throws an Error if the text is none. */
+export function configuredType(entry: Mapping): ColumnType {
+  const parsed = parseColumnType(entry.column_type);
+  if (isProblem(parsed)) {
+    throw new Error(
+      `mapping of field "${entry.name}" to column "${entry.column_name}": column_type ${entry.column_type} ${parsed.problem}`,
+    );
+  }
+  return parsed;
+}
+
+function convert(entry: Mapping, schema: readonly SchemaField[], column: ColumnType): Converter {
+  const field = schema.find((candidate) => candidate.name === entry.name);
+  if (field !== undefined) {
+    const feeds = canFeed(field.type, column);
+    if (feeds === true) return converterFor(field.type, column);
+    throw new Error(`mapping of field "${entry.name}" to column "${entry.column_name}": ${feeds}`);
+  }
+  if (schema.some(({ name, type }) => type === "map" && entry.name.startsWith(`${name}.`)))
+    return converterForAny(column);
+  throw new Error(
+    `mapping of field "${entry.name}" to column "${entry.column_name}": the schema that feeds the sink has no such field`,
+  );
+}
+
+/** For a table whose column differs from the configured type: a value has to fit both, and is written for the real one. */
+function both(configured: Converter, real: Converter): Converter {
+  const fits = (value: unknown): boolean =>
+    value === null || value === undefined || configured.convert(value) !== undefined;
+  return {
+    convert: (value) => (fits(value) ? real.convert(value) : undefined),
+    explain: (value) => (fits(value) ? real.explain(value) : configured.explain(value)),
+  };
+}

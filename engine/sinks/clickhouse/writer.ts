@@ -1,0 +1,38 @@
+import type { Value } from "./reading.ts";
+
+/**
+ * Writes values of one scalar column type as JSON that ClickHouse reads back as exactly that value. Ranges are checked
+ * here, because ClickHouse stores 300 in a UInt8 as 44 without a word.
+ */
+export interface Writer {
+  /** JSON text, or undefined if the value does not fit. */
+  write: (value: Value) => string | undefined;
+  /** What fits: completes "expected ...". */
+  expected: string;
+  /** JSON text that stands for null and missing values in a column that holds no NULL; undefined if there is none. */
+  zero: string | undefined;
+}
+
+/** What makes a text differ from its JSON, besides the quotes, or no text at all. */
+const special = /["\\\p{Cc}\p{Surrogate}]/u;
+const loneSurrogate = /\p{Surrogate}/u;
+
+/** A text as JSON. Lone surrogates are no text: ClickHouse refuses them. */
+export function quoted(stored: string | undefined): string | undefined {
+  if (stored === undefined) return undefined;
+  if (!special.test(stored)) return `"${stored}"`;
+  return loneSurrogate.test(stored) ? undefined : JSON.stringify(stored);
+}
+
+/** A writer of strings: `convert` gives the text to store. */
+export function textWriter(
+  expected: string,
+  convert: (value: string) => string | undefined,
+  zero: string | undefined,
+): Writer {
+  return {
+    write: (value) => quoted(typeof value === "string" ? convert(value) : undefined),
+    expected: expected === "text" ? "text of whole Unicode characters" : expected,
+    zero,
+  };
+}

@@ -1,0 +1,147 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { EngineError } from "../../core/errors.ts";
+import { problemOfBody } from "./event-body.ts";
+
+/** The largest event, in bytes. */
+const maxBody = 1024 * 1024;
+/** How long a body may take to arrive, in milliseconds. */
+const bodyTimeout = 15_000;
+
+const route = /^\/v1\/pipelines\/([a-z0-9-]{1,64})\/topics\/input\/events$/;
+
+/** What the intake asks of the engine. */
+export interface WebhookDoor {
+  /** Whether a pipeline takes events, or why it does not. */
+  admits(pipeline_id: string): "yes" | "unknown" | "terminated";
+  isToken(pipeline_id: string, token: string): boolean;
+  /** Resolves once the event is on disk. Throws EngineError STREAM_FULL, STREAM_CLOSED, DISK_FULL, STORAGE_FAILED. */
+  store(pipeline_id: string, event: Buffer): Promise<void>;
+  /** Told of each answer; `pipeline_id` only where such a pipeline exists. */
+  answered(pipeline_id: string | undefined, status: number, bytes: number): void;
+}
+
+interface Reply {
+  status: number;
+  message?: string;
+  headers?: Record<string, string>;
+}
+
+/**
+ * `POST /v1/pipelines/<id>/topics/input/events`: one JSON object a request, answered 202 after it is on disk
+ * (the specification, lifecycle and API, section 6). What is answered with anything else was not stored.
+ */
+export class WebhookIntake {
+  readonly #door: WebhookDoor;
+
+  constructor(door: WebhookDoor) {
+    this.#door = door;
+  }
+
+  /** Answers one request. Never throws. */
+  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const pipeline_id = route.exec(request.url?.split("?", 1)[0] ?? "")?.[1];
+    const body: { bytes: number } = { bytes: 0 };
+    const reply = await this.#reply(request, pipeline_id, body);
+    const isKnown = pipeline_id !== undefined && this.#door.admits(pipeline_id) !== "unknown";
+    this.#door.answered(isKnown ? pipeline_id : undefined, reply.status, body.bytes);
+    answer(request, response, reply);
+  }
+
+  async #reply(request: IncomingMessage, pipeline_id: string | undefined, size: { bytes: number }): Promise<Reply> {
+    const refusal = this.#refusal(request, pipeline_id);
+    if (refusal !== undefined || pipeline_id === undefined) return refusal ?? notFound("no such route");
+    const body = await readBody(request);
+    if (!Buffer.isBuffer(body)) return body;
+    size.bytes = body.length;
+    const problem = problemOfBody(body);
+    if (problem !== undefined) return { status: 400, message: problem };
+    try {
+      await this.#door.store(pipeline_id, body);
+      return { status: 202 };
+    } catch (error) {
+      return replyTo(error);
+    }
+  }
+
+  /** What can be said before the body is read. */
+  #refusal(request: IncomingMessage, pipeline_id: string | undefined): Reply | undefined {
+    if (pipeline_id === undefined) return notFound("expected POST /v1/pipelines/<pipeline_id>/topics/input/events");
+    if (request.method !== "POST") return { status: 405, message: "expected POST", headers: { allow: "POST" } };
+    const admission = this.#door.admits(pipeline_id);
+    if (admission === "unknown") return notFound(`no pipeline ${pipeline_id} takes webhook events`);
+    const token = request.headers["x-pipeline-access-token"];
+    if (typeof token !== "string" || !this.#door.isToken(pipeline_id, token)) {
+      return { status: 401, message: "expected the pipeline's token in the header X-PIPELINE-ACCESS-TOKEN" };
+    }
+    if (admission === "terminated")
+      return { status: 409, message: `pipeline ${pipeline_id} is terminated and takes no events` };
+    return refusalOfHeaders(request);
+  }
+}
+
+function refusalOfHeaders({ headers }: IncomingMessage): Reply | undefined {
+  const type = headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase();
+  if (type !== "application/json") {
+    return { status: 415, message: `expected Content-Type application/json, found ${type ?? "none"}` };
+  }
+  const encoding = headers["content-encoding"];
+  if (encoding !== undefined && encoding !== "identity") {
+    return { status: 415, message: `expected a body without Content-Encoding, found ${encoding}` };
+  }
+  if (Number(headers["content-length"] ?? 0) > maxBody) return tooLarge();
+  return undefined;
+}
+
+function readBody(request: IncomingMessage): Promise<Buffer | Reply> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const timer = setTimeout(() => resolve({ status: 408, message: "the body did not arrive in time" }), bodyTimeout);
+    request.on("data", (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > maxBody) resolve(tooLarge());
+      else chunks.push(chunk);
+    });
+    request.on("end", () => resolve(Buffer.concat(chunks, size)));
+    request.on("error", () => resolve({ status: 400, message: "the body broke off" }));
+    request.on("close", () => {
+      clearTimeout(timer);
+      resolve({ status: 400, message: "the body broke off" });
+    });
+  });
+}
+
+function replyTo(error: unknown): Reply {
+  if (!(error instanceof EngineError)) return { status: 500, message: "Internal server error" };
+  switch (error.code) {
+    case "STREAM_FULL":
+      return { status: 429, message: error.message, headers: { "retry-after": "1" } };
+    case "STREAM_CLOSED":
+      return { status: 409, message: error.message };
+    default:
+      return { status: 503, message: error.message, headers: { "retry-after": "5" } };
+  }
+}
+
+function answer(request: IncomingMessage, response: ServerResponse, { status, message, headers }: Reply): void {
+  if (response.destroyed) return;
+  const body = message === undefined ? "{}" : JSON.stringify({ status, message });
+  // A body that was not read to its end cannot be followed by another request.
+  const connection = request.complete ? {} : { connection: "close" };
+  const length = Buffer.byteLength(body);
+  response.writeHead(status, {
+    "content-type": "application/json",
+    "content-length": length,
+    ...connection,
+    ...headers,
+  });
+  response.end(body);
+}
+
+function tooLarge(): Reply {
+  return { status: 413, message: `expected an event of at most ${maxBody} bytes` };
+}
+
+function notFound(message: string): Reply {
+  return { status: 404, message };
+}

@@ -1,0 +1,16 @@
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+
+/** A new access token: 32 random bytes, safe in a URL and a header. */
+export function newToken(): string {
+  return randomBytes(32).toString("base64url");
+}
+
+/** What is kept of a token: SHA-256, hex. A token is random, so that no salt and no slow hash is needed. */
+export function tokenHash(token: string): string {
+  return createHash("sha256").update(token).digest("hex");
+}
+
+/** Compares in constant time. */
+export function isToken(token: string, hash: string): boolean {
+  return timingSafeEqual(Buffer.from(tokenHash(token), "hex"), Buffer.from(hash, "hex"));
+}

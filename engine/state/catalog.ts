@@ -1,0 +1,88 @@
+import type { Database } from "lmdb";
+import type { EngineOptions, PipelineConfig } from "../../schemas/pipeline.ts";
+import type { Status } from "../lifecycle.ts";
+import type { Store } from "./store.ts";
+
+/** How a webhook's caller proves itself. Only the hash is kept. */
+export interface TokenRecord {
+  /** SHA-256, hex. */
+  hash: string;
+  created_at: string;
+  last_used_at: string | null;
+  /** Brought by `x-sluice.access_token` instead of generated here. */
+  brought: boolean;
+}
+
+/** A pipeline as it is kept. Secrets are the references of the file. */
+export interface CatalogEntry {
+  pipeline_id: string;
+  config: PipelineConfig;
+  options: EngineOptions;
+  status: Status;
+  failure?: string;
+  revision: number;
+  created_at: string;
+  updated_at: string;
+  token?: TokenRecord;
+}
+
+/**
+ * The pipelines of this data dir, and every revision of a config that a batch under way still names.
+ */
+export class Catalog {
+  readonly #store: Store;
+  readonly #named: (pipeline_id: string) => ReadonlySet<number>;
+  readonly #entries: Database<CatalogEntry, string>;
+  readonly #revisions: Database<PipelineConfig, [string, number]>;
+
+  /** `named` gives the revisions of a pipeline that batches under way name. */
+  constructor(store: Store, named: (pipeline_id: string) => ReadonlySet<number>) {
+    this.#store = store;
+    this.#named = named;
+    this.#entries = store.table("catalog");
+    this.#revisions = store.table("revisions");
+  }
+
+  get(pipeline_id: string): CatalogEntry | undefined {
+    return this.#entries.get(pipeline_id);
+  }
+
+  /** Newest first. */
+  list(): CatalogEntry[] {
+    const entries = [...this.#entries.getRange()].map(({ value }) => value);
+    return entries.sort(
+      (a, b) => b.created_at.localeCompare(a.created_at) || a.pipeline_id.localeCompare(b.pipeline_id),
+    );
+  }
+
+  /** The config of one revision; undefined if nothing names it any more. */
+  revision(pipeline_id: string, revision: number): PipelineConfig | undefined {
+    return this.#revisions.get([pipeline_id, revision]);
+  }
+
+  /** Keeps an entry and its revision, and drops the revisions that nothing names any more. Durable when it resolves. */
+  put(entry: CatalogEntry): Promise<void> {
+    const { pipeline_id, revision } = entry;
+    return this.#store.write(() => {
+      const named = this.#named(pipeline_id);
+      this.#entries.putSync(pipeline_id, entry);
+      for (const key of this.#revisionKeys(pipeline_id)) {
+        if (key[1] !== revision && !named.has(key[1])) this.#revisions.removeSync(key);
+      }
+      this.#revisions.putSync([pipeline_id, revision], entry.config);
+    });
+  }
+
+  /** Forgets a pipeline and its revisions; `also` runs in the same write. */
+  remove(pipeline_id: string, also: () => void): Promise<void> {
+    return this.#store.write(() => {
+      this.#entries.removeSync(pipeline_id);
+      for (const key of this.#revisionKeys(pipeline_id)) this.#revisions.removeSync(key);
+      also();
+    });
+  }
+
+  #revisionKeys(pipeline_id: string): [string, number][] {
+    return [...this.#revisions.getKeys({ start: [pipeline_id, 0], end: [pipeline_id, Number.MAX_SAFE_INTEGER] })];
+  }
+}

@@ -1,0 +1,110 @@
+import { randomBytes } from "node:crypto";
+import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, readFileSync, writeSync } from "node:fs";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { tryLock, waitForLock } from "fs-native-extensions";
+import { EngineError } from "../core/errors.ts";
+import { writeFileDurably } from "./durable-file.ts";
+
+/** The layout of a data dir that this version writes. A newer one is refused, an older one would be upgraded here. */
+export const dataDirFormat = 1;
+
+interface Format {
+  format: number;
+  /** Drawn once; names this data dir to others, such as a Kafka group. */
+  id: string;
+}
+
+/**
+ * The folder that holds all state, owned by one process at a time.
+ *
+ * The lock is an open-file-description lock (`fcntl(F_OFD_SETLK)`, BSD `flock` on macOS) on `<data dir>/lock`: the
+ * system drops it with the last descriptor, so it goes with its holder, also after SIGKILL, and it holds between
+ * containers that share the folder. The descriptor is close-on-exec: children never inherit it. The file's text names
+ * the holder and means nothing without the lock.
+ */
+export class DataDir {
+  readonly path: string;
+  readonly id: string;
+  readonly #lock: number;
+
+  private constructor(path: string, id: string, lock: number) {
+    this.path = path;
+    this.id = id;
+    this.#lock = lock;
+  }
+
+  /**
+   * Takes the folder, making it first where there is none. Throws DATA_DIR_HELD with the holder's name (or waits for it,
+   * with `standby`), DATA_DIR_NEWER when a newer version wrote it.
+   */
+  static async take(path: string, options: { standby?: boolean } = {}): Promise<DataDir> {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    const lock = openSync(join(path, "lock"), "a+", 0o600);
+    try {
+      if (!tryLock(lock)) {
+        if (options.standby !== true) throw heldBy(path);
+        await waitForLock(lock);
+      }
+      ftruncateSync(lock, 0);
+      writeSync(lock, JSON.stringify({ pid: process.pid, host: hostname(), since: new Date().toISOString() }));
+      return new DataDir(path, await readFormat(path), lock);
+    } catch (error) {
+      closeSync(lock);
+      throw error;
+    }
+  }
+
+  /** A folder inside, by name. Not made here. */
+  folder(...names: string[]): string {
+    return join(this.path, ...names);
+  }
+
+  /** Gives the folder back. Safe to call twice. */
+  release(): void {
+    try {
+      fstatSync(this.#lock);
+      closeSync(this.#lock);
+    } catch {
+      // Closed already.
+    }
+  }
+}
+
+function heldBy(path: string): EngineError {
+  let holder = "another process";
+  try {
+    const { pid, host, since } = JSON.parse(readFileSync(join(path, "lock"), "utf8")) as Record<string, unknown>;
+    holder = `process ${String(pid)} on ${String(host)}, since ${String(since)}`;
+  } catch {
+    // The holder is just now writing its name.
+  }
+  return new EngineError(
+    "DATA_DIR_HELD",
+    `data dir ${path} is held by ${holder}: stop that process, choose another --data-dir, or wait for it with --standby`,
+    { details: { data_dir: path, holder } },
+  );
+}
+
+async function readFormat(path: string): Promise<string> {
+  const file = join(path, "format");
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    const fresh: Format = { format: dataDirFormat, id: randomBytes(8).toString("hex") };
+    await writeFileDurably(file, JSON.stringify(fresh));
+    return fresh.id;
+  }
+  const found = JSON.parse(text) as Format;
+  if (found.format > dataDirFormat) {
+    throw new EngineError(
+      "DATA_DIR_NEWER",
+      `data dir ${path} has format ${found.format}, and this Sluice knows up to ${dataDirFormat}: ` +
+        `it was written by a newer Sluice. Run that one, or choose another --data-dir`,
+      { details: { data_dir: path, found: found.format, known: dataDirFormat } },
+    );
+  }
+  return found.id;
+}

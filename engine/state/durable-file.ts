@@ -1,0 +1,31 @@
+import { open, rename, unlink } from "node:fs/promises";
+import { dirname } from "node:path";
+
+/** Replaces a small file so that a reader, or a power cut, finds the old text or the new one, never a part. */
+export async function writeFileDurably(path: string, text: string): Promise<void> {
+  const temporary = `${path}.new`;
+  try {
+    const file = await open(temporary, "w", 0o600);
+    try {
+      await file.writeFile(text);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, path);
+  } catch (error) {
+    await unlink(temporary).catch(() => undefined);
+    throw error;
+  }
+  await syncFolder(dirname(path));
+}
+
+/** Makes the names in a folder durable: a new or renamed file is there after a power cut. */
+export async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, "r");
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}

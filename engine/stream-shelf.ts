@@ -1,0 +1,73 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { PipelineConfig } from "../schemas/pipeline.ts";
+import { quantityBytes } from "../schemas/quantity.ts";
+import { EngineError } from "./core/errors.ts";
+import type { Stream, StreamLimits } from "./core/stream.ts";
+import { EmbeddedStream } from "./streams/embedded/embedded-stream.ts";
+import type { Log } from "./telemetry/log.ts";
+
+/** The streams of all pipelines, by pipeline: `<data dir>/pipelines/<id>/stream`. */
+export class StreamShelf {
+  readonly #root: string;
+  readonly #log: Log;
+  readonly #streams = new Map<string, Stream>();
+  /** Called with the newest durable sequence of a pipeline's stream. */
+  onAppended: (pipeline_id: string, last: number) => void = () => undefined;
+
+  constructor(root: string, log: Log) {
+    this.#root = root;
+    this.#log = log;
+  }
+
+  folder(pipeline_id: string): string {
+    return join(this.#root, pipeline_id, "stream");
+  }
+
+  /** Opens a pipeline's stream; events up to `trimmed` are settled. */
+  async open(pipeline_id: string, config: PipelineConfig, trimmed: number): Promise<void> {
+    const stream = await EmbeddedStream.open(this.folder(pipeline_id), {
+      limits: limitsOf(config),
+      trimmed,
+      onAppended: (last) => this.onAppended(pipeline_id, last),
+    });
+    this.#streams.set(pipeline_id, stream);
+  }
+
+  get(pipeline_id: string): Stream {
+    const stream = this.#streams.get(pipeline_id);
+    if (stream === undefined) throw new EngineError("STREAM_CLOSED", `pipeline ${pipeline_id} has no stream`);
+    return stream;
+  }
+
+  /** Events up to `position` are final: their space is given back in the background. */
+  settled(pipeline_id: string, position: number): void {
+    this.#streams
+      .get(pipeline_id)
+      ?.trim(position)
+      .catch((error: unknown) => {
+        this.#log.warn(
+          { pipeline_id, error: String(error) },
+          "Settled events could not be removed; it is tried again.",
+        );
+      });
+  }
+
+  /** Closes and removes a pipeline's folder. */
+  async remove(pipeline_id: string): Promise<void> {
+    await this.#streams.get(pipeline_id)?.close();
+    this.#streams.delete(pipeline_id);
+    await rm(join(this.#root, pipeline_id), { recursive: true, force: true });
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#streams.values()].map((stream) => stream.close()));
+    this.#streams.clear();
+  }
+}
+
+function limitsOf({ resources }: PipelineConfig): StreamLimits {
+  const { max_bytes, max_msgs } = resources.nats.stream;
+  const bytes = quantityBytes(max_bytes);
+  return { max_bytes: bytes === 0 ? Infinity : bytes, max_msgs: max_msgs === -1 ? Infinity : max_msgs };
+}

@@ -1,0 +1,112 @@
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+
+const durations = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
+const backpressureDurations = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800];
+const records = [1, 10, 100, 1000, 10_000, 100_000];
+const bytes = [1024, 10_240, 102_400, 1_048_576, 10_485_760, 104_857_600];
+
+/** The engine's metrics: the names and labels of the specification (`gfm_`), and our own (`sluice_`). */
+export interface EngineMetrics {
+  recordsWritten: Counter<"pipeline_id" | "component">;
+  deadLetters: Counter<"pipeline_id" | "component" | "reason">;
+  bytesProcessed: Counter<"pipeline_id" | "component" | "direction">;
+  processorMessages: Counter<"pipeline_id" | "component" | "status">;
+  processingDuration: Histogram<"pipeline_id" | "component" | "stage">;
+  sinkErrors: Counter<"pipeline_id" | "classification" | "error_name">;
+  sinkRetries: Counter<"pipeline_id" | "outcome">;
+  batchRecords: Histogram<"pipeline_id">;
+  batchBytes: Histogram<"pipeline_id">;
+  backpressureActive: Gauge<"pipeline_id" | "component">;
+  backpressureEvents: Counter<"pipeline_id" | "component">;
+  backpressureDuration: Histogram<"pipeline_id" | "component">;
+  requests: Counter<"pipeline_id" | "status">;
+  batchesReplayed: Counter<"pipeline_id">;
+  insertsRepeated: Counter<"pipeline_id">;
+  rowsExcluded: Counter<"pipeline_id">;
+  paused: Gauge<"pipeline_id" | "class">;
+  pausedSeconds: Counter<"pipeline_id" | "class">;
+  atLeastOnce: Gauge<"pipeline_id">;
+  threadDeaths: Counter;
+}
+
+export function engineMetrics(registry: Registry): EngineMetrics {
+  const registers = [registry];
+  const counter = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
+    new Counter<L>({ name, help, labelNames, registers });
+  const gauge = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
+    new Gauge<L>({ name, help, labelNames, registers });
+  const histogram = <L extends string>(name: string, help: string, buckets: number[], ...labelNames: L[]) =>
+    new Histogram<L>({ name, help, buckets, labelNames, registers });
+
+  return {
+    recordsWritten: counter("gfm_clickhouse_records_written_total", "Rows written.", "pipeline_id", "component"),
+    deadLetters: counter("gfm_dlq_records_written_total", "Dead letters.", "pipeline_id", "component", "reason"),
+    bytesProcessed: counter("gfm_bytes_processed_total", "Payload bytes.", "pipeline_id", "component", "direction"),
+    processorMessages: counter(
+      "gfm_processor_messages_total",
+      "Events by outcome.",
+      "pipeline_id",
+      "component",
+      "status",
+    ),
+    processingDuration: histogram(
+      "gfm_processing_duration_seconds",
+      "Time per batch.",
+      durations,
+      "pipeline_id",
+      "component",
+      "stage",
+    ),
+    sinkErrors: counter(
+      "gfm_sink_errors_by_classification_total",
+      "Failed inserts.",
+      "pipeline_id",
+      "classification",
+      "error_name",
+    ),
+    sinkRetries: counter("gfm_sink_retries_total", "Rows whose insert is tried again.", "pipeline_id", "outcome"),
+    batchRecords: histogram("gfm_sink_batch_size_records", "Rows per insert.", records, "pipeline_id"),
+    batchBytes: histogram("gfm_sink_batch_size_bytes", "Bytes per insert.", bytes, "pipeline_id"),
+    backpressureActive: gauge(
+      "gfm_component_backpressure_active",
+      "1 while events are refused because the stream is full.",
+      "pipeline_id",
+      "component",
+    ),
+    backpressureEvents: counter(
+      "gfm_component_backpressure_events_total",
+      "Episodes of back-pressure.",
+      "pipeline_id",
+      "component",
+    ),
+    backpressureDuration: histogram(
+      "gfm_component_backpressure_duration_seconds",
+      "Length of an episode.",
+      backpressureDurations,
+      "pipeline_id",
+      "component",
+    ),
+    requests: counter("sluice_webhook_requests_total", "Webhook requests by HTTP status.", "pipeline_id", "status"),
+    batchesReplayed: counter("sluice_batches_replayed_total", "Batches taken from the journal.", "pipeline_id"),
+    insertsRepeated: counter("sluice_inserts_repeated_total", "Inserts sent again with their token.", "pipeline_id"),
+    rowsExcluded: counter("sluice_rows_excluded_total", "Rows that the server refused.", "pipeline_id"),
+    paused: gauge(
+      "sluice_pipeline_paused",
+      "1 while the pipeline waits for a cause outside of it.",
+      "pipeline_id",
+      "class",
+    ),
+    pausedSeconds: counter(
+      "sluice_pipeline_paused_seconds_total",
+      "Time in pauses that ended.",
+      "pipeline_id",
+      "class",
+    ),
+    atLeastOnce: gauge(
+      "sluice_pipeline_at_least_once",
+      "1 where the target cannot drop a repeated insert.",
+      "pipeline_id",
+    ),
+    threadDeaths: counter("sluice_thread_deaths_total", "Pipeline threads that died and were replaced."),
+  };
+}

@@ -1,0 +1,188 @@
+import type { Registry } from "prom-client";
+import type { Pause, PipelineCounters } from "../view.ts";
+import type { Log } from "./log.ts";
+import { engineMetrics, type EngineMetrics } from "./metrics.ts";
+import type { Telemetry, TransformedEvent } from "./telemetry.ts";
+
+type Told<K extends keyof Telemetry> = Parameters<Telemetry[K]>[0];
+
+/** What is known of a pipeline besides its catalog entry. Gone with the process. */
+export interface Observed {
+  counters: PipelineCounters;
+  pause?: Pause;
+  at_least_once?: string;
+}
+
+/** The one place where the engine's events become log lines, metrics and the counters of health. */
+export class Recorder implements Telemetry {
+  readonly #log: Log;
+  readonly #metrics: EngineMetrics;
+  readonly #observed = new Map<string, Observed>();
+
+  constructor(log: Log, registry: Registry) {
+    this.#log = log;
+    this.#metrics = engineMetrics(registry);
+  }
+
+  /** What a pipeline did since the process started, and what it waits for. */
+  observed(pipeline_id: string): Observed {
+    let observed = this.#observed.get(pipeline_id);
+    if (observed === undefined) {
+      observed = { counters: zeroCounters() };
+      this.#observed.set(pipeline_id, observed);
+    }
+    return observed;
+  }
+
+  /** Drops the series and counters of a deleted pipeline. */
+  forget(pipeline_id: string): void {
+    this.#observed.delete(pipeline_id);
+    for (const metric of Object.values(this.#metrics) as EngineMetrics["paused"][]) {
+      void forgetSeries(metric, pipeline_id);
+    }
+  }
+
+  statusChanged({ pipeline_id, from, to, reason }: Told<"statusChanged">): void {
+    const fields = { pipeline_id, from, to, ...(reason === undefined ? {} : { reason }) };
+    if (to === "Failed") this.#log.error(fields, "Pipeline failed.");
+    else this.#log.info(fields, "Pipeline changed its status.");
+  }
+
+  eventAccepted({ pipeline_id, bytes }: Told<"eventAccepted">): void {
+    this.#metrics.requests.inc({ pipeline_id, status: "202" });
+    this.#metrics.bytesProcessed.inc({ pipeline_id, component: "ingestor", direction: "out" }, bytes);
+  }
+
+  eventRefused({ pipeline_id, status }: Told<"eventRefused">): void {
+    this.#metrics.requests.inc({ pipeline_id, status: String(status) });
+  }
+
+  eventsRead({ pipeline_id, count, bytes }: Told<"eventsRead">): void {
+    this.observed(pipeline_id).counters.events_read += count;
+    this.#metrics.bytesProcessed.inc({ pipeline_id, component: "ingestor", direction: "in" }, bytes);
+  }
+
+  transformed(event: TransformedEvent): void {
+    const { pipeline_id, component, passed, dropped, rejected } = event;
+    const dropStatus = component === "filter" ? "filtered" : "duplicate";
+    if (component === "filter") this.observed(pipeline_id).counters.events_filtered += dropped;
+    for (const [status, count] of [
+      ["success", passed],
+      [dropStatus, dropped],
+      ["error", rejected],
+    ] as const) {
+      if (count > 0) this.#metrics.processorMessages.inc({ pipeline_id, component, status }, count);
+    }
+    this.#metrics.bytesProcessed.inc({ pipeline_id, component, direction: "in" }, event.bytesIn);
+    this.#metrics.bytesProcessed.inc({ pipeline_id, component, direction: "out" }, event.bytesOut);
+    this.#metrics.processingDuration.observe({ pipeline_id, component, stage: component }, event.seconds);
+  }
+
+  deadLettered({ pipeline_id, letters }: Told<"deadLettered">): void {
+    this.observed(pipeline_id).counters.dead_lettered += letters.length;
+    for (const { component, reason } of letters) this.#metrics.deadLetters.inc({ pipeline_id, component, reason });
+    this.#log.warn({ pipeline_id, count: letters.length }, "Events went to the dead letters.");
+  }
+
+  batchCommitted({ pipeline_id, rows, bytes, seconds }: Told<"batchCommitted">): void {
+    if (rows === 0) return;
+    this.observed(pipeline_id).counters.rows_written += rows;
+    this.#metrics.recordsWritten.inc({ pipeline_id, component: "sink" }, rows);
+    this.#metrics.processorMessages.inc({ pipeline_id, component: "sink", status: "success" }, rows);
+    this.#metrics.bytesProcessed.inc({ pipeline_id, component: "sink", direction: "out" }, bytes);
+    this.#metrics.processingDuration.observe({ pipeline_id, component: "sink", stage: "insert" }, seconds);
+    this.#metrics.batchRecords.observe({ pipeline_id }, rows);
+    this.#metrics.batchBytes.observe({ pipeline_id }, bytes);
+    this.#log.debug({ pipeline_id, rows, bytes, seconds }, "Batch committed.");
+  }
+
+  batchReplayed({ pipeline_id, batch, rows }: Told<"batchReplayed">): void {
+    this.observed(pipeline_id).counters.batches_replayed += 1;
+    this.#metrics.batchesReplayed.inc({ pipeline_id });
+    this.#log.info({ pipeline_id, batch, rows }, "Batch of an earlier run is carried on.");
+  }
+
+  batchReprepared({ pipeline_id, batch, from, to }: Told<"batchReprepared">): void {
+    this.#log.info({ pipeline_id, batch, from, to }, "Batch that wrote nothing is made again by the new config.");
+  }
+
+  insertFailed({ pipeline_id, rows, failure, unknown }: Told<"insertFailed">): void {
+    const classification =
+      failure.class === "transient" ? "retryable" : failure.class === "row" ? "permanent" : "unknown";
+    this.#metrics.sinkErrors.inc({ pipeline_id, classification, error_name: failure.name });
+    this.#metrics.sinkRetries.inc({ pipeline_id, outcome: "retry" }, rows);
+    const { class: kind, code, text } = failure;
+    this.#log.warn({ pipeline_id, rows, class: kind, code, unknown, error: text }, "Insert failed; it is tried again.");
+  }
+
+  insertRepeated({ pipeline_id, batch }: Told<"insertRepeated">): void {
+    this.observed(pipeline_id).counters.inserts_repeated += 1;
+    this.#metrics.insertsRepeated.inc({ pipeline_id });
+    this.#log.info({ pipeline_id, batch }, "Insert is sent again with its token.");
+  }
+
+  rowExcluded({ pipeline_id, batch, position, failure }: Told<"rowExcluded">): void {
+    this.observed(pipeline_id).counters.rows_excluded += 1;
+    this.#metrics.rowsExcluded.inc({ pipeline_id });
+    this.#log.warn({ pipeline_id, batch, position, error: failure.text }, "Row refused by the server is taken out.");
+  }
+
+  paused({ pipeline_id, pause }: Told<"paused">): void {
+    this.observed(pipeline_id).pause = pause;
+    this.#metrics.paused.set({ pipeline_id, class: pause.class }, 1);
+    const { class: kind, text, way_out } = pause;
+    this.#log.error({ pipeline_id, class: kind, reason: text, way_out }, "Pipeline is paused.");
+  }
+
+  wentOn({ pipeline_id, class: kind, seconds }: Told<"wentOn">): void {
+    const observed = this.observed(pipeline_id);
+    if (observed.pause === undefined) return;
+    delete observed.pause;
+    this.#metrics.paused.set({ pipeline_id, class: kind }, 0);
+    this.#metrics.pausedSeconds.inc({ pipeline_id, class: kind }, seconds);
+    this.#log.info({ pipeline_id, class: kind, seconds }, "Pipeline goes on.");
+  }
+
+  atLeastOnce({ pipeline_id, reason }: Told<"atLeastOnce">): void {
+    this.observed(pipeline_id).at_least_once = reason;
+    this.#metrics.atLeastOnce.set({ pipeline_id }, 1);
+    this.#log.warn({ pipeline_id, reason }, "The target cannot drop a repeated insert: delivery is at least once.");
+  }
+
+  backpressure({ pipeline_id, active, seconds }: Told<"backpressure">): void {
+    const labels = { pipeline_id, component: "ingestor" };
+    this.#metrics.backpressureActive.set(labels, active ? 1 : 0);
+    if (active) {
+      this.#metrics.backpressureEvents.inc(labels);
+      this.#log.warn({ pipeline_id }, "Stream is full; events are refused.");
+    } else {
+      this.#metrics.backpressureDuration.observe(labels, seconds);
+      this.#log.info({ pipeline_id, seconds }, "Stream takes events again.");
+    }
+  }
+
+  threadDied({ pipelines, error }: Told<"threadDied">): void {
+    this.#metrics.threadDeaths.inc();
+    this.#log.error({ pipelines, error }, "A pipeline thread died; its pipelines are started again.");
+  }
+}
+
+function zeroCounters(): PipelineCounters {
+  return {
+    events_read: 0,
+    events_filtered: 0,
+    rows_written: 0,
+    dead_lettered: 0,
+    batches_replayed: 0,
+    inserts_repeated: 0,
+    rows_excluded: 0,
+  };
+}
+
+async function forgetSeries(metric: EngineMetrics["paused"], pipeline_id: string): Promise<void> {
+  const { values } = await metric.get();
+  for (const { labels } of values) {
+    const { le: _bucket, quantile: _quantile, ...own } = labels as Record<string, string>;
+    if (own["pipeline_id"] === pipeline_id) metric.remove(own as { pipeline_id: string; class: string });
+  }
+}

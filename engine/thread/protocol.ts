@@ -1,0 +1,43 @@
+import type { PipelineConfig } from "../../schemas/pipeline.ts";
+import type { ErrorCode } from "../core/errors.ts";
+import type { BatchRecord } from "../core/journal.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
+
+/** Everything that a thread needs to run a pipeline, as plain data. */
+export interface PipelineSpec {
+  pipeline_id: string;
+  /** Of the current revision, with secrets resolved. Never leaves the process. */
+  config: PipelineConfig;
+  revision: number;
+  options: { create_table: boolean };
+  /** Where `host: embedded` is reached; absent where no pipeline uses it. */
+  embedded?: { url: string; username: string; password: string };
+  stream: { folder: string; end: number };
+  committed: number;
+  pending: BatchRecord[];
+  /** Earlier revisions that `pending` names, with the connection of the current one. */
+  revisions: [number, PipelineConfig][];
+}
+
+/** An error on its way between threads. */
+export interface PlainError {
+  code?: ErrorCode;
+  message: string;
+}
+
+export type ToThread =
+  | { type: "start"; spec: PipelineSpec }
+  | { type: "stop"; pipeline_id: string; limit: number }
+  | { type: "abort"; pipeline_id: string }
+  | { type: "arrived"; pipeline_id: string; end: number }
+  /** Answers a `prepare` or `commit`, by its `call` number. */
+  | { type: "answer"; call: number; error?: PlainError };
+
+export type FromThread =
+  | { type: "prepare" | "commit"; call: number; record: BatchRecord }
+  /** A call of a telemetry function. */
+  | { type: "told"; event: keyof Telemetry; fields: Record<string, unknown> }
+  | { type: "logged"; level: "debug" | "info" | "warn" | "error"; fields: Record<string, unknown>; sentence: string }
+  | { type: "started"; pipeline_id: string }
+  /** The pipeline has ended: as it was told to, or with what no wait can mend. Also the answer to a start that fails. */
+  | { type: "left"; pipeline_id: string; error?: PlainError };

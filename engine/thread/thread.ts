@@ -1,0 +1,73 @@
+import { parentPort } from "node:worker_threads";
+import { createLine } from "../create-line.ts";
+import { Pipeline } from "../pipeline.ts";
+import { WebhookSource } from "../sources/webhook/webhook-source.ts";
+import { EmbeddedReader } from "../streams/embedded/embedded-reader.ts";
+import type { PipelineSpec, ToThread } from "./protocol.ts";
+import { Remote, toPlain } from "./remote.ts";
+
+/**
+ * The entry of a thread that runs pipelines. It owns nothing durable: journal, catalog and metrics belong to the
+ * process, and a pipeline of a thread that dies is started again from its journal.
+ */
+interface Running {
+  pipeline: Pipeline;
+  source: WebhookSource;
+}
+
+const remote = new Remote(parentPort!);
+const running = new Map<string, Running>();
+
+parentPort!.on("message", (message: ToThread) => {
+  switch (message.type) {
+    case "start":
+      void start(message.spec);
+      break;
+    case "stop":
+      running.get(message.pipeline_id)?.pipeline.stop(message.limit);
+      break;
+    case "abort":
+      running.get(message.pipeline_id)?.pipeline.abort();
+      break;
+    case "arrived":
+      running.get(message.pipeline_id)?.source.arrived(message.end);
+      break;
+    case "answer":
+      remote.answered(message.call, message.error);
+      break;
+  }
+});
+
+async function start(spec: PipelineSpec): Promise<void> {
+  const { pipeline_id } = spec;
+  try {
+    const { pipeline, source } = build(spec);
+    running.set(pipeline_id, { pipeline, source });
+    remote.post({ type: "started", pipeline_id });
+    await pipeline.run();
+    remote.post({ type: "left", pipeline_id });
+  } catch (error) {
+    remote.post({ type: "left", pipeline_id, error: toPlain(error) });
+  } finally {
+    running.delete(pipeline_id);
+  }
+}
+
+function build(spec: PipelineSpec): Running {
+  const { pipeline_id, config, revision, revisions, stream } = spec;
+  const source = new WebhookSource(new EmbeddedReader(stream.folder, stream.end), stream.end);
+  const earlier = new Map(revisions);
+  const lineFor = (of: number): ReturnType<typeof createLine> =>
+    createLine({ ...spec, config: earlier.get(of) ?? config, revision: of, log: remote.log });
+  const pipeline = new Pipeline({
+    pipeline_id,
+    sinkConfig: config.sink,
+    replicas: Math.max(1, config.resources.sink.replicas),
+    source,
+    journal: remote.journal(spec),
+    telemetry: remote.telemetry,
+    line: lineFor(revision),
+    lineOf: lineFor,
+  });
+  return { pipeline, source };
+}

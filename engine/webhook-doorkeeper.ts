@@ -1,0 +1,64 @@
+import type { AccessTokens } from "./access-tokens.ts";
+import { EngineError } from "./core/errors.ts";
+import type { WebhookDoor } from "./sources/webhook/intake.ts";
+import type { CatalogEntry } from "./state/catalog.ts";
+import type { StreamShelf } from "./stream-shelf.ts";
+import type { Recorder } from "./telemetry/recorder.ts";
+
+interface DoorkeeperParts {
+  entry: (pipeline_id: string) => CatalogEntry | undefined;
+  tokens: AccessTokens;
+  streams: StreamShelf;
+  recorder: Recorder;
+}
+
+/** What the webhook intake may do: look a pipeline up, check its token, store an event. */
+export class WebhookDoorkeeper implements WebhookDoor {
+  readonly #parts: DoorkeeperParts;
+  /** Since when a pipeline's stream refuses events, in milliseconds since the epoch. */
+  readonly #fullSince = new Map<string, number>();
+
+  constructor(parts: DoorkeeperParts) {
+    this.#parts = parts;
+  }
+
+  admits(pipeline_id: string): "yes" | "unknown" | "terminated" {
+    const entry = this.#parts.entry(pipeline_id);
+    if (entry?.token === undefined) return "unknown";
+    return entry.status === "Terminated" || entry.status === "Terminating" ? "terminated" : "yes";
+  }
+
+  isToken(pipeline_id: string, token: string): boolean {
+    return this.#parts.tokens.accepts(pipeline_id, token);
+  }
+
+  async store(pipeline_id: string, event: Buffer): Promise<void> {
+    try {
+      await this.#parts.streams.get(pipeline_id).append(event, Date.now());
+    } catch (error) {
+      if (error instanceof EngineError && error.code === "STREAM_FULL") this.#backpressure(pipeline_id);
+      throw error;
+    }
+    this.#flows(pipeline_id);
+  }
+
+  answered(pipeline_id: string | undefined, status: number, bytes: number): void {
+    // A caller may ask for any id: only real ones become labels.
+    const label = pipeline_id ?? "unknown";
+    if (status === 202) this.#parts.recorder.eventAccepted({ pipeline_id: label, bytes });
+    else this.#parts.recorder.eventRefused({ pipeline_id: label, status });
+  }
+
+  #backpressure(pipeline_id: string): void {
+    if (this.#fullSince.has(pipeline_id)) return;
+    this.#fullSince.set(pipeline_id, Date.now());
+    this.#parts.recorder.backpressure({ pipeline_id, active: true, seconds: 0 });
+  }
+
+  #flows(pipeline_id: string): void {
+    const since = this.#fullSince.get(pipeline_id);
+    if (since === undefined) return;
+    this.#fullSince.delete(pipeline_id);
+    this.#parts.recorder.backpressure({ pipeline_id, active: false, seconds: (Date.now() - since) / 1000 });
+  }
+}

@@ -1,0 +1,103 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { writeFileDurably } from "../../engine/index.ts";
+
+/** A pipeline that this reconciler created or took over. */
+export interface InventoryEntry {
+  file: string;
+  /** What the file said last, for the time when it is gone. */
+  prune: boolean;
+  suspend: boolean;
+  /** Last revision of which the pipeline holds everything; absent until the first. */
+  revision?: string;
+}
+
+export interface InventoryState {
+  version: 1;
+  last_attempted_revision?: string;
+  last_applied_revision?: string;
+  pipelines: Record<string, InventoryEntry>;
+}
+
+/**
+ * What this reconciler owns, in `<data-dir>/reconciler.json`. Only what is in it may be pruned. An entry is written
+ * before its pipeline is created and leaves after the pipeline was deleted, so that a crash in between never leaves a
+ * pipeline behind that nobody owns.
+ */
+export class Inventory {
+  readonly #path: string;
+  readonly #state: InventoryState;
+  #saved: string;
+  #saving: Promise<void> = Promise.resolve();
+
+  private constructor(path: string, state: InventoryState, saved: string) {
+    this.#path = path;
+    this.#state = state;
+    this.#saved = saved;
+  }
+
+  /**
+   * Reads the file, or begins without one. A file that cannot be understood is an error: going on without it would
+   * mean that removed files prune nothing any more, without a word.
+   */
+  static read(dataDir: string): Inventory {
+    const path = join(dataDir, "reconciler.json");
+    let text: string;
+    try {
+      text = readFileSync(path, "utf8");
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+      return new Inventory(path, { version: 1, pipelines: {} }, "");
+    }
+    return new Inventory(path, parse(path, text), text);
+  }
+
+  get state(): Readonly<InventoryState> {
+    return this.#state;
+  }
+
+  /** Owns a pipeline from now on, or notes what has become of it. */
+  own(pipeline_id: string, entry: InventoryEntry): void {
+    this.#state.pipelines[pipeline_id] = entry;
+  }
+
+  /** Owns it no more: it was deleted. */
+  release(pipeline_id: string): void {
+    delete this.#state.pipelines[pipeline_id];
+  }
+
+  attempted(revision: string): void {
+    this.#state.last_attempted_revision = revision;
+  }
+
+  applied(revision: string): void {
+    this.#state.last_applied_revision = revision;
+  }
+
+  /** Resolves when everything said so far would survive a power cut. Calls at the same time share one write. */
+  save(): Promise<void> {
+    this.#saving = this.#saving.catch(() => undefined).then(() => this.#write());
+    return this.#saving;
+  }
+
+  async #write(): Promise<void> {
+    const text = `${JSON.stringify(this.#state, undefined, 2)}\n`;
+    if (text === this.#saved) return;
+    await writeFileDurably(this.#path, text);
+    this.#saved = text;
+  }
+}
+
+function parse(path: string, text: string): InventoryState {
+  const wayOut = `restore it from a backup, or remove it: pipelines that run are then owned again where they equal their files`;
+  let state: Partial<InventoryState> | null;
+  try {
+    state = JSON.parse(text) as Partial<InventoryState> | null;
+  } catch {
+    throw new Error(`${path}: expected JSON, found a file that is damaged; ${wayOut}`);
+  }
+  if (state?.version === 1 && typeof state.pipelines === "object") return state as InventoryState;
+  throw new Error(
+    `${path}: expected version 1, found ${JSON.stringify(state?.version)}; run the sluice that wrote it, or ${wayOut}`,
+  );
+}

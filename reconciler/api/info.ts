@@ -1,0 +1,12 @@
+/** What a process says about itself. Holds no secret and no path of its machine. */
+export interface Info {
+  version: string;
+  node: string;
+  pid: number;
+  /** ISO 8601, UTC. */
+  started_at: string;
+  /** Tells one data dir of a machine from another. */
+  data_dir_id: string;
+  /** What each listener is bound to, such as `127.0.0.1:8081`; `off` where there is none. */
+  listeners: Record<string, string>;
+}

@@ -1,0 +1,89 @@
+import express from "express";
+import type { Express, RequestHandler, Response } from "express";
+import type { Log } from "../../engine/index.ts";
+import { answerErrors, sendError } from "./api-error.ts";
+import { httpMetrics } from "./http-metrics.ts";
+import { refuseChanges } from "./read-only.ts";
+import { notReady } from "./readiness.ts";
+import { readRoutes } from "./routes.ts";
+import type { StatusSources } from "./routes.ts";
+
+/** Everything here is data for programs: a browser must not guess types, frame it, keep it or run anything from it. */
+const headers = {
+  "Cache-Control": "no-store",
+  "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+  "Cross-Origin-Resource-Policy": "same-origin",
+  "Referrer-Policy": "no-referrer",
+  "X-Content-Type-Options": "nosniff",
+};
+
+/**
+ * The read-only status API as an Express app. It reads `sources` anew for each request, answers every other method
+ * with 405 and never reads a body. Whoever listens bounds headers, connections and times.
+ */
+export function statusApi(sources: StatusSources & { log: Log }): Express {
+  const app = bareApp();
+  app.use(httpMetrics(sources.registry), setHeaders);
+  for (const { path, handler } of allRoutes(sources))
+    app.all(expressPath(path), markRoute(path), refuseChanges, handler);
+  app.use(refuseChanges, answerNotFound, answerErrors(sources.log));
+  return app;
+}
+
+/** An Express app without what nobody here needs. */
+export function bareApp(): Express {
+  const app = express();
+  app.disable("x-powered-by").disable("etag");
+  app.set("query parser", "simple");
+  return app;
+}
+
+/** `/api/v1/pipeline/{id}` in Express's spelling. */
+export function expressPath(path: string): string {
+  return path.replace(/\{(\w+)\}/g, ":$1");
+}
+
+function allRoutes(sources: StatusSources): { path: string; handler: RequestHandler }[] {
+  return [
+    ...readRoutes.map(({ path, read }): { path: string; handler: RequestHandler } => ({
+      path,
+      handler: (req, res) => void res.json(read(sources, String(req.params["id"] ?? ""))),
+    })),
+    { path: "/metrics", handler: (_req, res) => answerMetrics(sources, res) },
+    { path: "/healthz", handler: (_req, res) => void res.json({ status: "ok" }) },
+    { path: "/readyz", handler: (_req, res) => answerReadiness(sources, res) },
+    { path: "/", handler: (_req, res) => void res.json({ sluice: sources.info().version, urls: urls() }) },
+  ];
+}
+
+function urls(): string[] {
+  return [...readRoutes.map(({ path }) => path), "/metrics", "/healthz", "/readyz"];
+}
+
+async function answerMetrics({ registry }: StatusSources, res: Response): Promise<void> {
+  const text = await registry.metrics();
+  res.set("Content-Type", registry.contentType).send(text);
+}
+
+function answerReadiness({ reconciler }: StatusSources, res: Response): void {
+  const reasons = notReady(reconciler.snapshot());
+  if (reasons.length === 0) res.json({ status: "ok" });
+  else sendError(res, { status: 503, code: "not_ready", message: reasons.join("; "), details: { reasons } });
+}
+
+const setHeaders: RequestHandler = (_req, res, next) => {
+  res.set(headers);
+  next();
+};
+
+const answerNotFound: RequestHandler = (_req, res) => {
+  sendError(res, { status: 404, code: "not_found", message: "there is nothing at this URL: / lists what there is" });
+};
+
+/** Leaves the template of the URL for the metrics: a label must not grow with the ids that strangers ask for. */
+function markRoute(path: string): RequestHandler {
+  return (_req, res, next) => {
+    res.locals["route"] = path;
+    next();
+  };
+}

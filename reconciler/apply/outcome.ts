@@ -1,0 +1,26 @@
+import type { Call } from "../plan/calls.ts";
+import type { ChangeKind } from "../plan/change.ts";
+
+/**
+ * What became of a change.
+ *
+ * - `applied`: every call was made.
+ * - `failed`: a call failed; the pipeline is where that left it, and it is tried again at `next_attempt`.
+ * - `waiting`: it failed before, and it is not yet time to try again.
+ * - `blocked`: a dependency's change was not applied.
+ * - `refused`: trying again cannot help before a person has changed something.
+ * - `under way`: it was begun and goes on beside the next turns.
+ */
+export type OutcomeResult = "applied" | "failed" | "waiting" | "blocked" | "refused" | "under way";
+
+export interface Outcome {
+  pipeline_id: string;
+  kind: ChangeKind;
+  result: OutcomeResult;
+  /** Why it was not applied. */
+  message?: string;
+  /** The call that failed. */
+  call?: Call;
+  /** ISO 8601, UTC. */
+  next_attempt?: string;
+}

@@ -1,0 +1,46 @@
+import { deadLetterList, deadLetterState } from "./inspect-dead-letters.ts";
+import { get, health, info } from "./inspect-pipelines.ts";
+import { rotateToken, showToken } from "./inspect-token.ts";
+import { init } from "./init.ts";
+import type { ExitCode, Invocation } from "./invocation.ts";
+import { sql } from "./query.ts";
+
+/** Is given a text for each argument of its command, a list of texts for one that takes many. */
+export type Action = (invocation: Invocation, ...args: never[]) => Promise<ExitCode>;
+
+// The engine is loaded by the commands that need it: the others shall answer at once.
+const run: Action = async (...args) => (await import("./run.ts")).run(...args);
+const validate: Action = async (...args) => (await import("./validate.ts")).validate(...args);
+
+/** One command of `sluice`. Its settings are those that name it in the table of settings. */
+export interface Command {
+  /** Two words for a command of a group, such as `dlq list`. */
+  name: string;
+  /** Arguments in commander's notation: `<ID>` is needed, `[ID]` is not, `[PATH...]` takes many. */
+  args: string;
+  description: string;
+  act: Action;
+}
+
+function command(name: string, args: string, description: string, act: Action): Command {
+  return { name, args, description, act };
+}
+
+export const groups: Readonly<Record<string, string>> = {
+  dlq: "look at the dead letters of a pipeline",
+  token: "look at or replace the access token of a webhook pipeline",
+};
+
+export const commands: readonly Command[] = [
+  command("run", "", "follow a repository and run its pipelines, until Ctrl-C", run),
+  command("validate", "[PATH...]", "check pipeline files without running anything", validate),
+  command("init", "[DIR]", "make a repository of pipelines to start from", init),
+  command("get", "[ID]", "list the pipelines of the running daemon, or show one", get),
+  command("health", "[ID]", "show how the pipelines are, or one of them", health),
+  command("info", "", "show what the running daemon is and where it listens", info),
+  command("dlq state", "<ID>", "count the dead letters", deadLetterState),
+  command("dlq list", "<ID> [CURSOR]", "show dead letters, oldest first, taking nothing out", deadLetterList),
+  command("token show", "<ID>", "tell when the token was made and last used", showToken),
+  command("token rotate", "<ID>", "make a new token and print it, once", rotateToken),
+  command("sql", "<QUERY>", "ask the embedded ClickHouse", sql),
+];

@@ -1,0 +1,94 @@
+import { request } from "node:http";
+import type { IncomingMessage } from "node:http";
+import { CliError } from "../cli-error.ts";
+import { controlPath, fitsSocket, socketPath } from "./address.ts";
+
+/** An answer of the daemon that is not a success. */
+export class RefusedError extends CliError {}
+
+/** Asks the daemon that owns a data dir, over its control socket. */
+export class ControlClient {
+  readonly #dataDir: string;
+
+  constructor(dataDir: string) {
+    this.#dataDir = dataDir;
+  }
+
+  async get(path: string): Promise<unknown> {
+    return JSON.parse(await this.#ask("GET", path)) as unknown;
+  }
+
+  async post(path: string, body?: unknown): Promise<unknown> {
+    return JSON.parse(await this.#ask("POST", path, body)) as unknown;
+  }
+
+  /** For answers that are not JSON. */
+  postForText(path: string, body: unknown): Promise<string> {
+    return this.#ask("POST", path, body);
+  }
+
+  /** Throws RefusedError with the daemon's message, or CliError if no daemon answers. */
+  async #ask(method: string, path: string, body?: unknown): Promise<string> {
+    const socket = await socketPath(this.#dataDir);
+    if (!fitsSocket(socket))
+      throw new CliError(`the path ${socket} is too long for a socket: use a shorter --data-dir`);
+    let answer: Answer;
+    try {
+      answer = await exchange(socket, method, path, body);
+    } catch (error) {
+      throw this.#unreachable(error as NodeJS.ErrnoException);
+    }
+    if (answer.status >= 300) throw new RefusedError(messageOf(answer));
+    return answer.text;
+  }
+
+  #unreachable(error: NodeJS.ErrnoException): CliError {
+    const looked = `data dir "${this.#dataDir}" (looked for ${controlPath(this.#dataDir)})`;
+    switch (error.code) {
+      case "ENOENT":
+      case "ECONNREFUSED":
+      case "ENOTDIR":
+        return new CliError(
+          `no sluice is running on ${looked}: start one with "sluice run", or name another --data-dir`,
+        );
+      case "EACCES":
+      case "EPERM":
+        return new CliError(`the sluice on ${looked} belongs to another user: ask as that user`);
+      default:
+        return new CliError(`the sluice on ${looked} did not answer: ${error.message}`);
+    }
+  }
+}
+
+interface Answer {
+  status: number;
+  text: string;
+}
+
+function exchange(socket: string, method: string, path: string, body: unknown): Promise<Answer> {
+  const text = body === undefined ? "" : JSON.stringify(body);
+  const headers = body === undefined ? {} : { "content-type": "application/json" };
+  return new Promise((resolve, reject) => {
+    const asked = request({ socketPath: socket, method, path, headers, agent: false }, (response) => {
+      readText(response).then((answer) => resolve({ status: response.statusCode ?? 0, text: answer }), reject);
+    });
+    asked.once("error", reject);
+    asked.end(text);
+  });
+}
+
+async function readText(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function messageOf({ status, text }: Answer): string {
+  try {
+    const { message } = JSON.parse(text) as { message?: unknown };
+    if (typeof message === "string" && message !== "") return message;
+  } catch {
+    // Not from the daemon's routes, so it has no shape to rely on: the status is all there is to say.
+  }
+  return `the daemon answered with status ${status}`;
+}

@@ -1,0 +1,82 @@
+import express from "express";
+import type { ErrorRequestHandler, Express, Request } from "express";
+import type { Engine } from "../../../engine/index.ts";
+import { ApiError, errorBody, sendError } from "../../api/api-error.ts";
+import { readRoutes } from "../../api/routes.ts";
+import type { StatusSources } from "../../api/routes.ts";
+import { bareApp, expressPath } from "../../api/status-api.ts";
+
+export type ControlSources = Omit<StatusSources, "engine"> & {
+  engine: StatusSources["engine"] & Pick<Engine, "sql"> & { tokens: Pick<Engine["tokens"], "show" | "rotate"> };
+};
+
+/**
+ * What the owner of a data dir may ask its daemon: the documents of the status API, and what strangers must not see or
+ * do. Tokens are shown by their history, never by value; a new one is in the answer of the rotation, once.
+ */
+export function controlApi(sources: ControlSources): Express {
+  const { engine } = sources;
+  const app = bareApp();
+  app.use(express.json({ limit: "1mb" }));
+  for (const { path, read } of readRoutes) {
+    app.get(expressPath(path), (req, res) => void res.json(read(sources, idOf(req))));
+  }
+  app.get("/control/v1/health", (_req, res) => {
+    res.json(engine.list().map(({ pipeline_id }) => engine.health(pipeline_id)));
+  });
+  app.get("/control/v1/pipeline/:id/dlq/list", (req, res) => {
+    const { limit, cursor } = pageOf(req);
+    res.json(engine.deadLetters(idOf(req)).list(limit, cursor));
+  });
+  app.get("/control/v1/pipeline/:id/token", (req, res) => void res.json(engine.tokens.show(idOf(req))));
+  app.post("/control/v1/pipeline/:id/token/rotate", (req, res) =>
+    engine.tokens.rotate(idOf(req)).then((access_token) => void res.json({ access_token })),
+  );
+  app.post("/control/v1/sql", (req, res) => {
+    const { query, format } = questionOf(req);
+    return engine.sql(query, format).then((text) => void res.type("text/plain").send(text));
+  });
+  app.use((req) => {
+    throw new ApiError(
+      404,
+      "not_found",
+      `this daemon knows no ${req.method} ${req.path}: it may be of another version`,
+    );
+  });
+  app.use(answerErrorsInFull);
+  return app;
+}
+
+function idOf(req: Request): string {
+  return String(req.params["id"] ?? "");
+}
+
+function pageOf(req: Request): { limit: number; cursor?: string } {
+  const limit = Number(req.query["limit"] ?? 100);
+  if (!Number.isInteger(limit) || limit < 1 || limit > 1000) {
+    throw new ApiError(422, "unprocessable_entity", "limit: expected a whole number from 1 to 1000");
+  }
+  const cursor = req.query["cursor"];
+  if (cursor === undefined) return { limit };
+  if (typeof cursor === "string" && /^\d{1,20}$/.test(cursor)) return { limit, cursor };
+  throw new ApiError(
+    422,
+    "unprocessable_entity",
+    "cursor: expected the next_cursor of an earlier page, a decimal number",
+  );
+}
+
+function questionOf(req: Request): { query: string; format?: string } {
+  const { query, format } = (req.body ?? {}) as { query?: unknown; format?: unknown };
+  if (typeof query !== "string" || query.trim() === "") {
+    throw new ApiError(422, "unprocessable_entity", "query: expected an SQL statement");
+  }
+  return { query, ...(typeof format === "string" && { format }) };
+}
+
+/** Unlike strangers, the owner is told what went wrong: nobody else can connect to this socket. */
+const answerErrorsInFull: ErrorRequestHandler = (error: unknown, _req, res, next) => {
+  if (res.headersSent) return next(error);
+  const body = errorBody(error);
+  sendError(res, body.status === 500 && error instanceof Error ? { ...body, message: error.message } : body);
+};

@@ -1,0 +1,59 @@
+import { chmod, mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { RequestListener, Server } from "node:http";
+import { once } from "node:events";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { controlPath, fitsSocket, socketName } from "./address.ts";
+
+export interface ControlServer {
+  /** The socket itself. */
+  readonly path: string;
+  /** Stops listening, ends open connections and removes the socket. Safe to call twice. */
+  close(): Promise<void>;
+}
+
+/**
+ * Listens on the control socket of `dataDir`, which only its owner may connect to (mode 0600). The caller holds the
+ * lock of the data dir: a socket that is already there was left by a process that was killed, and is replaced.
+ */
+export async function listenControl(dataDir: string, answer: RequestListener): Promise<ControlServer> {
+  const found = controlPath(dataDir);
+  await mkdir(dirname(found), { recursive: true, mode: 0o700 });
+  await rm(found, { force: true });
+  const path = fitsSocket(found) ? found : await shortPath();
+  const server = createServer({ maxHeaderSize: 16 * 1024 }, answer);
+  await listenPrivately(server, path);
+  if (path !== found) await symlink(path, found);
+  return { path, close: () => close(server, path, found) };
+}
+
+/** A socket path in a new folder that nobody else may enter. */
+async function shortPath(): Promise<string> {
+  const folder = await mkdtemp(
+    join(fitsSocket(join(tmpdir(), `sluice-XXXXXX/${socketName}`)) ? tmpdir() : "/tmp", "sluice-"),
+  );
+  return join(folder, socketName);
+}
+
+/** `listen` makes the socket before it returns, so the mask holds for that file and no other. */
+async function listenPrivately(server: Server, path: string): Promise<void> {
+  const mask = process.umask(0o177);
+  try {
+    server.listen(path);
+  } finally {
+    process.umask(mask);
+  }
+  await once(server, "listening");
+  await chmod(path, 0o600);
+}
+
+async function close(server: Server, path: string, found: string): Promise<void> {
+  if (!server.listening) return;
+  const closed = once(server, "close");
+  server.close();
+  server.closeAllConnections();
+  await closed;
+  await rm(found, { force: true });
+  if (path !== found) await rm(dirname(path), { recursive: true, force: true });
+}

@@ -1,0 +1,17 @@
+import type { Settings } from "./settings.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** What the process gives to every command. */
+export interface Context {
+  terminal: Terminal;
+  env: Readonly<Record<string, string | undefined>>;
+  /** For a command that runs until it is told to stop: from this call on it is told, instead of being killed. */
+  untilStopped(): AbortSignal;
+}
+
+export interface Invocation extends Context {
+  settings: Settings;
+}
+
+/** 0: nothing to report; 1: an error, or something invalid; 2: there are changes. */
+export type ExitCode = 0 | 1 | 2;

@@ -1,0 +1,82 @@
+import { Command as CommanderCommand, Option } from "commander";
+import manifest from "../../package.json" with { type: "json" };
+import { commands, groups } from "./commands.ts";
+import type { Command } from "./commands.ts";
+import type { Context, ExitCode, Invocation } from "./invocation.ts";
+import { resolveSettings } from "./resolve-settings.ts";
+import type { SettingOrigins } from "./resolve-settings.ts";
+import { readSettingsFile } from "./settings-file.ts";
+import { expectation, settingsOf } from "./settings-table.ts";
+import type { Setting } from "./settings-table.ts";
+
+const configVariable = "SLUICE_CONFIG";
+const defaultConfig = "sluice.yaml";
+
+/** The command line of `sluice`. `finished` is told the exit code of the command that ran. */
+export function program(context: Context, finished: (code: ExitCode) => void): CommanderCommand {
+  const { terminal } = context;
+  const root = new CommanderCommand("sluice")
+    .description("GitOps for streaming pipelines into ClickHouse")
+    .version(manifest.version)
+    .option("--config <FILE>", `settings, default ${defaultConfig} where it exists [${configVariable}]`)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => terminal.out(text.replace(/\n$/, "")),
+      writeErr: (text) => terminal.err(text.replace(/\n$/, "")),
+    });
+  for (const command of commands) addCommand(root, command, context, finished);
+  return root;
+}
+
+function addCommand(
+  root: CommanderCommand,
+  command: Command,
+  context: Context,
+  finished: (code: ExitCode) => void,
+): void {
+  const words = command.name.split(" ");
+  const [first = "", second] = words;
+  const parent = second === undefined ? root : groupOf(root, first);
+  const added = parent.command(`${words.at(-1)} ${command.args}`.trim()).description(command.description);
+  for (const setting of settingsOf(command.name)) for (const option of optionsOf(setting)) added.addOption(option);
+  added.action(async (...given: unknown[]) => {
+    const flags = flagsOf(command.name, added.opts());
+    const settings = await settingsFor(command.name, flags, root.opts()["config"] as string | undefined, context.env);
+    finished(await command.act({ ...context, settings }, ...(given.slice(0, -2) as never[])));
+  });
+}
+
+function groupOf(root: CommanderCommand, name: string): CommanderCommand {
+  const found = root.commands.find((command) => command.name() === name);
+  return found ?? root.command(name).description(groups[name] ?? "");
+}
+
+/** A setting as flags. Defaults are not given to commander: an absent flag must leave room for the other origins. */
+function optionsOf(setting: Setting): Option[] {
+  const remarks = [setting.variable, setting.default === undefined ? "" : `default: ${setting.default}`];
+  const allowed = setting.enum ? ` (${expectation(setting)})` : "";
+  const description = `${setting.description}${allowed} [${remarks.filter(Boolean).join(", ")}]`;
+  if (setting.type !== "boolean") return [new Option(`${setting.flag} <${setting.argument ?? "VALUE"}>`, description)];
+  const opposite = new Option(setting.flag.replace("--", "--no-"), `the opposite of ${setting.flag}`);
+  return [new Option(setting.flag, description), opposite.hideHelp()];
+}
+
+function flagsOf(command: string, given: Record<string, unknown>): SettingOrigins["flags"] {
+  const flags: SettingOrigins["flags"] = {};
+  for (const setting of settingsOf(command)) {
+    const value = given[new Option(setting.flag).attributeName()];
+    if (typeof value === "string" || typeof value === "boolean") flags[setting.name] = value;
+  }
+  return flags;
+}
+
+async function settingsFor(
+  command: string,
+  flags: SettingOrigins["flags"],
+  config: string | undefined,
+  env: Invocation["env"],
+): Promise<ReturnType<typeof resolveSettings>> {
+  const named = config ?? (env[configVariable] || undefined);
+  const file = await readSettingsFile(named ?? defaultConfig, { optional: named === undefined });
+  return resolveSettings(command, { flags, env, file });
+}

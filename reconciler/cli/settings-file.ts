@@ -1,0 +1,95 @@
+import { readFile } from "node:fs/promises";
+import { EVENT_ID, YAMLException, constructFromEvents, getScalarValue, parseEvents } from "js-yaml";
+import type { Event } from "js-yaml";
+import { CliError } from "./cli-error.ts";
+
+/** One key of a settings file, where it stands, and what it says. */
+export interface FileEntry {
+  key: string;
+  value: unknown;
+  /** `sluice.yaml:3:1`, of the key. */
+  keyAt: string;
+  /** `sluice.yaml:3:11`, of the value. */
+  valueAt: string;
+}
+
+/** Bytes. Settings are a page of text; anything larger is another file by mistake. */
+const largestFile = 64 * 1024;
+
+/**
+ * The entries of a settings file in their order; none where `optional` and there is no such file. Throws CliError with
+ * file:line:column for what is not a YAML mapping of single values.
+ */
+export async function readSettingsFile(file: string, { optional }: { optional: boolean }): Promise<FileEntry[]> {
+  let text: string;
+  try {
+    text = await readFile(file, "utf8");
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (optional && code === "ENOENT") return [];
+    throw new CliError(`cannot read the settings file ${file}: ${message}`, { cause: error });
+  }
+  if (text.length > largestFile) throw new CliError(`${file}: a settings file has at most ${largestFile} bytes`);
+  return parseSettings(file, text);
+}
+
+export function parseSettings(file: string, text: string): FileEntry[] {
+  const source = text.replace(/^\uFEFF/, "");
+  try {
+    const events = parseEvents(source, { filename: file });
+    const [document, ...others] = constructFromEvents(events, { source, filename: file });
+    if (document === undefined || document === null) return [];
+    if (others.length > 0) throw new CliError(`${file}: expected one YAML document, found ${others.length + 1}`);
+    if (typeof document !== "object" || Array.isArray(document)) {
+      throw new CliError(`${file}:1:1: expected a mapping of settings such as "interval: 30s"`);
+    }
+    return entriesOf(file, source, events, document as Record<string, unknown>);
+  } catch (error) {
+    if (!(error instanceof YAMLException)) throw error;
+    const { line = 0, column = 0 } = error.mark ?? {};
+    throw new CliError(`${file}:${line + 1}:${column + 1}: ${error.reason}`, { cause: error });
+  }
+}
+
+/** Pairs the keys at the top of the document with the events that they were made from. */
+function entriesOf(file: string, source: string, events: Event[], document: Record<string, unknown>): FileEntry[] {
+  const nodes = topNodes(events);
+  const entries: FileEntry[] = [];
+  for (let index = 0; index + 1 < nodes.length; index += 2) {
+    const [key, value] = [nodes[index], nodes[index + 1]];
+    if (key?.type !== EVENT_ID.SCALAR || value === undefined) continue;
+    const name = getScalarValue(source, key);
+    entries.push({
+      key: name,
+      value: document[name],
+      keyAt: `${file}:${position(source, startOf(key))}`,
+      valueAt: `${file}:${position(source, startOf(value))}`,
+    });
+  }
+  return entries;
+}
+
+/** Keys and values of the mapping at the root, in turn; what is nested in them is left out. */
+function topNodes(events: Event[]): Event[] {
+  const nodes: Event[] = [];
+  let depth = 0;
+  for (const event of events) {
+    if (event.type === EVENT_ID.POP) depth--;
+    else if (depth === 2) nodes.push(event);
+    if (event.type === EVENT_ID.DOCUMENT || event.type === EVENT_ID.MAPPING || event.type === EVENT_ID.SEQUENCE)
+      depth++;
+  }
+  return nodes;
+}
+
+function startOf(event: Event): number {
+  if (event.type === EVENT_ID.SCALAR) return event.valueStart;
+  if (event.type === EVENT_ID.MAPPING || event.type === EVENT_ID.SEQUENCE) return event.start;
+  return event.type === EVENT_ID.ALIAS ? event.anchorStart : 0;
+}
+
+/** `line:column` of an offset, both from 1. */
+function position(source: string, offset: number): string {
+  const before = source.slice(0, offset).split("\n");
+  return `${before.length}:${(before.at(-1) ?? "").length + 1}`;
+}

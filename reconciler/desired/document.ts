@@ -1,0 +1,86 @@
+import { tidy, type Path } from "../../schemas/index.ts";
+import { printable, problem, pathText, type Place, type Problem } from "../validate/problem.ts";
+import { duplicates, valueOf, type Entry, type Node } from "./node.ts";
+import type { SourceText } from "./source-text.ts";
+
+/** One document of a file: its value, tidied, and the place of each of its fields. */
+export class Document {
+  readonly file: string;
+  readonly value: unknown;
+  /** Keys that stand twice in one mapping. The document stays readable, so that everything else is reported too. */
+  readonly problems: Problem[];
+  readonly #source: SourceText;
+  readonly #root: Node;
+
+  constructor(source: SourceText, root: Node) {
+    this.file = source.file;
+    this.#source = source;
+    this.#root = root;
+    this.value = tidy(valueOf(root));
+    this.problems = duplicateKeys(source, root);
+  }
+
+  /** Where the value at `path` is written; where it is missing or empty, the key of what should hold it. */
+  place(path: Path = []): Place {
+    let node: Node = this.#root;
+    let holder = node.at;
+    for (const segment of path) {
+      const step = stepInto(node, segment);
+      if (step === undefined) return this.#source.place(holder);
+      holder = step.at;
+      node = step.value;
+    }
+    return this.#source.place(node.at < 0 ? holder : node.at);
+  }
+
+  /** Every text under a key of the root, also where the key stands twice. */
+  texts(key: string): string[] {
+    const entries = this.#root.kind === "map" ? this.#root.entries : [];
+    return entries.flatMap(({ key: own, value }) =>
+      own === key && value.kind === "scalar" && typeof value.value === "string" ? [value.value.trim()] : [],
+    );
+  }
+
+  /** Where the last key of `path` is written. */
+  keyPlace(path: Path): Place {
+    let node: Node | undefined = this.#root;
+    let at = node.at;
+    for (const segment of path) {
+      const step: Pick<Entry, "at" | "value"> | undefined = node && stepInto(node, segment);
+      at = step?.at ?? at;
+      node = step?.value;
+    }
+    return this.#source.place(at);
+  }
+}
+
+function stepInto(node: Node, segment: string | number): Pick<Entry, "at" | "value"> | undefined {
+  if (node.kind === "map") return node.entries.findLast(({ key }) => key === segment);
+  const item = node.kind === "list" && typeof segment === "number" ? node.items[segment] : undefined;
+  return item && { at: item.at, value: item };
+}
+
+/** Each node once, however many aliases lead to it. */
+function duplicateKeys(source: SourceText, root: Node): Problem[] {
+  const seen = new Set<Node>();
+  const found: Problem[] = [];
+  const visit = (node: Node, path: (string | number)[]): void => {
+    if (seen.has(node) || node.kind === "scalar") return;
+    seen.add(node);
+    if (node.kind === "list") return node.items.forEach((item, index) => visit(item, [...path, index]));
+    for (const { first, again } of duplicates(node)) {
+      const key = [...path, again.key];
+      found.push(
+        problem("DUPLICATE_KEY", source.place(again.at), {
+          path: key,
+          expected: "each key once",
+          found: `"${printable(again.key)}" again, after line ${source.place(first.at).line}`,
+          suggestion: `keep one ${pathText(key)}`,
+        }),
+      );
+    }
+    for (const { key, value } of node.entries) visit(value, [...path, key]);
+  };
+  visit(root, []);
+  return found;
+}

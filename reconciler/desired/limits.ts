@@ -1,0 +1,8 @@
+/** Bytes of a file at most. A reader may stop one byte later. */
+export const maxFileBytes = 1024 * 1024;
+
+/** Collections inside collections at most. */
+export const maxDepth = 32;
+
+/** Values of a document at most, each alias counted as often as it is used. */
+export const maxValues = 100_000;

@@ -1,0 +1,157 @@
+import { createHash } from "node:crypto";
+import type { Dirent } from "node:fs";
+import { readdir, readFile, realpath, stat } from "node:fs/promises";
+import { join, relative, resolve, sep } from "node:path";
+import { watch } from "chokidar";
+import type { FSWatcher } from "chokidar";
+import { checkLimits, defaultLimits, isCandidate, SourceError } from "./revision.ts";
+import type { Revision, RevisionSource, SkippedFile, SourceDescription, SourceLimits } from "./revision.ts";
+import { tooLarge } from "./tree.ts";
+
+export interface FolderOptions {
+  path: string;
+  limits?: SourceLimits;
+  /** Milliseconds without a change before a change is told, default 200: an editor writes a file in several steps. */
+  quiet?: number;
+}
+
+interface Found {
+  path: string;
+  file: string;
+  bytes: number;
+}
+
+/** A plain folder, without Git: its files as they are now. Hidden files and folders are left out. */
+export class Folder implements RevisionSource {
+  readonly #folder: string;
+  readonly #limits: SourceLimits;
+  readonly #quiet: number;
+  #watcher: FSWatcher | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #last: Revision | undefined;
+
+  constructor(options: FolderOptions) {
+    this.#folder = resolve(options.path);
+    this.#limits = options.limits ?? defaultLimits;
+    this.#quiet = options.quiet ?? 200;
+  }
+
+  get description(): SourceDescription {
+    return { kind: "dir", url: this.#folder, path: "." };
+  }
+
+  async fetch(signal: AbortSignal): Promise<Revision> {
+    const skipped: SkippedFile[] = [];
+    const found = (await this.#walk(await this.#root(), "", skipped)).toSorted((a, b) => (a.path < b.path ? -1 : 1));
+    checkLimits(found, this.#limits, this.#folder);
+    const hash = createHash("sha256");
+    const files: Revision["files"] = [];
+    for (const { path, file } of found) {
+      signal.throwIfAborted();
+      const bytes = await contents(file);
+      if (typeof bytes === "string") {
+        skipped.push({ path, reason: bytes });
+        continue;
+      }
+      hash.update(`${path}\0${bytes.length}\0`).update(bytes);
+      files.push({ path, bytes });
+    }
+    const sha = hash.update(JSON.stringify(skipped)).digest("hex");
+    if (this.#last?.sha !== sha) this.#last = { id: `dir@sha256:${sha}`, sha, files, skipped };
+    return this.#last;
+  }
+
+  /** Resolves when the watch stands: a change from then on is told. */
+  async watch(onChange: () => void): Promise<void> {
+    const hidden = (path: string) =>
+      relative(this.#folder, path)
+        .split(sep)
+        .some((part) => /^\.[^.]/.test(part));
+    const watcher = watch(this.#folder, { ignoreInitial: true, followSymlinks: false, ignored: hidden });
+    this.#watcher = watcher;
+    watcher.on("all", () => {
+      clearTimeout(this.#timer);
+      this.#timer = setTimeout(onChange, this.#quiet);
+    });
+    // What cannot be watched is still polled: the next fetch says what is wrong with it.
+    watcher.on("error", () => undefined);
+    await new Promise<void>((ready) => watcher.once("ready", ready));
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#timer);
+    await this.#watcher?.close();
+    this.#watcher = undefined;
+  }
+
+  /** A folder that is not there is an error, so that an unmounted disk never looks like a removal of every file. */
+  async #root(): Promise<string> {
+    try {
+      return await realpath(this.#folder);
+    } catch (error) {
+      throw unreadable(this.#folder, error);
+    }
+  }
+
+  async #walk(root: string, under: string, skipped: SkippedFile[]): Promise<Found[]> {
+    const found: Found[] = [];
+    for (const entry of await this.#entries(root, under, skipped)) {
+      if (entry.name.startsWith(".")) continue;
+      const path = under === "" ? entry.name : `${under}/${entry.name}`;
+      if (entry.isDirectory()) found.push(...(await this.#walk(root, path, skipped)));
+      else if (entry.isFile() || entry.isSymbolicLink()) {
+        const file = await this.#file(root, path, entry.isSymbolicLink(), skipped);
+        if (file !== undefined) found.push(file);
+      }
+    }
+    return found;
+  }
+
+  async #entries(root: string, under: string, skipped: SkippedFile[]): Promise<Dirent[]> {
+    try {
+      return await readdir(join(root, under), { withFileTypes: true });
+    } catch (error) {
+      if (under === "") throw unreadable(this.#folder, error);
+      skipped.push({ path: under, reason: `a folder that cannot be read: ${said(error)}` });
+      return [];
+    }
+  }
+
+  /** A link to a file inside the folder is read (a mounted ConfigMap is made of them), any other is named and left. */
+  async #file(root: string, path: string, isLink: boolean, skipped: SkippedFile[]): Promise<Found | undefined> {
+    const target = await realpath(join(root, path)).catch(() => undefined);
+    const facts = target === undefined ? undefined : await stat(target).catch(() => undefined);
+    const inside = target?.startsWith(root + sep) ?? false;
+    if (isLink && (!inside || facts?.isFile() !== true)) {
+      skipped.push({
+        path,
+        reason: "a symbolic link that does not lead to a file of this folder, which is not followed",
+      });
+    } else if (target !== undefined && facts !== undefined && isCandidate(path)) {
+      if (facts.size <= this.#limits.fileBytes) return { path, file: target, bytes: facts.size };
+      skipped.push({ path, reason: tooLarge(facts.size, this.#limits) });
+    }
+    return undefined;
+  }
+}
+
+/** The file's bytes at one moment, or why there are none: a file that is being written says nothing yet. */
+async function contents(file: string): Promise<Buffer | string> {
+  try {
+    const before = await stat(file);
+    const bytes = await readFile(file);
+    const after = await stat(file);
+    const stands = before.mtimeMs === after.mtimeMs && before.size === after.size && bytes.length === after.size;
+    return stands ? bytes : "a file that is being written: it is read again at the next turn";
+  } catch (error) {
+    return `a file that cannot be read: ${said(error)}`;
+  }
+}
+
+function unreadable(folder: string, error: unknown): SourceError {
+  return new SourceError("InvalidPath", `--dir ${folder}: expected a folder that can be read: ${said(error)}`);
+}
+
+function said(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,96 @@
+import { SourceError } from "./revision.ts";
+
+/** A remote that may be handed to Git. */
+export interface Remote {
+  /** For Git's command line: holds no password. */
+  url: string;
+  /** For people: holds nothing that could be a credential. */
+  display: string;
+  /** Value of an HTTP `Authorization` header, from the user and password of the URL. */
+  authorization?: string;
+  /** Takes every credential of this remote, and everything that looks like one, out of a text. */
+  redact(text: string): string;
+}
+
+const expected =
+  "a folder, file:///folder, https://host/repository.git, ssh://user@host/repository.git or user@host:repository.git";
+
+/**
+ * Takes a remote apart. Refuses what Git would read as an option or as a command to run (`-x`, `ext::sh -c …`), and
+ * protocols that neither encrypt nor identify. Throws SourceError URLInvalid.
+ */
+export function parseRemote(text: string): Remote {
+  if (text === "" || text.startsWith("-") || hasControl(text)) throw invalid(text);
+  if (/^[A-Za-z0-9+.-]+::/.test(text)) throw invalid(text);
+  if (!/^[A-Za-z][A-Za-z0-9+.-]*:\/\//.test(text)) return plain(text);
+  if (!URL.canParse(text)) throw invalid(text);
+  const url = new URL(text);
+  switch (url.protocol) {
+    case "file:":
+      return plain(text);
+    case "ssh:":
+      return ssh(text, url);
+    case "http:":
+    case "https:":
+      return http(url);
+    default:
+      throw invalid(text);
+  }
+}
+
+/** A folder, `file://`, or `user@host:path`: nothing in it is a secret. */
+function plain(text: string): Remote {
+  return { url: text, display: text, redact: redactor([]) };
+}
+
+function ssh(text: string, url: URL): Remote {
+  if (url.hostname.startsWith("-") || url.username.startsWith("-")) throw invalid(text);
+  const secrets = spellings(url.password);
+  url.password = "";
+  return { url: url.href, display: url.href, redact: redactor(secrets) };
+}
+
+/** The credentials leave the URL, so that no process list shows them; a user without a password is often a token. */
+function http(url: URL): Remote {
+  const { username, password } = url;
+  const secrets = spellings(password === "" && username !== "git" ? username : password);
+  url.username = "";
+  url.password = "";
+  const display = new URL(url.href);
+  if (display.search !== "") {
+    secrets.push(display.search.slice(1));
+    display.search = "?redacted";
+  }
+  const remote = { url: url.href, display: display.href, redact: redactor(secrets) };
+  if (username === "" && password === "") return remote;
+  const pair = `${spellings(username).at(-1) ?? ""}:${spellings(password).at(-1) ?? ""}`;
+  return { ...remote, authorization: `Basic ${Buffer.from(pair).toString("base64")}` };
+}
+
+function redactor(secrets: readonly string[]): (text: string) => string {
+  const longestFirst = secrets.filter((secret) => secret.length > 2).toSorted((a, b) => b.length - a.length);
+  return (text) =>
+    longestFirst
+      .reduce((rest, secret) => rest.replaceAll(secret, "[redacted]"), text)
+      .replaceAll(/(https?:\/\/)[^\s/@]+@/gi, "$1[redacted]@")
+      .replaceAll(/(ssh:\/\/[^\s/:@]*):[^\s/@]*@/gi, "$1:[redacted]@");
+}
+
+/** A secret as the URL spells it, and last as it is meant. */
+function spellings(encoded: string): string[] {
+  if (encoded === "") return [];
+  try {
+    return [encoded, decodeURIComponent(encoded)];
+  } catch {
+    return [encoded];
+  }
+}
+
+function invalid(text: string): SourceError {
+  const found = redactor([])(text).replaceAll(/[^\x20-\x7e]/g, "?");
+  return new SourceError("URLInvalid", `--repo: expected ${expected}, got ${JSON.stringify(found.slice(0, 200))}`);
+}
+
+function hasControl(text: string): boolean {
+  return /\p{Cc}/u.test(text);
+}

@@ -1,0 +1,54 @@
+import { isCandidate } from "./revision.ts";
+import type { SkippedFile, SourceLimits } from "./revision.ts";
+
+/** A file of a commit that is to be read. */
+export interface TreeFile {
+  path: string;
+  object: string;
+  bytes: number;
+}
+
+/**
+ * Sorts the output of `git ls-tree -r -z -l` into what is read and what is named and left: symbolic links and
+ * submodules lead out of the commit, and a huge file is no pipeline.
+ */
+export function parseTree(output: string, limits: SourceLimits): { files: TreeFile[]; skipped: SkippedFile[] } {
+  const files: TreeFile[] = [];
+  const skipped: SkippedFile[] = [];
+  for (const entry of output.split("\0")) {
+    const match = /^(\d+) \w+ ([0-9a-f]+) +(\d+|-)\t(.+)$/s.exec(entry);
+    if (match === null) continue;
+    const [, mode = "", object = "", size = "", path = ""] = match;
+    const bytes = Number(size);
+    if (mode === "160000")
+      skipped.push({ path, reason: "a submodule, which is not entered: keep pipeline files in this repository" });
+    else if (mode === "120000")
+      skipped.push({ path, reason: "a symbolic link, which is not followed: put the file itself here" });
+    else if (!isCandidate(path)) continue;
+    else if (bytes > limits.fileBytes) skipped.push({ path, reason: tooLarge(bytes, limits) });
+    else files.push({ path, object, bytes });
+  }
+  return { files, skipped };
+}
+
+export function tooLarge(bytes: number, limits: SourceLimits): string {
+  return `a file of ${bytes} bytes, at most ${limits.fileBytes} are read: a pipeline file has some kilobytes`;
+}
+
+/**
+ * Takes the output of `git cat-file --batch` apart: `<object> blob <size>\n<bytes>\n` for each object, in the order
+ * asked. Throws where the output is not complete: the object store is then damaged.
+ */
+export function parseBatch(output: Buffer, files: readonly TreeFile[]): { path: string; bytes: Buffer }[] {
+  let at = 0;
+  return files.map(({ path, object, bytes }) => {
+    const header = `${object} blob ${bytes}\n`;
+    const start = at + header.length;
+    const end = start + bytes;
+    if (output.toString("latin1", at, start) !== header || end >= output.length) {
+      throw new Error(`object ${object} of ${path} is missing or damaged`);
+    }
+    at = end + 1;
+    return { path, bytes: Buffer.from(output.subarray(start, end)) };
+  });
+}

@@ -1,0 +1,75 @@
+import type { Effect } from "../../schemas/index.ts";
+import type { DesiredState } from "../desired/desired-state.ts";
+import type { SkippedFile } from "../git/revision.ts";
+import type { Call } from "./calls.ts";
+import type { FieldChange } from "./differences.ts";
+
+/** What happens to a pipeline. `refuse` and `no-op` make no call; a refusal waits for a person. */
+export type ChangeKind =
+  "create" | "update" | "rename" | "stop" | "resume" | "terminate" | "delete" | "refuse" | "no-op";
+
+/**
+ * Why, in one word: the reason of conditions and a metric label.
+ *
+ * - Calls are made: `New`, `Changed`, `StateWished`, `FileRemoved`.
+ * - Nothing to do: `InSync`, `Suspended`, `PruneDisabled`, `NotOwned` (somebody else's), `AtNextRestart`.
+ * - Later, by itself: `InTransition`, `InProgress`, `DependencyNotReady`, `PruneHeld`.
+ * - Refused until a person changes something: the others. `InvalidFile` leaves a running pipeline at its last good file.
+ */
+export type Cause =
+  | "New"
+  | "Changed"
+  | "StateWished"
+  | "FileRemoved"
+  | "InSync"
+  | "Suspended"
+  | "PruneDisabled"
+  | "NotOwned"
+  | "AtNextRestart"
+  | "InTransition"
+  | "InProgress"
+  | "DependencyNotReady"
+  | "PruneHeld"
+  | "InvalidFile"
+  | "DuplicateId"
+  | "ImmutableField"
+  | "IdChanged"
+  | "NotAdopted"
+  | "DependencyCycle"
+  | "EmptySource"
+  | "EventsHeld";
+
+/** What Git wants, and what could not be read of it. */
+export interface WantedState extends Pick<DesiredState, "pipelines" | "refused"> {
+  skipped: readonly SkippedFile[];
+}
+
+/** What is to be done with one pipeline, and why. Holds no secret. */
+export interface Change {
+  pipeline_id: string;
+  kind: ChangeKind;
+  cause: Cause;
+  /** The highest class of its fields. */
+  effect: Effect;
+  /** One sentence for a person; of a refusal, with the ways out. */
+  reason: string;
+  /** Where the reason is written: the field of a refusal, else the pipeline. Absent where no file is left. */
+  file?: string;
+  line?: number;
+  column?: number;
+  fields: FieldChange[];
+  /** Lifecycle calls, in order. */
+  calls: Call[];
+  /** Pipelines whose changes of this plan come first. */
+  after: string[];
+}
+
+/** Changes in the order in which they are begun: dependencies first, deletions last, else by pipeline_id. */
+export interface Plan {
+  changes: Change[];
+}
+
+/** Whether the plan does anything at all. */
+export function hasCalls(plan: Plan): boolean {
+  return plan.changes.some(({ calls }) => calls.length > 0);
+}

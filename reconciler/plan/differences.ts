@@ -1,0 +1,117 @@
+import { isDeepStrictEqual } from "node:util";
+import { effectOf } from "../../schemas/index.ts";
+import type { Effect, EngineOptions, Path, PipelineConfig } from "../../schemas/index.ts";
+import { shown } from "./shown.ts";
+
+/** One field that differs between the engine and the file. Safe to show: secrets are replaced. */
+export interface FieldChange {
+  /** Such as `transforms[filter].config.expression`: entries of a list are named by what tells them apart. */
+  path: string;
+  effect: Effect;
+  /** Absent where the engine has no such field. */
+  from?: unknown;
+  /** Absent where the file has no such field. */
+  to?: unknown;
+  /** The values are secrets and look alike here. */
+  secret?: true;
+}
+
+/** A change of a field with the way to it in the canonical config of the file, or of the engine if the file has none. */
+export interface Difference extends FieldChange {
+  at: Path;
+}
+
+/** A pipeline as far as the engine keeps it. */
+export interface Kept {
+  config: PipelineConfig;
+  options: EngineOptions;
+}
+
+/** A spot in both documents: `names` for people and the schema, `at` with the positions in lists. */
+interface Spot {
+  names: Path;
+  at: Path;
+  withDedup: boolean;
+}
+
+/** Differences of two canonical pipelines, in the order of the fields. Empty only if both are deeply equal. */
+export function differences(from: Kept, to: Kept): Difference[] {
+  const dedup = dedupSources(to.config).filter((source) => dedupSources(from.config).includes(source));
+  const root: Spot = { names: [], at: [], withDedup: dedup.length > 0 };
+  return [
+    ...compare(from.config, to.config, root),
+    ...compare(from.options, to.options, { ...root, names: ["x-sluice"], at: ["x-sluice"] }),
+  ];
+}
+
+function dedupSources(config: PipelineConfig): string[] {
+  return config.transforms.filter(({ type }) => type === "dedup").map(({ source_id }) => source_id);
+}
+
+function compare(from: unknown, to: unknown, spot: Spot): Difference[] {
+  if (isDeepStrictEqual(from, to)) return [];
+  if (isMapping(from) && isMapping(to)) {
+    const keys = new Set([...Object.keys(from), ...Object.keys(to)]);
+    return [...keys].flatMap((key) => compare(from[key], to[key], into(spot, key, key)));
+  }
+  const ids = Array.isArray(from) && Array.isArray(to) ? identity(from, to) : undefined;
+  if (ids !== undefined) return compareLists(from as unknown[], to as unknown[], ids, spot);
+  return [difference(from, to, spot)];
+}
+
+/** Entries are paired by what tells them apart, so that one that was put in front does not change all the others. */
+function compareLists(from: unknown[], to: unknown[], ids: (entry: unknown) => string, spot: Spot): Difference[] {
+  const before = new Map(from.map((entry, index) => [ids(entry), { entry, index }]));
+  const after = new Map(to.map((entry, index) => [ids(entry), { entry, index }]));
+  const found = [...new Set([...before.keys(), ...after.keys()])].flatMap((id) => {
+    const [old, now] = [before.get(id), after.get(id)];
+    return compare(old?.entry, now?.entry, into(spot, id, now?.index ?? old?.index ?? 0));
+  });
+  const order = [...before.keys()].filter((id) => after.has(id));
+  const newOrder = [...after.keys()].filter((id) => before.has(id));
+  return isDeepStrictEqual(order, newOrder) ? found : [...found, difference(order, newOrder, spot)];
+}
+
+function into(spot: Spot, name: string, position: string | number): Spot {
+  return { ...spot, names: [...spot.names, name], at: [...spot.at, position] };
+}
+
+function difference(from: unknown, to: unknown, { names, at, withDedup }: Spot): Difference {
+  const effect = effectOf(at, { withDedup });
+  const [before, after] = [shown(from, at), shown(to, at)];
+  return {
+    path: text(names, at),
+    at,
+    // What is immutable may still be given or left out: only a value that is replaced by another one is refused.
+    effect: effect === "refuse" && (from === undefined || to === undefined) ? "restart" : effect,
+    ...(from !== undefined && { from: before }),
+    ...(to !== undefined && { to: after }),
+    ...(from !== undefined && to !== undefined && isDeepStrictEqual(before, after) && { secret: true }),
+  };
+}
+
+function text(names: Path, at: Path): string {
+  return names
+    .map((name, index) => (typeof at[index] === "number" ? `[${name}]` : index === 0 ? `${name}` : `.${name}`))
+    .join("");
+}
+
+/** The keys that tell the entries of a list apart, the most telling first. */
+const identities = [["column_name"], ["type", "source_id"], ["output_name"], ["source_id"], ["name"]] as const;
+
+/** What names an entry, if it names each entry of both lists differently. */
+function identity(from: unknown[], to: unknown[]): ((entry: unknown) => string) | undefined {
+  if (![...from, ...to].every(isMapping)) return undefined;
+  const entries = [from, to] as Record<string, unknown>[][];
+  const keys = identities.find((candidate) =>
+    entries.every((list) => {
+      const names = list.map((entry) => candidate.map((key) => entry[key]));
+      return names.flat().every((name) => typeof name === "string") && new Set(names.map(String)).size === list.length;
+    }),
+  );
+  return keys && ((entry) => keys.map((key) => (entry as Record<string, string>)[key]).join(" of "));
+}
+
+function isMapping(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

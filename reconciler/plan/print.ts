@@ -1,0 +1,72 @@
+import { diffLines } from "diff";
+import type { Change, ChangeKind, Plan } from "./change.ts";
+import type { FieldChange } from "./differences.ts";
+
+/** A plan for people: what is done to whom and why, the fields behind it with their old and new values, and a sum. */
+export function printPlan(plan: Plan): string {
+  const told = plan.changes.filter((change) => change.kind !== "no-op" || change.cause !== "InSync");
+  const width = Math.max(0, ...told.map(({ pipeline_id }) => pipeline_id.length));
+  const lines = told.flatMap((change) => [headline(change, width), ...details(change)]);
+  return [...lines, summary(plan)].join("\n");
+}
+
+/** Such as `1 create, 2 update, 1 refuse, 4 unchanged`. */
+export function summary(plan: Plan): string {
+  const counts = new Map<ChangeKind, number>();
+  for (const { kind } of plan.changes) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  const named = [...counts].filter(([kind]) => kind !== "no-op").map(([kind, count]) => `${count} ${kind}`);
+  const unchanged = counts.get("no-op") ?? 0;
+  if (unchanged > 0) named.push(`${unchanged} unchanged`);
+  return named.length === 0 ? "nothing to do" : named.join(", ");
+}
+
+function headline(change: Change, width: number): string {
+  const { pipeline_id, kind, effect, reason } = change;
+  const what = kind === "update" ? `${kind} (${effect})` : kind;
+  return `${pipeline_id.padEnd(width)}  ${what.padEnd(16)}  ${where(change)}${reason}`;
+}
+
+/** Where a refusal has its cause; the other changes need no place. */
+function where({ kind, cause, file, line, column }: Change): string {
+  if (file === undefined || line === undefined || column === undefined) return "";
+  return kind === "refuse" || cause === "InvalidFile" ? `${file}:${line}:${column}: ` : "";
+}
+
+function details({ calls, after, fields }: Change): string[] {
+  return [
+    ...(calls.length > 0 ? [`    calls: ${calls.join(", ")}`] : []),
+    ...(after.length > 0 ? [`    after: ${after.join(", ")}`] : []),
+    ...fields.flatMap((field) => [`    ${field.path}`, ...values(field)]),
+  ];
+}
+
+function values(field: FieldChange): string[] {
+  if (field.secret === true) return ["      a secret, changed"];
+  const { from, to } = field;
+  if (typeof from === "string" && typeof to === "string" && `${from}${to}`.includes("\n"))
+    return textDifference(from, to);
+  return [
+    ...(from === undefined ? [] : [`      - ${printed(from)}`]),
+    ...(to === undefined ? [] : [`      + ${printed(to)}`]),
+  ];
+}
+
+function textDifference(from: string, to: string): string[] {
+  return diffLines(from, to).flatMap(({ added, removed, value }) => {
+    const sign = added ? "+" : removed ? "-" : " ";
+    return value
+      .replace(/\n$/, "")
+      .split("\n")
+      .map((line) => `      ${sign} ${clean(line)}`);
+  });
+}
+
+function printed(value: unknown): string {
+  return clean(typeof value === "string" ? value : JSON.stringify(value));
+}
+
+/** Text of a repository on its way to a terminal. */
+function clean(text: string): string {
+  const safe = text.replaceAll(/[\p{Cc}\p{Cf}]/gu, "\uFFFD");
+  return safe.length > 500 ? `${safe.slice(0, 500)}… (${safe.length} characters)` : safe;
+}

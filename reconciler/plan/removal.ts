@@ -1,0 +1,116 @@
+import type { InventoryEntry } from "../actual/inventory.ts";
+import type { ActualPipeline, ActualState } from "../actual/state.ts";
+import type { RefusedDocument } from "../desired/desired-state.ts";
+import { routeToDeletion } from "./calls.ts";
+import type { Cause, Change, ChangeKind, WantedState } from "./change.ts";
+
+/** What is to be done with a pipeline that the engine has and no valid file describes. */
+export function removal(present: ActualPipeline, actual: ActualState, wanted: WantedState): Change {
+  const { pipeline_id } = present;
+  const entry = Object.hasOwn(actual.owned, pipeline_id) ? actual.owned[pipeline_id] : undefined;
+  if (entry === undefined)
+    return change(present, "no-op", "NotOwned", "it was not made from this source: it is left alone");
+  const kept = reasonToKeep(entry, actual, wanted, pipeline_id);
+  return kept === undefined ? deletion(present, entry) : change(present, kept.kind, kept.cause, kept.reason, entry);
+}
+
+type Keeping = Pick<Change, "kind" | "cause" | "reason">;
+
+const keep = (cause: Cause, reason: string): Keeping => ({ kind: "no-op", cause, reason });
+const refuse = (cause: Cause, reason: string): Keeping => ({ kind: "refuse", cause, reason });
+
+function reasonToKeep(
+  entry: InventoryEntry,
+  actual: ActualState,
+  wanted: WantedState,
+  pipeline_id: string,
+): Keeping | undefined {
+  if (actual.busy.has(pipeline_id)) return keep("InProgress", "an earlier change is still being carried out");
+  if (entry.suspend)
+    return keep("Suspended", `${entry.file} no longer has it, but said x-sluice.suspend: true: it is left as it is`);
+  if (!entry.prune)
+    return keep("PruneDisabled", `${entry.file} no longer has it, but said x-sluice.prune: false: it is kept`);
+  if (wanted.pipelines.length === 0) {
+    return refuse(
+      "EmptySource",
+      "the source holds no valid pipeline at all, which looks like a mistake: nothing is deleted. " +
+        "Ways out: check --path and the branch; or, to remove the last pipelines on purpose, keep one file with x-sluice.state: Terminated",
+    );
+  }
+  const unread = wanted.refused.find((document) => mayHoldAny(document, actual));
+  if (unread !== undefined) {
+    const reason = `${entry.file} no longer has it, but ${unread.file}, which cannot be read, may: it is kept until that is mended`;
+    return keep("PruneHeld", reason);
+  }
+  const exchange = exchanges(actual, wanted).get(entry.file);
+  return exchange === undefined ? undefined : refuse("IdChanged", idChanged(entry.file, exchange));
+}
+
+/** A file that nobody has seen a pipeline in before, and that does not tell which it holds: perhaps one that was moved. */
+function mayHoldAny({ file, freezesFile, pipeline_ids }: RefusedDocument, { owned }: ActualState): boolean {
+  return freezesFile && pipeline_ids.length === 0 && !Object.values(owned).some((entry) => entry.file === file);
+}
+
+/** Ids that vanished from a file, and ids that are new in it. */
+interface Exchange {
+  from: string[];
+  to: string[];
+}
+
+/**
+ * Files in which one pipeline vanished and another one is new: most likely its pipeline_id was changed. To carry that
+ * out would run both side by side, or drop the state of one.
+ */
+export function exchanges({ pipelines, owned }: ActualState, wanted: WantedState): Map<string, Exchange> {
+  const stays = new Set(wanted.pipelines.map(({ pipeline_id }) => pipeline_id));
+  const vanished = Object.entries(owned).filter(
+    ([id, { prune, suspend }]) => !stays.has(id) && pipelines.has(id) && prune && !suspend,
+  );
+  const fresh = wanted.pipelines.filter(({ pipeline_id: id }) => !pipelines.has(id) && !Object.hasOwn(owned, id));
+  const files = new Set(vanished.map(([, { file }]) => file));
+  return new Map(
+    [...files].flatMap((file): [string, Exchange][] => {
+      const to = fresh.filter((one) => one.file === file).map(({ pipeline_id }) => pipeline_id);
+      const from = vanished.filter(([, entry]) => entry.file === file).map(([id]) => id);
+      return to.length === 0 ? [] : [[file, { from, to }]];
+    }),
+  );
+}
+
+export function idChanged(file: string, exchange: Exchange): string {
+  const [from, to] = [exchange.from.join(", "), exchange.to.join(", ")];
+  return (
+    `pipeline_id cannot change, and ${file} had ${from} where it now has ${to}: ${from} runs on unchanged. Ways out: put ` +
+    `${from} back, and change name instead; or put ${to} into a file of its own, which creates it and deletes ${from}`
+  );
+}
+
+function deletion(present: ActualPipeline, entry: InventoryEntry): Change {
+  const way = routeToDeletion(present.status, present.held);
+  if (way === "wait") {
+    const reason = `${entry.file} no longer has it, and it is ${present.status}: it is deleted when that has ended`;
+    return change(present, "no-op", "InTransition", reason, entry);
+  }
+  if (way === "undrainable") {
+    const reason =
+      `${entry.file} no longer has it, but it is Failed and holds ${present.held} accepted events that are not written` +
+      `${present.failure === undefined ? "" : ` (${present.failure})`}. Ways out: put the file back and mend it; or put it ` +
+      `back with x-sluice.state: Terminated, which drops the events, and then remove it`;
+    return change(present, "refuse", "EventsHeld", reason, entry);
+  }
+  const letters = present.dead_letters === 0 ? "" : `; ${present.dead_letters} dead letters go with it`;
+  const held = present.held === 0 ? "" : `; ${present.held} accepted events are written first`;
+  const removed = change(present, "delete", "FileRemoved", `${entry.file} no longer has it${held}${letters}`, entry);
+  return { ...removed, effect: "forget", calls: way };
+}
+
+function change(
+  { pipeline_id }: ActualPipeline,
+  kind: ChangeKind,
+  cause: Cause,
+  reason: string,
+  entry?: InventoryEntry,
+): Change {
+  const file = entry === undefined ? {} : { file: entry.file };
+  return { pipeline_id, kind, cause, effect: "none", reason, ...file, fields: [], calls: [], after: [] };
+}

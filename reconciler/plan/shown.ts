@@ -1,0 +1,24 @@
+import { isSecret } from "../../schemas/index.ts";
+import type { Path } from "../../schemas/index.ts";
+
+/** What stands where a secret was written as plain text. */
+const hidden = "<secret>";
+
+/** References to secrets, and nothing else: they say where a secret is, not what it is. */
+const references = /^(\$\{(env|file):[^${}]+\})+$/;
+
+/** A value of a config as it may be shown: secrets in plain text are replaced, references to secrets stay. */
+export function shown(value: unknown, path: Path): unknown {
+  if (isSecret(path))
+    return typeof value === "string" && (value === "" || references.test(value)) ? value : secret(value);
+  if (Array.isArray(value)) return value.map((entry, index) => shown(entry, [...path, index]));
+  if (typeof value === "object" && value !== null) {
+    return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, shown(entry, [...path, key])]));
+  }
+  // A password in a URL, such as the one of a schema registry.
+  return typeof value === "string" ? value.replaceAll(/(:\/\/)[^\s/?#@]*@/g, `$1${hidden}@`) : value;
+}
+
+function secret(value: unknown): unknown {
+  return value === undefined ? undefined : hidden;
+}

@@ -1,0 +1,98 @@
+import { constants } from "node:fs";
+import { open } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
+import { isAbsolute } from "node:path";
+import { EngineError } from "../../engine/index.ts";
+import type { SecretSource } from "../../engine/index.ts";
+
+/** A credential is short; a mounted secret of Kubernetes may have up to 1 MiB, but nobody logs in with that. */
+const fileBytes = 64 * 1024;
+
+/**
+ * References in a text, replaced by what they stand for, at the moment of use:
+ *
+ * - `${env:NAME}`: a variable of the environment that the command line handed over.
+ * - `${file:/path}`: content of a file, without one line end at its end, such as a mounted secret.
+ * - `$${` stands for `${`.
+ *
+ * Strict: an undefined or empty variable, a file that is missing, empty or not text, and any other `${…}` throw
+ * EngineError SECRET_NOT_FOUND, which names the reference and never a value. Values are not searched for references.
+ */
+export class FileAndEnvSecrets implements SecretSource {
+  readonly #env: Readonly<Record<string, string | undefined>>;
+
+  constructor(env: Readonly<Record<string, string | undefined>>) {
+    this.#env = env;
+  }
+
+  async resolve(text: string): Promise<string> {
+    let resolved = "";
+    // Every second part is what looks like a reference.
+    for (const [index, part] of text.split(/(\$\$\{|\$\{[^}]*\}?)/).entries()) {
+      resolved += index % 2 === 0 ? part : await this.#replace(part);
+    }
+    return resolved;
+  }
+
+  async #replace(part: string): Promise<string> {
+    if (part === "$${") return "${";
+    const [, scheme, name = ""] = /^\$\{(env|file):([^${}]+)\}$/.exec(part) ?? [];
+    if (scheme === "env") return this.#variable(part, name);
+    if (scheme === "file") return content(part, name);
+    // What only looks like a reference may be a password with a `${` in it, so it is not shown.
+    throw notFound(
+      "${…}",
+      "is no reference that is known",
+      "write ${env:NAME} or ${file:/path}, or $${ for a plain ${",
+    );
+  }
+
+  #variable(reference: string, name: string): string {
+    const value = Object.hasOwn(this.#env, name) ? this.#env[name] : undefined;
+    const wayOut = `set ${name} in the environment of sluice run`;
+    if (value === undefined) throw notFound(reference, "is not set", wayOut);
+    if (value === "") throw notFound(reference, "is empty", wayOut);
+    return value;
+  }
+}
+
+async function content(reference: string, path: string): Promise<string> {
+  if (!isAbsolute(path)) throw notFound(reference, "names a relative path", "write the path from the root");
+  let file: FileHandle | undefined;
+  try {
+    // Without O_NONBLOCK a named pipe would hold us up until somebody writes into it.
+    file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    if (!(await file.stat()).isFile()) throw notFound(reference, "is no file", "name a file");
+    return textOf(reference, await readAtMost(file, fileBytes + 1));
+  } catch (error) {
+    if (error instanceof EngineError) throw error;
+    const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
+    throw notFound(reference, `cannot be read (${code})`, "check the path and the rights of the user that runs sluice");
+  } finally {
+    await file?.close();
+  }
+}
+
+async function readAtMost(file: FileHandle, limit: number): Promise<Buffer> {
+  const buffer = Buffer.alloc(limit);
+  let length = 0;
+  for (;;) {
+    const { bytesRead } = await file.read(buffer, length, limit - length, length);
+    length += bytesRead;
+    if (bytesRead === 0 || length === limit) return buffer.subarray(0, length);
+  }
+}
+
+function textOf(reference: string, bytes: Buffer): string {
+  if (bytes.length > fileBytes)
+    throw notFound(reference, `has more than ${fileBytes} bytes`, "name a file that holds one secret");
+  const text = bytes.toString("utf8").replace(/\r?\n$/, "");
+  if (text === "") throw notFound(reference, "is empty", "write the secret into the file");
+  if (text.includes("\0") || text.includes("\uFFFD"))
+    throw notFound(reference, "is no UTF-8 text", "write the secret as text");
+  return text;
+}
+
+function notFound(reference: string, what: string, wayOut: string): EngineError {
+  return new EngineError("SECRET_NOT_FOUND", `secret ${reference} ${what}: ${wayOut}`, { details: { reference } });
+}

@@ -1,0 +1,118 @@
+import type { PipelineHealth } from "../../engine/index.ts";
+import type { Outcome } from "../apply/outcome.ts";
+import { SourceError } from "../git/revision.ts";
+import type { WishedState } from "../plan/calls.ts";
+import type { Change } from "../plan/change.ts";
+
+export type ConditionType = "Ready" | "Reconciling" | "Stalled";
+
+/** A condition as kstatus knows it. `Reconciling` and `Stalled` are there only while they are True. */
+export interface Condition {
+  type: ConditionType;
+  status: "True" | "False" | "Unknown";
+  /** One word of a closed set: a Cause of the plan, `Paused<Class>`, or one that this file names. */
+  reason: string;
+  message: string;
+}
+
+/** What is known of one pipeline when its conditions are told. */
+export interface Observation {
+  change: Change;
+  /** Absent where the change makes no calls. */
+  outcome?: Outcome;
+  /** Absent where the engine has no such pipeline. */
+  health?: PipelineHealth;
+  /** A change is being carried out at this moment. */
+  busy: boolean;
+  /** Absent where no good file describes it. */
+  wished?: WishedState;
+}
+
+/** Conditions of a pipeline: first what a person must do, then what goes on by itself, then how it does. */
+export function conditionsOf(observation: Observation): Condition[] {
+  const { change, outcome, busy } = observation;
+  if (busy || outcome?.result === "under way") return progressing(`being changed: ${change.calls.join(", ")}`);
+  if (change.kind === "refuse" || change.cause === "InvalidFile") return stalled(change.cause, placed(change));
+  if (outcome?.result === "refused") return stalled("ReconciliationFailed", outcome.message ?? outcome.kind);
+  if (outcome?.result === "blocked") return retrying("DependencyNotReady", outcome.message ?? "");
+  if (outcome !== undefined && outcome.result !== "applied") return retrying("ReconciliationFailed", retry(outcome));
+  if (change.cause === "DependencyNotReady") return retrying(change.cause, change.reason);
+  if (change.cause === "InTransition" || change.cause === "InProgress") return progressing(change.reason);
+  return [fromHealth(observation)];
+}
+
+function placed({ file, line, column, reason }: Change): string {
+  return file === undefined || line === undefined ? reason : `${file}:${line}:${column ?? 1}: ${reason}`;
+}
+
+function retry({ message = "", next_attempt }: Outcome): string {
+  return next_attempt === undefined ? message : `${message}; tried again at ${next_attempt}`;
+}
+
+/** Ready is what the engine says, measured by what the file wishes. */
+function fromHealth({ change, health, wished }: Observation): Condition {
+  if (health === undefined) return ready("False", "NotFound", "the engine has no such pipeline");
+  const { overall_status: status, paused, failure } = health;
+  const note = notes.has(change.cause) ? `; ${change.reason}` : "";
+  if (status === "Failed") return ready("False", "Failed", `${failure ?? "it failed"}${note}`);
+  if (paused !== undefined && status === "Running") {
+    const reason = `Paused${paused.class.charAt(0).toUpperCase()}${paused.class.slice(1)}`;
+    return ready("False", reason, `${paused.text}. ${paused.way_out}${note}`);
+  }
+  if (status === "Running" && (wished ?? status) === "Running") {
+    return ready("True", notes.has(change.cause) ? change.cause : "ReconciliationSucceeded", `it runs${note}`);
+  }
+  if (status === (wished ?? status) && (status === "Stopped" || status === "Terminated")) {
+    return ready("True", status, `it is ${status}${wished === undefined ? "" : ", as its file says"}${note}`);
+  }
+  if (notes.has(change.cause)) return ready("False", change.cause, `it is ${status}${note}`);
+  return ready("Unknown", "Progressing", `it is ${status}`);
+}
+
+/** Causes that a person should see although the pipeline does well. */
+const notes: ReadonlySet<string> = new Set(["Suspended", "PruneDisabled", "PruneHeld", "NotOwned", "AtNextRestart"]);
+
+/** Conditions of the whole source, after a turn. `open` are pipelines that are not as their files say. */
+export function sourceConditions(error: unknown, revision: string | undefined, open: Open): Condition[] {
+  if (error !== undefined) {
+    const message = error instanceof Error ? error.message : String(error);
+    if (!(error instanceof SourceError)) return retrying("ReconciliationFailed", message);
+    return error.stalls ? stalled(error.reason, message) : retrying(error.reason, message);
+  }
+  if (revision === undefined) return progressing("the first look at the source has not ended");
+  if (open.stalled.length === 0 && open.retrying.length === 0) {
+    return [ready("True", "ReconciliationSucceeded", `everything is as ${revision} says`)];
+  }
+  const names = [...open.stalled, ...open.retrying];
+  const more = names.length > 5 ? `, and ${names.length - 5} more` : "";
+  const message = `${revision}: not as their files say: ${names.slice(0, 5).join(", ")}${more}`;
+  return open.retrying.length > 0
+    ? retrying("ReconciliationIncomplete", message)
+    : stalled("ReconciliationIncomplete", message);
+}
+
+/** What keeps a source from being Ready: pipelines and files that wait for a person, and such that go on by themselves. */
+export interface Open {
+  stalled: string[];
+  retrying: string[];
+}
+
+function ready(status: Condition["status"], reason: string, message: string): Condition {
+  return { type: "Ready", status, reason, message };
+}
+
+function stalled(reason: string, message: string): Condition[] {
+  return [ready("False", reason, message), { type: "Stalled", status: "True", reason, message }];
+}
+
+function retrying(reason: string, message: string): Condition[] {
+  const going: Condition = { type: "Reconciling", status: "True", reason: "ProgressingWithRetry", message };
+  return [ready("False", reason, message), going];
+}
+
+function progressing(message: string): Condition[] {
+  return [
+    ready("Unknown", "Progressing", message),
+    { type: "Reconciling", status: "True", reason: "Progressing", message },
+  ];
+}

@@ -1,0 +1,75 @@
+import type { Outcome } from "../apply/outcome.ts";
+import { hasCalls } from "../plan/change.ts";
+import { printPlan } from "../plan/print.ts";
+import { resultOf } from "./turn.ts";
+import type { Trigger, Turn, TurnResult } from "./turn.ts";
+
+/** A turn that is worth remembering. */
+export interface HistoryEntry {
+  /** Absent where none could be had. */
+  revision?: string;
+  author?: string;
+  subject?: string;
+  trigger: Trigger;
+  /** ISO 8601, UTC. */
+  started: string;
+  seconds: number;
+  result: TurnResult;
+  /** The plan for people. */
+  plan?: string;
+  outcomes: Outcome[];
+  /** Why the turn ended early. */
+  error?: string;
+}
+
+const kept = 20;
+
+/** The last turns that changed something or met something new, newest first; and the first, whatever it met. */
+export class History {
+  readonly #entries: HistoryEntry[] = [];
+
+  get entries(): readonly HistoryEntry[] {
+    return this.#entries;
+  }
+
+  add(turn: Turn): void {
+    const entry = entryOf(turn);
+    const [last] = this.#entries;
+    const tellsMore = last?.revision !== entry.revision || last?.error !== entry.error;
+    const didSomething = turn.plan !== undefined && hasCalls(turn.plan) && entry.outcomes.some(isNews);
+    if (!tellsMore && !didSomething) return;
+    this.#entries.unshift(entry);
+    this.#entries.splice(kept);
+  }
+
+  /** Completes the newest entry that left this change under way. */
+  late(outcome: Outcome): void {
+    for (const { outcomes } of this.#entries) {
+      const index = outcomes.findIndex((one) => one.pipeline_id === outcome.pipeline_id && one.result === "under way");
+      if (index < 0) continue;
+      outcomes[index] = outcome;
+      return;
+    }
+  }
+}
+
+/** Waiting for the next try is none: it would push everything else out. */
+function isNews({ result }: Outcome): boolean {
+  return result !== "waiting" && result !== "refused" && result !== "blocked";
+}
+
+function entryOf(turn: Turn): HistoryEntry {
+  const { revision, trigger, started, plan, outcomes = [], error } = turn;
+  return {
+    ...(revision !== undefined && { revision: revision.id }),
+    ...(revision?.author !== undefined && { author: revision.author }),
+    ...(revision?.subject !== undefined && { subject: revision.subject }),
+    trigger,
+    started: started.toISOString(),
+    seconds: (Date.now() - started.getTime()) / 1000,
+    result: resultOf(turn),
+    ...(plan !== undefined && { plan: printPlan(plan) }),
+    outcomes: [...outcomes],
+    ...(error !== undefined && { error: error instanceof Error ? error.message : String(error) }),
+  };
+}

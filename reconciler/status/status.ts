@@ -1,0 +1,181 @@
+import { healthOf } from "../actual/snapshot.ts";
+import type { ObservedEngine } from "../actual/snapshot.ts";
+import type { Inventory } from "../actual/inventory.ts";
+import type { Outcome } from "../apply/outcome.ts";
+import type { SkippedFile, SourceDescription } from "../git/revision.ts";
+import type { WishedState } from "../plan/calls.ts";
+import type { Change } from "../plan/change.ts";
+import type { Problem } from "../validate/problem.ts";
+import { conditionsOf, sourceConditions } from "./conditions.ts";
+import type { Condition, Open } from "./conditions.ts";
+import { History } from "./history.ts";
+import type { HistoryEntry } from "./history.ts";
+import { resultOf } from "./turn.ts";
+import type { Turn } from "./turn.ts";
+
+/** A condition with the time since which its status and reason are what they are: ISO 8601, UTC. */
+export interface TimedCondition extends Condition {
+  lastTransitionTime: string;
+}
+
+export interface PipelineStatus {
+  pipeline_id: string;
+  /** Absent where no file describes it. */
+  file?: string;
+  conditions: TimedCondition[];
+  suspended: boolean;
+  /** Absent where the engine has no such pipeline. */
+  status?: string;
+  /** Last revision of which the pipeline holds everything. */
+  lastAppliedRevision?: string;
+  /** What the last plan said of it. */
+  change: Change;
+  outcome?: Outcome;
+}
+
+/** Everything the reconciler knows about itself. Safe to show. */
+export interface ReconcileSnapshot {
+  source: SourceDescription;
+  conditions: TimedCondition[];
+  lastAttemptedRevision?: string;
+  lastAppliedRevision?: string;
+  /** ISO 8601, UTC; absent before the first turn has ended. */
+  lastTurn?: string;
+  pipelines: PipelineStatus[];
+  problems: Problem[];
+  /** Files under the watched path that were not read. */
+  skipped: readonly SkippedFile[];
+  /** Newest first. */
+  history: readonly HistoryEntry[];
+}
+
+export interface StatusOptions {
+  source: { readonly description: SourceDescription };
+  engine: ObservedEngine;
+  inventory: Inventory;
+  busy: () => ReadonlySet<string>;
+}
+
+interface Entry {
+  change: Change;
+  outcome?: Outcome;
+  wished?: WishedState;
+}
+
+/** What the reconciler found out, kept for whoever asks. `record` is called once per turn, and is the only place that writes. */
+export class Status {
+  readonly #options: StatusOptions;
+  readonly #history = new History();
+  readonly #times = new Map<string, TimedCondition[]>();
+  readonly #entries = new Map<string, Entry>();
+  #last: Turn | undefined;
+  #problems: Problem[] = [];
+  #skipped: readonly SkippedFile[] = [];
+  #revision: string | undefined;
+
+  constructor(options: StatusOptions) {
+    this.#options = options;
+  }
+
+  /** Takes a turn that has ended. Where a step failed, what is known of the pipelines stays. */
+  record(turn: Turn): void {
+    this.#last = turn;
+    if (turn.revision !== undefined) {
+      this.#options.inventory.attempted(turn.revision.id);
+      this.#revision = turn.revision.id;
+      this.#skipped = turn.revision.skipped;
+    }
+    if (turn.desired !== undefined) this.#problems = turn.desired.problems;
+    if (turn.plan !== undefined) this.#replaceEntries(turn);
+    if (turn.revision !== undefined && resultOf(turn) === "success") this.#options.inventory.applied(turn.revision.id);
+    this.#history.add(turn);
+  }
+
+  /** Takes the end of a change that outlasted its turn. */
+  late(outcome: Outcome): void {
+    const entry = this.#entries.get(outcome.pipeline_id);
+    if (entry?.outcome?.result === "under way") entry.outcome = outcome;
+    if (outcome.kind === "delete" && outcome.result === "applied") this.#entries.delete(outcome.pipeline_id);
+    this.#history.late(outcome);
+  }
+
+  snapshot(): ReconcileSnapshot {
+    const { source, inventory } = this.#options;
+    const { last_attempted_revision, last_applied_revision } = inventory.state;
+    const busy = this.#options.busy();
+    const pipelines = [...this.#entries].map(([id, entry]) => this.#pipeline(id, entry, busy));
+    this.#forget(pipelines);
+    const conditions = sourceConditions(this.#last?.error, this.#revision, this.#open(pipelines));
+    return {
+      source: source.description,
+      conditions: this.#timed("", conditions),
+      ...(last_attempted_revision !== undefined && { lastAttemptedRevision: last_attempted_revision }),
+      ...(last_applied_revision !== undefined && { lastAppliedRevision: last_applied_revision }),
+      ...(this.#last !== undefined && { lastTurn: this.#last.started.toISOString() }),
+      pipelines,
+      problems: this.#problems,
+      skipped: this.#skipped,
+      history: this.#history.entries,
+    };
+  }
+
+  #replaceEntries({ plan, desired, outcomes = [] }: Turn): void {
+    const ends = new Map(outcomes.map((outcome) => [outcome.pipeline_id, outcome]));
+    const wishes = new Map(desired?.pipelines.map((one) => [one.pipeline_id, one.directives.state]));
+    const before = new Map(this.#entries);
+    this.#entries.clear();
+    for (const change of plan?.changes ?? []) {
+      const { pipeline_id, kind, cause } = change;
+      const outcome = ends.get(pipeline_id) ?? (cause === "InProgress" ? before.get(pipeline_id)?.outcome : undefined);
+      if (kind === "delete" && outcome?.result === "applied") continue;
+      const wished = wishes.get(pipeline_id);
+      this.#entries.set(pipeline_id, { change, ...(outcome && { outcome }), ...(wished && { wished }) });
+    }
+  }
+
+  #pipeline(pipeline_id: string, entry: Entry, busy: ReadonlySet<string>): PipelineStatus {
+    const { change, outcome } = entry;
+    const health = healthOf(this.#options.engine, pipeline_id);
+    const observation = { ...entry, busy: busy.has(pipeline_id), ...(health && { health }) };
+    const revision = this.#options.inventory.state.pipelines[pipeline_id]?.revision;
+    return {
+      pipeline_id,
+      ...(change.file !== undefined && { file: change.file }),
+      conditions: this.#timed(pipeline_id, conditionsOf(observation)),
+      suspended: change.cause === "Suspended",
+      ...(health && { status: health.overall_status }),
+      ...(revision !== undefined && { lastAppliedRevision: revision }),
+      change,
+      ...(outcome && { outcome }),
+    };
+  }
+
+  /** Pipelines that are not as their files say, and files of which no pipeline is known. */
+  #open(pipelines: readonly PipelineStatus[]): Open {
+    const has = (type: string) => (one: PipelineStatus) => one.conditions.some((condition) => condition.type === type);
+    const names = (list: readonly PipelineStatus[]) => list.map(({ pipeline_id }) => pipeline_id);
+    const named = new Set(pipelines.map(({ file }) => file));
+    const files = this.#problems.filter(({ severity, file }) => severity === "error" && !named.has(file));
+    return {
+      stalled: [...names(pipelines.filter(has("Stalled"))), ...new Set(files.map(({ file }) => file))],
+      retrying: names(pipelines.filter(has("Reconciling"))),
+    };
+  }
+
+  /** A condition keeps its time as long as its status and reason stay; the message may change meanwhile. */
+  #timed(key: string, conditions: Condition[]): TimedCondition[] {
+    const now = new Date().toISOString();
+    const timed = conditions.map((condition) => {
+      const before = this.#times.get(key)?.find(({ type }) => type === condition.type);
+      const same = before?.status === condition.status && before.reason === condition.reason;
+      return { ...condition, lastTransitionTime: same ? before.lastTransitionTime : now };
+    });
+    this.#times.set(key, timed);
+    return timed;
+  }
+
+  #forget(pipelines: readonly PipelineStatus[]): void {
+    const known = new Set(["", ...pipelines.map(({ pipeline_id }) => pipeline_id)]);
+    for (const key of this.#times.keys()) if (!known.has(key)) this.#times.delete(key);
+  }
+}

@@ -1,0 +1,145 @@
+import type { Registry } from "prom-client";
+import type { Log } from "../../engine/index.ts";
+import type { Outcome } from "../apply/outcome.ts";
+import type { Call } from "../plan/calls.ts";
+import type { Change, Plan } from "../plan/change.ts";
+import { hasCalls } from "../plan/change.ts";
+import { printPlan, summary } from "../plan/print.ts";
+import { createMetrics, createStateGauges } from "./metrics.ts";
+import type { StateGauges } from "./metrics.ts";
+import type { ReconcileSnapshot } from "./status.ts";
+import { resultOf } from "./turn.ts";
+import type { Turn } from "./turn.ts";
+
+/** What happens in the reconciler: each event is one function, which logs it and counts it. */
+export type Telemetry = ReturnType<typeof createTelemetry>;
+
+export function createTelemetry(log: Log, registry: Registry) {
+  const metrics = createMetrics(registry);
+  const news = new News();
+  return {
+    turnBegan(): void {
+      metrics.inProgress.set(Date.now() / 1000);
+    },
+
+    turnEnded(turn: Turn): void {
+      const result = resultOf(turn);
+      const now = Date.now() / 1000;
+      metrics.turns.inc({ result, trigger: turn.trigger });
+      metrics.turnSeconds.observe({ result }, now - turn.started.getTime() / 1000);
+      metrics.lastAttempt.set(now);
+      metrics.inProgress.set(0);
+      if (result === "success") metrics.lastSuccess.set(now);
+      const error = turn.error === undefined ? undefined : messageOf(turn.error);
+      if (news.isNew("error", error)) {
+        if (error === undefined) log.info({ revision: turn.revision?.id }, "The source can be read again.");
+        else log.error({ error }, "A look at the source failed; nothing that runs was changed.");
+      }
+    },
+
+    gitRequestEnded(op: "ls-remote" | "fetch", result: "success" | "error", seconds: number): void {
+      metrics.gitRequests.inc({ op, result });
+      metrics.gitSeconds.observe({ op }, seconds);
+    },
+
+    revisionLoaded({ revision, desired }: Turn): void {
+      if (!news.isNew("revision", revision?.id)) return;
+      const { id, author, subject, skipped = [] } = revision ?? {};
+      log.info({ revision: id, author, subject, pipelines: desired?.pipelines.length }, "A revision was read.");
+      for (const { path, reason } of skipped) log.warn({ file: path, reason }, "A file was not read.");
+      for (const { file, line, column, code, message, severity } of desired?.problems ?? []) {
+        const fields = { at: `${file}:${line}:${column}`, code, problem: message };
+        if (severity === "error") log.error(fields, "A pipeline file cannot be used.");
+        else if (severity === "warning") log.warn(fields, "A pipeline file may not say what is meant.");
+        else log.info(fields, "A pipeline file says something without effect.");
+      }
+    },
+
+    planMade(plan: Plan): void {
+      for (const change of plan.changes) blocked(change);
+      news.keepOnly(
+        "blocked ",
+        plan.changes.map(({ pipeline_id }) => pipeline_id),
+      );
+      const text = printPlan(plan);
+      if (news.isNew("plan", text) && hasCalls(plan)) log.info({ plan: text }, `The plan: ${summary(plan)}.`);
+    },
+
+    callEnded(op: Call, result: "success" | "error", seconds: number): void {
+      metrics.operations.inc({ op, result });
+      metrics.operationSeconds.observe({ op }, seconds);
+    },
+
+    changeEnded({ pipeline_id, kind, calls }: Change, { result, message, next_attempt }: Outcome): void {
+      if (kind === "delete" && result === "applied") metrics.pruned.inc();
+      if (result === "applied") log.info({ pipeline_id, kind, calls }, "A change was applied.");
+      else log.error({ pipeline_id, kind, error: message, next_attempt }, "A change could not be applied.");
+    },
+
+    tokenGenerated(pipeline_id: string): void {
+      const way = `sluice token rotate ${pipeline_id}`;
+      log.info({ pipeline_id, way }, "The pipeline has an access token that nobody has seen; a new one can be had.");
+    },
+
+    inventoryNotSaved(error: unknown): void {
+      log.error({ error: messageOf(error) }, "The list of pipelines that are owned could not be saved.");
+    },
+
+    /** Reads the state for each scrape. */
+    exposeState(snapshot: () => ReconcileSnapshot): void {
+      createStateGauges(registry, (gauges) => setState(gauges, snapshot()));
+    },
+  };
+
+  /** Counts and logs a refusal when it begins, not at every turn. */
+  function blocked({ pipeline_id, kind, cause, reason, file, line, column, fields }: Change): void {
+    const isBlocked = kind === "refuse" || cause === "PruneHeld" || cause === "InvalidFile";
+    if (!news.isNew(`blocked ${pipeline_id}`, isBlocked ? `${cause} ${reason}` : undefined) || !isBlocked) return;
+    if (cause === "EmptySource" || cause === "EventsHeld" || cause === "PruneHeld" || cause === "IdChanged") {
+      metrics.pruneBlocked.inc({ reason: cause });
+    }
+    for (const { path, effect } of fields) {
+      if (effect === "refuse") metrics.immutable.inc({ field: path.replaceAll(/\[[^\]]*\]/g, "[]") });
+    }
+    const at = file === undefined || line === undefined ? file : `${file}:${line}:${column}`;
+    log.error({ pipeline_id, cause, at, reason }, "A change was refused; the pipeline stays as it is.");
+  }
+}
+
+/** What was said last of each subject, so that a turn repeats nothing. */
+class News {
+  readonly #said = new Map<string, string>();
+
+  isNew(subject: string, text: string | undefined): boolean {
+    if (this.#said.get(subject) === text) return false;
+    if (text === undefined) this.#said.delete(subject);
+    else this.#said.set(subject, text);
+    return true;
+  }
+
+  /** Forgets subjects that begin with `prefix` and are none of `names`. */
+  keepOnly(prefix: string, names: readonly string[]): void {
+    const known = new Set(names.map((name) => prefix + name));
+    for (const subject of this.#said.keys()) {
+      if (subject.startsWith(prefix) && !known.has(subject)) this.#said.delete(subject);
+    }
+  }
+}
+
+function setState(gauges: StateGauges, { conditions, pipelines, problems }: ReconcileSnapshot): void {
+  for (const gauge of Object.values(gauges)) (gauge as StateGauges["info"]).reset();
+  for (const { type, status } of conditions) gauges.sourceCondition.set({ type, status }, 1);
+  for (const severity of ["error", "warning", "info"]) {
+    gauges.problems.set({ severity }, problems.filter((one) => one.severity === severity).length);
+  }
+  for (const { pipeline_id, conditions: own, suspended, status = "", lastAppliedRevision = "" } of pipelines) {
+    const ready = own.find(({ type }) => type === "Ready");
+    const labels = { ready: ready?.status ?? "Unknown", reason: ready?.reason ?? "", suspended: String(suspended) };
+    gauges.info.set({ pipeline_id, ...labels, state: status, revision: lastAppliedRevision }, 1);
+    for (const { type, status: holds } of own) gauges.condition.set({ pipeline_id, type, status: holds }, 1);
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

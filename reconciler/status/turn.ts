@@ -1,0 +1,37 @@
+import type { Outcome } from "../apply/outcome.ts";
+import type { DesiredState } from "../desired/desired-state.ts";
+import type { Revision } from "../git/revision.ts";
+import type { Plan } from "../plan/change.ts";
+
+/** What woke the reconciler: the interval, the end of a back-off or of a slow change, the folder, or a person. */
+export type Trigger = "start" | "poll" | "retry" | "change" | "manual";
+
+/** One turn of the reconciler: each step adds what it found out. What a failed step would have added is absent. */
+export interface Turn {
+  readonly trigger: Trigger;
+  readonly started: Date;
+  revision?: Revision;
+  desired?: DesiredState;
+  plan?: Plan;
+  outcomes?: Outcome[];
+  /** The step that failed ended the turn. Nothing that runs was changed by it. */
+  error?: unknown;
+}
+
+export type TurnResult = "success" | "incomplete" | "error";
+
+/** Whether everything is as Git says after this turn, as far as it can be seen at its end. */
+export function resultOf({ error, plan, desired, outcomes = [] }: Turn): TurnResult {
+  if (error !== undefined || plan === undefined) return "error";
+  const applied = new Set(outcomes.filter(({ result }) => result === "applied").map(({ pipeline_id }) => pipeline_id));
+  const settled = plan.changes.every(({ pipeline_id, cause }) => applied.has(pipeline_id) || settledCauses.has(cause));
+  return settled && desired?.refused.length === 0 ? "success" : "incomplete";
+}
+
+const settledCauses: ReadonlySet<string> = new Set([
+  "InSync",
+  "AtNextRestart",
+  "Suspended",
+  "PruneDisabled",
+  "NotOwned",
+]);

@@ -1,0 +1,89 @@
+import { v3Keys } from "../../schemas/index.ts";
+import type { Document } from "../desired/document.ts";
+import type { Severity } from "./codes.ts";
+import { found, kindOf } from "./found.ts";
+import { didYouMean } from "./nearest.ts";
+import { problem, type Problem } from "./problem.ts";
+import { rules } from "./rules/index.ts";
+import { schemaProblems } from "./schema-problems.ts";
+import { View } from "./view.ts";
+
+/** Problems of a document at most; the last one then says that there are more. */
+const most = 100;
+const severities: readonly Severity[] = ["error", "warning", "info"];
+
+/** Everything that can be said about a document, both layers and what others say of it, in the order of the file. */
+export function check(document: Document, together: readonly Problem[] = []): Problem[] {
+  const version = versionProblem(document);
+  const all = [...document.problems, ...together, ...(version === undefined ? v3Problems(document) : [version])];
+  return capped(document, all).toSorted(byPlace);
+}
+
+/** Errors first, so that a cut never lets a document pass. */
+function capped(document: Document, all: readonly Problem[]): readonly Problem[] {
+  if (all.length <= most) return all;
+  const worst = all.toSorted((a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity));
+  return [tooMany(document, all.length), ...worst.slice(0, most - 1)];
+}
+
+function v3Problems(document: Document): Problem[] {
+  const schema = schemaProblems(document);
+  const named = new Set(schema.map(({ path }) => path));
+  const root = View.of(document);
+  const semantic = rules
+    .flatMap((rule) => [...rule(root)])
+    .filter(({ path, severity }) => severity !== "error" || !named.has(path));
+  return [...schema, ...semantic];
+}
+
+/** A document that is no v3 pipeline: it is judged no further. */
+function versionProblem(document: Document): Problem | undefined {
+  const root = View.of(document);
+  const pipeline = "a pipeline: a mapping with version, pipeline_id, sources and sink";
+  const elsewhere = "keep files that are no pipelines out of the watched folder";
+  if (kindOf(document.value) !== "a mapping") {
+    return root.problem("NOT_A_PIPELINE", {
+      expected: pipeline,
+      found: found(document.value, []),
+      suggestion: elsewhere,
+    });
+  }
+  const version = root.get("version");
+  if (!version.exists) {
+    if (root.members().some(({ path }) => v3Keys.includes(String(path[0])))) return undefined;
+    return root.problem("NOT_A_PIPELINE", {
+      expected: pipeline,
+      found: "a mapping with none of these keys",
+      suggestion: elsewhere,
+    });
+  }
+  if (version.text === "v3") return undefined;
+  if (version.text === "v2") return v2Problem(version);
+  return version.problem("VERSION", {
+    expected: '"v3"',
+    found: found(version.value, version.path),
+    suggestion: didYouMean(version.value, ["v3"]),
+  });
+}
+
+function v2Problem(version: View): Problem {
+  return version.problem("V2_NOT_RUN", {
+    expected: '"v3"',
+    found: '"v2", which never runs',
+    suggestion: "convert the file to v3; mind that v3 keeps the events for which a filter is true, and v2 dropped them",
+  });
+}
+
+function tooMany({ file }: Document, count: number): Problem {
+  const place = { file, line: 1, column: 1 };
+  return problem("TOO_MANY_PROBLEMS", place, {
+    subject: "document",
+    expected: `at most ${most} problems`,
+    found: `${count}, of which the first are shown`,
+  });
+}
+
+export function byPlace(a: Problem, b: Problem): number {
+  if (a.file !== b.file) return a.file < b.file ? -1 : 1;
+  return a.line - b.line || a.column - b.column || a.code.localeCompare(b.code);
+}

@@ -1,0 +1,36 @@
+/** The known word that was probably meant: at most a third of its letters away; undefined if none is near. */
+export function nearest(word: string, known: Iterable<string>): string | undefined {
+  if (word.length > 64) return undefined;
+  let best: { word: string; edits: number } | undefined;
+  for (const candidate of known) {
+    const edits = editsBetween(word.toLowerCase(), candidate.toLowerCase());
+    if (edits <= Math.max(1, Math.floor(candidate.length / 3)) && edits < (best?.edits ?? Infinity)) {
+      best = { word: candidate, edits };
+    }
+  }
+  return best?.word;
+}
+
+/** Insertions, deletions, replacements and swaps of neighbours that turn `from` into `to`. */
+function editsBetween(from: string, to: string): number {
+  let before: number[] = [];
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= from.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= to.length; j += 1) {
+      const same = from[i - 1] === to[j - 1] ? 0 : 1;
+      let edits = Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, (row[j - 1] ?? 0) + same);
+      if (from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1]) edits = Math.min(edits, (before[j - 2] ?? 0) + 1);
+      next.push(edits);
+    }
+    before = row;
+    row = next;
+  }
+  return row[to.length] ?? 0;
+}
+
+/** `did you mean "…"?`, if something is near. */
+export function didYouMean(word: unknown, known: Iterable<string>): string | undefined {
+  const near = typeof word === "string" ? nearest(word.trim(), known) : undefined;
+  return near === undefined ? undefined : `did you mean "${near}"?`;
+}

@@ -1,0 +1,106 @@
+import { isDeepStrictEqual } from "node:util";
+import { found } from "../found.ts";
+import type { Problem } from "../problem.ts";
+import type { Rule, View } from "../view.ts";
+import { mustDiffer } from "./references.ts";
+
+/** Rules of the v3 format, sections 1 and 2: how many sources of which kind, and what makes each of them whole. */
+export const sourceRules: readonly Rule[] = [
+  sourceKinds,
+  sourceNames,
+  schemaFieldNames,
+  kafkaTogether,
+  kafkaConnections,
+];
+
+const alone: Readonly<Record<string, string>> = { webhook: "one webhook source", otlp: "one OTLP source" };
+
+function sources(document: View): View[] {
+  return document.get("sources").items();
+}
+
+function kindOfSource(source: View): string | undefined {
+  const [kind = ""] = source.get("type").text?.split(".") ?? [];
+  return ["webhook", "kafka", "otlp"].includes(kind) ? kind : undefined;
+}
+
+function* sourceKinds(document: View): Iterable<Problem> {
+  const [first, ...others] = sources(document).filter((source) => kindOfSource(source) !== undefined);
+  const kind = first && kindOfSource(first);
+  if (kind === undefined) return;
+  for (const source of others) {
+    const type = source.get("type");
+    if (kindOfSource(source) !== kind) {
+      yield type.problem("SOURCE_MIX", {
+        expected: `sources of one kind, here ${kind}`,
+        found: found(type.value, type.path),
+      });
+    } else if (alone[kind] !== undefined) {
+      yield source.problem("SOURCE_COUNT", { expected: `only ${alone[kind]}`, found: "another one" });
+    }
+  }
+}
+
+function* sourceNames(document: View): Iterable<Problem> {
+  const ids = sources(document).map((source) => source.get("source_id"));
+  yield* mustDiffer(ids, "SOURCE_ID", "a source_id that no other source has");
+  const pipeline_id = document.get("pipeline_id").text;
+  for (const id of ids) {
+    if (id.text !== `${pipeline_id}-join` && id.text !== `${pipeline_id}-stateless`) continue;
+    yield id.problem("SOURCE_ID", {
+      expected: "a source_id that Sluice does not use itself",
+      found: found(id.value, id.path),
+    });
+  }
+}
+
+function* schemaFieldNames(document: View): Iterable<Problem> {
+  for (const source of sources(document)) {
+    const names = source
+      .get("schema_fields")
+      .items()
+      .map((field) => field.get("name"));
+    yield* mustDiffer(names, "DUPLICATE_NAME", "each field once");
+  }
+}
+
+function* kafkaTogether(document: View): Iterable<Problem> {
+  const kafka = sources(document).filter((source) => source.get("type").text === "kafka");
+  yield* mustDiffer(
+    kafka.map((source) => source.get("topic")),
+    "SOURCE_MIX",
+    "a topic that no other source reads",
+  );
+  const [first, ...others] = kafka.map((source) => source.get("connection_params"));
+  for (const other of others) {
+    if (first === undefined || !other.exists || isDeepStrictEqual(first.value, other.value)) continue;
+    yield other.problem("SOURCE_MIX", { expected: "the connection of the first source", found: "another one" });
+  }
+}
+
+const needs: Readonly<Record<string, readonly string[]>> = {
+  PLAIN: ["username", "password"],
+  "SCRAM-SHA-256": ["username", "password"],
+  "SCRAM-SHA-512": ["username", "password"],
+  GSSAPI: ["kerberos_service_name", "kerberos_realm", "kerberos_keytab", "kerberos_config"],
+};
+
+function* kafkaConnections(document: View): Iterable<Problem> {
+  for (const source of sources(document)) {
+    const connection = source.get("connection_params");
+    const mechanism = connection.get("mechanism").text ?? "NO_AUTH";
+    for (const key of needs[mechanism] ?? []) {
+      if (!connection.get(key).isBlank) continue;
+      yield connection
+        .get(key)
+        .problem("CONNECTION", { expected: `a value, which mechanism ${mechanism} needs`, found: "nothing" });
+    }
+    const protocol = connection.get("protocol");
+    const saslProtocol = protocol.text?.startsWith("SASL_") ?? false;
+    if (mechanism === "NO_AUTH" || protocol.isBlank || saslProtocol) continue;
+    yield protocol.problem("SASL", {
+      expected: `a SASL protocol for mechanism ${mechanism}`,
+      found: found(protocol.value, protocol.path),
+    });
+  }
+}

@@ -1,0 +1,85 @@
+import { found } from "../found.ts";
+import type { Problem } from "../problem.ts";
+import type { Rule, View } from "../view.ts";
+import { joins } from "./feeds.ts";
+import { mustDiffer, mustNameFieldOf, mustNameSource } from "./references.ts";
+import { mustBeWindow } from "./windows.ts";
+
+/** Rules of the v3 format, section 4. */
+export const transformRules: readonly Rule[] = [
+  transformSources,
+  transformCounts,
+  notWithJoin,
+  transformOrder,
+  dedupKeys,
+  outputNames,
+];
+
+const order = ["filter", "dedup", "stateless"];
+
+function transforms(document: View, type?: string): View[] {
+  const all = document.get("transforms").items();
+  return type === undefined ? all : all.filter((transform) => transform.get("type").text === type);
+}
+
+function* transformSources(document: View): Iterable<Problem> {
+  for (const transform of transforms(document)) yield* mustNameSource(document, transform.get("source_id"));
+}
+
+function* transformCounts(document: View): Iterable<Problem> {
+  for (const type of ["filter", "stateless"]) {
+    for (const again of transforms(document, type).slice(1)) {
+      yield again.problem("TRANSFORM_COUNT", { expected: `one ${type} in a pipeline`, found: "another one" });
+    }
+  }
+  const keyed = new Set<string | undefined>();
+  for (const dedup of transforms(document, "dedup")) {
+    const source_id = dedup.get("source_id").text;
+    if (keyed.has(source_id))
+      yield dedup.problem("TRANSFORM_COUNT", { expected: "one dedup for a source", found: "another one" });
+    keyed.add(source_id);
+  }
+}
+
+function* notWithJoin(document: View): Iterable<Problem> {
+  if (!joins(document)) return;
+  for (const transform of [...transforms(document, "filter"), ...transforms(document, "stateless")]) {
+    const type = transform.get("type");
+    yield type.problem("JOIN", {
+      expected: "no filter and no stateless beside a join",
+      found: found(type.value, type.path),
+    });
+  }
+}
+
+function* transformOrder(document: View): Iterable<Problem> {
+  let highest = 0;
+  for (const type of transforms(document).map((transform) => transform.get("type"))) {
+    const rank = order.indexOf(type.text ?? "");
+    if (rank >= 0 && rank < highest) {
+      const expected = "the order in which transforms run: filter, dedup, stateless";
+      yield type.problem("TRANSFORM_ORDER", {
+        expected,
+        found: `${found(type.value, type.path)} after "${order[highest]}"`,
+      });
+    }
+    highest = Math.max(highest, rank);
+  }
+}
+
+function* dedupKeys(document: View): Iterable<Problem> {
+  for (const dedup of transforms(document, "dedup")) {
+    yield* mustNameFieldOf(document, dedup.get("config", "key"), dedup.get("source_id"));
+    yield* mustBeWindow(dedup.get("config", "time_window"));
+  }
+}
+
+function* outputNames(document: View): Iterable<Problem> {
+  for (const stateless of transforms(document, "stateless")) {
+    const names = stateless
+      .get("config", "transforms")
+      .items()
+      .map((output) => output.get("output_name"));
+    yield* mustDiffer(names, "DUPLICATE_NAME", "each output_name once");
+  }
+}

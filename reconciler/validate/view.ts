@@ -1,0 +1,67 @@
+import type { Path } from "../../schemas/index.ts";
+import type { Document } from "../desired/document.ts";
+import { problem, type Finding, type Problem } from "./problem.ts";
+
+/**
+ * A part of a document that may be of any shape: rules read through it whether or not the schema is kept, and see
+ * nothing where a value is missing or of another kind. So both layers report together.
+ */
+export class View {
+  readonly document: Document;
+  readonly path: Path;
+  readonly value: unknown;
+
+  private constructor(document: Document, path: Path, value: unknown) {
+    this.document = document;
+    this.path = path;
+    this.value = value;
+  }
+
+  static of(document: Document): View {
+    return new View(document, [], document.value);
+  }
+
+  get(...keys: string[]): View {
+    const [key, ...rest] = keys;
+    if (key === undefined) return this;
+    const { value } = this;
+    const held = isMap(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+    return new View(this.document, [...this.path, key], held).get(...rest);
+  }
+
+  /** Entries of a list; none if it is no list. */
+  items(): View[] {
+    if (!Array.isArray(this.value)) return [];
+    return this.value.map((item, index) => new View(this.document, [...this.path, index], item));
+  }
+
+  /** Members of a mapping; none if it is no mapping. */
+  members(): View[] {
+    return isMap(this.value) ? Object.keys(this.value).map((key) => this.get(key)) : [];
+  }
+
+  get exists(): boolean {
+    return this.value !== undefined && this.value !== null;
+  }
+
+  /** The text; undefined if it is none. */
+  get text(): string | undefined {
+    return typeof this.value === "string" ? this.value : undefined;
+  }
+
+  get isBlank(): boolean {
+    return this.text === undefined || this.text.trim() === "";
+  }
+
+  /** A problem with this value, at its place. */
+  problem(code: Problem["code"], finding: Omit<Finding, "path">): Problem {
+    return problem(code, this.document.place(this.path), { ...finding, path: this.path });
+  }
+}
+
+function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** What a rule is: it reads a document and says what is wrong with it. */
+export type Rule = (document: View) => Iterable<Problem>;

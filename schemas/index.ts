@@ -1,0 +1,26 @@
+/** The language: what a pipeline file may say, and the one canonical form of what it says. */
+export { canonicalDuration, durationMs, parseDuration, printDuration } from "./duration.ts";
+export { effectOf, effects, highest, isSecret, type Effect, type Path } from "./effects.ts";
+export { basicType } from "./field-type.ts";
+export { engineOptions, normalise } from "./normalise.ts";
+export { canonicalCpu, canonicalSize, parseQuantity, quantityBytes } from "./quantity.ts";
+export { schemaErrors, v3Keys, type SchemaError } from "./schema.ts";
+export { tidy } from "./tidy.ts";
+export type { PipelineV3, SluiceDirectives } from "./pipeline-v3.d.ts";
+export type {
+  ComponentResources,
+  EngineOptions,
+  FieldType,
+  JoinConfig,
+  KafkaSourceConfig,
+  Mapping,
+  OtlpSourceConfig,
+  PipelineConfig,
+  ResourcesConfig,
+  SchemaField,
+  SinkConfig,
+  SinkConnection,
+  SourceConfig,
+  TransformConfig,
+  WebhookSourceConfig,
+} from "./pipeline.ts";

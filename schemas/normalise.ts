@@ -1,0 +1,156 @@
+import { canonicalDuration, parseDuration } from "./duration.ts";
+import { basicType } from "./field-type.ts";
+import { normaliseResources } from "./normalise-resources.ts";
+import type {
+  DedupDocument,
+  FilterDocument,
+  JoinDocument,
+  KafkaSourceDocument,
+  OtlpSourceDocument,
+  PipelineV3,
+  SchemaFieldDocument,
+  SinkDocument,
+  StatelessDocument,
+  WebhookSourceDocument,
+} from "./pipeline-v3.d.ts";
+import type {
+  EngineOptions,
+  JoinConfig,
+  KafkaSourceConfig,
+  PipelineConfig,
+  SchemaField,
+  SinkConfig,
+  SourceConfig,
+  TransformConfig,
+} from "./pipeline.ts";
+import { tidy } from "./tidy.ts";
+
+type SourceDocument = WebhookSourceDocument | KafkaSourceDocument | OtlpSourceDocument;
+type TransformDocument = FilterDocument | DedupDocument | StatelessDocument;
+
+/** The order of execution, whatever the order in the file. */
+const order: readonly TransformConfig["type"][] = ["filter", "dedup", "stateless"];
+
+/**
+ * The canonical form of a document that was found valid. With `stored`, the config that the engine holds, an immutable
+ * field that the document leaves out keeps its stored value instead of the default (specification, open question B21).
+ * Normalising a canonical form changes nothing.
+ */
+export function normalise(document: PipelineV3, stored?: PipelineConfig): PipelineConfig {
+  const file = tidy(document) as PipelineV3;
+  const transforms = (file.transforms ?? [])
+    .map(normaliseTransform)
+    .toSorted((a, b) => order.indexOf(a.type) - order.indexOf(b.type));
+  const sink = normaliseSink(file.sink);
+  return {
+    version: "v3",
+    pipeline_id: file.pipeline_id,
+    name: file.name?.trim() ? file.name : titleOf(file.pipeline_id),
+    sources: file.sources.map(normaliseSource),
+    transforms,
+    ...(file.join?.enabled === true && { join: normaliseJoin(file.join) }),
+    sink,
+    metadata: { tags: [...new Set(file.metadata?.tags)].toSorted() },
+    resources: normaliseResources(file, sink.max_batch_size, stored),
+  };
+}
+
+/** What the engine is told beyond the config. */
+export function engineOptions(document: PipelineV3): EngineOptions {
+  const { create_table = false, access_token } = document["x-sluice"] ?? {};
+  return { create_table, ...(access_token !== undefined && { access_token }) };
+}
+
+/** `orders-eu` is called `Orders Eu` unless the file says otherwise. */
+function titleOf(pipeline_id: string): string {
+  return pipeline_id
+    .split("-")
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join(" ");
+}
+
+function normaliseSource(source: SourceDocument): SourceConfig {
+  if (source.type === "kafka") return normaliseKafka(source);
+  const { type, source_id } = source;
+  return type === "webhook" ? { type, source_id, schema_fields: fieldsOf(source.schema_fields) } : { type, source_id };
+}
+
+function normaliseKafka(source: KafkaSourceDocument): KafkaSourceConfig {
+  const registry = source.schema_registry;
+  const given = Object.entries(source.connection_params).filter(([, value]) => value !== "");
+  return {
+    type: "kafka",
+    source_id: source.source_id,
+    topic: source.topic,
+    consumer_group_initial_offset: source.consumer_group_initial_offset ?? "earliest",
+    schema_fields: fieldsOf(source.schema_fields ?? source.schema?.fields ?? []),
+    schema_version: source.schema_version ?? "1",
+    format: source.format ?? "json",
+    connection_params: { mechanism: "NO_AUTH", skip_tls_verification: false, ...Object.fromEntries(given) },
+    ...(registry !== undefined && { schema_registry: { ...registry } }),
+  };
+}
+
+function fieldsOf(fields: readonly SchemaFieldDocument[]): SchemaField[] {
+  return fields.map(({ name, type }) => ({ name, type: basicType(type) }));
+}
+
+function normaliseTransform(transform: TransformDocument): TransformConfig {
+  const { source_id } = transform;
+  switch (transform.type) {
+    case "filter":
+      return { type: "filter", source_id, config: { expression: transform.config.expression } };
+    case "dedup": {
+      const { key, time_window } = transform.config;
+      return { type: "dedup", source_id, config: { key, time_window: canonicalDuration(time_window) } };
+    }
+    default:
+      return {
+        type: "stateless",
+        source_id,
+        config: { transforms: transform.config.transforms.map((one) => ({ ...one })) },
+      };
+  }
+}
+
+function normaliseJoin({ left_source, right_source, output_fields = [] }: JoinDocument): JoinConfig {
+  return {
+    enabled: true,
+    type: "temporal",
+    left_source: normaliseSide(left_source),
+    right_source: normaliseSide(right_source),
+    output_fields: output_fields.map(({ source_id, name, output_name = name }) => ({ source_id, name, output_name })),
+  };
+}
+
+function normaliseSide(side: JoinDocument["left_source"]): JoinConfig["left_source"] {
+  if (side === undefined)
+    throw new TypeError("expected an enabled join to have both sides, got one that was not validated");
+  return { source_id: side.source_id, key: side.key, time_window: canonicalDuration(side.time_window) };
+}
+
+function normaliseSink(sink: SinkDocument): SinkConfig {
+  const { host, port, http_port, database, username, password, ...flags } = sink.connection_params;
+  const delay = sink.max_delay_time ?? "0";
+  return {
+    type: "clickhouse",
+    connection_params: {
+      host,
+      ...(port && { port }),
+      ...(http_port && { http_port }),
+      database: database ?? "default",
+      ...(username && { username }),
+      ...(password && { password }),
+      secure: flags.secure ?? false,
+      skip_certificate_verification: flags.skip_certificate_verification ?? false,
+    },
+    table: sink.table,
+    max_batch_size: sink.max_batch_size ?? 1000,
+    max_delay_time: canonicalDuration(parseDuration(delay) === 0n ? "60s" : delay),
+    mapping: (sink.mapping ?? []).map(({ name, column_name, column_type }) => ({
+      name,
+      column_name,
+      column_type: column_type.trim(),
+    })),
+  };
+}

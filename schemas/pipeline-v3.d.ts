@@ -1,0 +1,716 @@
+/** Generated from pipeline-v3.schema.json by `npm run schemas`. Change the schema, not this file. */
+
+export type PipelineId = string;
+
+/**
+ * A pipeline file of version v3, with the x-sluice key. x-effect is the class of change that a field needs.
+ */
+export interface PipelineV3 {
+  /**
+   * Version of this format.
+   */
+  version: "v3";
+  /**
+   * Immutable. Name of the pipeline for machines.
+   */
+  pipeline_id: string;
+  /**
+   * Name of the pipeline for people. Default: made from pipeline_id.
+   */
+  name?: string;
+  /**
+   * Where events come from.
+   *
+   * @minItems 1
+   */
+  sources: (WebhookSourceDocument | KafkaSourceDocument | OtlpSourceDocument)[];
+  /**
+   * Steps between source and sink. They run in the order filter, dedup, stateless.
+   */
+  transforms?: (FilterDocument | DedupDocument | StatelessDocument)[];
+  join?: JoinDocument;
+  sink: SinkDocument;
+  /**
+   * What people note about the pipeline.
+   */
+  metadata?: {
+    /**
+     * Labels.
+     */
+    tags?: string[] | null;
+  };
+  resources?: ResourcesDocument;
+  "x-sluice"?: SluiceDirectives;
+}
+/**
+ * Events that are pushed to Sluice over HTTP.
+ */
+export interface WebhookSourceDocument {
+  /**
+   * A webhook: events are pushed over HTTP.
+   */
+  type: "webhook";
+  /**
+   * Name of the source inside this pipeline.
+   */
+  source_id: string;
+  /**
+   * The declared fields of an event.
+   *
+   * @minItems 1
+   */
+  schema_fields: SchemaFieldDocument[];
+}
+/**
+ * One declared field. It must be present and not null in every JSON event.
+ */
+export interface SchemaFieldDocument {
+  /**
+   * Name of a field of the event. May contain dots: the literal key is tried first, then the nested path.
+   */
+  name: string;
+  /**
+   * Kind of its value. Precision names such as int64 mean their basic type; datetime means string.
+   */
+  type:
+    | "string"
+    | "bool"
+    | "int"
+    | "uint"
+    | "float"
+    | "array"
+    | "map"
+    | "int8"
+    | "int16"
+    | "int32"
+    | "int64"
+    | "uint8"
+    | "uint16"
+    | "uint32"
+    | "uint64"
+    | "float32"
+    | "float64"
+    | "bytes"
+    | "integer"
+    | "number"
+    | "boolean"
+    | "object"
+    | "datetime";
+}
+/**
+ * Events that are read from a Kafka topic.
+ */
+export interface KafkaSourceDocument {
+  /**
+   * A Kafka topic.
+   */
+  type: "kafka";
+  /**
+   * Name of the source inside this pipeline.
+   */
+  source_id: string;
+  connection_params: KafkaConnection;
+  /**
+   * Topic to read.
+   */
+  topic: string;
+  /**
+   * The declared fields of an event.
+   *
+   * @minItems 1
+   */
+  schema_fields?: SchemaFieldDocument[];
+  /**
+   * Schema registry of the topic.
+   */
+  schema_registry?: {
+    /**
+     * Address of the registry.
+     */
+    url: string;
+    /**
+     * Key of the registry. Use a reference such as `${env:NAME}`.
+     */
+    api_key?: string;
+    /**
+     * Secret of the registry. Use a reference such as `${env:NAME}`.
+     */
+    api_secret?: string;
+  };
+  /**
+   * Version of the schema, a decimal number. Default "1".
+   */
+  schema_version?: string;
+  /**
+   * Where to begin when the group has committed nothing. Default earliest.
+   */
+  consumer_group_initial_offset?: "earliest" | "latest";
+  /**
+   * Format of the messages. Default json.
+   */
+  format?: "json" | "avro" | "protobuf";
+  /**
+   * Inline schema for avro and protobuf.
+   */
+  schema?: {
+    /**
+     * Text of the .avsc or .proto file.
+     */
+    file: string;
+    /**
+     * Root message of the protobuf schema.
+     */
+    message_type?: string;
+    /**
+     * JSON alternative to schema_fields.
+     */
+    fields?: SchemaFieldDocument[];
+    /**
+     * Given on reading, ignored on writing.
+     */
+    parsed_fields?: SchemaFieldDocument[];
+  };
+}
+/**
+ * How to reach Kafka.
+ */
+export interface KafkaConnection {
+  /**
+   * Addresses, host:port.
+   *
+   * @minItems 1
+   */
+  brokers: string[];
+  /**
+   * How to talk to the brokers.
+   */
+  protocol: "PLAINTEXT" | "SASL_PLAINTEXT" | "SSL" | "SASL_SSL";
+  /**
+   * SASL mechanism. Default NO_AUTH.
+   */
+  mechanism?: "NO_AUTH" | "PLAIN" | "SCRAM-SHA-256" | "SCRAM-SHA-512" | "GSSAPI";
+  /**
+   * User, for PLAIN and SCRAM.
+   */
+  username?: string;
+  /**
+   * Password, for PLAIN and SCRAM. Use a reference such as `${env:NAME}`.
+   */
+  password?: string;
+  /**
+   * Kept and otherwise ignored.
+   */
+  skip_auth?: boolean;
+  /**
+   * CA certificate: PEM or base64 of PEM.
+   */
+  root_ca?: string;
+  /**
+   * Client certificate: PEM or base64 of PEM.
+   */
+  client_cert?: string;
+  /**
+   * Client key: PEM or base64 of PEM. Use a reference such as `${env:NAME}`.
+   */
+  client_key?: string;
+  /**
+   * Do not check the brokers' certificates.
+   */
+  skip_tls_verification?: boolean;
+  /**
+   * Kerberos service name.
+   */
+  kerberos_service_name?: string;
+  /**
+   * Kerberos realm.
+   */
+  kerberos_realm?: string;
+  /**
+   * Keytab, base64. Use a reference such as `${env:NAME}`.
+   */
+  kerberos_keytab?: string;
+  /**
+   * Text of krb5.conf.
+   */
+  kerberos_config?: string;
+}
+/**
+ * Telemetry that is pushed with OTLP. Its fields are fixed by the signal.
+ */
+export interface OtlpSourceDocument {
+  /**
+   * An OpenTelemetry signal.
+   */
+  type: "otlp.logs" | "otlp.traces" | "otlp.metrics";
+  /**
+   * Name of the source inside this pipeline.
+   */
+  source_id: string;
+  /**
+   * Ignored.
+   */
+  schema_version?: string;
+  /**
+   * Ignored.
+   */
+  consumer_group_initial_offset?: string;
+}
+/**
+ * Keeps the events for which an expression is true.
+ */
+export interface FilterDocument {
+  /**
+   * Drops events.
+   */
+  type: "filter";
+  /**
+   * source_id of the source whose events it sees.
+   */
+  source_id: string;
+  /**
+   * Settings of the filter.
+   */
+  config: {
+    /**
+     * Events for which it is true are kept, others are dropped.
+     */
+    expression: string;
+  };
+}
+/**
+ * Drops events whose key was seen within a window.
+ */
+export interface DedupDocument {
+  /**
+   * Drops repeats.
+   */
+  type: "dedup";
+  /**
+   * source_id of the source whose events it sees.
+   */
+  source_id: string;
+  /**
+   * Settings of the deduplication.
+   */
+  config: {
+    /**
+     * Field that tells events apart.
+     */
+    key: string;
+    /**
+     * How long a key is remembered, up to 168h.
+     */
+    time_window: string;
+  };
+}
+/**
+ * Makes each event anew from expressions.
+ */
+export interface StatelessDocument {
+  /**
+   * Makes new fields.
+   */
+  type: "stateless";
+  /**
+   * source_id of the source whose events it sees.
+   */
+  source_id: string;
+  /**
+   * Settings of the transformation.
+   */
+  config: {
+    /**
+     * The fields of the new event; nothing else is passed on.
+     *
+     * @minItems 1
+     */
+    transforms: {
+      /**
+       * Computes the field.
+       */
+      expression: string;
+      /**
+       * Name of the field.
+       */
+      output_name: string;
+      /**
+       * Type of the field.
+       */
+      output_type:
+        | "string"
+        | "bool"
+        | "int"
+        | "uint"
+        | "float"
+        | "array"
+        | "map"
+        | "int8"
+        | "int16"
+        | "int32"
+        | "int64"
+        | "uint8"
+        | "uint16"
+        | "uint32"
+        | "uint64"
+        | "float32"
+        | "float64"
+        | "bytes"
+        | "integer"
+        | "number"
+        | "boolean"
+        | "object"
+        | "[]string";
+    }[];
+  };
+}
+/**
+ * Joins two Kafka sources.
+ */
+export interface JoinDocument {
+  /**
+   * A disabled join is as good as none.
+   */
+  enabled: boolean;
+  /**
+   * Kind of join; join and temporal are the same.
+   */
+  type?: "join" | "temporal" | "";
+  left_source?: JoinSide;
+  right_source?: JoinSide;
+  /**
+   * Fields of the joined event.
+   *
+   * @minItems 1
+   */
+  output_fields?: {
+    /**
+     * source_id that has the field.
+     */
+    source_id: string;
+    /**
+     * Field of that source.
+     */
+    name: string;
+    /**
+     * Its name in the joined event. Default: the same name.
+     */
+    output_name?: string;
+  }[];
+}
+/**
+ * One side of a join.
+ */
+export interface JoinSide {
+  /**
+   * source_id of the side.
+   */
+  source_id: string;
+  /**
+   * Field that must be equal on both sides.
+   */
+  key: string;
+  /**
+   * How long an event waits for its partner, up to 168h.
+   */
+  time_window: string;
+}
+/**
+ * Where rows go.
+ */
+export interface SinkDocument {
+  /**
+   * Kind of sink.
+   */
+  type: "clickhouse";
+  connection_params: SinkConnectionDocument;
+  /**
+   * Table to write to.
+   */
+  table: string;
+  /**
+   * Rows of an insert at most. Default 1000.
+   */
+  max_batch_size?: number;
+  /**
+   * How long a row waits for its insert at most. Default 60s; 0 means 60s.
+   */
+  max_delay_time?: string;
+  /**
+   * One entry for each column that is written.
+   */
+  mapping?: {
+    /**
+     * Field of the schema that feeds the sink.
+     */
+    name: string;
+    /**
+     * Column of the table.
+     */
+    column_name: string;
+    /**
+     * ClickHouse type of the column.
+     */
+    column_type: string;
+  }[];
+}
+/**
+ * How to reach ClickHouse.
+ */
+export interface SinkConnectionDocument {
+  /**
+   * Host name, or `embedded`: the ClickHouse that Sluice carries.
+   */
+  host: string;
+  /**
+   * Port of the native protocol, a string.
+   */
+  port?: string;
+  /**
+   * Port of the HTTP protocol, a string. Default: derived from `port`.
+   */
+  http_port?: string;
+  /**
+   * Database of the table. Default with host embedded: default.
+   */
+  database?: string;
+  /**
+   * User.
+   */
+  username?: string;
+  /**
+   * Password. Use a reference such as `${env:NAME}`.
+   */
+  password?: string;
+  /**
+   * Use TLS. Default false.
+   */
+  secure?: boolean;
+  /**
+   * Do not check the server's certificate. Default false.
+   */
+  skip_certificate_verification?: boolean;
+}
+/**
+ * How much the pipeline may use.
+ */
+export interface ResourcesDocument {
+  /**
+   * Limits of the pipeline's stream.
+   */
+  nats?: {
+    /**
+     * Limits of the pipeline's stream.
+     */
+    stream?: {
+      /**
+       * Immutable. How long an event is kept. Default 24h.
+       */
+      max_age?: string;
+      /**
+       * Immutable. Other spelling of max_age.
+       */
+      maxAge?: string;
+      /**
+       * Immutable. Size of the stream at most; "0" is unlimited, the default.
+       */
+      max_bytes?: string;
+      /**
+       * Immutable. Other spelling of max_bytes.
+       */
+      maxBytes?: string;
+      /**
+       * Immutable. Events in the stream at most; -1 is unlimited, 0 the default of 8 x max_batch_size.
+       */
+      max_msgs?: number;
+      /**
+       * Immutable. Other spelling of max_msgs.
+       */
+      maxMsgs?: number;
+    };
+  };
+  /**
+   * Resources of sources.
+   */
+  sources?: {
+    /**
+     * source_id of a source.
+     */
+    source_id: string;
+    /**
+     * How many work at a time. Default 1.
+     */
+    replicas?: number;
+    /**
+     * What the stage asks for.
+     */
+    requests?: {
+      /**
+       * Processor time such as 500m. Kept and shown, not enforced.
+       */
+      cpu?: string;
+      /**
+       * Memory such as 512Mi. As a limit it caps the buffers.
+       */
+      memory?: string;
+    };
+    /**
+     * What the stage may use.
+     */
+    limits?: {
+      /**
+       * Processor time such as 500m. Kept and shown, not enforced.
+       */
+      cpu?: string;
+      /**
+       * Memory such as 512Mi. As a limit it caps the buffers.
+       */
+      memory?: string;
+    };
+  }[];
+  /**
+   * Resources of the transforms of a source.
+   */
+  transform?: {
+    /**
+     * source_id of a source.
+     */
+    source_id: string;
+    /**
+     * Immutable. Store of the dedup keys; only with a dedup transform.
+     */
+    storage?: {
+      /**
+       * Immutable. Limit of the key store. Default 10Gi.
+       */
+      size?: string;
+    };
+    /**
+     * Workers. Immutable while dedup is on. Default 1.
+     */
+    replicas?: number;
+    /**
+     * What the stage asks for.
+     */
+    requests?: {
+      /**
+       * Processor time such as 500m. Kept and shown, not enforced.
+       */
+      cpu?: string;
+      /**
+       * Memory such as 512Mi. As a limit it caps the buffers.
+       */
+      memory?: string;
+    };
+    /**
+     * What the stage may use.
+     */
+    limits?: {
+      /**
+       * Processor time such as 500m. Kept and shown, not enforced.
+       */
+      cpu?: string;
+      /**
+       * Memory such as 512Mi. As a limit it caps the buffers.
+       */
+      memory?: string;
+    };
+  }[];
+  /**
+   * Resources of the sink.
+   */
+  sink?: {
+    /**
+     * How many work at a time. Default 1.
+     */
+    replicas?: number;
+    /**
+     * What the stage asks for.
+     */
+    requests?: {
+      /**
+       * Processor time such as 500m. Kept and shown, not enforced.
+       */
+      cpu?: string;
+      /**
+       * Memory such as 512Mi. As a limit it caps the buffers.
+       */
+      memory?: string;
+    };
+    /**
+     * What the stage may use.
+     */
+    limits?: {
+      /**
+       * Processor time such as 500m. Kept and shown, not enforced.
+       */
+      cpu?: string;
+      /**
+       * Memory such as 512Mi. As a limit it caps the buffers.
+       */
+      memory?: string;
+    };
+  };
+}
+/**
+ * What Git says beyond the v3 format.
+ */
+export interface SluiceDirectives {
+  /**
+   * What the pipeline should be. Default Running.
+   */
+  state?: "Running" | "Stopped" | "Terminated";
+  /**
+   * Report on this pipeline and touch nothing. Default false.
+   */
+  suspend?: boolean;
+  /**
+   * false keeps the pipeline when its file goes. Default true.
+   */
+  prune?: boolean;
+  /**
+   * Pipelines that must be running before this one is changed.
+   *
+   * @maxItems 100
+   */
+  depends_on?: PipelineId[];
+  /**
+   * Take over a running pipeline that differs from the file. Default false.
+   */
+  adopt?: boolean;
+  /**
+   * Carry out a refused change by making the pipeline anew. Default false.
+   */
+  recreate?: boolean;
+  /**
+   * A filter that came from version v2 has been looked at. Default false.
+   */
+  filters_reviewed?: boolean;
+  /**
+   * Token of the webhook, brought instead of generated. Use a reference such as `${env:NAME}`.
+   */
+  access_token?: string;
+  /**
+   * Create a missing target table from the mapping. Default false.
+   */
+  create_table?: boolean;
+  /**
+   * Where a group without offsets begins: earliest, latest or an ISO 8601 time.
+   */
+  start?: string;
+  /**
+   * What to do with a batch of which nobody can tell whether it was written. Default insert.
+   */
+  on_uncertain?: "insert" | "skip" | "pause";
+  /**
+   * What to do when a source no longer has events that were to be read. Default pause.
+   */
+  on_lost?: "pause" | "skip";
+  /**
+   * What to do when a materialized view refuses a batch. Default pause.
+   */
+  on_view_error?: "pause" | "skip";
+  /**
+   * The run whose consumer group is taken over.
+   */
+  take_over?: string;
+}

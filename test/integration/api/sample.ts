@@ -1,0 +1,143 @@
+import { EngineError } from "../../../engine/index.ts";
+import type { DeadLetterQueue, PipelineHealth, PipelineView } from "../../../engine/index.ts";
+import type { PipelineConfig } from "../../../schemas/index.ts";
+import type { Info } from "../../../reconciler/api/info.ts";
+import type { ReconcileSnapshot } from "../../../reconciler/reconciler.ts";
+import type { StatusSources } from "../../../reconciler/api/routes.ts";
+
+const resources = { replicas: 1, requests: {}, limits: {} };
+
+export const config: PipelineConfig = {
+  version: "v3",
+  pipeline_id: "orders",
+  name: "Orders",
+  sources: [{ type: "webhook", source_id: "orders", schema_fields: [{ name: "id", type: "string" }] }],
+  transforms: [],
+  sink: {
+    type: "clickhouse",
+    connection_params: {
+      host: "embedded",
+      database: "default",
+      secure: false,
+      skip_certificate_verification: false,
+    },
+    table: "orders",
+    max_batch_size: 1000,
+    max_delay_time: "1s",
+    mapping: [{ name: "id", column_name: "id", column_type: "String" }],
+  },
+  metadata: { tags: ["shop"] },
+  resources: {
+    nats: { stream: { max_age: "24h0m0s", max_bytes: "0", max_msgs: -1 } },
+    sources: [{ source_id: "orders", ...resources }],
+    transform: [],
+    sink: resources,
+  },
+};
+
+export function view(changes: Partial<PipelineView> = {}): PipelineView {
+  return {
+    pipeline_id: "orders",
+    config,
+    options: { create_table: false, access_token: "${env:ORDERS_TOKEN}" },
+    status: "Running",
+    revision: 1,
+    created_at: "2026-01-01T00:00:00.000Z",
+    updated_at: "2026-01-02T00:00:00.000Z",
+    ...changes,
+  };
+}
+
+export function healthOf(one: PipelineView): PipelineHealth {
+  const {
+    pipeline_id,
+    config: { name },
+    status,
+    failure,
+    created_at,
+    updated_at,
+  } = one;
+  return {
+    ...(failure !== undefined && { failure }),
+    pipeline_id,
+    pipeline_name: name,
+    overall_status: status,
+    stream: { messages: 3, bytes: 90, first: 5, last: 7 },
+    pending_batches: 1,
+    dead_letters: letters.state(),
+    counters: {
+      events_read: 7,
+      events_filtered: 1,
+      rows_written: 3,
+      dead_lettered: 2,
+      batches_replayed: 0,
+      inserts_repeated: 0,
+      rows_excluded: 0,
+    },
+    created_at,
+    updated_at,
+  };
+}
+
+export const letters: DeadLetterQueue = {
+  state: () => ({
+    last_received_at: "2026-01-03T00:00:00.000Z",
+    last_consumed_at: null,
+    total_messages: 2,
+    unconsumed_messages: 2,
+  }),
+  list: (limit, cursor = "0") => {
+    const messages = [1, 2].filter((id) => id > Number(cursor)).slice(0, limit);
+    const last = messages.at(-1);
+    return {
+      messages: messages.map((id) => ({
+        message_id: String(id),
+        received_at: "2026-01-03T00:00:00.000Z",
+        component: "sink",
+        reason: "schema_mismatch",
+        error: "id: expected a string, found 1",
+        original_message: `{"id":${id}}`,
+        position: id,
+      })),
+      has_more: last === 1,
+      ...(last === 1 && { next_cursor: "1" }),
+    };
+  },
+};
+
+/** An engine that holds `views` and does nothing: what the reading side needs of one. */
+export function restingEngine(views: PipelineView[]): StatusSources["engine"] {
+  const get = (id: string): PipelineView => {
+    const found = views.find(({ pipeline_id }) => pipeline_id === id);
+    if (found === undefined) throw new EngineError("PIPELINE_NOT_FOUND", `there is no pipeline ${id}`);
+    return found;
+  };
+  return {
+    list: () => views,
+    get,
+    health: (id) => healthOf(get(id)),
+    deadLetters: (id) => (get(id), letters),
+  };
+}
+
+export const info: Info = {
+  version: "1.2.3",
+  node: "v20.20.0",
+  pid: 7,
+  started_at: "2026-01-01T00:00:00.000Z",
+  data_dir_id: "0123456789ab",
+  listeners: { api: "127.0.0.1:8081", events: "off" },
+};
+
+/** What a reconciler says before or after the end of its first turn. */
+export function snapshot(turn: "under way" | "ended"): ReconcileSnapshot {
+  return {
+    source: { kind: "git", url: "https://git.example/pipelines.git", branch: "main", path: "." },
+    conditions: [],
+    ...(turn === "ended" && { lastTurn: "2026-01-03T00:00:00.000Z" }),
+    pipelines: [],
+    problems: [],
+    skipped: [],
+    history: [],
+  };
+}

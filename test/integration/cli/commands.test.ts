@@ -1,0 +1,213 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { load } from "js-yaml";
+import { Registry } from "prom-client";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { EngineError } from "../../../engine/index.ts";
+import { controlApi } from "../../../reconciler/cli/control/routes.ts";
+import type { ControlSources } from "../../../reconciler/cli/control/routes.ts";
+import { listenControl } from "../../../reconciler/cli/control/server.ts";
+import type { ControlServer } from "../../../reconciler/cli/control/server.ts";
+import { main } from "../../../reconciler/cli/main.ts";
+import { config, info, restingEngine, snapshot, view } from "../api/sample.ts";
+
+let dataDir: string;
+let daemon: ControlServer;
+
+const token = { created_at: "2026-01-01T00:00:00.000Z", last_used_at: null, brought: false };
+
+function serve(engine: ControlSources["engine"]): Promise<ControlServer> {
+  const reconciler = { snapshot: () => snapshot("ended") };
+  return listenControl(dataDir, controlApi({ engine, reconciler, registry: new Registry(), info: () => info }));
+}
+
+function refuse(): never {
+  throw new EngineError("NOT_SUPPORTED", "pipeline orders has no webhook source: it has no token");
+}
+
+beforeEach(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), "sluice-cli-"));
+  const engine = {
+    ...restingEngine([view(), view({ pipeline_id: "paused", status: "Failed", failure: "gone\u001b[2J" })]),
+    tokens: { show: (id: string) => (engine.get(id), token), rotate: async (id: string) => `new-token-of-${id}` },
+    sql: async (query: string, format?: string) => {
+      if (query.includes("nothing")) throw new Error("Table default.nothing does not exist. (UNKNOWN_TABLE)");
+      return `${query} as ${format}: \u001b[2J\n`;
+    },
+  };
+  daemon = await serve(engine);
+});
+
+afterEach(async () => {
+  await daemon.close();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+async function sluice(...argv: string[]): Promise<{ code: number; out: string; err: string }> {
+  const printed = { out: [] as string[], err: [] as string[] };
+  const code = await main(argv, {
+    terminal: { out: (text) => void printed.out.push(text), err: (text) => void printed.err.push(text) },
+    env: { SLUICE_DATA_DIR: dataDir },
+    untilStopped: () => AbortSignal.abort(),
+  });
+  return { code, out: printed.out.join("\n"), err: printed.err.join("\n") };
+}
+
+describe("for people", () => {
+  test("get lists the pipelines in columns", async () => {
+    const { code, out } = await sluice("get");
+    expect(code).toBe(0);
+    expect(out.split("\n")).toEqual([
+      "ID      NAME    STATUS   TYPE         TAGS  UPDATED",
+      "orders  Orders  Running  Ingest Only  shop  2026-01-02T00:00:00.000Z",
+      "paused  Orders  Failed   Ingest Only  shop  2026-01-02T00:00:00.000Z",
+    ]);
+  });
+
+  test("get ID shows the file of a pipeline", async () => {
+    expect(load((await sluice("get", "orders")).out)).toEqual(config);
+  });
+
+  test("health says what keeps a pipeline from working, without obeying it", async () => {
+    expect((await sluice("health", "paused")).out).toContain("\nfailed because:              gone\\u001b[2J\n");
+    expect((await sluice("health")).out).toContain("gone\\u001b[2J");
+  });
+
+  test.each([
+    ["where the daemon listens", ["info"], "api:         127.0.0.1:8081"],
+    ["how many dead letters there are", ["dlq", "state", "orders"], "dead letters:     2"],
+    ["when a token was used", ["token", "show", "orders"], "last used:  never"],
+  ])("facts stand one a line: %s", async (_, argv, expected) => {
+    const { code, out } = await sluice(...argv);
+    expect([code, out.split("\n")]).toEqual([0, expect.arrayContaining([expected])]);
+  });
+
+  test("dlq list says how to see the next page", async () => {
+    const { out, err } = await sluice("dlq", "list", "orders", "--limit", "1");
+    expect(out.split("\n")).toHaveLength(2);
+    expect(err).toBe("There are more: sluice dlq list orders 1");
+    const next = await sluice("dlq", "list", "orders", "1");
+    expect([next.out.split("\n").at(-1), next.err]).toEqual([expect.stringMatching(/^2 .*\{"id":2\}$/), ""]);
+  });
+
+  test("token rotate prints the new token alone", async () => {
+    const { out, err } = await sluice("token", "rotate", "orders");
+    expect([out, err]).toEqual([
+      "new-token-of-orders",
+      "This is shown once. The earlier token is accepted for ten minutes more.",
+    ]);
+  });
+
+  test.each([
+    ["a format for people is made safe", [], "SELECT 1 as PrettyCompactMonoBlock: \\u001b[2J"],
+    ["a format for machines stays as it is", ["--format", "TSV"], "SELECT 1 as TSV: \u001b[2J"],
+  ])("sql: %s", async (_, flags, expected) => {
+    expect((await sluice("sql", "SELECT 1", ...flags)).out).toBe(expected);
+  });
+});
+
+describe("for machines", () => {
+  test.each([
+    ["get", ["get"]],
+    ["get ID", ["get", "orders"]],
+    ["health", ["health"]],
+    ["health ID", ["health", "paused"]],
+    ["info", ["info"]],
+    ["dlq state", ["dlq", "state", "orders"]],
+    ["dlq list", ["dlq", "list", "orders"]],
+    ["token show", ["token", "show", "orders"]],
+    ["token rotate", ["token", "rotate", "orders"]],
+  ])("%s --output json prints one JSON document", async (_, argv) => {
+    const { code, out } = await sluice(...argv, "--output", "json");
+    expect([code, typeof JSON.parse(out)]).toEqual([0, "object"]);
+  });
+});
+
+describe("what cannot be done is one sentence, and exit code 1", () => {
+  test.each([
+    ["an unknown pipeline", ["get", "none"], "sluice: there is no pipeline none"],
+    ["the health of an unknown pipeline", ["health", "none"], "sluice: there is no pipeline none"],
+    ["the token of an unknown pipeline", ["token", "show", "none"], "sluice: there is no pipeline none"],
+    [
+      "a query that ClickHouse refuses",
+      ["sql", "SELECT * FROM nothing"],
+      "sluice: Table default.nothing does not exist. (UNKNOWN_TABLE)",
+    ],
+    ["an empty query", ["sql", " "], "sluice: query: expected an SQL statement"],
+    [
+      "a format with a blank",
+      ["sql", "SELECT 1", "--format", "T V"],
+      'sluice: --format: expected the name of a ClickHouse format such as JSONEachRow, found "T V"',
+    ],
+    [
+      "a cursor that is none",
+      ["dlq", "list", "orders", "x"],
+      "sluice: cursor: expected the next_cursor of an earlier page, a decimal number",
+    ],
+    [
+      "a page that is too long",
+      ["dlq", "list", "orders", "--limit", "1001"],
+      "sluice: --limit: expected a whole number from 1 to 1000, found 1001",
+    ],
+    [
+      "a settings file that is not there",
+      ["--config", "/none.yaml", "get"],
+      "sluice: cannot read the settings file /none.yaml",
+    ],
+    ["run without pipelines", ["run"], "sluice: expected --repo URL|PATH or --dir PATH: where are the pipelines?"],
+    ["run with two origins", ["run", "--repo", "a", "--dir", "b"], "sluice: --repo and --dir exclude each other"],
+    ["a command that is none", ["rum"], "error: unknown command 'rum'\n(Did you mean run?)"],
+    ["a flag that is none", ["get", "--outptu", "json"], "error: unknown option '--outptu'\n(Did you mean --output?)"],
+    ["a missing argument", ["token", "show"], "error: missing required argument 'ID'"],
+    ["an argument too many", ["get", "a", "b"], "error: too many arguments for 'get'"],
+  ])("%s", async (_, argv, expected) => {
+    const { code, out, err } = await sluice(...argv);
+    expect([code, out]).toEqual([1, ""]);
+    expect(err).toContain(expected);
+  });
+
+  test("no daemon", async () => {
+    await daemon.close();
+    const { code, err } = await sluice("get");
+    expect([code, err]).toEqual([1, expect.stringContaining(`sluice: no sluice is running on data dir "${dataDir}"`)]);
+  });
+
+  test("an engine that refuses tells why", async () => {
+    await daemon.close();
+    daemon = await serve({ ...restingEngine([view()]), tokens: { show: refuse, rotate: refuse }, sql: refuse });
+    expect((await sluice("token", "rotate", "orders")).err).toBe(
+      "sluice: pipeline orders has no webhook source: it has no token",
+    );
+  });
+});
+
+describe("help", () => {
+  test.each([["--help"], ["run --help"], ["validate --help"], ["dlq --help"], ["dlq list --help"]])(
+    "sluice %s",
+    async (line) => {
+      const { code, out, err } = await sluice(...line.split(" "));
+      expect([code, err]).toEqual([0, ""]);
+      expect(out).toMatch(/^Usage: sluice/);
+    },
+  );
+
+  test("names the variable and the default of each setting", async () => {
+    const { out } = await sluice("run", "--help");
+    const text = out.replace(/\s+/g, " ");
+    expect(text).toContain("--interval <DURATION> how often to look for a new revision [SLUICE_INTERVAL, default: 1m]");
+    expect(text).toContain("(one of text, json) [SLUICE_LOG_FORMAT, default: text]");
+  });
+});
+
+describe("init", () => {
+  test("writes a repository whose files no second init writes over", async () => {
+    const folder = join(dataDir, "new");
+    expect((await sluice("init", folder)).code).toBe(0);
+    const file = join(folder, "pipelines", "orders.yaml");
+    await writeFile(file, "mine");
+    const again = await sluice("init", folder);
+    expect([again.code, again.err]).toEqual([1, expect.stringContaining(`${file} exists already`)]);
+    expect(await readFile(file, "utf8")).toBe("mine");
+  });
+});

@@ -1,0 +1,123 @@
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { main } from "../../../reconciler/cli/main.ts";
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "sluice-validate-"));
+  expect((await sluice("init", join(folder, "repo"))).code).toBe(0);
+});
+
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+async function sluice(...argv: string[]): Promise<{ code: number; out: string; err: string }> {
+  const printed = { out: [] as string[], err: [] as string[] };
+  const code = await main(argv, {
+    terminal: { out: (text) => void printed.out.push(text), err: (text) => void printed.err.push(text) },
+    env: {},
+    untilStopped: () => AbortSignal.abort(),
+  });
+  return { code, out: printed.out.join("\n"), err: printed.err.join("\n") };
+}
+
+async function put(path: string, content: string | Buffer): Promise<string> {
+  const file = join(folder, path);
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, content);
+  return file;
+}
+
+test("what init writes is valid, without a remark", async () => {
+  expect(await sluice("validate", join(folder, "repo"))).toEqual({
+    code: 0,
+    out: "1 file checked: 0 errors, 0 warnings",
+    err: "",
+  });
+});
+
+test("a problem is told with file, line and column, and exit code 1", async () => {
+  const file = await put("bad.yaml", "version: v3\npipeline_id: X\n");
+  const { code, out } = await sluice("validate", folder);
+  expect(code).toBe(1);
+  expect(out).toContain(`${file}:2:14: error PIPELINE_ID: pipeline_id: expected`);
+});
+
+test("json is one document, with the same exit code", async () => {
+  await put("bad.yaml", "version: v3\n");
+  const { code, out } = await sluice("validate", folder, "--format", "json");
+  expect([code, JSON.parse(out)]).toEqual([1, expect.objectContaining({ files: 2, errors: expect.any(Number) })]);
+});
+
+describe("the files that are read are those that the daemon reads", () => {
+  test.each([
+    ["a hidden file", ".hidden.yaml"],
+    ["a file in a hidden folder", ".github/workflow.yaml"],
+    ["settings", "sluice.yaml"],
+    ["other files", "notes.md"],
+  ])("%s is left out of a folder", async (_, path) => {
+    await put(path, "not: [valid");
+    expect((await sluice("validate", folder)).out).toBe("1 file checked: 0 errors, 0 warnings");
+  });
+
+  test.each([
+    ["a hidden file", ".hidden.yaml"],
+    ["settings", "sluice.yaml"],
+    ["other files", "notes.md"],
+  ])("%s that is named is refused", async (_, path) => {
+    const file = await put(path, "not: [valid");
+    expect(await sluice("validate", file)).toMatchObject({
+      code: 1,
+      out: "",
+      err: expect.stringContaining(`${file}: expected a pipeline file`),
+    });
+  });
+
+  test("files below a hidden folder that was named are read", async () => {
+    await put(".config/one/bad.yaml", "");
+    await put(".config/two/bad.yaml", "");
+    const { code, out } = await sluice("validate", join(folder, ".config/one"), join(folder, ".config/two/bad.yaml"));
+    expect(code).toBe(1);
+    expect(out.match(/^bad\.yaml:1:1: error EMPTY_FILE/gm)).toHaveLength(2);
+  });
+
+  test("a file that two paths name is read once", async () => {
+    const out = (await sluice("validate", folder, join(folder, "repo"), join(folder, "repo/pipelines/orders.yaml")))
+      .out;
+    expect(out).toBe("1 file checked: 0 errors, 0 warnings");
+  });
+
+  test("two files with one pipeline_id are told, also from two paths", async () => {
+    const copy = join(folder, "copy");
+    await sluice("init", copy);
+    const { code, out } = await sluice("validate", join(folder, "repo"), copy);
+    expect([code, out]).toEqual([1, expect.stringContaining("DUPLICATE_PIPELINE_ID")]);
+  });
+
+  test("a file of 10 MB is refused without being read", async () => {
+    const file = await put("huge.yaml", Buffer.alloc(10 * 1024 * 1024, "# x\n"));
+    for (const path of [folder, file]) {
+      const { code, out } = await sluice("validate", path);
+      expect([code, out]).toEqual([1, expect.stringContaining(`${file}:1:1: error FILE_TOO_LARGE`)]);
+    }
+  });
+
+  test("a link that leads out of the folder is told", async () => {
+    await symlink(await put("elsewhere/orders.yaml", ""), join(folder, "repo/link.yaml"));
+    const { code, err } = await sluice("validate", join(folder, "repo"));
+    expect([code, err]).toEqual([
+      1,
+      expect.stringContaining(`${join(folder, "repo/link.yaml")}: not read: a symbolic link`),
+    ]);
+  });
+});
+
+test("a path that is not there is named", async () => {
+  const path = join(folder, "none");
+  expect(await sluice("validate", path)).toMatchObject({
+    code: 1,
+    err: expect.stringContaining(`sluice: ${path}: expected a file or a folder`),
+  });
+});

@@ -1,0 +1,231 @@
+import { createServer } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import type { AddressInfo, Server } from "node:net";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { Answer } from "../../../engine/core/sink.ts";
+import type { EmbeddedServer } from "../../../engine/sinks/clickhouse/connection.ts";
+import { ClickHouseSink } from "../../../engine/sinks/clickhouse/sink.ts";
+import { silent, startClickHouse, type TestClickHouse } from "../../support/clickhouse.ts";
+import { selfSigned } from "./certificate.ts";
+import { events, listen, patient, sinkOn, write } from "./support.ts";
+import type { Wish } from "./support.ts";
+
+const secret = "s3cr3t-passw0rd";
+const fields: Wish["fields"] = [["id", "int", "Int64"]];
+const servers: Server[] = [];
+const sinks: ClickHouseSink[] = [];
+
+afterEach(async () => {
+  await Promise.all(sinks.splice(0).map((sink) => sink.close()));
+  await Promise.all(servers.splice(0).map((server) => new Promise((resolve) => void server.close(resolve))));
+});
+
+function on(url: string, wish: Partial<Wish> = {}): ClickHouseSink {
+  const sink = sinkOn({ url, username: "u", password: secret }, { fields, table: "t", ...wish });
+  sinks.push(sink);
+  return sink;
+}
+
+async function inserted(url: string, signal = patient, wish: Partial<Wish> = {}): Promise<Answer> {
+  const sink = on(url, wish);
+  const answer = await sink.insert(sink.encode(events({ id: 1 })), "t", signal);
+  expect(JSON.stringify(answer)).not.toContain(secret);
+  return answer;
+}
+
+/** An HTTP server that answers as `respond` says once a request's body is complete. */
+async function http(
+  respond: (request: IncomingMessage, response: ServerResponse, body: string) => void,
+): Promise<string> {
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => respond(request, response, Buffer.concat(chunks).toString()));
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+describe("an insert", () => {
+  test("over no connection is refused: nothing was written", async () => {
+    const { url, server } = await listen(() => undefined);
+    await new Promise((resolve) => void server.close(resolve));
+    expect(await inserted(url)).toMatchObject({ kind: "refused", failure: { class: "transient", name: "network_io" } });
+  });
+
+  test("that nobody waits for is not sent", async () => {
+    const url = await http((_request, response) => response.end());
+    expect(await inserted(url, AbortSignal.abort())).toMatchObject({
+      kind: "refused",
+      failure: { class: "transient" },
+    });
+  });
+
+  test("whose server hangs up before the answer is unknown", async () => {
+    const url = await http((request) => request.socket.destroy());
+    expect(await inserted(url)).toMatchObject({ kind: "unknown", failure: { class: "transient", name: "network_io" } });
+  });
+
+  test("whose server hangs up within the answer is unknown", async () => {
+    const url = await http((request, response) => {
+      response.writeHead(200, { "Content-Length": "100" });
+      response.write("half", () => request.socket.destroy());
+    });
+    expect(await inserted(url)).toMatchObject({ kind: "unknown", failure: { class: "transient", name: "network_io" } });
+  });
+
+  test("that is given up while it runs is unknown", async () => {
+    const controller = new AbortController();
+    const url = await http(() => controller.abort());
+    expect(await inserted(url, controller.signal)).toMatchObject({ kind: "unknown", failure: { class: "transient" } });
+  });
+
+  test.each([
+    ["a proxy's 503", 503, "<html>busy</html>", "unknown", "transient"],
+    ["a proxy's 413", 413, "too large", "unknown", "setup"],
+    ["a page that is no ClickHouse", 200, "<html>welcome</html>", "unknown", "setup"],
+    ["an error without its header", 500, "Code: 60. DB::Exception: No. (UNKNOWN_TABLE)", "refused", "setup"],
+    [
+      "an error behind a status of 200",
+      200,
+      "Code: 241. DB::Exception: Memory. (MEMORY_LIMIT_EXCEEDED)",
+      "unknown",
+      "transient",
+    ],
+  ])("answered by %s is that", async (_title, status, body, kind, failure) => {
+    const url = await http((_request, response) => response.writeHead(status).end(body));
+    expect(await inserted(url)).toMatchObject({ kind, failure: { class: failure } });
+  });
+
+  test("never shows the password, even if the server repeats it", async () => {
+    const url = await http((request, response) => {
+      const login = Buffer.from(request.headers.authorization?.slice(6) ?? "", "base64").toString();
+      response
+        .writeHead(500, { "X-ClickHouse-Exception-Code": "516" })
+        .end(`Code: 516. DB::Exception: no: ${login} (AUTH)`);
+    });
+    expect(await inserted(url)).toMatchObject({
+      kind: "refused",
+      failure: { class: "setup", text: expect.stringContaining("u:***") },
+    });
+  });
+
+  test("carries its length, its columns and its rows", async () => {
+    const seen: string[] = [];
+    const url = await http((request, response, body) => {
+      const query = new URL(request.url ?? "", "http://x").searchParams.get("query");
+      seen.push(`${request.headers["content-length"]} ${query} ${body}`);
+      response.end();
+    });
+    expect(await inserted(url)).toEqual({ kind: "ok" });
+    expect(seen).toEqual(['9 INSERT INTO `d`.`t` (`id`) FORMAT JSONEachRow {"id":1}\n']);
+  });
+});
+
+describe("a port that is not HTTP yields an error that names http_port", () => {
+  const hint = expect.stringContaining("set connection_params.http_port");
+
+  test.each([
+    [
+      "the native port's own words",
+      "HTTP/1.0 400 Bad Request\r\n\r\nPort 9000 is for clickhouse-client program\r\nYou must use port 8123 for HTTP.\r\n",
+    ],
+    ["the native protocol", Buffer.from([2, 0x66, 0, 0, 0, 0x0d, 0x44, 0x42, 0x3a, 0x3a])],
+  ])("%s", async (_title, bytes) => {
+    const { url, server } = await listen((socket) => void socket.once("data", () => socket.end(bytes)));
+    servers.push(server);
+    expect(await inserted(url)).toMatchObject({ kind: "refused", failure: { class: "setup", text: hint } });
+    expect(await on(url).open(patient)).toMatchObject({ kind: "refused", failure: { class: "setup", text: hint } });
+  });
+
+  test("TLS spoken to a port without it says TLS", async () => {
+    const url = await http((_request, response) => response.end());
+    expect(await inserted(url, patient, { connection: { secure: true } })).toMatchObject({
+      kind: "refused",
+      failure: { class: "setup", text: expect.stringContaining("TLS failed") },
+    });
+  });
+});
+
+describe("over TLS with a certificate that nobody vouches for", () => {
+  const start = async (): Promise<string> => {
+    const server = createTlsServer(selfSigned(), (request, response) => {
+      request.resume().on("end", () => response.end());
+    });
+    servers.push(server);
+    await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+    return `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  };
+
+  test("an insert is refused and says why", async () => {
+    expect(await inserted(await start(), patient, { connection: { secure: true } })).toMatchObject({
+      kind: "refused",
+      failure: { class: "setup", text: expect.stringContaining("TLS failed: self-signed certificate") },
+    });
+  });
+
+  test("an insert goes on where skip_certificate_verification says so", async () => {
+    const connection = { secure: true, skip_certificate_verification: true };
+    expect(await inserted(await start(), patient, { connection })).toEqual({ kind: "ok" });
+  });
+});
+
+/** A sink with `host: embedded`, which asks `reach` where that is. */
+function embedded(reach: () => EmbeddedServer): ClickHouseSink {
+  const sink = new ClickHouseSink({
+    pipeline_id: "p",
+    sink: {
+      type: "clickhouse",
+      connection_params: { host: "embedded", database: "e", secure: false, skip_certificate_verification: false },
+      table: "t",
+      max_batch_size: 10,
+      max_delay_time: "1s",
+      mapping: [{ name: "id", column_name: "id", column_type: "Int64" }],
+    },
+    schema: [{ name: "id", type: "int" }],
+    options: { create_table: true },
+    embedded: reach,
+    log: silent,
+  });
+  sinks.push(sink);
+  return sink;
+}
+
+describe("on the embedded server", () => {
+  let server: TestClickHouse;
+  beforeAll(async () => {
+    server = await startClickHouse();
+  });
+
+  afterAll(() => server.stop());
+
+  test("a wrong password is a setup failure that does not show it", async () => {
+    const answer = await on(server.url).open(patient);
+    expect(answer).toMatchObject({
+      kind: "refused",
+      failure: { class: "setup", code: 516, name: "AUTHENTICATION_FAILED" },
+    });
+    expect(JSON.stringify(answer)).not.toContain(secret);
+  });
+
+  test("its address may change", async () => {
+    let at = { url: "http://127.0.0.1:1", username: "default", password: "none" };
+    const sink = embedded(() => at);
+    expect(await sink.open(patient)).toMatchObject({ kind: "refused", failure: { class: "transient" } });
+    at = server;
+    expect(await write(sink, [{ id: 1 }])).toEqual({ kind: "ok" });
+    expect(await server.query("SELECT count() AS n FROM e.t")).toEqual([{ n: 1 }]);
+  });
+
+  test("an address that is not known yet is tried again", async () => {
+    const sink = embedded(() => {
+      throw new Error("it is being started");
+    });
+    expect(await sink.open(patient)).toMatchObject({
+      kind: "refused",
+      failure: { class: "transient", text: "the embedded ClickHouse: no answer: it is being started" },
+    });
+  });
+});

@@ -1,0 +1,269 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { ClickHouseSink } from "../../../engine/sinks/clickhouse/sink.ts";
+import { type TestClickHouse, startClickHouse } from "../../support/clickhouse.ts";
+import { events, patient, sinkOn, write } from "./support.ts";
+import type { Wish } from "./support.ts";
+
+let server: TestClickHouse;
+const open: ClickHouseSink[] = [];
+
+beforeAll(async () => {
+  server = await startClickHouse();
+  await server.client.command({ query: "CREATE DATABASE d" });
+});
+
+afterAll(() => server.stop());
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((opened) => opened.close()));
+});
+
+function sink(wish: Wish): ClickHouseSink {
+  const made = sinkOn(server, wish);
+  open.push(made);
+  return made;
+}
+
+const run = (query: string): Promise<unknown> => server.client.command({ query });
+const rows = (table: string): Promise<unknown[]> => server.query(`SELECT * FROM d.${table} ORDER BY ALL`);
+
+describe("open", () => {
+  const fields: Wish["fields"] = [
+    ["id", "int", "Int64"],
+    ["name", "string", "Nullable(String)"],
+  ];
+
+  test("refuses a missing table and says how to get it", async () => {
+    const answer = await sink({ fields, table: "missing" }).open(patient);
+    expect(answer).toMatchObject({ kind: "refused", failure: { class: "setup" } });
+    const text = answer.kind === "ok" ? "" : answer.failure.text;
+    expect(text).toContain("table d.missing does not exist");
+    expect(text).toContain("x-sluice.create_table: true");
+    expect(text).toContain("CREATE TABLE IF NOT EXISTS `d`.`missing` (`id` Int64, `name` Nullable(String))");
+  });
+
+  test("creates database and table when asked to, once, with a window", async () => {
+    const wish: Wish = { fields, table: "made", database: "fresh", create_table: true };
+    expect(await write(sink(wish), [{ id: 1, name: null }])).toEqual({ kind: "ok" });
+    expect(await write(sink(wish), [{ id: 2, name: "b" }])).toEqual({ kind: "ok" });
+    expect(await server.query("SELECT * FROM fresh.made ORDER BY id")).toEqual([
+      { id: 1, name: null },
+      { id: 2, name: "b" },
+    ]);
+    const [table] = await server.query(
+      "SELECT engine_full FROM system.tables WHERE database = 'fresh' AND name = 'made'",
+    );
+    expect(String(table?.["engine_full"])).toMatch(
+      /^MergeTree ORDER BY tuple\(\) SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = (1|true), fsync_part_directory = (1|true)/,
+    );
+  });
+
+  test("names the columns that the table lacks", async () => {
+    await run("CREATE TABLE d.narrow (id Int64, twice Int64 MATERIALIZED id * 2) ENGINE = MergeTree ORDER BY id");
+    const wish: Wish = {
+      fields: [
+        ["id", "int", "Int64"],
+        ["twice", "int", "Int64"],
+        ["name", "string", "String"],
+      ],
+      table: "narrow",
+    };
+    expect(await sink(wish).open(patient)).toMatchObject({
+      kind: "refused",
+      failure: { class: "setup", text: expect.stringContaining('has no column "twice", "name" that can be written') },
+    });
+  });
+
+  test("refuses a column that its field cannot feed", async () => {
+    await run("CREATE TABLE d.other (id Array(Int64)) ENGINE = MergeTree ORDER BY tuple()");
+    expect(await sink({ fields: [["id", "int", "Int64"]], table: "other" }).open(patient)).toMatchObject({
+      kind: "refused",
+      failure: { class: "setup", text: expect.stringContaining("cannot feed a column of type Array(Int64)") },
+    });
+  });
+
+  test("writes by the real types: NULL where the column is Nullable, ranges of the narrower", async () => {
+    await run(
+      "CREATE TABLE d.real (id UInt8, name Nullable(String), s SimpleAggregateFunction(max, Int32)) ENGINE = AggregatingMergeTree ORDER BY (id, name) SETTINGS allow_nullable_key = 1",
+    );
+    const real = sink({
+      fields: [
+        ["id", "int", "Int64"],
+        ["name", "string", "String"],
+        ["s", "int", "Int32"],
+      ],
+      table: "real",
+    });
+    expect(
+      await write(real, [
+        { id: 1, s: 5 },
+        { id: 300, s: 6, name: "x" },
+      ]),
+    ).toEqual({ kind: "ok" });
+    expect(await rows("real")).toEqual([{ id: 1, name: null, s: 5 }]);
+    expect(real.encode(events({ id: 300, s: 6 })).rejected[0]?.error).toContain("of type UInt8");
+  });
+});
+
+describe("insert", () => {
+  test("writes the same token once, other tokens again", async () => {
+    await run(
+      "CREATE TABLE d.once (id Int64) ENGINE = MergeTree ORDER BY id SETTINGS non_replicated_deduplication_window = 100",
+    );
+    const once = sink({ fields: [["id", "int", "Int64"]], table: "once" });
+    expect(await write(once, [{ id: 1 }, { id: 2 }], "same")).toEqual({ kind: "ok" });
+    expect(await write(once, [{ id: 1 }, { id: 2 }], "same")).toEqual({ kind: "ok" });
+    expect(await rows("once")).toHaveLength(2);
+    expect(await write(once, [{ id: 1 }, { id: 2 }], "other")).toEqual({ kind: "ok" });
+    expect(await rows("once")).toHaveLength(4);
+  });
+
+  test("sends nothing for a block without rows", async () => {
+    const empty = sink({ fields: [["id", "int", "Int64"]], table: "nowhere" });
+    expect(await empty.insert(empty.encode([]), "t", patient)).toEqual({ kind: "ok" });
+  });
+
+  test("sends every setting that makes one block count once", async () => {
+    await run(
+      "CREATE TABLE d.settings (s String, v String MATERIALIZED concat(toString(getSetting('insert_deduplicate')), toString(getSetting('async_insert')), toString(getSetting('deduplicate_blocks_in_dependent_materialized_views')), toString(getSetting('input_format_null_as_default')), ' ', toString(getSetting('max_insert_block_size')), ' ', toString(getSetting('min_insert_block_size_rows')), ' ', toString(getSetting('min_insert_block_size_bytes')), ' ', getSetting('insert_deduplication_token'))) ENGINE = MergeTree ORDER BY tuple()",
+    );
+    expect(await write(sink({ fields: [["s", "string", "String"]], table: "settings" }), [{ s: "x" }], "tok")).toEqual({
+      kind: "ok",
+    });
+    expect(await server.query("SELECT v FROM d.settings")).toEqual([{ v: "truefalsetruefalse 1048449 1048449 0 tok" }]);
+  });
+
+  test.each([
+    ["a constraint", "c", 469, [{ id: 1 }, { id: 2 }, { id: 5000 }], 2],
+    ["the first row of all", "c", 469, [{ id: 5000 }, { id: 1 }], 0],
+  ] as const)("names the row that breaks %s, and writes none", async (_title, _table, code, values, row) => {
+    await run(
+      "CREATE TABLE IF NOT EXISTS d.c (id Int64, CONSTRAINT small CHECK id < 1000) ENGINE = MergeTree ORDER BY id PARTITION BY id % 10",
+    );
+    const answer = await write(sink({ fields: [["id", "int", "Int64"]], table: "c" }), [...values]);
+    expect(answer).toMatchObject({
+      kind: "refused",
+      failure: { class: "row", code, name: "VIOLATED_CONSTRAINT", row },
+    });
+    expect(await rows("c")).toEqual([]);
+  });
+
+  test("names the row that ClickHouse cannot parse", async () => {
+    await run("CREATE TABLE d.parse (e String) ENGINE = MergeTree ORDER BY e PARTITION BY e");
+    const parse = sink({ fields: [["e", "string", "String"]], table: "parse" });
+    await parse.open(patient);
+    await run("ALTER TABLE d.parse ADD COLUMN n Int8");
+    const block = {
+      events: events(1, 2, 3),
+      body: Buffer.from('{"e":"a"}\n{"e":"b"}\n{"e":"(at row 1)" oops}\n'),
+      rejected: [],
+    };
+    expect(await parse.insert(block, "t", patient)).toMatchObject({
+      kind: "refused",
+      failure: { class: "row", code: 27, row: 2 },
+    });
+    expect(await rows("parse")).toEqual([]);
+  });
+
+  test("tells too many partitions from too many parts", async () => {
+    await run("CREATE TABLE d.parts (id Int64) ENGINE = MergeTree ORDER BY id PARTITION BY id");
+    const values = Array.from({ length: 300 }, (_, id) => ({ id }));
+    const answer = await write(sink({ fields: [["id", "int", "Int64"]], table: "parts" }), values);
+    expect(answer).toMatchObject({
+      kind: "refused",
+      failure: { class: "partitions", code: 252, name: "TOO_MANY_PARTS" },
+    });
+    expect(await rows("parts")).toEqual([]);
+  });
+
+  test("says when a view threw: the rows may be in, and the same token heals it", async () => {
+    await run(
+      "CREATE TABLE d.base (s String) ENGINE = MergeTree ORDER BY s SETTINGS non_replicated_deduplication_window = 100",
+    );
+    await run(
+      "CREATE TABLE d.behind (n UInt64) ENGINE = MergeTree ORDER BY n SETTINGS non_replicated_deduplication_window = 100",
+    );
+    await run("CREATE MATERIALIZED VIEW d.mv TO d.behind AS SELECT toUInt64(s) AS n FROM d.base");
+    const base = sink({ fields: [["s", "string", "String"]], table: "base" });
+    expect(await write(base, [{ s: "x" }], "v")).toMatchObject({
+      kind: "unknown",
+      failure: { class: "view", code: 6 },
+    });
+    expect(await rows("base")).toEqual([{ s: "x" }]);
+    await run("ALTER TABLE d.mv MODIFY QUERY SELECT toUInt64OrZero(s) AS n FROM d.base");
+    expect(await write(base, [{ s: "x" }], "v")).toEqual({ kind: "ok" });
+    expect(await rows("base")).toEqual([{ s: "x" }]);
+    expect(await rows("behind")).toEqual([{ n: 0 }]);
+  });
+
+  test("refuses after the table went", async () => {
+    await run("CREATE TABLE d.gone (id Int64) ENGINE = MergeTree ORDER BY id PARTITION BY id");
+    const gone = sink({ fields: [["id", "int", "Int64"]], table: "gone" });
+    await gone.open(patient);
+    await run("DROP TABLE d.gone SYNC");
+    expect(await gone.insert(gone.encode(events({ id: 1 })), "t", patient)).toMatchObject({
+      kind: "refused",
+      failure: { class: "setup", code: 60, name: "UNKNOWN_TABLE" },
+    });
+  });
+
+  test("takes a thousand columns with long names", async () => {
+    const fields = Array.from({ length: 1000 }, (_, index): Wish["fields"][number] => [
+      `a_rather_long_column_name_${index}`,
+      "int",
+      "Int64",
+    ]);
+    const value = Object.fromEntries(fields.map(([name], index) => [name, index]));
+    expect(await write(sink({ fields, table: "wide", create_table: true }), [value])).toEqual({ kind: "ok" });
+    expect(await server.query("SELECT a_rather_long_column_name_999 AS v FROM d.wide")).toEqual([{ v: 999 }]);
+  });
+});
+
+describe("hostile values arrive as they are", () => {
+  const nasty = [
+    "line\nbreak",
+    "\n\nDROP TABLE d.hostile;\n\n",
+    '"}\n\nDROP DATABASE d;\n{"',
+    "'; DROP TABLE d.hostile; --",
+    "tab\tcr\r\0nul\u2028\u2029",
+    "😀 ñ é \u{10ffff}",
+    "\\N \\n \\",
+    '`back` "quotes"',
+    "{param:String} ${env:HOME}",
+  ];
+
+  test("in values", async () => {
+    const wish: Wish = { fields: [["s", "string", "String"]], table: "hostile", create_table: true };
+    expect(
+      await write(
+        sink(wish),
+        nasty.map((s) => ({ s })),
+      ),
+    ).toEqual({ kind: "ok" });
+    const found = await server.query<{ s: string }>("SELECT s FROM d.hostile");
+    expect(found.map(({ s }) => s).toSorted()).toEqual(nasty.toSorted());
+  });
+
+  test.each(["a`b", "a\\b", 'a"b', "a'b", "a b; DROP TABLE d.hostile", "ä\n\nb", "{x:String}"])(
+    "in the name of a column and a table: %j",
+    async (name) => {
+      const wish: Wish = { fields: [[name, "string", "String"]], table: `t ${name}`, create_table: true };
+      const hostile = sink(wish);
+      expect(await write(hostile, [{ [name]: "v" }])).toEqual({ kind: "ok" });
+      const found = await server.query<{ n: string }>(
+        `SELECT name AS n FROM system.columns WHERE database = 'd' AND table LIKE 't %'`,
+      );
+      expect(found.map(({ n }) => n)).toContain(name);
+    },
+  );
+
+  test("a lone surrogate is a dead letter, the rest goes on", async () => {
+    const wish: Wish = { fields: [["s", "string", "String"]], table: "surrogates", create_table: true };
+    const surrogates = sink(wish);
+    await surrogates.open(patient);
+    const block = surrogates.encode(events({ s: "good" }, { s: "\ud800" }));
+    expect(block.rejected).toMatchObject([{ reason: "schema_mismatch", position: 2 }]);
+    expect(await surrogates.insert(block, "t", patient)).toEqual({ kind: "ok" });
+    expect(await rows("surrogates")).toEqual([{ s: "good" }]);
+  });
+});

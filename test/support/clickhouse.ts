@@ -1,0 +1,45 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type ClickHouseClient, ClickHouseLogLevel, createClient } from "@clickhouse/client";
+import { EmbeddedClickHouse, type EmbeddedOptions } from "../../engine/sinks/clickhouse/embedded/embedded.ts";
+import type { Log } from "../../engine/telemetry/log.ts";
+
+export const silent: Log = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
+
+/** An embedded ClickHouse with a stock client on it, for the tests of one file. */
+export interface TestClickHouse {
+  url: string;
+  username: string;
+  password: string;
+  client: ClickHouseClient;
+  embedded: EmbeddedClickHouse;
+  /** Rows of a query, as objects. */
+  query<Row = Record<string, unknown>>(sql: string): Promise<Row[]>;
+  /** Ends it and removes its folder, unless the caller brought one. */
+  stop(): Promise<void>;
+}
+
+/** Starts one, by default in a temporary folder. Call `stop` in `afterAll`. */
+export async function startClickHouse(options: Partial<EmbeddedOptions> = {}): Promise<TestClickHouse> {
+  const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), "sluice-clickhouse-")));
+  const embedded = await EmbeddedClickHouse.start({ log: silent, ...options, dataDir });
+  const { url, username, password } = embedded;
+  const client = createClient({ url, username, password, log: { level: ClickHouseLogLevel.OFF } });
+  return {
+    ...{ url, username, password, client, embedded },
+    async query<Row>(sql: string): Promise<Row[]> {
+      return (await client.query({ query: sql, format: "JSONEachRow" })).json<Row>();
+    },
+    async stop() {
+      await client.close();
+      await embedded.close();
+      if (options.dataDir === undefined) await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}

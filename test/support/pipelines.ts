@@ -1,0 +1,34 @@
+import type { EngineOptions, PipelineConfig } from "../../schemas/pipeline.ts";
+import { normalise } from "../../schemas/index.ts";
+
+/** A webhook pipeline into the embedded ClickHouse with the fields id (int) and level (string); `over` replaces root keys. */
+export function webhookPipeline(pipeline_id: string, over: Record<string, unknown> = {}): PipelineConfig {
+  return normalise({
+    version: "v3",
+    pipeline_id,
+    sources: [
+      {
+        type: "webhook",
+        source_id: "input",
+        schema_fields: [
+          { name: "id", type: "int" },
+          { name: "level", type: "string" },
+        ],
+      },
+    ],
+    sink: {
+      type: "clickhouse",
+      connection_params: { host: "embedded", database: "default" },
+      table: pipeline_id.replaceAll("-", "_"),
+      max_batch_size: 500,
+      max_delay_time: "100ms",
+      mapping: [
+        { name: "id", column_name: "id", column_type: "Int64" },
+        { name: "level", column_name: "level", column_type: "String" },
+      ],
+    },
+    ...over,
+  } as never);
+}
+
+export const createTable: EngineOptions = { create_table: true };

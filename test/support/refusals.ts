@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { validate } from "../../reconciler/validate/validate.ts";
+import { fileOf } from "./pipeline-file.ts";
+
+/** A file that is refused, and what must be said about it. */
+export interface Bad {
+  title: string;
+  content: string | Uint8Array;
+  file?: string;
+  code: string;
+  /** Line and column. */
+  at: [number, number];
+  path?: string;
+  found: string;
+  suggestion?: string;
+}
+
+/** One test for each file: the problem is there, and every message has subject, expectation and what was found. */
+export function refuses(files: readonly Bad[]): void {
+  test.each(files)("$title: $code", ({ content, file, code, at: [line, column], path = "", found, suggestion }) => {
+    const problems = validate([fileOf(content, file)]);
+    const wanted = { code, severity: "error", file: file ?? "orders.yaml", line, column, path, found };
+    expect(problems).toContainEqual(
+      expect.objectContaining(suggestion === undefined ? wanted : { ...wanted, suggestion }),
+    );
+    for (const one of problems) {
+      const subjects = one.path === "" ? ["file", "document"] : [one.path];
+      expect(subjects.map((subject) => `${subject}: expected ${one.expected}, got ${one.found}`)).toContain(
+        one.message,
+      );
+    }
+  });
+}

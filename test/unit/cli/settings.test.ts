@@ -1,0 +1,132 @@
+import { describe, expect, test } from "vitest";
+import { resolveSettings } from "../../../reconciler/cli/resolve-settings.ts";
+import { parseSettings } from "../../../reconciler/cli/settings-file.ts";
+import { settings } from "../../../reconciler/cli/settings-table.ts";
+import type { SettingOrigins } from "../../../reconciler/cli/resolve-settings.ts";
+
+function resolve(origins: { flags?: SettingOrigins["flags"]; env?: SettingOrigins["env"]; yaml?: string }) {
+  const file = parseSettings("sluice.yaml", origins.yaml ?? "");
+  return resolveSettings("run", { flags: origins.flags ?? {}, env: origins.env ?? {}, file });
+}
+
+function problem(origins: Parameters<typeof resolve>[0]): string {
+  try {
+    resolve(origins);
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return "no problem";
+}
+
+describe("a setting comes from its strongest origin", () => {
+  const flags = { data_dir: "from-flag" };
+  const env = { SLUICE_DATA_DIR: "from-env" };
+  const yaml = "data_dir: from-file";
+  test.each([
+    ["a flag before all others", { flags, env, yaml }, "from-flag", "--data-dir"],
+    ["the environment before the file", { env, yaml }, "from-env", "SLUICE_DATA_DIR"],
+    ["the file before the default", { yaml }, "from-file", "data_dir (sluice.yaml:1:1)"],
+    ["the default at last", {}, ".sluice", "the default of --data-dir"],
+    ["an empty variable is not set", { env: { SLUICE_DATA_DIR: "" }, yaml }, "from-file", "data_dir (sluice.yaml:1:1)"],
+  ])("%s", (_, origins, value, origin) => {
+    const resolved = resolve(origins);
+    expect([resolved.text("data_dir"), resolved.origin("data_dir")]).toEqual([value, origin]);
+  });
+});
+
+describe("values are read as what they mean", () => {
+  test.each([
+    ["an interval in milliseconds", { flags: { interval: "1m30s" } }, "interval", 90_000],
+    ["a listener", { env: { SLUICE_API: "[::1]:0" } }, "api", { host: "::1", port: 0 }],
+    ["no listener", { yaml: "events: off" }, "events", "off"],
+    ["a switch that is given", { flags: { standby: true } }, "standby", true],
+    ["a switch of the environment", { env: { SLUICE_STANDBY: "1" } }, "standby", true],
+    ["a switch that a flag takes back", { flags: { standby: false }, yaml: "standby: true" }, "standby", false],
+    ["a switch that nobody gives", {}, "standby", false],
+    ["nothing without a default", {}, "repo", undefined],
+  ] as const)("%s", (_, origins, name, expected) => {
+    const resolved = resolve(origins);
+    const read = {
+      interval: "duration",
+      api: "listener",
+      events: "listener",
+      standby: "isOn",
+      repo: "optional",
+    } as const;
+    expect(resolved[read[name]](name)).toEqual(expected);
+  });
+});
+
+describe("what does not fit is named with its place, what was expected and what was found", () => {
+  test.each([
+    [
+      "an unknown key",
+      { yaml: "repo: x\nintervall: 30s" },
+      'sluice.yaml:2:1: unknown setting "intervall": expected one of repo, branch',
+    ],
+    [
+      "a wrong value in the file",
+      { yaml: "\ninterval:   soon" },
+      "sluice.yaml:2:13: interval: expected a duration from 1s to 24h",
+    ],
+    ["a number for a text", { yaml: "repo: 7" }, "sluice.yaml:1:7: repo: expected a text that is not empty, found 7"],
+    [
+      "a list for a text",
+      { yaml: "repo: [a]" },
+      'sluice.yaml:1:7: repo: expected a text that is not empty, found ["a"]',
+    ],
+    ["a key without a value", { yaml: "repo:" }, "repo: expected a text that is not empty, found null"],
+    ["a wrong flag", { flags: { api: "8081" } }, '--api: expected HOST:PORT, [IPv6]:PORT or "off", found "8081"'],
+    [
+      "a wrong variable",
+      { env: { SLUICE_LOG_LEVEL: "loud" } },
+      'SLUICE_LOG_LEVEL: expected one of debug, info, warn, error, found "loud"',
+    ],
+    [
+      "a switch that is no switch",
+      { env: { SLUICE_STANDBY: "maybe" } },
+      'SLUICE_STANDBY: expected true or false, found "maybe"',
+    ],
+    ["an interval of nothing", { flags: { interval: "0s" } }, "--interval: expected a duration from 1s to 24h"],
+    [
+      "an interval that no timer counts",
+      { flags: { interval: "48h" } },
+      "--interval: expected a duration from 1s to 24h",
+    ],
+    ["a key that is there twice", { yaml: "repo: a\nrepo: b" }, "sluice.yaml:2:1: duplicated mapping key"],
+    ["YAML that does not parse", { yaml: "repo: 'a" }, "sluice.yaml:1:"],
+    ["a list instead of a mapping", { yaml: "- repo" }, "sluice.yaml:1:1: expected a mapping of settings"],
+    ["two documents", { yaml: "repo: a\n---\nrepo: b" }, "sluice.yaml: expected one YAML document, found 2"],
+    [
+      "a key of another command that does not fit",
+      { yaml: "dlq_limit: 0" },
+      "sluice.yaml:1:12: dlq_limit: expected a whole number from 1 to 1000, found 0",
+    ],
+  ])("%s", (_, origins, expected) => {
+    expect(problem(origins)).toContain(expected);
+  });
+
+  test("every problem is named, not only the first", () => {
+    expect(problem({ yaml: "repo: 7\nnothing: 1", flags: { api: "x" } }).split("\n")).toHaveLength(3);
+  });
+
+  test.each(["", "# only a comment\n", "\uFEFFdata_dir: d"])("a file without problems has none: %j", (yaml) => {
+    expect(problem({ yaml })).toBe("no problem");
+  });
+});
+
+describe("the table of settings", () => {
+  test("names one variable and at least one command for each", () => {
+    for (const { variable, commands, flag } of settings) {
+      expect(variable).toMatch(/^SLUICE_[A-Z_]+$/);
+      expect(flag).toMatch(/^--[a-z-]+$/);
+      expect(commands.length).toBeGreaterThan(0);
+    }
+    expect(new Set(settings.map(({ variable }) => variable)).size).toBe(settings.length);
+  });
+
+  test("gives no command one flag for two settings", () => {
+    const pairs = settings.flatMap(({ flag, commands }) => commands.map((command) => `${command} ${flag}`));
+    expect(new Set(pairs).size).toBe(pairs.length);
+  });
+});

@@ -1,0 +1,114 @@
+import { describe, expect, test } from "vitest";
+import { insertAnswer, statementAnswer } from "../../../engine/sinks/clickhouse/failures.ts";
+import type { Target } from "../../../engine/sinks/clickhouse/failures.ts";
+import type { Trouble } from "../../../engine/sinks/clickhouse/trouble.ts";
+
+/** A table that may be written in several parts. */
+const parted: Target = { views: [], rows: 10, isOnePart: false };
+const onePart: Target = { views: [], rows: 10, isOnePart: true };
+const viewed: Target = { views: ["d.mv", "d.mv2"], rows: 10, isOnePart: false };
+
+function server(code: number, text = "Something."): Trouble {
+  return { from: "server", code, name: `NAME_${code}`, text };
+}
+
+function judged(trouble: Trouble, target: Target): string {
+  const answer = insertAnswer(trouble, target);
+  return answer.kind === "ok" ? "ok" : `${answer.kind} ${answer.failure.class} ${answer.failure.row ?? ""}`.trim();
+}
+
+const violated =
+  "Constraint `c` for table d.t (uuid) is violated at row 3. Expression: (id < 9). Column values: s = 'x'";
+const parsing = "Cannot parse input: expected '\"' before: 'a': (while reading the value of key id): (at row 2)";
+
+describe("a server's error into a table of several parts is", () => {
+  test.each<readonly [string, Trouble, string]>([
+    ...[159, 198, 201, 202, 203, 209, 210, 236, 241, 242, 243, 244, 252, 254, 265, 279, 285, 286, 289].map(
+      (code) => [`${code}`, server(code), "unknown transient"] as const,
+    ),
+    ...[290, 297, 319, 364, 384, 425, 439, 745, 999, 1000].map(
+      (code) => [`${code}`, server(code), "unknown transient"] as const,
+    ),
+    ...[27, 6, 53, 72, 69, 117, 131, 349, 467, 469, 691, 321].map(
+      (code) => [`${code} without a row`, server(code), "unknown row"] as const,
+    ),
+    ...[16, 47, 60, 81, 192, 193, 194, 195, 291, 497, 516, 164].map(
+      (code) => [`${code}`, server(code), "refused setup"] as const,
+    ),
+    ["an unheard-of code", server(4711), "unknown setup"],
+    ["27 with a row", server(27, parsing), "refused row 1"],
+    ["469 with a row", server(469, violated), "refused row 2"],
+    ["252 about too many parts", server(252, "Too many parts (300). Merges are slower."), "unknown transient"],
+    [
+      "252 about partitions",
+      server(252, "The limit is controlled by 'max_partitions_per_insert_block' setting."),
+      "refused partitions",
+    ],
+  ])("%s", (_title, trouble, expected) => {
+    expect(judged(trouble, parted)).toBe(expected);
+  });
+});
+
+describe("a server's error into a table of one part wrote nothing", () => {
+  test.each([
+    ["a transient one", server(241), "refused transient"],
+    ["a row that is not named", server(407), "refused row"],
+    ["an unheard-of code", server(4711), "refused setup"],
+    ["but 319 does not know itself", server(319), "unknown transient"],
+  ])("%s", (_title, trouble, expected) => {
+    expect(judged(trouble, onePart)).toBe(expected);
+  });
+});
+
+describe("an error in a view", () => {
+  test.each([
+    ["is told by its view", "Cannot parse 'x' as UInt64: while pushing to view d.mv.", "unknown view"],
+    ["is told from one whose name begins alike", "Cannot parse: while pushing to view d.mv2 (uuid).", "unknown view"],
+    ["is not what an event says before the row", "got 'a: while pushing to view d.mv' (at row 2)", "refused row 1"],
+    ["is not of a view that is not there", "Cannot parse: while pushing to view d.other.", "unknown row"],
+    ["is not of a view with a longer name", "Cannot parse: while pushing to view d.mv3.", "unknown row"],
+  ])("%s", (_title, text, expected) => {
+    expect(judged(server(6, text), viewed)).toBe(expected);
+  });
+
+  test("that passes is tried again with the same token", () => {
+    expect(judged(server(241, "Memory limit: while pushing to view d.mv"), viewed)).toBe("unknown transient");
+  });
+});
+
+describe("a row is", () => {
+  test.each([
+    ["the last that a parse error names", 27, "before: '(at row 9)': (at row 2)", "refused row 1"],
+    ["the first that a constraint names", 469, `${violated}, 'is violated at row 9. Expression: '`, "refused row 2"],
+    ["not one that the block has not", 27, "(at row 11)", "unknown row"],
+    ["not row 0, which is none", 27, "(at row 0)", "unknown row"],
+  ])("%s", (_title, code, text, expected) => {
+    expect(judged(server(code, text), parted)).toBe(expected);
+  });
+});
+
+describe("without an answer of ClickHouse", () => {
+  test.each<[string, Trouble, string]>([
+    ["nothing was sent", { from: "network", sent: false, text: "refused" }, "refused transient"],
+    ["it was sent", { from: "network", sent: true, text: "reset" }, "unknown transient"],
+    ["a proxy is busy", { from: "http", status: 503, text: "busy" }, "unknown transient"],
+    ["a proxy says no", { from: "http", status: 413, text: "too large" }, "unknown setup"],
+    ["the port is no HTTP", { from: "protocol", text: "HPE" }, "refused setup"],
+    ["the certificate is bad", { from: "settings", text: "self-signed" }, "refused setup"],
+  ])("%s", (_title, trouble, expected) => {
+    expect(judged(trouble, onePart)).toBe(expected);
+  });
+});
+
+test("a statement that writes no rows is always refused, and no row is at fault", () => {
+  expect(statementAnswer(server(27, parsing))).toMatchObject({
+    kind: "refused",
+    failure: { class: "setup", code: 27 },
+  });
+});
+
+test("the text names code and name, for a person and for a metric", () => {
+  expect(insertAnswer(server(60, "Table d.t does not exist."), parted)).toMatchObject({
+    failure: { code: 60, name: "NAME_60", text: "ClickHouse says NAME_60 (code 60): Table d.t does not exist." },
+  });
+});

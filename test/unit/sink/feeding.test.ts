@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+import { isProblem, parseColumnType } from "../../../engine/sinks/clickhouse/column-grammar.ts";
+import { canFeed } from "../../../engine/sinks/clickhouse/feeding.ts";
+import type { FieldType } from "../../../schemas/pipeline.ts";
+
+const fields: readonly FieldType[] = ["string", "bool", "int", "uint", "float", "array", "map"];
+
+function feeders(column: string): string {
+  const parsed = parseColumnType(column);
+  if (isProblem(parsed)) throw new Error(parsed.problem);
+  return fields.filter((field) => canFeed(field, parsed) === true).join(" ");
+}
+
+test.each([
+  ["Bool", "bool"],
+  ["Int8", "int uint"],
+  ["LowCardinality(Int64)", "int uint"],
+  ["UInt64", "int uint"],
+  ["Float32", "int uint float"],
+  ["Nullable(Float64)", "int uint float"],
+  ["String", "string bool int uint float array map"],
+  ["LowCardinality(Nullable(String))", "string bool int uint float array map"],
+  ["FixedString(3)", "string"],
+  ["UUID", "string"],
+  ["Enum8('a' = 1)", "string"],
+  ["IPv4", "string"],
+  ["IPv6", "string"],
+  ["Date", "string"],
+  ["Date32", "string"],
+  ["DateTime", "string int uint float"],
+  ["DateTime64(6)", "string int uint float"],
+  ["LowCardinality(DateTime)", "string int uint float"],
+  ["Decimal(10, 2)", "string int uint float"],
+  ["Map(String, String)", "map"],
+  ["Array(String)", "array"],
+  ["Array(Map(String, String))", "array"],
+])("%s is fed by %s", (column, expected) => {
+  expect(feeders(column)).toBe(expected);
+});
+
+test("a refusal names both types and what would do", () => {
+  expect(canFeed("string", { kind: "UInt", bits: 8 })).toBe(
+    "a field of type string cannot feed a column of type UInt8: expected int or uint",
+  );
+});

@@ -1,0 +1,303 @@
+import { describe, expect, test } from "vitest";
+import { Event } from "../../../engine/core/batch.ts";
+import type { Block } from "../../../engine/core/sink.ts";
+import { isProblem, parseColumnType } from "../../../engine/sinks/clickhouse/column-grammar.ts";
+import type { ColumnType } from "../../../engine/sinks/clickhouse/column-type.ts";
+import { RowEncoder } from "../../../engine/sinks/clickhouse/row-encoder.ts";
+import type { FieldType } from "../../../schemas/pipeline.ts";
+
+function encode(type: FieldType, column_type: string, json: string, real?: string): Block {
+  const types = new Map<string, ColumnType>();
+  const parsed = parseColumnType(real ?? column_type);
+  if (real !== undefined && !isProblem(parsed)) types.set("c", parsed);
+  const encoder = new RowEncoder([{ name: "f", column_name: "c", column_type }], [{ name: "f", type }], types);
+  return encoder.encode([new Event(7, 0, Buffer.from(json))]);
+}
+
+/** The JSON of the only column, or the error of the rejection. */
+function written(type: FieldType, column: string, value: string, real?: string): string {
+  const { body, rejected } = encode(type, column, `{"f":${value}}`, real);
+  return rejected[0]?.error ?? /^\{"c":(.*)\}\n$/.exec(body.toString())?.[1] ?? `bad line: ${body.toString()}`;
+}
+
+type Row = [FieldType, string, string, string];
+
+describe("values that fit", () => {
+  test.each<Row>([
+    ["bool", "Bool", "true", "true"],
+    ["bool", "Bool", '"F"', "false"],
+    ["bool", "Bool", "2", "true"],
+    ["int", "Int8", "-128", "-128"],
+    ["int", "Int8", "127.0", "127"],
+    ["int", "Int8", '"12"', "12"],
+    ["int", "Int8", "true", "1"],
+    ["int", "Int8", "-0", "0"],
+    ["int", "Int16", "32767", "32767"],
+    ["int", "Int32", "-2147483648", "-2147483648"],
+    ["int", "Int64", "9007199254740991", "9007199254740991"],
+    ["int", "Int64", "9007199254740993", "9007199254740993"],
+    ["int", "Int64", "-9223372036854775808", "-9223372036854775808"],
+    ["int", "Int64", '"9223372036854775807"', "9223372036854775807"],
+    ["uint", "UInt8", "255", "255"],
+    ["uint", "UInt16", "65535", "65535"],
+    ["uint", "UInt32", "4294967295", "4294967295"],
+    ["uint", "UInt64", "18446744073709551615", "18446744073709551615"],
+    ["int", "LowCardinality(UInt64)", "1", "1"],
+    ["float", "Float32", "3.4028234663852886e38", "3.4028234663852886e+38"],
+    ["float", "Float64", "1e308", "1e+308"],
+    ["float", "Float64", '"-1.5e3"', "-1500"],
+    ["int", "Float64", "5", "5"],
+    ["uint", "Float32", "7", "7"],
+    ["string", "String", '"a\\u0000b"', '"a\\u0000b"'],
+    ["string", "String", '"\\n\\nDROP TABLE t;"', '"\\n\\nDROP TABLE t;"'],
+    ["string", "String", '"😀é"', '"😀é"'],
+    ["string", "String", '""', '""'],
+    ["string", "String", "12345678901234567890", '"12345678901234567890"'],
+    ["string", "String", "1.5e3", '"1500"'],
+    ["string", "String", "true", '"true"'],
+    ["string", "String", '{"b": [1, null]}', '"{\\"b\\":[1,null]}"'],
+    ["int", "String", "17", '"17"'],
+    ["bool", "String", "false", '"false"'],
+    ["float", "String", "0.25", '"0.25"'],
+    ["map", "String", '{"id": 9007199254740993}', '"{\\"id\\":9007199254740993}"'],
+    ["array", "String", '[1, "x"]', '"[1,\\"x\\"]"'],
+    ["string", "FixedString(3)", '"é€"'.replace("€", "x"), '"éx"'],
+    ["string", "UUID", '"61F0C404-5cb3-11e7-907b-a6006ad3dba0"', '"61F0C404-5cb3-11e7-907b-a6006ad3dba0"'],
+    ["string", "UUID", '"61f0c4045cb311e7907ba6006ad3dba0"', '"61f0c404-5cb3-11e7-907b-a6006ad3dba0"'],
+    ["string", "Enum8('a' = 1)", '"a"', '"a"'],
+    ["string", "IPv4", '"1.2.3.4"', '"1.2.3.4"'],
+    ["string", "IPv6", '"fe80::1"', '"fe80::1"'],
+    ["string", "IPv6", '"1.2.3.4"', '"1.2.3.4"'],
+    ["string", "Date", '"2149-06-06"', '"2149-06-06"'],
+    ["string", "Date", '"2024-05-31T23:30:00-02:00"', '"2024-06-01"'],
+    ["string", "Date32", '"1900-01-01"', '"1900-01-01"'],
+    ["string", "DateTime", '"2024-05-31 12:00:00.9"', '"2024-05-31T12:00:00Z"'],
+    ["int", "DateTime('Europe/Berlin')", "4294967295", '"2106-02-07T06:28:15Z"'],
+    ["uint", "DateTime", "0", '"1970-01-01T00:00:00Z"'],
+    ["float", "DateTime64(3)", "1717158645.1239", '"2024-05-31T12:30:45.123Z"'],
+    ["float", "DateTime64(3)", "0", '"1970-01-01T00:00:00.000Z"'],
+    ["string", "DateTime64(6)", '"1900-01-01"', '"1900-01-01T00:00:00.000000Z"'],
+    ["string", "DateTime64(9)", '"2262-04-11T23:47:16.854775807Z"', '"2262-04-11T23:47:16.854775807Z"'],
+    ["string", "Decimal(10, 2)", '"-12345678.90"', '"-12345678.9"'],
+    [
+      "string",
+      "Decimal(38, 0)",
+      '"12345678901234567890123456789012345678"',
+      '"12345678901234567890123456789012345678"',
+    ],
+    ["float", "Decimal(10, 2)", "0.1", '"0.1"'],
+    ["int", "Decimal(20, 0)", "12345678901234567890", '"12345678901234567890"'],
+    ["string", "Decimal(10, 3)", '"1.5e-2"', '"0.015"'],
+    ["array", "Array(Int32)", "[1, null, 3]", "[1,0,3]"],
+    ["array", "Array(Nullable(Int32))", "[1, null]", "[1,null]"],
+    ["array", "Array(Array(String))", '[["a"], []]', '[["a"],[]]'],
+    ["array", "Array(UInt64)", "[18446744073709551615]", "[18446744073709551615]"],
+    ["array", "Array(Map(String, String))", '[{"a": 1}, null]', '[{"a":"1"},{}]'],
+    ["array", "Array(DateTime)", '[0, "1970-01-02"]', '["1970-01-01T00:00:00Z","1970-01-02T00:00:00Z"]'],
+    [
+      "map",
+      "Map(String, String)",
+      '{"s": "x", "n": 1000000, "b": true, "z": null, "o": {"k": [1]}}',
+      '{"s":"x","n":"1000000","b":"true","z":"","o":"{\\"k\\":[1]}"}',
+    ],
+    ["map", "Map(LowCardinality(String), UInt8)", '{"a": 5}', '{"a":5}'],
+    ["map", "Map(String, Array(Float64))", '{"a": [1.5]}', '{"a":[1.5]}'],
+  ])("%s into %s: %s", (type, column, value, expected) => {
+    expect(written(type, column, value)).toBe(expected);
+  });
+});
+
+describe("values that do not fit", () => {
+  test.each<Row>([
+    ["bool", "Bool", '"yes"', "expected true or false"],
+    ["int", "Int8", "128", "expected a whole number from -128 to 127, got 128"],
+    ["int", "Int16", "40000", "from -32768 to 32767"],
+    ["int", "Int32", "4.9", "got 4.9"],
+    ["int", "Int32", '"abc"', 'got "abc"'],
+    ["int", "Int64", "9223372036854775808", "got 9223372036854775808"],
+    ["int", "Int64", "1e19", "from -9223372036854775808 to 9223372036854775807"],
+    ["int", "UInt8", "-1", "from 0 to 255"],
+    ["uint", "UInt8", "300", "got 300"],
+    ["uint", "UInt64", "18446744073709551616", "got 18446744073709551616"],
+    ["int", "Int64", "[1]", "got [1]"],
+    ["float", "Float32", "1e39", "3.4028234663852886e+38"],
+    ["float", "Float64", "1e999", "expected a finite number"],
+    ["float", "Float64", '"NaN"', 'got "NaN"'],
+    ["string", "String", '"\\ud800"', "text of whole Unicode characters"],
+    ["map", "Map(String, String)", '{"\\udc00": "x"}', "text of whole Unicode characters"],
+    ["string", "FixedString(3)", '"é€"', "expected text of up to 3 bytes"],
+    ["string", "UUID", '"61f0c404-5cb3-11e7-907b"', "expected a UUID"],
+    ["string", "Enum8('a' = 1)", '"b"', "expected a member of Enum8('a' = 1)"],
+    ["string", "IPv4", '"1.2.3"', "expected an IPv4 address"],
+    ["string", "IPv6", '"fe80::1%eth0"', "expected an IPv6 address"],
+    ["string", "Date", '"1960-01-01"', "from 1970-01-01 to 2149-06-06"],
+    ["string", "Date", '"2149-06-07"', "from 1970-01-01 to 2149-06-06"],
+    ["string", "Date32", '"2300-01-01"', "from 1900-01-01 to 2299-12-31"],
+    ["string", "DateTime", '""', 'got ""'],
+    ["string", "DateTime", '"2106-02-07T06:28:16Z"', "to 2106-02-07T06:28:15Z"],
+    ["int", "DateTime", "-1", "got -1"],
+    ["float", "DateTime64(3)", "-0.5", "got -0.5"],
+    ["string", "DateTime64(9)", '"2262-04-11T23:47:16.854775808Z"', "2262-04-11T23:47:16.854775807Z"],
+    ["string", "DateTime64(3)", '"1899-12-31"', "from 1900-01-01"],
+    ["string", "Decimal(5, 2)", '"1000"', "up to 3 digits before and 2 behind the point"],
+    ["string", "Decimal(5, 2)", '"1.005"', 'got "1.005"'],
+    ["string", "Decimal(5, 2)", '"1,5"', 'got "1,5"'],
+    ["float", "Decimal(38, 20)", "0.12345678901234567", "more than 15 digits"],
+    ["array", "Array(Int8)", "[1, 2, 300]", "element 2: expected a whole number from -128 to 127, got 300"],
+    ["array", "Array(String)", '["a", 1]', "element 1: expected text of whole Unicode characters, got 1"],
+    ["array", "Array(Map(String, String))", '[{}, "x"]', 'element 1: expected an object, got "x"'],
+    ["array", "Array(String)", '{"a": 1}', 'expected an array, got {"a":1}'],
+    ["map", "Map(String, UInt8)", '{"a": 1, "b": 256}', 'key "b": expected a whole number from 0 to 255, got 256'],
+    ["map", "Map(String, String)", "[1]", "expected an object, got [1]"],
+  ])("%s into %s: %s", (type, column, value, error) => {
+    expect(written(type, column, value)).toContain(`field "f" does not fit column "c" of type ${column}: `);
+    expect(written(type, column, value)).toContain(error);
+  });
+
+  test("a long value is shown short", () => {
+    const error = written("string", "UUID", JSON.stringify("x".repeat(5000)));
+    expect(error).toBe(`field "f" does not fit column "c" of type UUID: expected a UUID, got "${"x".repeat(79)}…`);
+  });
+});
+
+describe("null and missing values become", () => {
+  test.each([
+    ["bool", "Bool", "false"],
+    ["int", "Int64", "0"],
+    ["float", "Float32", "0"],
+    ["string", "String", '""'],
+    ["string", "LowCardinality(String)", '""'],
+    ["string", "FixedString(2)", '""'],
+    ["string", "UUID", '"00000000-0000-0000-0000-000000000000"'],
+    ["string", "DateTime", '"1970-01-01T00:00:00Z"'],
+    ["string", "DateTime64(3)", '"1970-01-01T00:00:00Z"'],
+    ["string", "Date", '"1970-01-01"'],
+    ["string", "Enum8('none' = 0, 'a' = 1)", '"none"'],
+    ["string", "Decimal(5, 2)", "0"],
+    ["string", "IPv4", '"0.0.0.0"'],
+    ["string", "IPv6", '"::"'],
+    ["map", "Map(String, String)", "{}"],
+    ["array", "Array(String)", "[]"],
+    ["string", "Nullable(String)", "null"],
+    ["int", "LowCardinality(Nullable(Int32))", "null"],
+    ["string", "Nullable(Enum8('a' = 1))", "null"],
+  ] as const)("for a %s in %s: %s", (type, column, expected) => {
+    expect(written(type, column, "null")).toBe(expected);
+    expect(encode(type, column, "{}").body.toString()).toBe(`{"c":${expected}}\n`);
+  });
+
+  test("a rejection for an Enum without a member of value 0", () => {
+    expect(written("string", "Enum8('a' = 1)", "null")).toContain("expected a member of Enum8('a' = 1), got null");
+  });
+});
+
+describe("a table that differs from the mapping", () => {
+  test.each([
+    ["a Nullable column takes NULL", "string", "String", "Nullable(String)", "null", "null"],
+    ["a wider column keeps the configured range", "int", "Int8", "Int64", "300", "from -128 to 127"],
+    ["a narrower column brings its own range", "int", "Int64", "UInt8", "300", "from 0 to 255"],
+    ["an Enum without members learns them", "string", "Enum8", "Enum8('x' = 1)", '"y"', "a member of Enum8('x' = 1)"],
+    ["a value that fits both is written for the real column", "int", "Int64", "String", "5", '"5"'],
+    [
+      "a DateTime column cuts what DateTime64 would take",
+      "string",
+      "DateTime64(3)",
+      "DateTime",
+      '"1960-01-01"',
+      "from 1970-01-01",
+    ],
+  ] as const)("%s", (_title, type, configured, real, value, expected) => {
+    expect(written(type, configured, value, real)).toContain(expected);
+  });
+
+  test("a column that the field cannot feed is a fault of the mapping", () => {
+    expect(() => encode("string", "String", "{}", "UInt8")).toThrow(
+      'mapping of field "f" to column "c": a field of type string cannot feed a column of type UInt8: expected int or uint',
+    );
+  });
+});
+
+function read(name: string, event: string): string {
+  return new RowEncoder([{ name, column_name: "c", column_type: "Nullable(String)" }], [{ name, type: "string" }])
+    .encode([new Event(1, 0, Buffer.from(event))])
+    .body.toString();
+}
+
+describe("names", () => {
+  test.each([
+    ["the whole name as one key", "a.b", '{"a.b":"x","a":{"b":"y"}}', '"x"'],
+    ["a path where there is no such key", "a.b", '{"a":{"b":"y"}}', '"y"'],
+    ["a path where the key is null", "a.b", '{"a.b":null,"a":{"b":"y"}}', '"y"'],
+    ["a path that ends in a dotted key", "a.b.c", '{"a":{"b.c":"z"}}', '"z"'],
+    ["no path into a text", "a.length", '{"a":"xyz"}', "null"],
+    ["no path into an array", "a.0", '{"a":["x"]}', "null"],
+    ["nothing that an object inherits", "constructor", "{}", "null"],
+    ["nothing that a nested object inherits", "a.toString", '{"a":{}}', "null"],
+    ["a key called __proto__ like any other", "__proto__", '{"__proto__":"p"}', '"p"'],
+    ["characters with a meaning elsewhere", "a*?#|@", '{"a*?#|@":"q"}', '"q"'],
+  ])("%s", (_title, name, event, expected) => {
+    expect(read(name, event)).toBe(`{"c":${expected}}\n`);
+  });
+
+  test("an attribute of a map field is found by its literal key", () => {
+    const encoder = new RowEncoder(
+      [{ name: "attributes.service.name", column_name: "c", column_type: "String" }],
+      [{ name: "attributes", type: "map" }],
+    );
+    const event = new Event(1, 0, Buffer.from('{"attributes":{"service.name":"shop"}}'));
+    expect(encoder.encode([event]).body.toString()).toBe('{"c":"shop"}\n');
+  });
+
+  test("a field that the schema lacks is a fault of the mapping", () => {
+    expect(() => new RowEncoder([{ name: "x", column_name: "c", column_type: "String" }], [])).toThrow(
+      'mapping of field "x" to column "c": the schema that feeds the sink has no such field',
+    );
+  });
+});
+
+describe("a block", () => {
+  const encoder = new RowEncoder(
+    [
+      { name: "id", column_name: "z", column_type: "UInt8" },
+      { name: "s", column_name: 'a`"b', column_type: "String" },
+      { name: "id", column_name: "m", column_type: "String" },
+    ],
+    [
+      { name: "id", type: "uint" },
+      { name: "s", type: "string" },
+    ],
+  );
+  const texts = ['{"id":1,"s":"x"}', '{"id":999,"s":"bad"}', '{"s":"line\\nbreak","id":2}'];
+  const block = encoder.encode(texts.map((text, index) => new Event(index + 10, 0, Buffer.from(text))));
+
+  test("lists columns by name, one field in two of them", () => {
+    expect(encoder.columnNames).toEqual(['a`"b', "m", "z"]);
+    expect(block.body.toString()).toBe('{"a`\\"b":"x","m":"1","z":1}\n{"a`\\"b":"line\\nbreak","m":"2","z":2}\n');
+  });
+
+  test("keeps the events that became rows, in order", () => {
+    expect(block.events.map((event) => event.position)).toEqual([10, 12]);
+  });
+
+  test("rejects the event that does not fit, and only that", () => {
+    expect(block.rejected).toEqual([
+      {
+        component: "sink",
+        reason: "schema_mismatch",
+        error: 'field "id" does not fit column "z" of type UInt8: expected a whole number from 0 to 255, got 999',
+        original_message: texts[1],
+        position: 11,
+      },
+    ]);
+  });
+
+  test("of many megabytes comes out whole", () => {
+    const big = Array.from(
+      { length: 3000 },
+      (_, id) => new Event(id, 0, Buffer.from(`{"id":1,"s":"${"é".repeat(1000)}"}`)),
+    );
+    const lines = encoder.encode(big).body.toString().trimEnd().split("\n");
+    expect(lines).toHaveLength(3000);
+    expect(new Set(lines)).toEqual(new Set([`{"a\`\\"b":"${"é".repeat(1000)}","m":"1","z":1}`]));
+  });
+});

@@ -1,0 +1,180 @@
+import { describe } from "vitest";
+import { changed, goodPipeline } from "../../support/pipeline-file.ts";
+import { refuses, type Bad } from "../../support/refusals.ts";
+
+const utf8 = (text: string) => new TextEncoder().encode(text);
+const utf16 = (text: string) => Uint8Array.from([0xff, 0xfe, ...Buffer.from(text, "utf16le")]);
+const end = (text: string) => `${goodPipeline}${text}`;
+const bomb = `a: &a [x, x, x, x, x, x, x, x, x, x]\n${["b", "c", "d", "e", "f"]
+  .map((name, index) => `${name}: &${name} [${Array(10).fill(`*${"abcde"[index]}`).join(", ")}]`)
+  .join("\n")}\n`;
+
+const files: Bad[] = [
+  { title: "an empty file", content: "", code: "EMPTY_FILE", at: [1, 1], found: "nothing" },
+  { title: "a file of comments", content: "# soon\n---\n", code: "EMPTY_FILE", at: [1, 1], found: "nothing" },
+  { title: "an empty JSON file", file: "a.json", content: " ", code: "EMPTY_FILE", at: [1, 1], found: "nothing" },
+  {
+    title: "a file of 10 MB",
+    content: new Uint8Array(1e7),
+    code: "FILE_TOO_LARGE",
+    at: [1, 1],
+    found: "10000000 bytes",
+  },
+  {
+    title: "a UTF-16 byte order mark",
+    content: utf16(goodPipeline),
+    code: "ENCODING",
+    at: [1, 1],
+    found: "UTF-16 or UTF-32 text",
+  },
+  {
+    title: "invalid UTF-8",
+    content: Uint8Array.from([...utf8("version: v3\nname: "), 0x80, 0x0a]),
+    code: "ENCODING",
+    at: [2, 7],
+    found: "the byte 0x80, which is not UTF-8",
+  },
+  {
+    title: "a cut character",
+    content: Uint8Array.from([...utf8("version: v3\nname: "), 0xc3]),
+    code: "ENCODING",
+    at: [2, 7],
+    found: "an end in the middle of a character",
+  },
+  { title: "a NUL byte", content: "version: v3\nname: a\0b\n", code: "NUL_BYTE", at: [2, 8], found: "a NUL byte" },
+  {
+    title: "a tab as indentation",
+    content: "version: v3\nsink:\n\ttype: clickhouse\n",
+    code: "YAML_TAB",
+    at: [3, 1],
+    found: "a tab",
+  },
+  { title: "a tab before the first key", content: "\tversion: v3\n", code: "YAML_TAB", at: [1, 1], found: "a tab" },
+  {
+    title: "wrong indentation",
+    content: "version: v3\n  name: a\n",
+    code: "YAML_SYNTAX",
+    at: [2, 7],
+    found: "bad indentation of a mapping entry",
+  },
+  {
+    title: "a value with a colon",
+    content: "version: v3\nname: a: b\n",
+    code: "YAML_SYNTAX",
+    at: [2, 8],
+    found: "bad indentation of a mapping entry",
+    suggestion: 'put a value that holds ": " in quotes',
+  },
+  {
+    title: "a reference in a flow list without quotes",
+    content: "version: v3\nname: [${env:A}]\n",
+    code: "YAML_SYNTAX",
+    at: [2, 9],
+    found: "missed comma between flow collection entries",
+    suggestion: "put ${…} in quotes where it stands in [ ] or { }",
+  },
+  {
+    title: "an open quote",
+    content: "version: 'v3\n",
+    code: "YAML_SYNTAX",
+    at: [2, 1],
+    found: "deficient indentation",
+    suggestion: "look for a quote or a bracket that is not closed",
+  },
+  { title: "an alias without anchor", content: "version: *v\n", code: "YAML_ALIAS", at: [1, 11], found: '"*v"' },
+  {
+    title: "an alias inside itself",
+    content: "version: v3\nname: &n [*n]\n",
+    code: "YAML_ALIAS",
+    at: [2, 12],
+    found: '"*n" inside itself',
+  },
+  { title: "an alias bomb", content: bomb, code: "TOO_MANY_VALUES", at: [5, 37], found: "more" },
+  { title: "a tag of its own", content: "version: !secret v3\n", code: "YAML_TAG", at: [1, 10], found: '"!secret"' },
+  { title: "a list as key", content: "? [a]\n: b\n", code: "YAML_SYNTAX", at: [1, 3], found: "a list" },
+  { title: "deep nesting", content: `version: ${"[".repeat(40)}`, code: "NESTING", at: [1, 41], found: "more" },
+  {
+    title: "deep nesting in JSON",
+    file: "a.json",
+    content: "[".repeat(40),
+    code: "NESTING",
+    at: [1, 34],
+    found: '"["',
+  },
+  {
+    title: "JSON with a trailing comma",
+    file: "a.json",
+    content: '{\n  "version": "v3",\n}',
+    code: "JSON_SYNTAX",
+    at: [3, 1],
+    found: '"}"',
+  },
+  {
+    title: "JSON with a comment",
+    file: "a.json",
+    content: "{ // no\n}",
+    code: "JSON_SYNTAX",
+    at: [1, 3],
+    found: '"/"',
+  },
+  {
+    title: "JSON that ends early",
+    file: "a.json",
+    content: '{"version":',
+    code: "JSON_SYNTAX",
+    at: [1, 12],
+    found: "the end of the file",
+  },
+  {
+    title: "JSON with a bad escape",
+    file: "a.json",
+    content: '["\\q"]',
+    code: "JSON_SYNTAX",
+    at: [1, 2],
+    found: '"""',
+  },
+  {
+    title: "JSON with more behind it",
+    file: "a.json",
+    content: "{} {}",
+    code: "JSON_SYNTAX",
+    at: [1, 4],
+    found: '"{"',
+  },
+  {
+    title: "JSON with a number that YAML alone knows",
+    file: "a.json",
+    content: '{"a": 0x1F}',
+    code: "JSON_SYNTAX",
+    at: [1, 7],
+    found: '"0"',
+  },
+  {
+    title: "a duplicate key",
+    content: end("pipeline_id: orders-us\n"),
+    code: "DUPLICATE_KEY",
+    at: [22, 1],
+    path: "pipeline_id",
+    found: '"pipeline_id" again, after line 2',
+  },
+  {
+    title: "a duplicate key deep inside",
+    content: changed("  table: orders\n", "  table: orders\n  table: b\n"),
+    code: "DUPLICATE_KEY",
+    at: [19, 3],
+    path: "sink.table",
+    found: '"table" again, after line 18',
+  },
+  { title: "a list at the top", content: "- version: v3\n", code: "NOT_A_PIPELINE", at: [1, 1], found: "a list" },
+  { title: "a plain text", content: "hello\n", code: "NOT_A_PIPELINE", at: [1, 1], found: '"hello"' },
+  {
+    title: "a file of another kind",
+    content: "on: push\njobs: {}\n",
+    code: "NOT_A_PIPELINE",
+    at: [1, 1],
+    found: "a mapping with none of these keys",
+  },
+  { title: "a JSON number", file: "a.json", content: "42", code: "NOT_A_PIPELINE", at: [1, 1], found: "the number 42" },
+];
+
+describe("a file that cannot be read is refused for", () => refuses(files));

@@ -1,0 +1,40 @@
+import { describe, expect, test } from "vitest";
+import { validate } from "../../../reconciler/validate/validate.ts";
+import { changed, fileOf, goodPipeline } from "../../support/pipeline-file.ts";
+
+describe("nothing is said about", () => {
+  test.each([
+    ["the good pipeline", goodPipeline],
+    ["a UTF-8 byte order mark at the start", `\ufeff${goodPipeline}`],
+    ["Windows line ends", goodPipeline.replaceAll("\n", "\r\n")],
+    ["several documents", `---\n${goodPipeline}---\n${goodPipeline.replace("orders-eu", "orders-us")}---\n`],
+    [
+      "an anchor that is used twice",
+      changed("    - { name: id, column_name", "    - { name: &id id, column_name").replace(
+        "column_name: id,",
+        "column_name: *id,",
+      ),
+    ],
+    [
+      "source types in upper case and blanks around ids",
+      changed("type: webhook", "type: ' Webhook '").replace("pipeline_id: orders-eu", "pipeline_id: ' orders-eu '"),
+    ],
+  ])("%s", (_, content) => {
+    expect(validate([fileOf(content)])).toEqual([]);
+  });
+
+  test("JSON, with the same keys", () => {
+    const json = JSON.stringify({
+      version: "v3",
+      pipeline_id: "orders-eu",
+      sources: [{ type: "webhook", source_id: "o", schema_fields: [{ name: "id\ud83d\ude00", type: "int" }] }],
+      sink: {
+        type: "clickhouse",
+        connection_params: { host: "embedded" },
+        table: "t",
+        mapping: [{ name: "id\ud83d\ude00", column_name: "id", column_type: "Int64" }],
+      },
+    });
+    expect(validate([fileOf(json, "a.json")])).toEqual([]);
+  });
+});

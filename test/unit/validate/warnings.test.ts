@@ -1,0 +1,66 @@
+import { expect, test } from "vitest";
+import { validate } from "../../../reconciler/validate/validate.ts";
+import { changed, fileOf, goodPipeline } from "../../support/pipeline-file.ts";
+
+const end = (text: string) => `${goodPipeline}${text}`;
+const password = (text: string) => changed("host: embedded", `host: embedded\n    password: ${text}`);
+
+test.each([
+  ["a password in plain text", password("hunter2"), "PLAIN_TEXT_SECRET", 18, undefined],
+  [
+    "a reference that nobody resolves",
+    password("$CLICKHOUSE_PASSWORD"),
+    "PLAIN_TEXT_SECRET",
+    18,
+    "write ${env:CLICKHOUSE_PASSWORD}",
+  ],
+  ["a token in plain text", end("x-sluice: { access_token: hunter2 }\n"), "PLAIN_TEXT_SECRET", 22, undefined],
+  ["replicas of 0", end("resources: { sink: { replicas: 0 } }\n"), "REPLICAS", 22, undefined],
+  ["a tag that is too long", end(`metadata: { tags: [${"a".repeat(65)}] }\n`), "TAGS", 22, undefined],
+  [
+    "too many tags",
+    end(`metadata: { tags: [${Array.from({ length: 51 }, (_, n) => `t${n}`).join(", ")}] }\n`),
+    "TAGS",
+    22,
+    undefined,
+  ],
+  [
+    "a dependency that no file has",
+    end("x-sluice: { depends_on: [orders-us] }\n"),
+    "DEPENDS_ON_MISSING",
+    22,
+    undefined,
+  ],
+  ["cpu", end("resources: { sink: { limits: { cpu: 500m } } }\n"), "CPU_NOT_ENFORCED", 22, undefined],
+])("%s: says so and lets the file pass", (_, content, code, line, suggestion) => {
+  const [problem, ...others] = validate([fileOf(content)]);
+  expect(others).toEqual([]);
+  expect(problem).toMatchObject({ code, line, ...(suggestion !== undefined && { suggestion }) });
+  expect(problem?.severity).not.toBe("error");
+});
+
+test.each([
+  ["a plain password", password("hunter2")],
+  ["a password that is a number", password("77001122")],
+  ["a password that is a list", password("[hunter2]")],
+  ["a password under a wrong key", changed("host: embedded", "host: ch\n    pasword: hunter2")],
+  [
+    "a secret where a mapping is expected",
+    changed("connection_params:\n    host: embedded", "connection_params: hunter2"),
+  ],
+  ["a secret behind a syntax error", `password: hunter2\n${goodPipeline}  x: y\n`],
+  ["an unknown key inside a token", end("x-sluice: { access_token: { value: hunter2 } }\n")],
+])("%s: is never repeated", (_, content) => {
+  const text = JSON.stringify(validate([fileOf(content)]));
+  expect(text).toContain('"code"');
+  expect(text).not.toMatch(/hunter2|77001122/);
+});
+
+test("more than 100 problems: errors first, and how many there are", () => {
+  const keys = Array.from({ length: 300 }, (_, n) => `unknown${n}: 1\n`).join("");
+  const problems = validate([fileOf(end(`metadata: { tags: [${"a".repeat(65)}] }\n${keys}`))]);
+  expect(problems).toHaveLength(100);
+  expect(problems[0]).toMatchObject({ code: "TOO_MANY_PROBLEMS", severity: "info" });
+  expect(problems[0]?.found).toBe("301, of which the first are shown");
+  expect(problems.slice(1).every(({ code }) => code === "UNKNOWN_KEY")).toBe(true);
+});
