@@ -96,7 +96,7 @@ export class Reconciler {
       this.#plan(turn);
       await this.#carryOut(turn, signal);
     } catch (error) {
-      turn.error = error;
+      turn.error = error instanceof Error ? error : new Error(String(error));
     } finally {
       if (!signal.aborted) await this.#record(turn);
     }

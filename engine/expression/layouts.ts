@@ -1,7 +1,9 @@
 import { civil, offsetText, Time, Timezone } from "./time.ts";
 
-const months = "January February March April May June July August September October November December".split(" ");
-const days = "Sunday Monday Tuesday Wednesday Thursday Friday Saturday".split(" ");
+export const months = "January February March April May June July August September October November December".split(
+  " ",
+);
+export const days = "Sunday Monday Tuesday Wednesday Thursday Friday Saturday".split(" ");
 
 /** What is read of a date. Fields that the layout does not have keep these. */
 interface Parts {
@@ -241,6 +243,7 @@ function assemble(found: readonly string[], fields: readonly string[], zone: Tim
     if (decimals !== undefined) parts.nanosecond = Number(decimals.padEnd(9, "0"));
     if (whole !== "") pieces[key]?.take(parts, whole);
   });
+  if (parts.afternoon !== undefined && parts.hour > 12) return undefined;
   if (parts.afternoon !== undefined) parts.hour = (parts.hour % 12) + (parts.afternoon ? 12 : 0);
   return isDate(parts) ? located(parts, zone) : undefined;
 }

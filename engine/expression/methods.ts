@@ -1,5 +1,5 @@
 import type { Fail } from "./arithmetic.ts";
-import { formatTime, timeText } from "./layouts.ts";
+import { days, formatTime, months, timeText } from "./layouts.ts";
 import { Duration, Time, Timezone } from "./time.ts";
 import { int, kindOf } from "./values.ts";
 
@@ -10,9 +10,6 @@ interface Method<T> {
   readonly takes?: Argument;
   readonly run: (object: T, argument: unknown) => unknown;
 }
-
-const months = "January February March April May June July August September October November December".split(" ");
-const days = "Sunday Monday Tuesday Wednesday Thursday Friday Saturday".split(" ");
 
 const timeMethods: ReadonlyMap<string, Method<Time>> = new Map<string, Method<Time>>([
   ["Year", { run: ({ wall }) => int(wall.getUTCFullYear()) }],

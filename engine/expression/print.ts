@@ -27,7 +27,9 @@ export function print(node: Node): string {
     case "binary":
       return printBinary(node.operator, node.left, node.right);
     case "logical":
-      return node.operands.map((operand) => within(operand, levelOf(node) + 1)).join(` ${node.operator} `);
+      return node.operands
+        .map((operand) => operandText(operand, levelOf(node) + 1, levelOf(node)))
+        .join(` ${node.operator} `);
     case "comparison":
       return printComparison(node);
     case "member":
@@ -99,30 +101,25 @@ function printKey(key: Node): string {
 /** An operator that a unary operator stands before binds more tightly, or is in parentheses. */
 function printUnary(operator: string, operand: Node): string {
   const level = unary.get(operator)?.level ?? 0;
-  const text =
-    operand.kind === "unary"
-      ? levelOf(operand) >= level
-        ? print(operand)
-        : `(${print(operand)})`
-      : within(operand, level);
+  const text = within(operand, level);
   return operator === "not" ? `not ${text}` : `${operator}${/^[+-]/.test(text) ? `(${text})` : text}`;
 }
 
 function printBinary(operator: string, left: Node, right: Node): string {
   const { level = 0, right: isRight } = binary.get(operator) ?? {};
   const [before, after] = isRight === true ? [level + 1, level] : [level, level + 1];
-  return `${tight(left, before, level)} ${operator} ${tight(right, after, level)}`;
+  return `${operandText(left, before, level)} ${operator} ${operandText(right, after, level)}`;
 }
 
 /** `??` takes no other operator beside it, and a unary operator on the left would take the whole. */
-function tight(node: Node, level: number, own: number): string {
+function operandText(node: Node, level: number, own: number): string {
   const mixes =
     (node.kind === "binary" && node.operator === "??" && own !== 500) || (node.kind === "unary" && own > levelOf(node));
   return mixes ? `(${print(node)})` : within(node, level);
 }
 
 function printComparison({ operands, operators }: ComparisonNode): string {
-  const [first = "", ...rest] = operands.map((operand, index) => within(operand, index === 0 ? 21 : 21));
+  const [first = "", ...rest] = operands.map((operand) => operandText(operand, 21, 20));
   return rest.reduce((text, operand, index) => `${text} ${operators[index] ?? ""} ${operand}`, first);
 }
 

@@ -2,15 +2,13 @@ import type { SchemaField } from "../../schemas/pipeline.ts";
 import type { Fail } from "./arithmetic.ts";
 import { check } from "./check.ts";
 import { compile } from "./compile.ts";
-import type { Program } from "./compile.ts";
 import { environment } from "./environment.ts";
 import { ExpressionError } from "./errors.ts";
 import { helpers } from "./functions/helpers.ts";
 import { conversion, outputTypes } from "./output-types.ts";
-import type { Conversion } from "./output-types.ts";
 import { parse } from "./parser.ts";
 import type { Type } from "./types.ts";
-import { put } from "./values.ts";
+import { compareTexts, put } from "./values.ts";
 import type { TextMap } from "./values.ts";
 
 /** One output of a stateless transform, as the file has it. */
@@ -31,9 +29,8 @@ export interface Transforms {
 
 interface Output {
   readonly name: string;
-  readonly program: Program;
-  readonly convert: Conversion;
-  readonly fail: Fail;
+  /** The converted value. */
+  readonly value: (record: TextMap, clock: number) => unknown;
 }
 
 /**
@@ -47,23 +44,26 @@ export function compileTransforms(
 ): Transforms {
   const declared = fields === undefined ? undefined : environment(fields);
   const outputs = list.map((output) => compileOutput(output, declared));
-  const last = new Map(outputs.map(({ name }, index) => [name, index]));
-  const sorted = [...last].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const places = new Map(outputs.map(({ name }, index) => [name, index]));
+  const names = [...places.keys()].toSorted(compareTexts);
+  const indexes = names.map((name) => places.get(name) ?? 0);
+  const values: unknown[] = outputs.map(() => null);
   return {
     apply(record, clock) {
-      const values = outputs.map((output) => evaluate(output, record, clock));
+      evaluate(outputs, values, record, clock);
       const made: TextMap = {};
-      for (const [name, index] of sorted) put(made, name, values[index]);
+      for (let index = 0; index < names.length; index += 1) put(made, names[index] ?? "", values[indexes[index] ?? 0]);
       return made;
     },
   };
 }
 
-function evaluate({ name, program, convert, fail }: Output, record: TextMap, clock: number): unknown {
+function evaluate(outputs: readonly Output[], values: unknown[], record: TextMap, clock: number): void {
+  let index = 0;
   try {
-    return convert(program(record, clock), fail);
+    for (; index < outputs.length; index += 1) values[index] = outputs[index]?.value(record, clock);
   } catch (error) {
-    throw error instanceof ExpressionError ? error.of(name) : error;
+    throw error instanceof ExpressionError ? error.of(outputs[index]?.name ?? "") : error;
   }
 }
 
@@ -84,7 +84,8 @@ function compileOutput(
     const fail: Fail = (detail) => {
       throw new ExpressionError("evaluate", expression, root, detail);
     };
-    return { name: output_name, program: compile(root, expression, helpers), convert, fail };
+    const program = compile(root, expression, helpers);
+    return { name: output_name, value: (record, clock) => convert(program(record, clock), fail) };
   } catch (error) {
     throw error instanceof ExpressionError ? error.of(output_name) : error;
   }

@@ -2,8 +2,12 @@
  * Texts as the language sees them: `len` counts characters, while positions count bytes of UTF-8. Only texts with
  * characters beyond ASCII pay for the difference.
  */
-// oxlint-disable-next-line no-control-regex -- the whole of ASCII is meant
-const ascii = /^[\0-\x7f]*$/;
+
+/** Whether every character is one byte of UTF-8. */
+export function isAscii(text: string): boolean {
+  for (let index = 0; index < text.length; index += 1) if (text.charCodeAt(index) > 0x7f) return false;
+  return true;
+}
 
 /** How many characters: code points, not UTF-16 units. */
 export function characters(text: string): number {
@@ -25,7 +29,7 @@ export function byteAt(text: string, index: number): number | undefined {
 
 /** The bytes `from`..`to`, the latter not included; a character that is cut becomes U+FFFD. */
 export function byteSlice(text: string, from: number, to: number): string {
-  if (ascii.test(text)) return text.slice(...bounds(text.length, from, to));
+  if (isAscii(text)) return text.slice(...bounds(text.length, from, to));
   const bytes = Buffer.from(text);
   return bytes.subarray(...bounds(bytes.length, from, to)).toString();
 }
@@ -44,11 +48,11 @@ export function bounds(length: number, from: number, to: number): [number, numbe
 
 /** Upper case, character by character, so that the text keeps its number of characters. */
 export function upper(text: string): string {
-  return ascii.test(text) ? text.toUpperCase() : each(text, (character) => character.toUpperCase());
+  return isAscii(text) ? text.toUpperCase() : each(text, (character) => character.toUpperCase());
 }
 
 export function lower(text: string): string {
-  return ascii.test(text) ? text.toLowerCase() : each(text, (character) => character.toLowerCase());
+  return isAscii(text) ? text.toLowerCase() : each(text, (character) => character.toLowerCase());
 }
 
 function each(text: string, change: (character: string) => string): string {

@@ -34,49 +34,28 @@ export async function carryOut(
   pipeline_id: string,
   desired: DesiredPipeline | undefined,
 ): Promise<CallResult> {
-  switch (call) {
-    case "stop":
-      await engine.stop(pipeline_id);
-      return {};
-    case "terminate":
-      await engine.terminate(pipeline_id);
-      return {};
-    case "resume":
-      await engine.resume(pipeline_id);
-      return {};
-    case "delete":
-      await deleteDrained(engine, pipeline_id);
-      return {};
-    default:
-      if (desired === undefined)
-        throw new Error(`pipeline ${pipeline_id}: ${call} needs a pipeline file, and there is none`);
-      return fromFile(engine, call, desired);
-  }
+  if (call === "stop" || call === "terminate" || call === "resume") await engine[call](pipeline_id);
+  else if (call === "delete") await deleteDrained(engine, pipeline_id);
+  else if (desired === undefined)
+    throw new Error(`pipeline ${pipeline_id}: ${call} needs a pipeline file, and there is none`);
+  else return fromFile(engine, call, desired);
+  return {};
 }
 
 async function fromFile(
   engine: AppliedEngine,
-  call: Exclude<Call, "stop" | "terminate" | "resume" | "delete">,
+  call: "create" | "update" | "configure" | "rename" | "tag",
   { pipeline_id, config, document, options }: DesiredPipeline,
 ): Promise<CallResult> {
-  switch (call) {
-    case "create": {
-      const { access_token } = await engine.create(config, options);
-      return access_token === undefined ? {} : { generatedToken: true };
-    }
-    case "update":
-      await engine.update(pipeline_id, normalise(document, engine.get(pipeline_id).config), options);
-      return {};
-    case "configure":
-      await engine.configure(pipeline_id, options);
-      return {};
-    case "rename":
-      await engine.rename(pipeline_id, config.name);
-      return {};
-    case "tag":
-      await engine.tag(pipeline_id, config.metadata.tags);
-      return {};
+  if (call === "create") {
+    const { access_token } = await engine.create(config, options);
+    return access_token === undefined ? {} : { generatedToken: true };
   }
+  if (call === "configure") await engine.configure(pipeline_id, options);
+  else if (call === "rename") await engine.rename(pipeline_id, config.name);
+  else if (call === "tag") await engine.tag(pipeline_id, config.metadata.tags);
+  else await engine.update(pipeline_id, normalise(document, engine.get(pipeline_id).config), options);
+  return {};
 }
 
 /** Deletes a pipeline that holds nothing which a sender was told is safe. A terminated one has let go of it already. */
@@ -84,10 +63,10 @@ async function deleteDrained(engine: AppliedEngine, pipeline_id: string): Promis
   const health = healthOf(engine, pipeline_id);
   if (health === undefined) return;
   if (health.overall_status !== "Terminated" && health.stream.messages > 0) {
+    const why = health.paused === undefined ? "" : ` (${health.paused.text})`;
     throw new Error(
       `pipeline ${pipeline_id} holds ${health.stream.messages} accepted events that are not written yet: it is deleted ` +
-        `when they are, which needs its senders to stop and its target to take them` +
-        `${health.paused === undefined ? "" : ` (${health.paused.text})`}`,
+        `when they are, which needs its senders to stop and its target to take them${why}`,
     );
   }
   await engine.delete(pipeline_id);

@@ -9,8 +9,9 @@ import { sql } from "./query.ts";
 export type Action = (invocation: Invocation, ...args: never[]) => Promise<ExitCode>;
 
 // The engine is loaded by the commands that need it: the others shall answer at once.
-const run: Action = async (...args) => (await import("./run.ts")).run(...args);
-const validate: Action = async (...args) => (await import("./validate.ts")).validate(...args);
+const run: Action = async (invocation) => (await import("./run.ts")).run(invocation);
+const validate: Action = async (invocation, paths: string[]) =>
+  (await import("./validate.ts")).validate(invocation, paths);
 
 /** One command of `sluice`. Its settings are those that name it in the table of settings. */
 export interface Command {

@@ -31,7 +31,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     const engine = parts.add(await openEngine({ dataDir, log, registry, secrets }, settings.isOn("standby")));
     const signal = invocation.untilStopped();
     const interval = settings.duration("interval");
-    const reconciler = await Reconciler.open({ source, engine, dataDir, log, registry, interval });
+    const reconciler = new Reconciler({ source, engine, dataDir, log, registry, interval });
     const listeners: Record<string, string> = {};
     const sources = { engine, reconciler, registry, log, info: processInfo(engine.dataDirId, listeners) };
     const control = parts.add(await listenControl(dataDir, controlApi(sources))).path;

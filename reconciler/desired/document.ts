@@ -1,6 +1,6 @@
 import { tidy, type Path } from "../../schemas/index.ts";
 import { printable, problem, pathText, type Place, type Problem } from "../validate/problem.ts";
-import { duplicates, valueOf, type Entry, type Node } from "./node.ts";
+import { duplicates, entryOf, valueOf, type Entry, type Node } from "./node.ts";
 import type { SourceText } from "./source-text.ts";
 
 /** One document of a file: its value, tidied, and the place of each of its fields. */
@@ -22,15 +22,27 @@ export class Document {
 
   /** Where the value at `path` is written; where it is missing or empty, the key of what should hold it. */
   place(path: Path = []): Place {
+    return this.#source.place(this.#find(path).at);
+  }
+
+  /** Where character `offset` of the text at `path` is written; where escapes or folded lines hide it, the text itself. */
+  placeInside(path: Path, offset: number): Place {
+    const { at, node } = this.#find(path);
+    const start = /["']/.test(this.#source.text.charAt(at)) ? at + 1 : at;
+    const isVerbatim = node?.kind === "scalar" && this.#source.text.startsWith(String(node.value), start);
+    return this.#source.place(isVerbatim ? start + offset : at);
+  }
+
+  #find(path: Path): { at: number; node: Node | undefined } {
     let node: Node = this.#root;
     let holder = node.at;
     for (const segment of path) {
       const step = stepInto(node, segment);
-      if (step === undefined) return this.#source.place(holder);
+      if (step === undefined) return { at: holder, node: undefined };
       holder = step.at;
       node = step.value;
     }
-    return this.#source.place(node.at < 0 ? holder : node.at);
+    return { at: node.at < 0 ? holder : node.at, node };
   }
 
   /** Every text under a key of the root, also where the key stands twice. */
@@ -55,7 +67,7 @@ export class Document {
 }
 
 function stepInto(node: Node, segment: string | number): Pick<Entry, "at" | "value"> | undefined {
-  if (node.kind === "map") return node.entries.findLast(({ key }) => key === segment);
+  if (node.kind === "map") return entryOf(node, String(segment));
   const item = node.kind === "list" && typeof segment === "number" ? node.items[segment] : undefined;
   return item && { at: item.at, value: item };
 }

@@ -6,3 +6,6 @@ export const maxDepth = 32;
 
 /** Values of a document at most, each alias counted as often as it is used. */
 export const maxValues = 100_000;
+
+/** Documents of a file at most. */
+export const maxDocuments = 1000;

@@ -48,7 +48,7 @@ function isRefused({ problems }: { problems: readonly Problem[] }): boolean {
 }
 
 function unreadable(problem: Problem, text = ""): RefusedDocument {
-  const lines = text.matchAll(/^\s*["']?pipeline_id["']?\s*:\s*["']?([a-z][a-z0-9-]{4,39})\b/gm);
+  const lines = text.matchAll(/^[ \t]*["']?pipeline_id["']?[ \t]*:[ \t]*["']?([a-z][a-z0-9-]{4,39})\b/gm);
   const pipeline_ids = new Set([...lines].map(([, id = ""]) => id));
   return {
     file: problem.file,

@@ -33,6 +33,18 @@ export function valueOf(node: Node): unknown {
   return Object.fromEntries(node.entries.map(({ key, value }) => [key, valueOf(value)]));
 }
 
+const entriesByKey = new WeakMap<MapNode, Map<string, Entry>>();
+
+/** The entry of a key, the last one where the key stands twice. */
+export function entryOf(node: MapNode, key: string): Entry | undefined {
+  let entries = entriesByKey.get(node);
+  if (entries === undefined) {
+    entries = new Map(node.entries.map((entry) => [entry.key, entry]));
+    entriesByKey.set(node, entries);
+  }
+  return entries.get(key);
+}
+
 /** Entries whose key came before in the same map, each with the entry that was first. */
 export function duplicates(node: MapNode): { first: Entry; again: Entry }[] {
   const seen = new Map<string, Entry>();

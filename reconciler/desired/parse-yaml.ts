@@ -2,7 +2,7 @@ import { EVENT_ID, parseEvents, SCALAR_STYLE, YAMLException } from "js-yaml";
 import { boolCoreTag, floatCoreTag, getScalarValue, intCoreTag, NOT_RESOLVED, nullCoreTag } from "js-yaml";
 import type { AliasEvent, Event, MappingEvent, ScalarEvent, SequenceEvent } from "js-yaml";
 import { printable, problem, type Problem } from "../validate/problem.ts";
-import { maxDepth, maxValues } from "./limits.ts";
+import { maxDepth, maxDocuments, maxValues } from "./limits.ts";
 import type { Entry, Node } from "./node.ts";
 import { Refusal } from "./refusal.ts";
 import type { SourceText } from "./source-text.ts";
@@ -48,7 +48,10 @@ class Composer {
       this.#values = 0;
       const root = this.#node();
       this.#next += 1;
-      if (root !== undefined && !(root.kind === "scalar" && root.at < 0)) roots.push(root);
+      if (root === undefined || (root.kind === "scalar" && root.at < 0)) continue;
+      roots.push(root);
+      if (roots.length > maxDocuments)
+        this.#refuse("TOO_MANY_VALUES", root.at, `at most ${maxDocuments} documents`, "more");
     }
     return roots;
   }

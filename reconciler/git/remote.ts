@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { SourceError } from "./revision.ts";
 
 /** A remote that may be handed to Git. */
@@ -38,9 +39,11 @@ export function parseRemote(text: string): Remote {
   }
 }
 
-/** A folder, `file://`, or `user@host:path`: nothing in it is a secret. */
+/** A folder, `file://`, or `user@host:path`: nothing in it is a secret. A folder is meant from where we stand, not from the clone. */
 function plain(text: string): Remote {
-  return { url: text, display: text, redact: redactor([]) };
+  const isFolder = !text.startsWith("file:") && !/^[^/]+:/.test(text);
+  const url = isFolder ? resolve(text) : text;
+  return { url, display: url, redact: redactor([]) };
 }
 
 function ssh(text: string, url: URL): Remote {

@@ -35,7 +35,6 @@ export type Cause =
   | "ImmutableField"
   | "IdChanged"
   | "NotAdopted"
-  | "DependencyCycle"
   | "EmptySource"
   | "EventsHeld";
 

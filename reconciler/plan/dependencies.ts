@@ -1,12 +1,11 @@
 import type { ActualState } from "../actual/state.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
 import type { Change } from "./change.ts";
-import { idle } from "./desired-change.ts";
 
 /**
  * Puts `depends_on` into effect. A pipeline is created, changed or resumed only while each of its dependencies runs or
- * will run by this plan, and after their changes. Pipelines that depend on each other in a circle are refused. What only
- * stops is not held up. `desired` and `changes` are of the same pipelines.
+ * will run by this plan, and after their changes. What only stops is not held up. `desired` and `changes` are of the same
+ * pipelines; those that depend on each other in a circle were refused when they were read.
  */
 export function inOrder(
   desired: readonly DesiredPipeline[],
@@ -21,7 +20,7 @@ export function inOrder(
   for (const id of ids) {
     const [one, change] = [byId.get(id), planned.get(id)];
     if (one === undefined || change === undefined) continue;
-    settled.set(id, depths.has(id) ? held(one, change, settled, byId, actual) : circular(one, byId));
+    settled.set(id, held(one, change, settled, byId, actual));
   }
   return [...settled.values()];
 }
@@ -62,16 +61,7 @@ function whyNotRunning(
   return status === undefined ? `is not there (${change.cause})` : `is ${status} (${change.cause})`;
 }
 
-function circular(one: DesiredPipeline, desired: ReadonlyMap<string, DesiredPipeline>): Change {
-  const circle = circleFrom(one.pipeline_id, desired) ?? [one.pipeline_id, "…"];
-  const reason = `x-sluice.depends_on goes in a circle: ${circle.join(" -> ")}. Ways out: remove one of these dependencies`;
-  return { ...idle(one, "DependencyCycle", reason), kind: "refuse", ...one.place(["x-sluice", "depends_on"]) };
-}
-
-/**
- * The length of the longest chain of dependencies below each pipeline. Pipelines of a circle, and those above one, have
- * none.
- */
+/** The length of the longest chain of dependencies below each pipeline. */
 function depthsOf(desired: ReadonlyMap<string, DesiredPipeline>): Map<string, number> {
   const depths = new Map<string, number>();
   for (let found = true; found;) {
@@ -85,19 +75,6 @@ function depthsOf(desired: ReadonlyMap<string, DesiredPipeline>): Map<string, nu
     }
   }
   return depths;
-}
-
-/** The way from a pipeline along its dependencies until one is met again. */
-function circleFrom(start: string, desired: ReadonlyMap<string, DesiredPipeline>): string[] | undefined {
-  const search = (id: string, way: string[]): string[] | undefined => {
-    if (way.includes(id)) return [...way.slice(way.indexOf(id)), id];
-    for (const other of desired.get(id)?.directives.depends_on ?? []) {
-      const circle = desired.has(other) ? search(other, [...way, id]) : undefined;
-      if (circle !== undefined) return circle;
-    }
-    return undefined;
-  };
-  return search(start, []);
 }
 
 /** The order of pipelines that have no other: by code unit, the same on every machine. */

@@ -17,7 +17,7 @@ export function desiredChange(desired: DesiredPipeline, actual: ActualState): Ch
   if (present === undefined) return creation(desired);
   const found = differences(present, { config: normalise(desired.document, present.config), options: desired.options });
   const refused = found.find(({ effect }) => effect === "refuse");
-  const isOurs = Object.hasOwn(actual.owned, pipeline_id) || desired.directives.adopt;
+  const isOurs = Object.hasOwn(actual.owned, pipeline_id);
   if (!isOurs && found.length > 0) return notAdopted(desired, found);
   if (refused !== undefined) return immutable(desired, found, refused);
   return edition(desired, present, found);
@@ -86,7 +86,7 @@ function immutable(desired: DesiredPipeline, found: Difference[], refused: Diffe
 function notAdopted(desired: DesiredPipeline, found: Difference[]): Change {
   const reason =
     `a pipeline with this pipeline_id is there already and was not made from this source; ${summary(found)}: it runs on ` +
-    `unchanged. Ways out: set x-sluice.adopt: true to make it what the file says; or choose another pipeline_id`;
+    `unchanged. Ways out: make the file say what runs, and change it in a later commit; or choose another pipeline_id`;
   return refusal(desired, "NotAdopted", reason, found, found[0]);
 }
 

@@ -73,9 +73,9 @@ function fromHealth({ change, health, wished }: Observation): Condition {
 const notes: ReadonlySet<string> = new Set(["Suspended", "PruneDisabled", "PruneHeld", "NotOwned", "AtNextRestart"]);
 
 /** Conditions of the whole source, after a turn. `open` are pipelines that are not as their files say. */
-export function sourceConditions(error: unknown, revision: string | undefined, open: Open): Condition[] {
+export function sourceConditions(error: Error | undefined, revision: string | undefined, open: Open): Condition[] {
   if (error !== undefined) {
-    const message = error instanceof Error ? error.message : String(error);
+    const { message } = error;
     if (!(error instanceof SourceError)) return retrying("ReconciliationFailed", message);
     return error.stalls ? stalled(error.reason, message) : retrying(error.reason, message);
   }

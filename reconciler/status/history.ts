@@ -70,6 +70,6 @@ function entryOf(turn: Turn): HistoryEntry {
     result: resultOf(turn),
     ...(plan !== undefined && { plan: printPlan(plan) }),
     outcomes: [...outcomes],
-    ...(error !== undefined && { error: error instanceof Error ? error.message : String(error) }),
+    ...(error !== undefined && { error: error.message }),
   };
 }

@@ -30,7 +30,7 @@ export function createTelemetry(log: Log, registry: Registry) {
       metrics.lastAttempt.set(now);
       metrics.inProgress.set(0);
       if (result === "success") metrics.lastSuccess.set(now);
-      const error = turn.error === undefined ? undefined : messageOf(turn.error);
+      const error = turn.error?.message;
       if (news.isNew("error", error)) {
         if (error === undefined) log.info({ revision: turn.revision?.id }, "The source can be read again.");
         else log.error({ error }, "A look at the source failed; nothing that runs was changed.");

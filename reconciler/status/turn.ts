@@ -15,7 +15,7 @@ export interface Turn {
   plan?: Plan;
   outcomes?: Outcome[];
   /** The step that failed ended the turn. Nothing that runs was changed by it. */
-  error?: unknown;
+  error?: Error;
 }
 
 export type TurnResult = "success" | "incomplete" | "error";

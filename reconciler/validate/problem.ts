@@ -53,10 +53,10 @@ export function pathText(path: Path): string {
 const shown = 60;
 
 /** Text of a stranger as it may be shown: on one line, without control characters, and not too long. */
-export function printable(text: string): string {
+export function printable(text: string, longest = shown): string {
   const clean = text.replace(
     /[\p{Cc}\p{Cf}\u2028\u2029]/gu,
     (character) => `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`,
   );
-  return clean.length > shown ? `${clean.slice(0, shown)}…` : clean;
+  return clean.length > longest ? `${clean.slice(0, longest)}…` : clean;
 }

@@ -57,6 +57,11 @@ export class View {
   problem(code: Problem["code"], finding: Omit<Finding, "path">): Problem {
     return problem(code, this.document.place(this.path), { ...finding, path: this.path });
   }
+
+  /** A problem with this text from its character `offset` on. */
+  problemInside(offset: number, code: Problem["code"], finding: Omit<Finding, "path">): Problem {
+    return problem(code, this.document.placeInside(this.path, offset), { ...finding, path: this.path });
+  }
 }
 
 function isMap(value: unknown): value is Record<string, unknown> {

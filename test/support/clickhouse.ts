@@ -32,7 +32,11 @@ export async function startClickHouse(options: Partial<EmbeddedOptions> = {}): P
   const { url, username, password } = embedded;
   const client = createClient({ url, username, password, log: { level: ClickHouseLogLevel.OFF } });
   return {
-    ...{ url, username, password, client, embedded },
+    url,
+    username,
+    password,
+    client,
+    embedded,
     async query<Row>(sql: string): Promise<Row[]> {
       return (await client.query({ query: sql, format: "JSONEachRow" })).json<Row>();
     },

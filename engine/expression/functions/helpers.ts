@@ -17,22 +17,26 @@ import { userAgentHelpers } from "./user-agents.ts";
 const isoLayouts = ["2006-01-02 15:04:05.000000", "2006-01-02T15:04:05Z", "2006-01-02T15:04:05Z07:00"];
 
 /** A helper turns its arguments to text first; it ignores further ones. */
-function onTexts(count: 1 | 2 | 3, gives: Type, run: (call: Call, ...texts: string[]) => unknown): FunctionDefinition {
+function onTexts(
+  count: 1 | 2 | 3,
+  gives: Type,
+  run: (call: Call, a: string, b: string, c: string) => unknown,
+): FunctionDefinition {
   return {
     takes: Array.from({ length: count }, () => "any" as const),
     rest: "any",
     gives,
-    run: (call, ...args) => {
-      const texts = args.slice(0, count).map(bare);
-      call.budget.make(texts[0]?.length ?? 0);
-      return run(call, ...texts);
+    run: (call, a, b, c) => {
+      const first = bare(a);
+      call.budget.make(first.length);
+      return run(call, first, bare(b), bare(c));
     },
   };
 }
 
 /** An empty text has no part, prefix or suffix, not even an empty one. */
 function unlessEmpty(test: (value: string, other: string) => boolean): FunctionDefinition {
-  return onTexts(2, bool, (_, value = "", other = "") => value !== "" && test(value, other));
+  return onTexts(2, bool, (_, value, other) => value !== "" && test(value, other));
 }
 
 function toInt({ fail }: Call, value: unknown): bigint {
@@ -51,7 +55,7 @@ function toDate(_: Call, value: unknown): unknown {
   return Math.abs(milliseconds) <= 8.64e15 ? formatTime(Time.fromMilliseconds(milliseconds), "2006-01-02") : 0n;
 }
 
-function parseIso(_: Call, value = ""): bigint {
+function parseIso(_: Call, value: string): bigint {
   for (const layout of isoLayouts) {
     const found = parseTime(value, layout);
     if (found !== undefined) return int(found.unix);
@@ -107,17 +111,17 @@ const ownHelpers: Readonly<Record<string, FunctionDefinition>> = {
   containsStr: unlessEmpty((value, part) => value.includes(part)),
   hasPrefix: unlessEmpty((value, prefix) => value.startsWith(prefix)),
   hasSuffix: unlessEmpty((value, suffix) => value.endsWith(suffix)),
-  upper: onTexts(1, text, (_, value = "") => upper(value)),
-  lower: onTexts(1, text, (_, value = "") => lower(value)),
-  trim: onTexts(1, text, (_, value = "") => trimmed(value)),
-  split: onTexts(2, unknown, ({ budget }, value = "", separator = "") => {
+  upper: onTexts(1, text, (_, value) => upper(value)),
+  lower: onTexts(1, text, (_, value) => lower(value)),
+  trim: onTexts(1, text, (_, value) => trimmed(value)),
+  split: onTexts(2, unknown, ({ budget }, value, separator) => {
     if (value === "") return "";
     const parts = splitText(value, separator, -1);
     budget.step(parts.length);
     return textList(parts);
   }),
   join: { ...two, gives: text, run: join },
-  replace: onTexts(3, text, (call, value = "", old = "", fresh = "") => {
+  replace: onTexts(3, text, (call, value, old, fresh) => {
     return value === "" ? "" : replaced(call, value, old, fresh, -1);
   }),
   toInt: { ...one, gives: integer, run: toInt },

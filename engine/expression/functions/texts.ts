@@ -70,8 +70,15 @@ function splitting(keep: boolean): Run {
   };
 }
 
+/** Below this product of lengths the engine's own `replaceAll` is used, which gives a meaning to `$`. */
+const QUICK = 65_536;
+
 /** The first `limit` occurrences; a negative limit sets none. An empty `old` stands before each character and at the end. */
 export function replaced({ budget }: Call, value: string, old: string, fresh: string, limit: number): string {
+  if (limit < 0 && old !== "" && value.length * fresh.length <= QUICK && !fresh.includes("$")) {
+    budget.make(value.length * (1 + fresh.length));
+    return value.replaceAll(old, fresh);
+  }
   const parts = old === "" ? splitCharacters(value, Infinity) : value.split(old);
   const places = old === "" ? parts.length + 1 : parts.length - 1;
   const count = limit < 0 ? places : Math.min(limit, places);

@@ -8,7 +8,8 @@ const longWhole = /"[^"\\]*(?:\\.[^"\\]*)*"|(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/g
 
 /**
  * Parses JSON with whole numbers beyond 2^53 as bigints: JSON.parse rounds them, and ids of that length are common.
- * Slower than JSON.parse, so it serves only the events that need it. `text` must be valid JSON.
+ * Slower than JSON.parse, so it serves only the events that need it. Throws a RangeError where nesting or escapes
+ * exhaust the stack, which JSON.parse alone survives. `text` must be valid JSON.
  */
 export function parseExact(text: string): Record<string, unknown> {
   const marked = text.replace(longWhole, (token) => (token.startsWith('"') ? token : `"${mark}${token}"`));

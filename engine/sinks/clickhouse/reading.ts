@@ -43,22 +43,28 @@ export function readText(value: unknown): string | undefined {
     case "number":
       return isRounded(value) ? undefined : String(value);
     default:
-      return holdsRounded(value) ? undefined : compact(value);
+      return isFaithful(value, 0) ? compact(value) : undefined;
   }
 }
 
-function holdsRounded(value: unknown): boolean {
-  if (typeof value === "number") return isRounded(value);
-  return typeof value === "object" && value !== null && Object.values(value).some(holdsRounded);
+/** Levels of nesting that are written as JSON text; an event nested deeper is made to exhaust the stack. */
+export const deepest = 100;
+
+/** Whether JSON text of a value says what the event said. */
+function isFaithful(value: unknown, depth: number): boolean {
+  if (typeof value === "number") return !isRounded(value);
+  if (typeof value !== "object" || value === null) return true;
+  return depth < deepest && Object.values(value).every((inner) => isFaithful(inner, depth + 1));
 }
 
 /** JSON without spaces. Whole numbers beyond 2^53 keep their digits. */
-export function compact(value: unknown): string {
+export function compact(value: unknown, depth = 0): string {
   if (typeof value === "bigint") return value.toString();
-  if (Array.isArray(value)) return `[${value.map(compact).join(",")}]`;
+  if (depth > deepest) return "…";
+  if (Array.isArray(value)) return `[${value.map((inner) => compact(inner, depth + 1)).join(",")}]`;
   if (!isObject(value)) return JSON.stringify(value);
   return `{${Object.entries(value)
-    .map(([key, inner]) => `${JSON.stringify(key)}:${compact(inner)}`)
+    .map(([key, inner]) => `${JSON.stringify(key)}:${compact(inner, depth + 1)}`)
     .join(",")}}`;
 }
 

@@ -49,7 +49,7 @@ export class RowEncoder {
     const [rows, rejected, pieces]: [Event[], Rejection[], Buffer[]] = [[], [], []];
     let lines = "";
     for (const event of events) {
-      const line = this.#line(event.value) ?? this.#line(parseExact(event.text));
+      const line = this.#line(event.value) ?? this.#line(exactValue(event));
       if (line === undefined) {
         rejected.push(this.#reject(event));
         continue;
@@ -76,7 +76,7 @@ export class RowEncoder {
   }
 
   #reject(event: Event): Rejection {
-    const value = parseExact(event.text);
+    const value = exactValue(event);
     const errors = this.#columns
       .filter((column) => column.converter.convert(column.read(value)) === undefined)
       .map((column) => `${column.subject}: ${column.converter.explain(column.read(value))}`);
@@ -87,6 +87,16 @@ export class RowEncoder {
       original_message: event.text,
       position: event.position,
     };
+  }
+}
+
+/** The event with all digits of its numbers, or as it is where it is built to make that impossible. */
+function exactValue(event: Event): Record<string, unknown> {
+  try {
+    return parseExact(event.text);
+  } catch (error) {
+    if (error instanceof RangeError) return event.value;
+    throw error;
   }
 }
 

@@ -122,7 +122,7 @@ export class ClickHouseSink implements Sink {
     if (found !== undefined || !this.#options.options.create_table) return found;
     await this.#connection.run(createDatabase(database), { signal });
     await this.#connection.run(createTable(database, table, mapping), { signal, settings: creationSettings });
-    this.#options.log.info({ pipeline: this.#options.pipeline_id, database, table }, "Created the target table.");
+    this.#options.log.info({ pipeline_id: this.#options.pipeline_id, database, table }, "Created the target table.");
     return findTable(select, database, table);
   }
 
@@ -138,10 +138,6 @@ export class ClickHouseSink implements Sink {
     const { views, atLeastOnce } = await reachOf(select, table);
     const isPlain = /^(?!Replicated|Shared)\w*MergeTree$/.test(table.engine);
     this.#target = { views, isOnePart: isPlain && table.partition_key === "" && views.length === 0 };
-    if (atLeastOnce !== undefined && atLeastOnce !== this.#atLeastOnce) {
-      const fields = { pipeline: this.#options.pipeline_id, reason: atLeastOnce };
-      this.#options.log.warn(fields, "The target cannot drop repeated inserts: delivery is at-least-once.");
-    }
     this.#atLeastOnce = atLeastOnce;
   }
 
@@ -150,7 +146,7 @@ export class ClickHouseSink implements Sink {
     if (warning === undefined || this.#hasWarned) return;
     this.#hasWarned = true;
     this.#options.log.warn(
-      { pipeline: this.#options.pipeline_id, reason: warning },
+      { pipeline_id: this.#options.pipeline_id, reason: warning },
       "Guessed the HTTP port of ClickHouse.",
     );
   }

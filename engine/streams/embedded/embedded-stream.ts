@@ -37,7 +37,8 @@ export class EmbeddedStream implements Stream {
   #active: FileHandle;
   #trimmed: number;
   #waiting: Waiting[] = [];
-  #waitingBytes = 0;
+  /** Events that are not durable yet, those of the group that is being written included. */
+  #unwritten = { messages: 0, bytes: 0 };
   #writing: Promise<void> | undefined;
   #closed = false;
   #roomCheckedAt = 0;
@@ -77,7 +78,8 @@ export class EmbeddedStream implements Stream {
     if (refusal !== undefined) return Promise.reject(refusal);
     return new Promise((resolve, reject) => {
       this.#waiting.push({ event, receivedAt, resolve, reject });
-      this.#waitingBytes += event.length + frameOverhead;
+      this.#unwritten.messages += 1;
+      this.#unwritten.bytes += event.length + frameOverhead;
       this.#writing ??= this.#writeWaiting();
     });
   }
@@ -141,10 +143,10 @@ export class EmbeddedStream implements Stream {
     if (this.#closed)
       return new EngineError("STREAM_CLOSED", "the stream takes no events: its pipeline was stopped for good");
     const { messages, bytes } = this.state;
-    if (messages + this.#waiting.length >= this.#limits.max_msgs) {
+    if (messages + this.#unwritten.messages >= this.#limits.max_msgs) {
       return full(`max_msgs (${this.#limits.max_msgs} events)`);
     }
-    if (bytes + this.#waitingBytes + event.length + frameOverhead > this.#limits.max_bytes) {
+    if (bytes + this.#unwritten.bytes + event.length + frameOverhead > this.#limits.max_bytes) {
       return full(`max_bytes (${this.#limits.max_bytes} bytes)`);
     }
     return undefined;
@@ -160,6 +162,9 @@ export class EmbeddedStream implements Stream {
         } catch (error) {
           const failure = error instanceof EngineError ? error : storageError(error);
           for (const { reject } of group) reject(failure);
+        } finally {
+          this.#unwritten.messages -= group.length;
+          this.#unwritten.bytes -= sizeOf(group);
         }
       }
     } finally {
@@ -174,14 +179,13 @@ export class EmbeddedStream implements Stream {
       bytes += this.#waiting[count]!.event.length + frameOverhead;
       count += 1;
     }
-    this.#waitingBytes -= bytes;
     return this.#waiting.splice(0, count);
   }
 
   async #write(group: readonly Waiting[]): Promise<void> {
     if (this.#segments.at(-1)!.size >= segmentBytes) await this.#roll();
     const segment = this.#segments.at(-1)!;
-    const bytes = Buffer.allocUnsafe(group.reduce((sum, { event }) => sum + event.length + frameOverhead, 0));
+    const bytes = Buffer.allocUnsafe(sizeOf(group));
     let end = 0;
     for (const { event, receivedAt } of group) end = writeFrame(bytes, end, event, receivedAt);
     let written = 0;
@@ -231,6 +235,10 @@ export class EmbeddedStream implements Stream {
     }
     this.#roomCheckedAt = Date.now();
   }
+}
+
+function sizeOf(group: readonly Waiting[]): number {
+  return group.reduce((sum, { event }) => sum + event.length + frameOverhead, 0);
 }
 
 /** The offset behind the first `count` frames of a segment file. */

@@ -1,4 +1,5 @@
 import { basicType, type FieldType } from "../../../schemas/index.ts";
+import { printable } from "../problem.ts";
 import type { View } from "../view.ts";
 
 /** The fields that events have somewhere on their way; undefined where something is not known, so that nothing is claimed. */
@@ -14,27 +15,32 @@ export function sourceFeed(document: View, source_id: string | undefined): Feed 
     .get("sources")
     .items()
     .find((one) => one.get("source_id").text === source_id);
-  const declared = source?.get("schema_fields").items() ?? [];
-  return { name: `source "${source_id}"`, fields: fieldsOf(declared, "name", "type") };
+  return source === undefined ? { name: "a source", fields: undefined } : feedOf(source);
+}
+
+function feedOf(source: View): Feed {
+  const declared = source.get("schema_fields").items();
+  return {
+    name: `source "${printable(source.get("source_id").text ?? "")}"`,
+    fields: fieldsOf(declared, "name", "type"),
+  };
 }
 
 /** What feeds the sink: the join, else for each source its stateless transform, else the source itself. */
 export function sinkFeeds(document: View): Feed[] {
   if (joins(document)) return [joinFeed(document)];
-  const stateless = document
-    .get("transforms")
-    .items()
-    .find((one) => one.get("type").text === "stateless");
-  return document
-    .get("sources")
-    .items()
-    .map((source) => {
-      const source_id = source.get("source_id").text;
-      if (stateless === undefined || stateless.get("source_id").text !== source_id)
-        return sourceFeed(document, source_id);
-      const outputs = stateless.get("config", "transforms").items();
-      return { name: "the stateless transform", fields: fieldsOf(outputs, "output_name", "output_type") };
-    });
+  const transforms = document.get("transforms").items();
+  const stateless = transforms.find((one) => one.get("type").text === "stateless");
+  const sources = document.get("sources").items();
+  return sources.map((source) => {
+    const isTransformed = stateless?.get("source_id").text === source.get("source_id").text;
+    return stateless !== undefined && isTransformed ? outputFeed(stateless) : feedOf(source);
+  });
+}
+
+function outputFeed(stateless: View): Feed {
+  const outputs = stateless.get("config", "transforms").items();
+  return { name: "the stateless transform", fields: fieldsOf(outputs, "output_name", "output_type") };
 }
 
 export function joins(document: View): boolean {

@@ -1,4 +1,6 @@
 import type { Rule } from "../view.ts";
+import { columnRules } from "./columns.ts";
+import { expressionRules } from "./expressions.ts";
 import { joinRules } from "./join.ts";
 import { notYetRules } from "./not-yet.ts";
 import { resourceRules } from "./resources.ts";
@@ -12,8 +14,10 @@ import { transformRules } from "./transforms.ts";
 export const rules: readonly Rule[] = [
   ...sourceRules,
   ...transformRules,
+  ...expressionRules,
   ...joinRules,
   ...sinkRules,
+  ...columnRules,
   ...resourceRules,
   ...tagRules,
   ...secretRules,

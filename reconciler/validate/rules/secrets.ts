@@ -5,7 +5,8 @@ import type { Rule, View } from "../view.ts";
 /** A password or token in plain text is a warning with its line; so is a reference in a spelling that nobody resolves. */
 export const secretRules: readonly Rule[] = [plainText];
 
-const reference = /\$\{(?:env:[^}\s]+|file:[^}]+)\}/;
+/** Stops at the next `$`, so that a text of many open references is read once. */
+const reference = /\$\{(?:env:[^}\s$]+|file:[^}$]+)\}/;
 const otherSpelling = /^\$(?:\{?([A-Za-z_]\w*)\}?|\(([A-Za-z_]\w*)\))$/;
 
 function* plainText(view: View): Iterable<Problem> {

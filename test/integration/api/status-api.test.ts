@@ -8,6 +8,7 @@ import type { Log } from "../../../engine/index.ts";
 import type { PipelineConfig } from "../../../schemas/index.ts";
 import { statusApi } from "../../../reconciler/api/status-api.ts";
 import type { StatusSources } from "../../../reconciler/api/routes.ts";
+import { keptLog } from "../../support/engine.ts";
 import { config, healthOf, info, letters, restingEngine, snapshot, view } from "./sample.ts";
 
 interface Answer {
@@ -17,9 +18,7 @@ interface Answer {
   json: unknown;
 }
 
-const logged: unknown[] = [];
-const keep = (fields: Record<string, unknown>, sentence: string): void => void logged.push({ ...fields, sentence });
-const log = { debug: keep, info: keep, warn: keep, error: keep };
+const log = keptLog();
 
 const older = view({ pipeline_id: "older", config: { ...config, pipeline_id: "older", name: "Older" } });
 let sources: StatusSources & { log: Log };
@@ -27,7 +26,7 @@ let port: number;
 let close: () => Promise<unknown>;
 
 beforeEach(async () => {
-  logged.length = 0;
+  log.lines.length = 0;
   sources = {
     log,
     engine: restingEngine([view(), older]),
@@ -244,18 +243,17 @@ describe("what is not there is told in the shape of an error", () => {
 
   test("what went wrong inside is logged and not told", async () => {
     sources.engine.health = () => {
-      throw new Error("password hunter2 was refused");
+      throw new Error("the store is closed");
     };
     const answer = await get("/api/v1/pipeline/orders/health");
     expect([answer.status, answer.json]).toEqual([
       500,
       { status: 500, code: "internal_error", message: "Internal server error" },
     ]);
-    expect(logged).toEqual([
+    expect(log.lines).toEqual([
       {
-        method: "GET",
-        route: "/api/v1/pipeline/{id}/health",
-        error: "password hunter2 was refused",
+        level: "error",
+        fields: { method: "GET", route: "/api/v1/pipeline/{id}/health", error: "the store is closed" },
         sentence: "API request failed.",
       },
     ]);

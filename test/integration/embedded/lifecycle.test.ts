@@ -1,6 +1,6 @@
 import { fork } from "node:child_process";
-import { once } from "node:events";
-import { cp, mkdtemp, readFile, readdir, rm } from "node:fs/promises";
+import { EventEmitter, once } from "node:events";
+import { cp, mkdir, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { type Socket, connect } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -86,16 +86,18 @@ describe("a killed child", () => {
   });
 
   test("leaves no body behind", async () => {
-    const one = await start();
+    const events = new EventEmitter();
+    const one = await start({ onEvent: ({ kind }) => events.emit(kind) });
+    const died = once(events, "died");
     await one.query(createTable);
-    const { socket, gone } = await connected(portOf(one));
+    const { socket } = await connected(portOf(one));
     const head = "POST /?query=INSERT+INTO+t+FORMAT+CSV HTTP/1.1\r\nHost: x\r\nContent-Length: 100000000\r\n";
     const auth = `Authorization: Basic ${btoa(`${one.username}:${one.password}`)}`;
     await new Promise((resolve) => socket.write(`${head}${auth}\r\n\r\n${"1\n".repeat(1_000_000)}`, resolve));
     await one.query("SELECT 1");
     const { pid } = one;
     process.kill(pid, "SIGKILL");
-    await gone;
+    await died;
     expect(await count(one)).toBe("0\t0");
     expect(await readdir(join(dataDir, "clickhouse", "spool"))).toEqual([]);
     const shared = process.platform === "linux" ? await readdir("/dev/shm") : [];
@@ -141,8 +143,15 @@ describe("chDB that cannot be loaded", () => {
   test("is told in words, with what to do", async () => {
     const elsewhere = join(dataDir, "elsewhere");
     await cp(dirname(entryPoint("clickhouse")), elsewhere, { recursive: true });
+    // What the package does on a platform that it does not know.
+    const broken = join(elsewhere, "node_modules", "chdb");
+    await mkdir(broken, { recursive: true });
+    await writeFile(join(broken, "index.js"), 'throw new Error("chdb: no native binding for this platform.");');
     const failure = start({ entry: join(elsewhere, "clickhouse.js") });
-    await expect(failure).rejects.toMatchObject({ code: "CLICKHOUSE_MISSING" });
+    await expect(failure).rejects.toMatchObject({
+      code: "CLICKHOUSE_MISSING",
+      cause: { message: expect.stringContaining("no native binding for this platform") as string },
+    });
     await expect(failure).rejects.toThrow(/npm install --include=optional.*ClickHouse server/);
   });
 });

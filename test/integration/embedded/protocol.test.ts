@@ -28,6 +28,15 @@ function post(parameters: Record<string, string>, body?: string | Buffer, header
   return fetch(address, { method: "POST", headers: { ...auth, ...headers }, ...(body !== undefined && { body }) });
 }
 
+async function askFor(n: number): Promise<unknown> {
+  const query = "SELECT {n:Int32} AS n, sleep(0.02) AS z";
+  return (await client.query({ query, query_params: { n }, format: "JSONEachRow" })).json();
+}
+
+async function currentDatabase(on: ClickHouseClient): Promise<unknown> {
+  return (await on.query({ query: "SELECT currentDatabase() AS d", format: "JSONEachRow" })).json();
+}
+
 describe("the stock client", () => {
   test("pings, with and without a query", async () => {
     expect(await client.ping()).toEqual({ success: true });
@@ -158,15 +167,7 @@ describe("the stock client", () => {
   });
 
   test("keeps apart the parameters of requests that run at the same time", async () => {
-    const ask = async (n: number): Promise<unknown> =>
-      (
-        await client.query({
-          query: "SELECT {n:Int32} AS n, sleep(0.02) AS z",
-          query_params: { n },
-          format: "JSONEachRow",
-        })
-      ).json();
-    const answers = await Promise.all(Array.from({ length: 30 }, (_, n) => ask(n)));
+    const answers = await Promise.all(Array.from({ length: 30 }, (_, n) => askFor(n)));
     expect(answers).toEqual(Array.from({ length: 30 }, (_, n) => [{ n, z: 0 }]));
   });
 
@@ -174,10 +175,8 @@ describe("the stock client", () => {
     await client.command({ query: "CREATE DATABASE IF NOT EXISTS `a``b\\\\c`" });
     const { url, username, password } = clickhouse;
     const other = createClient({ url, username, password, database: "a`b\\c" });
-    const current = async (on: ClickHouseClient): Promise<unknown> =>
-      (await on.query({ query: "SELECT currentDatabase() AS d", format: "JSONEachRow" })).json();
-    expect(await current(other)).toEqual([{ d: "a`b\\c" }]);
-    expect(await current(client)).toEqual([{ d: "default" }]);
+    expect(await currentDatabase(other)).toEqual([{ d: "a`b\\c" }]);
+    expect(await currentDatabase(client)).toEqual([{ d: "default" }]);
     await other.close();
   });
 

@@ -124,6 +124,15 @@ describe("an insert", () => {
   });
 });
 
+test("a guessed port is said once, however often open is called", async () => {
+  const lines: NonNullable<Wish["lines"]> = [];
+  const sink = on("http://127.0.0.1:1", { lines, connection: { port: "9000", http_port: "" } });
+  const gone = AbortSignal.abort();
+  await sink.open(gone);
+  await sink.open(gone);
+  expect(lines.map(({ sentence }) => sentence)).toEqual(["Guessed the HTTP port of ClickHouse."]);
+});
+
 describe("a port that is not HTTP yields an error that names http_port", () => {
   const hint = expect.stringContaining("set connection_params.http_port");
 
@@ -149,18 +158,18 @@ describe("a port that is not HTTP yields an error that names http_port", () => {
   });
 });
 
-describe("over TLS with a certificate that nobody vouches for", () => {
-  const start = async (): Promise<string> => {
-    const server = createTlsServer(selfSigned(), (request, response) => {
-      request.resume().on("end", () => response.end());
-    });
-    servers.push(server);
-    await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
-    return `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  };
+async function tls(): Promise<string> {
+  const server = createTlsServer(selfSigned(), (request, response) => {
+    request.resume().on("end", () => response.end());
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  return `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
 
+describe("over TLS with a certificate that nobody vouches for", () => {
   test("an insert is refused and says why", async () => {
-    expect(await inserted(await start(), patient, { connection: { secure: true } })).toMatchObject({
+    expect(await inserted(await tls(), patient, { connection: { secure: true } })).toMatchObject({
       kind: "refused",
       failure: { class: "setup", text: expect.stringContaining("TLS failed: self-signed certificate") },
     });
@@ -168,7 +177,7 @@ describe("over TLS with a certificate that nobody vouches for", () => {
 
   test("an insert goes on where skip_certificate_verification says so", async () => {
     const connection = { secure: true, skip_certificate_verification: true };
-    expect(await inserted(await start(), patient, { connection })).toEqual({ kind: "ok" });
+    expect(await inserted(await tls(), patient, { connection })).toEqual({ kind: "ok" });
   });
 });
 

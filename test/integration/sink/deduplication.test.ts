@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type TestClickHouse, startClickHouse } from "../../support/clickhouse.ts";
 import { patient, sinkOn } from "./support.ts";
-import type { Wish } from "./support.ts";
 
 let server: TestClickHouse;
 
@@ -34,8 +33,8 @@ beforeAll(async () => {
 
 afterAll(() => server.stop());
 
-async function opened(table: string, lines: Wish["lines"] = []): Promise<string | undefined> {
-  const sink = sinkOn(server, { fields: [["id", "int", "Int64"]], table, lines });
+async function opened(table: string): Promise<string | undefined> {
+  const sink = sinkOn(server, { fields: [["id", "int", "Int64"]], table });
   expect(await sink.open(patient)).toEqual({ kind: "ok" });
   expect(await sink.open(patient)).toEqual({ kind: "ok" });
   await sink.close();
@@ -62,11 +61,7 @@ test.each([
   ["no window in a view's own table", "inner", "ALTER TABLE `d`.`.inner_id."],
   ["no window behind a view behind a view", "chain", "ALTER TABLE `d`.`none` MODIFY SETTING"],
 ])("a table with %s does not, and says what mends it", async (_title, table, expected) => {
-  const lines: NonNullable<Wish["lines"]> = [];
-  expect(await opened(table, lines)).toContain(expected);
-  expect(lines.map(({ sentence }) => sentence)).toEqual([
-    "The target cannot drop repeated inserts: delivery is at-least-once.",
-  ]);
+  expect(await opened(table)).toContain(expected);
 });
 
 test("the statement that it gives does mend it", async () => {

@@ -29,3 +29,17 @@ test.each([
 ])("level %s writes the lines from there on", (level, count) => {
   expect(written("json", level)).toHaveLength(count);
 });
+
+test("a line for people has the sentence, its fields, and texts of several lines below", () => {
+  const lines: string[] = [];
+  const log = createLog({ format: "text", level: "info", colour: false }, { write: (line) => void lines.push(line) });
+  log.info({ pipeline_id: "orders", pid: 7, why: "two words", tags: ["a"], plan: "one\n  two\u001b[2J" }, "The plan.");
+  expect(lines.join("").replace(/^\[[\d:.]+\] /, "")).toBe(
+    [
+      'INFO: The plan.  pipeline_id=orders  pid=7  why="two words"  tags=["a"]',
+      "    one",
+      "      two\\u001b[2J",
+      "",
+    ].join("\n"),
+  );
+});

@@ -119,7 +119,7 @@ test("whatever the schema allows has a canonical form, which it allows too and w
       expect(normalise(config as unknown as PipelineV3)).toEqual(config);
       expect(normalise(document, config)).toEqual(config);
     }),
-    { numRuns: 300 },
+    { numRuns: 200 },
   );
 });
 

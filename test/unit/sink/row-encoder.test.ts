@@ -291,6 +291,20 @@ describe("a block", () => {
     ]);
   });
 
+  test.each([
+    ["nesting", "array", `${"[".repeat(200_000)}${"]".repeat(200_000)}`],
+    [
+      "nesting with a number that was rounded",
+      "array",
+      `[12345678901234567890,${"[".repeat(9000)}${"]".repeat(9000)}]`,
+    ],
+    ["escapes", "int", `"${String.raw`\"`.repeat(3_000_000)}"`],
+  ] as const)("survives an event built of %s", (_title, type, value) => {
+    expect(encode(type, type === "int" ? "Int8" : "String", `{"f":${value}}`).rejected).toMatchObject([
+      { position: 7 },
+    ]);
+  });
+
   test("of many megabytes comes out whole", () => {
     const big = Array.from(
       { length: 3000 },

@@ -538,6 +538,48 @@ const documents: Bad[] = [
     path: "x-sluice.on_lost",
     found: "on_lost, which is not supported yet",
   },
+  {
+    title: "a filter over a field that is not there",
+    content: changed("amount > 0", "amuont > 0"),
+    code: "EXPRESSION",
+    at: [13, 19],
+    path: "transforms[0].config.expression",
+    found: "an error: `amuont`: unknown name: the schema declares no such field; did you mean amount?",
+  },
+  {
+    title: "a filter that breaks off, where it breaks off",
+    content: changed("amount > 0", "'amount > 0 and'"),
+    code: "EXPRESSION",
+    at: [13, 34],
+    path: "transforms[0].config.expression",
+    found: "an error: expected a value, the expression ends",
+  },
+  {
+    title: "a filter that is no question",
+    content: changed("amount > 0", "amount + 1"),
+    code: "EXPRESSION",
+    at: [13, 19],
+    path: "transforms[0].config.expression",
+    found: "an error: `amount + 1`: a filter is a bool, found float",
+  },
+  {
+    title: "a column type that ClickHouse does not have",
+    content: changed("column_type: Int64", "column_type: int64"),
+    code: "COLUMN_TYPE",
+    at: [20, 49],
+    path: "sink.mapping[0].column_type",
+    found: '"int64", which is an unsupported column type',
+    suggestion: 'did you mean "Int64"?',
+  },
+  {
+    title: "a column that the field cannot feed",
+    content: changed("column_type: Int64", "column_type: UUID"),
+    code: "COLUMN_MISMATCH",
+    at: [20, 49],
+    path: "sink.mapping[0].column_type",
+    found: '"UUID"',
+    suggestion: "a field of type int cannot feed a column of type UUID: expected string",
+  },
 ];
 
 describe("a document is refused for", () => refuses(documents));

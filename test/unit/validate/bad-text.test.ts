@@ -90,6 +90,13 @@ const files: Bad[] = [
     found: '"*n" inside itself',
   },
   { title: "an alias bomb", content: bomb, code: "TOO_MANY_VALUES", at: [5, 37], found: "more" },
+  {
+    title: "more than a thousand documents",
+    content: "a: b\n---\n".repeat(1001),
+    code: "TOO_MANY_VALUES",
+    at: [2001, 1],
+    found: "more",
+  },
   { title: "a tag of its own", content: "version: !secret v3\n", code: "YAML_TAG", at: [1, 10], found: '"!secret"' },
   { title: "a list as key", content: "? [a]\n: b\n", code: "YAML_SYNTAX", at: [1, 3], found: "a list" },
   { title: "deep nesting", content: `version: ${"[".repeat(40)}`, code: "NESTING", at: [1, 41], found: "more" },

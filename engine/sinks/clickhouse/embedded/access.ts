@@ -50,8 +50,11 @@ function header(request: IncomingMessage, name: string): string | undefined {
 
 /** Compares digests, so that the time tells neither length nor content. */
 function same(given: string, expected: string): boolean {
-  const digest = (text: string): Buffer => createHash("sha256").update(text).digest();
   return timingSafeEqual(digest(given), digest(expected));
+}
+
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
 }
 
 function printable(name: string): string {

@@ -17,11 +17,13 @@ export interface Asked {
 }
 
 /** Parameters with a meaning of their own; every other one is a setting. */
-const reserved = new Set([
-  ...["query", "query_id", "database", "default_format", "user", "password", "quota_key", "role", "stacktrace"],
-  ...["session_id", "session_timeout", "session_check", "close_session", "compress", "decompress"],
-  ...["buffer_size", "wait_end_of_query", "client_protocol_version", "enable_http_compression"],
-]);
+const reserved: ReadonlySet<string> = new Set(
+  (
+    "query query_id database default_format user password quota_key role stacktrace session_id session_timeout " +
+    "session_check close_session compress decompress buffer_size wait_end_of_query client_protocol_version " +
+    "enable_http_compression"
+  ).split(" "),
+);
 
 /** Seconds that a statement may run, at most: none runs for ever. */
 export const maxExecutionTime = 300;

@@ -1,0 +1,56 @@
+import { canFeed, isProblem, parseColumnType } from "../../../engine/index.ts";
+import { found } from "../found.ts";
+import { didYouMean } from "../nearest.ts";
+import type { Problem } from "../problem.ts";
+import { printable } from "../problem.ts";
+import type { Rule, View } from "../view.ts";
+import { sinkFeeds } from "./feeds.ts";
+
+/** What the engine's sink says of column types: which it can write, and which fields can feed them. */
+export const columnRules: readonly Rule[] = [columnTypes];
+
+/** What a type may be a misspelling of. */
+const sizes = [8, 16, 32, 64];
+const others = [
+  "Float32",
+  "Float64",
+  "Bool",
+  "String",
+  "UUID",
+  "Date",
+  "Date32",
+  "DateTime",
+  "DateTime64",
+  "IPv4",
+  "IPv6",
+];
+const names = [...sizes.flatMap((bits) => [`Int${bits}`, `UInt${bits}`]), ...others];
+
+function* columnTypes(document: View): Iterable<Problem> {
+  const feeds = sinkFeeds(document);
+  for (const entry of document.get("sink", "mapping").items()) {
+    const type = entry.get("column_type");
+    if (type.isBlank) continue;
+    const column = parseColumnType(type.text ?? "");
+    const name = entry.get("name").text ?? "";
+    const fields = new Set(feeds.map((feed) => feed.fields?.get(name)));
+    if (isProblem(column)) yield unusable(type, column.problem);
+    else for (const field of fields) if (field !== undefined) yield* mustFit(type, name, canFeed(field, column));
+  }
+}
+
+/** The engine's sentence goes on where the text of the type ends. */
+function unusable(type: View, problem: string): Problem {
+  const [says = "", instead] = problem.split("; ");
+  return type.problem("COLUMN_TYPE", {
+    expected: "a column type that can be written",
+    found: `${found(type.value, type.path)}, which ${says}`,
+    suggestion: didYouMean(type.value, names) ?? instead,
+  });
+}
+
+function* mustFit(type: View, name: string, fits: true | string): Iterable<Problem> {
+  if (fits === true) return;
+  const expected = `a column type that field "${printable(name)}" can feed`;
+  yield type.problem("COLUMN_MISMATCH", { expected, found: found(type.value, type.path), suggestion: fits });
+}

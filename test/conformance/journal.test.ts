@@ -1,0 +1,23 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DeadLetters } from "../../engine/state/dead-letters.ts";
+import { StoreJournal } from "../../engine/state/journal.ts";
+import { Store } from "../../engine/state/store.ts";
+import { journalSuite } from "./journal.ts";
+
+journalSuite("journal in the store", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "sluice-journal-"));
+  return {
+    open: () => {
+      const store = Store.open(folder);
+      const letters = new DeadLetters(store);
+      return {
+        journal: new StoreJournal(store, letters),
+        letters: (pipeline_id) => letters.queue(pipeline_id),
+        close: () => store.close(),
+      };
+    },
+    clean: () => rm(folder, { recursive: true, force: true }),
+  };
+});

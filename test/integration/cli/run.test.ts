@@ -1,0 +1,165 @@
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { ControlClient } from "../../../reconciler/cli/control/client.ts";
+
+const script = fileURLToPath(new URL("../../../dist/sluice.js", import.meta.url));
+
+type Line = Record<string, unknown> & { msg: string };
+
+let folder: string;
+const running: ChildProcess[] = [];
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "sluice-run-"));
+  await mkdir(join(folder, "pipelines"));
+});
+
+afterEach(async () => {
+  for (const child of running.splice(0)) {
+    if (child.exitCode !== null || child.signalCode !== null) continue;
+    child.kill("SIGKILL");
+    await once(child, "exit");
+  }
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** A `sluice run` on the folder, with what it says on standard error. */
+class Daemon {
+  readonly child: ChildProcess;
+  readonly ended: Promise<number | null>;
+  readonly said: string[] = [];
+  readonly #waiting: { sentence: string; found: (line: Line) => void }[] = [];
+
+  constructor(...flags: string[]) {
+    const listeners = ["--api", "127.0.0.1:0", "--events", "127.0.0.1:0"];
+    const args = [script, "run", "--dir", "pipelines", "--log-format", "json", ...listeners, ...flags];
+    this.child = spawn(process.execPath, args, { cwd: folder, stdio: ["ignore", "ignore", "pipe"] });
+    running.push(this.child);
+    this.ended = once(this.child, "close").then(([code]) => code as number | null);
+    createInterface({ input: this.child.stderr! }).on("line", (line) => this.#hear(line));
+  }
+
+  /** Resolves with the log line of this sentence; rejects where the process ends without it. */
+  line(sentence: string): Promise<Line> {
+    const found = this.said.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line) as Line);
+    const already = found.find(({ msg }) => msg === sentence);
+    if (already !== undefined) return Promise.resolve(already);
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ sentence, found: resolve });
+      this.child.once("close", () => reject(new Error(`ended without "${sentence}":\n${this.said.join("\n")}`)));
+    });
+  }
+
+  async stop(signal: NodeJS.Signals): Promise<number | null> {
+    this.child.kill(signal);
+    return this.ended;
+  }
+
+  #hear(line: string): void {
+    this.said.push(line);
+    if (!line.startsWith("{")) return;
+    const heard = JSON.parse(line) as Line;
+    for (const { sentence, found } of this.#waiting) if (heard.msg === sentence) found(heard);
+  }
+}
+
+const socket = (): string => join(folder, ".sluice", "control.sock");
+
+describe("a daemon on an empty folder", () => {
+  test("names all listeners in one line, is ready after its first turn, and ends with 0", async () => {
+    const daemon = new Daemon();
+    const line = await daemon.line("Sluice is running.");
+    expect(line).toMatchObject({
+      kind: "dir",
+      api: expect.stringMatching(/^127\.0\.0\.1:\d+$/),
+      events: expect.stringMatching(/^127\.0\.0\.1:\d+$/),
+    });
+    await daemon.line("A revision was read.");
+    const info = (await new ControlClient(join(folder, ".sluice")).get("/api/v1/info")) as object;
+    expect(info).toMatchObject({
+      pid: daemon.child.pid,
+      listeners: { api: line["api"], events: line["events"] },
+    });
+    expect((await fetch(`http://${String(line["api"])}/api/v1/pipeline`)).status).toBe(200);
+    expect((await fetch(`http://${String(line["events"])}/api/v1/pipeline`)).status).toBe(404);
+    expect(await daemon.stop("SIGTERM")).toBe(0);
+    expect(existsSync(socket())).toBe(false);
+  });
+
+  test.each(["SIGINT", "SIGTERM"] as const)("%s ends it in order", async (signal) => {
+    const daemon = new Daemon();
+    await daemon.line("Sluice is running.");
+    expect(await daemon.stop(signal)).toBe(0);
+    await daemon.line("Sluice is stopping.");
+  });
+
+  test("off listens nowhere but on the control socket", async () => {
+    const daemon = new Daemon("--api", "off", "--events", "off");
+    expect(await daemon.line("Sluice is running.")).toMatchObject({ api: "off", events: "off" });
+    expect(await new ControlClient(join(folder, ".sluice")).get("/api/v1/pipeline")).toEqual([]);
+  });
+});
+
+describe("one process owns a data dir", () => {
+  test("a second one is told who holds it, and exits with 1", async () => {
+    const first = new Daemon();
+    await first.line("Sluice is running.");
+    const second = new Daemon();
+    expect(await second.ended).toBe(1);
+    expect(second.said).toEqual([
+      expect.stringContaining(`data dir .sluice is held by process ${first.child.pid} on `),
+    ]);
+    expect(await new ControlClient(join(folder, ".sluice")).get("/api/v1/info")).toMatchObject({
+      pid: first.child.pid,
+    });
+  });
+
+  test("a standby takes over from one that was killed, and its control socket too", async () => {
+    const first = new Daemon();
+    await first.line("Sluice is running.");
+    const standby = new Daemon("--standby");
+    await standby.line("Standing by until the data dir is free.");
+    await first.stop("SIGKILL");
+    expect(existsSync(socket())).toBe(true);
+    await standby.line("Sluice is running.");
+    expect(await new ControlClient(join(folder, ".sluice")).get("/api/v1/info")).toMatchObject({
+      pid: standby.child.pid,
+    });
+  });
+
+  test("one of a newer version is refused in words", async () => {
+    const first = new Daemon();
+    await first.line("Sluice is running.");
+    await first.stop("SIGTERM");
+    const file = join(folder, ".sluice", "format");
+    const format = JSON.parse(await readFile(file, "utf8")) as { format: number };
+    await writeFile(file, JSON.stringify({ ...format, format: format.format + 1 }));
+    const second = new Daemon();
+    expect(await second.ended).toBe(1);
+    expect(second.said).toEqual([expect.stringContaining("it was written by a newer Sluice")]);
+  });
+});
+
+test("a port that is taken ends it with 1 and gives the data dir back", async () => {
+  const other = createServer().listen(0, "127.0.0.1");
+  await once(other, "listening");
+  const { port } = other.address() as AddressInfo;
+  const daemon = new Daemon("--api", `127.0.0.1:${port}`);
+  expect(await daemon.ended).toBe(1);
+  expect(daemon.said).toEqual([
+    `sluice: --api: cannot listen on 127.0.0.1:${port}: another process does. Give another HOST:PORT, port 0 for a free one, or "off"`,
+  ]);
+  other.close();
+  expect(existsSync(socket())).toBe(false);
+  await new Daemon().line("Sluice is running.");
+});

@@ -1,0 +1,92 @@
+import * as fc from "fast-check";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Event } from "../../../engine/core/batch.ts";
+import { type TestClickHouse, startClickHouse } from "../../support/clickhouse.ts";
+import { patient, sinkOn } from "./support.ts";
+import type { Wish } from "./support.ts";
+
+let server: TestClickHouse;
+
+beforeAll(async () => {
+  server = await startClickHouse();
+});
+
+afterAll(() => server.stop());
+
+const fields: Wish["fields"] = [
+  ["bool", "bool", "Bool"],
+  ["i8", "int", "Int8"],
+  ["i64", "int", "Int64"],
+  ["u64", "uint", "UInt64"],
+  ["f32", "float", "Float32"],
+  ["f64", "float", "Nullable(Float64)"],
+  ["text", "string", "LowCardinality(String)"],
+  ["json", "map", "String"],
+  ["fixed", "string", "FixedString(5)"],
+  ["time", "string", "DateTime64(6)"],
+  ["seconds", "float", "DateTime64(9)"],
+  ["day", "string", "Date"],
+  ["price", "float", "Decimal(12, 4)"],
+  ["list", "array", "Array(Nullable(Int16))"],
+  ["tags", "map", "Map(String, String)"],
+];
+
+const text = fc.oneof(
+  fc.string({ unit: "binary" }),
+  fc.string({ unit: "grapheme" }),
+  fc.constant("\n\nDROP TABLE d.fuzz;\n\n"),
+);
+const moment = fc
+  .date({ noInvalidDate: true, min: new Date("1900-01-01"), max: new Date("2299-12-31") })
+  .map((date) => date.toISOString());
+const anything = fc.oneof(
+  { weight: 1, arbitrary: fc.jsonValue({ maxDepth: 3 }) },
+  { weight: 1, arbitrary: fc.double({ noNaN: true, noDefaultInfinity: true }) },
+  { weight: 1, arbitrary: fc.maxSafeInteger() },
+  { weight: 1, arbitrary: fc.integer({ min: -300, max: 300 }) },
+  { weight: 1, arbitrary: fc.boolean() },
+  { weight: 1, arbitrary: fc.oneof(text, moment) },
+  { weight: 1, arbitrary: fc.array(fc.integer()) },
+  { weight: 1, arbitrary: fc.dictionary(text, fc.oneof(text, fc.integer())) },
+);
+const event = fc.record(Object.fromEntries(fields.map(([name]) => [name, anything])), { requiredKeys: [] });
+const likely = fc.record(
+  {
+    bool: fc.boolean(),
+    i8: fc.integer({ min: -128, max: 127 }),
+    i64: fc.maxSafeInteger(),
+    u64: fc.maxSafeNat(),
+    f32: fc.float({ noNaN: true, noDefaultInfinity: true }),
+    f64: fc.double({ noNaN: true, noDefaultInfinity: true }),
+    text,
+    json: fc.dictionary(text, fc.oneof(text, fc.boolean(), fc.integer(), fc.array(text))),
+    time: moment,
+    seconds: fc.double({ min: 0, max: 9e9, noNaN: true }),
+    list: fc.array(fc.option(fc.integer({ min: -32768, max: 32767 }))),
+    tags: fc.dictionary(text, text),
+  },
+  { requiredKeys: [] },
+);
+
+test("every event becomes a row that ClickHouse takes, or a dead letter", async () => {
+  const sink = sinkOn(server, { fields, table: "fuzz", create_table: true });
+  expect(await sink.open(patient)).toEqual({ kind: "ok" });
+  const [seen, sent] = [new Map<string, number>(), { rows: 0, rejected: 0 }];
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.oneof(event, likely), { minLength: 1, maxLength: 50 }), async (values) => {
+      const given = values.map((value, index) => new Event(index, 0, Buffer.from(JSON.stringify(value))));
+      const block = sink.encode(given);
+      expect(block.events.length + block.rejected.length).toBe(given.length);
+      const token = `fuzz ${seen.size}`;
+      expect(await sink.insert(block, token, patient)).toEqual({ kind: "ok" });
+      seen.set(token, block.events.length);
+      sent.rows += block.events.length;
+      sent.rejected += block.rejected.length;
+    }),
+    { numRuns: 60 },
+  );
+  await sink.close();
+  expect(sent.rows).toBeGreaterThan(20);
+  expect(sent.rejected).toBeGreaterThan(20);
+  expect(await server.query("SELECT toUInt32(count()) AS n FROM d.fuzz")).toEqual([{ n: sent.rows }]);
+});

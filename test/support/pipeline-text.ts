@@ -1,0 +1,50 @@
+/** What a test says of a pipeline file; what it leaves out is small and valid. */
+export interface PipelineText {
+  id: string;
+  name?: string;
+  expression?: string;
+  tags?: string[];
+  /** Lines of `x-sluice`, such as `state: Stopped`. */
+  sluice?: string[];
+  /** Lines of `connection_params` besides the host, such as `password: x`. */
+  connection?: string[];
+  max_batch_size?: number;
+  table?: string;
+  /** Lines of the root, such as `resources: {…}`. */
+  root?: string[];
+}
+
+/** A webhook pipeline with a filter, as a person writes it. */
+export function pipelineText(of: PipelineText): string {
+  const { id, name, expression = 'level == "error"', tags, sluice = [], connection = [], root = [] } = of;
+  return [
+    "version: v3",
+    `pipeline_id: ${id}`,
+    ...(name === undefined ? [] : [`name: ${name}`]),
+    "sources:",
+    "  - type: webhook",
+    "    source_id: input",
+    "    schema_fields: [{ name: id, type: int }, { name: level, type: string }]",
+    "transforms:",
+    "  - type: filter",
+    "    source_id: input",
+    "    config:",
+    `      expression: ${JSON.stringify(expression)}`,
+    "sink:",
+    "  type: clickhouse",
+    "  connection_params:",
+    "    host: embedded",
+    "    database: default",
+    ...connection.map((line) => `    ${line}`),
+    `  table: ${of.table ?? id.replaceAll("-", "_")}`,
+    `  max_batch_size: ${of.max_batch_size ?? 1000}`,
+    "  max_delay_time: 50ms",
+    "  mapping:",
+    "    - { name: id, column_name: id, column_type: Int64 }",
+    "    - { name: level, column_name: level, column_type: String }",
+    ...(tags === undefined ? [] : ["metadata:", `  tags: [${tags.join(", ")}]`]),
+    ...(sluice.length === 0 ? [] : ["x-sluice:", ...sluice.map((line) => `  ${line}`)]),
+    ...root,
+    "",
+  ].join("\n");
+}

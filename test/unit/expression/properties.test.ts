@@ -1,0 +1,114 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import type { Node } from "../../../engine/expression/ast.ts";
+import { BudgetExceeded } from "../../../engine/expression/budget.ts";
+import { check } from "../../../engine/expression/check.ts";
+import { compile } from "../../../engine/expression/compile.ts";
+import { ExpressionError } from "../../../engine/expression/errors.ts";
+import { helpers } from "../../../engine/expression/functions/helpers.ts";
+import { compileFilter, compileTransforms } from "../../../engine/expression/index.ts";
+import { parse } from "../../../engine/expression/parser.ts";
+import { print } from "../../../engine/expression/print.ts";
+import { expressions, expressionTrees, records } from "../../support/expressions.ts";
+
+const numRuns = Number(process.env["EXPRESSION_RUNS"] ?? 2000);
+
+/** A tree without places; integers as text, so that failures can be shown. */
+function shape(node: Node): unknown {
+  const place = new Set(["start", "end"]);
+  return JSON.parse(
+    JSON.stringify(node, (key, value: unknown) => {
+      if (place.has(key)) return undefined;
+      return typeof value === "bigint" ? `integer ${value}` : value;
+    }),
+  );
+}
+
+test("a tree that is printed and parsed is the same tree", () => {
+  fc.assert(
+    fc.property(expressionTrees, (tree) => {
+      const source = print(tree);
+      expect(shape(parse(source)), source).toEqual(shape(tree));
+      expect(print(parse(source))).toBe(source);
+    }),
+    { numRuns },
+  );
+});
+
+test("an evaluation gives a value or an ExpressionError, and reaches no function, class or global", () => {
+  let values = 0;
+  fc.assert(
+    fc.property(expressions, records, (source, record) => {
+      const before = JSON.stringify(record);
+      try {
+        const root = parse(source);
+        check(root, source, helpers, undefined);
+        const value = compile(root, source, helpers)(record, 0);
+        expect(isData(value), source).toBe(true);
+        values += 1;
+      } catch (error) {
+        if (!(error instanceof ExpressionError)) throw error;
+        expect(
+          error.cause === undefined || error.cause instanceof BudgetExceeded,
+          `${source}: ${String(error.cause)}`,
+        ).toBe(true);
+      }
+      expect(JSON.stringify(record)).toBe(before);
+    }),
+    { numRuns },
+  );
+  expect(values).toBeGreaterThan(numRuns / 20);
+});
+
+/** Nothing but what records and expressions are made of: no function, and no object of another class. */
+function isData(value: unknown): boolean {
+  if (value === undefined || typeof value === "function" || typeof value === "symbol") return false;
+  if (typeof value !== "object" || value === null) return true;
+  if (Array.isArray(value)) return value.every(isData);
+  if (value instanceof Map) return [...value].flat().every(isData);
+  const { name } = Object.getPrototypeOf(value).constructor as { name: string };
+  return name === "Object" ? Object.values(value).every(isData) : ["Time", "Duration", "Timezone"].includes(name);
+}
+
+test("any text as an expression compiles or is refused with an ExpressionError that shows a place in it", () => {
+  const pieces = fc.constantFrom(
+    ..."a 1 .5 \"x\" 'y' ` ( ) [ ] { } ? ?. ?? : ; , . .. # | let if else not in and == < + - ** % = @ // /* */ \\ é".split(
+      " ",
+    ),
+  );
+  const noise = fc.oneof(
+    fc.array(pieces, { maxLength: 12 }).map((found) => found.join(" ")),
+    fc.string({ maxLength: 40 }),
+  );
+  fc.assert(
+    fc.property(noise, (source) => {
+      try {
+        compileFilter(source, [{ name: "a", type: "int" }]);
+      } catch (error) {
+        if (!(error instanceof ExpressionError)) throw error;
+        expect(error.offset).toBeGreaterThanOrEqual(0);
+        expect(error.offset).toBeLessThanOrEqual(source.length);
+        expect(error.message).toMatch(/\(line \d+, column \d+\)$/);
+      }
+    }),
+    { numRuns },
+  );
+});
+
+test("what an output holds can be written as JSON, whatever the expression and the output type", () => {
+  const types = fc.constantFrom("string", "int", "uint", "float64", "bool", "[]string", "array", "map");
+  fc.assert(
+    fc.property(expressions, types, records, (expression, output_type, record) => {
+      try {
+        const made = compileTransforms([{ expression, output_name: "o", output_type }], undefined).apply(record, 0);
+        const text = JSON.stringify(made, (_, value: unknown) =>
+          typeof value === "bigint" ? value.toString() : value,
+        );
+        expect(Object.keys(JSON.parse(text) as object)).toEqual(["o"]);
+      } catch (error) {
+        if (!(error instanceof ExpressionError)) throw error;
+      }
+    }),
+    { numRuns },
+  );
+});

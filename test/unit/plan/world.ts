@@ -1,0 +1,59 @@
+import type { Status } from "../../../engine/index.ts";
+import type { InventoryEntry } from "../../../reconciler/actual/inventory.ts";
+import type { ActualPipeline, ActualState } from "../../../reconciler/actual/state.ts";
+import { load } from "../../../reconciler/desired/load.ts";
+import type { SkippedFile } from "../../../reconciler/git/revision.ts";
+import type { Change, Plan } from "../../../reconciler/plan/change.ts";
+import { plan } from "../../../reconciler/plan/plan.ts";
+import { pipelineText } from "../../support/pipeline-text.ts";
+import type { PipelineText } from "../../support/pipeline-text.ts";
+
+/** What the engine has of a pipeline: `was` is the file that it was made from. */
+export interface There extends Partial<Pick<ActualPipeline, "held" | "dead_letters" | "failure">> {
+  was: PipelineText;
+  status?: Status;
+  /** The entry of the inventory; null for a pipeline of somebody else. Default: `<id>.yaml`. */
+  owned?: Partial<InventoryEntry> | null;
+}
+
+export interface World {
+  /** File to text; a PipelineText goes to `<id>.yaml`. */
+  files?: Record<string, string>;
+  wanted?: PipelineText[];
+  there?: There[];
+  skipped?: SkippedFile[];
+  busy?: string[];
+}
+
+/** The plan for a world. */
+export function planFor({ files = {}, wanted = [], there = [], skipped = [], busy = [] }: World): Plan {
+  const texts = { ...files, ...Object.fromEntries(wanted.map((one) => [`${one.id}.yaml`, pipelineText(one)])) };
+  const desired = load(Object.entries(texts).map(([path, text]) => ({ path, bytes: Buffer.from(text) })));
+  return plan(actualOf(there, busy), { ...desired, skipped });
+}
+
+/** What the plan says of one pipeline. */
+export function changeFor(world: World, id = "orders"): Change {
+  const changes = planFor(world).changes.filter(({ pipeline_id }) => pipeline_id === id);
+  if (changes.length !== 1) throw new Error(`expected one change for ${id}, got ${changes.length}`);
+  return changes[0] as Change;
+}
+
+export function actualOf(there: readonly There[], busy: readonly string[] = []): ActualState {
+  const owned = there.flatMap(({ was, owned: entry = {} }): [string, InventoryEntry][] =>
+    entry === null ? [] : [[was.id, { file: `${was.id}.yaml`, prune: true, suspend: false, ...entry }]],
+  );
+  return {
+    pipelines: new Map(there.map((one) => [one.was.id, actualPipeline(one)])),
+    owned: Object.fromEntries(owned),
+    busy: new Set(busy),
+  };
+}
+
+function actualPipeline({ was, status = "Running", held = 0, dead_letters = 0, failure }: There): ActualPipeline {
+  const { pipelines, problems } = load([{ path: "was.yaml", bytes: Buffer.from(pipelineText(was)) }]);
+  const [made] = pipelines;
+  if (made === undefined) throw new Error(problems.map(({ message }) => message).join("\n"));
+  const { pipeline_id, config, options } = made;
+  return { pipeline_id, config, options, status, held, dead_letters, ...(failure !== undefined && { failure }) };
+}
