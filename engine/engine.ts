@@ -134,11 +134,12 @@ export class Engine {
       updated_at: now,
       ...(token === undefined ? {} : { token }),
     };
-    await this.#parts.streams.remove(pipeline_id);
-    await this.#parts.catalog.put(entry);
+    const { catalog, journal, recorder, streams } = this.#parts;
+    await streams.remove(pipeline_id);
+    await streams.open(pipeline_id, config, journal.committed(pipeline_id));
+    await catalog.put(entry);
     this.#entries.set(pipeline_id, entry);
-    this.#parts.recorder.statusChanged({ pipeline_id, from: undefined, to: "Created" });
-    await this.#parts.streams.open(pipeline_id, config, this.#parts.journal.committed(pipeline_id));
+    recorder.statusChanged({ pipeline_id, from: undefined, to: "Created" });
     await this.#start(entry);
     return generated === undefined ? {} : { access_token: generated };
   }

@@ -55,8 +55,7 @@ export class Settlement {
     let maySitThere = underway.isReplay && record.heard === "nothing";
     for (let attempt = 1; record.rows > 0 && record.heard !== "written"; attempt += 1) {
       if (record.heard === "refused") record = await this.prepare({ ...record, heard: "nothing" });
-      if (maySitThere) this.#with.telemetry.insertRepeated({ pipeline_id: record.pipeline_id, batch: record.batch });
-      const answer = await this.#line.sink.insert(block, record.token, this.#with.leave);
+      const answer = await this.#attempt(record, block, attempt, maySitThere);
       if (answer.kind === "ok") break;
       this.#leaveIfAborted();
       if (answer.kind === "unknown") maySitThere = true;
@@ -71,6 +70,18 @@ export class Settlement {
     this.#hasWritten ||= record.rows > 0;
     this.#with.room.leave();
     return record;
+  }
+
+  /** One insert. After a failure the target is looked at first: it may be another one now, or say more clearly what is wrong. */
+  async #attempt(record: BatchRecord, block: Block, attempt: number, maySitThere: boolean): Promise<Answer> {
+    const { leave, telemetry } = this.#with;
+    const { pipeline_id, batch, token } = record;
+    if (attempt > 1) {
+      const opened = await this.#line.sink.open(leave);
+      if (opened.kind !== "ok") return { kind: "refused", failure: opened.failure };
+    }
+    if (maySitThere) telemetry.insertRepeated({ pipeline_id, batch });
+    return this.#line.sink.insert(block, token, leave);
   }
 
   /** A replay may meet a table that was altered since: what no longer fits its columns becomes a letter, not a loss. */
@@ -111,10 +122,6 @@ export class Settlement {
     const heard = answer.kind === "refused" && !maySitThere ? "refused" : "nothing";
     const noted = heard === record.heard ? record : await this.prepare({ ...record, heard });
     await this.#wait(failure, attempt);
-    if (failure.class === "transient") return noted;
-    // The setup may have been mended, so that the table is another one now: look again before the next send.
-    await this.#line.sink.open(this.#with.leave);
-    this.#leaveIfAborted();
     return noted;
   }
 

@@ -67,6 +67,7 @@ export class Reconciler {
   /** Takes turns until `signal` aborts: one at once, then one after each interval, and one whenever it is woken. */
   async run(signal: AbortSignal): Promise<void> {
     const { source } = this.#options;
+    signal.addEventListener("abort", () => this.#wake?.(), { once: true });
     try {
       await source.watch?.(() => this.trigger("change"));
       let trigger: Trigger = "start";
@@ -165,9 +166,8 @@ export class Reconciler {
     const retry = untilRetry(turn);
     const woken = new AbortController();
     this.#wake = () => woken.abort();
-    if (this.#pending === undefined) {
-      const signals = AbortSignal.any([signal, woken.signal]);
-      await sleep(Math.min(poll, retry), undefined, { signal: signals }).catch(() => undefined);
+    if (this.#pending === undefined && !signal.aborted) {
+      await sleep(Math.min(poll, retry), undefined, { signal: woken.signal }).catch(() => undefined);
     }
     this.#wake = undefined;
     const trigger = this.#pending ?? (retry < poll ? "retry" : "poll");

@@ -1,13 +1,10 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 
-const sluice = fileURLToPath(new URL("sluice.js", import.meta.url));
 const run = promisify(execFile);
 
 export interface Reconcile {
@@ -25,46 +22,73 @@ export interface Health {
   stream: { messages: number };
   pending_batches: number;
   dead_letters: { total_messages: number };
-  counters: { events_read: number; events_filtered: number; rows_written: number; dead_lettered: number };
+  counters: Record<"events_read" | "events_filtered" | "rows_written" | "dead_lettered" | "batches_replayed", number>;
+}
+
+export interface DaemonOptions {
+  /** Path of the built `sluice.js`. */
+  sluice: string;
+  dataDir: string;
+  /** Flags of `sluice run` besides data dir and listeners. */
+  args: string[];
+  env?: Record<string, string>;
+  /** `HOST:PORT` of the listeners. Default: 8081 and 8080 on loopback, or free ports where these are taken. */
+  listeners?: Listeners;
+}
+
+export interface Listeners {
+  api: string;
+  events: string;
 }
 
 /** `sluice run` as a child process, and the other commands against it: what a person would type. */
 export class Daemon {
-  readonly dataDir: string;
-  readonly api: string;
-  readonly events: string;
+  readonly listeners: Listeners;
+  readonly #options: DaemonOptions;
   readonly #child: ChildProcess;
-  readonly #lastLines: string[];
+  readonly #lastLines: string[] = [];
 
-  private constructor(
-    dataDir: string,
-    listeners: { api: string; events: string },
-    child: ChildProcess,
-    lines: string[],
-  ) {
-    this.dataDir = dataDir;
-    this.api = `http://${listeners.api}`;
-    this.events = `http://${listeners.events}`;
-    this.#child = child;
-    this.#lastLines = lines;
+  private constructor(options: DaemonOptions, listeners: Listeners) {
+    this.#options = options;
+    this.listeners = listeners;
+    const flags = ["--data-dir", options.dataDir, "--api", listeners.api, "--events", listeners.events];
+    this.#child = spawn(process.execPath, [options.sluice, "run", ...options.args, ...flags], {
+      env: { ...process.env, ...options.env },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    createInterface({ input: this.#child.stderr! }).on("line", (line) => {
+      this.#lastLines.push(line);
+      this.#lastLines.splice(0, this.#lastLines.length - 200);
+    });
   }
 
   /** Starts it; resolves when it listens. Throws what it said if it ends instead. */
-  static async start(args: string[], dataDir: string, env: Record<string, string>): Promise<Daemon> {
-    const listeners = { api: await freeAddress(8081), events: await freeAddress(8080) };
-    const flags = ["--data-dir", dataDir, "--api", listeners.api, "--events", listeners.events];
-    const child = spawn(process.execPath, [sluice, "run", ...args, ...flags], {
-      env: { ...process.env, ...env },
-      stdio: ["ignore", "ignore", "pipe"],
-    });
-    const lines: string[] = [];
-    createInterface({ input: child.stderr }).on("line", (line) => {
-      lines.push(line);
-      lines.splice(0, lines.length - 20);
-    });
-    const daemon = new Daemon(dataDir, listeners, child, lines);
-    await daemon.#until(() => daemon.get("/healthz"), "to listen");
+  static async start(options: DaemonOptions): Promise<Daemon> {
+    const listeners = options.listeners ?? { api: await freeAddress(8081), events: await freeAddress(8080) };
+    const daemon = new Daemon(options, listeners);
+    await daemon.until(() => daemon.get("/healthz"), "to listen");
     return daemon;
+  }
+
+  get dataDir(): string {
+    return this.#options.dataDir;
+  }
+
+  get api(): string {
+    return `http://${this.listeners.api}`;
+  }
+
+  get events(): string {
+    return `http://${this.listeners.events}`;
+  }
+
+  get pid(): number {
+    return this.#child.pid!;
+  }
+
+  /** The last lines of its log. */
+  get log(): readonly string[] {
+    return this.#lastLines;
   }
 
   /** Resolves when the child has ended. */
@@ -72,14 +96,15 @@ export class Daemon {
     if (this.#child.exitCode === null && this.#child.signalCode === null) await once(this.#child, "exit");
   }
 
-  async stop(): Promise<void> {
-    this.#child.kill("SIGTERM");
+  /** Sends a signal, SIGTERM by default; resolves when the process has ended. */
+  async stop(signal: "SIGTERM" | "SIGKILL" = "SIGTERM"): Promise<void> {
+    this.#child.kill(signal);
     await this.ended();
   }
 
   /** Runs `sluice <args> --data-dir <this one>` and returns what it prints. */
   async command(...args: string[]): Promise<string> {
-    const { stdout } = await run(process.execPath, [sluice, ...args, "--data-dir", this.dataDir]);
+    const { stdout } = await run(process.execPath, [this.#options.sluice, ...args, "--data-dir", this.dataDir]);
     return stdout.trimEnd();
   }
 
@@ -96,7 +121,7 @@ export class Daemon {
 
   /** Resolves with the turn that has dealt with a commit. */
   async reconciled(commit: string): Promise<Reconcile["history"][number]> {
-    return this.#until(
+    return this.until(
       async () => {
         const { history } = await this.get<Reconcile>("/api/v1/reconcile");
         const turn = history.find(({ revision }) => revision?.endsWith(commit));
@@ -108,25 +133,28 @@ export class Daemon {
 
   /** Resolves when everything that a pipeline accepted is settled. */
   async settled(pipeline_id: string): Promise<Health> {
-    return this.#until(async () => {
+    return this.until(async () => {
       const health = await this.health(pipeline_id);
       return health.stream.messages + health.pending_batches === 0 ? health : undefined;
     }, `to settle the events of ${pipeline_id}`);
   }
 
-  async #until<T>(look: () => Promise<T | undefined>, what: string): Promise<T> {
+  /** Looks again and again until `look` finds something; what it throws meanwhile is no answer yet. */
+  async until<T>(look: () => Promise<T | undefined>, what: string): Promise<T> {
     const until = Date.now() + 60_000;
     while (Date.now() < until && this.#child.exitCode === null) {
       const found = await look().catch(() => undefined);
       if (found !== undefined) return found;
       await sleep(50);
     }
-    throw new Error(`waited in vain for sluice run ${what}; its last lines were:\n${this.#lastLines.join("\n")}`);
+    throw new Error(
+      `waited in vain for sluice run ${what}; its last lines were:\n${this.#lastLines.slice(-20).join("\n")}`,
+    );
   }
 }
 
 /** A loopback address with the port that is wished, or any free one where that is taken. */
-async function freeAddress(wished: number): Promise<string> {
+export async function freeAddress(wished: number): Promise<string> {
   for (const port of [wished, 0]) {
     const server = createServer();
     const isFree = await new Promise<boolean>((resolve) => {

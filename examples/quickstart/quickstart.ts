@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { Daemon } from "./daemon.ts";
+import { Daemon, type Reconcile } from "./daemon.ts";
 import { Narrator } from "./narrator.ts";
 import { PipelineRepository } from "./repository.ts";
 import { count, post, readSamples, type Sample } from "./sample.ts";
@@ -15,6 +15,7 @@ const project = dirname(dirname(fileURLToPath(import.meta.url)));
 const example = join(project, "examples", "quickstart");
 const home = relative(process.cwd(), join(project, ".sluice", "quickstart")) || ".";
 const dataDir = join(home, "data");
+const sluice = fileURLToPath(new URL("sluice.js", import.meta.url));
 const tell = new Narrator();
 
 async function main(): Promise<void> {
@@ -54,7 +55,7 @@ async function startDaemon(repository: PipelineRepository, token: string): Promi
   await repository.commit("Two pipelines");
   const args = ["--repo", repository.folder, "--interval", "1s"];
   tell.show(`APP_ERRORS_TOKEN=... npx sluice run ${args.join(" ")} --data-dir ${dataDir}`);
-  return Daemon.start(args, dataDir, { APP_ERRORS_TOKEN: token });
+  return Daemon.start({ sluice, dataDir, args, env: { APP_ERRORS_TOKEN: token } });
 }
 
 async function showFirstPlan(daemon: Daemon, repository: PipelineRepository): Promise<void> {
@@ -66,13 +67,12 @@ async function showFirstPlan(daemon: Daemon, repository: PipelineRepository): Pr
   await showTurn(daemon, commit);
 }
 
-async function showTurn(daemon: Daemon, commit: string): Promise<string[]> {
+/** Shows the plan for a commit and what became of it; returns that in a word for each pipeline that it touched. */
+async function showTurn(daemon: Daemon, commit: string): Promise<Record<string, string>> {
   const { plan = "", outcomes } = await daemon.reconciled(commit);
   tell.show(plan);
-  for (const { pipeline_id, result, message } of outcomes) {
-    tell.show(`${pipeline_id}: ${result}${message === undefined || plan.includes(message) ? "" : `: ${message}`}`);
-  }
-  return outcomes.map(({ result }) => result);
+  for (const { pipeline_id, result } of outcomes) tell.show(`${pipeline_id}: ${result}`);
+  return Object.fromEntries(outcomes.map(({ pipeline_id, result }) => [pipeline_id, result]));
 }
 
 async function takeTokens(daemon: Daemon, brought: string): Promise<Record<string, string>> {
@@ -134,7 +134,7 @@ async function changeFilter(
     'level == "ERROR"',
     "Keep all errors",
   );
-  tell.check("said and done", await showTurn(daemon, commit), ["applied"]);
+  tell.check("the change is", (await showTurn(daemon, commit))["app-errors"], "applied");
   const before = (await daemon.health("app-errors")).counters.rows_written;
   await post([notFound(1), notFound(2), notFound(3)], daemon.events, tokens);
   const { counters } = await daemon.settled("app-errors");
@@ -149,7 +149,7 @@ async function rename(daemon: Daemon, repository: PipelineRepository): Promise<v
     "name: Orders of the shop",
     "Rename",
   );
-  tell.check("said and done", await showTurn(daemon, commit), ["applied"]);
+  tell.check("the change is", (await showTurn(daemon, commit))["checkout-orders"], "applied");
   const { pipeline_name } = await daemon.get<{ pipeline_name: string }>("/api/v1/pipeline/checkout-orders/health");
   tell.check("its name", pipeline_name, "Orders of the shop");
 }
@@ -161,7 +161,13 @@ async function changeImmutable(
 ): Promise<void> {
   tell.chapter("A commit changes what cannot change: it is refused, and the pipeline goes on");
   const commit = await repository.change("app-errors.yaml", "max_bytes: 64Mi", "max_bytes: 128Mi", "Buffer more");
-  tell.check("said and done", await showTurn(daemon, commit), ["refused"]);
+  await showTurn(daemon, commit);
+  const { pipelines } = await daemon.get<Reconcile>("/api/v1/reconcile");
+  const stalled = pipelines
+    .find(({ pipeline_id }) => pipeline_id === "app-errors")
+    ?.conditions.find(({ type }) => type === "Stalled");
+  tell.check("the change is refused, because of", stalled?.reason, "ImmutableField");
+  tell.check("and the place is named", /app-errors\.yaml:\d+:\d+/.test(stalled?.message ?? ""), true);
   const before = await daemon.health("app-errors");
   await post([notFound(4)], daemon.events, tokens);
   const after = await daemon.settled("app-errors");

@@ -75,10 +75,9 @@ export class Apply {
     const { inventory } = this.#options;
     for (const { pipeline_id, kind, cause } of plan.changes) {
       const pipeline = desired.get(pipeline_id);
-      const inSync = cause === "InSync" || cause === "AtNextRestart";
       if (cause === "InSync") this.#backoff.clear(pipeline_id);
       if (pipeline === undefined) continue;
-      if (inSync) own(inventory, pipeline, revision);
+      if (cause === "InSync") own(inventory, pipeline, revision);
       else if (kind === "create" || Object.hasOwn(inventory.state.pipelines, pipeline_id)) own(inventory, pipeline);
     }
     const known = new Set(plan.changes.map(({ pipeline_id }) => pipeline_id));
@@ -181,8 +180,11 @@ export class Apply {
       else ended.set(id, outcome);
     });
     const over = new AbortController();
-    const impatience = sleep(patience, undefined, { signal: AbortSignal.any([signal, over.signal]) });
-    await Promise.race([Promise.all(jobs), impatience.catch(() => undefined)]);
+    const end = (): void => over.abort();
+    signal.addEventListener("abort", end, { once: true });
+    const impatience = sleep(patience, undefined, { signal: over.signal }).catch(() => undefined);
+    await Promise.race([Promise.all(jobs), impatience]);
+    signal.removeEventListener("abort", end);
     over.abort();
     turnHasEnded = true;
     return changes

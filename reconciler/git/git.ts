@@ -63,20 +63,22 @@ export class Git {
     input: string | undefined,
     command: (git: SimpleGit) => PromiseLike<T>,
   ): Promise<T> {
-    const deadline = AbortSignal.timeout(this.#timeouts.total);
-    const git = simpleGit({
+    const options = (abort: AbortSignal) => ({
       baseDir: folder,
-      abort: AbortSignal.any([signal, deadline]),
+      abort,
       timeout: { block: this.#timeouts.silence },
       // A grandchild may hold the pipes open after git has ended; slow machines need time to read the rest.
       completion: { onClose: true, onExit: 5_000 },
       allowEnvironment: Object.keys(this.#environment),
       unsafe: allowed,
-      errors: (error, result) => error ?? (result.exitCode === 0 ? undefined : Buffer.concat(result.stdErr)),
+      errors: (error: Buffer | Error | undefined, result: { exitCode: number; stdErr: Buffer[] }) =>
+        error ?? (result.exitCode === 0 ? undefined : Buffer.concat(result.stdErr)),
       ...(input === undefined ? {} : { input: () => input }),
     });
     try {
-      return await Promise.race([command(git.env(this.#environment)), aborted(signal)]);
+      return await bounded(signal, this.#timeouts.total, (abort) =>
+        command(simpleGit(options(abort)).env(this.#environment)),
+      );
     } catch (error) {
       signal.throwIfAborted();
       throw this.#failure(args, error);
@@ -146,11 +148,31 @@ function configuration(remote: Remote, timeouts: GitTimeouts): Record<string, st
   ]) as Record<string, string>;
 }
 
-/** Rejects as soon as the caller wants no answer any more: git may need a moment to end. */
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+/**
+ * Aborts `work` after so many milliseconds, or with `signal`; in that case it rejects at once, since git may need a
+ * moment to end. Leaves nothing behind on `signal`, which lives as long as the process.
+ */
+async function bounded<Result>(
+  signal: AbortSignal,
+  milliseconds: number,
+  work: (abort: AbortSignal) => PromiseLike<Result>,
+): Promise<Result> {
+  const limit = new AbortController();
+  const timer = setTimeout(() => limit.abort(), milliseconds);
+  let onAbort = (): void => undefined;
+  const aborted = new Promise<never>((_resolve, reject) => {
+    onAbort = () => {
+      limit.abort();
+      reject(signal.reason as Error);
+    };
   });
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await Promise.race([work(limit.signal), aborted]);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", onAbort);
+  }
 }
 
 /** The lines that say why, without progress, on one line. */

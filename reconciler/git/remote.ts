@@ -39,7 +39,10 @@ export function parseRemote(text: string): Remote {
   }
 }
 
-/** A folder, `file://`, or `user@host:path`: nothing in it is a secret. A folder is meant from where we stand, not from the clone. */
+/**
+ * A folder, `file://`, or `user@host:path`: nothing in it is a secret. A folder is meant from where we stand, not from
+ * the clone.
+ */
 function plain(text: string): Remote {
   const isFolder = !text.startsWith("file:") && !/^[^/]+:/.test(text);
   const url = isFolder ? resolve(text) : text;
@@ -75,7 +78,7 @@ function redactor(secrets: readonly string[]): (text: string) => string {
   return (text) =>
     longestFirst
       .reduce((rest, secret) => rest.replaceAll(secret, "[redacted]"), text)
-      .replaceAll(/(https?:\/\/)[^\s/@]+@/gi, "$1[redacted]@")
+      .replaceAll(/\b(?!ssh:)([a-z][a-z0-9+.-]*:\/\/)[^\s/@]+@/gi, "$1[redacted]@")
       .replaceAll(/(ssh:\/\/[^\s/:@]*):[^\s/@]*@/gi, "$1:[redacted]@");
 }
 

@@ -12,7 +12,7 @@ export type ChangeKind =
  * Why, in one word: the reason of conditions and a metric label.
  *
  * - Calls are made: `New`, `Changed`, `StateWished`, `FileRemoved`.
- * - Nothing to do: `InSync`, `Suspended`, `PruneDisabled`, `NotOwned` (somebody else's), `AtNextRestart`.
+ * - Nothing to do: `InSync`, `Suspended`, `PruneDisabled`, `NotOwned` (somebody else's).
  * - Later, by itself: `InTransition`, `InProgress`, `DependencyNotReady`, `PruneHeld`.
  * - Refused until a person changes something: the others. `InvalidFile` leaves a running pipeline at its last good file.
  */
@@ -25,7 +25,6 @@ export type Cause =
   | "Suspended"
   | "PruneDisabled"
   | "NotOwned"
-  | "AtNextRestart"
   | "InTransition"
   | "InProgress"
   | "DependencyNotReady"

@@ -32,8 +32,7 @@ function creation(desired: DesiredPipeline): Change {
 
 /** The edit and the state wished for are reached in one way. */
 function edition(desired: DesiredPipeline, present: ActualPipeline, found: Difference[]): Change {
-  const atRest = present.status === "Stopped" || present.status === "Terminated" || present.status === "Failed";
-  const edit = found.some(({ effect }) => effect === "restart" || effect === "forget" || (effect === "none" && atRest));
+  const edit = found.some(({ effect }) => effect !== "hot");
   const way = route(present.status, desired.directives.state, edit, hotCalls(found));
   const what = { fields: fieldsOf(found), effect: highestOf(found) };
   if (way === "wait") {
@@ -45,9 +44,7 @@ function edition(desired: DesiredPipeline, present: ActualPipeline, found: Diffe
     const kind = kindOf(way, found);
     return { ...idle(desired, cause, reasonOf(found, present, desired)), ...what, kind, calls: way };
   }
-  if (found.length === 0) return idle(desired, "InSync", `it is as its file says, ${present.status}`);
-  const reason = `${summary(found)}, without effect on what runs: stored at the next restart`;
-  return { ...idle(desired, "AtNextRestart", reason), ...what };
+  return idle(desired, "InSync", `it is as its file says, ${present.status}`);
 }
 
 function hotCalls(found: Difference[]): Call[] {

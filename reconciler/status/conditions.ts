@@ -70,7 +70,7 @@ function fromHealth({ change, health, wished }: Observation): Condition {
 }
 
 /** Causes that a person should see although the pipeline does well. */
-const notes: ReadonlySet<string> = new Set(["Suspended", "PruneDisabled", "PruneHeld", "NotOwned", "AtNextRestart"]);
+const notes: ReadonlySet<string> = new Set(["Suspended", "PruneDisabled", "PruneHeld", "NotOwned"]);
 
 /** Conditions of the whole source, after a turn. `open` are pipelines that are not as their files say. */
 export function sourceConditions(error: Error | undefined, revision: string | undefined, open: Open): Condition[] {

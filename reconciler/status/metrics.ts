@@ -85,6 +85,14 @@ export function createMetrics(registry: Registry) {
 export function createStateGauges(registry: Registry, collect: (gauges: StateGauges) => void): void {
   const registers = [registry];
   const gauges: StateGauges = {
+    // A scrape reads them in this order: the first fills them all.
+    info: new Gauge({
+      name: "sluice_gitops_pipeline_info",
+      help: "A pipeline, whether it is ready and why, and the revision that it holds.",
+      labelNames: ["pipeline_id", "ready", "reason", "suspended", "state", "revision"],
+      registers,
+      collect: () => collect(gauges),
+    }),
     condition: new Gauge({
       name: "sluice_gitops_condition",
       help: "Conditions of a pipeline: 1 for the status that holds.",
@@ -102,13 +110,6 @@ export function createStateGauges(registry: Registry, collect: (gauges: StateGau
       help: "Problems found in the files of the last revision.",
       labelNames: ["severity"],
       registers,
-    }),
-    info: new Gauge({
-      name: "sluice_gitops_pipeline_info",
-      help: "A pipeline, whether it is ready and why, and the revision that it holds.",
-      labelNames: ["pipeline_id", "ready", "reason", "suspended", "state", "revision"],
-      registers,
-      collect: () => collect(gauges),
     }),
   };
 }

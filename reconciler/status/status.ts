@@ -126,7 +126,12 @@ export class Status {
     this.#entries.clear();
     for (const change of plan?.changes ?? []) {
       const { pipeline_id, kind, cause } = change;
-      const outcome = ends.get(pipeline_id) ?? (cause === "InProgress" ? before.get(pipeline_id)?.outcome : undefined);
+      const earlier = cause === "InProgress" ? before.get(pipeline_id) : undefined;
+      if (earlier !== undefined) {
+        this.#entries.set(pipeline_id, earlier);
+        continue;
+      }
+      const outcome = ends.get(pipeline_id);
       if (kind === "delete" && outcome?.result === "applied") continue;
       const wished = wishes.get(pipeline_id);
       this.#entries.set(pipeline_id, { change, ...(outcome && { outcome }), ...(wished && { wished }) });

@@ -28,10 +28,4 @@ export function resultOf({ error, plan, desired, outcomes = [] }: Turn): TurnRes
   return settled && desired?.refused.length === 0 ? "success" : "incomplete";
 }
 
-const settledCauses: ReadonlySet<string> = new Set([
-  "InSync",
-  "AtNextRestart",
-  "Suspended",
-  "PruneDisabled",
-  "NotOwned",
-]);
+const settledCauses: ReadonlySet<string> = new Set(["InSync", "Suspended", "PruneDisabled", "NotOwned"]);

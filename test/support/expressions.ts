@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import type { Node } from "../../engine/expression/ast.ts";
 import { builtins } from "../../engine/expression/functions/builtins.ts";
 import { helpers } from "../../engine/expression/functions/helpers.ts";

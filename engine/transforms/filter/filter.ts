@@ -20,7 +20,7 @@ export class FilterTransform implements Transform {
     const rejected: Rejection[] = [];
     for (const event of events) {
       try {
-        if (this.#filter.matches(event.value, clock)) passed.push(event);
+        if (this.#filter.matches(record(event), clock)) passed.push(event);
       } catch (error) {
         rejected.push(rejection(event, error));
       }
@@ -29,8 +29,16 @@ export class FilterTransform implements Transform {
   }
 }
 
+/** The event's object; `null` counts as an empty one. Throws SyntaxError for anything else. */
+function record(event: Event): Record<string, unknown> {
+  const value: unknown = event.value;
+  if (typeof value !== "object" || Array.isArray(value)) throw new SyntaxError("no object");
+  return (value as Record<string, unknown> | null) ?? {};
+}
+
 function rejection({ position, text }: Event, error: unknown): Rejection {
-  if (!(error instanceof ExpressionError)) throw error;
-  const reason = "transform_error";
-  return { component: "dedup", reason, error: `filter: ${error.message}`, original_message: text, position };
+  const found = error instanceof SyntaxError ? "expected an event that is a JSON object" : (error as Error).message;
+  if (!(error instanceof SyntaxError) && !(error instanceof ExpressionError)) throw error;
+  const [component, reason] = ["dedup", "transform_error"] as const;
+  return { component, reason, error: `filter: ${found}`, original_message: text, position };
 }

@@ -75,29 +75,32 @@ test("no setting of a request is seen by another one, at the same time or later"
   expect(seen).toEqual(expected);
 });
 
-test.each([
-  ["SET", "SET max_threads = 63"],
-  ["a setting that is refused", "SELECT 1 SETTINGS max_threads = 63, no_such = 1"],
-  ["an error", "SELECT throwIf(1) SETTINGS max_threads = 63"],
-  ["USE", "USE system"],
-])("nothing is left of %s", async (_, query) => {
-  await clickhouse.client.command({ query, clickhouse_settings: { max_threads: 62 } }).catch(() => undefined);
-  for (const seen of await Promise.all(
-    Array.from({ length: 10 }, () =>
-      clickhouse.query("SELECT currentDatabase() AS d, getSetting('max_threads') > 60 AS m"),
-    ),
-  )) {
-    expect(seen).toEqual([{ d: "default", m: 0 }]);
-  }
-});
+const look = "SELECT currentDatabase() AS d, getSetting('max_threads') > 60 AS m, getSetting('readonly') AS r, ";
+const basics =
+  "toInt32(getSetting('async_insert')) AS a, toInt32(getSetting('implicit_select')) AS i, toInt32(getSetting('max_execution_time')) AS t";
 
-test("inserts are one block, not asynchronous, and bounded in time", async () => {
-  const [row] = await clickhouse.query(
-    "SELECT toInt64(getSetting('async_insert')) AS a, toInt64(getSetting('implicit_select')) AS i, toInt64(getSetting('max_execution_time')) AS t",
-  );
-  expect(row).toEqual({ a: 0, i: 0, t: 300 });
+test.each<[string, string, Record<string, string | number>]>([
+  ["nothing", "SELECT 1", {}],
+  ["SET", "SET max_threads = 63", {}],
+  ["a setting that is refused", "SELECT 1 SETTINGS max_threads = 63, no_such = 1", {}],
+  ["an error", "SELECT throwIf(1) SETTINGS max_threads = 63", { max_threads: 63 }],
+  ["USE", "USE system", { max_threads: 63 }],
+  ["settings with a value of ours", "SELECT 1", { async_insert: 1, implicit_select: 1, max_execution_time: 7 }],
+  ["settings that set others or forbid it", "SELECT 1", { compatibility: "21.1", readonly: 1 }],
+])(
+  "a request finds what every request finds, and inserts are synchronous and bounded in time, after %s",
+  async (_, query, settings) => {
+    const before = clickhouse.client.command({ query, clickhouse_settings: settings });
+    await before.catch(() => undefined);
+    const seen = await Promise.all(Array.from({ length: 10 }, () => clickhouse.query(look + basics)));
+    expect(seen).toEqual(Array.from({ length: 10 }, () => [{ d: "default", m: 0, r: 0, a: 0, i: 0, t: 300 }]));
+  },
+);
+
+test("no request may run for ever", async () => {
+  const query = "SELECT toInt32(getSetting('max_execution_time')) AS t";
   const answer = await clickhouse.client.query({
-    query: "SELECT toInt32(getSetting('max_execution_time')) AS t",
+    query,
     format: "JSONEachRow",
     clickhouse_settings: { max_execution_time: 0 },
   });

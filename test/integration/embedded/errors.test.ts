@@ -36,6 +36,8 @@ describe("an exception has ClickHouse's code, name, text and status", () => {
       "(at row 2)",
       'INSERT INTO t FORMAT JSONEachRow\n{"id":1}\n{"id":"x"}\n',
     ],
+    [48, "NOT_IMPLEMENTED", 501, "Content-Encoding", "SELECT 1", { decompress: "1" }],
+    [48, "NOT_IMPLEMENTED", 501, "Use ASYNC", "KILL QUERY WHERE 1 SYNC"],
     [36, "BAD_ARGUMENTS", 400, "Nope", "SELECT toTimeZone(now(), 'Nope')"],
     [46, "UNKNOWN_FUNCTION", 404, "nope", "SELECT nope(1)"],
     [47, "UNKNOWN_IDENTIFIER", 404, "nope", "SELECT nope"],

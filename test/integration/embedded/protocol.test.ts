@@ -28,6 +28,10 @@ function post(parameters: Record<string, string>, body?: string | Buffer, header
   return fetch(address, { method: "POST", headers: { ...auth, ...headers }, ...(body !== undefined && { body }) });
 }
 
+function inSession(query: string, parameters: Record<string, string> = {}): Promise<Response> {
+  return post({ session_id: "s2", ...parameters }, query);
+}
+
 async function askFor(n: number): Promise<unknown> {
   const query = "SELECT {n:Int32} AS n, sleep(0.02) AS z";
   return (await client.query({ query, query_params: { n }, format: "JSONEachRow" })).json();
@@ -200,6 +204,20 @@ describe("the stock client", () => {
     await session.close();
   });
 
+  test("keeps a session as it was after a database of one request, after an error, and locked for one at a time", async () => {
+    await inSession("USE system");
+    expect(await (await inSession("SELECT currentDatabase()", { database: "default" })).text()).toBe("default\n");
+    await inSession("SELECT throwIf(1)", { database: "default", max_threads: "3" });
+    expect(await (await inSession("SELECT currentDatabase(), getSetting('max_threads') = 3")).text()).toBe(
+      "system\t0\n",
+    );
+    const slow = inSession("SELECT sleep(0.5)");
+    const codes = await Promise.all(
+      [slow, inSession("SELECT 1")].map(async (one) => (await one).headers.get("x-clickhouse-exception-code")),
+    );
+    expect(codes).toContain("373");
+  });
+
   test("gives the query id back, and streams rows", async () => {
     const answer = await client.query({
       query: "SELECT number AS n FROM numbers(1000)",
@@ -277,7 +295,7 @@ describe("any other program", () => {
     const get = (query: string): Promise<Response> =>
       fetch(`${clickhouse.url}/?query=${encodeURIComponent(query)}`, { headers: auth });
     expect(await (await get("SELECT 1 + 1")).text()).toBe("2\n");
-    for (const query of ["INSERT INTO t VALUES (1,'a')", "DROP TABLE t"]) {
+    for (const query of ["INSERT INTO t VALUES (1,'a')", "DROP TABLE t", "WITH 1 AS x INSERT INTO t SELECT x, ''"]) {
       expect((await get(query)).headers.get("x-clickhouse-exception-code")).toBe("164");
     }
     expect(await rows()).toEqual([]);

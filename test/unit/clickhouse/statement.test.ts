@@ -82,17 +82,24 @@ describe("any other statement is taken as it is", () => {
   });
 
   test.each([
-    ["SELECT 1", true],
-    ["(SELECT 1)", true],
-    ["EXPLAIN SELECT 1", true],
-    ["SET a = 1", false],
-    ["/* SELECT */ USE d", false],
-    ["CREATE TEMPORARY TABLE t (a Int8)", false],
-    ["CREATE TABLE t (a Int8)", false],
-    ["BEGIN TRANSACTION", false],
-  ])("whether it may change its session: %j", (text, leavesNoTrace) => {
-    expect(parse(Buffer.from(text))).toMatchObject({ leavesNoTrace });
-  });
+    ["SELECT 1", true, true],
+    ["(SELECT 1)", true, true],
+    ["WITH 1 AS x SELECT x", true, true],
+    ["WITH 1 AS x INSERT INTO t SELECT x", true, false],
+    ["EXPLAIN INSERT INTO t SELECT 1", true, true],
+    ["INSERT INTO t SELECT 1", true, false],
+    ["DROP TABLE t", true, false],
+    ["SET a = 1", false, false],
+    ["/* SELECT */ USE d", false, false],
+    ["CREATE TEMPORARY TABLE t (a Int8)", false, false],
+    ["CREATE TABLE t (a Int8)", false, false],
+    ["BEGIN TRANSACTION", false, false],
+  ])(
+    "what it may change is known: %j leaves its session as it was: %s, changes nothing: %s",
+    (text, leavesNoTrace, readsOnly) => {
+      expect(parse(Buffer.from(text))).toMatchObject({ leavesNoTrace, readsOnly });
+    },
+  );
 });
 
 test.each([

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Node } from "../../../engine/expression/ast.ts";
 import { BudgetExceeded } from "../../../engine/expression/budget.ts";

@@ -133,14 +133,6 @@ describe("a pipeline that a file describes", () => {
       },
     ],
     [
-      "of which only what has no effect changed is stored at the next restart",
-      {
-        wanted: [{ ...orders, root: ["resources: { sink: { requests: { cpu: '2', memory: 128Mi } } }"] }],
-        there: [{ was: orders }],
-      },
-      { kind: "no-op", cause: "AtNextRestart", effect: "none", calls: [] },
-    ],
-    [
       "that somebody else made is owned where it equals the file",
       { wanted: [orders], there: [{ was: orders, owned: null }] },
       { kind: "no-op", cause: "InSync" },

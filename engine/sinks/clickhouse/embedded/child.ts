@@ -1,8 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
 import { EngineError } from "../../../core/errors.ts";
 import type { Log } from "../../../telemetry/log.ts";
-import type { Orders, Report } from "./protocol.ts";
+import type { Listening, Orders, Report } from "./protocol.ts";
 
 /** Threads for statements (8 at most), files and compression; a running statement keeps one to itself. */
 const threads = "16";
@@ -21,13 +20,16 @@ export class Child {
   readonly port: number;
   readonly version: string;
   readonly exited: Promise<Exit>;
+  /** The end of what it printed. */
+  readonly said: () => string;
   readonly #process: ChildProcess;
 
-  private constructor(process: ChildProcess, exited: Promise<Exit>, port: number, version: string) {
+  private constructor(process: ChildProcess, exited: Promise<Exit>, said: () => string, report: Listening) {
     this.#process = process;
     this.exited = exited;
-    this.port = port;
-    this.version = version;
+    this.said = said;
+    this.port = report.port;
+    this.version = report.version;
   }
 
   /**
@@ -38,15 +40,14 @@ export class Child {
   static async start(entry: string, orders: Orders, log: Log, signal: AbortSignal): Promise<Child> {
     const child = fork(entry, [], { execArgv: [], env: environment(), stdio: ["ignore", "pipe", "pipe", "ipc"] });
     const said = listenTo(child, log);
-    const exited = new Promise<Exit>((resolve) =>
-      child.once("exit", (code, cause) => resolve({ code, signal: cause })),
-    );
+    const exited = endOf(child);
     const abort = (): void => void child.kill("SIGKILL");
     signal.addEventListener("abort", abort);
     try {
-      child.send(orders);
-      const report = await Promise.race([once(child, "message").then(([message]) => message as Report), exited]);
-      if ("kind" in report && report.kind === "listening") return new Child(child, exited, report.port, report.version);
+      // Where it cannot be sent, the process has ended.
+      child.send(orders, () => undefined);
+      const report = await Promise.race([reportOf(child), exited]);
+      if ("kind" in report && report.kind === "listening") return new Child(child, exited, said, report);
       await exited;
       throw failure(report, said(), orders.folder);
     } finally {
@@ -67,6 +68,18 @@ export class Child {
   }
 }
 
+function reportOf(child: ChildProcess): Promise<Report> {
+  return new Promise((resolve) => child.once("message", (message) => resolve(message as Report)));
+}
+
+/** Resolves when the process is gone, or was never there. */
+function endOf(child: ChildProcess): Promise<Exit> {
+  return new Promise((resolve) => {
+    child.once("exit", (code, signal) => resolve({ code, signal }));
+    child.on("error", () => child.pid === undefined && resolve({ code: null, signal: null }));
+  });
+}
+
 function environment(): NodeJS.ProcessEnv {
   const kept = inherited.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]));
   return { ...(Object.fromEntries(kept) as NodeJS.ProcessEnv), UV_THREADPOOL_SIZE: threads };
@@ -84,18 +97,17 @@ function listenTo(child: ChildProcess, log: Log): () => string {
   return () => last.trim();
 }
 
-function failure(report: Report | Exit, said: string, folder: string): EngineError {
-  const reason =
-    "kind" in report ? ("text" in report ? report.text : "") : `it ended with ${report.signal ?? report.code}`;
-  const cause = new Error([reason, said].filter(Boolean).join(": "));
-  if ("kind" in report && report.kind === "missing") return new EngineError("CLICKHOUSE_MISSING", missing, { cause });
-  if (said.includes("Cannot lock file")) {
-    const text = `The embedded ClickHouse cannot open ${folder}: another process holds it. Stop that process, or use another data directory.`;
-    return new EngineError("DATA_DIR_HELD", text, { cause });
-  }
-  return new EngineError("STORAGE_FAILED", `The embedded ClickHouse did not start in ${folder}: ${cause.message}`, {
-    cause,
-  });
+function failure(end: Report | Exit, said: string, folder: string): EngineError {
+  const reason = "text" in end ? end.text : `the process ended with ${"signal" in end ? (end.signal ?? end.code) : ""}`;
+  const cause = new Error(said ? `${reason}: ${said}` : reason);
+  if ("kind" in end && end.kind === "missing") return new EngineError("CLICKHOUSE_MISSING", missing, { cause });
+  const held = said.includes("Cannot lock file");
+  const text = held ? "another process holds it. Stop that process, or use another data directory." : cause.message;
+  return new EngineError(
+    held ? "DATA_DIR_HELD" : "STORAGE_FAILED",
+    `The embedded ClickHouse cannot open ${folder}: ${text}`,
+    { cause },
+  );
 }
 
 const missing =

@@ -9,7 +9,7 @@ const settings = [
   "--async_insert=0",
   `--max_execution_time=${maxExecutionTime}`,
   `--max_result_bytes=${1 << 30}`,
-  `--max_memory_usage=${Math.floor(totalmem() / 2)}`,
+  `--max_memory_usage=${Math.floor(Math.min(totalmem(), process.constrainedMemory() || Infinity) / 2)}`,
 ];
 
 /** chDB is not installed, or there is none for this platform. */
@@ -54,10 +54,12 @@ export class Database {
     return this.#open();
   }
 
-  async version(): Promise<{ version: string; timezone: string }> {
-    const result = await this.#first.queryAsync("SELECT version(), timezone()", { format: "JSONCompactEachRow" });
-    const [version, timezone] = result.json<[string, string]>();
-    return { version, timezone };
+  /** What the engine is, and the settings that a session has at its start, where they are not the built-in ones. */
+  async about(): Promise<{ version: string; timezone: string; settings: Map<string, string> }> {
+    const sql = "SELECT version(), timezone(), groupArray((name, value)) FROM system.settings WHERE changed";
+    const result = await this.#first.queryAsync(sql, { format: "JSONCompactEachRow" });
+    const [version, timezone, changed] = result.json<[string, string, [string, string][]]>();
+    return { version, timezone, settings: new Map(changed) };
   }
 
   close(): void {

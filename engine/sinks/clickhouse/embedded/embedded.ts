@@ -70,6 +70,7 @@ export class EmbeddedClickHouse {
    * @throws EngineError QUERY_FAILED with what ClickHouse says, or that it died meanwhile.
    */
   async query(sql: string, format = "TabSeparated"): Promise<string> {
+    if (this.#closing.signal.aborted) throw new EngineError("QUERY_FAILED", "The embedded ClickHouse is closed.");
     await this.#child;
     const authorization = `Basic ${Buffer.from(`${this.username}:${this.password}`).toString("base64")}`;
     const address = `${this.url}/?default_format=${encodeURIComponent(format)}`;
@@ -120,7 +121,8 @@ export class EmbeddedClickHouse {
 
   #died(exit: Exit, pauseMs: number): void {
     const { log, onEvent } = this.#options;
-    log.warn({ ...exit, restart_in_ms: pauseMs }, "The embedded ClickHouse died and is started again.");
+    const printed = this.#current?.said();
+    log.warn({ ...exit, printed, restart_in_ms: pauseMs }, "The embedded ClickHouse died and is started again.");
     onEvent?.({ kind: "died", ...exit });
   }
 

@@ -6,6 +6,7 @@ const codes = {
   UNKNOWN_TYPE_OF_QUERY: 78,
   UNKNOWN_COMPRESSION_METHOD: 89,
   UNKNOWN_SETTING: 115,
+  READONLY: 164,
   REQUIRED_PASSWORD: 194,
   TOO_MANY_SIMULTANEOUS_QUERIES: 202,
   NETWORK_ERROR: 210,
@@ -70,10 +71,15 @@ export function exceptionFrom(error: unknown): Exception {
   const code = /^Code: (\d+)/.exec(text)?.[1];
   if (code === undefined) return raise("STD_EXCEPTION", `${text}.`);
   const type = [...text.matchAll(/\(([A-Z][A-Z0-9_]{2,})\)/g)].at(-1)?.[1] ?? "UNKNOWN_EXCEPTION";
-  const message = text
-    .replace(/^(?:Code: \d+\. )?(?:DB::Exception: )?(?:Code: \d+\. DB::Exception: )?/, "")
-    .replace(/(?:\s*\((?:[A-Z][A-Z0-9_]{2,}|version [^()]*)\)\.?)+\s*$/, "")
+  const message = withoutMarks(text)
+    .replace(/^(?:Code: \d+\. DB::Exception: )+/, "")
     .replace(/:? ?\(in file\/uri [^)]*\)/, "")
     .replace(/: data for INSERT was parsed from file/, "");
   return new Exception(Number(code), type, message.trimEnd());
+}
+
+/** Takes `(NAME)` and `(version ...)` off the end. */
+function withoutMarks(text: string): string {
+  const shorter = text.trimEnd().replace(/ ?\((?:[A-Z][A-Z0-9_]{2,}|version [^()]*)\)\.?$/, "");
+  return shorter.length < text.length ? withoutMarks(shorter) : text;
 }

@@ -36,6 +36,7 @@ async function serve(
     await route(request, response, body, identity, queries);
   } catch (error) {
     await body.discard();
+    if (response.headersSent) return;
     answerException(response, error instanceof Exception ? error : exceptionFrom(error), identity.version);
   }
 }

@@ -23,6 +23,8 @@ export class NamedSessions {
   /** @throws Exception 373 while another request uses the session, 372 when it must exist and does not. */
   async run(wanted: NonNullable<Asked["session"]>, run: Run, under: Circumstances): Promise<ChdbResult> {
     const named = this.#find(wanted);
+    if (under.settings.has("readonly"))
+      throw raise("NOT_IMPLEMENTED", "Setting readonly is not supported in a session.");
     named.busy = true;
     clearTimeout(named.timer);
     try {
@@ -58,11 +60,8 @@ export class NamedSessions {
     try {
       return await this.#sessions.runOn(session, run, under);
     } finally {
-      await this.#sessions.runOn(
-        session,
-        { ...look, sql: "SELECT 1" },
-        { database, settings: new Map(values), params: new Map() },
-      );
+      const before = { database, settings: new Map(values), params: new Map<string, string>() };
+      await this.#sessions.runOn(session, { ...look, sql: "SELECT 1" }, before);
     }
   }
 

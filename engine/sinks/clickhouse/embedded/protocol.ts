@@ -10,9 +10,15 @@ export interface Orders extends Credentials {
   lockWaitMs: number;
 }
 
+export interface Listening {
+  kind: "listening";
+  port: number;
+  version: string;
+}
+
 /** What the child tells the parent, once. Unless it is listening, it then ends. */
 export type Report =
-  | { kind: "listening"; port: number; version: string }
+  | Listening
   /** chDB cannot be loaded here. */
   | { kind: "missing"; text: string }
   | { kind: "failed"; text: string };

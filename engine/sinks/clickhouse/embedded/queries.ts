@@ -39,12 +39,14 @@ export class Queries {
       throw raise("SYNTAX_ERROR", `Syntax error: Max query size exceeded: a statement has at most ${maxQuery} bytes.`);
     }
     if (asked.query) await refuseMore(body);
+    if (asked.readsOnly && !statement.readsOnly) throw readonly();
     const { sql, leavesNoTrace, format = asked.defaultFormat } = statement;
     const { rows, elapsed, bytes: output } = await this.#execute({ sql, leavesNoTrace, format }, asked, isWanted);
     return { bytes: output, facts: { format, resultRows: rows, elapsedSeconds: elapsed } };
   }
 
   async #insert(asked: Asked, insert: InsertWithData, head: Buffer, body: Body | undefined, isWanted: () => boolean) {
+    if (asked.readsOnly) throw readonly();
     const file = await this.#spool.file();
     try {
       await file.write(head.subarray(insert.dataAt));
@@ -77,4 +79,11 @@ async function refuseMore(body: Body | undefined): Promise<void> {
   if (more && more.bytes.length > 0) {
     throw raise("SYNTAX_ERROR", "Syntax error: the statement takes no data, and the body is not empty.");
   }
+}
+
+function readonly(): Error {
+  return raise(
+    "READONLY",
+    "Cannot execute query in readonly mode. For queries over HTTP, method GET implies readonly. Use POST.",
+  );
 }

@@ -5,6 +5,8 @@ import { raise } from "./exception.ts";
 export interface Asked {
   /** The statement, or its beginning, given in the address. */
   query: string;
+  /** Whether it must not change anything: true for GET, because a link can do that. */
+  readsOnly: boolean;
   queryId: string | undefined;
   database: string | undefined;
   defaultFormat: string;
@@ -37,17 +39,18 @@ export function read(request: IncomingMessage, parameters: URLSearchParams): Ask
   }
   return {
     query: parameters.get("query") ?? "",
+    readsOnly: request.method === "GET",
     queryId: parameters.get("query_id") || undefined,
     database: parameters.get("database") || headerOf(request, "x-clickhouse-database") || undefined,
     defaultFormat: parameters.get("default_format") || headerOf(request, "x-clickhouse-format") || "TabSeparated",
     params: paramsOf(parameters),
-    settings: settingsOf(request, parameters),
+    settings: settingsOf(parameters),
     session: sessionOf(parameters),
     compression: isOn(parameters.get("enable_http_compression")) ? encodingOf(request) : undefined,
   };
 }
 
-function settingsOf(request: IncomingMessage, parameters: URLSearchParams): Map<string, string> {
+function settingsOf(parameters: URLSearchParams): Map<string, string> {
   const settings = [...parameters].filter(([name]) => !reserved.has(name) && !name.startsWith("param_"));
   for (const [name] of settings) {
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
@@ -58,11 +61,9 @@ function settingsOf(request: IncomingMessage, parameters: URLSearchParams): Map<
     }
   }
   const map = new Map(settings);
-  if (map.has("max_execution_time") && !(Number(map.get("max_execution_time")) > 0)) {
-    map.set("max_execution_time", String(maxExecutionTime));
-  }
-  // As a server does: what a link can do must not change anything. The last one, for nothing can be set after it.
-  const readonly = request.method === "GET" ? "2" : map.get("readonly");
+  if (Number(map.get("max_execution_time") ?? 1) === 0) map.set("max_execution_time", String(maxExecutionTime));
+  // The last one, because nothing can be set after it.
+  const readonly = map.get("readonly");
   map.delete("readonly");
   return readonly === undefined ? map : map.set("readonly", readonly);
 }

@@ -16,11 +16,14 @@ import { Spool } from "./spool.ts";
  *
  * It starts when its orders come over the channel to its parent, and reports the port there. It ends
  * - at once when that channel closes, for then the parent is dead (a signal, because a running query holds up an exit);
+ * - when the engine says that it is broken;
  * - on SIGTERM, when what runs has ended, but at latest after the grace time.
  */
 const graceMs = 5_000;
 
 process.once("disconnect", kill);
+// Ctrl-C reaches the whole group of processes; the parent is the one to decide, for it may have rows to write yet.
+for (const signal of ["SIGINT", "SIGHUP"]) process.on(signal, () => undefined);
 process.once("message", (orders: Orders) => void begin(orders));
 
 async function begin(orders: Orders): Promise<void> {
@@ -39,16 +42,16 @@ async function serve({ folder, port, lockWaitMs, ...credentials }: Orders): Prom
   const database = await Database.open(join(folder, "engine"), lockWaitMs);
   // The lock is ours, so nobody else uses the spool.
   const spool = await Spool.open(join(folder, "spool"));
-  const sessions = new Sessions(() => database.session());
+  const { version, timezone, settings } = await database.about();
+  const sessions = new Sessions(() => database.session(), settings, kill);
   const named = new NamedSessions(sessions);
-  const about = await database.version();
-  const server = httpServer({ ...credentials, ...about }, new Queries(sessions, named, spool));
+  const server = httpServer({ ...credentials, version, timezone }, new Queries(sessions, named, spool));
   await listen(server, port);
   process.once("SIGTERM", () => {
     setTimeout(kill, graceMs);
     void end(server, named, sessions, database);
   });
-  report({ kind: "listening", port: (server.address() as AddressInfo).port, version: about.version });
+  report({ kind: "listening", port: (server.address() as AddressInfo).port, version });
 }
 
 async function listen(server: Server, port: number): Promise<void> {

@@ -12,6 +12,9 @@ export interface Run {
   leavesNoTrace: boolean;
 }
 
+/** Settings that cannot be set back, because they set others or forbid it. */
+const lasting = ["readonly", "compatibility", "profile"];
+
 /** Sessions that wait to be freed hold memory until every statement that ran beside them has ended. */
 const maxLeaving = 500;
 
@@ -23,12 +26,20 @@ const maxLeaving = 500;
  */
 export class Sessions {
   readonly #open: () => Session;
+  readonly #initial: ReadonlyMap<string, string>;
+  readonly #broken: () => void;
   readonly #idle: Session[] = [];
   readonly #running = new Set<Promise<unknown>>();
   #leaving = 0;
 
-  constructor(open: () => Session) {
+  /**
+   * @param initial the settings of a new session that differ from the built-in ones.
+   * @param broken called when the engine has shut itself down: from then on it refuses everything.
+   */
+  constructor(open: () => Session, initial: ReadonlyMap<string, string>, broken: () => void) {
     this.#open = open;
+    this.#initial = initial;
+    this.#broken = broken;
   }
 
   /** @throws Exception */
@@ -75,11 +86,10 @@ export class Sessions {
   }
 
   async #giveBack(session: Session, run: Run, { settings, database, params }: Circumstances): Promise<void> {
-    if (!run.leavesNoTrace || params.size > 0 || settings.has("readonly")) return this.release(session);
+    const isLasting = lasting.some((name) => settings.has(name)) || params.size > 0;
+    if (!run.leavesNoTrace || isLasting) return this.release(session);
     try {
-      const names = [...settings.keys()];
-      if (names.length > 0)
-        await this.#query(session, `SET ${names.map((name) => `${name} = DEFAULT`).join(", ")}`, "Null");
+      if (settings.size > 0) await this.#query(session, `SET ${this.#undone(settings)}`, "Null");
       if (database !== undefined) await this.#query(session, "USE default", "Null");
       this.#idle.push(session);
     } catch {
@@ -87,11 +97,22 @@ export class Sessions {
     }
   }
 
+  #undone(settings: ReadonlyMap<string, string>): string {
+    const initially = (name: string): string => {
+      const value = this.#initial.get(name);
+      return value === undefined ? "DEFAULT" : literal(value);
+    };
+    return [...settings.keys()].map((name) => `${name} = ${initially(name)}`).join(", ");
+  }
+
   async #query(session: Session, sql: string, format: string): Promise<ChdbResult> {
     const running = session.queryAsync(sql, { format });
     this.#running.add(running);
     try {
       return await running;
+    } catch (error) {
+      if (String(error).includes("server is shutting down due to a fatal error")) this.#broken();
+      throw error;
     } finally {
       this.#running.delete(running);
     }

@@ -33,9 +33,9 @@ export class Spool {
 
   /** An empty file. Close it whatever happens. */
   async file(): Promise<SpoolFile> {
-    return (await this.#memory.look())
-      ? SpoolFile.inMemory(this.#memory, this.#folder)
-      : SpoolFile.onDisk(this.#folder);
+    const memory = (await this.#memory.hasRoom()) ? this.#memory : undefined;
+    const file = memory && (await create(memory.folder).catch(() => undefined));
+    return file ? new SpoolFile(file, this.#folder, memory) : new SpoolFile(await create(this.#folder), this.#folder);
   }
 }
 
@@ -52,8 +52,8 @@ class Memory {
     this.#limit = limit;
   }
 
-  /** Whether there is room at all: half of what is free is ours. */
-  async look(): Promise<boolean> {
+  /** Looks how much there is: half of what is free is ours. */
+  async hasRoom(): Promise<boolean> {
     if (!linux) return false;
     const stat = await statfs(this.folder).catch(() => undefined);
     this.#room = stat ? Math.min(this.#limit, this.#used + (stat.bavail * stat.bsize) / 2) : 0;
@@ -86,18 +86,10 @@ export class SpoolFile {
   #memory: Memory | undefined;
   #size = 0;
 
-  private constructor(file: Opened, folder: string, memory: Memory | undefined) {
+  constructor(file: Opened, folder: string, memory?: Memory) {
     this.#file = file;
     this.#folder = folder;
     this.#memory = memory;
-  }
-
-  static async inMemory(memory: Memory, folder: string): Promise<SpoolFile> {
-    return new SpoolFile(await create(memory.folder), folder, memory);
-  }
-
-  static async onDisk(folder: string): Promise<SpoolFile> {
-    return new SpoolFile(await create(folder), folder, undefined);
   }
 
   /** The path by which this process, and only this process, can read it. */
@@ -111,9 +103,9 @@ export class SpoolFile {
 
   /** Appends; moves the file to the disk when tmpfs is short. @throws Exception 243 when the disk is full too. */
   async write(chunk: Buffer): Promise<void> {
-    if (this.#memory && !this.#memory.takes(chunk.length)) await this.#toDisk();
+    if (this.#memory && !(await this.#fits(chunk, this.#memory))) await this.#toDisk();
+    if (!this.#memory) await this.#file.handle.appendFile(chunk).catch(refuse);
     this.#size += chunk.length;
-    await this.#file.handle.appendFile(chunk).catch(refuse);
   }
 
   /** Frees the space. */
@@ -123,13 +115,27 @@ export class SpoolFile {
     await discard(this.#file);
   }
 
+  /** Appends in tmpfs; false where our share of it, or all of it, is full. */
+  async #fits(chunk: Buffer, memory: Memory): Promise<boolean> {
+    if (!memory.takes(chunk.length)) return false;
+    try {
+      await this.#file.handle.appendFile(chunk);
+      return true;
+    } catch (error) {
+      memory.gives(chunk.length);
+      if (!isFull(error)) throw error;
+      return false;
+    }
+  }
+
   async #toDisk(): Promise<void> {
     const old = this.#file;
     const next = await create(this.#folder);
     try {
-      for await (const part of old.handle.createReadStream({ start: 0, autoClose: false })) {
-        await next.handle.appendFile(part as Buffer);
-      }
+      // Not what is behind the size: a write that failed may have left a part of itself.
+      const range = { start: 0, end: this.#size - 1, autoClose: false };
+      const parts = this.#size > 0 ? old.handle.createReadStream(range) : [];
+      for await (const part of parts) await next.handle.appendFile(part as Buffer);
     } catch (error) {
       await discard(next);
       refuse(error);
@@ -154,9 +160,10 @@ async function discard(file: Opened): Promise<void> {
   if (file.name !== undefined) await rm(file.name, { force: true });
 }
 
+function isFull(error: unknown): boolean {
+  return ["ENOSPC", "EDQUOT"].includes((error as NodeJS.ErrnoException).code ?? "");
+}
+
 function refuse(error: unknown): never {
-  const code = (error as NodeJS.ErrnoException).code;
-  if (code === "ENOSPC" || code === "EDQUOT")
-    throw raise("NOT_ENOUGH_SPACE", "Not enough space to hold the body of the request.");
-  throw error;
+  throw isFull(error) ? raise("NOT_ENOUGH_SPACE", "Not enough space to hold the body of the request.") : error;
 }

@@ -14,13 +14,14 @@ export interface PlainStatement {
   sql: string;
   /** Whether it leaves settings, database and temporary tables of its session as they were. */
   leavesNoTrace: boolean;
+  /** Whether it changes nothing anywhere. */
+  readsOnly: boolean;
   /** The format of the answer, where the statement names one. */
   format: string | undefined;
 }
 
-const withoutTrace: ReadonlySet<string> = new Set(
-  "( SELECT INSERT SHOW DESCRIBE DESC EXPLAIN EXISTS OPTIMIZE TRUNCATE ALTER DROP RENAME".split(" "),
-);
+const reading: ReadonlySet<string> = new Set("( SELECT WITH SHOW DESCRIBE DESC EXPLAIN EXISTS".split(" "));
+const writing: ReadonlySet<string> = new Set("INSERT OPTIMIZE TRUNCATE ALTER DROP RENAME".split(" "));
 
 /**
  * Reads a request. The text of an insert ends where its data begins, so `bytes` may hold as much of the data as there is.
@@ -40,12 +41,17 @@ function plain(text: string): PlainStatement {
   if (words.some((word, i) => word === "INTO" && words[i + 1] === "OUTFILE")) {
     throw raise("INTO_OUTFILE_NOT_ALLOWED", "INTO OUTFILE is not allowed.");
   }
+  if (words[0] === "KILL" && words.includes("SYNC")) {
+    throw raise("NOT_IMPLEMENTED", "KILL with SYNC is not supported: the engine would never answer. Use ASYNC.");
+  }
   refuseHiddenData(text, own, words);
+  const first = words[0] ?? "";
   const format = words.lastIndexOf("FORMAT");
   return {
     kind: "plain",
     sql: Buffer.from(text.slice(0, own.at(-1)?.end), "latin1").toString(),
-    leavesNoTrace: withoutTrace.has(words[0] ?? ""),
+    leavesNoTrace: reading.has(first) || writing.has(first),
+    readsOnly: reading.has(first) && (first === "EXPLAIN" || !words.includes("INSERT")),
     format: format > 0 ? own[format + 1]?.text : undefined,
   };
 }

@@ -1,0 +1,101 @@
+import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { Folder } from "../../../reconciler/git/folder.ts";
+import { SourceError } from "../../../reconciler/git/revision.ts";
+
+const signal = new AbortController().signal;
+let path: string;
+let folder: Folder;
+
+beforeEach(async () => {
+  path = await mkdtemp(join(tmpdir(), "sluice-folder-"));
+  folder = new Folder({ path, quiet: 20 });
+});
+
+afterEach(async () => {
+  await folder.close();
+  await rm(path, { recursive: true, force: true });
+});
+
+const write = async (name: string, text: string) => {
+  await mkdir(join(path, name, ".."), { recursive: true });
+  await writeFile(join(path, name), text);
+};
+const paths = async () => (await folder.fetch(signal)).files.map((file) => file.path);
+
+describe("a folder", () => {
+  test("is a revision of its YAML and JSON files, without hidden ones", async () => {
+    for (const name of ["b.yml", "a/c.json", "README.md", ".git/x.yaml", ".hidden.yaml"]) await write(name, "x");
+    expect(await paths()).toEqual(["a/c.json", "b.yml"]);
+  });
+
+  test("has another revision when a file's content or name changes, and the same while nothing does", async () => {
+    await write("a.yaml", "one");
+    const first = await folder.fetch(signal);
+    expect(first.id).toMatch(/^dir@sha256:[0-9a-f]{64}$/);
+    expect(await folder.fetch(signal)).toBe(first);
+    await write("a.yaml", "two");
+    const second = await folder.fetch(signal);
+    await rename(join(path, "a.yaml"), join(path, "b.yaml"));
+    const third = await folder.fetch(signal);
+    expect(new Set([first.id, second.id, third.id]).size).toBe(3);
+  });
+
+  test("that is not there is an error, never an empty one", async () => {
+    await rm(path, { recursive: true });
+    const error = await folder.fetch(signal).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(SourceError);
+    expect((error as SourceError).message).toContain("expected a folder that can be read");
+  });
+
+  test("follows a link to a file inside, as a mounted ConfigMap has them, and names every other link", async () => {
+    await write("..data/a.yaml", "a");
+    await symlink("..data/a.yaml", join(path, "a.yaml"));
+    await symlink("/etc/hostname", join(path, "b.yaml"));
+    await symlink(tmpdir(), join(path, "c"));
+    await symlink("nowhere", join(path, "d.yaml"));
+    const { files, skipped } = await folder.fetch(signal);
+    expect(files).toEqual([{ path: "a.yaml", bytes: Buffer.from("a") }]);
+    expect(skipped.map((one) => one.path).toSorted()).toEqual(["b.yaml", "c", "d.yaml"]);
+  });
+
+  test("with a huge file names it and reads the rest", async () => {
+    await write("a.yaml", "a");
+    await write("b.yaml", "b".repeat(100));
+    const small = new Folder({ path, limits: { files: 9, fileBytes: 99, bytes: 999 } });
+    const { files, skipped } = await small.fetch(signal);
+    expect(files.map((file) => file.path)).toEqual(["a.yaml"]);
+    expect(skipped).toEqual([{ path: "b.yaml", reason: expect.stringContaining("100 bytes") as string }]);
+  });
+});
+
+describe("a watched folder", () => {
+  test.each<[string, () => Promise<void>]>([
+    ["written", () => write("a.yaml", "two")],
+    ["added in a new folder", () => write("new/b.yaml", "b")],
+    ["removed", () => rm(join(path, "a.yaml"))],
+    [
+      "replaced by a rename, as editors do",
+      async () => {
+        await write("a.yaml.tmp", "two");
+        await rename(join(path, "a.yaml.tmp"), join(path, "a.yaml"));
+      },
+    ],
+  ])("tells that a file was %s", async (_title, change) => {
+    await write("a.yaml", "one");
+    const told = new Promise<void>((resolve) => void folder.watch(resolve).then(change));
+    await told;
+  });
+
+  test("tells many changes at once as one", async () => {
+    let told = 0;
+    const patient = new Folder({ path, quiet: 300 });
+    await patient.watch(() => (told += 1));
+    for (let count = 0; count < 20; count++) await write(`${count}.yaml`, "x");
+    await expect.poll(() => told, { timeout: 5_000 }).toBe(1);
+    await patient.close();
+    expect(told).toBe(1);
+  });
+});

@@ -1,0 +1,49 @@
+import { BudgetExceeded } from "../../engine/expression/budget.ts";
+import { Budget } from "../../engine/expression/budget.ts";
+import type { Catalog } from "../../engine/expression/catalog.ts";
+import { check } from "../../engine/expression/check.ts";
+import { compile } from "../../engine/expression/compile.ts";
+import { ExpressionError } from "../../engine/expression/errors.ts";
+import { builtins } from "../../engine/expression/functions/builtins.ts";
+import { helpers } from "../../engine/expression/functions/helpers.ts";
+import { parse } from "../../engine/expression/parser.ts";
+import { printed } from "../../engine/expression/printing.ts";
+import { kindOf } from "../../engine/expression/values.ts";
+
+/** What the tables of expressions are evaluated on, as JSON, as records come. */
+export const sample = JSON.parse(`{
+  "s": "héllo", "t": "abc", "e": "", "n": 5, "f": 2.5, "z": 0, "neg": -3.7, "big": 1e21, "b": true, "no": false,
+  "nul": null, "a": [3, 1, 2], "sa": ["x", "y", "x"], "ea": [], "em": {}, "mixed": [1, "a", null, true],
+  "ms": [{"k": 1, "g": "a"}, {"k": 2, "g": "b"}, {"k": 3, "g": "a"}],
+  "m": {"k": 1, "z": "q", "n": {"d": [1, [2, [3]]]}}, "ts": "2024-03-01T10:20:30Z",
+  "constructor": "own", "__proto__": {"k": "own"}
+}`) as Record<string, unknown>;
+
+/** The clock of the evaluations: 2024-05-06 07:08:09.010 UTC. */
+export const clock = Date.UTC(2024, 4, 6, 7, 8, 9, 10);
+
+/**
+ * What an expression of a filter gives on the sample, in one line: `int 3`, `refused: …` where it does not compile
+ * without a schema, `fails: …` where the evaluation fails.
+ */
+export function inFilter(expression: string): string {
+  return outcome(expression, builtins);
+}
+
+/** The same with the helpers of stateless transforms. */
+export function inTransform(expression: string): string {
+  return outcome(expression, helpers);
+}
+
+function outcome(expression: string, functions: Catalog): string {
+  try {
+    const root = parse(expression);
+    check(root, expression, functions, undefined);
+    const value = compile(root, expression, functions)(sample, clock);
+    return `${kindOf(value)} ${printed(value, new Budget())}`;
+  } catch (error) {
+    if (!(error instanceof ExpressionError)) throw error;
+    if (error.cause !== undefined && !(error.cause instanceof BudgetExceeded)) throw error.cause;
+    return `${error.phase === "compile" ? "refused" : "fails"}: ${error.detail}`;
+  }
+}

@@ -1,0 +1,65 @@
+import { describe, expect, test } from "vitest";
+import { parse } from "../../../engine/expression/parser.ts";
+import { inFilter, inTransform } from "../../support/evaluate.ts";
+
+const spent = "fails: the evaluation needs more time or memory than one record may use";
+
+describe("one evaluation may make a million items and take a million steps", () => {
+  test.each([
+    "len(1..1000000)",
+    `repeat("ab", 500000)`,
+    `repeat("a", 1e300)`,
+    "map(1..500000, [#])",
+    "any(1..2000, any(1..2000, false))",
+    "reduce(1..100, #acc + #acc, s)",
+    `reduce(1..1000, concat(#acc, #acc), [1])`,
+    `reduce(1..1000000, 1)`,
+    `replace(repeat("a", 100000), "a", repeat("b", 1000))`,
+    `map(1..900, uniq(map(1..900, [#])))`,
+    `map(1..200000, s matches "x")  | map(upper(t)) | map(upper(t)) | map(upper(t)) | map(upper(t)) | len()`,
+  ])("%s is more", (expression) => {
+    expect(inFilter(expression)).toBe(spent);
+  });
+
+  test.each([
+    ["len(1..999999)", "int 999999"],
+    [`len(repeat("a", 999999))`, "int 999999"],
+    ["sum(1..400000)", "int 80000200000"],
+  ])("%s is not", (expression, expected) => {
+    expect(inTransform(expression)).toBe(expected);
+  });
+
+  test("the budget of one record is not that of the next", () => {
+    expect(inFilter("len(1..900000)")).toBe("int 900000");
+    expect(inFilter("len(1..900000)")).toBe("int 900000");
+  });
+});
+
+describe("an expression itself is bounded", () => {
+  test.each([
+    ["10,001 values", `[${Array.from({ length: 10_001 }, () => "1").join(",")}]`, "too long"],
+    ["300 parentheses", "(".repeat(300) + "1" + ")".repeat(300), "nests too deep"],
+    ["300 negations", "not ".repeat(300) + "true", "nests too deep"],
+    ["a sum of 300 terms", Array.from({ length: 300 }, () => "1").join("+"), "nests too deep"],
+    ["a chain of 300 members", `a${".b".repeat(300)}`, "nests too deep"],
+    ["a million characters", `"${"x".repeat(1_000_000)}"`, "too long"],
+  ])("%s", (_, expression, expected) => {
+    expect(() => parse(expression)).toThrow(expected);
+  });
+
+  test.each([
+    ["3,000 alternatives", Array.from({ length: 3000 }, (_, index) => `n == ${index}`).join(" or "), "bool true"],
+    [
+      "a list of 9,000 texts",
+      `t in [${Array.from({ length: 9000 }, (_, index) => `"${index}"`).join(",")}]`,
+      "bool false",
+    ],
+    ["3,000 comparisons in a chain", `${Array.from({ length: 3000 }, (_, index) => index).join(" < ")}`, "bool true"],
+  ])("%s are fine", (_, expression, expected) => {
+    expect(inFilter(expression)).toBe(expected);
+  });
+});
+
+test("values that nest deep are an error of the language", () => {
+  expect(inFilter(`toJSON(fromJSON(repeat("[", 20000) + repeat("]", 20000)))`)).toMatch(/^fails: /);
+});

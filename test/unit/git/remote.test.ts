@@ -1,0 +1,77 @@
+import { resolve } from "node:path";
+import { describe, expect, test } from "vitest";
+import { parseRemote } from "../../../reconciler/git/remote.ts";
+import { normalisePath, SourceError } from "../../../reconciler/git/revision.ts";
+
+describe("a remote", () => {
+  test.each([
+    ["a folder", "/srv/pipelines", "/srv/pipelines", "/srv/pipelines"],
+    ["a relative folder", "./pipelines", resolve("pipelines"), resolve("pipelines")],
+    ["a file URL", "file:///srv/pipelines", "file:///srv/pipelines", "file:///srv/pipelines"],
+    ["the short form of ssh", "git@host:team/a.git", "git@host:team/a.git", "git@host:team/a.git"],
+    ["ssh", "ssh://git@host:22/a.git", "ssh://git@host:22/a.git", "ssh://git@host:22/a.git"],
+    ["ssh with a password", "ssh://git:s3cret@host/a.git", "ssh://git@host/a.git", "ssh://git@host/a.git"],
+    ["https", "https://host/a.git", "https://host/a.git", "https://host/a.git"],
+    ["https with user and password", "https://ada:s3cret@host/a.git", "https://host/a.git", "https://host/a.git"],
+    ["https with a token", "https://s3cret@host/a.git", "https://host/a.git", "https://host/a.git"],
+    [
+      "https with a query",
+      "https://host/a.git?key=s3cret",
+      "https://host/a.git?key=s3cret",
+      "https://host/a.git?redacted",
+    ],
+  ])("may be %s", (_title, text, url, display) => {
+    expect(parseRemote(text)).toMatchObject({ url, display });
+  });
+
+  test.each([
+    ["an option", "-oProxyCommand=touch /tmp/x"],
+    ["an option of upload-pack", "--upload-pack=touch /tmp/x"],
+    ["a command", "ext::sh -c touch% /tmp/x"],
+    ["a file descriptor", "fd::17"],
+    ["a helper", "https::https://host/a.git"],
+    ["an ssh host that is an option", "ssh://-oProxyCommand=x/a.git"],
+    ["an ssh user that is an option", "ssh://-oProxyCommand=x@host/a.git"],
+    ["a protocol without identity", "git://host/a.git"],
+    ["another protocol", "ftp://host/a.git"],
+    ["nothing", ""],
+    ["a line break", "https://host/a.git\n--upload-pack=x"],
+    ["no URL", "https://"],
+  ])("must not be %s", (_title, text) => {
+    expect(() => parseRemote(text)).toThrow(SourceError);
+    expect(() => parseRemote(text)).toThrow("--repo: expected a folder, file:///folder, https://");
+  });
+
+  test("that is refused is quoted without its password", () => {
+    expect(() => parseRemote("ftp://ada:s3cret@host/a.git")).toThrow(/^(?!.*s3cret)/);
+  });
+
+  test.each([
+    ["its password", "https://ada:s3cret@host/a.git", "could not log in with s3cret"],
+    ["its password as the URL spells it", "https://ada:s3%2Fcret@host/a.git", "https://ada:s3%2Fcret@host s3/cret"],
+    ["its token", "https://s3cret-token@host/a.git", "no access for s3cret-token"],
+    ["any user information of another URL", "https://host/a.git", "redirected to https://x:s3cret@other/a"],
+  ])("takes %s out of a text", (_title, url, text) => {
+    expect(parseRemote(url).redact(text)).not.toMatch(/s3.?cret|s3%2Fcret/);
+  });
+
+  test("leaves the rest of a text alone", () => {
+    const text = "fatal: repository 'https://host/a.git' not found by git";
+    expect(parseRemote("https://git:s3cret@host/a.git").redact(text)).toBe(text);
+  });
+});
+
+describe("--path", () => {
+  test.each([
+    ["", "."],
+    [".", "."],
+    ["./prod/", "prod"],
+    ["a//b/./c", "a/b/c"],
+  ])("%j is %j", (path, expected) => {
+    expect(normalisePath(path)).toBe(expected);
+  });
+
+  test.each(["..", "a/../../b", "/etc", "a\0b"])("%j leads out of the tree", (path) => {
+    expect(() => normalisePath(path)).toThrow("expected a folder inside the repository");
+  });
+});
