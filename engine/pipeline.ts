@@ -218,7 +218,6 @@ export class Pipeline {
   }
 
   async #insertAndCommit(underway: Underway, settlement: Settlement, before: Promise<void>): Promise<void> {
-    const { assembly } = underway;
     let isTurn = false;
     before.then(
       () => (isTurn = true),
@@ -226,14 +225,14 @@ export class Pipeline {
     );
     const started = performance.now();
     const written = await settlement.write(underway);
-    const seconds = (performance.now() - started) / 1000;
-    if (!isTurn && written.rows > 0) await settlement.noteWritten(written);
+    if (written.rows > 0) {
+      const { pipeline_id, telemetry } = this.#parts;
+      const seconds = (performance.now() - started) / 1000;
+      telemetry.inserted({ pipeline_id, rows: written.rows, bytes: underway.block.body.length, seconds });
+      if (!isTurn) await settlement.noteWritten(written);
+    }
     await before;
     await settlement.commit(written);
-    const { pipeline_id, telemetry } = this.#parts;
-    telemetry.batchCommitted({ pipeline_id, rows: written.rows, bytes: assembly.bytes, seconds });
-    const letters = written.rejections.map(({ component, reason }) => ({ component, reason }));
-    if (letters.length > 0) telemetry.deadLettered({ pipeline_id, letters });
   }
 
   #settle(line: Line): Settlement {

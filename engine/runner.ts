@@ -44,7 +44,10 @@ export class Runner {
       journal: options.journal,
       telemetry: options.recorder,
       log: options.log,
-      onCommitted: (pipeline_id, position) => options.streams.settled(pipeline_id, position),
+      onCommitted: (record) => {
+        options.recorder.batchCommitted(record);
+        options.streams.settled(record.pipeline_id, record.range.last);
+      },
       onLeft: (pipeline_id, error, threadDied) => this.#left(pipeline_id, error, threadDied),
     });
     options.streams.onAppended = (pipeline_id, last) => this.#pool.arrived(pipeline_id, last);

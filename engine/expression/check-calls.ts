@@ -35,7 +35,7 @@ export function refuseCount(checker: Checker, node: CallNode, least: number, mos
   const count = node.args.length;
   if (count >= least && count <= most) return;
   const range = most === Infinity ? `at least ${least}` : least === most ? String(least) : `${least} to ${most}`;
-  checker.refuse(node, `${node.name} takes ${range} argument${range === "1" ? "" : "s"}, found ${count}`);
+  checker.refuse(node, `${node.name} takes ${range} argument${range.endsWith("1") ? "" : "s"}, found ${count}`);
 }
 
 function checkArgument(

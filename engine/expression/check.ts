@@ -1,24 +1,14 @@
-import type {
-  CallNode,
-  ConditionalNode,
-  LetNode,
-  MapNode,
-  MemberNode,
-  NameNode,
-  Node,
-  PointerNode,
-  SliceNode,
-  UnaryNode,
-} from "./ast.ts";
+import type { CallNode, ConditionalNode, LetNode, MapNode, NameNode, Node, PointerNode, UnaryNode } from "./ast.ts";
 import type { Catalog } from "./catalog.ts";
 import { checkCall } from "./check-calls.ts";
+import { checkPredicateCall } from "./check-loops.ts";
+import { checkMember, checkMethod, checkSlice } from "./check-members.ts";
 import { checkBinary, checkComparison, checkLogical } from "./check-operators.ts";
 import { ExpressionError } from "./errors.ts";
 import type { Span } from "./errors.ts";
-import { checkPredicateCall } from "./check-loops.ts";
 import { nearest } from "./nearest.ts";
 import { predicates } from "./predicates.ts";
-import { arrayOf, bool, float, integer, isNumber, isUnknown, itemOf, map, named, nil, text, unknown } from "./types.ts";
+import { arrayOf, bool, float, integer, isNumber, isUnknown, map, named, nil, text, unknown } from "./types.ts";
 import type { Type } from "./types.ts";
 
 /** What surrounds a node. */
@@ -74,11 +64,11 @@ export class Checker {
       case "comparison":
         return checkComparison(this, node, around);
       case "member":
-        return this.#member(node, around);
+        return checkMember(this, node, around);
       case "method":
-        return this.#arguments(node.object, node.args, around);
+        return checkMethod(this, node, around);
       case "slice":
-        return this.#slice(node, around);
+        return checkSlice(this, node, around);
       case "call":
         return this.#call(node, around);
       case "conditional":
@@ -94,11 +84,11 @@ export class Checker {
     const variable = variables.get(node.name);
     if (variable !== undefined) return variable;
     if (node.name === "$env" || this.environment === undefined) return unknown;
-    return this.#declared(node, node.name);
+    return this.declared(node, node.name);
   }
 
   /** The type of a top-level field. */
-  #declared(span: Span, name: string): Type {
+  declared(span: Span, name: string): Type {
     const fields = this.environment?.fields ?? new Map<string, Type>();
     const type = fields.get(name);
     if (type !== undefined) return type;
@@ -135,59 +125,6 @@ export class Checker {
     return isUnknown(type) ? type : this.refuse(span, `expected a number, found ${named(type)}`);
   }
 
-  #member(node: MemberNode, around: Surroundings): Type {
-    const name = node.key.kind === "literal" && typeof node.key.value === "string" ? node.key.value : undefined;
-    if (node.object.kind === "name" && node.object.name === "$env" && !around.variables.has("$env")) {
-      return this.#fieldOfRecord(node, name, around);
-    }
-    const object = this.type(node.object, around);
-    const key = this.type(node.key, around);
-    if (isUnknown(object)) return unknown;
-    if (object.kind === "map") return this.#key(node, object, key, name);
-    if (object.kind === "array" && isPosition(key)) return itemOf(object);
-    if (object.kind === "array") return this.refuse(node.key, `an item of an array has a number, found ${named(key)}`);
-    return this.refuse(node, `expected a map or an array before this, found ${named(object)}`);
-  }
-
-  #fieldOfRecord(node: MemberNode, name: string | undefined, around: Surroundings): Type {
-    if (name === undefined) this.type(node.key, around);
-    const known = name === undefined ? undefined : this.environment?.fields?.get(name);
-    if (known !== undefined || name === undefined || node.optional || this.environment === undefined)
-      return known ?? unknown;
-    return this.#declared(node.key, name);
-  }
-
-  #key(node: MemberNode, object: Type, key: Type, name: string | undefined): Type {
-    if (key.kind !== "string" && !isUnknown(key) && object.item === undefined) {
-      return this.refuse(node.key, `the key of a map is a text, found ${named(key)}`);
-    }
-    if (name === undefined || object.fields === undefined) return itemOf(object);
-    const known = object.fields.get(name);
-    return (
-      known ??
-      this.refuse(
-        node.key,
-        `unknown field: the schema declares none of that name here${nearest(name, [...object.fields.keys()])}`,
-      )
-    );
-  }
-
-  #slice({ object, from, to }: SliceNode, around: Surroundings): Type {
-    const type = this.type(object, around);
-    for (const end of [from, to]) {
-      const position = end === undefined ? integer : this.type(end, around);
-      if (end !== undefined && !isPosition(position))
-        this.refuse(end, `the end of a slice is a number, found ${named(position)}`);
-    }
-    if (isUnknown(type) || type.kind === "string" || type.kind === "array") return type;
-    return this.refuse(object, `expected an array or a text to slice, found ${named(type)}`);
-  }
-
-  #arguments(object: Node, args: readonly Node[], around: Surroundings): Type {
-    for (const node of [object, ...args]) this.type(node, around);
-    return unknown;
-  }
-
   #call(node: CallNode, around: Surroundings): Type {
     return predicates.has(node.name) ? checkPredicateCall(this, node, around) : checkCall(this, node, around);
   }
@@ -209,10 +146,6 @@ export class Checker {
     const variables = new Map(around.variables).set(name, this.type(node.value, around));
     return this.type(node.body, { ...around, variables });
   }
-}
-
-function isPosition(type: Type): boolean {
-  return isNumber(type) || isUnknown(type);
 }
 
 function literalType(value: unknown): Type {

@@ -1,5 +1,5 @@
 import type { Fail } from "./arithmetic.ts";
-import type { BinaryNode, ComparisonNode, Node } from "./ast.ts";
+import type { BinaryNode, ComparisonNode, LiteralNode, Node } from "./ast.ts";
 import type { Compiler } from "./compile.ts";
 import { equal } from "./equality.ts";
 import type { Code } from "./frame.ts";
@@ -11,11 +11,12 @@ import type { Scope } from "./scope.ts";
 export function compileComparison(compiler: Compiler, node: ComparisonNode, scope: Scope): Code {
   const codes = node.operands.map((operand) => compiler.code(operand, scope));
   const fail = compiler.fail(node);
-  const [first, second] = codes as [Code, Code];
-  const [operator] = node.operators as [Comparator];
-  if (codes.length > 2) return chain(codes, node.operators, fail);
-  const limit = numeric(node.operands[1]);
-  return limit === undefined ? chain(codes, node.operators, fail) : against(first, second, operator, limit, fail);
+  const [, right] = node.operands;
+  const [operator, another] = node.operators;
+  const limit = numeric(right);
+  if (operator === undefined || another !== undefined || limit === undefined) return chain(codes, node.operators, fail);
+  const literal = (right as LiteralNode).value as number | bigint;
+  return against(codes[0] as Code, literal, limit, operator, fail);
 }
 
 function chain(codes: readonly Code[], operators: readonly Comparator[], fail: Fail): Code {
@@ -32,23 +33,31 @@ function chain(codes: readonly Code[], operators: readonly Comparator[], fail: F
 }
 
 /** A comparison with a literal number, the most frequent one: floats are compared at once. */
-function against(value: Code, literal: Code, operator: Comparator, limit: number, fail: Fail): Code {
+function against(value: Code, literal: number | bigint, limit: number, operator: Comparator, fail: Fail): Code {
   const verdict = verdicts[operator];
-  const slow = (found: unknown): boolean => verdict(ordered(found, literal(undefined as never), fail));
+  const slow = (found: unknown): boolean => verdict(ordered(found, literal, fail));
   switch (operator) {
     case "<":
-      return (frame) => number(value(frame), slow, (found) => found < limit);
+      return (frame) => {
+        const found = value(frame);
+        return typeof found === "number" ? found < limit : slow(found);
+      };
     case "<=":
-      return (frame) => number(value(frame), slow, (found) => found <= limit);
+      return (frame) => {
+        const found = value(frame);
+        return typeof found === "number" ? found <= limit : slow(found);
+      };
     case ">":
-      return (frame) => number(value(frame), slow, (found) => found > limit);
+      return (frame) => {
+        const found = value(frame);
+        return typeof found === "number" ? found > limit : slow(found);
+      };
     default:
-      return (frame) => number(value(frame), slow, (found) => found >= limit);
+      return (frame) => {
+        const found = value(frame);
+        return typeof found === "number" ? found >= limit : slow(found);
+      };
   }
-}
-
-function number(found: unknown, slow: (found: unknown) => boolean, fast: (found: number) => boolean): boolean {
-  return typeof found === "number" ? fast(found) : slow(found);
 }
 
 /** `==` and `!=`, with shortcuts for a literal on the right. */

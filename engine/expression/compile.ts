@@ -1,27 +1,16 @@
-import { member, slice } from "./access.ts";
 import { negated } from "./arithmetic.ts";
 import type { Fail } from "./arithmetic.ts";
-import type {
-  ConditionalNode,
-  LetNode,
-  LogicalNode,
-  MapNode,
-  MemberNode,
-  MethodNode,
-  Node,
-  SliceNode,
-  UnaryNode,
-} from "./ast.ts";
+import type { ConditionalNode, LetNode, LogicalNode, MapNode, Node, UnaryNode } from "./ast.ts";
 import { BudgetExceeded } from "./budget.ts";
-import type { Catalog } from "./catalog.ts";
 import { compileCall } from "./calls.ts";
+import type { Catalog } from "./catalog.ts";
 import { compileComparison } from "./comparisons.ts";
 import { ExpressionError } from "./errors.ts";
 import type { Span } from "./errors.ts";
 import { Frame } from "./frame.ts";
 import type { Code } from "./frame.ts";
 import { compileLoop } from "./loops.ts";
-import { method } from "./methods.ts";
+import { compileChain, compileSlice } from "./members.ts";
 import { compileBinary } from "./operations.ts";
 import { predicates } from "./predicates.ts";
 import { Scope } from "./scope.ts";
@@ -45,14 +34,16 @@ export function compile(root: Node, source: string, functions: Catalog): Program
   };
 }
 
-/** Gives a place to what can happen anywhere: a spent budget, or values nested too deep for the stack. */
+/** Gives a place to what can happen anywhere: a spent budget, or values that nest too deep for the stack. */
 function placed(error: unknown, source: string, root: Span): ExpressionError {
   if (error instanceof ExpressionError) return error;
-  const detail =
-    error instanceof BudgetExceeded
-      ? "the evaluation needs more time or memory than one record may use"
-      : "the evaluation cannot go on: its values are too large or nest too deep";
-  return new ExpressionError("evaluate", source, root, detail, error);
+  return new ExpressionError("evaluate", source, root, reason(error), error);
+}
+
+function reason(error: unknown): string {
+  if (error instanceof BudgetExceeded) return "the evaluation needs more time or memory than one record may use";
+  if (error instanceof RangeError) return "the values are too large or nest too deep";
+  return "the evaluator broke down: please report the expression";
 }
 
 /** One compilation. The files that compile a family of nodes come back here for the nodes below. */
@@ -98,9 +89,9 @@ export class Compiler {
         return compileComparison(this, node, scope);
       case "member":
       case "method":
-        return this.#chain(node, scope);
+        return compileChain(this, node, scope);
       case "slice":
-        return this.#slice(node, scope);
+        return compileSlice(this, node, scope);
       case "call":
         return predicates.has(node.name) ? compileLoop(this, node, scope) : compileCall(this, node, scope);
       case "conditional":
@@ -170,58 +161,6 @@ export class Compiler {
     };
   }
 
-  /** A chain of members that ended at a nil before `?.` is undefined within the chain, and nil outside. */
-  #chain(node: MemberNode | MethodNode, scope: Scope): Code {
-    const link = this.#link(node, scope);
-    return mayEnd(node) ? (frame) => link(frame) ?? null : link;
-  }
-
-  #link(node: MemberNode | MethodNode, scope: Scope): Code {
-    const continues = isLink(node.object) && !(node.kind === "member" && node.computed);
-    const object = continues ? this.#link(node.object, scope) : this.code(node.object, scope);
-    const step = node.kind === "method" ? this.#method(node, scope) : this.#member(node, scope);
-    if (!node.optional && !(continues && mayEnd(node.object))) return (frame) => step(object(frame), frame);
-    const { optional } = node;
-    return (frame) => {
-      const found = object(frame);
-      return found === undefined || (optional && found === null) ? undefined : step(found, frame);
-    };
-  }
-
-  #member({ key, ...span }: MemberNode, scope: Scope): (object: unknown, frame: Frame) => unknown {
-    const fail = this.fail(span);
-    if (key.kind === "literal" && typeof key.value === "string" && !(key.value in Object.prototype)) {
-      const name = key.value;
-      return (object) => {
-        const isPlain =
-          typeof object === "object" && object !== null && Object.getPrototypeOf(object) === Object.prototype;
-        return isPlain ? ((object as TextMap)[name] ?? null) : member(object, name, fail);
-      };
-    }
-    const at = this.code(key, scope);
-    return (object, frame) => member(object, at(frame), fail);
-  }
-
-  #method({ name, args, ...span }: MethodNode, scope: Scope): (object: unknown, frame: Frame) => unknown {
-    const codes = args.map((argument) => this.code(argument, scope));
-    const fail = this.fail(span);
-    return (object, frame) =>
-      method(
-        object,
-        name,
-        codes.map((code) => code(frame)),
-        fail,
-      );
-  }
-
-  #slice({ object, from, to, ...span }: SliceNode, scope: Scope): Code {
-    const value = this.code(object, scope);
-    const first = from === undefined ? undefined : this.code(from, scope);
-    const last = to === undefined ? undefined : this.code(to, scope);
-    const fail = this.fail(span);
-    return (frame) => slice(value(frame), first?.(frame), last?.(frame), fail, frame.budget);
-  }
-
   #conditional({ condition, whenTrue, whenFalse }: ConditionalNode, scope: Scope): Code {
     const test = this.code(condition, scope);
     const fail = this.fail(condition);
@@ -258,14 +197,4 @@ export function field(name: string): Code {
   if (name === "$env") return ({ record }) => record;
   if (name in Object.prototype) return ({ record }) => (Object.hasOwn(record, name) ? (record[name] ?? null) : null);
   return ({ record }) => record[name] ?? null;
-}
-
-function isLink(node: Node): node is MemberNode | MethodNode {
-  return node.kind === "member" || node.kind === "method";
-}
-
-/** Whether the chain that ends in `node` may end at a nil before `?.`. */
-function mayEnd(node: Node): boolean {
-  if (!isLink(node)) return false;
-  return node.optional || (!(node.kind === "member" && node.computed) && mayEnd(node.object));
 }

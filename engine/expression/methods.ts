@@ -1,7 +1,9 @@
 import type { Fail } from "./arithmetic.ts";
-import { days, formatTime, months, timeText } from "./layouts.ts";
-import { Duration, Time, Timezone } from "./time.ts";
+import { days, months } from "./layout-pieces.ts";
+import { formatTime, timeText } from "./layouts.ts";
+import { Duration, Time } from "./time.ts";
 import { int, kindOf } from "./values.ts";
+import { Timezone } from "./zones.ts";
 
 /** What a method takes besides its object. */
 type Argument = "time" | "duration" | "timezone" | "string";
@@ -45,6 +47,11 @@ const durationMethods: ReadonlyMap<string, Method<Duration>> = new Map<string, M
   ["Nanoseconds", { run: ({ nanoseconds }) => nanoseconds }],
   ["String", { run: (span) => span.toString() }],
 ]);
+
+/** Whether values of a kind have a method of this name. */
+export function hasMethod(kind: string, name: string): boolean {
+  return (kind === "time" && timeMethods.has(name)) || (kind === "duration" && durationMethods.has(name));
+}
 
 /** `object.name(args)`: times and durations alone have methods; they are named as in the reference service. */
 export function method(object: unknown, name: string, args: readonly unknown[], fail: Fail): unknown {

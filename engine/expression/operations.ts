@@ -6,7 +6,7 @@ import type { Budget } from "./budget.ts";
 import type { Compiler } from "./compile.ts";
 import { compileEquality } from "./comparisons.ts";
 import type { Frame, Code } from "./frame.ts";
-import { pattern, searchable } from "./patterns.ts";
+import { isFound, pattern } from "./patterns.ts";
 import type { Scope } from "./scope.ts";
 import { kindOf } from "./values.ts";
 
@@ -15,13 +15,16 @@ type Strict = (a: unknown, b: unknown, fail: Fail, budget: Budget) => unknown;
 /** Operators that look at both operands, whatever these are. */
 const strict: Readonly<Record<string, Strict>> = { ...arithmetic, in: contained, "..": range };
 
-type TextTest = (text: string, other: string, fail: Fail) => boolean;
+type TextTest = (text: string, other: string, fail: Fail, budget: Budget) => boolean;
 
 const textTests: Readonly<Record<string, TextTest>> = {
-  contains: (text, other) => text.includes(other),
+  contains: (text, other, _, budget) => {
+    budget.read(text.length);
+    return text.includes(other);
+  },
   startsWith: (text, other) => text.startsWith(other),
   endsWith: (text, other) => text.endsWith(other),
-  matches: (text, other, fail) => searchable(text, pattern(other, fail)),
+  matches: (text, other, fail, budget) => isFound(pattern(other, fail, budget), text, budget),
 };
 
 export function compileBinary(compiler: Compiler, node: BinaryNode, scope: Scope): Code {
@@ -67,26 +70,19 @@ function coalesce(left: Code, right: Code): Code {
 function compileTextTest(compiler: Compiler, node: BinaryNode, test: TextTest, scope: Scope): Code {
   const [left, right] = [compiler.code(node.left, scope), compiler.code(node.right, scope)];
   const fail = compiler.fail(node);
-  const scans = node.operator === "contains" || node.operator === "matches";
-  const general = (a: unknown, b: unknown): boolean => {
-    if (a === null || b === null) return false;
-    if (typeof a === "string" && typeof b === "string") return test(a, b, fail);
-    return fail(`\`${node.operator}\` expects two texts, found ${kindOf(a)} and ${kindOf(b)}`);
-  };
-  if (node.operator === "matches" && isText(node.right)) {
-    const compiled = pattern(node.right.value, fail);
-    return (frame) => {
-      const text = left(frame);
-      if (typeof text !== "string") return general(text, "");
-      frame.budget.read(text.length);
-      return searchable(text, compiled);
-    };
-  }
+  const run = node.operator === "matches" && isText(node.right) ? literalPattern(node.right.value, fail) : test;
   return (frame) => {
-    const text = left(frame);
-    if (scans && typeof text === "string") frame.budget.read(text.length);
-    return general(text, right(frame));
+    const [text, other] = [left(frame), right(frame)];
+    if (typeof text === "string" && typeof other === "string") return run(text, other, fail, frame.budget);
+    if (text === null || other === null) return false;
+    return fail(`\`${node.operator}\` expects two texts, found ${kindOf(text)} and ${kindOf(other)}`);
   };
+}
+
+/** The pattern of a literal is compiled once. */
+function literalPattern(source: string, fail: Fail): TextTest {
+  const compiled = pattern(source, fail);
+  return (text, _, __, budget) => isFound(compiled, text, budget);
 }
 
 /** `x in ["a", "b"]`: the texts of a literal array are a set. */

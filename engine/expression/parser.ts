@@ -1,11 +1,11 @@
-import type { ComparisonNode, LetNode, Node, PointerNode } from "./ast.ts";
 import { children } from "./ast.ts";
+import type { ComparisonNode, LetNode, Node } from "./ast.ts";
 import { Cursor } from "./cursor.ts";
 import type { Span } from "./errors.ts";
-import { literal } from "./literals.ts";
-import { binary, unary } from "./operators.ts";
+import { call, operand } from "./operands.ts";
+import { binary } from "./operators.ts";
 import type { BinaryOperator, Comparator } from "./operators.ts";
-import { predicates } from "./predicates.ts";
+import { postfix } from "./postfix.ts";
 
 /** Nodes in one expression, as in the reference service. */
 const MOST_NODES = 10_000;
@@ -17,28 +17,30 @@ export function parse(source: string): Node {
   return new Parser(source).parse();
 }
 
-class Parser {
-  readonly #cursor: Cursor;
+/** Reads statements and operators; `operands.ts` reads what stands between them and comes back here. */
+export class Parser {
+  readonly cursor: Cursor;
   #nodes = 0;
   #depth = 0;
-  /** How many predicates surround the current token: `#` and `.field` have a meaning only in one. */
+  /** How many predicates surround the current token. */
   #predicates = 0;
 
   constructor(source: string) {
-    this.#cursor = new Cursor(source);
+    this.cursor = new Cursor(source);
   }
 
   parse(): Node {
-    const node = this.#sequence();
-    if (this.#cursor.current.kind !== "end") this.#cursor.refuse("expected an operator or the end of the expression");
+    const node = this.sequence();
+    if (this.cursor.current.kind !== "end") this.cursor.refuse("expected an operator or the end of the expression");
     if (depth(node) > DEEPEST) throw this.#tooDeep(node);
     return node;
   }
 
-  #make<N extends Node>(node: N): N {
+  /** Counts a node that has been read. */
+  make<N extends Node>(node: N): N {
     this.#nodes += 1;
     if (this.#nodes > MOST_NODES) {
-      throw this.#cursor.error(
+      throw this.cursor.error(
         node,
         `the expression is too long: it may have at most ${MOST_NODES} operators and values`,
       );
@@ -46,27 +48,40 @@ class Parser {
     return node;
   }
 
+  /** Whether `#` and `.field` have a meaning at the current token. */
+  get inPredicate(): boolean {
+    return this.#predicates > 0;
+  }
+
+  /** The second argument of `filter`, `map`, …: evaluated for each item, with or without braces. */
+  predicate(): Node {
+    this.#predicates += 1;
+    const node = this.cursor.is("{") ? this.block() : this.expression(0);
+    this.#predicates -= 1;
+    return node;
+  }
+
   #tooDeep(span: Span): Error {
-    return this.#cursor.error(span, `the expression nests too deep: at most ${DEEPEST} levels are allowed`);
+    return this.cursor.error(span, `the expression nests too deep: at most ${DEEPEST} levels are allowed`);
   }
 
   /** `a; b; c`, with an optional `;` at the end. */
-  #sequence(): Node {
-    const first = this.#expression(0);
+  sequence(): Node {
+    const first = this.expression(0);
     const steps = [first];
-    while (this.#cursor.accept(";")) {
-      if (this.#cursor.current.kind === "end") break;
-      steps.push(this.#expression(0));
+    while (this.cursor.accept(";")) {
+      if (this.cursor.current.kind === "end") break;
+      steps.push(this.expression(0));
     }
     return steps.length === 1
       ? first
-      : this.#make({ kind: "sequence", steps, start: first.start, end: this.#cursor.end });
+      : this.make({ kind: "sequence", steps, start: first.start, end: this.cursor.end });
   }
 
   /** An expression whose operators bind at least as tightly as `level`. */
-  #expression(level: number): Node {
+  expression(level: number): Node {
     this.#depth += 1;
-    if (this.#depth > DEEPEST) throw this.#tooDeep(this.#cursor.current);
+    if (this.#depth > DEEPEST) throw this.#tooDeep(this.cursor.current);
     const node = this.#statement(level) ?? this.#operations(level);
     this.#depth -= 1;
     return node;
@@ -74,54 +89,55 @@ class Parser {
 
   #statement(level: number): Node | undefined {
     if (level !== 0) return undefined;
-    if (this.#cursor.is("let")) return this.#let();
-    return this.#cursor.is("if") ? this.#if() : undefined;
+    if (this.cursor.is("let")) return this.#let();
+    return this.cursor.is("if") ? this.#if() : undefined;
   }
 
   #let(): LetNode {
-    const { start } = this.#cursor.expect("let");
-    const name = this.#cursor.expectKind("name", "the name of a variable").value;
-    this.#cursor.expect("=");
-    const value = this.#expression(0);
-    this.#cursor.expect(";");
-    const body = this.#sequence();
-    return this.#make({ kind: "let", name, value, body, start, end: body.end });
+    const { start } = this.cursor.expect("let");
+    const name = this.cursor.expectKind("name", "the name of a variable").value;
+    this.cursor.expect("=");
+    const value = this.expression(0);
+    this.cursor.expect(";");
+    const body = this.sequence();
+    return this.make({ kind: "let", name, value, body, start, end: body.end });
   }
 
   #if(): Node {
-    const { start } = this.#cursor.expect("if");
-    const condition = this.#expression(0);
-    const whenTrue = this.#block();
-    this.#cursor.expect("else");
-    const whenFalse = this.#block();
-    return this.#make({ kind: "conditional", condition, whenTrue, whenFalse, start, end: this.#cursor.end });
+    const { start } = this.cursor.expect("if");
+    const condition = this.expression(0);
+    const whenTrue = this.block();
+    this.cursor.expect("else");
+    const whenFalse = this.block();
+    return this.make({ kind: "conditional", condition, whenTrue, whenFalse, start, end: this.cursor.end });
   }
 
-  #block(): Node {
-    this.#cursor.expect("{");
-    const node = this.#sequence();
-    this.#cursor.expect("}");
+  /** `{ a; b }` */
+  block(): Node {
+    this.cursor.expect("{");
+    const node = this.sequence();
+    this.cursor.expect("}");
     return node;
   }
 
   #operations(level: number): Node {
-    let left = this.#operand();
+    let left = operand(this);
     let before = "";
     for (;;) {
       const negated = this.#negates(level);
-      const token = negated ? this.#cursor.following : this.#cursor.current;
+      const token = negated ? this.cursor.following : this.cursor.current;
       const operator = token.kind === "operator" ? binary.get(token.value) : undefined;
       if (operator === undefined || operator.level < level) break;
       if (before === "??" && operator.is !== "??" && operator.is !== "|") {
-        throw this.#cursor.error(
+        throw this.cursor.error(
           token,
           "?? cannot be followed by another operator: put parentheses around one of the two",
         );
       }
-      if (negated) this.#cursor.take();
+      if (negated) this.cursor.take();
       const node = this.#operation(left, operator.family, operator.is, operator.level);
       left = negated
-        ? this.#make({ kind: "unary", operator: "not", operand: node, start: left.start, end: node.end })
+        ? this.make({ kind: "unary", operator: "not", operand: node, start: left.start, end: node.end })
         : node;
       before = operator.is;
     }
@@ -130,10 +146,10 @@ class Parser {
 
   /** Whether `not in`, `not contains`, … comes next and binds tightly enough. */
   #negates(level: number): boolean {
-    if (!this.#cursor.is("not")) return false;
-    const operator = binary.get(this.#cursor.following.value);
-    if (this.#cursor.following.kind !== "operator" || operator?.negatable !== true) {
-      return this.#cursor.refuse(
+    if (!this.cursor.is("not")) return false;
+    const operator = binary.get(this.cursor.following.value);
+    if (this.cursor.following.kind !== "operator" || operator?.negatable !== true) {
+      return this.cursor.refuse(
         "expected an operator (`not` between two values needs in, contains, matches, startsWith or endsWith)",
       );
     }
@@ -142,15 +158,15 @@ class Parser {
 
   #operation(left: Node, family: "pipe" | "logical" | "comparator" | "binary", operator: string, level: number): Node {
     if (family === "comparator") return this.#comparison(left);
-    const spelling = this.#cursor.take();
+    const spelling = this.cursor.take();
     if (family === "pipe") return this.#piped(left);
-    const right = this.#expression(binary.get(spelling.value)?.right === true ? level : level + 1);
+    const right = this.expression(binary.get(spelling.value)?.right === true ? level : level + 1);
     const span = { start: left.start, end: right.end };
     if (family === "binary") {
-      return this.#make({ kind: "binary", operator: operator as BinaryOperator, left, right, ...span });
+      return this.make({ kind: "binary", operator: operator as BinaryOperator, left, right, ...span });
     }
     const operands = left.kind === "logical" && left.operator === operator ? left.operands : [left];
-    return this.#make({ kind: "logical", operator: operator as "and" | "or", operands: [...operands, right], ...span });
+    return this.make({ kind: "logical", operator: operator as "and" | "or", operands: [...operands, right], ...span });
   }
 
   /** `a < b <= c` */
@@ -158,28 +174,28 @@ class Parser {
     const operands = [first];
     const operators: Comparator[] = [];
     for (;;) {
-      const token = this.#cursor.current;
+      const token = this.cursor.current;
       const operator = token.kind === "operator" ? binary.get(token.value) : undefined;
       if (operator?.family !== "comparator") break;
-      this.#cursor.take();
+      this.cursor.take();
       operators.push(operator.is as Comparator);
-      operands.push(this.#expression(operator.level + 1));
+      operands.push(this.expression(operator.level + 1));
     }
-    return this.#make({ kind: "comparison", operators, operands, start: first.start, end: this.#cursor.end });
+    return this.make({ kind: "comparison", operators, operands, start: first.start, end: this.cursor.end });
   }
 
   #piped(left: Node): Node {
-    const name = this.#cursor.expectKind("name", "the name of a function behind `|`");
-    return this.#postfix(this.#call(name.value, left.start, [left]));
+    const name = this.cursor.expectKind("name", "the name of a function behind `|`");
+    return postfix(this, call(this, name.value, left.start, [left]));
   }
 
   #conditional(condition: Node): Node {
     let node = condition;
-    while (this.#cursor.accept("?")) {
-      const whenTrue = this.#cursor.is(":") ? undefined : this.#expression(0);
-      this.#cursor.expect(":");
-      const whenFalse = this.#expression(0);
-      node = this.#make({
+    while (this.cursor.accept("?")) {
+      const whenTrue = this.cursor.is(":") ? undefined : this.expression(0);
+      this.cursor.expect(":");
+      const whenFalse = this.expression(0);
+      node = this.make({
         kind: "conditional",
         condition: node,
         whenTrue,
@@ -189,159 +205,6 @@ class Parser {
       });
     }
     return node;
-  }
-
-  #operand(): Node {
-    const token = this.#cursor.current;
-    const operator = token.kind === "operator" ? unary.get(token.value) : undefined;
-    if (operator !== undefined) {
-      this.#cursor.take();
-      const operand = this.#expression(operator.level);
-      return this.#make({ kind: "unary", operator: operator.is, operand, start: token.start, end: operand.end });
-    }
-    return this.#postfix(this.#primary());
-  }
-
-  #primary(): Node {
-    const token = this.#cursor.current;
-    const value = literal(this.#cursor);
-    if (value !== undefined) return this.#make(value);
-    if (token.kind === "name") return this.#named();
-    if (this.#cursor.accept("(")) {
-      const node = this.#sequence();
-      this.#cursor.expect(")");
-      return node;
-    }
-    if (this.#predicates > 0 && (this.#cursor.is("#") || this.#cursor.is("."))) return this.#pointer();
-    if (this.#cursor.is("[")) return this.#array();
-    if (this.#cursor.is("{")) return this.#map();
-    return this.#cursor.refuse("expected a value");
-  }
-
-  #named(): Node {
-    const { value: name, start, end } = this.#cursor.take();
-    return this.#cursor.is("(") ? this.#call(name, start, []) : this.#make({ kind: "name", name, start, end });
-  }
-
-  /** `#`, `#index`, `#acc`; before `.field` the item itself is implied. */
-  #pointer(): PointerNode {
-    const { start, end } = this.#cursor.current;
-    if (!this.#cursor.accept("#")) return this.#make({ kind: "pointer", name: "item", start, end: start });
-    const { current } = this.#cursor;
-    if (current.kind !== "name" || current.start !== end)
-      return this.#make({ kind: "pointer", name: "item", start, end });
-    if (current.value !== "index" && current.value !== "acc") this.#cursor.refuse("expected #, #index or #acc");
-    this.#cursor.take();
-    return this.#make({ kind: "pointer", name: current.value, start, end: current.end });
-  }
-
-  #array(): Node {
-    const { start } = this.#cursor.expect("[");
-    const items = this.#list("]", () => this.#expression(0));
-    return this.#make({ kind: "array", items, start, end: this.#cursor.end });
-  }
-
-  #map(): Node {
-    const { start } = this.#cursor.expect("{");
-    const pairs = this.#list("}", () => {
-      const key = this.#mapKey();
-      this.#cursor.expect(":");
-      return { key, value: this.#expression(0) };
-    });
-    return this.#make({ kind: "map", pairs, start, end: this.#cursor.end });
-  }
-
-  #mapKey(): Node {
-    const { kind, value, start, end } = this.#cursor.current;
-    if (this.#cursor.is("(")) return this.#expression(0);
-    if (kind === "end" || kind === "operator") {
-      return this.#cursor.refuse("expected a key: a name, a text, a number, or an expression in parentheses");
-    }
-    this.#cursor.take();
-    return this.#make({ kind: "literal", value, start, end });
-  }
-
-  /** Elements between commas up to `close`; a comma before `close` is allowed. */
-  #list<T>(close: string, element: () => T): T[] {
-    const elements: T[] = [];
-    while (!this.#cursor.accept(close)) {
-      if (elements.length > 0) {
-        this.#cursor.expect(",");
-        if (this.#cursor.accept(close)) break;
-      }
-      elements.push(element());
-    }
-    return elements;
-  }
-
-  /** The call of `name`, whose `(` comes next; `given` holds the piped argument. */
-  #call(name: string, start: number, given: readonly Node[]): Node {
-    this.#cursor.expect("(");
-    let position = given.length;
-    const rest = this.#list(")", () => {
-      position += 1;
-      return predicates.has(name) && position === 2 ? this.#predicate() : this.#expression(0);
-    });
-    return this.#make({ kind: "call", name, args: [...given, ...rest], start, end: this.#cursor.end });
-  }
-
-  /** The second argument of `filter`, `map`, …: evaluated for each item, with or without braces. */
-  #predicate(): Node {
-    this.#predicates += 1;
-    const node = this.#cursor.is("{") ? this.#block() : this.#expression(0);
-    this.#predicates -= 1;
-    return node;
-  }
-
-  #postfix(operand: Node): Node {
-    let node = operand;
-    for (;;) {
-      const optional = this.#cursor.is("?.");
-      if (optional || this.#cursor.is(".")) {
-        this.#cursor.take();
-        node = optional && this.#cursor.is("[") ? this.#bracket(node, true) : this.#dot(node, optional);
-      } else if (this.#cursor.is("[")) {
-        node = this.#bracket(node, false);
-      } else {
-        return node;
-      }
-    }
-  }
-
-  #dot(object: Node, optional: boolean): Node {
-    const { kind, value, start, end } = this.#cursor.current;
-    if (kind !== "name" && !(kind === "operator" && /^\p{L}/u.test(value)))
-      this.#cursor.refuse("expected the name of a field");
-    this.#cursor.take();
-    if (this.#cursor.accept("(")) {
-      const args = this.#list(")", () => this.#expression(0));
-      return this.#make({
-        kind: "method",
-        object,
-        name: value,
-        args,
-        optional,
-        start: object.start,
-        end: this.#cursor.end,
-      });
-    }
-    const key = this.#make({ kind: "literal" as const, value, start, end });
-    return this.#make({ kind: "member", object, key, optional, computed: false, start: object.start, end });
-  }
-
-  #bracket(object: Node, optional: boolean): Node {
-    this.#cursor.expect("[");
-    const from = this.#cursor.is(":") ? undefined : this.#expression(0);
-    if (!this.#cursor.is(":") && from !== undefined) {
-      this.#cursor.expect("]");
-      const span = { start: object.start, end: this.#cursor.end };
-      return this.#make({ kind: "member", object, key: from, optional, computed: true, ...span });
-    }
-    if (optional) this.#cursor.refuse("expected an index: ?.[ ] takes no slice");
-    this.#cursor.expect(":");
-    const to = this.#cursor.is("]") ? undefined : this.#expression(0);
-    this.#cursor.expect("]");
-    return this.#make({ kind: "slice", object, from, to, start: object.start, end: this.#cursor.end });
   }
 }
 

@@ -1,7 +1,8 @@
 import type { Budget } from "./budget.ts";
 import { timeText } from "./layouts.ts";
-import { Duration, Time, Timezone } from "./time.ts";
+import { Duration, Time } from "./time.ts";
 import { isMap, pairs } from "./values.ts";
+import { Timezone } from "./zones.ts";
 
 /** A number with the fewest digits that say it exactly, never with an exponent. */
 export function plainNumber(value: number | bigint): string {

@@ -1,4 +1,5 @@
-import { Duration, Time, Timezone } from "./time.ts";
+import { Duration, Time } from "./time.ts";
+import { Timezone } from "./zones.ts";
 
 /**
  * What an expression computes with, in one place:

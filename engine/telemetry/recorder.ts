@@ -78,22 +78,26 @@ export class Recorder implements Telemetry {
     this.#metrics.processingDuration.observe({ pipeline_id, component, stage: component }, event.seconds);
   }
 
-  deadLettered({ pipeline_id, letters }: Told<"deadLettered">): void {
-    this.observed(pipeline_id).counters.dead_lettered += letters.length;
-    for (const { component, reason } of letters) this.#metrics.deadLetters.inc({ pipeline_id, component, reason });
-    this.#log.warn({ pipeline_id, count: letters.length }, "Events went to the dead letters.");
-  }
-
-  batchCommitted({ pipeline_id, rows, bytes, seconds }: Told<"batchCommitted">): void {
-    if (rows === 0) return;
-    this.observed(pipeline_id).counters.rows_written += rows;
-    this.#metrics.recordsWritten.inc({ pipeline_id, component: "sink" }, rows);
-    this.#metrics.processorMessages.inc({ pipeline_id, component: "sink", status: "success" }, rows);
+  inserted({ pipeline_id, rows, bytes, seconds }: Told<"inserted">): void {
     this.#metrics.bytesProcessed.inc({ pipeline_id, component: "sink", direction: "out" }, bytes);
     this.#metrics.processingDuration.observe({ pipeline_id, component: "sink", stage: "insert" }, seconds);
     this.#metrics.batchRecords.observe({ pipeline_id }, rows);
     this.#metrics.batchBytes.observe({ pipeline_id }, bytes);
-    this.#log.debug({ pipeline_id, rows, bytes, seconds }, "Batch committed.");
+    this.#log.debug({ pipeline_id, rows, bytes, seconds }, "Batch inserted.");
+  }
+
+  batchCommitted({ pipeline_id, rows, rejections }: Told<"batchCommitted">): void {
+    const { counters } = this.observed(pipeline_id);
+    counters.rows_written += rows;
+    counters.dead_lettered += rejections.length;
+    if (rows > 0) {
+      this.#metrics.recordsWritten.inc({ pipeline_id, component: "sink" }, rows);
+      this.#metrics.processorMessages.inc({ pipeline_id, component: "sink", status: "success" }, rows);
+    }
+    for (const { component, reason } of rejections) this.#metrics.deadLetters.inc({ pipeline_id, component, reason });
+    if (rejections.length > 0) {
+      this.#log.warn({ pipeline_id, count: rejections.length }, "Events went to the dead letters.");
+    }
   }
 
   batchReplayed({ pipeline_id, batch, rows }: Told<"batchReplayed">): void {

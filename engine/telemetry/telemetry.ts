@@ -1,3 +1,4 @@
+import type { BatchRecord } from "../core/journal.ts";
 import type { Failure } from "../core/sink.ts";
 import type { Status } from "../lifecycle.ts";
 import type { Pause } from "../view.ts";
@@ -13,8 +14,8 @@ export interface Telemetry {
   eventRefused(event: { pipeline_id: string; status: number }): void;
   eventsRead(event: { pipeline_id: string; count: number; bytes: number }): void;
   transformed(event: TransformedEvent): void;
-  deadLettered(event: { pipeline_id: string; letters: { component: string; reason: string }[] }): void;
-  batchCommitted(event: { pipeline_id: string; rows: number; bytes: number; seconds: number }): void;
+  inserted(event: { pipeline_id: string; rows: number; bytes: number; seconds: number }): void;
+  batchCommitted(event: BatchRecord): void;
   batchReplayed(event: { pipeline_id: string; batch: number; rows: number }): void;
   batchReprepared(event: { pipeline_id: string; batch: number; from: number; to: number }): void;
   insertFailed(event: { pipeline_id: string; rows: number; failure: Failure; unknown: boolean }): void;

@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import type { Journal } from "../core/journal.ts";
+import type { BatchRecord, Journal } from "../core/journal.ts";
 import { entryPoint } from "../entry.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
@@ -29,7 +29,7 @@ export interface PoolOptions {
   telemetry: Telemetry;
   log: Log;
   /** A batch was committed: its events are final. */
-  onCommitted(pipeline_id: string, position: number): void;
+  onCommitted(record: BatchRecord): void;
   /** A pipeline ended without being told to: with its error, or because its thread died. */
   onLeft(pipeline_id: string, error: Error, threadDied: boolean): void;
 }
@@ -138,7 +138,7 @@ export class ThreadPool {
   async #write(thread: Thread, { type, call, record }: Extract<FromThread, { call: number }>): Promise<void> {
     try {
       await this.#options.journal[type](record);
-      if (type === "commit") this.#options.onCommitted(record.pipeline_id, record.range.last);
+      if (type === "commit") this.#options.onCommitted(record);
       post(thread, { type: "answer", call });
     } catch (error) {
       post(thread, { type: "answer", call, error: toPlain(error) });

@@ -68,7 +68,7 @@ export class Clone {
   /** Makes the folder where it is missing or worn out. Locks in it are left over from a killed process: we are alone here. */
   async #prepare(signal: AbortSignal): Promise<void> {
     const packs = await readdir(join(this.#folder, "objects", "pack")).catch(() => undefined);
-    if (packs !== undefined && packs.length / 2 <= packsAtMost) {
+    if (packs !== undefined && packs.filter(isPack).length <= packsAtMost) {
       await this.#removeLocks();
       return;
     }
@@ -138,6 +138,11 @@ export class Clone {
       return true;
     }
   }
+}
+
+/** Leftovers of a fetch that was killed count, too; what accompanies a pack does not. */
+function isPack(name: string): boolean {
+  return !/\.(idx|rev|keep|bitmap|mtimes)$/.test(name);
 }
 
 const damage =

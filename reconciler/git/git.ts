@@ -86,8 +86,12 @@ export class Git {
   }
 
   #failure(args: readonly string[], error: unknown): SourceError {
-    const said = this.#remote.redact(essence(error instanceof Error ? error.message : String(error)));
-    const timedOut = /block timeout reached|Abort signal received|Operation too slow|timed out/i.test(said);
+    const output = error instanceof Error ? error.message : String(error);
+    if (/spawn git E(NOENT|ACCES)/.test(output)) {
+      return new SourceError("GitOperationFailed", "expected the program git on the PATH, found none: install Git");
+    }
+    const said = this.#remote.redact(essence(output));
+    const timedOut = /out of time|block timeout reached|Operation too slow|timed out/i.test(said);
     const reason: SourceReason = timedOut ? "Timeout" : reasonOf(said);
     const what = timedOut
       ? `no end after ${this.#timeouts.silence / 1000} s of silence or ${this.#timeouts.total / 1000} s in all`
@@ -104,6 +108,7 @@ const allowed = {
   allowUnsafeConfigEnvCount: true,
   allowUnsafeConfigPaths: true,
   allowUnsafeGitProxy: true,
+  allowUnsafeHooksPath: true,
 };
 
 function environmentOf(remote: Remote, from: Environment, timeouts: GitTimeouts): Record<string, string> {
@@ -134,6 +139,7 @@ function configuration(remote: Remote, timeouts: GitTimeouts): Record<string, st
     ["http.lowSpeedTime", String(Math.max(1, Math.floor((timeouts.silence * 0.8) / 1000)))],
     ["gc.auto", "0"],
     ["maintenance.auto", "false"],
+    ["core.hooksPath", "/dev/null"],
     ["fetch.unpackLimit", "1"],
   ];
   if (remote.authorization !== undefined) {
@@ -158,15 +164,12 @@ async function bounded<Result>(
   work: (abort: AbortSignal) => PromiseLike<Result>,
 ): Promise<Result> {
   const limit = new AbortController();
-  const timer = setTimeout(() => limit.abort(), milliseconds);
-  let onAbort = (): void => undefined;
-  const aborted = new Promise<never>((_resolve, reject) => {
-    onAbort = () => {
-      limit.abort();
-      reject(signal.reason as Error);
-    };
-  });
+  const timer = setTimeout(() => limit.abort(new Error(outOfTime)), milliseconds);
+  const onAbort = (): void => limit.abort(signal.reason);
   signal.addEventListener("abort", onAbort, { once: true });
+  const aborted = new Promise<never>((_resolve, reject) => {
+    limit.signal.addEventListener("abort", () => reject(limit.signal.reason as Error), { once: true });
+  });
   try {
     return await Promise.race([work(limit.signal), aborted]);
   } finally {
@@ -174,6 +177,8 @@ async function bounded<Result>(
     signal.removeEventListener("abort", onAbort);
   }
 }
+
+const outOfTime = "out of time";
 
 /** The lines that say why, without progress, on one line. */
 function essence(output: string): string {

@@ -7,7 +7,7 @@ export function printPlan(plan: Plan): string {
   const told = plan.changes.filter((change) => change.kind !== "no-op" || change.cause !== "InSync");
   const width = Math.max(0, ...told.map(({ pipeline_id }) => pipeline_id.length));
   const lines = told.flatMap((change) => [headline(change, width), ...details(change)]);
-  return [...lines, summary(plan)].join("\n");
+  return [...lines, summary(plan)].map(safe).join("\n");
 }
 
 /** Such as `1 create, 2 update, 1 refuse, 4 unchanged`. */
@@ -65,8 +65,14 @@ function printed(value: unknown): string {
   return clean(typeof value === "string" ? value : JSON.stringify(value));
 }
 
-/** Text of a repository on its way to a terminal. */
+/** One value on one line. */
 function clean(text: string): string {
-  const safe = text.replaceAll(/[\p{Cc}\p{Cf}]/gu, "\uFFFD");
-  return safe.length > 500 ? `${safe.slice(0, 500)}… (${safe.length} characters)` : safe;
+  return text.length > longest ? `${safe(text.slice(0, longest))}… (${text.length} characters)` : safe(text);
+}
+
+const longest = 500;
+
+/** Text of a repository on its way to a terminal. */
+function safe(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}]/gu, "\uFFFD");
 }

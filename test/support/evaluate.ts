@@ -1,5 +1,4 @@
-import { BudgetExceeded } from "../../engine/expression/budget.ts";
-import { Budget } from "../../engine/expression/budget.ts";
+import { Budget, BudgetExceeded } from "../../engine/expression/budget.ts";
 import type { Catalog } from "../../engine/expression/catalog.ts";
 import { check } from "../../engine/expression/check.ts";
 import { compile } from "../../engine/expression/compile.ts";
@@ -43,7 +42,12 @@ function outcome(expression: string, functions: Catalog): string {
     return `${kindOf(value)} ${printed(value, new Budget())}`;
   } catch (error) {
     if (!(error instanceof ExpressionError)) throw error;
-    if (error.cause !== undefined && !(error.cause instanceof BudgetExceeded)) throw error.cause;
+    if (error.cause !== undefined && !isExpected(error.cause)) throw error.cause;
     return `${error.phase === "compile" ? "refused" : "fails"}: ${error.detail}`;
   }
+}
+
+/** A spent budget and a full stack are answers; anything else behind an ExpressionError is a fault of ours. */
+function isExpected(cause: unknown): boolean {
+  return cause instanceof BudgetExceeded || cause instanceof RangeError;
 }

@@ -1,9 +1,10 @@
 import type { Call, FunctionDefinition } from "../catalog.ts";
 import { parseDuration } from "../durations.ts";
 import { parseTime } from "../layouts.ts";
-import { Time, Timezone } from "../time.ts";
+import { Time } from "../time.ts";
 import { duration, time, zone } from "../types.ts";
 import { kindOf } from "../values.ts";
+import { Timezone } from "../zones.ts";
 
 /** The layouts that `date` tries in this order when it is given none. */
 const layouts = [

@@ -112,6 +112,15 @@ async function isAnswered(answer: Promise<string>): Promise<boolean> {
   );
 }
 
+test("Ctrl-C, which reaches every process of a terminal, does not end the child before its parent decides", async () => {
+  const one = await start();
+  const { pid } = one;
+  process.kill(pid, "SIGINT");
+  await one.query(createTable);
+  expect(await count(one)).toBe("0\t0");
+  expect(one.pid).toBe(pid);
+});
+
 describe("the child ends", () => {
   test("when it is closed, also while a statement runs", async () => {
     const one = await start();

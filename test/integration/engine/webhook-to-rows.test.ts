@@ -22,7 +22,10 @@ test("events that were answered 202 become rows, the filter drops, what breaks t
   expect(answers.map(({ status }) => status)).toEqual(posts.map(() => 202));
   await running.post("orders", access_token!, { id: "not a number", level: "error" });
 
-  const health = await running.until("orders", ({ stream, pending_batches }) => stream.messages + pending_batches === 0);
+  const health = await running.until(
+    "orders",
+    ({ stream, pending_batches }) => stream.messages + pending_batches === 0,
+  );
 
   expect(health.counters).toMatchObject({ events_read: 41, events_filtered: 20, rows_written: 20, dead_lettered: 1 });
   expect(await running.rows("SELECT count() AS n, uniqExact(id) AS ids, sum(id) AS sum FROM orders")).toEqual([

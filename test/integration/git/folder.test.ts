@@ -89,6 +89,12 @@ describe("a watched folder", () => {
     await told;
   });
 
+  test("that is not there yet is told when it comes", async () => {
+    await rm(path, { recursive: true });
+    await new Promise<void>((resolve) => void folder.watch(resolve).then(() => write("a.yaml", "one")));
+    expect(await paths()).toEqual(["a.yaml"]);
+  });
+
   test("tells many changes at once as one", async () => {
     let told = 0;
     const patient = new Folder({ path, quiet: 300 });

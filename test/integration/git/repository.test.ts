@@ -183,6 +183,11 @@ describe("a remote", () => {
     await expect.poll(() => server.open(), { timeout: 10_000 }).toBe(0);
   });
 
+  test("cannot be read without Git, which the error says", async () => {
+    const error = await failure(open({ env: { PATH: dataDir } }));
+    expect(error.message).toBe("expected the program git on the PATH, found none: install Git");
+  });
+
   test("without the branch is an error that names those it has", async () => {
     await origin.commit({ "a.yaml": "a" });
     const error = await failure(open({ branch: "prod" }));

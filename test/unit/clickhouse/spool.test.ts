@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -54,4 +55,12 @@ test("bodies of an earlier process are gone", async () => {
   await writeFile(join(folder, "spool", "left"), "x");
   await Spool.open(join(folder, "spool"));
   expect(await readdir(join(folder, "spool"))).toEqual([]);
+});
+
+test("names that killed processes left in tmpfs are gone, and no others", async () => {
+  const { pid } = spawnSync(process.execPath, ["--version"]);
+  const [dead, alive, foreign] = [`sluice-${pid}-1`, `sluice-${process.pid}-1`, "somebody-else"];
+  for (const name of [dead, alive, foreign]) await writeFile(join(folder, name), "");
+  await Spool.open(join(folder, "spool"), folder);
+  expect((await readdir(folder)).toSorted()).toEqual([alive, foreign, "spool"].toSorted());
 });

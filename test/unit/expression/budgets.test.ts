@@ -48,13 +48,13 @@ describe("an expression itself is bounded", () => {
   });
 
   test.each([
-    ["3,000 alternatives", Array.from({ length: 3000 }, (_, index) => `n == ${index}`).join(" or "), "bool true"],
+    ["2,400 alternatives", Array.from({ length: 2400 }, (_, index) => `n == ${index}`).join(" or "), "bool true"],
     [
       "a list of 9,000 texts",
       `t in [${Array.from({ length: 9000 }, (_, index) => `"${index}"`).join(",")}]`,
       "bool false",
     ],
-    ["3,000 comparisons in a chain", `${Array.from({ length: 3000 }, (_, index) => index).join(" < ")}`, "bool true"],
+    ["3,000 comparisons in a chain", Array.from({ length: 3000 }, (_, index) => index).join(" < "), "bool true"],
   ])("%s are fine", (_, expression, expected) => {
     expect(inFilter(expression)).toBe(expected);
   });

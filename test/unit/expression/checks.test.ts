@@ -7,7 +7,7 @@ describe("numbers and kinds of arguments", () => {
     [String.raw`trim("a", "b", "c")`, "refused: trim takes 1 to 2 arguments, found 3"],
     ["len()", "refused: len takes 1 argument, found 0"],
     ["len(1, 2)", "refused: len takes 1 argument, found 2"],
-    ["max()", "refused: max takes at least 1 arguments, found 0"],
+    ["max()", "refused: max takes at least 1 argument, found 0"],
     ["now(1)", "refused: now expects a time zone, found int"],
     ["get(m)", "refused: get takes 2 arguments, found 1"],
     ["foo(1)", "refused: unknown function foo"],

@@ -29,6 +29,18 @@ const event = {
   "odd name": "x",
 };
 
+/** The message with which an expression is refused. */
+function refusal(expression: string): string {
+  try {
+    compileFilter(expression, fields);
+  } catch (error) {
+    expect(error).toBeInstanceOf(ExpressionError);
+    expect((error as ExpressionError).phase).toBe("compile");
+    return (error as ExpressionError).message;
+  }
+  return "compiled";
+}
+
 describe("a filter keeps or drops the event", () => {
   test.each([
     [`level == "ERROR" and status_code >= 500`, true],
@@ -113,17 +125,6 @@ describe("an expression that can never work is refused before the first event", 
     expect(() => compileFilter("a == 1", [])).toThrow("unknown name: the schema declares no field");
     expect(compileFilter("1 < 2", []).matches({}, 0)).toBe(true);
   });
-
-  function refusal(expression: string): string {
-    try {
-      compileFilter(expression, fields);
-    } catch (error) {
-      expect(error).toBeInstanceOf(ExpressionError);
-      expect((error as ExpressionError).phase).toBe("compile");
-      return (error as ExpressionError).message;
-    }
-    return "compiled";
-  }
 });
 
 describe("an event on which the expression fails is no result at all", () => {

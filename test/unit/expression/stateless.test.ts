@@ -17,7 +17,7 @@ function outputs(
   known = fields,
 ): object {
   const transforms = list.map(([output_name, expression, output_type]) => ({ output_name, expression, output_type }));
-  return compileTransforms(transforms, known).apply(record as Record<string, unknown>, Date.UTC(2024, 0, 1));
+  return compileTransforms(transforms, fields).apply(record as Record<string, unknown>, Date.UTC(2024, 0, 1));
 }
 
 describe("a new record", () => {
@@ -120,19 +120,16 @@ describe("what can never work is refused, with the name of the output", () => {
 });
 
 test("an event on which one output fails gives no record, and the error names the output", () => {
-  const list: [string, string, string][] = [
-    ["a", "id", "int"],
-    ["b", "upper(name) + 5 * price", "string"],
+  const list = [
+    { output_name: "a", expression: "id", output_type: "int" },
+    { output_name: "b", expression: "upper(name) + price", output_type: "string" },
   ];
-  expect(() =>
-    outputs(
-      [
-        ["a", "id", "int"],
-        ["b", "name[5:] + price", "string"],
-      ],
-      { name: "x" },
-      undefined,
-    ),
-  ).toThrow(/^b: /);
-  expect(list).toHaveLength(2);
+  const transforms = compileTransforms(list, undefined);
+  expect(transforms.apply({ id: 1, name: "x", price: "y" }, 0)).toEqual({ a: 1, b: "Xy" });
+  expect(() => transforms.apply({ id: 1, name: "x", price: 5 }, 0)).toThrow(
+    /^b: `upper\(name\) \+ price`: expected two numbers/,
+  );
+  expect(() => transforms.apply({ id: [], name: "x", price: "y" }, 0)).toThrow(
+    "a: `id`: output_type int cannot be made of this: found array",
+  );
 });

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { printPlan } from "../../../reconciler/plan/print.ts";
+import { pipelineText } from "../../support/pipeline-text.ts";
 import { planFor } from "./world.ts";
 
 test("a plan is printed for people: what, to whom, why, with the values behind it", () => {
@@ -62,4 +63,7 @@ test("control characters of a file do not reach a terminal", () => {
   const plan = planFor({ wanted: [{ id: "alpha", name: '"\\e[31mred"' }], there: [{ was: { id: "alpha" } }] });
   expect(plan.changes[0]?.fields[0]?.to).toContain(escape);
   expect(printPlan(plan)).not.toContain(escape);
+  const named = planFor({ files: { [`${escape}[31m.yaml`]: pipelineText({ id: "alpha" }).replace("v3", "v9") } });
+  expect(named.changes[0]?.file).toContain(escape);
+  expect(printPlan(named)).not.toContain(escape);
 });

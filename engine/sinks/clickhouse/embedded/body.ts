@@ -3,7 +3,7 @@ import type { Readable } from "node:stream";
 import { finished } from "node:stream/promises";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { raise } from "./exception.ts";
-import type { SpoolFile } from "./spool.ts";
+import type { SpoolFile } from "./spool-file.ts";
 
 /** Bytes of one body after decompression. An insert is one block of at most 256 MB, so this is far away. */
 const maxBody = 1 << 30;

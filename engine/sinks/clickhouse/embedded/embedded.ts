@@ -22,7 +22,7 @@ export type ClickHouseEvent =
   { kind: "started"; pid: number; port: number; version: string } | ({ kind: "died" } & Exit);
 
 const firstPauseMs = 100;
-const longestPauseMs = 10_000;
+const longestPauseMs = 5_000;
 /** A child that lived as long as this was well: the next pause is the first one again. */
 const wellAfterMs = 30_000;
 

@@ -1,0 +1,160 @@
+import type { Time } from "./time.ts";
+import { offsetText } from "./zones.ts";
+
+export const months = "January February March April May June July August September October November December".split(
+  " ",
+);
+export const days = "Sunday Monday Tuesday Wednesday Thursday Friday Saturday".split(" ");
+
+/** What is read of a date. Fields that the layout does not have keep these. */
+export interface Parts {
+  year: number;
+  month: number;
+  day: number;
+  hour: number;
+  minute: number;
+  second: number;
+  nanosecond: number;
+  afternoon: boolean | undefined;
+  /** Seconds east of UTC. */
+  offset: number | undefined;
+  zone: string | undefined;
+}
+
+/**
+ * A layout shows how the reference time, Mon Jan 2 15:04:05 MST 2006, would be written. Each piece has the pattern that
+ * reads it, what it does to the parts, and how it is written. The first that fits the layout counts.
+ */
+interface Piece {
+  readonly reads: string;
+  readonly take: (parts: Parts, text: string) => void;
+  readonly write: (wall: Date, time: Time) => string;
+}
+
+export const pieces: Readonly<Record<string, Piece>> = {
+  January: name(
+    months,
+    99,
+    (parts, index) => (parts.month = index + 1),
+    (wall) => wall.getUTCMonth(),
+  ),
+  Jan: name(
+    months,
+    3,
+    (parts, index) => (parts.month = index + 1),
+    (wall) => wall.getUTCMonth(),
+  ),
+  Monday: name(
+    days,
+    99,
+    () => 0,
+    (wall) => wall.getUTCDay(),
+  ),
+  Mon: name(
+    days,
+    3,
+    () => 0,
+    (wall) => wall.getUTCDay(),
+  ),
+  MST: {
+    reads: String.raw`(?:[A-Z]{3,4}|[+-]\d{2})`,
+    take: takeZone,
+    write: (_, time) => time.zone.abbreviation(time.unix),
+  },
+  "2006": digits("year", 4, (wall) => wall.getUTCFullYear()),
+  "01": digits("month", 2, (wall) => wall.getUTCMonth() + 1),
+  "02": digits("day", 2, (wall) => wall.getUTCDate()),
+  "03": digits("hour", 2, (wall) => wall.getUTCHours() % 12 || 12),
+  "04": digits("minute", 2, (wall) => wall.getUTCMinutes()),
+  "05": digits("second", 2, (wall) => wall.getUTCSeconds()),
+  "06": { reads: String.raw`\d{2}`, take: takeShortYear, write: (wall) => padded(wall.getUTCFullYear() % 100, 2) },
+  "15": digits("hour", 2, (wall) => wall.getUTCHours()),
+  _2: {
+    ...digits("day", 1, (wall) => wall.getUTCDate()),
+    write: (wall) => String(wall.getUTCDate()).padStart(2, " "),
+    reads: " ?\\d{1,2}",
+  },
+  "1": digits("month", 1, (wall) => wall.getUTCMonth() + 1),
+  "2": digits("day", 1, (wall) => wall.getUTCDate()),
+  "3": digits("hour", 1, (wall) => wall.getUTCHours() % 12 || 12),
+  "4": digits("minute", 1, (wall) => wall.getUTCMinutes()),
+  "5": digits("second", 1, (wall) => wall.getUTCSeconds()),
+  PM: half("AM", "PM"),
+  pm: half("am", "pm"),
+  "Z07:00": offset(":", true),
+  "-07:00": offset(":", false),
+  Z0700: offset("", true),
+  "-0700": offset("", false),
+};
+
+export const piece =
+  /January|Jan|Monday|Mon|MST|2006|0[1-6]|15|_2|Z07:00|-07:00|Z0700|-0700|PM|pm|[.,](?:0+|9+)(?!\d)|[12345]/g;
+
+function digits(
+  field: "year" | "month" | "day" | "hour" | "minute" | "second",
+  width: 1 | 2 | 4,
+  read: (wall: Date) => number,
+): Piece {
+  return {
+    reads: width === 1 ? String.raw`\d{1,2}` : String.raw`\d{${width}}`,
+    take: (parts, text) => {
+      parts[field] = Number(text);
+    },
+    write: (wall) => padded(read(wall), width),
+  };
+}
+
+function name(
+  names: readonly string[],
+  length: number,
+  set: (parts: Parts, index: number) => void,
+  read: (wall: Date) => number,
+): Piece {
+  const short = names.map((long) => long.slice(0, length));
+  return {
+    reads: short.join("|"),
+    take: (parts, text) => {
+      set(
+        parts,
+        short.findIndex((known) => known.toLowerCase() === text.toLowerCase()),
+      );
+    },
+    write: (wall) => short[read(wall)] ?? "",
+  };
+}
+
+function half(morning: string, afternoon: string): Piece {
+  return {
+    reads: `${morning}|${afternoon}`,
+    take: (parts, text) => {
+      parts.afternoon = text.toLowerCase() === "pm";
+    },
+    write: (wall) => (wall.getUTCHours() < 12 ? morning : afternoon),
+  };
+}
+
+function offset(colon: string, zulu: boolean): Piece {
+  return {
+    reads: String.raw`${zulu ? "Z|" : ""}[+-]\d{2}${colon}\d{2}`,
+    take: (parts, text) => {
+      const [hours, minutes] = [Number(text.slice(1, 3)), Number(text.slice(-2))];
+      parts.offset = text === "Z" ? 0 : (text.startsWith("-") ? -1 : 1) * (hours * 3600 + minutes * 60);
+    },
+    write: (_, time) => {
+      const seconds = time.zone.offset(time.unix);
+      return zulu && seconds === 0 ? "Z" : offsetText(seconds, colon);
+    },
+  };
+}
+
+function takeZone(parts: Parts, text: string): void {
+  parts.zone = text;
+}
+
+function takeShortYear(parts: Parts, text: string): void {
+  parts.year = Number(text) + (Number(text) >= 69 ? 1900 : 2000);
+}
+
+export function padded(value: number, width: number): string {
+  return String(value).padStart(width, "0");
+}

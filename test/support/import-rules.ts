@@ -1,0 +1,157 @@
+import { dirname, join, normalize } from "node:path";
+
+export interface SourceText {
+  /** From the top of the project, such as `engine/line.ts`. */
+  path: string;
+  text: string;
+}
+
+interface Import {
+  from: string;
+  /** A path of the project, or the name of a package. */
+  to: string;
+  isType: boolean;
+}
+
+type Rule = (one: Import) => string | undefined;
+
+const families = ["sources", "transforms", "sinks", "streams"];
+
+/** Who may import whom. Each rule says what is wrong with an import, or nothing. */
+const importRules: Rule[] = [
+  ({ from, to }) =>
+    layer(to) !== undefined && layer(from) !== undefined && layer(to)! > layer(from)!
+      ? `${top(from)} must not import ${top(to)}`
+      : undefined,
+  ({ from, to }) =>
+    to.startsWith("engine/") && !from.startsWith("engine/") && to !== "engine/index.ts"
+      ? "the engine is imported through engine/index.ts"
+      : undefined,
+  ({ from, to }) => {
+    const [a, b] = [component(from), component(to)];
+    return a !== undefined && b !== undefined && a !== b ? "components never import each other" : undefined;
+  },
+  ({ from, to }) =>
+    from.startsWith("engine/core/") && to.startsWith("engine/") && !to.startsWith("engine/core/")
+      ? "the core imports nothing of the engine"
+      : undefined,
+  ({ from, to }) =>
+    from.startsWith("engine/core/") && isInputOutput(to) ? "the core does no input or output" : undefined,
+  ({ from, to }) => (isPure(from) && isInputOutput(to) ? "this folder is pure: no input or output" : undefined),
+  ({ from, to, isType }) =>
+    to === "prom-client" && !isType && !mayCount.some((place) => from.startsWith(place))
+      ? "only telemetry touches prom-client"
+      : undefined,
+];
+
+/** Places that make metrics, or the registry that they are in. */
+const mayCount = ["engine/telemetry/", "reconciler/status/", "reconciler/api/", "reconciler/cli/"];
+
+/** What a text must not hold, by place. */
+const textRules: { applies(path: string): boolean; pattern: RegExp; says: string }[] = [
+  {
+    applies: isPure,
+    pattern: /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(/,
+    says: "this folder is pure: no clock",
+  },
+  { applies: isNotComposition, pattern: /\bprocess\.(env|argv)\b/, says: "only reconciler/cli reads argv and env" },
+  { applies: isNotComposition, pattern: /\bconsole\.\w+\(|\bprocess\.stdout\b/, says: "only reconciler/cli prints" },
+];
+
+/** Every breach of the rules, one line each. */
+export function breaches(files: readonly SourceText[]): string[] {
+  const imports = files.flatMap(importsOf);
+  return [
+    ...imports.flatMap((one) =>
+      importRules.flatMap((rule) => {
+        const problem = rule(one);
+        return problem === undefined ? [] : [`${one.from} imports ${one.to}: ${problem}`];
+      }),
+    ),
+    ...files.flatMap(({ path, text }) =>
+      textRules
+        .filter(({ applies, pattern }) => applies(path) && pattern.test(withoutComments(text)))
+        .map(({ says }) => `${path}: ${says}`),
+    ),
+    ...circles(imports),
+  ];
+}
+
+function importsOf({ path, text }: SourceText): Import[] {
+  const statements = withoutComments(text).matchAll(
+    /(?:^|[\s;])(?:import|export)\s+(type\s)?(?:[\w*${},\s]+?\sfrom\s+)?"([^"]+)"|\bimport\("([^"]+)"\)/g,
+  );
+  return [...statements].map(([, type, named, dynamic]) => {
+    const target = (named ?? dynamic)!;
+    const to = target.startsWith(".") ? normalize(join(dirname(path), target)) : target;
+    return { from: path, to, isType: type !== undefined };
+  });
+}
+
+function withoutComments(text: string): string {
+  return text.replaceAll(/\/\*[\s\S]*?\*\//g, "").replaceAll(/^\s*\/\/.*$/gm, "");
+}
+
+function top(path: string): string {
+  return path.split("/", 1)[0]!;
+}
+
+/** schemas <- engine <- reconciler <- examples; undefined for packages. */
+function layer(path: string): number | undefined {
+  const index = ["schemas", "engine", "reconciler", "examples"].indexOf(top(path));
+  return index === -1 ? undefined : index;
+}
+
+/** `sinks/clickhouse` of `engine/sinks/clickhouse/sink.ts`; undefined for what is no component. */
+function component(path: string): string | undefined {
+  const [engine, family, name, ...rest] = path.split("/");
+  return engine === "engine" && families.includes(family ?? "") && rest.length > 0 ? `${family}/${name}` : undefined;
+}
+
+function isPure(path: string): boolean {
+  return path.startsWith("reconciler/plan/") || path.startsWith("reconciler/migrate/");
+}
+
+function isNotComposition(path: string): boolean {
+  return (
+    !path.startsWith("reconciler/cli/") && !path.startsWith("examples/") && !isChildEntry(path) && !isGenerator(path)
+  );
+}
+
+/** The embedded ClickHouse is a process of its own: it reads its environment, and its parent hands it on. */
+function isChildEntry(path: string): boolean {
+  return /^engine\/sinks\/clickhouse\/embedded\/(server|child)\.ts$/.test(path);
+}
+
+function isGenerator(path: string): boolean {
+  return path === "schemas/generate.ts";
+}
+
+const inputOutput =
+  /^(node:)?(fs|fs\/promises|net|http|https|http2|child_process|worker_threads|dgram|tls|timers|os|readline)(\/|$)/;
+
+function isInputOutput(target: string): boolean {
+  return (
+    inputOutput.test(target) ||
+    ["simple-git", "chokidar", "lmdb", "express", "@clickhouse/client", "pino"].includes(target)
+  );
+}
+
+/** Circles of imports that are there at run time; imports of types are none. */
+function circles(imports: readonly Import[]): string[] {
+  const edges = new Map<string, string[]>();
+  for (const { from, to, isType } of imports) {
+    if (!isType) edges.set(from, [...(edges.get(from) ?? []), to]);
+  }
+  const done = new Set<string>();
+  const found: string[] = [];
+  const visit = (path: string, trail: string[]): void => {
+    const at = trail.indexOf(path);
+    if (at !== -1) found.push(`${[...trail.slice(at), path].join(" -> ")}: imports go round in a circle`);
+    if (at !== -1 || done.has(path)) return;
+    for (const next of edges.get(path) ?? []) visit(next, [...trail, path]);
+    done.add(path);
+  };
+  for (const path of [...edges.keys()].toSorted()) visit(path, []);
+  return found;
+}
