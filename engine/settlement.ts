@@ -52,20 +52,24 @@ export class Settlement {
   /** Sends until everything of the batch that can be written is. Returns the record as it is then. Throws LeftForLater. */
   async write(underway: Underway): Promise<BatchRecord> {
     let { record, block } = await this.#rejectLate(underway);
+    const whole = record;
     let maySitThere = underway.isReplay && record.heard === "nothing";
-    for (let attempt = 1; record.rows > 0 && record.heard !== "written"; attempt += 1) {
+    for (let failures = 0; record.rows > 0 && record.heard !== "written";) {
       if (record.heard === "refused") record = await this.prepare({ ...record, heard: "nothing" });
-      const answer = await this.#attempt(record, block, attempt, maySitThere);
+      const answer = await this.#attempt(record, block, failures > 0, maySitThere);
       if (answer.kind === "ok") break;
       this.#leaveIfAborted();
       if (answer.kind === "unknown") maySitThere = true;
       const excluded = this.#exclude(record, block, answer);
-      if (excluded !== undefined) {
+      if (excluded === undefined) {
+        failures += 1;
+        // Where rows are refused and none can be taken out, the table is wrong: those taken out before go in again.
+        const next = answer.failure.class === "row" ? whole : record;
+        record = await this.#waitAfter(answer, next, failures, maySitThere);
+      } else {
         record = await this.prepare(excluded);
-        block = underway.assembly.encode(settledPositions(record));
-        continue;
       }
-      record = await this.#waitAfter(answer, record, attempt, maySitThere);
+      block = underway.assembly.encode(settledPositions(record));
     }
     this.#hasWritten ||= record.rows > 0;
     this.#with.room.leave();
@@ -73,10 +77,10 @@ export class Settlement {
   }
 
   /** One insert. After a failure the target is looked at first: it may be another one now, or say more clearly what is wrong. */
-  async #attempt(record: BatchRecord, block: Block, attempt: number, maySitThere: boolean): Promise<Answer> {
+  async #attempt(record: BatchRecord, block: Block, hasFailed: boolean, maySitThere: boolean): Promise<Answer> {
     const { leave, telemetry } = this.#with;
     const { pipeline_id, batch, token } = record;
-    if (attempt > 1) {
+    if (hasFailed) {
       const opened = await this.#line.sink.open(leave);
       if (opened.kind !== "ok") return { kind: "refused", failure: opened.failure };
     }
@@ -120,7 +124,7 @@ export class Settlement {
     telemetry.insertFailed({ pipeline_id, rows: record.rows, failure, unknown: answer.kind === "unknown" });
     // A refusal says nothing about an earlier send that may have written.
     const heard = answer.kind === "refused" && !maySitThere ? "refused" : "nothing";
-    const noted = heard === record.heard ? record : await this.prepare({ ...record, heard });
+    const noted = await this.prepare({ ...record, heard });
     await this.#wait(failure, attempt);
     return noted;
   }
@@ -132,8 +136,6 @@ export class Settlement {
     const event = block.events[failure.row];
     if (event === undefined) return undefined;
     if (!this.#hasWritten && record.excluded.length >= refusalsBeforeAnyRow) return undefined;
-    const { pipeline_id, batch } = record;
-    this.#with.telemetry.rowExcluded({ pipeline_id, batch, position: event.position, failure });
     const rejection = {
       component: "sink",
       reason: `sink_rejection_${failure.name}`,

@@ -63,5 +63,5 @@ export function checkMethod(checker: Checker, node: MethodNode, around: Surround
   const object = checker.type(node.object, around);
   for (const argument of node.args) checker.type(argument, around);
   if (isUnknown(object) || hasMethod(object.kind, node.name)) return unknown;
-  return checker.refuse(node, `${named(object)} has no method ${node.name}: only times and durations have methods`);
+  return checker.refuse(node, `${named(object)} has no method ${node.name}`);
 }

@@ -2,6 +2,7 @@ import { member, slice } from "./access.ts";
 import type { MemberNode, MethodNode, Node, SliceNode } from "./ast.ts";
 import type { Compiler } from "./compile.ts";
 import type { Code, Frame } from "./frame.ts";
+import { fieldReader } from "./generated.ts";
 import { method } from "./methods.ts";
 import type { Scope } from "./scope.ts";
 import type { TextMap } from "./values.ts";
@@ -31,10 +32,11 @@ function memberStep(compiler: Compiler, { key, ...span }: MemberNode, scope: Sco
   const fail = compiler.fail(span);
   if (key.kind === "literal" && typeof key.value === "string" && !(key.value in Object.prototype)) {
     const name = key.value;
+    const read = fieldReader(name);
     return (object) => {
       const isPlain =
         typeof object === "object" && object !== null && Object.getPrototypeOf(object) === Object.prototype;
-      return isPlain ? ((object as TextMap)[name] ?? null) : member(object, name, fail);
+      return isPlain ? (read(object as TextMap) ?? null) : member(object, name, fail);
     };
   }
   const at = compiler.code(key, scope);

@@ -5,10 +5,11 @@ import { compile } from "./compile.ts";
 import { environment } from "./environment.ts";
 import { ExpressionError } from "./errors.ts";
 import { helpers } from "./functions/helpers.ts";
+import { recordMaker } from "./generated.ts";
 import { conversion, outputTypes } from "./output-types.ts";
 import { parse } from "./parser.ts";
 import type { Type } from "./types.ts";
-import { compareTexts, put } from "./values.ts";
+import { compareTexts } from "./values.ts";
 import type { TextMap } from "./values.ts";
 
 /** One output of a stateless transform, as the file has it. */
@@ -47,13 +48,12 @@ export function compileTransforms(
   const places = new Map(outputs.map(({ name }, index) => [name, index]));
   const names = [...places.keys()].toSorted(compareTexts);
   const indexes = names.map((name) => places.get(name) ?? 0);
+  const make = recordMaker(names, indexes);
   const values: unknown[] = outputs.map(() => null);
   return {
     apply(record, clock) {
       evaluate(outputs, values, record, clock);
-      const made: TextMap = {};
-      for (let index = 0; index < names.length; index += 1) put(made, names[index] ?? "", values[indexes[index] ?? 0]);
-      return made;
+      return make(values);
     },
   };
 }

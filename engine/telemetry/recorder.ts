@@ -86,8 +86,10 @@ export class Recorder implements Telemetry {
     this.#log.debug({ pipeline_id, rows, bytes, seconds }, "Batch inserted.");
   }
 
-  batchCommitted({ pipeline_id, rows, rejections }: Told<"batchCommitted">): void {
+  batchCommitted({ pipeline_id, rows, rejections, excluded }: Told<"batchCommitted">): void {
     const { counters } = this.observed(pipeline_id);
+    counters.rows_excluded += excluded.length;
+    this.#metrics.rowsExcluded.inc({ pipeline_id }, excluded.length);
     counters.rows_written += rows;
     counters.dead_lettered += rejections.length;
     if (rows > 0) {
@@ -123,12 +125,6 @@ export class Recorder implements Telemetry {
     this.observed(pipeline_id).counters.inserts_repeated += 1;
     this.#metrics.insertsRepeated.inc({ pipeline_id });
     this.#log.info({ pipeline_id, batch }, "Insert is sent again with its token.");
-  }
-
-  rowExcluded({ pipeline_id, batch, position, failure }: Told<"rowExcluded">): void {
-    this.observed(pipeline_id).counters.rows_excluded += 1;
-    this.#metrics.rowsExcluded.inc({ pipeline_id });
-    this.#log.warn({ pipeline_id, batch, position, error: failure.text }, "Row refused by the server is taken out.");
   }
 
   paused({ pipeline_id, pause }: Told<"paused">): void {

@@ -20,7 +20,6 @@ export interface Telemetry {
   batchReprepared(event: { pipeline_id: string; batch: number; from: number; to: number }): void;
   insertFailed(event: { pipeline_id: string; rows: number; failure: Failure; unknown: boolean }): void;
   insertRepeated(event: { pipeline_id: string; batch: number }): void;
-  rowExcluded(event: { pipeline_id: string; batch: number; position: number; failure: Failure }): void;
   paused(event: { pipeline_id: string; pause: Pause }): void;
   wentOn(event: { pipeline_id: string; class: Pause["class"]; seconds: number }): void;
   atLeastOnce(event: { pipeline_id: string; reason: string }): void;

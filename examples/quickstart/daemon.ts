@@ -104,7 +104,9 @@ export class Daemon {
 
   /** Runs `sluice <args> --data-dir <this one>` and returns what it prints. */
   async command(...args: string[]): Promise<string> {
-    const { stdout } = await run(process.execPath, [this.#options.sluice, ...args, "--data-dir", this.dataDir]);
+    const { stdout } = await run(process.execPath, [this.#options.sluice, ...args, "--data-dir", this.dataDir], {
+      maxBuffer: 1 << 30,
+    });
     return stdout.trimEnd();
   }
 

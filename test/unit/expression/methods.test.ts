@@ -13,7 +13,7 @@ describe("times and durations", () => {
     [String.raw`date(ts).Before(date("2025-01-01"))`, "bool true"],
     ["date(ts).YearDay()", "int 61"],
     [String.raw`date(ts).In(timezone("Europe/Berlin")).Hour()`, "int 11"],
-    ["date(ts).Nope()", "fails: time has no method Nope"],
+    ["date(ts).Nope()", "refused: time has no method Nope"],
     [String.raw`duration("90m").Hours()`, "float 1.5"],
     [String.raw`duration("90m").String()`, "string 1h30m0s"],
     [String.raw`duration("1s").Milliseconds()`, "int 1000"],

@@ -11,11 +11,7 @@ const fields: SchemaField[] = [
   { name: "user.id", type: "int" },
 ];
 
-function outputs(
-  list: [output_name: string, expression: string, output_type: string][],
-  record: object,
-  known = fields,
-): object {
+function outputs(list: [output_name: string, expression: string, output_type: string][], record: object): object {
   const transforms = list.map(([output_name, expression, output_type]) => ({ output_name, expression, output_type }));
   return compileTransforms(transforms, fields).apply(record as Record<string, unknown>, Date.UTC(2024, 0, 1));
 }
