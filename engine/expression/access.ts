@@ -43,7 +43,7 @@ function byte(text: string, key: unknown, fail: Fail): unknown {
 export function truncated(value: unknown, fail: Fail): number {
   const number = typeof value === "bigint" ? Number(value) : typeof value === "number" ? Math.trunc(value) : undefined;
   if (number === undefined) return fail(`expected a number as a position, found ${kindOf(value)}`);
-  return Number.isNaN(number) ? fail("expected a number as a position, found NaN") : number;
+  return Math.abs(number) < 2 ** 63 ? number : fail("the position does not fit 64 bits");
 }
 
 /** `object[from:to]`: ends are clamped, negative ones count from the end; texts are cut between bytes. */

@@ -9,9 +9,9 @@ const MADE_PER_STEP = 16;
 export class BudgetExceeded extends Error {}
 
 /**
- * What bounds one evaluation (specification, expressions, section 2, limits). Memory is counted as the reference service
- * counts it: the items of arrays and maps that are made, and repeated text. Steps bound the time, and the memory that
- * the reference service does not count: items that are visited or copied, and text that is read or made.
+ * What bounds one evaluation (specification, expressions, section 2, limits). Memory counts the items of arrays and maps
+ * that are made, and repeated text. Steps bound the time, and what else takes memory: items that are visited or copied,
+ * and text that is read or made.
  */
 export class Budget {
   #memory = UNITS;
@@ -25,13 +25,13 @@ export class Budget {
   /** For items that are about to be made. */
   allocate(units: number): void {
     this.#memory -= units;
-    if (this.#memory <= 0) throw new BudgetExceeded();
+    if (!(this.#memory > 0)) throw new BudgetExceeded();
   }
 
   /** For items that are about to be visited. */
   step(count: number): void {
     this.#steps -= count;
-    if (this.#steps <= 0) throw new BudgetExceeded();
+    if (!(this.#steps > 0)) throw new BudgetExceeded();
   }
 
   /** For a text of this length that is about to be made. */

@@ -14,8 +14,11 @@ const units: Readonly<Record<string, bigint>> = {
 
 const part = /(\d+)?(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)/y;
 
+const LONGEST = 64;
+
 /** `1h30m`, `1.5s`, `-2ms`. There are no days: their length depends on the zone. */
 export function parseDuration(text: string, fail: Fail): Duration {
+  if (text.length > LONGEST) return fail("expected a duration such as 1h30m, found a text that is too long for one");
   const body = text.replace(/^[+-]/, "");
   if (body === "0") return new Duration(0n);
   let total = 0n;

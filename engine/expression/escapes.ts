@@ -43,7 +43,7 @@ interface Place {
   written: string;
 }
 
-/** The other quote needs no escape, and R's lexer knows none for it. */
+/** A quote is escaped only within its own kind. */
 function own(letter: string, quote: string): string | undefined {
   if ((letter === "'" || letter === '"') && letter !== quote) return undefined;
   return letter === "`" || letter === "?" ? undefined : simple[letter];

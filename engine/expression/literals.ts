@@ -8,6 +8,8 @@ const words: ReadonlyMap<string, boolean | null> = new Map([
 ]);
 
 const LARGEST = 2n ** 63n - 1n;
+/** Enough for the largest in binary, with zeros before it. */
+const MOST_DIGITS = 100;
 
 /** Takes the literal that comes next, if one does. */
 export function literal(cursor: Cursor): LiteralNode | undefined {
@@ -25,8 +27,8 @@ export function literal(cursor: Cursor): LiteralNode | undefined {
 }
 
 function integer(cursor: Cursor, digits: string): bigint {
-  const value = BigInt(digits.toLowerCase());
-  if (value <= LARGEST) return value;
+  const value = digits.length > MOST_DIGITS ? undefined : BigInt(digits.toLowerCase());
+  if (value !== undefined && value <= LARGEST) return value;
   throw cursor.error(cursor.current, `this integer is too large: the largest is ${LARGEST}`);
 }
 

@@ -53,7 +53,7 @@ export function hasMethod(kind: string, name: string): boolean {
   return (kind === "time" && timeMethods.has(name)) || (kind === "duration" && durationMethods.has(name));
 }
 
-/** `object.name(args)`: times and durations alone have methods; they are named as in the reference service. */
+/** `object.name(args)`: times and durations alone have methods. */
 export function method(object: unknown, name: string, args: readonly unknown[], fail: Fail): unknown {
   if (object instanceof Time) return call(timeMethods.get(name), object, name, args, fail);
   if (object instanceof Duration) return call(durationMethods.get(name), object, name, args, fail);

@@ -1,5 +1,5 @@
 import type { Fail } from "./arithmetic.ts";
-import { readFloat } from "./functions/numbers.ts";
+import { LONGEST_INTEGER, readFloat } from "./functions/numbers.ts";
 import { rfc3339 } from "./json.ts";
 import { timeText } from "./layouts.ts";
 import { plainNumber } from "./printing.ts";
@@ -126,6 +126,7 @@ function integerText(text: string, fail: Fail): number | bigint {
   const found = written.exec(text);
   if (found === null) return fail(misfit("int", text));
   const [, sign = "", digits = ""] = found;
+  if (digits.length > LONGEST_INTEGER) return fail("output_type int: the number does not fit 64 bits");
   const size = BigInt(digits.replaceAll("_", "").replace(/^0(?=\d)/, "0o"));
   const value = sign === "-" ? -size : size;
   return BigInt.asIntN(64, value) === value

@@ -7,7 +7,7 @@ import { binary } from "./operators.ts";
 import type { BinaryOperator, Comparator } from "./operators.ts";
 import { postfix } from "./postfix.ts";
 
-/** Nodes in one expression, as in the reference service. */
+/** Nodes in one expression (specification, expressions, section 2, limits). */
 const MOST_NODES = 10_000;
 /** How deep an expression may nest; chains of `and`, `or` and comparisons count once. */
 const DEEPEST = 250;

@@ -102,7 +102,7 @@ function compareKeys(a: unknown, b: unknown): number {
   return (a as number) < (b as number) ? -1 : (a as number) > (b as number) ? 1 : 0;
 }
 
-/** Numbers before texts before the rest, as Go prints maps. */
+/** nil, numbers, texts, bools. */
 function keyRank(key: unknown): number {
   if (key === null) return 0;
   return ["bigint", "number", "string", "boolean"].indexOf(typeof key) + 1;

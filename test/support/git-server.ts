@@ -19,6 +19,7 @@ export interface RunningServer {
 export async function serveHttp(
   repository: string,
   credentials?: { user: string; password: string },
+  port = 0,
 ): Promise<RunningServer & { requests: string[] }> {
   const requests: string[] = [];
   const server = createServer((request, response) => {
@@ -29,7 +30,8 @@ export async function serveHttp(
       response.writeHead(401, { "WWW-Authenticate": 'Basic realm="git"' }).end("no");
     } else backend(repository, request, response);
   });
-  return { ...(await listening(server, (port) => `http://127.0.0.1:${port}/${basename(repository)}/.git`)), requests };
+  const urlAt = (taken: number): string => `http://127.0.0.1:${taken}/${basename(repository)}/.git`;
+  return { ...(await listening(server, urlAt, port)), requests };
 }
 
 /** Runs `git http-backend` as a web server does: the request in the environment, headers before the body. */
@@ -121,6 +123,7 @@ export async function serveSilence(): Promise<RunningServer & { open(): number }
   const running = await listening(
     server,
     (port) => `http://127.0.0.1:${port}/hang.git`,
+    0,
     () => {
       for (const socket of sockets) socket.destroy();
     },
@@ -131,9 +134,10 @@ export async function serveSilence(): Promise<RunningServer & { open(): number }
 async function listening(
   server: Server | ReturnType<typeof createPlainServer>,
   url: (port: number) => string,
+  wished = 0,
   onClose?: () => void,
 ): Promise<RunningServer> {
-  server.listen(0, "127.0.0.1");
+  server.listen(wished, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   const close = () =>

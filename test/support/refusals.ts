@@ -1,4 +1,8 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, test } from "vitest";
+import { main } from "../../reconciler/cli/main.ts";
 import { validate } from "../../reconciler/validate/validate.ts";
 import { fileOf } from "./pipeline-file.ts";
 
@@ -30,4 +34,25 @@ export function refuses(files: readonly Bad[]): void {
       );
     }
   });
+
+  test.each(files)(
+    "$title: sluice validate says so and ends with 1",
+    async ({ content, file, code, at: [line, column] }) => {
+      const folder = await mkdtemp(join(tmpdir(), "sluice-bad-"));
+      const path = join(folder, file ?? "orders.yaml");
+      const printed: string[] = [];
+      try {
+        await writeFile(path, content);
+        const ended = await main(["validate", folder], {
+          terminal: { out: (text) => void printed.push(text), err: (text) => void printed.push(text) },
+          env: {},
+          untilStopped: () => AbortSignal.abort(),
+        });
+        expect(ended).toBe(1);
+      } finally {
+        await rm(folder, { recursive: true });
+      }
+      expect(printed.join("\n")).toContain(`${path}:${line}:${column}: error ${code}: `);
+    },
+  );
 }

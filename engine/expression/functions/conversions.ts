@@ -5,7 +5,7 @@ import { characters } from "../text.ts";
 import { integer, text, unknown } from "../types.ts";
 import { int, isMap, kindOf, sizeOf } from "../values.ts";
 
-/** The names of kinds that `type` gives; those of times are the reference service's. */
+/** The names that `type` gives to kinds which the language itself does not name. */
 const typeNames: Readonly<Partial<Record<ReturnType<typeof kindOf>, string>>> = {
   time: "time.Time",
   duration: "time.Duration",

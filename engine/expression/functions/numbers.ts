@@ -1,8 +1,12 @@
+import type { Fail } from "../arithmetic.ts";
 import type { Call, FunctionDefinition } from "../catalog.ts";
 import { ordered } from "../ordering.ts";
 import { float, integer, unknown } from "../types.ts";
 import type { Type } from "../types.ts";
 import { kindOf, wrapped } from "../values.ts";
+
+/** Digits of the longest integer; a longer text is not worth reading. */
+export const LONGEST_INTEGER = 64;
 
 type Numeric = number | bigint;
 
@@ -52,20 +56,24 @@ function median(values: readonly number[]): number {
 
 const sameNumber = ([type]: readonly Type[]): Type => (type?.kind === "int" ? integer : unknown);
 
+function digitsOf(written: string, fail: Fail): bigint {
+  const found = /^([+-]?)0*(\d+)$/.exec(written);
+  if (found === null) return fail("int expects a text of digits, found another text");
+  const [, sign = "", digits = ""] = found;
+  const size = digits.length > LONGEST_INTEGER ? 2n ** 64n : BigInt(digits);
+  const value = sign === "-" ? -size : size;
+  return wrapped(value) === value ? value : fail("int: the number in the text does not fit 64 bits");
+}
+
 /** An integer from a text or a number; the fraction of a number is cut. */
 function toInteger({ fail }: Call, value: unknown): bigint {
   if (typeof value === "bigint") return value;
-  if (typeof value === "string") {
-    const digits = /^[+-]?\d+$/.test(value)
-      ? BigInt(value.replace("+", ""))
-      : fail("int expects a text of digits, found another text");
-    return wrapped(digits) === digits ? digits : fail("int: the number in the text does not fit 64 bits");
-  }
+  if (typeof value === "string") return digitsOf(value, fail);
   const whole = Math.trunc(value as number);
   return Math.abs(whole) < 2 ** 63 ? BigInt(whole) : fail("int: the number does not fit 64 bits");
 }
 
-/** Decimal, with an exponent, hexadecimal with one, infinities and NaN, as Go reads floats. */
+/** Decimal, with an exponent, hexadecimal with one, infinities and NaN. */
 function toFloat({ fail }: Call, value: unknown): number {
   if (typeof value !== "string") return Number(value);
   const read = readFloat(value);

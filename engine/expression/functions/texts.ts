@@ -93,7 +93,7 @@ function interspersed(characters: readonly string[], fresh: string, count: numbe
   return count > characters.length ? changed + fresh : changed;
 }
 
-/** The budget of the reference service counts repeated text in full. */
+/** The limit of memory counts repeated text in full, character by character. */
 function repeat({ budget, fail }: Call, value: unknown, times: unknown): unknown {
   const count = truncated(times, fail);
   if (count < 0) return fail("repeat expects a count of 0 or more, found a negative one");

@@ -17,6 +17,8 @@ const layouts = [
   "Mon, 02 Jan 2006 15:04:05 MST",
 ];
 
+const LONGEST_LAYOUT = 200;
+
 function named(name: unknown, { fail }: Call): Timezone {
   return (
     Timezone.named(name as string) ?? fail("expected the name of a time zone such as Europe/Berlin, found another text")
@@ -31,6 +33,8 @@ function date(call: Call, ...args: unknown[]): unknown {
   for (const value of [source, layout ?? "", name ?? ""]) {
     if (typeof value !== "string") return call.fail(`date expects texts, found ${kindOf(value)}`);
   }
+  if (typeof layout === "string" && layout.length > LONGEST_LAYOUT)
+    return call.fail("the layout is too long for a date");
   call.budget.read((source as string).length);
   const where = name === undefined ? given : named(name, call);
   const tried = layout === undefined ? layouts : [layout as string];

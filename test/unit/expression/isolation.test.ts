@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { compileTransforms } from "../../../engine/expression/index.ts";
 import { inFilter, inTransform } from "../../support/evaluate.ts";
 
 describe("nothing outside the record can be reached", () => {
@@ -63,6 +64,34 @@ test.each(["now()", "now().Unix()", "string(now())"])("%s is the clock of the ba
   expect(inFilter("now().Unix()")).toBe("int 1714979289");
 });
 
+describe("a name in the text of an expression stays a name", () => {
+  const names = [
+    `"] + process.exit(1) + ["`,
+    "'",
+    "`${process.exit(1)}`",
+    "\\",
+    "\n",
+    "\u2028",
+    "__proto__",
+    "constructor",
+    "0",
+  ];
+
+  test.each(names)("as the key %j of a map", (name) => {
+    const source = `$env[${JSON.stringify(name)}]`;
+    const program = compileTransforms([{ output_name: "o", expression: source, output_type: "int" }], undefined);
+    expect(program.apply(JSON.parse(`{${JSON.stringify(name)}: 7}`) as Record<string, unknown>, 0)).toEqual({ o: 7 });
+  });
+
+  test.each(names)("as the name %j of an output", (output_name) => {
+    const program = compileTransforms([{ output_name, expression: "7", output_type: "int" }], undefined);
+    expect(Object.entries(program.apply({}, 0))).toEqual([[output_name, 7]]);
+  });
+});
+
 test("patterns take time in proportion to the text", () => {
   expect(inFilter(`repeat("a", 20000) matches "(a*)*b"`)).toBe("bool false");
+  expect(inFilter(`repeat("ab", 120000) matches "(x|xx){1,1000}[yz]" + t`)).toMatch(
+    /^fails: the evaluation needs more/,
+  );
 });

@@ -11,7 +11,9 @@ import { parse } from "../../../engine/expression/parser.ts";
 import { print } from "../../../engine/expression/print.ts";
 import { expressions, expressionTrees, records } from "../../support/expressions.ts";
 
+/** 2,000 cases of each property; `EXPRESSION_RUNS` sets another number. */
 const numRuns = Number(process.env["EXPRESSION_RUNS"] ?? 2000);
+const timeout = 60_000 + numRuns * 20;
 
 /** A tree without places; integers as text, so that failures can be shown. */
 function shape(node: Node): unknown {
@@ -24,7 +26,7 @@ function shape(node: Node): unknown {
   );
 }
 
-test("a tree that is printed and parsed is the same tree", () => {
+test("a tree that is printed and parsed is the same tree", { timeout }, () => {
   fc.assert(
     fc.property(expressionTrees, (tree) => {
       const source = print(tree);
@@ -35,7 +37,7 @@ test("a tree that is printed and parsed is the same tree", () => {
   );
 });
 
-test("an evaluation gives a value or an ExpressionError, and reaches no function, class or global", () => {
+test("an evaluation gives a value or an ExpressionError, and reaches no function, class or global", { timeout }, () => {
   let values = 0;
   fc.assert(
     fc.property(expressions, records, (source, record) => {
@@ -70,32 +72,36 @@ function isData(value: unknown): boolean {
   return name === "Object" ? Object.values(value).every(isData) : ["Time", "Duration", "Timezone"].includes(name);
 }
 
-test("any text as an expression compiles or is refused with an ExpressionError that shows a place in it", () => {
-  const pieces = fc.constantFrom(
-    ..."a 1 .5 \"x\" 'y' ` ( ) [ ] { } ? ?. ?? : ; , . .. # | let if else not in and == < + - ** % = @ // /* */ \\ é".split(
-      " ",
-    ),
-  );
-  const noise = fc.oneof(
-    fc.array(pieces, { maxLength: 12 }).map((found) => found.join(" ")),
-    fc.string({ maxLength: 40 }),
-  );
-  fc.assert(
-    fc.property(noise, (source) => {
-      try {
-        compileFilter(source, [{ name: "a", type: "int" }]);
-      } catch (error) {
-        if (!(error instanceof ExpressionError)) throw error;
-        expect(error.offset).toBeGreaterThanOrEqual(0);
-        expect(error.offset).toBeLessThanOrEqual(source.length);
-        expect(error.message).toMatch(/\(line \d+, column \d+\)$/);
-      }
-    }),
-    { numRuns },
-  );
-});
+test(
+  "any text as an expression compiles or is refused with an ExpressionError that shows a place in it",
+  { timeout },
+  () => {
+    const pieces = fc.constantFrom(
+      ..."a 1 .5 \"x\" 'y' ` ( ) [ ] { } ? ?. ?? : ; , . .. # | let if else not in and == < + - ** % = @ // /* */ \\ é".split(
+        " ",
+      ),
+    );
+    const noise = fc.oneof(
+      fc.array(pieces, { maxLength: 12 }).map((found) => found.join(" ")),
+      fc.string({ maxLength: 40 }),
+    );
+    fc.assert(
+      fc.property(noise, (source) => {
+        try {
+          compileFilter(source, [{ name: "a", type: "int" }]);
+        } catch (error) {
+          if (!(error instanceof ExpressionError)) throw error;
+          expect(error.offset).toBeGreaterThanOrEqual(0);
+          expect(error.offset).toBeLessThanOrEqual(source.length);
+          expect(error.message).toMatch(/\(line \d+, column \d+\)$/);
+        }
+      }),
+      { numRuns },
+    );
+  },
+);
 
-test("what an output holds can be written as JSON, whatever the expression and the output type", () => {
+test("what an output holds can be written as JSON, whatever the expression and the output type", { timeout }, () => {
   const types = fc.constantFrom("string", "int", "uint", "float64", "bool", "[]string", "array", "map");
   fc.assert(
     fc.property(expressions, types, records, (expression, output_type, record) => {
