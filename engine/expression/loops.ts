@@ -2,24 +2,12 @@ import { arithmetic } from "./arithmetic.ts";
 import type { Fail } from "./arithmetic.ts";
 import type { CallNode } from "./ast.ts";
 import type { Compiler } from "./compile.ts";
-import type { Code, Frame } from "./frame.ts";
+import type { Code } from "./frame.ts";
+import { Loop } from "./loop.ts";
+import type { LoopSite } from "./loop.ts";
 import { ordered } from "./ordering.ts";
 import type { Scope } from "./scope.ts";
-import { int, isMap, kindOf, sizeOf } from "./values.ts";
-
-/** One run of a predicate over a collection. */
-interface Loop {
-  readonly length: number;
-  /** The predicate's value for the item at `index`. */
-  readonly at: (index: number) => unknown;
-  /** The same where the predicate must be a bool. */
-  readonly test: (index: number) => boolean;
-  readonly item: (index: number) => unknown;
-  readonly frame: Frame;
-  readonly fail: Fail;
-  /** The accumulator of `reduce`. */
-  readonly accumulate: (value: unknown) => void;
-}
+import { int, kindOf } from "./values.ts";
 
 type Body = (loop: Loop, extra: Code | undefined) => unknown;
 
@@ -44,58 +32,34 @@ const bodies: Readonly<Record<string, Body>> = {
   reduce,
 };
 
-/** `filter(list, predicate)` and its kin. The predicate is evaluated per item; each costs one unit of the budget. */
+/** `filter(list, predicate)` and its kin. */
 export function compileLoop(compiler: Compiler, node: CallNode, scope: Scope): Code {
-  const [collection, predicate, extra] = node.args;
-  const body = bodies[node.name];
-  if (collection === undefined || body === undefined) throw new Error(`${node.name} passed the check and cannot run`);
+  const { name, args } = node;
+  const [collection, predicate, extra] = args;
+  const body = bodies[name];
+  if (collection === undefined || body === undefined) throw new Error(`${name} passed the check and cannot run`);
   const items = compiler.code(collection, scope);
-  const [slots, inner] = scope.loop();
-  const test = predicate === undefined ? inner.pointer("item", compiler.fail(node)) : compiler.code(predicate, inner);
   const third = extra === undefined ? undefined : compiler.code(extra, scope);
+  const [slots, inner] = scope.loop();
   const fail = compiler.fail(node);
-  const failTest = compiler.fail(predicate ?? node);
-  return (frame) => {
-    const values = items(frame);
-    const array = Array.isArray(values) ? (values as readonly unknown[]) : undefined;
-    if (array === undefined && !isMap(values)) return fail(`${node.name} expects an array, found ${kindOf(values)}`);
-    const item = (index: number): unknown => {
-      return array === undefined ? fail(`${node.name} expects an array, found map`) : (array[index] ?? null);
-    };
-    const at = (index: number): unknown => {
-      frame.budget.step(1);
-      frame.slots[slots.item] = array === undefined ? undefined : (array[index] ?? null);
-      frame.slots[slots.index] = int(index);
-      return test(frame);
-    };
-    const loop: Loop = {
-      length: array === undefined ? sizeOf(values as object as Map<unknown, unknown>) : array.length,
-      at,
-      test: (index) => {
-        const found = at(index);
-        return typeof found === "boolean"
-          ? found
-          : failTest(`the predicate of ${node.name} is a bool, found ${kindOf(found)}`);
-      },
-      item,
-      frame,
-      fail,
-      accumulate: (value) => {
-        frame.slots[slots.acc] = value;
-      },
-    };
-    return body(loop, third);
+  const site: LoopSite = {
+    name,
+    slots,
+    fail,
+    predicate: predicate === undefined ? inner.pointer("item", fail) : compiler.code(predicate, inner),
+    failPredicate: compiler.fail(predicate ?? node),
   };
+  return (frame) => body(new Loop(site, frame, items(frame)), third);
 }
 
-function some({ length, test }: Loop, wanted: boolean): boolean {
-  for (let index = 0; index < length; index += 1) if (test(index) === wanted) return true;
+function some(loop: Loop, wanted: boolean): boolean {
+  for (let index = 0; index < loop.length; index += 1) if (loop.test(index) === wanted) return true;
   return false;
 }
 
-function indexes({ length, test }: Loop): number[] {
+function indexes(loop: Loop): number[] {
   const found: number[] = [];
-  for (let index = 0; index < length; index += 1) if (test(index)) found.push(index);
+  for (let index = 0; index < loop.length; index += 1) if (loop.test(index)) found.push(index);
   return found;
 }
 
@@ -109,13 +73,13 @@ function matching(loop: Loop): number {
   return indexes(loop).length;
 }
 
-function first({ length, test }: Loop): number {
-  for (let index = 0; index < length; index += 1) if (test(index)) return index;
+function first(loop: Loop): number {
+  for (let index = 0; index < loop.length; index += 1) if (loop.test(index)) return index;
   return -1;
 }
 
-function last({ length, test }: Loop): number {
-  for (let index = length - 1; index >= 0; index -= 1) if (test(index)) return index;
+function last(loop: Loop): number {
+  for (let index = loop.length - 1; index >= 0; index -= 1) if (loop.test(index)) return index;
   return -1;
 }
 
@@ -127,22 +91,23 @@ function indexOrNil(index: number): unknown {
   return index === -1 ? null : int(index);
 }
 
-function sum({ length, at, fail, frame }: Loop): unknown {
+function sum(loop: Loop): unknown {
   let total: unknown = 0n;
-  for (let index = 0; index < length; index += 1) total = arithmetic["+"](at(index), total, fail, frame.budget);
+  for (let index = 0; index < loop.length; index += 1)
+    total = arithmetic["+"](loop.at(index), total, loop.fail, loop.frame.budget);
   return total;
 }
 
 /** Groups keep the kind of their key: 1 and 1.0 are two. */
-function groupBy({ length, at, item, fail }: Loop): unknown {
+function groupBy(loop: Loop): unknown {
   const groups = new Map<unknown, unknown[]>();
-  for (let index = 0; index < length; index += 1) {
-    const key = at(index);
+  for (let index = 0; index < loop.length; index += 1) {
+    const key = loop.at(index);
     if (typeof key === "object" && key !== null)
-      return fail(`the key of a group is a text, number or bool, found ${kindOf(key)}`);
+      return loop.fail(`the key of a group is a text, number or bool, found ${kindOf(key)}`);
     const group = groups.get(key);
-    if (group === undefined) groups.set(key, [item(index)]);
-    else group.push(item(index));
+    if (group === undefined) groups.set(key, [loop.item(index)]);
+    else group.push(loop.item(index));
   }
   return groups;
 }

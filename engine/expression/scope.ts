@@ -2,7 +2,8 @@ import type { Fail } from "./arithmetic.ts";
 import type { PointerNode } from "./ast.ts";
 import type { Code } from "./frame.ts";
 
-interface Loop {
+/** Slots of the frame that a predicate reads. */
+export interface LoopSlots {
   readonly item: number;
   readonly index: number;
   readonly acc: number;
@@ -14,11 +15,11 @@ interface Loop {
  */
 export class Scope {
   readonly #variables: ReadonlyMap<string, number>;
-  readonly #loop: Loop | undefined;
+  readonly #loop: LoopSlots | undefined;
   /** The first slot that is free here. */
   readonly #next: number;
 
-  constructor(variables: ReadonlyMap<string, number> = new Map(), loop?: Loop, next = 0) {
+  constructor(variables: ReadonlyMap<string, number> = new Map(), loop?: LoopSlots, next = 0) {
     this.#variables = variables;
     this.#loop = loop;
     this.#next = next;
@@ -31,7 +32,7 @@ export class Scope {
   }
 
   /** Enters a predicate; gives the slots of its item, index and accumulator. */
-  loop(): [Loop, Scope] {
+  loop(): [LoopSlots, Scope] {
     const loop = { item: this.#next, index: this.#next + 1, acc: this.#next + 2 };
     return [loop, new Scope(this.#variables, loop, this.#next + 3)];
   }

@@ -34,6 +34,8 @@ export interface DaemonOptions {
   env?: Record<string, string>;
   /** `HOST:PORT` of the listeners. Default: 8081 and 8080 on loopback, or free ports where these are taken. */
   listeners?: Listeners;
+  /** Puts a command line inside of another one, such as that of a namespace. */
+  wrap?: (command: string[]) => string[];
 }
 
 export interface Listeners {
@@ -52,7 +54,8 @@ export class Daemon {
     this.#options = options;
     this.listeners = listeners;
     const flags = ["--data-dir", options.dataDir, "--api", listeners.api, "--events", listeners.events];
-    this.#child = spawn(process.execPath, [options.sluice, "run", ...options.args, ...flags], {
+    const [command = "", ...args] = this.#wrapped("run", ...options.args, ...flags);
+    this.#child = spawn(command, args, {
       env: { ...process.env, ...options.env },
       stdio: ["ignore", "ignore", "pipe"],
     });
@@ -104,9 +107,8 @@ export class Daemon {
 
   /** Runs `sluice <args> --data-dir <this one>` and returns what it prints. */
   async command(...args: string[]): Promise<string> {
-    const { stdout } = await run(process.execPath, [this.#options.sluice, ...args, "--data-dir", this.dataDir], {
-      maxBuffer: 1 << 30,
-    });
+    const [command = "", ...rest] = this.#wrapped(...args, "--data-dir", this.dataDir);
+    const { stdout } = await run(command, rest, { maxBuffer: 1 << 30 });
     return stdout.trimEnd();
   }
 
@@ -152,6 +154,11 @@ export class Daemon {
     throw new Error(
       `waited in vain for sluice run ${what}; its last lines were:\n${this.#lastLines.slice(-20).join("\n")}`,
     );
+  }
+
+  #wrapped(...args: string[]): string[] {
+    const { sluice, wrap = (command: string[]) => command } = this.#options;
+    return wrap([process.execPath, sluice, ...args]);
   }
 }
 

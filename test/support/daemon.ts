@@ -3,7 +3,7 @@ import { mkdtemp, mkdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { Daemon, freeAddress, type Listeners } from "../../examples/quickstart/daemon.ts";
+import { Daemon, freeAddress, type DaemonOptions, type Listeners } from "../../examples/quickstart/daemon.ts";
 
 export const sluice = fileURLToPath(new URL("../../dist/sluice.js", import.meta.url));
 
@@ -41,16 +41,11 @@ export class Workplace {
   }
 
   /** Starts `sluice run --dir pipelines` (or with other `args`) on this workplace's data dir. */
-  async start(
-    options: { args?: string[]; listeners?: Listeners; env?: Record<string, string>; dataDir?: string } = {},
-  ): Promise<Daemon> {
-    const {
-      args = ["--dir", this.pipelines],
-      listeners = await freeListeners(),
-      env = {},
-      dataDir = this.dataDir,
-    } = options;
-    const daemon = await Daemon.start({ sluice, dataDir, args: [...args, "--interval", "1s"], listeners, env });
+  async start(options: Partial<DaemonOptions> = {}): Promise<Daemon> {
+    const { args = ["--dir", this.pipelines], ...rest } = options;
+    const listeners = options.listeners ?? (await freeListeners());
+    const given = { sluice, dataDir: this.dataDir, ...rest, listeners };
+    const daemon = await Daemon.start({ ...given, args: [...args, "--interval", "1s"] });
     this.#daemons.push(daemon);
     return daemon;
   }
