@@ -152,7 +152,7 @@ export class Engine {
   /** Newest first. */
   list(): PipelineView[] {
     return [...this.#entries.values()]
-      .sort((a, b) => b.created_at.localeCompare(a.created_at) || a.pipeline_id.localeCompare(b.pipeline_id))
+      .toSorted((a, b) => b.created_at.localeCompare(a.created_at) || a.pipeline_id.localeCompare(b.pipeline_id))
       .map(viewOf);
   }
 

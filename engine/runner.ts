@@ -93,7 +93,7 @@ export class Runner {
   }
 
   async close(limit: number): Promise<void> {
-    for (const pipeline_id of [...this.#wanted.keys()]) this.#unwant(pipeline_id);
+    for (const pipeline_id of this.#wanted.keys()) this.#unwant(pipeline_id);
     await this.#pool.close(limit);
   }
 

@@ -1,5 +1,5 @@
 /** Units of memory, and steps, that one evaluation may use. */
-export const UNITS = 1_000_000;
+const UNITS = 1_000_000;
 
 /** Characters of text that are read for one step, and that are made for one. */
 const READ_PER_STEP = 64;

@@ -81,7 +81,7 @@ const toTexts: Conversion = (value, fail) => {
 };
 
 /** As it is, made of what JSON can say. */
-export const unchanged: Conversion = (value, fail) => {
+const unchanged: Conversion = (value, fail) => {
   if (typeof value === "number") return Number.isFinite(value) ? value : fail("a record has no NaN and no infinity");
   if (typeof value === "bigint") return narrowed(value);
   if (typeof value !== "object" || value === null) return value;

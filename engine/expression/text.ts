@@ -4,7 +4,7 @@
  */
 
 /** Whether every character is one byte of UTF-8. */
-export function isAscii(text: string): boolean {
+function isAscii(text: string): boolean {
   for (let index = 0; index < text.length; index += 1) if (text.charCodeAt(index) > 0x7f) return false;
   return true;
 }

@@ -50,7 +50,7 @@ export class Catalog {
   /** Newest first. */
   list(): CatalogEntry[] {
     const entries = [...this.#entries.getRange()].map(({ value }) => value);
-    return entries.sort(
+    return entries.toSorted(
       (a, b) => b.created_at.localeCompare(a.created_at) || a.pipeline_id.localeCompare(b.pipeline_id),
     );
   }

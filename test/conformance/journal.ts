@@ -62,7 +62,9 @@ export function journalSuite(
     });
 
     test("pending batches come in the order of their numbers, each pipeline its own", async () => {
-      await Promise.all([record(2), record(10), record(1), record(3, { pipeline_id: "other" })].map((r) => opened.journal.prepare(r)));
+      await Promise.all(
+        [record(2), record(10), record(1), record(3, { pipeline_id: "other" })].map((r) => opened.journal.prepare(r)),
+      );
       expect(opened.journal.pending("orders").map(({ batch }) => batch)).toEqual([1, 2, 10]);
     });
 

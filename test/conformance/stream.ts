@@ -136,7 +136,7 @@ export function streamSuite(name: string, make: () => Promise<StreamUnderTest>):
       ["a stream of which everything is kept", 3, 3],
       ["a stream of which nothing is kept", 3, 0],
     ])("releasing %s leaves a stream that works", async (_title, count, kept) => {
-      if (count > 0) await append(..."abc");
+      if (count > 0) await append("a", "b", "c");
       await stream.release(kept);
       expect(await append("e")).toEqual([count + 1]);
       expect(stream.state.messages).toBe(kept + 1);

@@ -48,7 +48,7 @@ const importRules: Rule[] = [
 const mayCount = ["engine/telemetry/", "reconciler/status/", "reconciler/api/", "reconciler/cli/"];
 
 /** What a text must not hold, by place. */
-const textRules: { applies(path: string): boolean; pattern: RegExp; says: string }[] = [
+const textRules: { applies: (path: string) => boolean; pattern: RegExp; says: string }[] = [
   {
     applies: isPure,
     pattern: /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(/,

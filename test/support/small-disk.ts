@@ -35,7 +35,7 @@ export class SmallDisk {
     const holder = spawn("unshare", ["-Urm", "sh", "-c", script, "sh", folder], {
       stdio: ["ignore", "pipe", "inherit"],
     });
-    const [said] = (await once(holder.stdout!, "data")) as [Buffer];
+    const [said] = (await once(holder.stdout, "data")) as [Buffer];
     if (said.toString().trim() !== "mounted")
       throw new Error(`the small disk could not be mounted: ${said.toString()}`);
     return new SmallDisk(holder, folder);

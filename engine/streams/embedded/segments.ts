@@ -20,7 +20,7 @@ export async function segmentFirsts(folder: string): Promise<number[]> {
   return names
     .map(segmentFirst)
     .filter((first) => first !== undefined)
-    .sort((a, b) => a - b);
+    .toSorted((a, b) => a - b);
 }
 
 /**

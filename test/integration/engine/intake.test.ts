@@ -56,13 +56,11 @@ describe("what a sender is answered", () => {
     [415, "a compressed body", JSON.stringify(good), { "content-type": json, "content-encoding": "gzip" }],
     [401, "a wrong token", JSON.stringify(good), { "x-pipeline-access-token": "wrong" }],
   ])("%i for %s", async (status, _title, body, headers) => {
-    const response = await running.post("door-test", token, body, headers as Record<string, string>);
+    const response = await running.post("door-test", token, body, headers);
     expect(response.status).toBe(status);
     if (status >= 400)
       expect(await response.json()).toMatchObject({ status, message: expect.stringMatching(/expected|found/) });
   });
-
-  const url = (path: string): string => `${running.eventsUrl}${path}`;
 
   test.each([
     [401, "no token at all", "POST", "/v1/pipelines/door-test/topics/input/events"],
@@ -72,7 +70,7 @@ describe("what a sender is answered", () => {
     [404, "a path that climbs", "POST", "/v1/pipelines/../../topics/input/events"],
     [405, "another method", "GET", "/v1/pipelines/door-test/topics/input/events"],
   ])("%i for %s", async (status, _title, method, path) => {
-    expect((await fetch(url(path), { method })).status).toBe(status);
+    expect((await fetch(`${running.eventsUrl}${path}`, { method })).status).toBe(status);
   });
 });
 

@@ -4,7 +4,7 @@ import { isAtRest, requested, shouldRun, transitions, type Request, type Status 
 const statuses = Object.keys(transitions) as Status[];
 
 /** Every request in every status: the status that it leads to first, or the code that refuses it. */
-const table: Record<Status, Record<Request, Status | string>> = {
+const table: Record<Status, Record<Request, string>> = {
   Created: { stop: "INVALID_STATUS_TRANSITION", terminate: "Terminating", resume: "INVALID_STATUS_TRANSITION" },
   Running: { stop: "Stopping", terminate: "Terminating", resume: "INVALID_STATUS_TRANSITION" },
   Resuming: { stop: "PIPELINE_IN_TRANSITION", terminate: "Terminating", resume: "PIPELINE_ALREADY_IN_STATE" },
@@ -43,11 +43,11 @@ describe("every request in every status", () => {
 });
 
 test("a pipeline may be edited and deleted exactly at rest", () => {
-  expect(statuses.filter(isAtRest).sort()).toEqual(["Failed", "Stopped", "Terminated"]);
+  expect(statuses.filter(isAtRest).toSorted()).toEqual(["Failed", "Stopped", "Terminated"]);
 });
 
 test("a process that starts again carries these on to Running", () => {
-  expect(statuses.filter(shouldRun).sort()).toEqual(["Created", "Resuming", "Running"]);
+  expect(statuses.filter(shouldRun).toSorted()).toEqual(["Created", "Resuming", "Running"]);
 });
 
 test("every status can be left, and no transition leads outside of the table", () => {
