@@ -25,6 +25,7 @@ export type { TokenView } from "./access-tokens.ts";
 export type { Log } from "./telemetry/log.ts";
 export type { EngineOptions, PipelineConfig } from "../schemas/pipeline.ts";
 export { writeFileDurably } from "./state/durable-file.ts";
-export { compileFilter, ExpressionError } from "./expression/index.ts";
+export { compileFilter, compileTransforms, ExpressionError, outputTypes } from "./expression/index.ts";
+export type { Filter, TransformExpression, Transforms } from "./expression/index.ts";
 export { parseColumnType, isProblem } from "./sinks/clickhouse/column-grammar.ts";
 export { canFeed } from "./sinks/clickhouse/feeding.ts";

@@ -1,6 +1,6 @@
 import type { Database } from "lmdb";
-import type { EngineOptions, PipelineConfig } from "../../schemas/pipeline.ts";
-import type { Status } from "../lifecycle.ts";
+import type { PipelineConfig } from "../../schemas/pipeline.ts";
+import type { PipelineView } from "../view.ts";
 import type { Store } from "./store.ts";
 
 /** How a webhook's caller proves itself. Only the hash is kept. */
@@ -14,15 +14,7 @@ export interface TokenRecord {
 }
 
 /** A pipeline as it is kept. Secrets are the references of the file. */
-export interface CatalogEntry {
-  pipeline_id: string;
-  config: PipelineConfig;
-  options: EngineOptions;
-  status: Status;
-  failure?: string;
-  revision: number;
-  created_at: string;
-  updated_at: string;
+export interface CatalogEntry extends PipelineView {
   token?: TokenRecord;
 }
 
