@@ -1,6 +1,7 @@
 import { EngineError } from "./core/errors.ts";
 import { isToken, newToken, tokenHash } from "./sources/webhook/token.ts";
-import type { Catalog, CatalogEntry, TokenRecord } from "./state/catalog.ts";
+import type { Register } from "./register.ts";
+import type { TokenRecord } from "./state/catalog.ts";
 
 export interface TokenView {
   created_at: string;
@@ -16,14 +17,11 @@ const noteEvery = 60 * 1000;
 
 /** The tokens of the webhook sources. Kept as hashes; a generated token is shown once, when it is made. */
 export class AccessTokens {
-  readonly #catalog: Catalog;
-  readonly #entry: (pipeline_id: string) => CatalogEntry;
+  readonly #register: Register;
   readonly #previous = new Map<string, { hash: string; until: number }>();
 
-  /** `entry` gives a pipeline's live entry, or throws PIPELINE_NOT_FOUND. */
-  constructor(catalog: Catalog, entry: (pipeline_id: string) => CatalogEntry) {
-    this.#catalog = catalog;
-    this.#entry = entry;
+  constructor(register: Register) {
+    this.#register = register;
   }
 
   /** The record of a new token, generated or brought. */
@@ -51,9 +49,7 @@ export class AccessTokens {
       );
     }
     const token = AccessTokens.generate();
-    const entry = this.#entry(pipeline_id);
-    entry.token = AccessTokens.record(token, false);
-    await this.#catalog.put(entry);
+    await this.#register.save(pipeline_id, { token: AccessTokens.record(token, false) });
     this.#previous.set(pipeline_id, { hash: old.hash, until: Date.now() + overlap });
     return token;
   }
@@ -71,13 +67,13 @@ export class AccessTokens {
   #noteUse(pipeline_id: string, record: TokenRecord): void {
     const now = Date.now();
     if (record.last_used_at !== null && now - Date.parse(record.last_used_at) < noteEvery) return;
+    // Only a note, which no event waits for.
     record.last_used_at = new Date(now).toISOString();
-    // Only a note: a full disk must not refuse the event for it.
-    this.#catalog.put(this.#entry(pipeline_id)).catch(() => undefined);
+    this.#register.save(pipeline_id, { token: record }).catch(() => undefined);
   }
 
   #token(pipeline_id: string): TokenRecord {
-    const { token } = this.#entry(pipeline_id);
+    const { token } = this.#register.get(pipeline_id);
     if (token === undefined)
       throw new EngineError("NOT_SUPPORTED", `pipeline ${pipeline_id} has no webhook source, and no token`);
     return token;

@@ -5,12 +5,14 @@ import type { Registry } from "prom-client";
 import type { EngineOptions, PipelineConfig } from "../schemas/pipeline.ts";
 import { AccessTokens } from "./access-tokens.ts";
 import type { DeadLetterQueue } from "./core/dead-letter.ts";
-import { EngineError } from "./core/errors.ts";
+import { EngineError, type ErrorCode } from "./core/errors.ts";
 import { EmbeddedHost } from "./embedded-host.ts";
+import { expire } from "./expiry.ts";
 import { immutableChange } from "./immutable.ts";
-import { isAtRest, requested, shouldRun, type Status } from "./lifecycle.ts";
+import { isAtRest, requested, shouldRun, type Request } from "./lifecycle.ts";
+import { Register } from "./register.ts";
 import { Runner } from "./runner.ts";
-import type { SecretSource } from "./secrets.ts";
+import { resolveSecrets, type SecretSource } from "./secrets.ts";
 import { WebhookIntake } from "./sources/webhook/intake.ts";
 import { Catalog, type CatalogEntry } from "./state/catalog.ts";
 import { DataDir } from "./state/data-dir.ts";
@@ -31,6 +33,8 @@ export interface EngineSettings {
   secrets: SecretSource;
   /** Threads that run pipelines. Default: one less than the cores, at least 1, at most 4. */
   threads?: number;
+  /** Milliseconds between two looks for events older than `max_age` in pipelines at rest. Default one minute. */
+  sweepEvery?: number;
   /** Wait for a data dir that another process holds. Default false. */
   standby?: boolean;
 }
@@ -63,13 +67,14 @@ export class Engine {
   readonly #parts: EngineParts;
   readonly #runner: Runner;
   readonly #intake: WebhookIntake;
-  readonly #entries = new Map<string, CatalogEntry>();
+  readonly #register: Register;
+  #sweeping: NodeJS.Timeout | undefined;
 
   private constructor(parts: EngineParts) {
     this.#parts = parts;
     const { catalog, journal, streams, embedded, recorder, settings } = parts;
-    for (const entry of catalog.list()) this.#entries.set(entry.pipeline_id, entry);
-    const tokens = new AccessTokens(catalog, (pipeline_id) => this.#entry(pipeline_id));
+    this.#register = new Register(catalog, recorder);
+    const tokens = new AccessTokens(this.#register);
     this.tokens = tokens;
     this.#runner = new Runner({
       catalog,
@@ -80,11 +85,9 @@ export class Engine {
       secrets: settings.secrets,
       log: settings.log,
       ...(settings.threads === undefined ? {} : { threads: settings.threads }),
-      onFailed: (pipeline_id, error) => void this.#failed(pipeline_id, error),
+      onFailed: (pipeline_id, error) => void this.#register.change(pipeline_id, "Failed", error.message),
     });
-    this.#intake = new WebhookIntake(
-      new WebhookDoorkeeper({ entry: (id) => this.#entries.get(id), tokens, streams, recorder }),
-    );
+    this.#intake = new WebhookIntake(new WebhookDoorkeeper({ register: this.#register, tokens, streams, recorder }));
   }
 
   /** Takes the data dir and starts what should run. Throws DATA_DIR_HELD and DATA_DIR_NEWER. */
@@ -101,6 +104,7 @@ export class Engine {
       const recorder = new Recorder(log, registry);
       const engine = new Engine({ dataDir, store, catalog, journal, letters, streams, embedded, recorder, settings });
       await engine.#carryOn();
+      engine.#sweeping = setInterval(() => void engine.#sweep(), settings.sweepEvery ?? 60_000).unref();
       return engine;
     } catch (error) {
       dataDir.release();
@@ -119,12 +123,16 @@ export class Engine {
    */
   async create(config: PipelineConfig, options: EngineOptions): Promise<{ access_token?: string }> {
     const { pipeline_id } = config;
-    if (this.#entries.has(pipeline_id)) {
+    if (this.#register.find(pipeline_id) !== undefined) {
       throw new EngineError("PIPELINE_EXISTS", `pipeline ${pipeline_id} exists already: update it instead`);
     }
+    await resolveSecrets(config, this.#parts.settings.secrets);
     const { token, generated } = await this.#newToken(config, options);
     const now = new Date().toISOString();
-    const entry: CatalogEntry = {
+    const { journal, streams } = this.#parts;
+    await streams.remove(pipeline_id);
+    await streams.open(pipeline_id, config, journal.committed(pipeline_id));
+    await this.#register.add({
       pipeline_id,
       config,
       options,
@@ -133,32 +141,24 @@ export class Engine {
       created_at: now,
       updated_at: now,
       ...(token === undefined ? {} : { token }),
-    };
-    const { catalog, journal, recorder, streams } = this.#parts;
-    await streams.remove(pipeline_id);
-    await streams.open(pipeline_id, config, journal.committed(pipeline_id));
-    await catalog.put(entry);
-    this.#entries.set(pipeline_id, entry);
-    recorder.statusChanged({ pipeline_id, from: undefined, to: "Created" });
-    await this.#start(entry);
+    });
+    await this.#start(pipeline_id);
     return generated === undefined ? {} : { access_token: generated };
   }
 
   /** Throws PIPELINE_NOT_FOUND. */
   get(pipeline_id: string): PipelineView {
-    return viewOf(this.#entry(pipeline_id));
+    return viewOf(this.#register.get(pipeline_id));
   }
 
   /** Newest first. */
   list(): PipelineView[] {
-    return [...this.#entries.values()]
-      .toSorted((a, b) => b.created_at.localeCompare(a.created_at) || a.pipeline_id.localeCompare(b.pipeline_id))
-      .map(viewOf);
+    return this.#register.list().map(viewOf);
   }
 
   /** Throws PIPELINE_NOT_FOUND. */
   health(pipeline_id: string): PipelineHealth {
-    const { config, status, failure, created_at, updated_at } = this.#entry(pipeline_id);
+    const { config, status, failure, created_at, updated_at } = this.#register.get(pipeline_id);
     const { journal, letters, recorder, streams } = this.#parts;
     const { counters, pause, at_least_once } = recorder.observed(pipeline_id);
     return {
@@ -179,97 +179,73 @@ export class Engine {
 
   /** Drains the pipeline: what its stream holds now is written; resolves when it is Stopped. */
   async stop(pipeline_id: string): Promise<void> {
-    const entry = this.#entry(pipeline_id);
-    await this.#change(entry, requested(pipeline_id, entry.status, "stop"));
+    await this.#request(pipeline_id, "stop");
     await this.#runner.stop(pipeline_id, drainLimit);
-    if (entry.status === "Stopping") await this.#change(entry, "Stopped");
+    if (this.#register.get(pipeline_id).status === "Stopping") await this.#register.change(pipeline_id, "Stopped");
   }
 
   /** Ends the pipeline at once and drops the events of its stream that no batch under way names. */
   async terminate(pipeline_id: string): Promise<void> {
-    const entry = this.#entry(pipeline_id);
-    await this.#change(entry, requested(pipeline_id, entry.status, "terminate"));
+    await this.#request(pipeline_id, "terminate");
     await this.#runner.abort(pipeline_id);
     await this.#release(pipeline_id);
-    await this.#change(entry, "Terminated");
+    await this.#register.change(pipeline_id, "Terminated");
   }
 
   /** Starts a pipeline that is at rest; resolves when it runs. */
   async resume(pipeline_id: string): Promise<void> {
-    const entry = this.#entry(pipeline_id);
-    await this.#change(entry, requested(pipeline_id, entry.status, "resume"));
-    await this.#start(entry);
+    await this.#request(pipeline_id, "resume");
+    await this.#start(pipeline_id);
   }
 
   /** Replaces the config of a pipeline at rest; its status stays. Throws PIPELINE_NOT_STOPPED_FOR_EDIT, IMMUTABLE_FIELD. */
   async update(pipeline_id: string, config: PipelineConfig, options: EngineOptions): Promise<void> {
-    const entry = this.#entry(pipeline_id);
-    if (!isAtRest(entry.status)) {
-      throw new EngineError(
-        "PIPELINE_NOT_STOPPED_FOR_EDIT",
-        `pipeline ${pipeline_id} is ${entry.status}: stop it before its edit`,
-        {
-          details: { pipeline_id, current_status: entry.status },
-        },
-      );
-    }
+    const entry = this.#register.get(pipeline_id);
+    this.#assertAtRest(entry, "PIPELINE_NOT_STOPPED_FOR_EDIT", "edit");
     const immutable = immutableChange(entry.config, config);
     if (immutable !== undefined) {
       throw new EngineError("IMMUTABLE_FIELD", `pipeline ${pipeline_id}: ${immutable}`, { details: { pipeline_id } });
     }
     const { token } = await this.#newToken(config, options, entry);
-    Object.assign(entry, { config, options, revision: entry.revision + 1 }, token === undefined ? {} : { token });
-    await this.#keep(entry);
+    const revision = entry.revision + 1;
+    await this.#register.save(pipeline_id, { config, options, revision, ...(token === undefined ? {} : { token }) });
   }
 
   /** Replaces the options; a running pipeline takes them at once. */
   async configure(pipeline_id: string, options: EngineOptions): Promise<void> {
-    const entry = this.#entry(pipeline_id);
+    const entry = this.#register.get(pipeline_id);
     const { token } = await this.#newToken(entry.config, options, entry);
-    Object.assign(entry, { options }, token === undefined ? {} : { token });
-    await this.#keep(entry);
+    await this.#register.save(pipeline_id, { options, ...(token === undefined ? {} : { token }) });
     await this.#runner.relaunch(pipeline_id);
   }
 
   /** Changes the name; the pipeline goes on as it runs. */
   async rename(pipeline_id: string, name: string): Promise<void> {
-    const entry = this.#entry(pipeline_id);
-    entry.config = { ...entry.config, name };
-    await this.#keep(entry);
+    const { config } = this.#register.get(pipeline_id);
+    await this.#register.save(pipeline_id, { config: { ...config, name } });
   }
 
   /** Replaces the tags; the pipeline goes on as it runs. */
   async tag(pipeline_id: string, tags: string[]): Promise<void> {
-    const entry = this.#entry(pipeline_id);
-    entry.config = { ...entry.config, metadata: { tags } };
-    await this.#keep(entry);
+    const { config } = this.#register.get(pipeline_id);
+    await this.#register.save(pipeline_id, { config: { ...config, metadata: { tags } } });
   }
 
   /** Removes a pipeline at rest with its stream and its dead letters. */
   async delete(pipeline_id: string): Promise<void> {
-    const entry = this.#entry(pipeline_id);
-    if (!isAtRest(entry.status)) {
-      throw new EngineError(
-        "INVALID_STATUS_TRANSITION",
-        `pipeline ${pipeline_id} is ${entry.status}: stop it before it is deleted`,
-        {
-          details: { pipeline_id, current_status: entry.status },
-        },
-      );
-    }
-    const { catalog, journal, letters, streams, recorder } = this.#parts;
-    await catalog.remove(pipeline_id, () => {
+    this.#assertAtRest(this.#register.get(pipeline_id), "INVALID_STATUS_TRANSITION", "deletion");
+    const { journal, letters, streams, recorder } = this.#parts;
+    await this.#register.remove(pipeline_id, () => {
       journal.forgetInWrite(pipeline_id);
       letters.forgetInWrite(pipeline_id);
     });
-    this.#entries.delete(pipeline_id);
     await streams.remove(pipeline_id);
     recorder.forget(pipeline_id);
   }
 
   /** Throws PIPELINE_NOT_FOUND. */
   deadLetters(pipeline_id: string): DeadLetterQueue {
-    this.#entry(pipeline_id);
+    this.#register.get(pipeline_id);
     return this.#parts.letters.queue(pipeline_id);
   }
 
@@ -286,6 +262,7 @@ export class Engine {
   /** Lets inserts under way end, and gives the data dir back. Statuses stay as they are. */
   async close(): Promise<void> {
     const { streams, embedded, store, dataDir } = this.#parts;
+    clearInterval(this.#sweeping);
     await this.#runner.close(closeLimit);
     await streams.close();
     await embedded.close();
@@ -296,34 +273,54 @@ export class Engine {
   /** After a start: ends what was under way, removes leftovers, and starts what should run. */
   async #carryOn(): Promise<void> {
     const { streams, journal, dataDir } = this.#parts;
-    removeLeftovers(dataDir.folder("pipelines"), new Set(this.#entries.keys()));
-    for (const entry of this.#entries.values()) {
-      const { pipeline_id } = entry;
-      await streams.open(pipeline_id, entry.config, journal.committed(pipeline_id));
-      if (entry.status === "Stopping") await this.#change(entry, "Stopped");
-      if (entry.status === "Terminating") {
+    const entries = this.#register.list();
+    removeLeftovers(dataDir.folder("pipelines"), new Set(entries.map(({ pipeline_id }) => pipeline_id)));
+    for (const { pipeline_id, config, status } of entries) {
+      await streams.open(pipeline_id, config, journal.committed(pipeline_id));
+      if (status === "Stopping") await this.#register.change(pipeline_id, "Stopped");
+      if (status === "Terminating") {
         await this.#release(pipeline_id);
-        await this.#change(entry, "Terminated");
+        await this.#register.change(pipeline_id, "Terminated");
       }
-      if (!shouldRun(entry.status)) continue;
-      if (entry.status !== "Running") await this.#change(entry, "Running");
-      this.#runner.restart(entry);
+      if (!shouldRun(status)) continue;
+      if (status !== "Running") await this.#register.change(pipeline_id, "Running");
+      this.#runner.restart(pipeline_id);
     }
   }
 
-  async #start(entry: CatalogEntry): Promise<void> {
+  async #sweep(): Promise<void> {
+    for (const entry of this.#register.list()) {
+      const { pipeline_id } = entry;
+      try {
+        await this.#runner.atRest(pipeline_id, () => expire(entry, this.#parts));
+      } catch (error) {
+        this.#parts.settings.log.warn(
+          { pipeline_id, error: String(error) },
+          "Old events could not be removed; it is tried again.",
+        );
+      }
+    }
+  }
+
+  async #request(pipeline_id: string, request: Request): Promise<void> {
+    const { status } = this.#register.get(pipeline_id);
+    await this.#register.change(pipeline_id, requested(pipeline_id, status, request));
+  }
+
+  async #start(pipeline_id: string): Promise<void> {
     try {
-      await this.#runner.start(entry);
+      await this.#runner.start(pipeline_id);
     } catch (error) {
-      await this.#change(entry, "Failed", (error as Error).message);
+      await this.#register.change(pipeline_id, "Failed", (error as Error).message);
       throw error;
     }
-    await this.#change(entry, "Running");
+    await this.#register.change(pipeline_id, "Running");
   }
 
-  async #failed(pipeline_id: string, error: Error): Promise<void> {
-    const entry = this.#entries.get(pipeline_id);
-    if (entry !== undefined) await this.#change(entry, "Failed", error.message);
+  #assertAtRest({ pipeline_id, status }: CatalogEntry, code: ErrorCode, what: string): void {
+    if (isAtRest(status)) return;
+    const text = `pipeline ${pipeline_id} is ${status}: stop it before its ${what}`;
+    throw new EngineError(code, text, { details: { pipeline_id, current_status: status } });
   }
 
   /** Drops the stream's events behind what pending batches name. */
@@ -347,33 +344,6 @@ export class Engine {
     if (present?.token !== undefined && !present.token.brought) return {};
     const generated = AccessTokens.generate();
     return { token: AccessTokens.record(generated, false), generated };
-  }
-
-  async #change(entry: CatalogEntry, to: Status, failure?: string): Promise<void> {
-    const { pipeline_id, status: from } = entry;
-    entry.status = to;
-    delete entry.failure;
-    if (failure !== undefined) entry.failure = failure;
-    await this.#keep(entry);
-    this.#parts.recorder.statusChanged({
-      pipeline_id,
-      from,
-      to,
-      ...(failure === undefined ? {} : { reason: failure }),
-    });
-  }
-
-  async #keep(entry: CatalogEntry): Promise<void> {
-    entry.updated_at = new Date().toISOString();
-    await this.#parts.catalog.put(entry);
-  }
-
-  #entry(pipeline_id: string): CatalogEntry {
-    const entry = this.#entries.get(pipeline_id);
-    if (entry === undefined) {
-      throw new EngineError("PIPELINE_NOT_FOUND", `there is no pipeline ${pipeline_id}`, { details: { pipeline_id } });
-    }
-    return entry;
   }
 }
 

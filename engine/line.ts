@@ -17,6 +17,7 @@ export interface Line {
  */
 export class Assembly {
   readonly clock: number;
+  readonly #oldest: number;
   readonly #line: Line;
   readonly #pipeline_id: string;
   readonly #telemetry: Telemetry;
@@ -26,9 +27,12 @@ export class Assembly {
   #last = 0;
   #count = 0;
   #bytes = 0;
+  #aged = 0;
 
-  constructor(line: Line, clock: number, pipeline_id: string, telemetry: Telemetry) {
+  /** Events that are older than `maxAge` milliseconds at `clock` are settled without a row. */
+  constructor(line: Line, clock: number, maxAge: number, pipeline_id: string, telemetry: Telemetry) {
     this.#line = line;
+    this.#oldest = clock - maxAge;
     this.clock = clock;
     this.#pipeline_id = pipeline_id;
     this.#telemetry = telemetry;
@@ -48,6 +52,11 @@ export class Assembly {
     return this.#bytes;
   }
 
+  /** Events that were too old. */
+  get aged(): number {
+    return this.#aged;
+  }
+
   get range(): Batch["range"] {
     return { first: this.#first, last: this.#last, count: this.#count };
   }
@@ -58,7 +67,8 @@ export class Assembly {
     this.#last = events.at(-1)!.position;
     this.#count += events.length;
     this.#bytes += sizeOf(events);
-    let current = events;
+    let current = events.filter(({ receivedAt }) => receivedAt >= this.#oldest);
+    this.#aged += events.length - current.length;
     for (const transform of this.#line.transforms) current = this.#apply(transform, current);
     for (const event of current) this.#passed.push(event);
   }

@@ -12,6 +12,8 @@ export interface PipelineParts {
   pipeline_id: string;
   /** Of the current revision. */
   sinkConfig: Pick<PipelineConfig["sink"], "max_batch_size" | "max_delay_time">;
+  /** Milliseconds after which an event that was not written is given up. */
+  maxAge: number;
   /** Inserts in flight. */
   replicas: number;
   source: Source;
@@ -125,7 +127,7 @@ export class Pipeline {
 
   /** Reads exactly the recorded ranges and transforms them again, at the recorded time. */
   async #assembleAgain({ range, clock, pipeline_id }: BatchRecord, line: Line): Promise<Assembly> {
-    const assembly = new Assembly(line, clock, pipeline_id, this.#parts.telemetry);
+    const assembly = new Assembly(line, clock, this.#parts.maxAge, pipeline_id, this.#parts.telemetry);
     let position = range.first;
     while (position <= range.last) {
       const events = await this.#parts.source.read(position, readEvents, readBytes);
@@ -162,8 +164,8 @@ export class Pipeline {
 
   /** The next batch: full, or its oldest event as old as the delay allows. Undefined when a drain has nothing left. */
   async #assemble(): Promise<Assembly | undefined> {
-    const { source, line, pipeline_id, telemetry, sinkConfig } = this.#parts;
-    const assembly = new Assembly(line, Date.now(), pipeline_id, telemetry);
+    const { source, line, maxAge, pipeline_id, telemetry, sinkConfig } = this.#parts;
+    const assembly = new Assembly(line, Date.now(), maxAge, pipeline_id, telemetry);
     let position = this.#position;
     let due: number | undefined;
     while (!isFull(assembly, sinkConfig.max_batch_size) && (due === undefined || Date.now() < due)) {
@@ -181,6 +183,7 @@ export class Pipeline {
       await source.wait(position, due, this.#drain.signal);
     }
     if (assembly.count === 0) return undefined;
+    if (assembly.aged > 0) telemetry.agedOut({ pipeline_id, count: assembly.aged });
     telemetry.eventsRead({ pipeline_id, count: assembly.count, bytes: assembly.bytes });
     return assembly;
   }

@@ -36,6 +36,8 @@ export class Runner {
   readonly #pool: ThreadPool;
   /** Pipelines that should run, with what ends their waiting. */
   readonly #wanted = new Map<string, AbortController>();
+  /** The last start or end of each pipeline. */
+  readonly #turns = new Map<string, Promise<unknown>>();
 
   constructor(options: RunnerOptions) {
     this.#options = options;
@@ -55,41 +57,47 @@ export class Runner {
   }
 
   /** Starts a pipeline. Throws what keeps it from starting: a missing secret, or a config that no line can be made of. */
-  async start(entry: CatalogEntry): Promise<void> {
-    this.#wanted.set(entry.pipeline_id, new AbortController());
+  async start(pipeline_id: string): Promise<void> {
+    const { signal } = this.#want(pipeline_id);
     try {
-      await this.#launch(entry);
+      await this.#launch(pipeline_id, signal);
     } catch (error) {
-      this.#wanted.delete(entry.pipeline_id);
+      this.#unwant(pipeline_id);
       throw error;
     }
   }
 
   /** Starts a pipeline of an earlier process, trying again by itself for as long as it is wanted. */
-  restart(entry: CatalogEntry): void {
-    const wanted = new AbortController();
-    this.#wanted.set(entry.pipeline_id, wanted);
-    void this.#keepTrying(entry.pipeline_id, wanted.signal);
+  restart(pipeline_id: string): void {
+    void this.#keepTrying(pipeline_id, this.#want(pipeline_id).signal);
   }
 
   /** Ends a pipeline after draining it for at most `limit` milliseconds. */
   async stop(pipeline_id: string, limit: number): Promise<void> {
     this.#unwant(pipeline_id);
-    await this.#pool.stop(pipeline_id, limit);
+    await this.#inTurn(pipeline_id, () => this.#pool.stop(pipeline_id, limit));
   }
 
-  /** Ends a pipeline at once. */
+  /** Ends a pipeline at once, also one that is draining. */
   async abort(pipeline_id: string): Promise<void> {
     this.#unwant(pipeline_id);
     await this.#pool.abort(pipeline_id);
+    await this.#inTurn(pipeline_id, () => this.#pool.abort(pipeline_id));
   }
 
   /** Ends a pipeline and starts it again with its present entry; its status does not change. */
   async relaunch(pipeline_id: string): Promise<void> {
     const wanted = this.#wanted.get(pipeline_id);
     if (wanted === undefined) return;
-    await this.#pool.abort(pipeline_id);
+    await this.#inTurn(pipeline_id, () => this.#pool.abort(pipeline_id));
     void this.#keepTrying(pipeline_id, wanted.signal);
+  }
+
+  /** Does something to a pipeline while it does not run; nothing where it does. */
+  async atRest(pipeline_id: string, work: () => Promise<void>): Promise<void> {
+    await this.#inTurn(pipeline_id, async () => {
+      if (!this.#wanted.has(pipeline_id)) await work();
+    });
   }
 
   async close(limit: number): Promise<void> {
@@ -97,24 +105,42 @@ export class Runner {
     await this.#pool.close(limit);
   }
 
+  #want(pipeline_id: string): AbortController {
+    const wanted = new AbortController();
+    this.#wanted.set(pipeline_id, wanted);
+    return wanted;
+  }
+
   #unwant(pipeline_id: string): void {
     this.#wanted.get(pipeline_id)?.abort();
     this.#wanted.delete(pipeline_id);
   }
 
-  async #launch(entry: CatalogEntry): Promise<void> {
-    const spec = await this.#spec(entry);
-    await this.#pool.start(spec);
-    // Events that came in while the thread was starting.
-    this.#pool.arrived(entry.pipeline_id, this.#options.streams.get(entry.pipeline_id).state.last);
+  /** Starts and ends of one pipeline follow each other: two of it at once would write everything twice. */
+  #inTurn<T>(pipeline_id: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#turns.get(pipeline_id) ?? Promise.resolve();
+    const turn = before.then(work, work);
+    this.#turns.set(
+      pipeline_id,
+      turn.catch(() => undefined),
+    );
+    return turn;
+  }
+
+  #launch(pipeline_id: string, signal: AbortSignal): Promise<void> {
+    return this.#inTurn(pipeline_id, async () => {
+      const entry = this.#options.catalog.get(pipeline_id);
+      if (entry === undefined || signal.aborted) return;
+      await this.#pool.start(await this.#spec(entry));
+      // Events that came in while the thread was starting.
+      this.#pool.arrived(pipeline_id, this.#options.streams.get(pipeline_id).state.last);
+    });
   }
 
   async #keepTrying(pipeline_id: string, signal: AbortSignal): Promise<void> {
     for (let attempt = 1; !signal.aborted; attempt += 1) {
-      const entry = this.#options.catalog.get(pipeline_id);
-      if (entry === undefined) return;
       try {
-        await this.#launch(entry);
+        await this.#launch(pipeline_id, signal);
         this.#options.recorder.wentOn({ pipeline_id, class: "setup", seconds: 0 });
         return;
       } catch (error) {

@@ -52,6 +52,8 @@ export interface PipelineHealth {
 export interface PipelineCounters {
   events_read: number;
   events_filtered: number;
+  /** Removed because they were older than `max_age`, never written. */
+  events_aged_out: number;
   rows_written: number;
   dead_lettered: number;
   /** Batches taken from the journal after a restart. */

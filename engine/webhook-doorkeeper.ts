@@ -1,12 +1,12 @@
 import type { AccessTokens } from "./access-tokens.ts";
 import { EngineError } from "./core/errors.ts";
 import type { WebhookDoor } from "./sources/webhook/intake.ts";
-import type { CatalogEntry } from "./state/catalog.ts";
+import type { Register } from "./register.ts";
 import type { StreamShelf } from "./stream-shelf.ts";
 import type { Recorder } from "./telemetry/recorder.ts";
 
 interface DoorkeeperParts {
-  entry: (pipeline_id: string) => CatalogEntry | undefined;
+  register: Register;
   tokens: AccessTokens;
   streams: StreamShelf;
   recorder: Recorder;
@@ -23,7 +23,7 @@ export class WebhookDoorkeeper implements WebhookDoor {
   }
 
   admits(pipeline_id: string): "yes" | "unknown" | "terminated" {
-    const entry = this.#parts.entry(pipeline_id);
+    const entry = this.#parts.register.find(pipeline_id);
     if (entry?.token === undefined) return "unknown";
     return entry.status === "Terminated" || entry.status === "Terminating" ? "terminated" : "yes";
   }

@@ -1,10 +1,13 @@
+import { mayHoldWide, parseExactly, writeExactly } from "./exact-json.ts";
+
 /**
  * The words every part speaks.
  *
- * **event**: one JSON object that a source received, as bytes. **position**: where a source stands; for a stream the
- * sequence of an event, which counts from 1 and never starts again. **range**: positions that belong together, both
- * ends included. **batch**: events of one source member, in order, that go to one table in one insert. **dead
- * letter**: an event that could not be processed, with the reason. **record**: the durable note of a batch under way.
+ * **event**: one JSON object that a source received, as bytes, or that a transform made of one. **position**: where a
+ * source stands; for a stream the sequence of an event, which counts from 1 and never starts again. **range**: positions
+ * that belong together, both ends included. **batch**: events of one source member, in order, that go to one table in
+ * one insert. **dead letter**: an event that could not be processed, with the reason. **record**: the durable note of a
+ * batch under way.
  */
 
 /** Positions `first`..`last`, both included, that hold `count` events. Ranges are ranges, not counts: there may be gaps. */
@@ -15,33 +18,55 @@ export interface PositionRange {
 }
 
 /**
- * One event: a view of bytes that lie in its batch. Its JSON value is made only when somebody asks for it.
+ * One event: a view of bytes that lie in its batch, whose JSON value is made only when somebody asks for it; or a value
+ * that a transform made, whose bytes are made only when somebody asks for them.
  */
 export class Event {
   readonly position: number;
   /** When Sluice received it, in milliseconds since the epoch. */
   readonly receivedAt: number;
-  readonly #bytes: Buffer;
+  #bytes: Buffer | undefined;
   #value: Record<string, unknown> | undefined;
+  #size: number | undefined;
 
-  constructor(position: number, receivedAt: number, bytes: Buffer) {
+  constructor(position: number, receivedAt: number, content: Buffer | Record<string, unknown>) {
     this.position = position;
     this.receivedAt = receivedAt;
-    this.#bytes = bytes;
+    if (Buffer.isBuffer(content)) this.#bytes = content;
+    else this.#value = content;
+  }
+
+  /** What a transform made of this event: another object, in the same place. */
+  with(value: Record<string, unknown>): Event {
+    return new Event(this.position, this.receivedAt, value);
   }
 
   get bytes(): Buffer {
-    return this.#bytes;
+    return (this.#bytes ??= Buffer.from(this.text));
   }
 
-  /** The JSON object. Throws a SyntaxError if the bytes are not JSON; sources that check at the door never hand out such. */
+  /** Length of its bytes, which are not made for that. */
+  get size(): number {
+    return this.#bytes?.length ?? (this.#size ??= Buffer.byteLength(this.text));
+  }
+
+  /**
+   * The JSON object; whole numbers outside the safe range are bigints. Throws a SyntaxError if the bytes are not JSON;
+   * sources that check at the door never hand out such.
+   */
   get value(): Record<string, unknown> {
-    this.#value ??= JSON.parse(this.#bytes.toString("utf8")) as Record<string, unknown>;
+    this.#value ??= this.#parsed() as Record<string, unknown>;
     return this.#value;
   }
 
+  /** The JSON text, as a stage that cannot process the event puts it into a dead letter. */
   get text(): string {
-    return this.#bytes.toString("utf8");
+    return this.#bytes?.toString("utf8") ?? writeExactly(this.#value);
+  }
+
+  #parsed(): unknown {
+    const text = this.text;
+    return mayHoldWide(this.bytes) ? parseExactly(text) : (JSON.parse(text) as unknown);
   }
 }
 

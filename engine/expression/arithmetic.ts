@@ -1,7 +1,7 @@
 import type { Budget } from "./budget.ts";
 import type { BinaryOperator } from "./operators.ts";
 import { Duration, Time } from "./time.ts";
-import { kindOf, wrapped } from "./values.ts";
+import { areIntegers, fits64, kindOf, wrapped } from "./values.ts";
 
 /** Ends the evaluation with an error at the operator or call that it was made for. */
 export type Fail = (detail: string) => never;
@@ -21,29 +21,29 @@ export const arithmetic: Readonly<Record<Arithmetic, Operation>> = {
       budget.make(a.length + b.length);
       return a + b;
     }
-    if (isNumber(a) && isNumber(b))
-      return typeof a === "bigint" && typeof b === "bigint" ? wrapped(a + b) : Number(a) + Number(b);
+    if (areIntegers(a, b)) return wrapped((a as bigint) + (b as bigint));
+    if (isNumber(a) && isNumber(b)) return Number(a) + Number(b);
     return shifted(a, b) ?? fail(mismatch("two numbers, two texts, or a time and a duration", a, b));
   },
   "-": (a, b, fail) => {
-    if (isNumber(a) && isNumber(b))
-      return typeof a === "bigint" && typeof b === "bigint" ? wrapped(a - b) : Number(a) - Number(b);
+    if (areIntegers(a, b)) return wrapped((a as bigint) - (b as bigint));
+    if (isNumber(a) && isNumber(b)) return Number(a) - Number(b);
     return distance(a, b) ?? fail(mismatch("two numbers, times or durations, or a time and a duration", a, b));
   },
   "*": (a, b, fail) => {
-    if (isNumber(a) && isNumber(b))
-      return typeof a === "bigint" && typeof b === "bigint" ? wrapped(a * b) : Number(a) * Number(b);
+    if (areIntegers(a, b)) return wrapped((a as bigint) * (b as bigint));
+    if (isNumber(a) && isNumber(b)) return Number(a) * Number(b);
     return scaled(a, b) ?? fail(mismatch("two numbers, or a number and a duration", a, b));
   },
   "/": (a, b, fail) => {
     return isNumber(a) && isNumber(b) ? Number(a) / Number(b) : fail(mismatch("two numbers", a, b));
   },
   "%": (a, b, fail) => {
-    if (typeof a !== "bigint" || typeof b !== "bigint") {
+    if (!areIntegers(a, b)) {
       const hint = isNumber(a) && isNumber(b) ? "; the numbers of an event are floats: write int(…) around them" : "";
       return fail(mismatch("two integers", a, b) + hint);
     }
-    return b === 0n ? fail("the remainder of a division by zero") : a % b;
+    return b === 0n ? fail("the remainder of a division by zero") : (a as bigint) % (b as bigint);
   },
   "**": (a, b, fail) => {
     return isNumber(a) && isNumber(b) ? power(Number(a), Number(b)) : fail(mismatch("two numbers", a, b));
@@ -52,7 +52,7 @@ export const arithmetic: Readonly<Record<Arithmetic, Operation>> = {
 
 export function negated(value: unknown, fail: Fail): unknown {
   if (typeof value === "number") return -value;
-  if (typeof value === "bigint") return wrapped(-value);
+  if (typeof value === "bigint") return fits64(value) ? wrapped(-value) : -Number(value);
   return fail(`expected a number, found ${kindOf(value)}`);
 }
 
@@ -96,5 +96,6 @@ function scaled(a: unknown, b: unknown): unknown {
 
 function factor(value: unknown): bigint | number | undefined {
   if (value instanceof Duration) return value.nanoseconds;
+  if (typeof value === "bigint" && !fits64(value)) return Number(value);
   return isNumber(value) ? value : undefined;
 }

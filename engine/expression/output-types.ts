@@ -1,17 +1,27 @@
 import type { Fail } from "./arithmetic.ts";
+import type { Budget } from "./budget.ts";
 import { LONGEST_INTEGER, readFloat } from "./functions/numbers.ts";
 import { rfc3339 } from "./json.ts";
 import { timeText } from "./layouts.ts";
 import { plainNumber } from "./printing.ts";
 import { Duration, Time } from "./time.ts";
-import { isMap, kindOf, pairs, put } from "./values.ts";
+import { isMap, kindOf, pairs, put, sizeOf } from "./values.ts";
 import type { TextMap } from "./values.ts";
+
+/** What a conversion may use: one place to fail, and the budget that all outputs of a record share. */
+export interface Converting {
+  readonly fail: Fail;
+  readonly budget: Budget;
+}
 
 /**
  * Turns the value of an expression into what a record holds: nil, bool, number, text, array or map; a bigint only where
- * an integer lies outside the range that a number keeps exactly.
+ * an integer lies outside the range that a number keeps exactly. Throws BudgetExceeded.
  */
-export type Conversion = (value: unknown, fail: Fail) => unknown;
+export type Conversion = (value: unknown, converting: Converting) => unknown;
+
+/** Levels of arrays and maps in an output: what an event may have, and what every later stage can write. */
+const DEEPEST = 100;
 
 /** The conversion of an `output_type` by its names (specification, expressions, section 6); undefined for an unknown one. */
 export function conversion(outputType: string): Conversion | undefined {
@@ -23,37 +33,46 @@ export function outputTypes(): string[] {
   return [...byName.keys()];
 }
 
-const toText: Conversion = (value, fail) => {
-  if (typeof value === "string") return value;
+const toText: Conversion = (value, { fail, budget }) => {
+  if (typeof value === "string") {
+    budget.make(value.length);
+    return value;
+  }
   if (value === null) return "";
   if (typeof value === "boolean" || value instanceof Duration) return value.toString();
   if (typeof value === "number" || typeof value === "bigint") return plainNumber(value);
   return value instanceof Time ? timeText(value) : fail(misfit("string", value));
 };
 
-const toInteger: Conversion = (value, fail) => {
-  switch (typeof value) {
-    case "number":
-      return Math.abs(value) < 2 ** 63
-        ? Math.trunc(value) + 0
-        : fail("output_type int: the number does not fit 64 bits");
-    case "bigint":
-      return narrowed(value);
-    case "boolean":
-      return value ? 1 : 0;
-    case "string":
-      return integerText(value, fail);
-    default:
-      return value === null ? 0 : fail(misfit("int", value));
-  }
-};
+/** The conversion to integers of 64 bits from `least` to `most`. */
+function integers(outputType: string, least: bigint, most: bigint): Conversion {
+  const checked = (value: bigint, fail: Fail): number | bigint => {
+    if (value >= least && value <= most) return narrowed(value);
+    return fail(`output_type ${outputType}: the number is outside ${least} to ${most}`);
+  };
+  return (value, { fail }) => {
+    switch (typeof value) {
+      case "number":
+        if (Number.isSafeInteger(value) && value >= least) return value + 0;
+        return Number.isFinite(value)
+          ? checked(BigInt(Math.trunc(value)), fail)
+          : fail(`output_type ${outputType} has no NaN and no infinity`);
+      case "bigint":
+        return checked(value, fail);
+      case "boolean":
+        return value ? 1 : 0;
+      case "string":
+        return checked(integerText(value, outputType, fail), fail);
+      default:
+        return value === null ? 0 : fail(misfit(outputType, value));
+    }
+  };
+}
 
-const toUnsigned: Conversion = (value, fail) => {
-  const whole = toInteger(value, fail) as number | bigint;
-  return whole < 0 ? fail("output_type uint expects a number of 0 or more, found a negative one") : whole;
-};
+const toInteger = integers("int", -(2n ** 63n), 2n ** 63n - 1n);
+const toUnsigned = integers("uint", 0n, 2n ** 64n - 1n);
 
-const toFloat: Conversion = (value, fail) => {
+const toFloat: Conversion = (value, { fail }) => {
   if (value === null) return 0;
   const isNumeric = typeof value === "number" || typeof value === "bigint" || typeof value === "boolean";
   const found = isNumeric ? Number(value) : typeof value === "string" ? readFloat(value) : undefined;
@@ -66,7 +85,7 @@ const truths: ReadonlyMap<string, boolean> = new Map([
   ...["0", "f", "F", "FALSE", "false", "False"].map((word) => [word, false] as const),
 ]);
 
-const toBool: Conversion = (value, fail) => {
+const toBool: Conversion = (value, { fail }) => {
   if (typeof value === "boolean") return value;
   if (value === null) return false;
   if (typeof value === "number" || typeof value === "bigint") return Number(value) !== 0;
@@ -74,28 +93,39 @@ const toBool: Conversion = (value, fail) => {
   return truth ?? fail(misfit("bool", value));
 };
 
-const toTexts: Conversion = (value, fail) => {
+const toTexts: Conversion = (value, converting) => {
   if (value === null) return null;
-  if (!Array.isArray(value)) return fail(misfit("[]string", value));
-  return Array.from(value as readonly unknown[], (item) => toText(item, fail));
+  if (!Array.isArray(value)) return converting.fail(misfit("[]string", value));
+  converting.budget.step(value.length);
+  return Array.from(value as readonly unknown[], (item) => toText(item, converting));
 };
 
 /** As it is, made of what JSON can say. */
-const unchanged: Conversion = (value, fail) => {
+const unchanged: Conversion = (value, converting) => asJson(value, converting, 0);
+
+function asJson(value: unknown, converting: Converting, depth: number): unknown {
+  const { fail, budget } = converting;
   if (typeof value === "number") return Number.isFinite(value) ? value : fail("a record has no NaN and no infinity");
   if (typeof value === "bigint") return narrowed(value);
+  if (typeof value === "string") budget.make(value.length);
   if (typeof value !== "object" || value === null) return value;
   if (value instanceof Time) return rfc3339(value);
   if (value instanceof Duration) return narrowed(value.nanoseconds);
-  if (Array.isArray(value)) return Array.from(value as readonly unknown[], (item) => unchanged(item, fail));
+  if (depth === DEEPEST) return fail(`a record nests at most ${DEEPEST} levels`);
+  if (Array.isArray(value)) {
+    budget.step(value.length);
+    return Array.from(value as readonly unknown[], (item) => asJson(item, converting, depth + 1));
+  }
   if (!isMap(value)) return fail(`a record has no values of kind ${kindOf(value)}`);
   const made: TextMap = {};
+  budget.step(sizeOf(value));
   for (const [key, item] of pairs(value)) {
     if (typeof key !== "string") return fail(`a record has texts as keys, found ${kindOf(key)}`);
-    put(made, key, unchanged(item, fail));
+    budget.make(key.length);
+    put(made, key, asJson(item, converting, depth + 1));
   }
   return made;
-};
+}
 
 const byName: ReadonlyMap<string, Conversion> = new Map<string, Conversion>([
   ...["string", "bytes", "datetime"].map((name) => [name, toText] as const),
@@ -121,15 +151,12 @@ function narrowed(value: bigint): number | bigint {
 const written = /^([+-]?)(0[xX][\da-fA-F_]+|0[bB][01_]+|0[oO]?[0-7_]+|0|[1-9][\d_]*)(?:\.\d*)?$/;
 
 /** A fraction is cut off; `0x`, `0b`, `0o` and a leading 0 say the base. The empty text is 0. */
-function integerText(text: string, fail: Fail): number | bigint {
-  if (text === "") return 0;
+function integerText(text: string, outputType: string, fail: Fail): bigint {
+  if (text === "") return 0n;
   const found = written.exec(text);
-  if (found === null) return fail(misfit("int", text));
+  if (found === null) return fail(misfit(outputType, text));
   const [, sign = "", digits = ""] = found;
-  if (digits.length > LONGEST_INTEGER) return fail("output_type int: the number does not fit 64 bits");
+  if (digits.length > LONGEST_INTEGER) return fail(`output_type ${outputType}: the number does not fit 64 bits`);
   const size = BigInt(digits.replaceAll("_", "").replace(/^0(?=\d)/, "0o"));
-  const value = sign === "-" ? -size : size;
-  return BigInt.asIntN(64, value) === value
-    ? narrowed(value)
-    : fail("output_type int: the number does not fit 64 bits");
+  return sign === "-" ? -size : size;
 }

@@ -1,5 +1,6 @@
 import type { SchemaField } from "../../schemas/pipeline.ts";
 import type { Fail } from "./arithmetic.ts";
+import { Budget, BudgetExceeded } from "./budget.ts";
 import { check } from "./check.ts";
 import { compile } from "./compile.ts";
 import { environment } from "./environment.ts";
@@ -30,8 +31,8 @@ export interface Transforms {
 
 interface Output {
   readonly name: string;
-  /** The converted value. */
-  readonly value: (record: TextMap, clock: number) => unknown;
+  /** The converted value; `budget` bounds the outputs of one record together. */
+  readonly value: (record: TextMap, clock: number, budget: Budget) => unknown;
 }
 
 /**
@@ -50,18 +51,26 @@ export function compileTransforms(
   const indexes = names.map((name) => places.get(name) ?? 0);
   const make = recordMaker(names, indexes);
   const values: unknown[] = outputs.map(() => null);
+  const budget = new Budget();
   return {
     apply(record, clock) {
-      evaluate(outputs, values, record, clock);
+      budget.reset();
+      evaluate(outputs, values, record, clock, budget);
       return make(values);
     },
   };
 }
 
-function evaluate(outputs: readonly Output[], values: unknown[], record: TextMap, clock: number): void {
+function evaluate(
+  outputs: readonly Output[],
+  values: unknown[],
+  record: TextMap,
+  clock: number,
+  budget: Budget,
+): void {
   let index = 0;
   try {
-    for (; index < outputs.length; index += 1) values[index] = outputs[index]?.value(record, clock);
+    for (; index < outputs.length; index += 1) values[index] = outputs[index]?.value(record, clock, budget);
   } catch (error) {
     throw error instanceof ExpressionError ? error.of(outputs[index]?.name ?? "") : error;
   }
@@ -85,7 +94,16 @@ function compileOutput(
       throw new ExpressionError("evaluate", expression, root, detail);
     };
     const program = compile(root, expression, helpers);
-    return { name: output_name, value: (record, clock) => convert(program(record, clock), fail) };
+    const value: Output["value"] = (record, clock, budget) => {
+      const found = program(record, clock);
+      try {
+        return convert(found, { fail, budget });
+      } catch (error) {
+        if (!(error instanceof BudgetExceeded)) throw error;
+        return fail("the outputs of one record hold more than they may");
+      }
+    };
+    return { name: output_name, value };
   } catch (error) {
     throw error instanceof ExpressionError ? error.of(output_name) : error;
   }

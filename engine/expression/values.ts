@@ -11,7 +11,8 @@ import { Timezone } from "./zones.ts";
  * - a map is a plain object (a record, a literal) or, where keys need not be texts, a `Map` (`groupBy`, `fromPairs`),
  * - times, durations and time zones have classes of their own.
  *
- * A record may hold a bigint where its integer lies outside the range that a float keeps exactly.
+ * A record may hold a bigint where its integer lies outside the range that a float keeps exactly: an integer of the
+ * language where it fits 64 bits, else a float that keeps its digits until something is computed with it.
  */
 export type Kind = "nil" | "bool" | "int" | "float" | "string" | "array" | "map" | "time" | "duration" | "timezone";
 
@@ -35,7 +36,7 @@ export function kindOf(value: unknown): Kind {
     case "boolean":
       return "bool";
     case "bigint":
-      return "int";
+      return fits64(value) ? "int" : "float";
     default:
       return kindOfObject(value);
   }
@@ -63,6 +64,15 @@ export function int(value: number): bigint {
 /** The 64-bit integer that `value` wraps to. */
 export function wrapped(value: bigint): bigint {
   return BigInt.asIntN(64, value);
+}
+
+export function fits64(value: bigint): boolean {
+  return wrapped(value) === value;
+}
+
+/** Whether two operands are integers of the language, so that the result is one. */
+export function areIntegers(a: unknown, b: unknown): boolean {
+  return typeof a === "bigint" && typeof b === "bigint" && fits64(a) && fits64(b);
 }
 
 /** The value of an own key; nil where there is none. Inherited names such as `constructor` are keys like any other. */

@@ -59,7 +59,8 @@ function kindOf(value: unknown): string {
   if (value === undefined) return "nothing";
   if (value === null) return "null";
   if (Array.isArray(value)) return "array";
-  return typeof value === "boolean" ? "bool" : typeof value;
+  if (typeof value === "boolean") return "bool";
+  return typeof value === "bigint" ? "number" : typeof value;
 }
 
 function rejection({ text, position }: Event, problem: string): Rejection {

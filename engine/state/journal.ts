@@ -37,6 +37,13 @@ export class StoreJournal implements Journal {
     });
   }
 
+  /** Makes the positions up to `position` final without rows: their events aged out. No batch may be pending. */
+  skip(pipeline_id: string, position: number): Promise<void> {
+    return this.#store.write(() => {
+      if (this.committed(pipeline_id) < position) this.#positions.putSync(pipeline_id, position);
+    });
+  }
+
   pending(pipeline_id: string): BatchRecord[] {
     return [...this.#records.getRange(rangeOf(pipeline_id))].map(({ value }) => value);
   }

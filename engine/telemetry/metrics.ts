@@ -20,6 +20,7 @@ export interface EngineMetrics {
   backpressureEvents: Counter<"pipeline_id" | "component">;
   backpressureDuration: Histogram<"pipeline_id" | "component">;
   requests: Counter<"pipeline_id" | "status">;
+  eventsAgedOut: Counter<"pipeline_id">;
   batchesReplayed: Counter<"pipeline_id">;
   insertsRepeated: Counter<"pipeline_id">;
   rowsExcluded: Counter<"pipeline_id">;
@@ -87,6 +88,11 @@ export function engineMetrics(registry: Registry): EngineMetrics {
       "component",
     ),
     requests: counter("sluice_webhook_requests_total", "Webhook requests by HTTP status.", "pipeline_id", "status"),
+    eventsAgedOut: counter(
+      "sluice_events_aged_out_total",
+      "Events removed by max_age and never written.",
+      "pipeline_id",
+    ),
     batchesReplayed: counter("sluice_batches_replayed_total", "Batches taken from the journal.", "pipeline_id"),
     insertsRepeated: counter("sluice_inserts_repeated_total", "Inserts sent again with their token.", "pipeline_id"),
     rowsExcluded: counter("sluice_rows_excluded_total", "Rows that the server refused.", "pipeline_id"),

@@ -62,6 +62,12 @@ export class Recorder implements Telemetry {
     this.#metrics.bytesProcessed.inc({ pipeline_id, component: "ingestor", direction: "in" }, bytes);
   }
 
+  agedOut({ pipeline_id, count }: Told<"agedOut">): void {
+    this.observed(pipeline_id).counters.events_aged_out += count;
+    this.#metrics.eventsAgedOut.inc({ pipeline_id }, count);
+    this.#log.error({ pipeline_id, count }, "Events grew older than max_age and were removed without being written.");
+  }
+
   transformed(event: TransformedEvent): void {
     const { pipeline_id, component, passed, dropped, rejected } = event;
     const dropStatus = component === "filter" ? "filtered" : "duplicate";
@@ -171,6 +177,7 @@ function zeroCounters(): PipelineCounters {
   return {
     events_read: 0,
     events_filtered: 0,
+    events_aged_out: 0,
     rows_written: 0,
     dead_lettered: 0,
     batches_replayed: 0,

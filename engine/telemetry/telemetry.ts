@@ -13,6 +13,8 @@ export interface Telemetry {
   eventAccepted(event: { pipeline_id: string; bytes: number }): void;
   eventRefused(event: { pipeline_id: string; status: number }): void;
   eventsRead(event: { pipeline_id: string; count: number; bytes: number }): void;
+  /** Events older than `max_age` were removed and never written. */
+  agedOut(event: { pipeline_id: string; count: number }): void;
   transformed(event: TransformedEvent): void;
   inserted(event: { pipeline_id: string; rows: number; bytes: number; seconds: number }): void;
   batchCommitted(event: BatchRecord): void;

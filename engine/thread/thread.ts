@@ -1,4 +1,5 @@
 import { parentPort } from "node:worker_threads";
+import { durationMs } from "../../schemas/duration.ts";
 import { createLine } from "../create-line.ts";
 import { Pipeline } from "../pipeline.ts";
 import { WebhookSource } from "../sources/webhook/webhook-source.ts";
@@ -62,6 +63,7 @@ function build(spec: PipelineSpec): Running {
   const pipeline = new Pipeline({
     pipeline_id,
     sinkConfig: config.sink,
+    maxAge: durationMs(config.resources.nats.stream.max_age),
     replicas: Math.max(1, config.resources.sink.replicas),
     source,
     journal: remote.journal(spec),

@@ -44,13 +44,16 @@ export class TestEngine {
     this.dataDir = dataDir;
   }
 
-  static async open(options: { dataDir?: string; secrets?: Record<string, string> } = {}): Promise<TestEngine> {
+  static async open(
+    options: { dataDir?: string; secrets?: Record<string, string>; sweepEvery?: number } = {},
+  ): Promise<TestEngine> {
     const made = new TestEngine(options.dataDir ?? (await mkdtemp(join(tmpdir(), "sluice-test-"))));
     made.engine = await Engine.open({
       dataDir: made.dataDir,
       log: made.log,
       registry: made.registry,
       secrets: tableOfSecrets(options.secrets),
+      ...(options.sweepEvery === undefined ? {} : { sweepEvery: options.sweepEvery }),
     });
     made.#server = createServer(made.engine.handleEvents);
     await new Promise<void>((resolve) => made.#server.listen(0, "127.0.0.1", resolve));

@@ -56,7 +56,7 @@ export class ModelEngine implements AppliedEngine {
 
   health(pipeline_id: string): PipelineHealth {
     const { config, status, failure, held, letters, paused, created_at, updated_at } = this.#of(pipeline_id);
-    const zero = { events_read: 0, events_filtered: 0, rows_written: 0, dead_lettered: 0 };
+    const zero = { events_read: 0, events_filtered: 0, events_aged_out: 0, rows_written: 0, dead_lettered: 0 };
     return {
       pipeline_id,
       pipeline_name: config.name,

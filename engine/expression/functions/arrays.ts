@@ -35,7 +35,7 @@ function reverse({ budget }: Call, list: unknown): unknown {
   return Array.from(list as readonly unknown[]).toReversed();
 }
 
-/** The first of equal items stays; 1 and 1.0 are equal. Scalars are looked up, the others compared one by one. */
+/** The first of equal items stays; 1 and 1.0 are equal, but wide integers only to themselves. Scalars are looked up, the others compared one by one. */
 function uniq({ budget }: Call, list: unknown): unknown {
   const seen = new Set<unknown>();
   const compared: unknown[] = [];
@@ -47,11 +47,15 @@ function uniq({ budget }: Call, list: unknown): unknown {
       compared.push(candidate);
       return true;
     }
-    const key = typeof candidate === "bigint" ? Number(candidate) : candidate;
+    const key = typeof candidate === "bigint" && isSafe(candidate) ? Number(candidate) : candidate;
     if (seen.has(key) && !Number.isNaN(key)) return false;
     seen.add(key);
     return true;
   });
+}
+
+function isSafe(value: bigint): boolean {
+  return Number.isSafeInteger(Number(value));
 }
 
 function concat({ budget }: Call, ...lists: unknown[]): unknown {

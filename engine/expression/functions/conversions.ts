@@ -1,3 +1,4 @@
+import { parseExactly } from "../../core/exact-json.ts";
 import type { Call, FunctionDefinition } from "../catalog.ts";
 import { writeJson } from "../json.ts";
 import { printed } from "../printing.ts";
@@ -23,14 +24,23 @@ function len({ budget }: Call, value: unknown): unknown {
 function fromJson({ budget, fail }: Call, source: unknown): unknown {
   budget.make((source as string).length);
   try {
-    return JSON.parse(source as string, (_, value: unknown) => {
-      if (value === Infinity || value === -Infinity) throw new SyntaxError("a number is too large");
-      return value;
-    }) as unknown;
+    const value = parseExactly(source as string);
+    if (isFinite(value)) return value;
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    return fail("fromJSON expects a text that is JSON, found another text");
   }
+  return fail("fromJSON expects a text that is JSON, found another text");
+}
+
+/** Whether every number within is one: JSON.parse reads 1e400 as infinite. */
+function isFinite(root: unknown): boolean {
+  const open = [root];
+  while (open.length > 0) {
+    const value = open.pop();
+    if (value === Infinity || value === -Infinity) return false;
+    if (typeof value === "object" && value !== null) for (const inner of Object.values(value)) open.push(inner);
+  }
+  return true;
 }
 
 function fromBase64({ budget, fail }: Call, source: unknown): unknown {

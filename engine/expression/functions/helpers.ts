@@ -6,7 +6,7 @@ import { lower, trimmed, upper } from "../text.ts";
 import { Time } from "../time.ts";
 import { arrayOf, bool, float, integer, text, unknown } from "../types.ts";
 import type { Type } from "../types.ts";
-import { int, isMap, pairs, textList, TextList } from "../values.ts";
+import { fits64, int, isMap, pairs, textList, TextList } from "../values.ts";
 import { builtins } from "./builtins.ts";
 import { readFloat } from "./numbers.ts";
 import { queryHelpers } from "./queries.ts";
@@ -40,7 +40,7 @@ function unlessEmpty(test: (value: string, other: string) => boolean): FunctionD
 }
 
 function toInt({ fail }: Call, value: unknown): bigint {
-  if (typeof value === "bigint") return value;
+  if (typeof value === "bigint") return fits64(value) ? value : fail("toInt: the number does not fit 64 bits");
   const written = bare(value);
   if (/^[+-]?\d{1,18}$/.test(written)) return BigInt(written.replace("+", ""));
   const whole = Math.floor(readFloat(written) ?? 0);

@@ -3,7 +3,7 @@ import type { Call, FunctionDefinition } from "../catalog.ts";
 import { ordered } from "../ordering.ts";
 import { float, integer, unknown } from "../types.ts";
 import type { Type } from "../types.ts";
-import { kindOf, wrapped } from "../values.ts";
+import { fits64, kindOf, wrapped } from "../values.ts";
 
 /** Digits of the longest integer; a longer text is not worth reading. */
 export const LONGEST_INTEGER = 64;
@@ -62,13 +62,13 @@ function digitsOf(written: string, fail: Fail): bigint {
   const [, sign = "", digits = ""] = found;
   const size = digits.length > LONGEST_INTEGER ? 2n ** 64n : BigInt(digits);
   const value = sign === "-" ? -size : size;
-  return wrapped(value) === value ? value : fail("int: the number in the text does not fit 64 bits");
+  return fits64(value) ? value : fail("int: the number in the text does not fit 64 bits");
 }
 
 /** An integer from a text or a number; the fraction of a number is cut. */
 function toInteger({ fail }: Call, value: unknown): bigint {
-  if (typeof value === "bigint") return value;
   if (typeof value === "string") return digitsOf(value, fail);
+  if (typeof value === "bigint") return fits64(value) ? value : fail("int: the number does not fit 64 bits");
   const whole = Math.trunc(value as number);
   return Math.abs(whole) < 2 ** 63 ? BigInt(whole) : fail("int: the number does not fit 64 bits");
 }
@@ -108,7 +108,10 @@ export const numberFunctions: Readonly<Record<string, FunctionDefinition>> = {
   abs: {
     takes: ["number"],
     gives: sameNumber,
-    run: (_, value) => (typeof value === "bigint" ? wrapped(value < 0n ? -value : value) : Math.abs(value as number)),
+    run: (_, value) => {
+      if (typeof value !== "bigint" || !fits64(value)) return Math.abs(Number(value));
+      return wrapped(value < 0n ? -value : value);
+    },
   },
   ceil: rounding(Math.ceil),
   floor: rounding(Math.floor),

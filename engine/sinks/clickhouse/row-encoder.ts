@@ -7,7 +7,6 @@ import type { ColumnType } from "./column-type.ts";
 import { isProblem, parseColumnType } from "./column-grammar.ts";
 import { converterFor, converterForAny } from "./converter.ts";
 import type { Converter } from "./converter.ts";
-import { parseExact } from "./exact-numbers.ts";
 import { canFeed } from "./feeding.ts";
 import { fieldReader } from "../../core/field-path.ts";
 import type { ReadField } from "../../core/field-path.ts";
@@ -49,7 +48,7 @@ export class RowEncoder {
     const [rows, rejected, pieces]: [Event[], Rejection[], Buffer[]] = [[], [], []];
     let lines = "";
     for (const event of events) {
-      const line = this.#line(event.value) ?? this.#line(exactValue(event));
+      const line = this.#line(event.value);
       if (line === undefined) {
         rejected.push(this.#reject(event));
         continue;
@@ -76,7 +75,7 @@ export class RowEncoder {
   }
 
   #reject(event: Event): Rejection {
-    const value = exactValue(event);
+    const { value } = event;
     const errors = this.#columns
       .filter((column) => column.converter.convert(column.read(value)) === undefined)
       .map((column) => `${column.subject}: ${column.converter.explain(column.read(value))}`);
@@ -87,16 +86,6 @@ export class RowEncoder {
       original_message: event.text,
       position: event.position,
     };
-  }
-}
-
-/** The event with all digits of its numbers, or as it is where it is built to make that impossible. */
-function exactValue(event: Event): Record<string, unknown> {
-  try {
-    return parseExact(event.text);
-  } catch (error) {
-    if (error instanceof RangeError) return event.value;
-    throw error;
   }
 }
 

@@ -41,7 +41,7 @@ export class WebhookIntake {
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const pipeline_id = route.exec(request.url?.split("?", 1)[0] ?? "")?.[1];
     const body: { bytes: number } = { bytes: 0 };
-    const reply = await this.#reply(request, pipeline_id, body);
+    const reply = await this.#reply(request, pipeline_id, body).catch(replyTo);
     const isKnown = pipeline_id !== undefined && this.#door.admits(pipeline_id) !== "unknown";
     this.#door.answered(isKnown ? pipeline_id : undefined, reply.status, body.bytes);
     answer(request, response, reply);

@@ -68,6 +68,7 @@ export function healthOf(one: PipelineView): PipelineHealth {
     counters: {
       events_read: 7,
       events_filtered: 1,
+      events_aged_out: 0,
       rows_written: 3,
       dead_lettered: 2,
       batches_replayed: 0,

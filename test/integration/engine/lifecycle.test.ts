@@ -152,6 +152,25 @@ test("a pipeline that ran runs again after the process started anew, a stopped o
   expect(await ids("again_test")).toEqual([7]);
 });
 
+test.each([
+  ["at rest, while it rests", true],
+  ["that is resumed, as it reads", false],
+])("events older than max_age leave a pipeline %s: counted, logged, and never written", async (_title, isSwept) => {
+  await running.close();
+  running = await TestEngine.open({ sweepEvery: isSwept ? 50 : 3_600_000 });
+  const token = await create("old-test", { resources: { nats: { stream: { max_age: "1s" } } } });
+  await running.engine.stop("old-test");
+  await post("old-test", token, 1, 2);
+  await new Promise((resolve) => setTimeout(resolve, 1_100));
+  if (isSwept) await running.until("old-test", ({ stream }) => stream.messages === 0);
+  await running.engine.resume("old-test");
+  await post("old-test", token, 3);
+  await settled("old-test");
+  expect(await ids("old_test")).toEqual([3]);
+  expect(running.engine.health("old-test").counters.events_aged_out).toBe(2);
+  expect(await running.registry.metrics()).toContain('sluice_events_aged_out_total{pipeline_id="old-test"} 2');
+});
+
 test("an undefined secret is refused at create and keeps nothing; one that vanished later is a pause", async () => {
   await running.close();
   running = await TestEngine.open({ secrets: { "env:PASSWORD": "p" } });

@@ -1,0 +1,86 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { EngineError } from "./core/errors.ts";
+import type { Status } from "./lifecycle.ts";
+import type { Catalog, CatalogEntry } from "./state/catalog.ts";
+import type { Recorder } from "./telemetry/recorder.ts";
+
+/** How long a change waits before it is written again on a full disk, in milliseconds. */
+const diskFullWait = 1_000;
+
+/**
+ * The pipelines as they are now. A change is durable before anybody sees it; on a full disk it waits for room, as a
+ * status that is only in memory would be another one after a restart.
+ */
+export class Register {
+  readonly #catalog: Catalog;
+  readonly #recorder: Recorder;
+  readonly #entries = new Map<string, CatalogEntry>();
+
+  constructor(catalog: Catalog, recorder: Recorder) {
+    this.#catalog = catalog;
+    this.#recorder = recorder;
+    for (const entry of catalog.list()) this.#entries.set(entry.pipeline_id, entry);
+  }
+
+  find(pipeline_id: string): CatalogEntry | undefined {
+    return this.#entries.get(pipeline_id);
+  }
+
+  /** Throws PIPELINE_NOT_FOUND. */
+  get(pipeline_id: string): CatalogEntry {
+    const entry = this.#entries.get(pipeline_id);
+    if (entry === undefined) {
+      throw new EngineError("PIPELINE_NOT_FOUND", `there is no pipeline ${pipeline_id}`, { details: { pipeline_id } });
+    }
+    return entry;
+  }
+
+  /** Newest first. */
+  list(): CatalogEntry[] {
+    return [...this.#entries.values()].toSorted(
+      (a, b) => b.created_at.localeCompare(a.created_at) || a.pipeline_id.localeCompare(b.pipeline_id),
+    );
+  }
+
+  async add(entry: CatalogEntry): Promise<void> {
+    await this.#put(entry);
+    this.#entries.set(entry.pipeline_id, entry);
+    this.#recorder.statusChanged({ pipeline_id: entry.pipeline_id, from: undefined, to: entry.status });
+  }
+
+  /** Replaces some facts of a pipeline, and notes when. */
+  async save(pipeline_id: string, changes: Partial<CatalogEntry>): Promise<CatalogEntry> {
+    const entry = { ...this.get(pipeline_id), ...changes, updated_at: new Date().toISOString() };
+    await this.#put(entry);
+    this.#entries.set(pipeline_id, entry);
+    return entry;
+  }
+
+  /** Moves a pipeline to another status; `failure` says why it is `Failed`. */
+  async change(pipeline_id: string, to: Status, failure?: string): Promise<void> {
+    const { status: from, failure: _before, ...rest } = this.get(pipeline_id);
+    const entry: CatalogEntry = { ...rest, status: to, updated_at: new Date().toISOString() };
+    if (failure !== undefined) entry.failure = failure;
+    await this.#put(entry);
+    this.#entries.set(pipeline_id, entry);
+    this.#recorder.statusChanged({ pipeline_id, from, to, ...(failure === undefined ? {} : { reason: failure }) });
+  }
+
+  /** Forgets a pipeline; `also` runs in the same write. */
+  async remove(pipeline_id: string, also: () => void): Promise<void> {
+    await this.#catalog.remove(pipeline_id, also);
+    this.#entries.delete(pipeline_id);
+  }
+
+  async #put(entry: CatalogEntry): Promise<void> {
+    for (;;) {
+      try {
+        await this.#catalog.put(entry);
+        return;
+      } catch (error) {
+        if (!(error instanceof EngineError) || error.code !== "DISK_FULL") throw error;
+        await sleep(diskFullWait);
+      }
+    }
+  }
+}
