@@ -1,60 +1,24 @@
-import { rmSync, readdirSync, existsSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { join } from "node:path";
-import type { Registry } from "prom-client";
 import type { EngineOptions, PipelineConfig } from "../schemas/pipeline.ts";
 import { AccessTokens } from "./access-tokens.ts";
 import type { DeadLetterQueue } from "./core/dead-letter.ts";
 import { EngineError, type ErrorCode } from "./core/errors.ts";
-import { EmbeddedHost } from "./embedded-host.ts";
 import { expire } from "./expiry.ts";
 import { immutableChange } from "./immutable.ts";
 import { isAtRest, requested, shouldRun, type Request } from "./lifecycle.ts";
 import { Register } from "./register.ts";
 import { Runner } from "./runner.ts";
-import { resolveSecrets, type SecretSource } from "./secrets.ts";
+import { closeParts, openParts, type EngineParts, type EngineSettings } from "./parts.ts";
+import { resolveSecrets } from "./secrets.ts";
+import type { CatalogEntry } from "./state/catalog.ts";
 import { WebhookIntake } from "./sources/webhook/intake.ts";
-import { Catalog, type CatalogEntry } from "./state/catalog.ts";
-import { DataDir } from "./state/data-dir.ts";
-import { DeadLetters } from "./state/dead-letters.ts";
-import { StoreJournal } from "./state/journal.ts";
-import { Store } from "./state/store.ts";
-import { StreamShelf } from "./stream-shelf.ts";
-import type { Log } from "./telemetry/log.ts";
-import { Recorder } from "./telemetry/recorder.ts";
 import type { PipelineHealth, PipelineView } from "./view.ts";
 import { WebhookDoorkeeper } from "./webhook-doorkeeper.ts";
-
-export interface EngineSettings {
-  /** The folder of all state; made where there is none. */
-  dataDir: string;
-  log: Log;
-  registry: Registry;
-  secrets: SecretSource;
-  /** Threads that run pipelines. Default: one less than the cores, at least 1, at most 4. */
-  threads?: number;
-  /** Milliseconds between two looks for events older than `max_age` in pipelines at rest. Default one minute. */
-  sweepEvery?: number;
-  /** Wait for a data dir that another process holds. Default false. */
-  standby?: boolean;
-}
 
 /** How long a stop drains, in milliseconds. */
 const drainLimit = 5 * 60 * 1000;
 /** How long the end of the process waits for inserts that are under way, in milliseconds. */
 const closeLimit = 5_000;
-
-interface EngineParts {
-  dataDir: DataDir;
-  store: Store;
-  catalog: Catalog;
-  journal: StoreJournal;
-  letters: DeadLetters;
-  streams: StreamShelf;
-  embedded: EmbeddedHost;
-  recorder: Recorder;
-  settings: EngineSettings;
-}
 
 /**
  * The machine: pipelines by id, and the calls that lead them through their lives (`lifecycle.ts`). Each call resolves
@@ -92,24 +56,16 @@ export class Engine {
 
   /** Takes the data dir and starts what should run. Throws DATA_DIR_HELD and DATA_DIR_NEWER. */
   static async open(settings: EngineSettings): Promise<Engine> {
-    const { log, registry, standby = false } = settings;
-    const dataDir = await DataDir.take(settings.dataDir, { standby });
+    const parts = await openParts(settings);
+    const engine = new Engine(parts);
     try {
-      const store = Store.open(dataDir.folder("state"));
-      const letters = new DeadLetters(store);
-      const journal = new StoreJournal(store, letters);
-      const catalog = new Catalog(store, (id) => new Set(journal.pending(id).map(({ revision }) => revision)));
-      const streams = new StreamShelf(dataDir.folder("pipelines"), log);
-      const embedded = new EmbeddedHost(dataDir.path, log);
-      const recorder = new Recorder(log, registry);
-      const engine = new Engine({ dataDir, store, catalog, journal, letters, streams, embedded, recorder, settings });
       await engine.#carryOn();
-      engine.#sweeping = setInterval(() => void engine.#sweep(), settings.sweepEvery ?? 60_000).unref();
-      return engine;
     } catch (error) {
-      dataDir.release();
+      await engine.close();
       throw error;
     }
+    engine.#sweeping = setInterval(() => void engine.#sweep(), settings.sweepEvery ?? 60_000).unref();
+    return engine;
   }
 
   /** The id drawn when the data dir was made. */
@@ -261,20 +217,16 @@ export class Engine {
 
   /** Lets inserts under way end, and gives the data dir back. Statuses stay as they are. */
   async close(): Promise<void> {
-    const { streams, embedded, store, dataDir } = this.#parts;
     clearInterval(this.#sweeping);
     await this.#runner.close(closeLimit);
-    await streams.close();
-    await embedded.close();
-    await store.close();
-    dataDir.release();
+    await closeParts(this.#parts);
   }
 
   /** After a start: ends what was under way, removes leftovers, and starts what should run. */
   async #carryOn(): Promise<void> {
-    const { streams, journal, dataDir } = this.#parts;
+    const { streams, journal } = this.#parts;
     const entries = this.#register.list();
-    removeLeftovers(dataDir.folder("pipelines"), new Set(entries.map(({ pipeline_id }) => pipeline_id)));
+    await streams.keepOnly(new Set(entries.map(({ pipeline_id }) => pipeline_id)));
     for (const { pipeline_id, config, status } of entries) {
       await streams.open(pipeline_id, config, journal.committed(pipeline_id));
       if (status === "Stopping") await this.#register.change(pipeline_id, "Stopped");
@@ -349,12 +301,4 @@ export class Engine {
 
 function viewOf({ token: _token, ...entry }: CatalogEntry): PipelineView {
   return structuredClone(entry);
-}
-
-/** Folders of pipelines whose deletion was cut short. */
-function removeLeftovers(folder: string, known: ReadonlySet<string>): void {
-  if (!existsSync(folder)) return;
-  for (const name of readdirSync(folder)) {
-    if (!known.has(name)) rmSync(join(folder, name), { recursive: true, force: true });
-  }
 }

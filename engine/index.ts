@@ -7,7 +7,8 @@
  *
  * The engine has never heard of Git.
  */
-export { Engine, type EngineSettings } from "./engine.ts";
+export { Engine } from "./engine.ts";
+export type { EngineSettings } from "./parts.ts";
 export { EngineError, policies, type ErrorCode, type Policy } from "./core/errors.ts";
 export type {
   Component,

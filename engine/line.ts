@@ -27,6 +27,7 @@ export class Assembly {
   #last = 0;
   #count = 0;
   #bytes = 0;
+  #bytesMade = 0;
   #aged = 0;
 
   /** Events that are older than `maxAge` milliseconds at `clock` are settled without a row. */
@@ -52,6 +53,11 @@ export class Assembly {
     return this.#bytes;
   }
 
+  /** Bytes of what the transforms made of them. */
+  get bytesMade(): number {
+    return this.#bytesMade;
+  }
+
   /** Events that were too old. */
   get aged(): number {
     return this.#aged;
@@ -71,6 +77,7 @@ export class Assembly {
     this.#aged += events.length - current.length;
     for (const transform of this.#line.transforms) current = this.#apply(transform, current);
     for (const event of current) this.#passed.push(event);
+    this.#bytesMade += sizeOf(current);
   }
 
   /** Its rows, without those at the positions in `excluded`. */
@@ -110,6 +117,6 @@ const components: Partial<Record<Transform["name"], TransformedEvent["component"
 
 function sizeOf(events: readonly Event[]): number {
   let bytes = 0;
-  for (const event of events) bytes += event.bytes.length;
+  for (const event of events) bytes += event.size;
   return bytes;
 }

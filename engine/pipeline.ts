@@ -1,34 +1,18 @@
 import { randomBytes } from "node:crypto";
-import type { PipelineConfig } from "../schemas/pipeline.ts";
-import { durationMs } from "../schemas/duration.ts";
-import type { Journal, BatchRecord } from "./core/journal.ts";
-import type { Source } from "./core/source.ts";
-import { Assembly, type Line } from "./line.ts";
+import { Assembler, type AssemblerParts } from "./assembler.ts";
+import type { BatchRecord, Journal } from "./core/journal.ts";
+import type { Assembly, Line } from "./line.ts";
 import { LeftForLater, Settlement, settledPositions, type Underway } from "./settlement.ts";
-import type { Telemetry } from "./telemetry/telemetry.ts";
 import { WaitingRoom } from "./waiting-room.ts";
 
-export interface PipelineParts {
-  pipeline_id: string;
-  /** Of the current revision. */
-  sinkConfig: Pick<PipelineConfig["sink"], "max_batch_size" | "max_delay_time">;
-  /** Milliseconds after which an event that was not written is given up. */
-  maxAge: number;
+export interface PipelineParts extends Omit<AssemblerParts, "leave" | "drain"> {
   /** Inserts in flight. */
   replicas: number;
-  source: Source;
   journal: Journal;
-  telemetry: Telemetry;
   line: Line;
   /** The line of an earlier revision that a batch under way still names. */
   lineOf(revision: number): Line;
 }
-
-/** One read takes at most this many events and bytes; one batch reads at most so much, however much a filter drops. */
-const readEvents = 10_000;
-const readBytes = 8 * 1024 * 1024;
-const batchEvents = 500_000;
-const batchBytes = 64 * 1024 * 1024;
 
 /**
  * Carries events from the source through the transforms to the sink: the only place that acknowledges and dead-letters.
@@ -41,14 +25,12 @@ const batchBytes = 64 * 1024 * 1024;
  */
 export class Pipeline {
   readonly #parts: PipelineParts;
+  readonly #assembler: Assembler;
   readonly #room: WaitingRoom;
   readonly #settlement: Settlement;
   readonly #leave = new AbortController();
   readonly #drain = new AbortController();
-  readonly #delay: number;
-  #lastToRead = Infinity;
-  #position: number;
-  #batch: number;
+  #nextBatch: number;
   /** The commit of the newest batch under way; each waits for the one before it. */
   #committed: Promise<void> = Promise.resolve();
   readonly #inFlight = new Set<Promise<void>>();
@@ -58,18 +40,22 @@ export class Pipeline {
   constructor(parts: PipelineParts) {
     this.#parts = parts;
     const { pipeline_id, journal, telemetry, line } = parts;
-    this.#room = new WaitingRoom(pipeline_id, telemetry);
-    this.#settlement = this.#settle(line);
-    this.#delay = durationMs(parts.sinkConfig.max_delay_time);
     const newest = journal.pending(pipeline_id).at(-1);
-    this.#position = (newest?.range.last ?? journal.committed(pipeline_id)) + 1;
-    this.#batch = (newest?.batch ?? 0) + 1;
+    const signals = { leave: this.#leave.signal, drain: this.#drain.signal };
+    const position = (newest?.range.last ?? journal.committed(pipeline_id)) + 1;
+    this.#assembler = new Assembler({ ...parts, ...signals }, position);
+    this.#room = new WaitingRoom(pipeline_id, telemetry);
+    this.#settlement = this.#settlementOf(line);
+    this.#nextBatch = (newest?.batch ?? 0) + 1;
   }
 
   /** Runs until `stop` or `abort`. Throws only what no wait can mend, such as a damaged stream. */
   async run(): Promise<void> {
+    const { line, pipeline_id, source, telemetry } = this.#parts;
     try {
-      await this.#open();
+      await this.#open(line);
+      const { atLeastOnce } = line.sink;
+      if (atLeastOnce !== undefined) telemetry.atLeastOnce({ pipeline_id, reason: atLeastOnce });
       await this.#recover();
       await this.#carry();
     } catch (error) {
@@ -78,15 +64,15 @@ export class Pipeline {
       this.abort();
       await Promise.allSettled(this.#inFlight);
       this.#room.leave();
-      await this.#parts.line.sink.close();
-      await this.#parts.source.close();
+      await line.sink.close();
+      await source.close();
     }
     if (this.#failure !== undefined) throw this.#failure;
   }
 
   /** Drains what the source holds now; leaves at the latest after `limit` milliseconds. `run` resolves then. */
   stop(limit: number): void {
-    this.#lastToRead = this.#parts.source.end;
+    this.#assembler.drain();
     this.#drain.abort();
     setTimeout(() => this.abort(), limit).unref();
   }
@@ -97,95 +83,68 @@ export class Pipeline {
     this.#drain.abort();
   }
 
-  async #open(): Promise<void> {
-    const { line, pipeline_id, telemetry } = this.#parts;
+  /** Tries until the target of a line answers as it should. */
+  async #open({ sink }: Line): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
-      const answer = await line.sink.open(this.#leave.signal);
-      this.#leaveIfAborted();
+      const answer = await sink.open(this.#leave.signal);
+      if (this.#leave.signal.aborted) throw new LeftForLater("the pipeline leaves");
       if (answer.kind === "ok") break;
       if (this.#drain.signal.aborted) throw new LeftForLater(answer.failure.text);
       await this.#room.wait(answer.failure, attempt, this.#drain.signal);
     }
     this.#room.leave();
-    if (line.sink.atLeastOnce !== undefined) telemetry.atLeastOnce({ pipeline_id, reason: line.sink.atLeastOnce });
   }
 
   async #recover(): Promise<void> {
-    const { pipeline_id, journal, line, telemetry } = this.#parts;
+    const { pipeline_id, journal, line } = this.#parts;
     for (const pending of journal.pending(pipeline_id)) {
-      const isStale = pending.heard === "refused" && pending.revision !== line.revision;
-      const recordLine = isStale || pending.revision === line.revision ? line : this.#parts.lineOf(pending.revision);
-      const assembly = await this.#assembleAgain(pending, recordLine);
-      const settlement = recordLine === line ? this.#settlement : this.#settle(recordLine);
-      const underway = isStale
-        ? await this.#reprepare(pending, assembly)
-        : { record: pending, assembly, block: assembly.encode(settledPositions(pending)), isReplay: true };
-      telemetry.batchReplayed({ pipeline_id, batch: pending.batch, rows: underway.record.rows });
-      await this.#send(underway, settlement);
+      if (pending.revision === line.revision) await this.#replay(pending, line, this.#settlement);
+      else if (pending.heard === "refused") await this.#reprepare(pending);
+      else await this.#replayByEarlier(pending);
     }
   }
 
-  /** Reads exactly the recorded ranges and transforms them again, at the recorded time. */
-  async #assembleAgain({ range, clock, pipeline_id }: BatchRecord, line: Line): Promise<Assembly> {
-    const assembly = new Assembly(line, clock, this.#parts.maxAge, pipeline_id, this.#parts.telemetry);
-    let position = range.first;
-    while (position <= range.last) {
-      const events = await this.#parts.source.read(position, readEvents, readBytes);
-      const inside = events.filter((event) => event.position <= range.last);
-      if (inside.length === 0) break;
-      assembly.add(inside);
-      position = inside.at(-1)!.position + 1;
+  async #replay(record: BatchRecord, line: Line, settlement: Settlement): Promise<void> {
+    const assembly = await this.#assembler.again(record, line);
+    const block = assembly.encode(settledPositions(record));
+    this.#parts.telemetry.batchReplayed({ pipeline_id: record.pipeline_id, batch: record.batch, rows: record.rows });
+    await this.#send({ record, assembly, block, isReplay: true }, settlement);
+  }
+
+  /** A batch that may have been written is sent again as it was: by the revision that made it, to the table it was for. */
+  async #replayByEarlier(record: BatchRecord): Promise<void> {
+    const line = this.#parts.lineOf(record.revision);
+    try {
+      await this.#open(line);
+      await this.#replay(record, line, this.#settlementOf(line));
+      await this.#committed;
+    } finally {
+      await line.sink.close();
     }
-    return assembly;
   }
 
   /** A batch that met only refusals is made again by the current revision: one write replaces its record. */
-  async #reprepare(stale: BatchRecord, assembly: Assembly): Promise<Underway> {
+  async #reprepare(stale: BatchRecord): Promise<void> {
     const { pipeline_id, line, telemetry } = this.#parts;
     const { batch, range, revision } = stale;
-    telemetry.batchReprepared({ pipeline_id, batch, from: revision, to: line.revision });
+    const assembly = await this.#assembler.again(stale, line);
     const underway = this.#underway(assembly, batch);
-    return { ...underway, record: await this.#settlement.prepare({ ...underway.record, range }) };
+    telemetry.batchReprepared({ pipeline_id, batch, from: revision, to: line.revision });
+    const record = await this.#settlement.prepare({ ...underway.record, range });
+    await this.#send({ ...underway, record }, this.#settlement);
   }
 
   async #carry(): Promise<void> {
-    for (;;) {
-      const assembly = await this.#assemble();
-      if (assembly === undefined) break;
-      this.#position = assembly.range.last + 1;
-      const underway = this.#underway(assembly, this.#batch);
-      this.#batch += 1;
+    const { line } = this.#parts;
+    for (let assembly = await this.#assembler.next(line); assembly !== undefined;) {
+      const underway = this.#underway(assembly, this.#nextBatch);
+      this.#nextBatch += 1;
       // A batch without rows goes straight to its commit, which is one write too.
       if (underway.record.rows > 0) await this.#settlement.prepare(underway.record);
       await this.#send(underway, this.#settlement);
+      assembly = await this.#assembler.next(line);
     }
     await this.#committed;
-  }
-
-  /** The next batch: full, or its oldest event as old as the delay allows. Undefined when a drain has nothing left. */
-  async #assemble(): Promise<Assembly | undefined> {
-    const { source, line, maxAge, pipeline_id, telemetry, sinkConfig } = this.#parts;
-    const assembly = new Assembly(line, Date.now(), maxAge, pipeline_id, telemetry);
-    let position = this.#position;
-    let due: number | undefined;
-    while (!isFull(assembly, sinkConfig.max_batch_size) && (due === undefined || Date.now() < due)) {
-      this.#leaveIfAborted();
-      const limit = Math.min(sinkConfig.max_batch_size - assembly.rows, readEvents);
-      const read = position > this.#lastToRead ? [] : await source.read(position, limit, readBytes);
-      const events = read.filter((event) => event.position <= this.#lastToRead);
-      if (events.length > 0) {
-        assembly.add(events);
-        position = events.at(-1)!.position + 1;
-        due ??= Date.now() + this.#delay;
-        continue;
-      }
-      if (this.#drain.signal.aborted) break;
-      await source.wait(position, due, this.#drain.signal);
-    }
-    if (assembly.count === 0) return undefined;
-    if (assembly.aged > 0) telemetry.agedOut({ pipeline_id, count: assembly.aged });
-    telemetry.eventsRead({ pipeline_id, count: assembly.count, bytes: assembly.bytes });
-    return assembly;
   }
 
   #underway(assembly: Assembly, batch: number): Underway {
@@ -238,23 +197,9 @@ export class Pipeline {
     await settlement.commit(written);
   }
 
-  #settle(line: Line): Settlement {
+  #settlementOf(line: Line): Settlement {
     const { pipeline_id, journal, telemetry } = this.#parts;
-    return new Settlement(line, {
-      pipeline_id,
-      journal,
-      telemetry,
-      room: this.#room,
-      leave: this.#leave.signal,
-      drain: this.#drain.signal,
-    });
+    const signals = { leave: this.#leave.signal, drain: this.#drain.signal };
+    return new Settlement(line, { pipeline_id, journal, telemetry, room: this.#room, ...signals });
   }
-
-  #leaveIfAborted(): void {
-    if (this.#leave.signal.aborted) throw new LeftForLater("the pipeline leaves");
-  }
-}
-
-function isFull(assembly: Assembly, rows: number): boolean {
-  return assembly.rows >= rows || assembly.count >= batchEvents || assembly.bytes >= batchBytes;
 }

@@ -1,4 +1,4 @@
-import { rm } from "node:fs/promises";
+import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { PipelineConfig } from "../schemas/pipeline.ts";
 import { quantityBytes } from "../schemas/quantity.ts";
@@ -57,6 +57,14 @@ export class StreamShelf {
           "Settled events could not be removed; it is tried again.",
         );
       });
+  }
+
+  /** Removes the folders of pipelines that are not in `known`: their deletion was cut short. */
+  async keepOnly(known: ReadonlySet<string>): Promise<void> {
+    await mkdir(this.#root, { recursive: true, mode: 0o700 });
+    for (const name of await readdir(this.#root)) {
+      if (!known.has(name)) await rm(join(this.#root, name), { recursive: true, force: true });
+    }
   }
 
   /** Closes and removes a pipeline's folder. */

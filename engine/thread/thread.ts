@@ -62,7 +62,7 @@ function build(spec: PipelineSpec): Running {
     createLine({ ...spec, config: earlier.get(of) ?? config, revision: of, log: remote.log });
   const pipeline = new Pipeline({
     pipeline_id,
-    sinkConfig: config.sink,
+    limits: config.sink,
     maxAge: durationMs(config.resources.nats.stream.max_age),
     replicas: Math.max(1, config.resources.sink.replicas),
     source,

@@ -1,0 +1,65 @@
+import type { Registry } from "prom-client";
+import { EmbeddedHost } from "./embedded-host.ts";
+import type { SecretSource } from "./secrets.ts";
+import { Catalog } from "./state/catalog.ts";
+import { DataDir } from "./state/data-dir.ts";
+import { DeadLetters } from "./state/dead-letters.ts";
+import { StoreJournal } from "./state/journal.ts";
+import { Store } from "./state/store.ts";
+import { StreamShelf } from "./stream-shelf.ts";
+import type { Log } from "./telemetry/log.ts";
+import { Recorder } from "./telemetry/recorder.ts";
+
+export interface EngineSettings {
+  /** The folder of all state; made where there is none. */
+  dataDir: string;
+  log: Log;
+  registry: Registry;
+  secrets: SecretSource;
+  /** Threads that run pipelines. Default: one less than the cores, at least 1, at most 4. */
+  threads?: number;
+  /** Milliseconds between two looks for events older than `max_age` in pipelines at rest. Default one minute. */
+  sweepEvery?: number;
+  /** Wait for a data dir that another process holds. Default false. */
+  standby?: boolean;
+}
+
+/** What an engine is made of: everything that holds state, and those who tell of it. */
+export interface EngineParts {
+  settings: EngineSettings;
+  dataDir: DataDir;
+  store: Store;
+  catalog: Catalog;
+  journal: StoreJournal;
+  letters: DeadLetters;
+  streams: StreamShelf;
+  embedded: EmbeddedHost;
+  recorder: Recorder;
+}
+
+/** Takes the data dir and opens what lies in it. Throws DATA_DIR_HELD and DATA_DIR_NEWER; nothing is held then. */
+export async function openParts(settings: EngineSettings): Promise<EngineParts> {
+  const { log, registry, standby = false } = settings;
+  const dataDir = await DataDir.take(settings.dataDir, { standby });
+  try {
+    const store = Store.open(dataDir.folder("state"));
+    const letters = new DeadLetters(store);
+    const journal = new StoreJournal(store, letters);
+    const catalog = new Catalog(store, (id) => new Set(journal.pending(id).map(({ revision }) => revision)));
+    const streams = new StreamShelf(dataDir.folder("pipelines"), log);
+    const embedded = new EmbeddedHost(dataDir.path, log);
+    const recorder = new Recorder(log, registry);
+    return { settings, dataDir, store, catalog, journal, letters, streams, embedded, recorder };
+  } catch (error) {
+    dataDir.release();
+    throw error;
+  }
+}
+
+/** Closes what was opened, and gives the data dir back last. */
+export async function closeParts({ streams, embedded, store, dataDir }: EngineParts): Promise<void> {
+  await streams.close();
+  await embedded.close();
+  await store.close();
+  dataDir.release();
+}
