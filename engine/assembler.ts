@@ -1,4 +1,5 @@
 import { durationMs } from "../schemas/duration.ts";
+import { Event } from "./core/batch.ts";
 import type { BatchRecord } from "./core/journal.ts";
 import type { Source } from "./core/source.ts";
 import { Assembly, type Line } from "./line.ts";
@@ -23,6 +24,13 @@ export interface AssemblerParts {
   leave: AbortSignal;
   /** Aborts when the pipeline drains, or leaves. */
   drain: AbortSignal;
+}
+
+/** A dead letter as it goes through the pipeline again: its number stands for its position. */
+export interface LetterEvent {
+  number: number;
+  /** The event as the source received it. */
+  text: string;
 }
 
 /** Reads the source, in order, and puts batches together: new ones, and those of a record again. */
@@ -75,6 +83,13 @@ export class Assembler {
       assembly.add(inside);
       position = inside.at(-1)!.position + 1;
     }
+    return assembly;
+  }
+
+  /** Puts dead letters together, to be sent once more. */
+  ofLetters(letters: readonly LetterEvent[], line: Line, clock = Date.now()): Assembly {
+    const assembly = this.#begin(line, clock);
+    assembly.add(letters.map(({ number, text }) => new Event(number, clock, Buffer.from(text))));
     return assembly;
   }
 

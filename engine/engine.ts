@@ -1,12 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { EngineOptions, PipelineConfig } from "../schemas/pipeline.ts";
 import { AccessTokens } from "./access-tokens.ts";
-import type { DeadLetterQueue } from "./core/dead-letter.ts";
+import type { DeadLetterQueue, Selection } from "./core/dead-letter.ts";
 import { EngineError, type ErrorCode } from "./core/errors.ts";
 import { expire } from "./expiry.ts";
 import { immutableChange } from "./immutable.ts";
 import { isAtRest, requested, shouldRun, type Request } from "./lifecycle.ts";
 import { Register } from "./register.ts";
+import { reprocess, type Reprocessed } from "./reprocessing.ts";
 import { Runner } from "./runner.ts";
 import { closeParts, openParts, type EngineParts, type EngineSettings } from "./parts.ts";
 import { resolveSecrets } from "./secrets.ts";
@@ -36,13 +37,14 @@ export class Engine {
 
   private constructor(parts: EngineParts) {
     this.#parts = parts;
-    const { catalog, journal, streams, embedded, recorder, settings } = parts;
+    const { catalog, journal, letters, streams, embedded, recorder, settings } = parts;
     this.#register = new Register(catalog, recorder);
     const tokens = new AccessTokens(this.#register);
     this.tokens = tokens;
     this.#runner = new Runner({
       catalog,
       journal,
+      letters,
       streams,
       embedded,
       recorder,
@@ -203,6 +205,27 @@ export class Engine {
   deadLetters(pipeline_id: string): DeadLetterQueue {
     this.#register.get(pipeline_id);
     return this.#parts.letters.queue(pipeline_id);
+  }
+
+  /**
+   * Sends dead letters of a running pipeline through it again. Resolves when that cannot be lost any more; a letter
+   * leaves the queue when its event is settled. Throws PIPELINE_NOT_FOUND, INVALID_STATUS_TRANSITION where it does not
+   * run, REPROCESS_FAILED.
+   */
+  async reprocess(pipeline_id: string, selection: Selection): Promise<Reprocessed> {
+    const { status } = this.#register.get(pipeline_id);
+    if (status !== "Running") {
+      throw new EngineError(
+        "INVALID_STATUS_TRANSITION",
+        `pipeline ${pipeline_id} is ${status}: resume it before its letters are reprocessed`,
+        {
+          details: { pipeline_id, current_status: status },
+        },
+      );
+    }
+    return reprocess(pipeline_id, selection, this.#parts.letters, (batch) =>
+      this.#runner.reprocess(pipeline_id, batch),
+    );
   }
 
   /** Answers a request to the events listener. Never throws. */

@@ -1,7 +1,7 @@
 /**
  * The machine, and the only file that others import from here.
  *
- *     source ──> declared fields ─> filter ──> sink (ClickHouse)
+ *     source ──> declared fields ─> filter ─> stateless ──> sink (ClickHouse)
  *       │  acknowledged only after the sink wrote   └──> dead letters
  *       └─ webhook: stored in a durable stream before the sender gets its answer
  *
@@ -16,8 +16,12 @@ export type {
   DeadLetterPage,
   DeadLetterQueue,
   DeadLetterState,
+  Discarded,
   Rejection,
+  Selection,
 } from "./core/dead-letter.ts";
+export { mostLetters } from "./core/dead-letter.ts";
+export type { Reprocessed } from "./reprocessing.ts";
 export type { StreamState } from "./core/stream.ts";
 export { isAtRest, requested, shouldRun, transitions, type Request, type Status } from "./lifecycle.ts";
 export type { Pause, PipelineCounters, PipelineHealth, PipelineView } from "./view.ts";
@@ -25,6 +29,7 @@ export type { SecretSource } from "./secrets.ts";
 export type { TokenView } from "./access-tokens.ts";
 export type { Log } from "./telemetry/log.ts";
 export type { EngineOptions, PipelineConfig } from "../schemas/pipeline.ts";
+export { parseExactly, writeExactly } from "./core/exact-json.ts";
 export { writeFileDurably } from "./state/durable-file.ts";
 export { compileFilter, compileTransforms, ExpressionError, freeNames, outputTypes } from "./expression/index.ts";
 export type { Filter, FreeName, TransformExpression, Transforms } from "./expression/index.ts";

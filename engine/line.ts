@@ -23,6 +23,8 @@ export class Assembly {
   readonly #telemetry: Telemetry;
   readonly #passed: Event[] = [];
   readonly #rejections: Rejection[] = [];
+  /** The events as they were received, by position, where a transform makes other ones of them. */
+  readonly #received = new Map<number, Event>();
   #first = 0;
   #last = 0;
   #count = 0;
@@ -73,6 +75,9 @@ export class Assembly {
     this.#last = events.at(-1)!.position;
     this.#count += events.length;
     this.#bytes += sizeOf(events);
+    if (this.#line.transforms.some(({ name }) => name === "stateless")) {
+      for (const event of events) this.#received.set(event.position, event);
+    }
     let current = events.filter(({ receivedAt }) => receivedAt >= this.#oldest);
     this.#aged += events.length - current.length;
     for (const transform of this.#line.transforms) current = this.#apply(transform, current);
@@ -84,7 +89,15 @@ export class Assembly {
   encode(excluded: readonly number[] = []): Block {
     const gone = new Set(excluded);
     const block = this.#line.sink.encode(this.#passed.filter(({ position }) => !gone.has(position)));
-    return { ...block, rejected: [...this.#rejections, ...block.rejected] };
+    const rejected = block.rejected.map((rejection) => this.withSource(rejection));
+    return { ...block, rejected: [...this.#rejections, ...rejected] };
+  }
+
+  /** A rejection of an event that a transform made, with the event that was received: that one can be sent again. */
+  withSource(rejection: Rejection): Rejection {
+    const received = this.#received.get(rejection.position)?.text;
+    if (received === undefined || received === rejection.original_message) return rejection;
+    return { ...rejection, source_message: received };
   }
 
   #apply(transform: Transform, events: readonly Event[]): Event[] {

@@ -43,8 +43,8 @@ export async function openParts(settings: EngineSettings): Promise<EngineParts> 
   const dataDir = await DataDir.take(settings.dataDir, { standby });
   try {
     const store = Store.open(dataDir.folder("state"));
-    const letters = new DeadLetters(store);
-    const journal = new StoreJournal(store, letters);
+    const letters: DeadLetters = new DeadLetters(store, (id) => journal.heldLetters(id));
+    const journal: StoreJournal = new StoreJournal(store, letters);
     const catalog = new Catalog(store, (id) => new Set(journal.pending(id).map(({ revision }) => revision)));
     const streams = new StreamShelf(dataDir.folder("pipelines"), log);
     const embedded = new EmbeddedHost(dataDir.path, log);

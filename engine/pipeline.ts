@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { Assembler, type AssemblerParts } from "./assembler.ts";
+import { Assembler, type AssemblerParts, type LetterEvent } from "./assembler.ts";
 import type { BatchRecord, Journal } from "./core/journal.ts";
 import type { Assembly, Line } from "./line.ts";
 import { LeftForLater, Settlement, settledPositions, type Underway } from "./settlement.ts";
@@ -12,6 +12,8 @@ export interface PipelineParts extends Omit<AssemblerParts, "leave" | "drain"> {
   line: Line;
   /** The line of an earlier revision that a batch under way still names. */
   lineOf(revision: number): Line;
+  /** The letter of a number that a batch under way names. */
+  letterOf(number: number): LetterEvent;
 }
 
 /**
@@ -34,19 +36,24 @@ export class Pipeline {
   /** The commit of the newest batch under way; each waits for the one before it. */
   #committed: Promise<void> = Promise.resolve();
   readonly #inFlight = new Set<Promise<void>>();
+  /** Resolves when everything that an earlier start prepared is on its way. */
+  readonly #recovered: Promise<void>;
+  #isRecovered: () => void = () => undefined;
   /** What ended a batch under way, where no wait can mend it. */
   #failure: Error | undefined;
 
   constructor(parts: PipelineParts) {
     this.#parts = parts;
     const { pipeline_id, journal, telemetry, line } = parts;
-    const newest = journal.pending(pipeline_id).at(-1);
+    const pending = journal.pending(pipeline_id);
+    const newest = pending.findLast(({ letters }) => letters === undefined);
     const signals = { leave: this.#leave.signal, drain: this.#drain.signal };
     const position = (newest?.range.last ?? journal.committed(pipeline_id)) + 1;
     this.#assembler = new Assembler({ ...parts, ...signals }, position);
     this.#room = new WaitingRoom(pipeline_id, telemetry);
     this.#settlement = this.#settlementOf(line);
-    this.#nextBatch = (newest?.batch ?? 0) + 1;
+    this.#nextBatch = (pending.at(-1)?.batch ?? 0) + 1;
+    this.#recovered = new Promise((resolve) => (this.#isRecovered = resolve));
   }
 
   /** Runs until `stop` or `abort`. Throws only what no wait can mend, such as a damaged stream. */
@@ -57,11 +64,13 @@ export class Pipeline {
       const { atLeastOnce } = line.sink;
       if (atLeastOnce !== undefined) telemetry.atLeastOnce({ pipeline_id, reason: atLeastOnce });
       await this.#recover();
+      this.#isRecovered();
       await this.#carry();
     } catch (error) {
       if (!(error instanceof LeftForLater)) throw error;
     } finally {
       this.abort();
+      this.#isRecovered();
       await Promise.allSettled(this.#inFlight);
       this.#room.leave();
       await line.sink.close();
@@ -75,6 +84,21 @@ export class Pipeline {
     this.#assembler.drain();
     this.#drain.abort();
     setTimeout(() => this.abort(), limit).unref();
+  }
+
+  /**
+   * Sends dead letters through the pipeline again, as a batch of their own. Resolves when that is prepared: from then on
+   * their events are settled exactly once, and the letters go with the commit. Throws LeftForLater; nothing was begun then.
+   */
+  async reprocess(letters: readonly LetterEvent[]): Promise<void> {
+    await this.#recovered;
+    if (this.#drain.signal.aborted)
+      throw new LeftForLater("the pipeline stops: reprocess the letters when it runs again");
+    const assembly = this.#assembler.ofLetters(letters, this.#parts.line);
+    const underway = ofLetters(this.#underway(assembly, this.#nextBatch), letters);
+    this.#nextBatch += 1;
+    await this.#settlement.prepare(underway.record);
+    this.#track(this.#insertAndCommit(underway, this.#settlement, Promise.resolve()));
   }
 
   /** Leaves at once. */
@@ -105,7 +129,7 @@ export class Pipeline {
   }
 
   async #replay(record: BatchRecord, line: Line, settlement: Settlement): Promise<void> {
-    const assembly = await this.#assembler.again(record, line);
+    const assembly = await this.#assembleAgain(record, line);
     const block = assembly.encode(settledPositions(record));
     this.#parts.telemetry.batchReplayed({ pipeline_id: record.pipeline_id, batch: record.batch, rows: record.rows });
     await this.#send({ record, assembly, block, isReplay: true }, settlement);
@@ -126,12 +150,21 @@ export class Pipeline {
   /** A batch that met only refusals is made again by the current revision: one write replaces its record. */
   async #reprepare(stale: BatchRecord): Promise<void> {
     const { pipeline_id, line, telemetry } = this.#parts;
-    const { batch, range, revision } = stale;
-    const assembly = await this.#assembler.again(stale, line);
+    const { batch, range, letters, revision } = stale;
+    const assembly = await this.#assembleAgain(stale, line);
     const underway = this.#underway(assembly, batch);
     telemetry.batchReprepared({ pipeline_id, batch, from: revision, to: line.revision });
-    const record = await this.#settlement.prepare({ ...underway.record, range });
-    await this.#send({ ...underway, record }, this.#settlement);
+    const made = { ...underway.record, range, ...(letters === undefined ? {} : { letters }) };
+    await this.#send({ ...underway, record: await this.#settlement.prepare(made) }, this.#settlement);
+  }
+
+  async #assembleAgain(record: BatchRecord, line: Line): Promise<Assembly> {
+    if (record.letters === undefined) return this.#assembler.again(record, line);
+    return this.#assembler.ofLetters(
+      record.letters.map((number) => this.#parts.letterOf(number)),
+      line,
+      record.clock,
+    );
   }
 
   async #carry(): Promise<void> {
@@ -144,7 +177,7 @@ export class Pipeline {
       await this.#send(underway, this.#settlement);
       assembly = await this.#assembler.next(line);
     }
-    await this.#committed;
+    await Promise.all(this.#inFlight);
   }
 
   #underway(assembly: Assembly, batch: number): Underway {
@@ -166,8 +199,14 @@ export class Pipeline {
 
   /** Starts a batch on its way and returns when there is room for the next one. */
   async #send(underway: Underway, settlement: Settlement): Promise<void> {
-    const sent = this.#insertAndCommit(underway, settlement, this.#committed);
-    this.#committed = sent;
+    const isOfSource = underway.record.letters === undefined;
+    const sent = this.#insertAndCommit(underway, settlement, isOfSource ? this.#committed : Promise.resolve());
+    if (isOfSource) this.#committed = sent;
+    this.#track(sent);
+    while (this.#inFlight.size >= this.#parts.replicas) await Promise.race(this.#inFlight);
+  }
+
+  #track(sent: Promise<void>): void {
     this.#inFlight.add(sent);
     sent.then(
       () => this.#inFlight.delete(sent),
@@ -176,7 +215,6 @@ export class Pipeline {
         this.abort();
       },
     );
-    while (this.#inFlight.size >= this.#parts.replicas) await Promise.race(this.#inFlight);
   }
 
   async #insertAndCommit(underway: Underway, settlement: Settlement, before: Promise<void>): Promise<void> {
@@ -202,4 +240,10 @@ export class Pipeline {
     const signals = { leave: this.#leave.signal, drain: this.#drain.signal };
     return new Settlement(line, { pipeline_id, journal, telemetry, room: this.#room, ...signals });
   }
+}
+
+/** A batch of dead letters: it holds no position of the source. */
+function ofLetters(underway: Underway, letters: readonly LetterEvent[]): Underway {
+  const range = { first: 0, last: 0, count: 0 };
+  return { ...underway, record: { ...underway.record, range, letters: letters.map(({ number }) => number) } };
 }

@@ -2,7 +2,10 @@ import { availableParallelism } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { PipelineConfig } from "../schemas/pipeline.ts";
 import type { StoreJournal } from "./state/journal.ts";
+import type { LetterEvent } from "./assembler.ts";
+import { letterEvent } from "./reprocessing.ts";
 import type { Catalog, CatalogEntry } from "./state/catalog.ts";
+import type { DeadLetters } from "./state/dead-letters.ts";
 import { EmbeddedHost } from "./embedded-host.ts";
 import type { StreamShelf } from "./stream-shelf.ts";
 import { resolveSecrets, type SecretSource } from "./secrets.ts";
@@ -14,6 +17,7 @@ import { ThreadPool } from "./thread/pool.ts";
 export interface RunnerOptions {
   catalog: Catalog;
   journal: StoreJournal;
+  letters: DeadLetters;
   streams: StreamShelf;
   embedded: EmbeddedHost;
   secrets: SecretSource;
@@ -91,6 +95,11 @@ export class Runner {
     if (wanted === undefined) return;
     await this.#inTurn(pipeline_id, () => this.#pool.abort(pipeline_id));
     void this.#keepTrying(pipeline_id, wanted.signal);
+  }
+
+  /** Sends dead letters through a running pipeline again; resolves when their batch is prepared. */
+  reprocess(pipeline_id: string, letters: LetterEvent[]): Promise<void> {
+    return this.#pool.reprocess(pipeline_id, letters);
   }
 
   /** Does something to a pipeline while it does not run; nothing where it does. */
@@ -188,8 +197,18 @@ export class Runner {
       stream: { folder: streams.folder(pipeline_id), end: streams.get(pipeline_id).state.last },
       committed: journal.committed(pipeline_id),
       pending,
+      letters: this.#letters(pipeline_id, pending),
       revisions: this.#earlier(pipeline_id, revision, pending, resolved),
     };
+  }
+
+  #letters(pipeline_id: string, pending: PipelineSpec["pending"]): LetterEvent[] {
+    return pending.flatMap(({ letters = [] }) =>
+      letters.flatMap((number) => {
+        const letter = this.#options.letters.get(pipeline_id, number);
+        return letter === undefined ? [] : [letterEvent(letter)];
+      }),
+    );
   }
 
   /** What pending batches were made by, with the connection of today: a mended password helps them too. */

@@ -60,7 +60,7 @@ export class Settlement {
       if (answer.kind === "ok") break;
       this.#leaveIfAborted();
       if (answer.kind === "unknown") maySitThere = true;
-      const excluded = this.#exclude(record, block, answer);
+      const excluded = this.#exclude(record, underway.assembly, block, answer);
       if (excluded === undefined) {
         failures += 1;
         // Where rows are refused and none can be taken out, the table is wrong: those taken out before go in again.
@@ -130,19 +130,24 @@ export class Settlement {
   }
 
   /** The record without the row that the server named; undefined where it named none, or where no row fits. */
-  #exclude(record: BatchRecord, block: Block, answer: Exclude<Answer, { kind: "ok" }>): BatchRecord | undefined {
+  #exclude(
+    record: BatchRecord,
+    assembly: Assembly,
+    block: Block,
+    answer: Exclude<Answer, { kind: "ok" }>,
+  ): BatchRecord | undefined {
     const { failure } = answer;
     if (failure.class !== "row" || failure.row === undefined) return undefined;
     const event = block.events[failure.row];
     if (event === undefined) return undefined;
     if (!this.#hasWritten && record.excluded.length >= refusalsBeforeAnyRow) return undefined;
-    const rejection = {
+    const rejection = assembly.withSource({
       component: "sink",
       reason: `sink_rejection_${failure.name}`,
       error: failure.text,
       original_message: event.text,
       position: event.position,
-    } as const;
+    });
     return {
       ...record,
       rows: record.rows - 1,

@@ -1,33 +1,8 @@
-import schema from "./pipeline-v3.schema.json" with { type: "json" };
-
-/**
- * The class of change that a field needs, from the least to the most: nothing; applied to the running pipeline; a stop,
- * an edit and a resume; the same with state lost; not possible.
- */
-export const effects = ["none", "hot", "restart", "forget", "refuse"] as const;
-export type Effect = (typeof effects)[number];
+import { highest, type Effect } from "./effect-class.ts";
+import { resolved, rootNode, type SchemaNode } from "./schema-node.ts";
 
 /** Where a field is in a document. In a list any segment means an entry: its index, or a name that the caller chose. */
 export type Path = readonly (string | number)[];
-
-interface SchemaNode {
-  $ref?: string;
-  properties?: Record<string, SchemaNode>;
-  items?: SchemaNode;
-  oneOf?: SchemaNode[];
-  "x-effect"?: Effect;
-  "x-effect-with-dedup"?: Effect;
-  "x-secret"?: boolean;
-}
-
-const definitions: Readonly<Record<string, SchemaNode>> = schema.definitions as Record<string, SchemaNode>;
-
-/** The class of the highest; `none` for no effects. */
-export function highest(given: Iterable<Effect>): Effect {
-  let top: Effect = "none";
-  for (const effect of given) if (effects.indexOf(effect) > effects.indexOf(top)) top = effect;
-  return top;
-}
 
 /**
  * The class of change at `path`, from the annotation of the schema: the one of the deepest annotated field on the way,
@@ -47,10 +22,10 @@ export function effectOf(path: Path, { withDedup = false } = {}): Effect {
 const anyEntry = "[]";
 
 /** The paths of every secret of the format. */
-const secrets: readonly (readonly string[])[] = [...secretsIn(schema as SchemaNode, [])];
+const secrets: readonly (readonly string[])[] = [...secretsIn(rootNode, [])];
 
 function* secretsIn(node: SchemaNode, path: readonly string[]): Iterable<readonly string[]> {
-  const { properties = {}, items, oneOf = [], "x-secret": secret } = { ...resolve(node), ...node };
+  const { properties = {}, items, oneOf = [], "x-secret": secret } = resolved(node);
   if (secret === true) yield path;
   for (const [key, property] of Object.entries(properties)) yield* secretsIn(property, [...path, key]);
   if (items !== undefined) yield* secretsIn(items, [...path, anyEntry]);
@@ -67,22 +42,18 @@ export function isSecret(path: Path): boolean {
 
 /** The nodes that describe `path`, with the effect of the nearest annotated node around them. */
 function nodesAt(path: Path): SchemaNode[] {
-  let nodes: SchemaNode[] = [schema as SchemaNode];
+  let nodes: SchemaNode[] = [rootNode];
   for (const segment of path) nodes = nodes.flatMap((node) => childrenOf(node, segment));
   return nodes;
 }
 
 function childrenOf(node: SchemaNode, segment: string | number): SchemaNode[] {
-  const { properties, items, oneOf } = resolve(node);
+  const { properties, items, oneOf } = resolved(node);
   const own = properties !== undefined && Object.hasOwn(properties, segment) ? properties[segment] : items;
   const effect = node["x-effect"];
-  const inherited = own && { ...(effect && { "x-effect": effect }), ...resolve(own), ...own };
+  const inherited = own && { ...(effect && { "x-effect": effect }), ...resolved(own) };
   return [
     ...(inherited === undefined ? [] : [inherited]),
     ...(oneOf ?? []).flatMap((variant) => childrenOf(variant, segment)),
   ];
-}
-
-function resolve(node: SchemaNode): SchemaNode {
-  return node.$ref === undefined ? node : (definitions[node.$ref.replace("#/definitions/", "")] ?? node);
 }

@@ -1,8 +1,10 @@
 /** The language: what a pipeline file may say, and the one canonical form of what it says. */
 export { canonicalDuration, durationMs, parseDuration, printDuration } from "./duration.ts";
-export { effectOf, effects, highest, isSecret, type Effect, type Path } from "./effects.ts";
+export { effects, highest, type Effect } from "./effect-class.ts";
+export { effectOf, isSecret, type Path } from "./effects.ts";
 export { basicType } from "./field-type.ts";
 export { engineOptions, normalise } from "./normalise.ts";
+export { otlpField, otlpFields } from "./otlp-fields.ts";
 export { canonicalCpu, canonicalSize, parseQuantity, quantityBytes } from "./quantity.ts";
 export { schemaErrors, v3Keys, type SchemaError } from "./schema.ts";
 export { tidy } from "./tidy.ts";

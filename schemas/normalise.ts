@@ -1,3 +1,4 @@
+import { canonicalColumnType } from "./column-type.ts";
 import { canonicalDuration, parseDuration } from "./duration.ts";
 import { basicType } from "./field-type.ts";
 import { normaliseResources } from "./normalise-resources.ts";
@@ -28,7 +29,7 @@ import { tidy } from "./tidy.ts";
 type SourceDocument = WebhookSourceDocument | KafkaSourceDocument | OtlpSourceDocument;
 type TransformDocument = FilterDocument | DedupDocument | StatelessDocument;
 
-/** The order of execution, whatever the order in the file. */
+/** The order of execution, whatever the order in the file; dedups of several sources stand in the order of sources. */
 const order: readonly TransformConfig["type"][] = ["filter", "dedup", "stateless"];
 
 /**
@@ -38,9 +39,10 @@ const order: readonly TransformConfig["type"][] = ["filter", "dedup", "stateless
  */
 export function normalise(document: PipelineV3, stored?: PipelineConfig): PipelineConfig {
   const file = tidy(document) as PipelineV3;
-  const transforms = (file.transforms ?? [])
-    .map(normaliseTransform)
-    .toSorted((a, b) => order.indexOf(a.type) - order.indexOf(b.type));
+  const sources = file.sources.map(({ source_id }) => source_id);
+  const rank = ({ type, source_id }: TransformConfig) =>
+    order.indexOf(type) * sources.length + sources.indexOf(source_id);
+  const transforms = (file.transforms ?? []).map(normaliseTransform).toSorted((a, b) => rank(a) - rank(b));
   const sink = normaliseSink(file.sink);
   return {
     version: "v3",
@@ -108,9 +110,16 @@ function normaliseTransform(transform: TransformDocument): TransformConfig {
       return {
         type: "stateless",
         source_id,
-        config: { transforms: transform.config.transforms.map((one) => ({ ...one })) },
+        config: { transforms: transform.config.transforms.map(normaliseOutput) },
       };
   }
+}
+
+type OutputDocument = StatelessDocument["config"]["transforms"][number];
+
+/** A list of texts is no list of anything; other names of one basic type convert alike. */
+function normaliseOutput({ expression, output_name, output_type }: OutputDocument): OutputDocument {
+  return { expression, output_name, output_type: output_type === "[]string" ? output_type : basicType(output_type) };
 }
 
 function normaliseJoin({ left_source, right_source, output_fields = [] }: JoinDocument): JoinConfig {
@@ -150,7 +159,7 @@ function normaliseSink(sink: SinkDocument): SinkConfig {
     mapping: (sink.mapping ?? []).map(({ name, column_name, column_type }) => ({
       name,
       column_name,
-      column_type: column_type.trim(),
+      column_type: canonicalColumnType(column_type),
     })),
   };
 }

@@ -3,7 +3,7 @@
 export type PipelineId = string;
 
 /**
- * A pipeline file of version v3, with the x-sluice key. x-effect is the class of change that a field needs.
+ * A pipeline file of version v3, with the x-sluice key.
  */
 export interface PipelineV3 {
   /**
@@ -11,21 +11,24 @@ export interface PipelineV3 {
    */
   version: "v3";
   /**
-   * Immutable. Name of the pipeline for machines.
+   * Name of the pipeline for machines.
    */
   pipeline_id: string;
   /**
-   * Name of the pipeline for people. Default: made from pipeline_id.
+   * Name of the pipeline for people. Default: pipeline_id in words: Orders Eu for orders-eu.
    */
   name?: string;
   /**
    * Where events come from.
    *
    * @minItems 1
+   * @maxItems 100
    */
   sources: (WebhookSourceDocument | KafkaSourceDocument | OtlpSourceDocument)[];
   /**
-   * Steps between source and sink. They run in the order filter, dedup, stateless.
+   * Steps between source and sink. They run in the order filter, dedup, stateless. Default: [].
+   *
+   * @maxItems 200
    */
   transforms?: (FilterDocument | DedupDocument | StatelessDocument)[];
   join?: JoinDocument;
@@ -35,7 +38,7 @@ export interface PipelineV3 {
    */
   metadata?: {
     /**
-     * Labels.
+     * Labels. Default: [].
      */
     tags?: string[] | null;
   };
@@ -138,15 +141,15 @@ export interface KafkaSourceDocument {
     api_secret?: string;
   };
   /**
-   * Version of the schema, a decimal number. Default "1".
+   * Version of the schema, a decimal number. Default: "1".
    */
   schema_version?: string;
   /**
-   * Where to begin when the group has committed nothing. Default earliest.
+   * Where to begin when the group has committed nothing. Default: "earliest".
    */
   consumer_group_initial_offset?: "earliest" | "latest";
   /**
-   * Format of the messages. Default json.
+   * Format of the messages. Default: "json".
    */
   format?: "json" | "avro" | "protobuf";
   /**
@@ -186,15 +189,15 @@ export interface KafkaConnection {
    */
   protocol: "PLAINTEXT" | "SASL_PLAINTEXT" | "SSL" | "SASL_SSL";
   /**
-   * SASL mechanism. Default NO_AUTH.
+   * SASL mechanism. Default: "NO_AUTH".
    */
   mechanism?: "NO_AUTH" | "PLAIN" | "SCRAM-SHA-256" | "SCRAM-SHA-512" | "GSSAPI";
   /**
-   * User, for PLAIN and SCRAM.
+   * User.
    */
   username?: string;
   /**
-   * Password, for PLAIN and SCRAM. Use a reference such as `${env:NAME}`.
+   * Password. Use a reference such as `${env:NAME}`.
    */
   password?: string;
   /**
@@ -202,7 +205,7 @@ export interface KafkaConnection {
    */
   skip_auth?: boolean;
   /**
-   * CA certificate: PEM or base64 of PEM.
+   * CA certificate: PEM or base64 of PEM. Default: the CAs of the system.
    */
   root_ca?: string;
   /**
@@ -214,7 +217,7 @@ export interface KafkaConnection {
    */
   client_key?: string;
   /**
-   * Do not check the brokers' certificates.
+   * Do not check the brokers' certificates. Default: false.
    */
   skip_tls_verification?: boolean;
   /**
@@ -298,7 +301,7 @@ export interface DedupDocument {
      */
     key: string;
     /**
-     * How long a key is remembered, up to 168h.
+     * How long a key is remembered.
      */
     time_window: string;
   };
@@ -372,11 +375,11 @@ export interface JoinDocument {
    */
   enabled: boolean;
   /**
-   * Kind of join; join and temporal are the same.
+   * Kind of join; join and temporal are the same. Default: "temporal".
    */
   type?: "join" | "temporal" | "";
   left_source?: JoinSide;
-  right_source?: JoinSide;
+  right_source?: JoinSide1;
   /**
    * Fields of the joined event.
    *
@@ -392,7 +395,7 @@ export interface JoinDocument {
      */
     name: string;
     /**
-     * Its name in the joined event. Default: the same name.
+     * Its name in the joined event. Default: name.
      */
     output_name?: string;
   }[];
@@ -410,7 +413,24 @@ export interface JoinSide {
    */
   key: string;
   /**
-   * How long an event waits for its partner, up to 168h.
+   * How long an event waits for its partner.
+   */
+  time_window: string;
+}
+/**
+ * One side of a join.
+ */
+export interface JoinSide1 {
+  /**
+   * source_id of the side.
+   */
+  source_id: string;
+  /**
+   * Field that must be equal on both sides.
+   */
+  key: string;
+  /**
+   * How long an event waits for its partner.
    */
   time_window: string;
 }
@@ -428,11 +448,11 @@ export interface SinkDocument {
    */
   table: string;
   /**
-   * Rows of an insert at most. Default 1000.
+   * Rows of an insert at most. Default: 1000.
    */
   max_batch_size?: number;
   /**
-   * How long a row waits for its insert at most. Default 60s; 0 means 60s.
+   * How long a row waits for its insert at most; 0 means 60s. Default: "60s".
    */
   max_delay_time?: string;
   /**
@@ -466,11 +486,11 @@ export interface SinkConnectionDocument {
    */
   port?: string;
   /**
-   * Port of the HTTP protocol, a string. Default: derived from `port`.
+   * Port of the HTTP protocol, a string. Default: 8123 for port 9000, 8443 for port 9440, else port.
    */
   http_port?: string;
   /**
-   * Database of the table. Default with host embedded: default.
+   * Database of the table. Default: default, if host is embedded.
    */
   database?: string;
   /**
@@ -482,11 +502,11 @@ export interface SinkConnectionDocument {
    */
   password?: string;
   /**
-   * Use TLS. Default false.
+   * Use TLS. Default: false.
    */
   secure?: boolean;
   /**
-   * Do not check the server's certificate. Default false.
+   * Do not check the server's certificate. Default: false.
    */
   skip_certificate_verification?: boolean;
 }
@@ -503,27 +523,27 @@ export interface ResourcesDocument {
      */
     stream?: {
       /**
-       * Immutable. How long an event is kept. Default 24h.
+       * How long an event is kept. Default: "24h".
        */
       max_age?: string;
       /**
-       * Immutable. Other spelling of max_age.
+       * Other spelling of max_age.
        */
       maxAge?: string;
       /**
-       * Immutable. Size of the stream at most; "0" is unlimited, the default.
+       * Size of the stream at most; "0" is unlimited. Default: "0".
        */
       max_bytes?: string;
       /**
-       * Immutable. Other spelling of max_bytes.
+       * Other spelling of max_bytes.
        */
       maxBytes?: string;
       /**
-       * Immutable. Events in the stream at most; -1 is unlimited, 0 the default of 8 x max_batch_size.
+       * Events in the stream at most; -1 is unlimited. Default: 8 x max_batch_size, also for 0.
        */
       max_msgs?: number;
       /**
-       * Immutable. Other spelling of max_msgs.
+       * Other spelling of max_msgs.
        */
       maxMsgs?: number;
     };
@@ -537,7 +557,7 @@ export interface ResourcesDocument {
      */
     source_id: string;
     /**
-     * How many work at a time. Default 1.
+     * Members of the Kafka group; a webhook has one. Default: 1.
      */
     replicas?: number;
     /**
@@ -545,11 +565,11 @@ export interface ResourcesDocument {
      */
     requests?: {
       /**
-       * Processor time such as 500m. Kept and shown, not enforced.
+       * Processor time such as 500m. Kept and shown, not enforced. Default: "100m".
        */
       cpu?: string;
       /**
-       * Memory such as 512Mi. As a limit it caps the buffers.
+       * Memory such as 512Mi. Default: "128Mi".
        */
       memory?: string;
     };
@@ -558,11 +578,11 @@ export interface ResourcesDocument {
      */
     limits?: {
       /**
-       * Processor time such as 500m. Kept and shown, not enforced.
+       * Processor time such as 500m. Kept and shown, not enforced. Default: "1500m".
        */
       cpu?: string;
       /**
-       * Memory such as 512Mi. As a limit it caps the buffers.
+       * Memory such as 512Mi; it caps the buffers. Default: "1.5Gi".
        */
       memory?: string;
     };
@@ -576,16 +596,16 @@ export interface ResourcesDocument {
      */
     source_id: string;
     /**
-     * Immutable. Store of the dedup keys; only with a dedup transform.
+     * Store of the dedup keys; only with a dedup transform.
      */
     storage?: {
       /**
-       * Immutable. Limit of the key store. Default 10Gi.
+       * Limit of the key store. Default: "10Gi".
        */
       size?: string;
     };
     /**
-     * Workers. Immutable while dedup is on. Default 1.
+     * Workers. Immutable while dedup is on. Default: 1.
      */
     replicas?: number;
     /**
@@ -593,11 +613,11 @@ export interface ResourcesDocument {
      */
     requests?: {
       /**
-       * Processor time such as 500m. Kept and shown, not enforced.
+       * Processor time such as 500m. Kept and shown, not enforced. Default: "100m".
        */
       cpu?: string;
       /**
-       * Memory such as 512Mi. As a limit it caps the buffers.
+       * Memory such as 512Mi. Default: "128Mi".
        */
       memory?: string;
     };
@@ -606,11 +626,11 @@ export interface ResourcesDocument {
      */
     limits?: {
       /**
-       * Processor time such as 500m. Kept and shown, not enforced.
+       * Processor time such as 500m. Kept and shown, not enforced. Default: "1500m".
        */
       cpu?: string;
       /**
-       * Memory such as 512Mi. As a limit it caps the buffers.
+       * Memory such as 512Mi; it caps the buffers. Default: "1.5Gi".
        */
       memory?: string;
     };
@@ -620,7 +640,7 @@ export interface ResourcesDocument {
    */
   sink?: {
     /**
-     * How many work at a time. Default 1.
+     * Inserts in flight. Default: 1.
      */
     replicas?: number;
     /**
@@ -628,11 +648,11 @@ export interface ResourcesDocument {
      */
     requests?: {
       /**
-       * Processor time such as 500m. Kept and shown, not enforced.
+       * Processor time such as 500m. Kept and shown, not enforced. Default: "100m".
        */
       cpu?: string;
       /**
-       * Memory such as 512Mi. As a limit it caps the buffers.
+       * Memory such as 512Mi. Default: "128Mi".
        */
       memory?: string;
     };
@@ -641,11 +661,11 @@ export interface ResourcesDocument {
      */
     limits?: {
       /**
-       * Processor time such as 500m. Kept and shown, not enforced.
+       * Processor time such as 500m. Kept and shown, not enforced. Default: "1500m".
        */
       cpu?: string;
       /**
-       * Memory such as 512Mi. As a limit it caps the buffers.
+       * Memory such as 512Mi; it caps the buffers. Default: "1.5Gi".
        */
       memory?: string;
     };
@@ -656,41 +676,41 @@ export interface ResourcesDocument {
  */
 export interface SluiceDirectives {
   /**
-   * What the pipeline should be. Default Running.
+   * What the pipeline should be. Default: "Running".
    */
   state?: "Running" | "Stopped" | "Terminated";
   /**
-   * Report on this pipeline and touch nothing. Default false.
+   * Report on this pipeline and touch nothing. Default: false.
    */
   suspend?: boolean;
   /**
-   * false keeps the pipeline when its file goes. Default true.
+   * false keeps the pipeline when its file goes. Default: true.
    */
   prune?: boolean;
   /**
-   * Pipelines that must be running before this one is changed.
+   * Pipelines that must be running before this one is changed. Default: [].
    *
    * @maxItems 100
    */
   depends_on?: PipelineId[];
   /**
-   * Take over a running pipeline that differs from the file. Default false.
+   * Take over a running pipeline that differs from the file. Default: false.
    */
   adopt?: boolean;
   /**
-   * Carry out a refused change by making the pipeline anew. Default false.
+   * Carry out a refused change by making the pipeline anew. Default: false.
    */
   recreate?: boolean;
   /**
-   * A filter that came from version v2 has been looked at. Default false.
+   * Whether a filter that came from version v2 has been looked at: false holds the pipeline back until then.
    */
   filters_reviewed?: boolean;
   /**
-   * Token of the webhook, brought instead of generated. Use a reference such as `${env:NAME}`.
+   * Token of the webhook, brought instead of generated. Use a reference such as `${env:NAME}`. Default: a generated one.
    */
   access_token?: string;
   /**
-   * Create a missing target table from the mapping. Default false.
+   * Create a missing target table from the mapping. Default: false.
    */
   create_table?: boolean;
   /**
@@ -698,15 +718,15 @@ export interface SluiceDirectives {
    */
   start?: string;
   /**
-   * What to do with a batch of which nobody can tell whether it was written. Default insert.
+   * What to do with a batch of which nobody can tell whether it was written. Default: "insert".
    */
   on_uncertain?: "insert" | "skip" | "pause";
   /**
-   * What to do when a source no longer has events that were to be read. Default pause.
+   * What to do when a source no longer has events that were to be read. Default: "pause".
    */
   on_lost?: "pause" | "skip";
   /**
-   * What to do when a materialized view refuses a batch. Default pause.
+   * What to do when a materialized view refuses a batch. Default: "pause".
    */
   on_view_error?: "pause" | "skip";
   /**

@@ -1,8 +1,11 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import schema from "./pipeline-v3.schema.json" with { type: "json" };
 
-/** Our own annotations: the class of change, secrets, and what a message says is expected, under which code. */
-const annotations = ["x-effect", "x-effect-with-dedup", "x-secret", "x-code", "x-expected"];
+/**
+ * Our own annotations: the class of change, secrets, what a message says is expected and under which code, and for the
+ * reference a default that depends on something and a rule that no schema can tell.
+ */
+const annotations = ["x-effect", "x-effect-with-dedup", "x-secret", "x-code", "x-expected", "x-default", "x-rule"];
 
 /** One breach of the schema, with the breached part of the schema and the value that breaches it. */
 export type SchemaError = ErrorObject<string, Record<string, unknown>> & {

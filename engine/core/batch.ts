@@ -59,6 +59,17 @@ export class Event {
     return this.#value;
   }
 
+  /** The JSON object, where `null` counts as an empty one; undefined if the bytes are anything else. */
+  get record(): Record<string, unknown> | undefined {
+    try {
+      const value: unknown = this.value ?? {};
+      return typeof value === "object" && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
+    } catch (error) {
+      if (error instanceof SyntaxError) return undefined;
+      throw error;
+    }
+  }
+
   /** The JSON text, as a stage that cannot process the event puts it into a dead letter. */
   get text(): string {
     return this.#bytes?.toString("utf8") ?? writeExactly(this.#value);

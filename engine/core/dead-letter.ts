@@ -12,6 +12,8 @@ export interface Rejection {
   original_message: string;
   /** Position of the event in its source. */
   position: number;
+  /** The event as the source received it, where an earlier step has made another one of it. What a reprocess sends. */
+  source_message?: string;
 }
 
 /** A rejection with its place in the queue. */
@@ -36,9 +38,31 @@ export interface DeadLetterPage {
   has_more: boolean;
 }
 
-/** The dead letters of one pipeline. Letters enter only with the commit of their batch (see `Journal.commit`). */
+/** Letters by their ids, or every letter that is in the queue now, up to a limit. */
+export type Selection = { mode: "all" } | { mode: "selected"; message_ids: readonly string[] };
+
+export interface Discarded {
+  discarded_count: number;
+  /** Ids that name no letter, or one that is being reprocessed just now. */
+  unknown: string[];
+}
+
+/** What `all` takes at the most in one call, and what a selection may name. */
+export const mostLetters = { all: 10_000, selected: 1_000 } as const;
+
+/**
+ * The dead letters of one pipeline. Letters enter only with the commit of their batch (see `Journal.commit`), and leave
+ * in one write each time. A letter that is being reprocessed stays until its event is settled, and is taken by nobody
+ * else meanwhile.
+ */
 export interface DeadLetterQueue {
   state(): DeadLetterState;
   /** A page of at most `limit` (1..1000) letters behind `cursor`, oldest first. Takes nothing out. */
   list(limit: number, cursor?: string): DeadLetterPage;
+  /** Takes the oldest `limit` (1..1000) letters out and returns them: they are gone before the answer is. */
+  consume(limit: number): Promise<DeadLetter[]>;
+  /** Takes every letter out; returns how many. */
+  purge(): Promise<number>;
+  /** Takes letters out, at most `mostLetters` of them. */
+  discard(selection: Selection): Promise<Discarded>;
 }

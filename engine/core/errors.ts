@@ -14,6 +14,7 @@ export const policies = {
   SECRET_NOT_FOUND: "reject",
   DATA_DIR_HELD: "halt",
   DATA_DIR_NEWER: "halt",
+  REPROCESS_FAILED: "retry",
   STREAM_FULL: "retry",
   STREAM_CLOSED: "reject",
   DISK_FULL: "retry",

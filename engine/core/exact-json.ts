@@ -88,7 +88,7 @@ function unmarked(value: string): bigint {
 const safeDigits = 15;
 const widestSafe = "9007199254740991";
 
-const [zero, nine] = Buffer.from("09");
+const [zero, nine] = [0x30, 0x39];
 const beforeNumber = new Set(Buffer.from(":,[ \t\n\r"));
 const afterNumber = new Set(Buffer.from(",}] \t\n\r"));
 
@@ -97,8 +97,10 @@ const afterNumber = new Set(Buffer.from(",}] \t\n\r"));
  * digits, and most of those that are no wide number show it by their neighbours. Never false where there is one.
  */
 export function mayHoldWide(bytes: Buffer): boolean {
-  for (let at = safeDigits; at < bytes.length; at += safeDigits + 1) {
-    if (!isDigit(bytes[at])) continue;
+  const { length } = bytes;
+  for (let at = safeDigits; at < length; at += safeDigits + 1) {
+    const byte = bytes[at] as number;
+    if (byte < zero || byte > nine) continue;
     let start = at;
     while (isDigit(bytes[start - 1])) start -= 1;
     while (isDigit(bytes[at + 1])) at += 1;
@@ -108,7 +110,7 @@ export function mayHoldWide(bytes: Buffer): boolean {
 }
 
 function isDigit(byte: number | undefined): boolean {
-  return byte !== undefined && byte >= zero! && byte <= nine!;
+  return byte !== undefined && byte >= zero && byte <= nine;
 }
 
 function isWide(bytes: Buffer, start: number, end: number): boolean {

@@ -11,6 +11,11 @@ export interface BatchRecord {
   pipeline_id: string;
   /** What the source's positions were read from; the rows are made again from exactly these. */
   range: PositionRange;
+  /**
+   * A batch of dead letters that are sent through the pipeline again, by the numbers of their ids; absent for events of
+   * the source. Its range is empty: no position becomes final with it.
+   */
+  letters?: number[];
   /** Revision of the pipeline's config that made the rows. */
   revision: number;
   /** `insert_deduplication_token`: 128 random bits, drawn at prepare, kept for life. */
@@ -38,8 +43,8 @@ export interface Journal {
   /** A new batch, before anything is sent. Also the way to change a pending one: same `batch`, other content. */
   prepare(record: BatchRecord): Promise<void>;
   /**
-   * The batch is settled: its positions become final, its letters visible, the record goes.
-   * Batches of one pipeline must be committed in the order of their numbers.
+   * The batch is settled: its positions become final, its letters visible, the letters that it was made of go, and the
+   * record too. Batches of a source must be committed in the order of their numbers.
    */
   commit(record: BatchRecord): Promise<void>;
   /** Batches that were prepared and not committed, in order. */

@@ -1,9 +1,9 @@
 /** Units of memory, and steps, that one evaluation may use. */
-const UNITS = 1_000_000;
+export const UNITS = 1_000_000;
 
 /** Characters of text that are read for one step, and that are made for one. */
 const READ_PER_STEP = 64;
-const MADE_PER_STEP = 16;
+export const MADE_PER_STEP = 16;
 
 /** Thrown inside an evaluation that used up its budget; `compile.ts` gives it a place. */
 export class BudgetExceeded extends Error {}

@@ -26,7 +26,7 @@ const quoted = /"[^"\\\n]*(?:\\[^\n][^"\\\n]*)*"|'[^'\\\n]*(?:\\[^\n][^'\\\n]*)*
 const raw = /`[^`]*`/y;
 
 /** UTF-16 units in one expression. */
-const LONGEST = 1_000_000;
+export const LONGEST = 1_000_000;
 
 /** Cuts an expression into tokens; the last one is always `end`. Throws ExpressionError. */
 export function tokens(source: string): Token[] {

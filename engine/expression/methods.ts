@@ -13,7 +13,7 @@ interface Method<T> {
   readonly run: (object: T, argument: unknown) => unknown;
 }
 
-const timeMethods: ReadonlyMap<string, Method<Time>> = new Map<string, Method<Time>>([
+export const timeMethods: ReadonlyMap<string, Method<Time>> = new Map<string, Method<Time>>([
   ["Year", { run: ({ wall }) => int(wall.getUTCFullYear()) }],
   ["Month", { run: ({ wall }) => months[wall.getUTCMonth()] }],
   ["Day", { run: ({ wall }) => int(wall.getUTCDate()) }],
@@ -38,7 +38,7 @@ const timeMethods: ReadonlyMap<string, Method<Time>> = new Map<string, Method<Ti
   ["Equal", { takes: "time", run: (time, other) => time.nanoseconds === (other as Time).nanoseconds }],
 ]);
 
-const durationMethods: ReadonlyMap<string, Method<Duration>> = new Map<string, Method<Duration>>([
+export const durationMethods: ReadonlyMap<string, Method<Duration>> = new Map<string, Method<Duration>>([
   ["Hours", { run: ({ seconds }) => seconds / 3600 }],
   ["Minutes", { run: ({ seconds }) => seconds / 60 }],
   ["Seconds", { run: ({ seconds }) => seconds }],

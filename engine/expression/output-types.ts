@@ -21,7 +21,7 @@ export interface Converting {
 export type Conversion = (value: unknown, converting: Converting) => unknown;
 
 /** Levels of arrays and maps in an output: what an event may have, and what every later stage can write. */
-const DEEPEST = 100;
+export const DEEPEST_OUTPUT = 100;
 
 /** The conversion of an `output_type` by its names (specification, expressions, section 6); undefined for an unknown one. */
 export function conversion(outputType: string): Conversion | undefined {
@@ -46,17 +46,19 @@ const toText: Conversion = (value, { fail, budget }) => {
 
 /** The conversion to integers of 64 bits from `least` to `most`. */
 function integers(outputType: string, least: bigint, most: bigint): Conversion {
+  const low = Number(least);
   const checked = (value: bigint, fail: Fail): number | bigint => {
     if (value >= least && value <= most) return narrowed(value);
     return fail(`output_type ${outputType}: the number is outside ${least} to ${most}`);
   };
   return (value, { fail }) => {
     switch (typeof value) {
-      case "number":
-        if (Number.isSafeInteger(value) && value >= least) return value + 0;
-        return Number.isFinite(value)
-          ? checked(BigInt(Math.trunc(value)), fail)
-          : fail(`output_type ${outputType} has no NaN and no infinity`);
+      case "number": {
+        const whole = Math.trunc(value) + 0;
+        if (Number.isSafeInteger(whole) && whole >= low) return whole;
+        if (!Number.isFinite(whole)) return fail(`output_type ${outputType} has no NaN and no infinity`);
+        return checked(BigInt(whole), fail);
+      }
       case "bigint":
         return checked(value, fail);
       case "boolean":
@@ -111,7 +113,7 @@ function asJson(value: unknown, converting: Converting, depth: number): unknown 
   if (typeof value !== "object" || value === null) return value;
   if (value instanceof Time) return rfc3339(value);
   if (value instanceof Duration) return narrowed(value.nanoseconds);
-  if (depth === DEEPEST) return fail(`a record nests at most ${DEEPEST} levels`);
+  if (depth === DEEPEST_OUTPUT) return fail(`a record nests at most ${DEEPEST_OUTPUT} levels`);
   if (Array.isArray(value)) {
     budget.step(value.length);
     return Array.from(value as readonly unknown[], (item) => asJson(item, converting, depth + 1));

@@ -8,9 +8,9 @@ import type { BinaryOperator, Comparator } from "./operators.ts";
 import { postfix } from "./postfix.ts";
 
 /** Nodes in one expression (specification, expressions, section 2, limits). */
-const MOST_NODES = 10_000;
+export const MOST_NODES = 10_000;
 /** How deep an expression may nest; chains of `and`, `or` and comparisons count once. */
-const DEEPEST = 250;
+export const DEEPEST = 250;
 
 /** Parses an expression by precedence climbing over the table of operators. Throws ExpressionError. */
 export function parse(source: string): Node {

@@ -5,7 +5,7 @@ import type { Budget } from "./budget.ts";
 /** Compiled patterns that are kept; the one used longest ago goes first. Each may hold some megabytes of states. */
 const MOST_PATTERNS = 64;
 /** UTF-16 units of a pattern. */
-const LONGEST_PATTERN = 10_000;
+export const LONGEST_PATTERN = 10_000;
 /** Instructions of a compiled pattern that are as quick as none. */
 const LIGHT = 64;
 

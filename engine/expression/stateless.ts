@@ -31,8 +31,8 @@ export interface Transforms {
 
 interface Output {
   readonly name: string;
-  /** The converted value; `budget` bounds the outputs of one record together. */
-  readonly value: (record: TextMap, clock: number, budget: Budget) => unknown;
+  /** The converted value. */
+  readonly value: (record: TextMap, clock: number) => unknown;
 }
 
 /**
@@ -45,40 +45,36 @@ export function compileTransforms(
   fields: readonly SchemaField[] | undefined,
 ): Transforms {
   const declared = fields === undefined ? undefined : environment(fields);
-  const outputs = list.map((output) => compileOutput(output, declared));
+  const budget = new Budget();
+  const outputs = list.map((output) => compileOutput(output, declared, budget));
   const places = new Map(outputs.map(({ name }, index) => [name, index]));
   const names = [...places.keys()].toSorted(compareTexts);
   const indexes = names.map((name) => places.get(name) ?? 0);
   const make = recordMaker(names, indexes);
   const values: unknown[] = outputs.map(() => null);
-  const budget = new Budget();
   return {
     apply(record, clock) {
       budget.reset();
-      evaluate(outputs, values, record, clock, budget);
+      evaluate(outputs, values, record, clock);
       return make(values);
     },
   };
 }
 
-function evaluate(
-  outputs: readonly Output[],
-  values: unknown[],
-  record: TextMap,
-  clock: number,
-  budget: Budget,
-): void {
+function evaluate(outputs: readonly Output[], values: unknown[], record: TextMap, clock: number): void {
   let index = 0;
   try {
-    for (; index < outputs.length; index += 1) values[index] = outputs[index]?.value(record, clock, budget);
+    for (; index < outputs.length; index += 1) values[index] = outputs[index]?.value(record, clock);
   } catch (error) {
     throw error instanceof ExpressionError ? error.of(outputs[index]?.name ?? "") : error;
   }
 }
 
+/** `budget` is for what the outputs of one record hold together. */
 function compileOutput(
   { expression, output_name, output_type }: TransformExpression,
   declared: Type | undefined,
+  budget: Budget,
 ): Output {
   const whole = { start: 0, end: expression.length };
   try {
@@ -94,10 +90,11 @@ function compileOutput(
       throw new ExpressionError("evaluate", expression, root, detail);
     };
     const program = compile(root, expression, helpers);
-    const value: Output["value"] = (record, clock, budget) => {
+    const converting = { fail, budget };
+    const value: Output["value"] = (record, clock) => {
       const found = program(record, clock);
       try {
-        return convert(found, { fail, budget });
+        return convert(found, converting);
       } catch (error) {
         if (!(error instanceof BudgetExceeded)) throw error;
         return fail("the outputs of one record hold more than they may");

@@ -45,7 +45,8 @@ export class DeclaredFields implements Transform {
   }
 
   #problem(event: Event): string | undefined {
-    const record = event.value;
+    const { record } = event;
+    if (record === undefined) return "expected a JSON object";
     for (const { name, kind, read } of this.#fields) {
       const found = kindOf(read(record));
       if (found === "nothing" || found === "null") return `field ${name} is missing: expected ${kind}, found ${found}`;

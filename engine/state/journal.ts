@@ -27,12 +27,14 @@ export class StoreJournal implements Journal {
   }
 
   commit(record: BatchRecord): Promise<void> {
-    const { pipeline_id, batch, range, rejections } = record;
+    const { pipeline_id, batch, range, letters, rejections } = record;
     return this.#store.write(() => {
-      // Said twice, or by a thread that died after it was heard: the positions are final already.
-      if (this.committed(pipeline_id) >= range.last) return;
+      // Said twice, or by a thread that died after it was heard: it is settled already.
+      const isSettled = letters === undefined ? this.committed(pipeline_id) >= range.last : !this.#has(record);
+      if (isSettled) return;
       this.#records.removeSync([pipeline_id, batch]);
-      this.#positions.putSync(pipeline_id, range.last);
+      if (letters === undefined) this.#positions.putSync(pipeline_id, range.last);
+      else this.#letters.removeInWrite(pipeline_id, letters);
       this.#letters.addInWrite(pipeline_id, rejections);
     });
   }
@@ -48,8 +50,17 @@ export class StoreJournal implements Journal {
     return [...this.#records.getRange(rangeOf(pipeline_id))].map(({ value }) => value);
   }
 
+  #has({ pipeline_id, batch, token }: BatchRecord): boolean {
+    return this.#records.get([pipeline_id, batch])?.token === token;
+  }
+
   committed(pipeline_id: string): number {
     return this.#positions.get(pipeline_id) ?? 0;
+  }
+
+  /** The numbers of the dead letters that batches under way are made of. */
+  heldLetters(pipeline_id: string): Set<number> {
+    return new Set(this.pending(pipeline_id).flatMap(({ letters = [] }) => letters));
   }
 
   /** Forgets a pipeline's records and position; part of the write that deletes it. */

@@ -1,14 +1,17 @@
 import { Worker } from "node:worker_threads";
+import type { LetterEvent } from "../assembler.ts";
 import type { BatchRecord, Journal } from "../core/journal.ts";
 import { entryPoint } from "../entry.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
-import type { FromThread, PipelineSpec, ToThread } from "./protocol.ts";
+import type { FromThread, PipelineSpec, PlainError, ToThread } from "./protocol.ts";
 import { fromPlain, toPlain } from "./remote.ts";
 
 interface Thread {
   worker: Worker;
   pipelines: Map<string, Placed>;
+  /** Calls that the thread has not answered yet. */
+  calls: Map<number, PromiseWithResolvers<void>>;
 }
 
 interface Placed {
@@ -42,6 +45,7 @@ export class ThreadPool {
   readonly #options: PoolOptions;
   readonly #threads: Thread[] = [];
   #isClosing = false;
+  #nextCall = 1;
 
   constructor(options: PoolOptions) {
     this.#options = options;
@@ -76,6 +80,17 @@ export class ThreadPool {
     if (thread !== undefined) post(thread, { type: "arrived", pipeline_id, end });
   }
 
+  /** Hands dead letters to a running pipeline; resolves when their batch is prepared. */
+  async reprocess(pipeline_id: string, letters: LetterEvent[]): Promise<void> {
+    const thread = this.#threadOf(pipeline_id);
+    if (thread === undefined) throw new Error(`pipeline ${pipeline_id} does not run`);
+    const call = this.#nextCall++;
+    const prepared = withResolvers<void>();
+    thread.calls.set(call, prepared);
+    post(thread, { type: "reprocess", call, pipeline_id, letters });
+    await prepared.promise;
+  }
+
   /** Ends every pipeline, draining for at most `limit` milliseconds, then the threads. */
   async close(limit: number): Promise<void> {
     this.#isClosing = true;
@@ -105,7 +120,7 @@ export class ThreadPool {
 
   #spawn(): Thread {
     const worker = new Worker(entryPoint("thread"));
-    const thread: Thread = { worker, pipelines: new Map() };
+    const thread: Thread = { worker, pipelines: new Map(), calls: new Map() };
     this.#threads.push(thread);
     worker.on("message", (message: FromThread) => this.#heard(thread, message));
     let failure = "the thread ended";
@@ -126,6 +141,9 @@ export class ThreadPool {
       case "logged":
         this.#options.log[message.level](message.fields, message.sentence);
         break;
+      case "reprocessing":
+        settle(thread, message.call, message.error);
+        break;
       case "started":
         this.#started(thread, message.pipeline_id);
         break;
@@ -135,7 +153,7 @@ export class ThreadPool {
     }
   }
 
-  async #write(thread: Thread, { type, call, record }: Extract<FromThread, { call: number }>): Promise<void> {
+  async #write(thread: Thread, { type, call, record }: Extract<FromThread, { record: BatchRecord }>): Promise<void> {
     try {
       await this.#options.journal[type](record);
       if (type === "commit") this.#options.onCommitted(record);
@@ -164,6 +182,7 @@ export class ThreadPool {
   #died(thread: Thread, failure: string): void {
     this.#threads.splice(this.#threads.indexOf(thread), 1);
     if (this.#isClosing) return;
+    for (const call of thread.calls.values()) call.reject(new Error(`the thread died: ${failure}`));
     const pipelines = [...thread.pipelines];
     this.#options.telemetry.threadDied({ pipelines: pipelines.map(([pipeline_id]) => pipeline_id), error: failure });
     for (const [pipeline_id, placed] of pipelines) {
@@ -177,6 +196,13 @@ export class ThreadPool {
 
 function post({ worker }: Thread, message: ToThread): void {
   worker.postMessage(message);
+}
+
+function settle(thread: Thread, call: number, error: PlainError | undefined): void {
+  const waiting = thread.calls.get(call);
+  thread.calls.delete(call);
+  if (error === undefined) waiting?.resolve();
+  else waiting?.reject(fromPlain(error));
 }
 
 function withResolvers<T>(): PromiseWithResolvers<T> {

@@ -1,4 +1,5 @@
 import type { PipelineConfig } from "../../schemas/pipeline.ts";
+import type { LetterEvent } from "../assembler.ts";
 import type { ErrorCode } from "../core/errors.ts";
 import type { BatchRecord } from "../core/journal.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
@@ -15,6 +16,8 @@ export interface PipelineSpec {
   stream: { folder: string; end: number };
   committed: number;
   pending: BatchRecord[];
+  /** The dead letters that `pending` names. */
+  letters: LetterEvent[];
   /** Earlier revisions that `pending` names, with the connection of the current one. */
   revisions: [number, PipelineConfig][];
 }
@@ -30,6 +33,7 @@ export type ToThread =
   | { type: "stop"; pipeline_id: string; limit: number }
   | { type: "abort"; pipeline_id: string }
   | { type: "arrived"; pipeline_id: string; end: number }
+  | { type: "reprocess"; call: number; pipeline_id: string; letters: LetterEvent[] }
   /** Answers a `prepare` or `commit`, by its `call` number. */
   | { type: "answer"; call: number; error?: PlainError };
 
@@ -39,5 +43,7 @@ export type FromThread =
   | { type: "told"; event: keyof Telemetry; fields: Record<string, unknown> }
   | { type: "logged"; level: "debug" | "info" | "warn" | "error"; fields: Record<string, unknown>; sentence: string }
   | { type: "started"; pipeline_id: string }
+  /** Answers a `reprocess`: the letters are prepared, or why they are not. */
+  | { type: "reprocessing"; call: number; error?: PlainError }
   /** The pipeline has ended: as it was told to, or with what no wait can mend. Also the answer to a start that fails. */
   | { type: "left"; pipeline_id: string; error?: PlainError };

@@ -33,6 +33,9 @@ parentPort!.on("message", (message: ToThread) => {
     case "arrived":
       running.get(message.pipeline_id)?.source.arrived(message.end);
       break;
+    case "reprocess":
+      void reprocess(message);
+      break;
     case "answer":
       remote.answered(message.call, message.error);
       break;
@@ -54,10 +57,22 @@ async function start(spec: PipelineSpec): Promise<void> {
   }
 }
 
+async function reprocess({ call, pipeline_id, letters }: Extract<ToThread, { type: "reprocess" }>): Promise<void> {
+  try {
+    const { pipeline } = running.get(pipeline_id) ?? {};
+    if (pipeline === undefined) throw new Error(`pipeline ${pipeline_id} does not run`);
+    await pipeline.reprocess(letters);
+    remote.post({ type: "reprocessing", call });
+  } catch (error) {
+    remote.post({ type: "reprocessing", call, error: toPlain(error) });
+  }
+}
+
 function build(spec: PipelineSpec): Running {
   const { pipeline_id, config, revision, revisions, stream } = spec;
   const source = new WebhookSource(new EmbeddedReader(stream.folder, stream.end), stream.end);
   const earlier = new Map(revisions);
+  const letters = new Map(spec.letters.map((letter) => [letter.number, letter]));
   const lineFor = (of: number): ReturnType<typeof createLine> =>
     createLine({ ...spec, config: earlier.get(of) ?? config, revision: of, log: remote.log });
   const pipeline = new Pipeline({
@@ -70,6 +85,7 @@ function build(spec: PipelineSpec): Running {
     telemetry: remote.telemetry,
     line: lineFor(revision),
     lineOf: lineFor,
+    letterOf: (number) => letters.get(number) ?? { number, text: "" },
   });
   return { pipeline, source };
 }

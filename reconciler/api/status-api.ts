@@ -3,6 +3,8 @@ import type { Express, RequestHandler, Response } from "express";
 import type { Log } from "../../engine/index.ts";
 import { answerErrors, sendError } from "./api-error.ts";
 import { httpMetrics } from "./http-metrics.ts";
+import { answerPureCall, postOnly, purePaths } from "./pure/pure-route.ts";
+import type { PureCalls } from "./pure/pure-calls.ts";
 import { refuseChanges } from "./read-only.ts";
 import { notReady } from "./readiness.ts";
 import { readRoutes } from "./routes.ts";
@@ -18,14 +20,18 @@ const headers = {
 };
 
 /**
- * The read-only status API as an Express app. It reads `sources` anew for each request, answers every other method
- * with 405 and never reads a body. Whoever listens bounds headers, connections and times.
+ * The read-only status API as an Express app. It reads `sources` anew for each request and answers every other method
+ * with 405, but for the pure calls: those take a POST with a body, answer it in a thread of their own, and change
+ * nothing either. Whoever listens bounds headers, connections and times.
  */
-export function statusApi(sources: StatusSources & { log: Log }): Express {
+export function statusApi(sources: StatusSources & { log: Log; pure: Pick<PureCalls, "ask"> }): Express {
   const app = bareApp();
   app.use(httpMetrics(sources.registry), setHeaders);
+  // Before the routes, since a pipeline may have the name of a pure call.
+  for (const path of purePaths) app.post(path, markRoute(path), answerPureCall(path, sources.pure));
   for (const { path, handler } of allRoutes(sources))
     app.all(expressPath(path), markRoute(path), refuseChanges, handler);
+  for (const path of purePaths) app.all(path, markRoute(path), postOnly);
   app.use(refuseChanges, answerNotFound, answerErrors(sources.log));
   return app;
 }
@@ -52,12 +58,13 @@ function allRoutes(sources: StatusSources): { path: string; handler: RequestHand
     { path: "/metrics", handler: (_req, res) => answerMetrics(sources, res) },
     { path: "/healthz", handler: (_req, res) => void res.json({ status: "ok" }) },
     { path: "/readyz", handler: (_req, res) => answerReadiness(sources, res) },
-    { path: "/", handler: (_req, res) => void res.json({ sluice: sources.info().version, urls: urls() }) },
+    { path: "/", handler: (_req, res) => void res.json(contents(sources)) },
   ];
 }
 
-function urls(): string[] {
-  return [...readRoutes.map(({ path }) => path), "/metrics", "/healthz", "/readyz"];
+function contents({ info }: StatusSources): object {
+  const urls = [...readRoutes.map(({ path }) => path), "/metrics", "/healthz", "/readyz"];
+  return { sluice: info().version, urls, pure_calls: purePaths };
 }
 
 async function answerMetrics({ registry }: StatusSources, res: Response): Promise<void> {

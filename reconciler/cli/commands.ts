@@ -1,3 +1,4 @@
+import { consume, discard, purge, reprocess } from "./change-dead-letters.ts";
 import { deadLetterList, deadLetterState } from "./inspect-dead-letters.ts";
 import { get, health, info } from "./inspect-pipelines.ts";
 import { rotateToken, showToken } from "./inspect-token.ts";
@@ -12,6 +13,8 @@ export type Action = (invocation: Invocation, ...args: never[]) => Promise<ExitC
 const run: Action = async (invocation) => (await import("./run.ts")).run(invocation);
 const validate: Action = async (invocation, paths: string[]) =>
   (await import("./validate.ts")).validate(invocation, paths);
+const migrate: Action = async (invocation, paths: string[]) =>
+  (await import("./migrate.ts")).migrate(invocation, paths);
 
 /** One command of `sluice`. Its settings are those that name it in the table of settings. */
 export interface Command {
@@ -28,19 +31,24 @@ function command(name: string, args: string, description: string, act: Action): 
 }
 
 export const groups: Readonly<Record<string, string>> = {
-  dlq: "look at the dead letters of a pipeline",
+  dlq: "look at the dead letters of a pipeline, and deal with them",
   token: "look at or replace the access token of a webhook pipeline",
 };
 
 export const commands: readonly Command[] = [
   command("run", "", "follow a repository and run its pipelines, until Ctrl-C", run),
   command("validate", "[PATH...]", "check pipeline files without running anything", validate),
+  command("migrate", "<FILE...>", "convert pipeline files of version v2 to v3", migrate),
   command("init", "[DIR]", "make a repository of pipelines to start from", init),
   command("get", "[ID]", "list the pipelines of the running daemon, or show one", get),
   command("health", "[ID]", "show how the pipelines are, or one of them", health),
   command("info", "", "show what the running daemon is and where it listens", info),
   command("dlq state", "<ID>", "count the dead letters", deadLetterState),
   command("dlq list", "<ID> [CURSOR]", "show dead letters, oldest first, taking nothing out", deadLetterList),
+  command("dlq consume", "<ID>", "take the oldest dead letters out and print them", consume),
+  command("dlq purge", "<ID>", "take every dead letter out", purge),
+  command("dlq discard", "<ID> [MESSAGE_ID...]", "take some dead letters out", discard),
+  command("dlq reprocess", "<ID> [MESSAGE_ID...]", "send dead letters through the pipeline again", reprocess),
   command("token show", "<ID>", "tell when the token was made and last used", showToken),
   command("token rotate", "<ID>", "make a new token and print it, once", rotateToken),
   command("sql", "<QUERY>", "ask the embedded ClickHouse", sql),

@@ -38,6 +38,12 @@ export async function pipelineFiles(paths: string[]): Promise<PipelineFiles> {
   return { files: [...files.values()], unread };
 }
 
+/** Reads one pipeline file, under the path that leads to it. Throws CliError like `pipelineFiles`, and for a folder. */
+export async function pipelineFile(path: string): Promise<SourceFile> {
+  if (await isFolder(path)) throw new CliError(`${path}: expected a file, found a folder: name the files in it`);
+  return { path, bytes: (await singleFile(path)).bytes };
+}
+
 /** The path from here, unless a hidden folder on the way to the folder that was named would hide the file. */
 function nameOf({ path, below }: Found): string {
   return isPipelineFile(path) ? path : below;

@@ -1,6 +1,7 @@
 import { Registry, collectDefaultMetrics } from "prom-client";
 import { Engine, EngineError } from "../../engine/index.ts";
 import type { EngineSettings, Log } from "../../engine/index.ts";
+import { PureCalls } from "../api/pure/pure-calls.ts";
 import { statusApi } from "../api/status-api.ts";
 import { Reconciler } from "../reconciler.ts";
 import { FileAndEnvSecrets } from "../secrets/file-and-env.ts";
@@ -35,7 +36,8 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     const listeners: Record<string, string> = {};
     const sources = { engine, reconciler, registry, log, info: processInfo(engine.dataDirId, listeners) };
     const control = parts.add(await listenControl(dataDir, controlApi(sources))).path;
-    listeners["api"] = parts.add(await listenHttp("api", settings, statusApi(sources))).address;
+    const pure = parts.add(new PureCalls());
+    listeners["api"] = parts.add(await listenHttp("api", settings, statusApi({ ...sources, pure }))).address;
     listeners["events"] = parts.add(await listenHttp("events", settings, engine.handleEvents)).address;
     log.info({ ...source.description, ...listeners, control }, "Sluice is running.");
     await reconciler.run(signal);

@@ -7,17 +7,23 @@ import type { SourceText } from "./source-text.ts";
 export class Document {
   readonly file: string;
   readonly value: unknown;
-  /** Keys that stand twice in one mapping. The document stays readable, so that everything else is reported too. */
+  /** What was found on reading, such as keys that stand twice. The document stays readable, so that all else is told too. */
   readonly problems: Problem[];
   readonly #source: SourceText;
   readonly #root: Node;
 
-  constructor(source: SourceText, root: Node) {
+  /** `problems` are what is known of it already; else its double keys are looked for. */
+  constructor(source: SourceText, root: Node, problems: Problem[] = duplicateKeys(source, root)) {
     this.file = source.file;
     this.#source = source;
     this.#root = root;
     this.value = tidy(valueOf(root));
-    this.problems = duplicateKeys(source, root);
+    this.problems = problems;
+  }
+
+  /** The same document with more to say about it. */
+  with(problems: readonly Problem[], root = this.#root): Document {
+    return new Document(this.#source, root, [...this.problems, ...problems]);
   }
 
   /** Where the value at `path` is written; where it is missing or empty, the key of what should hold it. */
@@ -39,7 +45,8 @@ export class Document {
     for (const segment of path) {
       const step = stepInto(node, segment);
       if (step === undefined) return { at: holder, node: undefined };
-      holder = step.at;
+      // An entry of a list that is nothing is written nowhere.
+      if (step.at >= 0) holder = step.at;
       node = step.value;
     }
     return { at: node.at < 0 ? holder : node.at, node };
@@ -55,14 +62,23 @@ export class Document {
 
   /** Where the last key of `path` is written. */
   keyPlace(path: Path): Place {
+    return this.#source.place(this.offsets(path).key);
+  }
+
+  /** Offsets in the file: of the last key of `path`, and of its value or what should hold it. */
+  offsets(path: Path): { key: number; at: number } {
+    return { key: this.#keyOffset(path), at: this.#find(path).at };
+  }
+
+  #keyOffset(path: Path): number {
     let node: Node | undefined = this.#root;
     let at = node.at;
     for (const segment of path) {
       const step: Pick<Entry, "at" | "value"> | undefined = node && stepInto(node, segment);
-      at = step?.at ?? at;
+      if (step !== undefined && step.at >= 0) at = step.at;
       node = step?.value;
     }
-    return this.#source.place(at);
+    return at;
   }
 }
 

@@ -7,6 +7,7 @@ import type { Document } from "./document.ts";
 import { parse } from "./parse.ts";
 import { placeIn } from "./place-in.ts";
 import type { SourceFile } from "./source-text.ts";
+import { inVersion3 } from "./version-2.ts";
 
 /**
  * What the files of a folder ask for. Never throws for what a file holds, and one file never touches the pipeline of
@@ -19,7 +20,7 @@ export function load(files: readonly SourceFile[]): DesiredState {
   const unread: RefusedDocument[] = [];
   for (const file of pipelineFiles) {
     const parsed = parse(file);
-    documents.push(...parsed.documents);
+    documents.push(...parsed.documents.map(inVersion3));
     if (parsed.problem !== undefined) unread.push(unreadable(parsed.problem, parsed.text));
   }
   const together = togetherProblems(documents);

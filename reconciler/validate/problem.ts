@@ -31,13 +31,18 @@ export interface Finding {
   suggestion?: string | undefined;
 }
 
+/** Characters of a part of a message; much of what is quoted comes from strangers. */
+const longest = 600;
+
 export function problem(code: Code, { file, line, column }: Place, finding: Finding): Problem {
-  const { expected, found, suggestion } = finding;
+  const expected = printable(finding.expected, longest);
+  const found = printable(finding.found, longest);
+  const suggestion = finding.suggestion === undefined ? undefined : printable(finding.suggestion, longest);
   const path = pathText(finding.path ?? []);
   const subject = finding.subject ?? (path === "" ? "document" : path);
   const message = `${subject}: expected ${expected}, got ${found}`;
   const said = { path, message, expected, found, ...(suggestion !== undefined && { suggestion }) };
-  return { code, severity: codes[code], file, line, column, ...said };
+  return { code, severity: codes[code].severity, file, line, column, ...said };
 }
 
 /** `["sink", "mapping", 0, "name"]` is written `sink.mapping[0].name`. */
@@ -53,10 +58,10 @@ export function pathText(path: Path): string {
 const shown = 60;
 
 /** Text of a stranger as it may be shown: on one line, without control characters, and not too long. */
-export function printable(text: string, longest = shown): string {
+export function printable(text: string, most = shown): string {
   const clean = text.replace(
     /[\p{Cc}\p{Cf}\u2028\u2029]/gu,
     (character) => `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`,
   );
-  return clean.length > longest ? `${clean.slice(0, longest)}…` : clean;
+  return clean.length > most ? `${clean.slice(0, most)}…` : clean;
 }

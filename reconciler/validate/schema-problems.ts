@@ -72,16 +72,30 @@ function unknownKey(document: Document, path: Path, key: string, error: SchemaEr
     path: [...path, key],
     expected: `one of the keys ${known.join(", ")}`,
     found: `the key "${printable(key)}"`,
-    suggestion: merge ?? didYouMean(key, known) ?? elsewhere(path, key),
+    suggestion: merge ?? elsewhere(path, key) ?? didYouMean(key, known),
   });
 }
 
-/** A key of the root that stands too deep is a matter of indentation. */
+/** A key of the root that stands too deep is a matter of indentation; one of another kind of source is told as such. */
 function elsewhere(path: Path, key: string): string | undefined {
+  const owners = path.length === 2 && path[0] === "sources" && Object.hasOwn(keysOf, key) ? (keysOf[key] ?? []) : [];
+  if (owners.length > 0) return `${key} is a key of a ${owners.join(" or ")} source`;
   return path.length > 0 && v3Keys.includes(key)
     ? `${key} belongs to the root of the document: check its indentation`
     : undefined;
 }
+
+/** Keys that only some kinds of sources have. */
+const keysOf: Readonly<Record<string, readonly string[]>> = {
+  schema_fields: ["webhook", "kafka"],
+  connection_params: ["kafka"],
+  topic: ["kafka"],
+  schema_registry: ["kafka"],
+  schema_version: ["kafka"],
+  consumer_group_initial_offset: ["kafka"],
+  format: ["kafka"],
+  schema: ["kafka"],
+};
 
 function wrongVariant(document: Document, path: Path, error: SchemaError): Problem {
   const at = [...path, String(error.params["tag"])];

@@ -15,7 +15,8 @@ export function suggestDuration(value: unknown): string | undefined {
   const [, amount = "", word = ""] = match;
   const unit = word === "" ? "s" : units.find(([pattern]) => pattern.test(word))?.[1];
   if (unit === undefined) return undefined;
-  const text = unit === "d" && amount.includes(".") ? `${Number(amount) * 24}h` : `${amount}${unit}`;
+  // Days are hours here: a fraction of a day has no spelling of its own, and a plain one is not known everywhere.
+  const text = unit === "d" ? `${Number(amount) * 24}h` : `${amount}${unit}`;
   return parseDuration(text) === undefined ? undefined : `write "${text}"`;
 }
 
@@ -24,7 +25,7 @@ export function suggestQuantity(value: unknown): string | undefined {
   const match = /^(\d{1,18}(?:\.\d{1,9})?)\s*([kmgtpe]?)(i?b?)$/i.exec(String(value).trim());
   if (match === null) return undefined;
   const [, amount = "", prefix = "", binary = ""] = match;
-  const unit = binary === "" && prefix === "k" ? "k" : prefix.toUpperCase();
+  const unit = binary === "" && prefix.toLowerCase() === "k" ? "k" : prefix.toUpperCase();
   const text = `${amount}${unit}${unit !== "" && binary !== "" ? "i" : ""}`;
   return parseQuantity(text) === undefined ? undefined : `write "${text}"`;
 }

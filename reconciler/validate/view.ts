@@ -2,6 +2,10 @@ import type { Path } from "../../schemas/index.ts";
 import type { Document } from "../desired/document.ts";
 import { problem, type Finding, type Problem } from "./problem.ts";
 
+/** More entries the schema refuses, and rules look no further. */
+const mostSources = 100;
+const mostTransforms = 200;
+
 /**
  * A part of a document that may be of any shape: rules read through it whether or not the schema is kept, and see
  * nothing where a value is missing or of another kind. So both layers report together.
@@ -29,10 +33,22 @@ export class View {
     return new View(this.document, [...this.path, key], held).get(...rest);
   }
 
-  /** Entries of a list; none if it is no list. */
-  items(): View[] {
+  /** Entries of a list, at most `most` of them; none if it is no list. */
+  items(most?: number): View[] {
     if (!Array.isArray(this.value)) return [];
-    return this.value.map((item, index) => new View(this.document, [...this.path, index], item));
+    return this.value.slice(0, most).map((item, index) => new View(this.document, [...this.path, index], item));
+  }
+
+  /** The sources of a document; all of them, as far as a pipeline may have so many. */
+  sources(type?: string): View[] {
+    const sources = this.get("sources").items(mostSources);
+    return type === undefined ? sources : sources.filter((source) => source.get("type").text === type);
+  }
+
+  /** The transforms of a document, likewise. */
+  transforms(type?: string): View[] {
+    const transforms = this.get("transforms").items(mostTransforms);
+    return type === undefined ? transforms : transforms.filter((transform) => transform.get("type").text === type);
   }
 
   /** Members of a mapping; none if it is no mapping. */
@@ -42,6 +58,11 @@ export class View {
 
   get exists(): boolean {
     return this.value !== undefined && this.value !== null;
+  }
+
+  /** Whether the text holds a reference such as `${env:NAME}`, so that its value is not known before it is used. */
+  get isReference(): boolean {
+    return this.text?.includes("${") ?? false;
   }
 
   /** The text; undefined if it is none. */

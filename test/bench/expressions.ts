@@ -1,10 +1,11 @@
 import type { SchemaField } from "../../schemas/pipeline.ts";
+import { mayHoldWide, parseExactly } from "../../engine/core/exact-json.ts";
 import { compileFilter, compileTransforms } from "../../engine/expression/index.ts";
+import { microseconds, row, RUNS } from "./harness.ts";
 
 const EVENTS = 2_000;
 /** Times that one run goes over the events. */
 const PASSES = 20;
-const RUNS = 9;
 const levels = ["ERROR", "WARN", "INFO", "DEBUG"];
 
 const schema: SchemaField[] = [
@@ -52,22 +53,11 @@ function event(index: number): string {
   return JSON.stringify(fields);
 }
 
-/** The shortest of the runs, in microseconds per event. */
-function microseconds(work: () => void): number {
-  let best = Infinity;
-  for (let turn = 0; turn < RUNS; turn += 1) {
-    const start = process.hrtime.bigint();
-    for (let pass = 0; pass < PASSES; pass += 1) work();
-    best = Math.min(best, Number(process.hrtime.bigint() - start) / 1000 / EVENTS / PASSES);
-  }
-  return best;
-}
-
-function row(name: string, cost: number, parse: number): string {
-  return `${name.padEnd(34)} ${cost.toFixed(3).padStart(8)} us/event ${((cost / parse) * 100).toFixed(1).padStart(6)} % of the parse`;
-}
-
-/** Prints what a filter and a stateless transform cost beside JSON.parse of the same events, each in a loop of its own. */
+/**
+ * Prints what a filter and a stateless transform cost beside JSON.parse of the same events, each in a loop of its own
+ * over already parsed events; then what it costs that whole numbers keep their digits: the look at the bytes that every
+ * event gets, and the parse of the events that need it.
+ */
 export async function run(): Promise<void> {
   const texts = Array.from({ length: EVENTS }, (_, index) => event(index));
   const records = texts.map((text) => JSON.parse(text) as Record<string, unknown>);
@@ -76,13 +66,14 @@ export async function run(): Promise<void> {
   const outputs = compileTransforms(transforms, schema);
   let kept = 0;
   let made = 0;
-  const parse = microseconds(() => {
+  const measured = (work: () => void): number => microseconds(EVENTS, PASSES, work);
+  const parse = measured(() => {
     for (const text of texts) made += (JSON.parse(text) as { status_code: number }).status_code;
   });
-  const filtering = microseconds(() => {
+  const filtering = measured(() => {
     for (const record of records) if (keeps.matches(record, 0)) kept += 1;
   });
-  const transforming = microseconds(() => {
+  const transforming = measured(() => {
     for (const record of records) if (outputs.apply(record, 0)["is_error"] === true) made += 1;
   });
   console.log(`${EVENTS} events of ${Math.round(bytes)} bytes and 40 fields, best of ${RUNS} runs of ${PASSES} passes`);
@@ -90,4 +81,20 @@ export async function run(): Promise<void> {
   console.log(row("filter", filtering, parse));
   console.log(row(`stateless, ${transforms.length} outputs`, transforming, parse));
   console.log(`goals: filter at most 10 %, stateless at most 60 % (${kept / RUNS / PASSES} kept, checksum ${made})`);
+  exactIntegers(texts, parse);
+}
+
+function exactIntegers(texts: readonly string[], parse: number): void {
+  const wide = texts.map((text) => text.replace("{", '{"id":1234567890123456789,'));
+  const buffers = texts.map((text) => Buffer.from(text));
+  let found = 0;
+  const looking = microseconds(EVENTS, PASSES, () => {
+    for (const buffer of buffers) if (mayHoldWide(buffer)) found += 1;
+  });
+  const exactly = microseconds(EVENTS, PASSES, () => {
+    for (const text of wide) if (typeof (parseExactly(text) as { id: unknown }).id === "bigint") found += 1;
+  });
+  console.log(row("exact integers: look at the bytes", looking, parse));
+  console.log(row("exact integers: parse of those with one", exactly, parse));
+  if (found !== EVENTS * PASSES * RUNS) throw new Error(`expected one wide integer an event, found ${found}`);
 }

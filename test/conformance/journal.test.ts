@@ -11,9 +11,10 @@ journalSuite("journal in the store", async () => {
   return {
     open: () => {
       const store = Store.open(folder);
-      const letters = new DeadLetters(store);
+      const letters: DeadLetters = new DeadLetters(store, (id) => journal.heldLetters(id));
+      const journal: StoreJournal = new StoreJournal(store, letters);
       return {
-        journal: new StoreJournal(store, letters),
+        journal,
         letters: (pipeline_id) => letters.queue(pipeline_id),
         close: () => store.close(),
       };

@@ -91,7 +91,10 @@ const sink = fc
     type: "clickhouse",
     connection_params: { host: "embedded", ...connection },
     table: "t",
-    mapping: [{ name: "a", column_name: "a", column_type: " Int64" }],
+    mapping: [
+      { name: "a", column_name: "a", column_type: " Int64" },
+      { name: "m", column_name: "m", column_type: "Map(String, String)" },
+    ],
     ...rest,
   }));
 

@@ -63,11 +63,12 @@ export class Connection {
       throw new TroubleError({ from: "network", sent: false, text: "given up before it was sent" });
     }
     const { status, header, text } = await this.#exchange(statement, request);
-    const trouble = parseServerError(text, header);
     const isError = header !== undefined || status >= 300 || (request.body !== undefined && text !== "");
     if (!isError) return text;
-    if (nativePort.test(text)) throw new TroubleError({ from: "protocol", text: clipped(text) });
-    throw new TroubleError(trouble ?? { from: "http", status, text: clipped(text) });
+    // Before it is cut: of a secret across the cut a part would be left.
+    const said = this.redact(text);
+    if (nativePort.test(said)) throw new TroubleError({ from: "protocol", text: clipped(said) });
+    throw new TroubleError(parseServerError(said, header) ?? { from: "http", status, text: clipped(said) });
   }
 
   async close(): Promise<void> {

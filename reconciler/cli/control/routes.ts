@@ -1,13 +1,15 @@
+import { randomUUID } from "node:crypto";
 import express from "express";
 import type { ErrorRequestHandler, Express, Request } from "express";
-import type { Engine } from "../../../engine/index.ts";
+import { mostLetters, type Engine, type Selection } from "../../../engine/index.ts";
 import { ApiError, errorBody, sendError } from "../../api/api-error.ts";
 import { readRoutes } from "../../api/routes.ts";
 import type { StatusSources } from "../../api/routes.ts";
 import { bareApp, expressPath } from "../../api/status-api.ts";
 
 export type ControlSources = Omit<StatusSources, "engine"> & {
-  engine: StatusSources["engine"] & Pick<Engine, "sql"> & { tokens: Pick<Engine["tokens"], "show" | "rotate"> };
+  engine: StatusSources["engine"] &
+    Pick<Engine, "reprocess" | "sql"> & { tokens: Pick<Engine["tokens"], "show" | "rotate"> };
 };
 
 /**
@@ -28,6 +30,27 @@ export function controlApi(sources: ControlSources): Express {
     const { limit, cursor } = pageOf(req);
     res.json(engine.deadLetters(idOf(req)).list(limit, cursor));
   });
+  app.post("/control/v1/pipeline/:id/dlq/consume", (req, res) =>
+    engine
+      .deadLetters(idOf(req))
+      .consume(pageOf(req).limit)
+      .then((letters) => void res.json(letters)),
+  );
+  app.post("/control/v1/pipeline/:id/dlq/purge", (req, res) =>
+    engine
+      .deadLetters(idOf(req))
+      .purge()
+      .then((purged_count) => void res.json({ purged_count })),
+  );
+  app.post("/control/v1/pipeline/:id/dlq/discard", (req, res) =>
+    engine
+      .deadLetters(idOf(req))
+      .discard(selectionOf(req))
+      .then((discarded) => void res.json({ request_id: `dlq-discard-${randomUUID()}`, ...discarded })),
+  );
+  app.post("/control/v1/pipeline/:id/dlq/reprocess", (req, res) =>
+    engine.reprocess(idOf(req), selectionOf(req)).then((accepted) => void res.status(202).json(accepted)),
+  );
   app.get("/control/v1/pipeline/:id/token", (req, res) => void res.json(engine.tokens.show(idOf(req))));
   app.post("/control/v1/pipeline/:id/token/rotate", (req, res) =>
     engine.tokens.rotate(idOf(req)).then((access_token) => void res.json({ access_token })),
@@ -64,6 +87,18 @@ function pageOf(req: Request): { limit: number; cursor?: string } {
     "unprocessable_entity",
     "cursor: expected the next_cursor of an earlier page, a decimal number",
   );
+}
+
+/** `{mode: "all"}` or `{mode: "selected", message_ids: [...]}` (the specification, lifecycle and API, section 5.3). */
+function selectionOf(req: Request): Selection {
+  const { mode, message_ids } = (req.body ?? {}) as { mode?: unknown; message_ids?: unknown };
+  if (mode === "all") return { mode };
+  const isList = Array.isArray(message_ids) && message_ids.every((id) => typeof id === "string");
+  if (mode !== "selected" || !isList || message_ids.length === 0 || message_ids.length > mostLetters.selected) {
+    const expected = `{"mode": "all"} or {"mode": "selected", "message_ids": [...]} with 1 to ${mostLetters.selected} ids`;
+    throw new ApiError(422, "unprocessable_entity", `body: expected ${expected}`);
+  }
+  return { mode, message_ids };
 }
 
 function questionOf(req: Request): { query: string; format?: string } {

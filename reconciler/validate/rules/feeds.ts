@@ -1,4 +1,4 @@
-import { basicType, type FieldType } from "../../../schemas/index.ts";
+import { basicType, otlpField, otlpFields, type FieldType } from "../../../schemas/index.ts";
 import { printable } from "../problem.ts";
 import type { View } from "../view.ts";
 
@@ -7,39 +7,52 @@ export interface Feed {
   /** How a message calls it, such as `source "orders"`. */
   name: string;
   fields: ReadonlyMap<string, FieldType | undefined> | undefined;
+  /** Of an OTLP signal, whose attributes can be named besides its fields. */
+  signal?: Signal;
 }
 
-/** The declared fields of the source called `source_id`. OTLP fields are fixed by the signal and not listed in the file. */
+type Signal = keyof typeof otlpFields;
+
+/** Whether events of the feed have a field of that name. */
+export function hasField({ fields, signal }: Feed, name: string): boolean {
+  return (fields?.has(name) ?? false) || (signal !== undefined && otlpField(signal, name) !== undefined);
+}
+
+/** The type of that field, where it is known. */
+export function fieldType({ fields, signal }: Feed, name: string): FieldType | undefined {
+  return fields?.get(name) ?? (signal === undefined ? undefined : otlpField(signal, name)?.type);
+}
+
+/** The fields of the source called `source_id`: declared in the file, or fixed by the OTLP signal. */
 export function sourceFeed(document: View, source_id: string | undefined): Feed {
-  const source = document
-    .get("sources")
-    .items()
-    .find((one) => one.get("source_id").text === source_id);
+  const source = document.sources().find((one) => one.get("source_id").text === source_id);
   return source === undefined ? { name: "a source", fields: undefined } : feedOf(source);
 }
 
 function feedOf(source: View): Feed {
-  const declared = source.get("schema_fields").items();
-  return {
-    name: `source "${printable(source.get("source_id").text ?? "")}"`,
-    fields: fieldsOf(declared, "name", "type"),
-  };
+  const name = `source "${printable(source.get("source_id").text ?? "")}"`;
+  const signal = source.get("type").text ?? "";
+  if (isSignal(signal)) return { name, signal, fields: new Map(otlpFields[signal].map((one) => [one.name, one.type])) };
+  const declared = source.get("schema_fields").exists ? source.get("schema_fields") : source.get("schema", "fields");
+  return { name, fields: fieldsOf(declared, "name", "type") };
+}
+
+function isSignal(type: string): type is Signal {
+  return Object.hasOwn(otlpFields, type);
 }
 
 /** What feeds the sink: the join, else for each source its stateless transform, else the source itself. */
 export function sinkFeeds(document: View): Feed[] {
   if (joins(document)) return [joinFeed(document)];
-  const transforms = document.get("transforms").items();
-  const stateless = transforms.find((one) => one.get("type").text === "stateless");
-  const sources = document.get("sources").items();
-  return sources.map((source) => {
+  const [stateless] = document.transforms("stateless");
+  return document.sources().map((source) => {
     const isTransformed = stateless?.get("source_id").text === source.get("source_id").text;
     return stateless !== undefined && isTransformed ? outputFeed(stateless) : feedOf(source);
   });
 }
 
 function outputFeed(stateless: View): Feed {
-  const outputs = stateless.get("config", "transforms").items();
+  const outputs = stateless.get("config", "transforms");
   return { name: "the stateless transform", fields: fieldsOf(outputs, "output_name", "output_type") };
 }
 
@@ -51,14 +64,26 @@ function joinFeed(document: View): Feed {
   const fields = new Map<string, FieldType | undefined>();
   for (const output of document.get("join", "output_fields").items()) {
     const name = output.get("name").text ?? "";
-    const { fields: inputs } = sourceFeed(document, output.get("source_id").text);
-    fields.set(output.get("output_name").text ?? name, inputs?.get(name));
+    const input = sourceFeed(document, output.get("source_id").text);
+    fields.set(output.get("output_name").text ?? name, fieldType(input, name));
   }
   return { name: "the join", fields: fields.size === 0 ? undefined : fields };
 }
 
+/** Fields by the list that declares them: rules ask for the same list once for each thing that names a field. */
+const known = new WeakMap<object, { fields: Feed["fields"] }>();
+
+function fieldsOf(list: View, nameKey: string, typeKey: string): Feed["fields"] {
+  if (!Array.isArray(list.value)) return undefined;
+  const seen = known.get(list.value);
+  if (seen !== undefined) return seen.fields;
+  const fields = readFields(list.items(), nameKey, typeKey);
+  known.set(list.value, { fields });
+  return fields;
+}
+
 /** Undefined as soon as one name cannot be read: then the schema has something to say, and no rule should guess. */
-function fieldsOf(entries: readonly View[], nameKey: string, typeKey: string): Feed["fields"] {
+function readFields(entries: readonly View[], nameKey: string, typeKey: string): Feed["fields"] {
   const fields = new Map<string, FieldType | undefined>();
   for (const entry of entries) {
     const name = entry.get(nameKey).text;

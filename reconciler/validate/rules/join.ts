@@ -10,8 +10,8 @@ export const joinRules: readonly Rule[] = [joinSources, joinSides, joinOutputs];
 
 function* joinSources(document: View): Iterable<Problem> {
   if (!joins(document)) return;
-  const sources = document.get("sources").items();
-  const kafka = sources.filter((source) => source.get("type").text === "kafka");
+  const sources = document.sources();
+  const kafka = document.sources("kafka");
   if (kafka.length === 2 && sources.length === 2) return;
   yield document
     .get("join")

@@ -9,7 +9,6 @@ const notYet: readonly { path: string; values?: readonly unknown[]; what: string
   { path: "sources[].format", values: ["avro", "protobuf"], what: "a format other than json" },
   { path: "sources[].schema_registry", what: "a schema registry" },
   { path: "transforms[].type", values: ["dedup"], what: "a dedup transform" },
-  { path: "transforms[].type", values: ["stateless"], what: "a stateless transform" },
   { path: "join.enabled", values: [true], what: "a join" },
   { path: "x-sluice.start", what: "start" },
   { path: "x-sluice.on_uncertain", what: "on_uncertain" },
@@ -18,7 +17,6 @@ const notYet: readonly { path: string; values?: readonly unknown[]; what: string
   { path: "x-sluice.take_over", what: "take_over" },
   { path: "x-sluice.adopt", values: [true], what: "adopt" },
   { path: "x-sluice.recreate", values: [true], what: "recreate" },
-  { path: "x-sluice.filters_reviewed", what: "filters_reviewed" },
 ];
 
 export const notYetRules: readonly Rule[] = [notSupportedYet];

@@ -2,15 +2,12 @@ import { found } from "../found.ts";
 import { didYouMean } from "../nearest.ts";
 import { printable, type Problem } from "../problem.ts";
 import type { View } from "../view.ts";
-import { sourceFeed, type Feed } from "./feeds.ts";
+import { fieldType, hasField, sourceFeed, type Feed } from "./feeds.ts";
 
 /** `view` must be the source_id of a source of the document. */
 export function* mustNameSource(document: View, view: View): Iterable<Problem> {
   if (view.isBlank) return;
-  const ids = document
-    .get("sources")
-    .items()
-    .map((source) => source.get("source_id").text ?? "");
+  const ids = document.sources().map((source) => source.get("source_id").text ?? "");
   if (ids.includes(view.text ?? "")) return;
   yield view.problem("SOURCE_REFERENCE", {
     expected: `the source_id of a source (${listed(ids)})`,
@@ -22,12 +19,21 @@ export function* mustNameSource(document: View, view: View): Iterable<Problem> {
 /** `view` must be a field of `feed`, where its fields are known. */
 export function* mustNameField(view: View, feed: Feed): Iterable<Problem> {
   const { name, fields } = feed;
-  if (view.isBlank || fields === undefined || fields.has(view.text ?? "")) return;
+  const text = view.text ?? "";
+  if (view.isBlank || fields === undefined || hasField(feed, text)) return;
   yield view.problem("FIELD_REFERENCE", {
-    expected: `a field of ${name} (${listed([...fields.keys()])})`,
+    expected: `a field of ${name} (${listed(fields)})`,
     found: found(view.value, view.path),
-    suggestion: didYouMean(view.text, fields.keys()),
+    suggestion: insideOf(feed, text) ?? didYouMean(text, fields.keys()),
   });
+}
+
+/** A field inside of a declared one has to be declared itself. */
+function insideOf(feed: Feed, text: string): string | undefined {
+  const type = fieldType(feed, text.slice(0, text.indexOf(".")));
+  return type === "map" && feed.name.startsWith("source ")
+    ? `declare "${printable(text)}" in schema_fields of ${feed.name}`
+    : undefined;
 }
 
 export function* mustNameFieldOf(document: View, view: View, source_id: View): Iterable<Problem> {
@@ -52,7 +58,9 @@ export function lineOf(view: View): number {
 
 const named = 8;
 
-function listed(words: readonly string[]): string {
-  const some = words.slice(0, named).map((word) => printable(word));
-  return words.length > named ? `${some.join(", ")} and ${words.length - named} more` : some.join(", ");
+function listed(words: readonly string[] | ReadonlyMap<string, unknown>): string {
+  const count = "size" in words ? words.size : words.length;
+  const some: string[] = [];
+  for (const word of "size" in words ? words.keys() : words) if (some.push(printable(word)) === named) break;
+  return count > named ? `${some.join(", ")} and ${count - named} more` : some.join(", ");
 }

@@ -3,19 +3,12 @@ import { canonicalDuration, canonicalSize, parseDuration, parseQuantity } from "
 import { found } from "../found.ts";
 import type { Problem } from "../problem.ts";
 import type { Rule, View } from "../view.ts";
+import { components } from "./quantities.ts";
 import { mustDiffer, mustNameSource } from "./references.ts";
 import { mustBePositive } from "./windows.ts";
 
 /** Rules of the v3 format, section 7. */
-export const resourceRules: readonly Rule[] = [
-  streamAliases,
-  streamAge,
-  streamOfKafka,
-  componentSources,
-  storage,
-  replicas,
-  cpu,
-];
+export const resourceRules: readonly Rule[] = [streamAliases, streamAge, componentSources, storage, replicas];
 
 const stream = (document: View) => document.get("resources", "nats", "stream");
 const perSource = ["sources", "transform"] as const;
@@ -50,18 +43,6 @@ function* streamAge(document: View): Iterable<Problem> {
   yield* mustBePositive(stream(document).get("maxAge"));
 }
 
-function* streamOfKafka(document: View): Iterable<Problem> {
-  const isKafka = document
-    .get("sources")
-    .items()
-    .some((source) => source.get("type").text === "kafka");
-  if (!isKafka || !stream(document).exists) return;
-  yield stream(document).problem("NO_EFFECT", {
-    expected: "a source that needs a stream",
-    found: "kafka, whose log is the queue: it has no effect here",
-  });
-}
-
 function* componentSources(document: View): Iterable<Problem> {
   for (const key of perSource) {
     const ids = document
@@ -71,28 +52,19 @@ function* componentSources(document: View): Iterable<Problem> {
     for (const id of ids) yield* mustNameSource(document, id);
     yield* mustDiffer(ids, "DUPLICATE_NAME", "one entry for a source");
   }
-  for (const { id, type } of sourceTypes(document)) {
+  for (const source of document.sources()) {
+    const type = source.get("type").text ?? "";
     if (!type.startsWith("otlp.")) continue;
-    const entry = document
-      .get("resources", "sources")
-      .items()
-      .find((one) => one.get("source_id").text === id);
-    if (entry !== undefined)
-      yield entry.problem("SOURCE_REFERENCE", { expected: "a source that is not OTLP", found: `"${type}"` });
+    for (const entry of document.get("resources", "sources").items()) {
+      const id = entry.get("source_id");
+      if (id.text === undefined || id.text !== source.get("source_id").text) continue;
+      yield id.problem("SOURCE_REFERENCE", { expected: "a source that is not OTLP", found: `one of type "${type}"` });
+    }
   }
 }
 
-function sourceTypes(document: View): { id: string | undefined; type: string }[] {
-  const sources = document.get("sources").items();
-  return sources.map((source) => ({ id: source.get("source_id").text, type: source.get("type").text ?? "" }));
-}
-
 function* storage(document: View): Iterable<Problem> {
-  const dedups = document
-    .get("transforms")
-    .items()
-    .filter((transform) => transform.get("type").text === "dedup");
-  const keyed = new Set(dedups.map((dedup) => dedup.get("source_id").text));
+  const keyed = new Set(document.transforms("dedup").map((dedup) => dedup.get("source_id").text));
   for (const entry of document.get("resources", "transform").items()) {
     const size = entry.get("storage", "size");
     if (!size.exists || keyed.has(entry.get("source_id").text)) continue;
@@ -103,31 +75,16 @@ function* storage(document: View): Iterable<Problem> {
   }
 }
 
+/** More work at a time than one process makes sense of. */
+const mostReplicas = 100;
+
 function* replicas(document: View): Iterable<Problem> {
-  const components = [
-    ...perSource.flatMap((key) => document.get("resources", key).items()),
-    document.get("resources", "sink"),
-  ];
-  for (const count of components.map((component) => component.get("replicas"))) {
-    if (typeof count.value !== "number" || count.value >= 1) continue;
+  for (const count of components(document).map((component) => component.get("replicas"))) {
+    if (typeof count.value !== "number" || (count.value >= 1 && count.value <= mostReplicas)) continue;
+    const acts = count.value < 1 ? ", which acts as 1" : ", all in one process";
     yield count.problem("REPLICAS", {
-      expected: "at least 1",
-      found: `${found(count.value, count.path)}, which acts as 1`,
+      expected: count.value < 1 ? "at least 1" : `at most ${mostReplicas}`,
+      found: `${found(count.value, count.path)}${acts}`,
     });
   }
-}
-
-/** Said once for a document. */
-function* cpu(document: View): Iterable<Problem> {
-  const components = [
-    ...perSource.flatMap((key) => document.get("resources", key).items()),
-    document.get("resources", "sink"),
-  ];
-  const amounts = components.flatMap((component) => [component.get("requests", "cpu"), component.get("limits", "cpu")]);
-  const first = amounts.find((amount) => amount.exists);
-  if (first === undefined) return;
-  yield first.problem("CPU_NOT_ENFORCED", {
-    expected: "a note for people",
-    found: `${found(first.value, first.path)}: cpu is kept and shown, not enforced`,
-  });
 }

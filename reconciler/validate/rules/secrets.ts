@@ -7,13 +7,15 @@ export const secretRules: readonly Rule[] = [plainText];
 
 /** Stops at the next `$`, so that a text of many open references is read once. */
 const reference = /\$\{(?:env:[^}\s$]+|file:[^}$]+)\}/;
+/** A password in a URL. */
+const credentials = /:\/\/[^\s/?#@:]*:[^\s/?#@]+@/;
 const otherSpelling = /^\$(?:\{?([A-Za-z_]\w*)\}?|\(([A-Za-z_]\w*)\))$/;
 
 function* plainText(view: View): Iterable<Problem> {
   for (const member of [...view.members(), ...view.items()]) {
     if (member.text === undefined) yield* plainText(member);
-    else if (!member.isBlank && isSecret(member.path) && !reference.test(member.text))
-      yield warning(member, member.text);
+    else if (member.isBlank || reference.test(member.text)) continue;
+    else if (isSecret(member.path) || credentials.test(member.text)) yield warning(member, member.text);
   }
 }
 

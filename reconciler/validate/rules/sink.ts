@@ -1,4 +1,3 @@
-import { found } from "../found.ts";
 import type { Problem } from "../problem.ts";
 import type { Rule, View } from "../view.ts";
 import { sinkFeeds } from "./feeds.ts";
@@ -6,7 +5,7 @@ import { mustDiffer, mustNameField } from "./references.ts";
 import { mustBeDuration } from "./windows.ts";
 
 /** Rules of the v3 format, section 6. */
-export const sinkRules: readonly Rule[] = [mappingPresent, mappingNames, columnNames, ports, delay];
+export const sinkRules: readonly Rule[] = [mappingPresent, mappingNames, columnNames, delay];
 
 function* mappingPresent(document: View): Iterable<Problem> {
   const mapping = document.get("sink", "mapping");
@@ -32,15 +31,6 @@ function* columnNames(document: View): Iterable<Problem> {
     .items()
     .map((entry) => entry.get("column_name"));
   yield* mustDiffer(names, "DUPLICATE_NAME", "each column_name once");
-}
-
-function* ports(document: View): Iterable<Problem> {
-  for (const key of ["port", "http_port"]) {
-    const port = document.get("sink", "connection_params", key);
-    if (port.text === undefined || !/^\d{1,5}$/.test(port.text)) continue;
-    if (Number(port.text) >= 1 && Number(port.text) <= 65535) continue;
-    yield port.problem("PORT", { expected: "a port from 1 to 65535", found: found(port.value, port.path) });
-  }
 }
 
 function* delay(document: View): Iterable<Problem> {

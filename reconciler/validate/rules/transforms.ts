@@ -1,7 +1,7 @@
 import { found } from "../found.ts";
 import type { Problem } from "../problem.ts";
 import type { Rule, View } from "../view.ts";
-import { joins } from "./feeds.ts";
+import { fieldType, joins, sourceFeed } from "./feeds.ts";
 import { mustDiffer, mustNameFieldOf, mustNameSource } from "./references.ts";
 import { mustBeWindow } from "./windows.ts";
 
@@ -12,28 +12,25 @@ export const transformRules: readonly Rule[] = [
   notWithJoin,
   transformOrder,
   dedupKeys,
+  dedupKeyTypes,
+  constantFilters,
   outputNames,
 ];
 
 const order = ["filter", "dedup", "stateless"];
 
-function transforms(document: View, type?: string): View[] {
-  const all = document.get("transforms").items();
-  return type === undefined ? all : all.filter((transform) => transform.get("type").text === type);
-}
-
 function* transformSources(document: View): Iterable<Problem> {
-  for (const transform of transforms(document)) yield* mustNameSource(document, transform.get("source_id"));
+  for (const transform of document.transforms()) yield* mustNameSource(document, transform.get("source_id"));
 }
 
 function* transformCounts(document: View): Iterable<Problem> {
   for (const type of ["filter", "stateless"]) {
-    for (const again of transforms(document, type).slice(1)) {
+    for (const again of document.transforms(type).slice(1)) {
       yield again.problem("TRANSFORM_COUNT", { expected: `one ${type} in a pipeline`, found: "another one" });
     }
   }
   const keyed = new Set<string | undefined>();
-  for (const dedup of transforms(document, "dedup")) {
+  for (const dedup of document.transforms("dedup")) {
     const source_id = dedup.get("source_id").text;
     if (keyed.has(source_id))
       yield dedup.problem("TRANSFORM_COUNT", { expected: "one dedup for a source", found: "another one" });
@@ -43,7 +40,7 @@ function* transformCounts(document: View): Iterable<Problem> {
 
 function* notWithJoin(document: View): Iterable<Problem> {
   if (!joins(document)) return;
-  for (const transform of [...transforms(document, "filter"), ...transforms(document, "stateless")]) {
+  for (const transform of [...document.transforms("filter"), ...document.transforms("stateless")]) {
     const type = transform.get("type");
     yield type.problem("JOIN", {
       expected: "no filter and no stateless beside a join",
@@ -54,7 +51,7 @@ function* notWithJoin(document: View): Iterable<Problem> {
 
 function* transformOrder(document: View): Iterable<Problem> {
   let highest = 0;
-  for (const type of transforms(document).map((transform) => transform.get("type"))) {
+  for (const type of document.transforms().map((transform) => transform.get("type"))) {
     const rank = order.indexOf(type.text ?? "");
     if (rank >= 0 && rank < highest) {
       const expected = "the order in which transforms run: filter, dedup, stateless";
@@ -68,14 +65,36 @@ function* transformOrder(document: View): Iterable<Problem> {
 }
 
 function* dedupKeys(document: View): Iterable<Problem> {
-  for (const dedup of transforms(document, "dedup")) {
+  for (const dedup of document.transforms("dedup")) {
     yield* mustNameFieldOf(document, dedup.get("config", "key"), dedup.get("source_id"));
     yield* mustBeWindow(dedup.get("config", "time_window"));
   }
 }
 
+/** Texts and whole numbers tell events apart; a fraction is compared by its digits, a list or a mapping by its spelling. */
+function* dedupKeyTypes(document: View): Iterable<Problem> {
+  for (const dedup of document.transforms("dedup")) {
+    const key = dedup.get("config", "key");
+    const type = fieldType(sourceFeed(document, dedup.get("source_id").text), key.text ?? "");
+    if (type === undefined || ["string", "int", "uint"].includes(type)) continue;
+    yield key.problem("DEDUP_KEY", { expected: "a field of type string, int or uint", found: `one of type ${type}` });
+  }
+}
+
+function* constantFilters(document: View): Iterable<Problem> {
+  for (const filter of document.transforms("filter")) {
+    const expression = filter.get("config", "expression");
+    const [, constant] = /^\s*(true|false)\s*$/.exec(expression.text ?? "") ?? [];
+    if (constant === undefined) continue;
+    yield expression.problem("FILTER_CONSTANT", {
+      expected: "an expression that depends on the event",
+      found: `${constant}: ${constant === "true" ? "every event is kept" : "every event is dropped"}`,
+    });
+  }
+}
+
 function* outputNames(document: View): Iterable<Problem> {
-  for (const stateless of transforms(document, "stateless")) {
+  for (const stateless of document.transforms("stateless")) {
     const names = stateless
       .get("config", "transforms")
       .items()

@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { PureCalls } from "../../../reconciler/api/pure/pure-calls.ts";
 import { statusApi } from "../../../reconciler/api/status-api.ts";
 import { ControlClient } from "../../../reconciler/cli/control/client.ts";
 import { controlApi } from "../../../reconciler/cli/control/routes.ts";
@@ -15,6 +16,7 @@ import { info, snapshot } from "./sample.ts";
 let engine: TestEngine;
 let control: ControlServer;
 let server: Server;
+const pure = new PureCalls();
 let token = "";
 
 beforeAll(async () => {
@@ -27,7 +29,7 @@ beforeAll(async () => {
     log: engine.log,
   };
   control = await listenControl(engine.dataDir, controlApi(sources));
-  server = createServer(statusApi(sources)).listen(0, "127.0.0.1");
+  server = createServer(statusApi({ ...sources, pure })).listen(0, "127.0.0.1");
   await once(server, "listening");
   token = (await engine.engine.create(webhookPipeline("first-one"), createTable)).access_token ?? "";
   await engine.engine.create(webhookPipeline("second-one"), createTable);
@@ -48,6 +50,7 @@ afterAll(async () => {
   await control.close();
   server.closeAllConnections();
   await new Promise((resolve) => server.close(resolve));
+  await pure.close();
   await engine.close();
 });
 

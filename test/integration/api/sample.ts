@@ -104,6 +104,9 @@ export const letters: DeadLetterQueue = {
       ...(last === 1 && { next_cursor: "1" }),
     };
   },
+  consume: () => Promise.reject(new Error("the status API takes nothing out")),
+  purge: () => Promise.reject(new Error("the status API takes nothing out")),
+  discard: () => Promise.reject(new Error("the status API takes nothing out")),
 };
 
 /** An engine that holds `views` and does nothing: what the reading side needs of one. */

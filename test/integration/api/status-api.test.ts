@@ -6,6 +6,7 @@ import { Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Log } from "../../../engine/index.ts";
 import type { PipelineConfig } from "../../../schemas/index.ts";
+import { PureCalls } from "../../../reconciler/api/pure/pure-calls.ts";
 import { statusApi } from "../../../reconciler/api/status-api.ts";
 import type { StatusSources } from "../../../reconciler/api/routes.ts";
 import { keptLog } from "../../support/engine.ts";
@@ -21,7 +22,7 @@ interface Answer {
 const log = keptLog();
 
 const older = view({ pipeline_id: "older", config: { ...config, pipeline_id: "older", name: "Older" } });
-let sources: StatusSources & { log: Log };
+let sources: StatusSources & { log: Log; pure: PureCalls };
 let port: number;
 let close: () => Promise<unknown>;
 
@@ -33,6 +34,7 @@ beforeEach(async () => {
     reconciler: { snapshot: () => snapshot("ended") },
     registry: new Registry(),
     info: () => info,
+    pure: new PureCalls(),
   };
   const server = createServer(statusApi(sources)).listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -42,6 +44,7 @@ beforeEach(async () => {
     server.close();
     server.closeAllConnections();
     await closed;
+    await sources.pure.close();
   };
 });
 

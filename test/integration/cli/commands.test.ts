@@ -31,6 +31,12 @@ beforeEach(async () => {
   const engine = {
     ...restingEngine([view(), view({ pipeline_id: "paused", status: "Failed", failure: "gone\u001b[2J" })]),
     tokens: { show: (id: string) => (engine.get(id), token), rotate: async (id: string) => `new-token-of-${id}` },
+    reprocess: async () => ({
+      request_id: "dlq-reprocess-1",
+      status: "partial" as const,
+      accepted_count: 1,
+      unknown: ["7"],
+    }),
     sql: async (query: string, format?: string) => {
       if (query.includes("nothing")) throw new Error("Table default.nothing does not exist. (UNKNOWN_TABLE)");
       return `${query} as ${format}: \u001b[2J\n`;
@@ -175,7 +181,12 @@ describe("what cannot be done is one sentence, and exit code 1", () => {
 
   test("an engine that refuses tells why", async () => {
     await daemon.close();
-    daemon = await serve({ ...restingEngine([view()]), tokens: { show: refuse, rotate: refuse }, sql: refuse });
+    daemon = await serve({
+      ...restingEngine([view()]),
+      tokens: { show: refuse, rotate: refuse },
+      sql: refuse,
+      reprocess: refuse,
+    });
     expect((await sluice("token", "rotate", "orders")).err).toBe(
       "sluice: pipeline orders has no webhook source: it has no token",
     );

@@ -3,11 +3,12 @@ import { isPipelineFile, load } from "../../../reconciler/desired/load.ts";
 import type { SourceFile } from "../../../reconciler/desired/source-text.ts";
 import { changed, fileOf, goodPipeline } from "../../support/pipeline-file.ts";
 
-const other = goodPipeline.replace("orders-eu", "orders-us");
+const other = goodPipeline.replace("orders-eu", "orders-us").replace("table: orders", "table: orders_us");
 
 /** The good pipeline under another id, waiting for one. */
 function waits(pipeline_id: string, on: string): SourceFile {
-  const content = `${goodPipeline.replace("orders-eu", pipeline_id)}x-sluice: { depends_on: [${on}] }\n`;
+  const own = goodPipeline.replace("orders-eu", pipeline_id).replace("table: orders", `table: ${pipeline_id}`);
+  const content = `${own}x-sluice: { depends_on: [${on}] }\n`;
   return fileOf(content, `${pipeline_id}.yaml`);
 }
 

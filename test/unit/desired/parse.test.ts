@@ -39,6 +39,7 @@ test("values and keys have places, in lists and behind aliases too", () => {
   expect(at(["d", 1, "c"])).toBe("orders.yaml:4:10");
   expect(at(["e"])).toBe("orders.yaml:6:1");
   expect(at(["a", 7, "c"])).toBe("orders.yaml:2:1");
+  expect(Object.values(yaml("a:\n  - &x\n  -")?.place(["a", 1]) ?? {}).join(":")).toBe("orders.yaml:1:1");
   expect(document?.keyPlace(["a", 1, "c"])).toMatchObject({ line: 4, column: 7 });
 });
 

@@ -8,7 +8,7 @@ test("codes are upper snake case", () => {
 });
 
 test("a problem has its code and the severity of the table", () => {
-  for (const [code, severity] of Object.entries(codes)) {
+  for (const [code, { severity }] of Object.entries(codes)) {
     const place = { file: "a.yaml", line: 1, column: 2 };
     expect(problem(code as Code, place, { expected: "a", found: "b" })).toMatchObject({ ...place, code, severity });
   }

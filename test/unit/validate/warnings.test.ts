@@ -33,10 +33,10 @@ test.each([
   ],
   ["cpu", end("resources: { sink: { limits: { cpu: 500m } } }\n"), "CPU_NOT_ENFORCED", 22, undefined],
 ])("%s: says so and lets the file pass", (_, content, code, line, suggestion) => {
-  const [problem, ...others] = validate([fileOf(content)]);
-  expect(others).toEqual([]);
-  expect(problem).toMatchObject({ code, line, ...(suggestion !== undefined && { suggestion }) });
-  expect(problem?.severity).not.toBe("error");
+  const problems = validate([fileOf(content)]);
+  const wanted = { code, line, ...(suggestion !== undefined && { suggestion }) };
+  expect(problems).toContainEqual(expect.objectContaining(wanted));
+  expect(problems.map(({ severity }) => severity)).not.toContain("error");
 });
 
 test.each([
@@ -61,6 +61,6 @@ test("more than 100 problems: errors first, and how many there are", () => {
   const problems = validate([fileOf(end(`metadata: { tags: [${"a".repeat(65)}] }\n${keys}`))]);
   expect(problems).toHaveLength(100);
   expect(problems[0]).toMatchObject({ code: "TOO_MANY_PROBLEMS", severity: "info" });
-  expect(problems[0]?.found).toBe("301, of which the first are shown");
+  expect(problems[0]?.found).toBe("at least 301, of which the first are shown");
   expect(problems.slice(1).every(({ code }) => code === "UNKNOWN_KEY")).toBe(true);
 });

@@ -1,18 +1,18 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import type { Node } from "../../../engine/expression/ast.ts";
-import { BudgetExceeded } from "../../../engine/expression/budget.ts";
-import { check } from "../../../engine/expression/check.ts";
-import { compile } from "../../../engine/expression/compile.ts";
-import { ExpressionError } from "../../../engine/expression/errors.ts";
-import { helpers } from "../../../engine/expression/functions/helpers.ts";
-import { compileFilter, compileTransforms } from "../../../engine/expression/index.ts";
-import { parse } from "../../../engine/expression/parser.ts";
-import { print } from "../../../engine/expression/print.ts";
-import { expressions, expressionTrees, records } from "../../support/expressions.ts";
+import type { Node } from "../../engine/expression/ast.ts";
+import { BudgetExceeded } from "../../engine/expression/budget.ts";
+import { check } from "../../engine/expression/check.ts";
+import { compile } from "../../engine/expression/compile.ts";
+import { ExpressionError } from "../../engine/expression/errors.ts";
+import { helpers } from "../../engine/expression/functions/helpers.ts";
+import { compileFilter, compileTransforms } from "../../engine/expression/index.ts";
+import { parse } from "../../engine/expression/parser.ts";
+import { print } from "../../engine/expression/print.ts";
+import { expressions, expressionTrees, records } from "../support/expressions.ts";
 
-/** 2,000 cases of each property; `EXPRESSION_RUNS` sets another number. */
-const numRuns = Number(process.env["EXPRESSION_RUNS"] ?? 2000);
+/** 5,000 cases of each property in the short form; `FUZZ_RUNS` sets another number. */
+const numRuns = Number(process.env["FUZZ_RUNS"] ?? 5000);
 const timeout = 60_000 + numRuns * 20;
 
 /** A tree without places; integers as text, so that failures can be shown. */

@@ -1,0 +1,86 @@
+import { MADE_PER_STEP, UNITS } from "../budget.ts";
+import { LONGEST } from "../lexer.ts";
+import { DEEPEST_OUTPUT } from "../output-types.ts";
+import { DEEPEST, MOST_NODES } from "../parser.ts";
+import { LONGEST_PATTERN } from "../patterns.ts";
+
+const count = new Intl.NumberFormat("en-GB");
+
+/** The kinds of values. */
+export const kinds = `
+| kind | what it is |
+|---|---|
+| nil | nothing: \`nil\`, a missing field, JSON's null |
+| bool | \`true\`, \`false\` |
+| int | 64 bits, wraps; literals, \`len\`, \`int(…)\`, and what is computed from integers |
+| float | 64 bits; every number of an event, whole or not |
+| string | text |
+| array, map | as in JSON |
+| time, duration, timezone | made by \`date\`, \`now\`, \`duration\`, \`timezone\` |
+
+A whole number of an event beyond 2^53 is no float, which could not hold it, but an integer with all its digits: it
+compares, prints and passes on exactly. Computed with another number of the event, which is a float, it gives a float. One
+beyond 64 bits keeps its digits only where nothing is computed with it.
+`;
+
+export const limits = `
+| limit | of | what happens |
+|---|---|---|
+| ${count.format(LONGEST)} characters | one expression | refused |
+| ${count.format(MOST_NODES)} operators and values | one expression | refused |
+| ${DEEPEST} levels of nesting | one expression; chains of \`and\`, \`or\` and comparisons count once | refused |
+| ${count.format(LONGEST_PATTERN)} characters | one regular expression | the event fails |
+| ${count.format(UNITS)} items made | one evaluation | the event fails |
+| ${count.format(UNITS)} steps: items visited, and ${MADE_PER_STEP} characters of text made | one evaluation | the event fails |
+| ${count.format(UNITS)} steps of the same kind | the outputs of one event together | the event fails |
+| ${DEEPEST_OUTPUT} levels of nesting | one output | the event fails |
+
+An event that fails goes to the dead letters alone; the others go on.
+`;
+
+/** What each output_type makes of a value; the names in one cell mean the same. */
+export const outputRules: readonly (readonly [names: readonly string[], rule: string, fails: string])[] = [
+  [
+    ["string", "bytes", "datetime"],
+    "texts, bools, numbers without exponent, times; nil is the empty text",
+    "arrays, maps",
+  ],
+  [
+    ["int", "int8", "int16", "int32", "int64", "integer"],
+    "numbers, cut; bools; nil and the empty text are 0; texts such as `42`, `4.9`, `0x10`, `010` (octal)",
+    "other texts, arrays, maps, what does not fit 64 bits",
+  ],
+  [["uint", "uint8", "uint16", "uint32", "uint64"], "the same", "negative numbers too"],
+  [
+    ["float", "float32", "float64", "number"],
+    "numbers, bools, texts that are numbers; nil is 0",
+    "NaN, infinity, other texts, arrays, maps",
+  ],
+  [
+    ["bool", "boolean"],
+    "bools; nil is false; numbers are true unless 0; `1 t T TRUE true True`, `0 f F FALSE false False`",
+    "other texts, arrays, maps",
+  ],
+  [["[]string"], "an array, its items as texts; nil", "anything else"],
+  [
+    ["array", "map", "object"],
+    "anything, as it is; times as RFC 3339, durations as nanoseconds",
+    "NaN, infinity, keys that are no text",
+  ],
+];
+
+/** Where the language differs from that of the service whose pipelines it runs. */
+export const differences = `
+- Arrays and maps of the schema are arrays and maps of unknown items in the check, so \`tags[0]\` and \`user.name\` are
+  allowed; there they were texts, and refused. A filter that fails on an empty array or map is allowed for that reason.
+- Precise type names such as \`int64\`, and \`datetime\` (a text), are known wherever a schema is.
+- Whole numbers beyond 2^53 keep their digits; there every number of an event was rounded to a float.
+- A float that does not fit an integer is an error; there the result depended on the processor.
+- \`keys\`, \`values\` and \`toPairs\` are sorted by key; there their order was random.
+- \`now()\` is the time of the batch, so that a repeated batch gives the same rows.
+- \`toDate\` gives the day in UTC; there it was the zone of the process.
+- A slice that cuts a character in two, and a lone surrogate, are U+FFFD.
+- Unknown names of an \`output_type\` are refused, and every name of a number type converts; there most names converted nothing.
+- \`[]string\` can feed an Array column.
+- Regular expressions, layouts, time zones, nesting and the size of outputs are bounded, as the table of limits says.
+`;

@@ -1,0 +1,33 @@
+import { basicType } from "../../../schemas/field-type.ts";
+import type { SchemaField } from "../../../schemas/pipeline.ts";
+import type { Event } from "../../core/batch.ts";
+import type { Transform, TransformResult } from "../../core/transform.ts";
+import { compileTransforms } from "../../expression/index.ts";
+import type { TransformExpression, Transforms } from "../../expression/index.ts";
+import { evaluateEach } from "../evaluation.ts";
+
+/**
+ * Makes of each event a new one that holds the outputs of its expressions and nothing else (the specification,
+ * expressions, section 6). An event on which one of them fails is rejected whole, with its text as it was.
+ */
+export class StatelessTransform implements Transform {
+  readonly name = "stateless";
+  /** The schema that feeds what comes behind. */
+  readonly outputs: readonly SchemaField[];
+  readonly #transforms: Transforms;
+
+  /** `fields` are those of the transformed source. Throws ExpressionError if an expression does not fit them. */
+  constructor(list: readonly TransformExpression[], fields: readonly SchemaField[]) {
+    this.#transforms = compileTransforms(list, fields);
+    const types = new Map(list.map(({ output_name, output_type }) => [output_name, basicType(output_type)]));
+    this.outputs = [...types].map(([name, type]) => ({ name, type }));
+  }
+
+  apply(events: readonly Event[], clock: number): TransformResult {
+    const passed: Event[] = [];
+    const rejected = evaluateEach("stateless", events, (event, record) => {
+      passed.push(event.with(this.#transforms.apply(record, clock)));
+    });
+    return { passed, dropped: 0, rejected };
+  }
+}

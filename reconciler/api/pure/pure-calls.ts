@@ -1,0 +1,152 @@
+import { fileURLToPath } from "node:url";
+import { Worker } from "node:worker_threads";
+import { ApiError } from "../api-error.ts";
+import type { PureAnswer, PurePath } from "./pure-call.ts";
+
+export interface ToPure {
+  path: PurePath;
+  bytes: Uint8Array;
+}
+
+export type FromPure = { type: "ready" } | { type: "answer"; answer: PureAnswer } | { type: "failed"; error: string };
+
+/** Bounds of the pure calls of a process. */
+export interface PureLimits {
+  /** Milliseconds that one call may run; then its thread is ended. */
+  time: number;
+  /** Calls that may wait while one runs. */
+  waiting: number;
+  /** Megabytes of heap; a thread that needs more is ended by the system. */
+  memory: number;
+}
+
+const usual: PureLimits = { time: 2000, waiting: 16, memory: 128 };
+
+interface Job extends ToPure {
+  resolve: (answer: PureAnswer | "exhausted") => void;
+  reject: (error: Error) => void;
+}
+
+/**
+ * Answers pure calls in a thread of their own, one after the other, so that no body, however hostile, delays anything
+ * else. The thread starts with the first call; one that uses up its time or memory is ended and replaced by a new one.
+ */
+export class PureCalls {
+  readonly #limits: PureLimits;
+  readonly #waiting: Job[] = [];
+  #running: Job | undefined;
+  #worker: Worker | undefined;
+  #isReady = false;
+  #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  constructor(limits: Partial<PureLimits> = {}) {
+    this.#limits = { ...usual, ...limits };
+  }
+
+  /**
+   * The answer to one call; `exhausted` where it needs more time or memory than it may. Throws ApiError 503 where too
+   * many wait, and any other error where we are at fault. A call whose `signal` aborts while it waits is forgotten.
+   */
+  async ask(path: PurePath, bytes: Uint8Array, signal: AbortSignal): Promise<PureAnswer | "exhausted"> {
+    if (this.#isClosed || this.#waiting.length >= this.#limits.waiting) {
+      throw new ApiError(503, "service_unavailable", "too many calls of this kind wait: try again in a few seconds");
+    }
+    return new Promise((resolve, reject) => {
+      const job: Job = { path, bytes, resolve, reject };
+      this.#waiting.push(job);
+      signal.addEventListener("abort", () => this.#forget(job), { once: true });
+      this.#next();
+    });
+  }
+
+  /** Ends the thread; calls under way are refused. Safe to call twice. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const job of this.#waiting.splice(0)) job.reject(closing());
+    this.#settle(({ reject }) => reject(closing()));
+    await this.#worker?.terminate();
+  }
+
+  #forget(job: Job): void {
+    const index = this.#waiting.indexOf(job);
+    if (index === -1) return;
+    this.#waiting.splice(index, 1);
+    job.reject(closing());
+  }
+
+  #next(): void {
+    if (this.#running !== undefined || this.#waiting.length === 0) return;
+    this.#running = this.#waiting.shift();
+    if (this.#worker === undefined) this.#spawn();
+    else if (this.#isReady) this.#start();
+  }
+
+  /** A thread may take a while to load: the time of a call counts from when it runs. */
+  #start(): void {
+    const { path, bytes } = this.#running!;
+    this.#worker!.postMessage({ path, bytes } satisfies ToPure);
+    this.#timer = setTimeout(() => this.#exhausted(), this.#limits.time);
+  }
+
+  #spawn(): void {
+    const { memory } = this.#limits;
+    const resourceLimits = { maxOldGenerationSizeMb: memory, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 };
+    const worker = new Worker(entryPoint(), { resourceLimits });
+    // It owns nothing that a process would have to wait for.
+    worker.unref();
+    this.#worker = worker;
+    worker.on("message", (message: FromPure) => this.#heard(worker, message));
+    worker.on("error", (error: NodeJS.ErrnoException) => this.#died(worker, error));
+    worker.on("exit", () => this.#died(worker, new Error("the thread of pure calls ended by itself")));
+  }
+
+  #heard(worker: Worker, message: FromPure): void {
+    if (worker !== this.#worker) return;
+    if (message.type === "ready") {
+      this.#isReady = true;
+      if (this.#running !== undefined) this.#start();
+      return;
+    }
+    this.#settle(({ resolve, reject }) => {
+      if (message.type === "answer") resolve(message.answer);
+      else reject(new Error(message.error));
+    });
+  }
+
+  #exhausted(): void {
+    const worker = this.#worker;
+    this.#worker = undefined;
+    this.#isReady = false;
+    void worker?.terminate();
+    this.#settle(({ resolve }) => resolve("exhausted"));
+  }
+
+  #died(worker: Worker, error: NodeJS.ErrnoException): void {
+    if (worker !== this.#worker) return;
+    this.#worker = undefined;
+    this.#isReady = false;
+    this.#settle(({ resolve, reject }) => {
+      if (error.code === "ERR_WORKER_OUT_OF_MEMORY") resolve("exhausted");
+      else reject(error);
+    });
+  }
+
+  #settle(tell: (job: Job) => void): void {
+    clearTimeout(this.#timer);
+    const job = this.#running;
+    this.#running = undefined;
+    if (job !== undefined) tell(job);
+    if (!this.#isClosed) this.#next();
+  }
+}
+
+function closing(): ApiError {
+  return new ApiError(503, "service_unavailable", "the call was given up: the process stops, or its caller left");
+}
+
+/** The bundled entry: beside this file when this runs from the bundle, in `dist/` when it runs from its sources. */
+function entryPoint(): string {
+  const folder = import.meta.url.endsWith(".ts") ? "../../../dist/" : "./";
+  return fileURLToPath(new URL(`${folder}pure.js`, import.meta.url));
+}

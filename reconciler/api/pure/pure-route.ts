@@ -1,0 +1,42 @@
+import type { RequestHandler } from "express";
+import { sendError } from "../api-error.ts";
+import { readBody } from "./body.ts";
+import { pureCalls } from "./pure-call.ts";
+import type { PurePath } from "./pure-call.ts";
+import type { PureCalls } from "./pure-calls.ts";
+
+/** The paths of the pure calls. */
+export const purePaths = Object.keys(pureCalls) as PurePath[];
+
+/** Answers `POST` on the path of a pure call. It reads the body and nothing else, and changes nothing. */
+export function answerPureCall(path: PurePath, calls: Pick<PureCalls, "ask">): RequestHandler {
+  return async (req, res) => {
+    const left = new AbortController();
+    res.once("close", () => left.abort());
+    try {
+      const bytes = await readBody(req);
+      const answer = await calls.ask(path, bytes, left.signal);
+      if (answer === "exhausted") {
+        const message = "the body needs more time or memory than one call may use";
+        sendError(res, { ...pureCalls[path].exhausted, message });
+      } else {
+        res
+          .status(answer.status)
+          .set(answer.headers ?? {})
+          .type("json")
+          .send(answer.body);
+      }
+    } finally {
+      // What is left of a body that was refused is not read.
+      if (!req.complete && !res.headersSent) res.set("Connection", "close");
+    }
+  };
+}
+
+/** Any other method on such a path. */
+export const postOnly: RequestHandler = (req, res) => {
+  if (!req.complete) res.set("Connection", "close");
+  const message = `${req.method} is not allowed here: this URL answers POST, and changes nothing`;
+  const details = { method: req.method, allowed: ["POST"] };
+  sendError(res.set("Allow", "POST"), { status: 405, code: "method_not_allowed", message, details });
+};

@@ -1,0 +1,53 @@
+import type { Path } from "../../schemas/index.ts";
+
+/** A spot in a v2 document, with what is there. Version v2 makes no difference between missing, null, empty and zero. */
+export class Field {
+  readonly path: Path;
+  readonly value: unknown;
+
+  constructor(path: Path, value: unknown) {
+    this.path = path;
+    this.value = value;
+  }
+
+  get(...keys: string[]): Field {
+    const [key, ...rest] = keys;
+    if (key === undefined) return this;
+    const { value } = this;
+    const held = isMapping(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+    return new Field([...this.path, key], held).get(...rest);
+  }
+
+  /** Entries of a list; none if it is no list. */
+  items(): Field[] {
+    if (!Array.isArray(this.value)) return [];
+    return this.value.map((item, index) => new Field([...this.path, index], item));
+  }
+
+  /** Keys of a mapping in the order of the file; none if it is no mapping. */
+  keys(): string[] {
+    return isMapping(this.value) ? Object.keys(this.value) : [];
+  }
+
+  get exists(): boolean {
+    return this.value !== undefined && this.value !== null;
+  }
+
+  /** The text; empty if there is none. */
+  get text(): string {
+    return typeof this.value === "string" ? this.value : "";
+  }
+
+  get isOn(): boolean {
+    return this.value === true;
+  }
+
+  /** Whether it holds a value that is not zero; of a collection, that there is one. */
+  get isGiven(): boolean {
+    return Boolean(this.value);
+  }
+}
+
+function isMapping(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,38 @@
+import { Document } from "../desired/document.ts";
+import { SourceText } from "../desired/source-text.ts";
+import { check } from "../validate/check.ts";
+import { problem } from "../validate/problem.ts";
+import { convert, type MigrateOptions } from "./convert.ts";
+import { nodeOf } from "./node.ts";
+import { valueOf } from "./part.ts";
+import { nowhere, withoutPlace, type Warning } from "./warning.ts";
+
+export { MigrationError } from "./migration-error.ts";
+export type { MigrateOptions } from "./convert.ts";
+export type { Warning } from "./warning.ts";
+
+export interface Migration {
+  /**
+   * The v3 document as a person would write it: defaults are not filled in, and what the v2 document lacks is missing.
+   * Nothing of it is shared with the v2 document.
+   */
+  config: Record<string, unknown>;
+  /** What the author must add or check. Where none is an error, `config` is valid. */
+  warnings: Warning[];
+}
+
+/**
+ * Makes a v3 document of a v2 one (specification, v2 and migration). Pure. What keeps the result from being valid v3 is
+ * a warning, except what this version of Sluice does not run yet. Throws MigrationError for a document that is not of
+ * the types of version v2 or whose join has no two sides, and nothing else.
+ */
+export function migrate(v2: unknown, options: MigrateOptions = {}): Migration {
+  const { root, remarks } = convert(v2, options);
+  const document = new Document(
+    new SourceText("", ""),
+    nodeOf(root, () => ({ key: 0, at: 0 })),
+  );
+  const missing = check(document).filter(({ code, severity }) => severity === "error" && code !== "NOT_SUPPORTED_YET");
+  const said = remarks.map(({ code, finding }) => problem(code, nowhere, finding));
+  return { config: valueOf(root) as Record<string, unknown>, warnings: [...said, ...missing].map(withoutPlace) };
+}

@@ -1,0 +1,47 @@
+import type { Field } from "./field.ts";
+import type { Topic } from "./topics.ts";
+
+/** One field of the events of a source. */
+export interface SchemaEntry {
+  source_id: string;
+  name: Field;
+  type: Field;
+  column_name: Field;
+  column_type: Field;
+  field: Field;
+  /** The list that it is in, the innermost last. */
+  within: readonly Field[];
+}
+
+/**
+ * The one list that serves wire schema, join and mapping: `schema.fields`, and for a topic that it has nothing for, the
+ * topic's own `schema_fields`, else its `schema.fields`.
+ */
+export function schemaList(root: Field, topics: readonly Topic[]): SchemaEntry[] {
+  const schema = root.get("schema");
+  const listed = entriesOf([schema, schema.get("fields")], (field) => field.get("source_id").text);
+  const known = new Set(listed.map(({ source_id }) => source_id));
+  const older = topics
+    .filter(({ source_id }) => !known.has(source_id))
+    .flatMap(({ source_id, field }) => entriesOf(ownLists(field), () => source_id));
+  return [...listed, ...older];
+}
+
+function ownLists(topic: Field): Field[] {
+  const [fields, schema] = [topic.get("schema_fields"), topic.get("schema")];
+  return fields.items().length > 0 ? [fields] : [schema, schema.get("fields")];
+}
+
+function entriesOf(within: readonly Field[], sourceOf: (field: Field) => string): SchemaEntry[] {
+  const fields = within.at(-1)?.items() ?? [];
+  return fields.map((field) => {
+    const [name, type] = [field.get("name"), field.get("type")];
+    const [column_name, column_type] = [field.get("column_name"), field.get("column_type")];
+    return { source_id: sourceOf(field), name, type, column_name, column_type, field, within };
+  });
+}
+
+/** What tells a field of a source from every other one. */
+export function fieldKey(source_id: string, name: string): string {
+  return JSON.stringify([source_id, name]);
+}

@@ -1,0 +1,116 @@
+import { ExpressionError, freeNames } from "../../engine/index.ts";
+import type { Field } from "./field.ts";
+import { leaf, list, mapping, text, withoutComments, type Part } from "./part.ts";
+import { isReviewed } from "./review.ts";
+import { sourceOf, type Topic } from "./topics.ts";
+import type { Warn } from "./warning.ts";
+
+/** The transforms in the order of the specification: a dedup for each topic that has one, the filter, the stateless one. */
+export function transformsOf(
+  root: Field,
+  topics: readonly Topic[],
+  keepBehaviour: boolean,
+  warn: Warn,
+): Part | undefined {
+  const [filter, stateless] = [root.get("filter"), root.get("stateless_transformation")];
+  const dedups = topics.filter(hasDedup);
+  const transforms = [
+    ...dedups.map(dedupOf),
+    ...(filter.get("enabled").isOn ? [filterOf(root, topics, keepBehaviour, warn)] : []),
+    ...(stateless.get("enabled").isOn ? [statelessOf(stateless, topics)] : []),
+  ];
+  if (transforms.length === 0) return undefined;
+  const holder = [filter, stateless].find((one) => one.get("enabled").isOn);
+  return withoutComments(list(transforms, holder ?? root.get("source")));
+}
+
+export function hasDedup({ field }: Topic): boolean {
+  return field.get("deduplication", "enabled").isOn;
+}
+
+interface TransformParts {
+  /** Its enabled, whose comment moves to the type. */
+  enabled: Field;
+  source: readonly [string, Field];
+  config: Part;
+  field: Field;
+}
+
+function transformOf(type: string, { enabled, source: [source_id, named], config, field }: TransformParts): Part {
+  const id = leaf(source_id, named);
+  const isOwn = named.path[0] === field.path[0] && named.path.at(-1) === "source_id";
+  const members = {
+    type: leaf(type, enabled),
+    source_id: isOwn ? id : withoutComments(id),
+    config: withoutComments(config),
+  };
+  // In the order of v3: in v2 most of these are other fields.
+  return { ...mapping({}, field), members: new Map(Object.entries(members)) };
+}
+
+function dedupOf({ field, source_id, id }: Topic): Part {
+  const dedup = field.get("deduplication");
+  const key = dedup.get(dedup.get("key").text === "" ? "id_field" : "key");
+  const config = mapping({ key: text(key), time_window: text(dedup.get("time_window")) }, dedup);
+  return transformOf("dedup", { enabled: dedup.get("enabled"), source: [source_id, id], config, field: dedup });
+}
+
+function filterOf(root: Field, topics: readonly Topic[], keepBehaviour: boolean, warn: Warn): Part {
+  const filter = root.get("filter");
+  const expression = filter.get("expression");
+  const written = keepBehaviour ? negated(expression, warn) : undefined;
+  if (written === undefined) toReview(root, expression, warn);
+  else if (isReviewed(root)) negatedReviewed(expression, warn);
+  const config = mapping({ expression: written === undefined ? text(expression) : leaf(written, expression) }, filter);
+  const source = sourceOf(undefined, topics, filter);
+  return transformOf("filter", { enabled: filter.get("enabled"), source, config, field: filter });
+}
+
+/** The opposite of an expression, on the lines that it has; undefined and a warning where it is none. */
+function negated(expression: Field, warn: Warn): string | undefined {
+  const inner = expression.text.trim();
+  try {
+    freeNames(inner);
+  } catch (error) {
+    if (!(error instanceof ExpressionError)) throw error;
+    const found = inner === "" ? "nothing" : "one that does not parse: it was left as it is";
+    warn("V2_FILTER", expression, { expected: "an expression that can be negated", found });
+    return undefined;
+  }
+  // A comment at the end would hide the parenthesis.
+  return inner.includes("//") ? `!(${inner}\n)` : `!(${inner})`;
+}
+
+function toReview(root: Field, expression: Field, warn: Warn): void {
+  if (isReviewed(root)) return;
+  warn("V2_FILTER", expression, {
+    expected: "an expression that is true for the events to keep",
+    found: "one that is true for the events to drop, as v2 has it; its text was not changed",
+    suggestion: "turn it round, or see that it is meant so, then write x-sluice.filters_reviewed: true",
+  });
+}
+
+function negatedReviewed(expression: Field, warn: Warn): void {
+  warn("V2_FILTER", expression, {
+    expected: "an expression that nobody has turned round yet",
+    found: "one that x-sluice.filters_reviewed says is meant as v3 has it; it was negated all the same",
+    suggestion: "convert the file without keeping the behaviour of v2, or see that the filter keeps what it should",
+  });
+}
+
+function statelessOf(stateless: Field, topics: readonly Topic[]): Part {
+  const outputs = stateless.get("config", "transform");
+  const transforms = outputs.items().map((output) =>
+    mapping(
+      {
+        expression: text(output.get("expression")),
+        output_name: text(output.get("output_name")),
+        output_type: text(output.get("output_type")),
+      },
+      output,
+    ),
+  );
+  const config = mapping({ transforms: list(transforms, outputs) }, stateless.get("config"));
+  const source = sourceOf(stateless.get("source_id"), topics, stateless);
+  return transformOf("stateless", { enabled: stateless.get("enabled"), source, config, field: stateless });
+}

@@ -1,0 +1,28 @@
+import { format } from "prettier";
+import { codes, type Severity } from "./codes.ts";
+
+const head = `<!-- Generated from codes.ts by \`npm run schemas\`. Change codes.ts, not this file. -->
+
+# Problem codes
+
+\`sluice validate\` tells every problem of every file with its place: \`orders.yaml:12:18: error PIPELINE_ID: pipeline_id:
+expected …, got …\`. Codes are stable.`;
+
+const sections: readonly (readonly [Severity, string])[] = [
+  ["error", "Errors refuse the document; a pipeline that runs goes on with its last good one."],
+  ["warning", "Warnings let it pass: it runs, but perhaps not as meant."],
+  ["info", "Infos are worth knowing, and nothing has to be mended."],
+];
+
+/** The text of `CODES.md`. */
+export function codesReference(): Promise<string> {
+  const tables = sections.map(([severity, means]) => `## ${severity}\n\n${means}\n\n${tableOf(severity)}`);
+  return format([head, ...tables].join("\n\n"), { parser: "markdown", printWidth: 120 });
+}
+
+function tableOf(severity: Severity): string {
+  const rows = Object.entries(codes)
+    .filter(([, code]) => code.severity === severity)
+    .map(([name, { meaning }]) => `| \`${name}\` | ${meaning} |`);
+  return ["| code | meaning |", "| - | - |", ...rows].join("\n");
+}

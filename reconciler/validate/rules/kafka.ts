@@ -1,0 +1,139 @@
+import { found } from "../found.ts";
+import type { Problem } from "../problem.ts";
+import type { Rule, View } from "../view.ts";
+
+/** Rules of the v3 format, sections 2.1 and 2.2: what a connection to Kafka needs, and what does not go together. */
+export const kafkaRules: readonly Rule[] = [
+  eachConnection(credentials),
+  eachConnection(saslProtocol),
+  eachConnection(certificates),
+  eachConnection(tls),
+  eachConnection(idle),
+  eachConnection(brokers),
+];
+
+function eachConnection(rule: Rule): Rule {
+  return function* (document) {
+    for (const source of document.sources("kafka")) yield* rule(source.get("connection_params"));
+  };
+}
+
+const password = ["username", "password"];
+const kerberos = ["kerberos_service_name", "kerberos_realm", "kerberos_keytab", "kerberos_config"];
+const needs: Readonly<Record<string, readonly string[]>> = {
+  PLAIN: password,
+  "SCRAM-SHA-256": password,
+  "SCRAM-SHA-512": password,
+  GSSAPI: kerberos,
+};
+
+function mechanismOf(connection: View): string {
+  return connection.get("mechanism").text ?? "NO_AUTH";
+}
+
+function usesTls(connection: View): boolean {
+  return connection.get("protocol").text?.endsWith("SSL") ?? false;
+}
+
+function* credentials(connection: View): Iterable<Problem> {
+  const mechanism = mechanismOf(connection);
+  for (const key of needs[mechanism] ?? []) {
+    const value = connection.get(key);
+    const isGiven = key === "password" ? (value.text ?? "") !== "" : !value.isBlank;
+    if (isGiven) continue;
+    yield value.problem("CONNECTION", {
+      expected: `a value, which mechanism ${mechanism} needs`,
+      found: value.exists ? "an empty text" : "nothing",
+    });
+  }
+}
+
+/** SASL is used if there is a mechanism, TLS if the protocol ends with SSL; a protocol that says otherwise misleads. */
+function* saslProtocol(connection: View): Iterable<Problem> {
+  const protocol = connection.get("protocol");
+  const mechanism = mechanismOf(connection);
+  const saysSasl = protocol.text?.startsWith("SASL_") ?? false;
+  if (protocol.isBlank || saysSasl === (mechanism !== "NO_AUTH")) return;
+  yield protocol.problem("SASL", {
+    expected: saysSasl ? "a mechanism beside a SASL protocol" : `a SASL protocol for mechanism ${mechanism}`,
+    found: found(protocol.value, protocol.path),
+    suggestion: saysSasl
+      ? "without one, Sluice does not log in"
+      : `write SASL_${usesTls(connection) ? "SSL" : "PLAINTEXT"}`,
+  });
+}
+
+function* certificates(connection: View): Iterable<Problem> {
+  for (const key of ["root_ca", "client_cert", "client_key"]) {
+    const value = connection.get(key);
+    if (value.isBlank || value.isReference || isPem(value.text ?? "")) continue;
+    const expected = "PEM (-----BEGIN …), or base64 of PEM";
+    yield value.problem("CONNECTION", { expected, found: "a text that is neither" });
+  }
+  const keytab = connection.get("kerberos_keytab");
+  if (keytab.isBlank || keytab.isReference || decoded(keytab.text ?? "") !== undefined) return;
+  yield keytab.problem("CONNECTION", { expected: "base64 of a keytab", found: "a text that is not base64" });
+}
+
+const begin = "-----BEGIN";
+
+function isPem(text: string): boolean {
+  return text.includes(begin) || (decoded(text)?.includes(begin) ?? false);
+}
+
+function decoded(text: string): string | undefined {
+  const bare = text.replaceAll(/\s/g, "");
+  const isBase64 = bare.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(bare);
+  return isBase64 ? Buffer.from(bare, "base64").toString("latin1") : undefined;
+}
+
+function* tls(connection: View): Iterable<Problem> {
+  if (!usesTls(connection)) return;
+  const skip = connection.get("skip_tls_verification");
+  if (skip.value === true)
+    yield skip.problem("TLS", {
+      expected: "brokers whose certificate is checked",
+      found: "true: anybody can pose as them",
+    });
+  for (const [one, other] of [
+    ["client_cert", "client_key"],
+    ["client_key", "client_cert"],
+  ] as const) {
+    if (connection.get(one).isBlank || !connection.get(other).isBlank) continue;
+    yield connection.get(one).problem("TLS", { expected: `a ${other} beside it`, found: "none" });
+  }
+}
+
+const ofTls = ["root_ca", "client_cert", "client_key"];
+
+/** What nothing reads under this protocol and mechanism. */
+function* idle(connection: View): Iterable<Problem> {
+  const mechanism = mechanismOf(connection);
+  const used = needs[mechanism];
+  const unused = (keys: readonly string[], without: string) =>
+    keys.flatMap((key) => {
+      const value = connection.get(key);
+      if (value.isBlank && value.value !== true) return [];
+      return [value.problem("UNUSED", { expected: `nothing with ${without}`, found: "a value that nobody uses" })];
+    });
+  if (used !== password && mechanism !== "GSSAPI") yield* unused(password, `mechanism ${mechanism}`);
+  if (used !== kerberos) yield* unused(kerberos, `mechanism ${mechanism}`);
+  if (connection.get("protocol").isBlank || usesTls(connection)) return;
+  yield* unused([...ofTls, "skip_tls_verification"], `protocol ${connection.get("protocol").text}, which has no TLS`);
+}
+
+function* brokers(connection: View): Iterable<Problem> {
+  for (const broker of connection.get("brokers").items()) {
+    if (broker.isBlank || broker.isReference || isAddress(broker.text ?? "")) continue;
+    yield broker.problem("BROKER", {
+      expected: "host:port, such as kafka-1:9092",
+      found: found(broker.value, broker.path),
+      suggestion: /^[\w.-]+$/.test(broker.text ?? "") ? `write "${broker.text}:9092"` : undefined,
+    });
+  }
+}
+
+function isAddress(text: string): boolean {
+  const [, port = ""] = /^(?:[\w.-]+|\[[\da-fA-F:.]+\]):(\d{1,5})$/.exec(text) ?? [];
+  return Number(port) >= 1 && Number(port) <= 65_535;
+}

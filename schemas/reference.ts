@@ -1,0 +1,141 @@
+import { format } from "prettier";
+import { otlpFields } from "./otlp-fields.ts";
+import { pageHead, otlpSection } from "./reference-text.ts";
+import { resolved, rootNode, type SchemaNode } from "./schema-node.ts";
+
+/** One table: the fields of a mapping, at a place of the document such as `sources[] (kafka)`. */
+interface Section {
+  place: string;
+  anchor: string;
+  node: SchemaNode;
+}
+
+/** The text of `REFERENCE.md`: every field of the format, a table for each mapping. */
+export async function reference(): Promise<string> {
+  const sections = sectionsOf();
+  const tables = sections.map((section) => tableOf(section, sections));
+  const contents = sections.map(({ place, anchor }) => `- [${code(place)}](#${anchor})`);
+  const text = [pageHead, contents.join("\n"), ...tables, otlpSection(otlpFields)].join("\n\n");
+  return format(text, { parser: "markdown", printWidth: 120 });
+}
+
+const rootPlace = "the document";
+
+/** Every mapping of the format in the order of the document; one that was there already is not told again. */
+function sectionsOf(): Section[] {
+  const sections: Section[] = [];
+  const visit = (node: SchemaNode, place: string): void => {
+    const { properties, items, oneOf = [] } = resolved(node);
+    if (items !== undefined) visit(items, `${place}[]`);
+    for (const variant of oneOf) visit(variant, `${place} (${variantName(variant)})`);
+    if (properties === undefined || sectionOf(node, sections) !== undefined) return;
+    sections.push({ place, anchor: anchorOf(place), node: resolved(node) });
+    for (const [key, field] of Object.entries(properties)) visit(field, place === rootPlace ? key : `${place}.${key}`);
+  };
+  visit(rootNode, rootPlace);
+  return sections;
+}
+
+function variantName(variant: SchemaNode): string {
+  const { type } = resolved(variant).properties ?? {};
+  return type?.const ?? type?.enum?.join(", ") ?? "";
+}
+
+function anchorOf(place: string): string {
+  return place
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9_]+/g, "-")
+    .replaceAll(/^-|-$/g, "");
+}
+
+/** The section of a mapping: of the same definition, or of one with the very same fields. */
+function sectionOf(node: SchemaNode, sections: readonly Section[]): Section | undefined {
+  const { properties } = resolved(node);
+  const text = JSON.stringify(properties);
+  return properties && sections.find((section) => JSON.stringify(section.node.properties) === text);
+}
+
+function tableOf({ place, anchor, node }: Section, sections: readonly Section[]): string {
+  const { description = "", properties = {}, required = [] } = node;
+  const rows = Object.entries(properties).map(([key, field]) => {
+    const whole = resolved(field);
+    const cells = [
+      code(key),
+      typeOf(whole, sections),
+      required.includes(key) ? "required" : defaultOf(whole),
+      effectOf(whole),
+      [whole.description ?? "", ...rulesOf(whole)].join(" "),
+      (whole.examples ?? []).map((example) => code(shown(example))).join(", "),
+    ];
+    return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
+  });
+  const head = "| field | type | default | effect | meaning and rules | example |\n| - | - | - | - | - | - |";
+  return `<a id="${anchor}"></a>\n\n## ${code(place)}\n\n${description}\n\n${[head, ...rows].join("\n")}`;
+}
+
+const words: Readonly<Record<string, string>> = {
+  string: "text",
+  integer: "whole number",
+  boolean: "true or false",
+  array: "list",
+  object: "mapping",
+};
+
+function typeOf(field: SchemaNode, sections: readonly Section[]): string {
+  const { items, oneOf, properties } = field;
+  if (items !== undefined) return `list of ${typeOf(resolved(items), sections)}`;
+  if (oneOf !== undefined) return oneOf.map((variant) => typeOf(resolved(variant), sections)).join(" or ");
+  const section = properties && sectionOf(field, sections);
+  if (section !== undefined) return `[${labelOf(section.place)}](#${section.anchor})`;
+  return words[[field.type].flat()[0] ?? ""] ?? "";
+}
+
+/** The variant of a source or transform, else what it is. */
+function labelOf(place: string): string {
+  return /\(([^(]*)\)$/.exec(place)?.[1] ?? "mapping";
+}
+
+function defaultOf(field: SchemaNode): string {
+  if (field["x-default"] !== undefined) return field["x-default"];
+  return field.default === undefined ? "" : code(shown(field.default));
+}
+
+function effectOf(field: SchemaNode): string {
+  const withDedup = field["x-effect-with-dedup"];
+  return `${field["x-effect"] ?? ""}${withDedup === undefined ? "" : `, with dedup ${withDedup}`}`;
+}
+
+/** What a value must be, one sentence each. */
+function rulesOf(field: SchemaNode): string[] {
+  const { minimum, maximum } = field;
+  const oneOf = field.const === undefined ? field.enum : [field.const];
+  const bounds = [
+    minimum === undefined ? [] : `at least ${minimum}`,
+    maximum === undefined ? [] : `at most ${maximum}`,
+  ];
+  const rules = [
+    ...(oneOf === undefined ? [] : [oneOf.length === 1 ? `Always ${code(oneOf[0] ?? "")}` : `One of ${listed(oneOf)}`]),
+    ...(bounds.flat().length === 0 ? [] : [bounds.flat().join(" and ")]),
+    ...(isPlain(field["x-expected"]) && maximum === undefined ? [field["x-expected"] ?? ""] : []),
+    ...(field["x-rule"] === undefined ? [] : [field["x-rule"]]),
+    ...(field["x-secret"] === true ? ["A secret: write a reference"] : []),
+  ];
+  return rules.map((rule) => `${rule.charAt(0).toUpperCase()}${rule.slice(1)}.`);
+}
+
+/** What goes without saying is left out. */
+function isPlain(expected: string | undefined): boolean {
+  return expected !== undefined && expected !== "a text that is not blank";
+}
+
+function listed(values: readonly string[]): string {
+  return values.map((value) => (value === "" ? "an empty text" : code(value))).join(", ");
+}
+
+function shown(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+function code(text: string): string {
+  return text.includes("`") ? text : `\`${text}\``;
+}

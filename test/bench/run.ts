@@ -1,0 +1,22 @@
+/** What can be measured, and what each prints. A benchmark is loaded only when it is asked for. */
+const benchmarks: Readonly<Record<string, { says: string; load: () => Promise<{ run: () => Promise<void> }> }>> = {
+  expressions: {
+    says: "a filter, a stateless transform and exact integers, beside JSON.parse of the same events",
+    load: () => import("./expressions.ts"),
+  },
+};
+
+const usage = [
+  "usage: npm run bench -- NAME",
+  ...Object.entries(benchmarks).map(([name, { says }]) => `  ${name.padEnd(14)} ${says}`),
+].join("\n");
+
+const [, , name, ...others] = process.argv;
+const asked = name === undefined || !Object.hasOwn(benchmarks, name) ? undefined : benchmarks[name];
+if (asked === undefined || others.length > 0) {
+  console.error(usage);
+  process.exitCode = 1;
+} else {
+  const { run } = await asked.load();
+  await run();
+}

@@ -1,0 +1,22 @@
+import { DeclaredFields } from "../../engine/sources/declared-fields.ts";
+import { FilterTransform } from "../../engine/transforms/filter/filter.ts";
+import { StatelessTransform } from "../../engine/transforms/stateless/stateless.ts";
+import { fields, transformSuite } from "./transform.ts";
+
+transformSuite("declared fields", () => new DeclaredFields(fields));
+
+transformSuite("filter", () => new FilterTransform(`id > 10 and name startsWith "" and len(tags) < 3`, fields));
+
+transformSuite(
+  "stateless",
+  () =>
+    new StatelessTransform(
+      [
+        { output_name: "id", expression: "id + 1", output_type: "int" },
+        { output_name: "label", expression: `upper(name) + ":" + string(now().Year())`, output_type: "string" },
+        { output_name: "tags", expression: "tags", output_type: "array" },
+        { output_name: "first", expression: "toJSON(more)", output_type: "string" },
+      ],
+      fields,
+    ),
+);

@@ -1,0 +1,58 @@
+import { fork } from "node:child_process";
+import { expect, test } from "vitest";
+import type { Progress, Report } from "./files-child.ts";
+import { mutant } from "./files.ts";
+
+/** 2,000 files in the short form; `FUZZ_RUNS` and `FUZZ_SEED` set other ones. */
+const runs = Number(process.env["FUZZ_RUNS"] ?? 2000);
+const seed = Number(process.env["FUZZ_SEED"] ?? 1);
+
+/** Milliseconds for one file, after which it is taken to hang. */
+const patience = 30_000;
+
+/** The work is done in a process of its own, which can be killed where it hangs. */
+function fuzz(): Promise<Report> {
+  const child = fork(new URL("files-child.ts", import.meta.url), [`${seed}`, `${runs}`], {
+    execArgv: ["--import", "tsx"],
+  });
+  let file = 0;
+  return new Promise<Report>((resolve, reject) => {
+    const hangs = () => {
+      child.kill("SIGKILL");
+      reject(new Error(`file ${file} takes more than ${patience} ms:\n${shown(file)}`));
+    };
+    const watch = setTimeout(hangs, patience);
+    child.on("message", (message: Progress | Report) => {
+      watch.refresh();
+      if ("runs" in message) resolve(message);
+      else file = message.file;
+    });
+    child.once("exit", (code, signal) => {
+      clearTimeout(watch);
+      reject(new Error(`the process ended with ${signal ?? code} at file ${file}:\n${shown(file)}`));
+    });
+  });
+}
+
+function shown(file: number): string {
+  const { path, bytes } = mutant(seed + file);
+  return `FUZZ_SEED=${seed + file} ${path} ${JSON.stringify(new TextDecoder().decode(bytes)).slice(0, 4000)}`;
+}
+
+test(
+  `${runs} mutated files end in problems with places inside them or in good pipelines, never in a crash or a hang`,
+  { timeout: 60_000 + runs * 50 },
+  async () => {
+    const { failure, slowest, codes, good, refused } = await fuzz();
+    expect(failure, failure && `${failure.error}\n${shown(failure.file)}`).toBeUndefined();
+    const { ms, file, bytes } = slowest;
+    console.log(
+      `${runs} files from seed ${seed}: ${good} good pipelines, ${refused} refused documents, ${Object.keys(codes).length} codes; ` +
+        `slowest ${ms.toFixed(1)} ms (file ${file}, ${bytes} bytes)`,
+    );
+    // Else the mutants were all alike, and nothing was tested.
+    expect(good).toBeGreaterThan(runs / 50);
+    expect(refused).toBeGreaterThan(runs / 4);
+    expect(Object.keys(codes).length).toBeGreaterThan(40);
+  },
+);

@@ -1,0 +1,20 @@
+import { spawnSync } from "node:child_process";
+
+/** `npm run fuzz -- NAME`: the long forms, with the number of cases of each. */
+const fuzzers: Readonly<Record<string, number>> = {
+  files: 100_000,
+  expressions: 200_000,
+};
+
+const name = process.argv[2] ?? "";
+const runs = Object.hasOwn(fuzzers, name) ? fuzzers[name] : undefined;
+if (runs === undefined) {
+  console.error(`usage: npm run fuzz -- NAME, where NAME is one of: ${Object.keys(fuzzers).join(", ")}`);
+  process.exitCode = 1;
+} else {
+  // Other files each time; FUZZ_RUNS and FUZZ_SEED repeat a run.
+  const seed = String(Date.now() % 2 ** 31);
+  const env = { FUZZ_RUNS: String(runs), FUZZ_SEED: seed, ...process.env };
+  const { status } = spawnSync("npx", ["vitest", "run", `test/fuzz/${name}.test.ts`], { stdio: "inherit", env });
+  process.exitCode = status ?? 1;
+}

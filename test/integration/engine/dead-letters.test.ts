@@ -1,0 +1,146 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { createTable, webhookPipeline } from "../../support/pipelines.ts";
+import { TestEngine } from "../../support/engine.ts";
+
+let running: TestEngine;
+
+beforeEach(async () => {
+  running = await TestEngine.open();
+});
+
+afterEach(async () => {
+  await running.close();
+});
+
+const pipeline_id = "letter-box";
+const window = "SETTINGS non_replicated_deduplication_window = 100";
+
+/** A pipeline whose table takes ids below 100 only, one row written and the events with `ids` in the dead letters. */
+async function withLetters(...ids: number[]): Promise<void> {
+  const constraint = "CONSTRAINT small CHECK id < 100";
+  await running.engine.sql(
+    `CREATE TABLE letter_box (id Int64, level String, ${constraint}) ENGINE = MergeTree ORDER BY id ${window}`,
+  );
+  const { access_token } = await running.engine.create(webhookPipeline(pipeline_id), { create_table: false });
+  for (const id of [1, ...ids]) await running.post(pipeline_id, access_token!, { id, level: "info" });
+  await settled(ids.length);
+}
+
+const settled = (letters: number): Promise<unknown> =>
+  running.until(
+    pipeline_id,
+    ({ stream, pending_batches, dead_letters }) =>
+      stream.messages + pending_batches === 0 && dead_letters.total_messages === letters,
+  );
+
+const mend = (): Promise<string> => running.engine.sql("ALTER TABLE letter_box DROP CONSTRAINT small");
+const queue = (): ReturnType<TestEngine["engine"]["deadLetters"]> => running.engine.deadLetters(pipeline_id);
+const ids = async (): Promise<number[]> =>
+  (await running.rows<{ id: string }>("SELECT id FROM letter_box ORDER BY id")).map(({ id }) => Number(id));
+const listed = (): string[] =>
+  queue()
+    .list(100)
+    .messages.map(({ message_id }) => message_id);
+
+test("letters that are reprocessed after the table was mended become rows, and leave the queue", async () => {
+  await withLetters(500, 600);
+  await mend();
+  expect(await running.engine.reprocess(pipeline_id, { mode: "all" })).toMatchObject({
+    status: "accepted",
+    accepted_count: 2,
+  });
+  await settled(0);
+  expect(await ids()).toEqual([1, 500, 600]);
+});
+
+test("letters that fail again are letters again, under new ids, and none is lost or doubled", async () => {
+  await withLetters(500, 600);
+  await running.engine.reprocess(pipeline_id, { mode: "all" });
+  await running.until(pipeline_id, ({ pending_batches }) => pending_batches === 0 && listed().join() === "3,4");
+  expect(await ids()).toEqual([1]);
+  expect(queue().state().total_messages).toBe(2);
+});
+
+test("a selection takes the letters that it names, and tells which ids name none", async () => {
+  await withLetters(500, 600, 700);
+  await mend();
+  const selection = { mode: "selected", message_ids: ["2", "9", "x", "2"] } as const;
+  expect(await running.engine.reprocess(pipeline_id, selection)).toMatchObject({
+    request_id: expect.stringMatching(/^dlq-reprocess-[0-9a-f-]{36}$/),
+    status: "partial",
+    accepted_count: 1,
+    unknown: ["9", "x"],
+  });
+  await settled(2);
+  expect(await ids()).toEqual([1, 600]);
+  expect(listed()).toEqual(["1", "3"]);
+});
+
+test("letters whose batch cannot be written yet stay in the queue, held, also through a restart, and are written once", async () => {
+  await withLetters(500, 600);
+  await running.engine.sql("DROP TABLE letter_box SYNC");
+  await running.engine.reprocess(pipeline_id, { mode: "all" });
+  await running.until(pipeline_id, ({ paused, pending_batches }) => paused !== undefined && pending_batches === 1);
+  expect(listed()).toEqual(["1", "2"]);
+  expect(await running.engine.reprocess(pipeline_id, { mode: "all" })).toMatchObject({ accepted_count: 0 });
+  expect(await queue().consume(10)).toEqual([]);
+  expect(await queue().purge()).toBe(0);
+  await running.close({ keep: true });
+
+  running = await TestEngine.open({ dataDir: running.dataDir });
+  await running.engine.sql(`CREATE TABLE letter_box (id Int64, level String) ENGINE = MergeTree ORDER BY id ${window}`);
+  await settled(0);
+  expect(await ids()).toEqual([500, 600]);
+});
+
+test("a letter of a transformed event is sent again as it was received", async () => {
+  const constraint = "CONSTRAINT small CHECK twice < 100";
+  await running.engine.sql(
+    `CREATE TABLE letter_box (twice Int64, ${constraint}) ENGINE = MergeTree ORDER BY twice ${window}`,
+  );
+  const transforms = [{ expression: "id * 2", output_name: "twice", output_type: "int" }];
+  const config = webhookPipeline(pipeline_id, {
+    transforms: [{ type: "stateless", source_id: "input", config: { transforms } }],
+    sink: {
+      ...webhookPipeline(pipeline_id).sink,
+      mapping: [{ name: "twice", column_name: "twice", column_type: "Int64" }],
+    },
+  });
+  const { access_token } = await running.engine.create(config, { create_table: false });
+  for (const id of [1, 400]) await running.post(pipeline_id, access_token!, { id, level: "info" });
+  await settled(1);
+  expect(queue().list(1).messages[0]!.original_message).toBe('{"twice":800}');
+  await mend();
+  await running.engine.reprocess(pipeline_id, { mode: "all" });
+  await settled(0);
+  expect(await running.rows("SELECT twice FROM letter_box ORDER BY twice")).toEqual([{ twice: 2 }, { twice: 800 }]);
+});
+
+test("consume takes the oldest out, once, and says when", async () => {
+  await withLetters(500, 600, 700);
+  expect((await queue().consume(2)).map(({ message_id }) => message_id)).toEqual(["1", "2"]);
+  expect(queue().state()).toMatchObject({ total_messages: 1, last_consumed_at: expect.any(String) });
+  expect((await queue().consume(2)).map(({ message_id }) => message_id)).toEqual(["3"]);
+  expect(await queue().consume(2)).toEqual([]);
+});
+
+test("discard and purge take letters out for good", async () => {
+  await withLetters(500, 600, 700);
+  expect(await queue().discard({ mode: "selected", message_ids: ["1", "5"] })).toEqual({
+    discarded_count: 1,
+    unknown: ["5"],
+  });
+  expect(listed()).toEqual(["2", "3"]);
+  expect(await queue().purge()).toBe(2);
+  expect(queue().state().total_messages).toBe(0);
+  expect(await queue().discard({ mode: "all" })).toEqual({ discarded_count: 0, unknown: [] });
+});
+
+test("a pipeline that does not run reprocesses nothing, and says so", async () => {
+  await running.engine.create(webhookPipeline(pipeline_id), createTable);
+  await running.engine.stop(pipeline_id);
+  await expect(running.engine.reprocess(pipeline_id, { mode: "all" })).rejects.toMatchObject({
+    code: "INVALID_STATUS_TRANSITION",
+    message: expect.stringContaining("resume it before"),
+  });
+});

@@ -1,0 +1,98 @@
+import { describe, expect, test } from "vitest";
+import { Event } from "../../../engine/core/batch.ts";
+import { ExpressionError } from "../../../engine/expression/index.ts";
+import { StatelessTransform } from "../../../engine/transforms/stateless/stateless.ts";
+
+const fields = [
+  { name: "level", type: "string" as const },
+  { name: "age", type: "int" as const },
+];
+
+function events(...texts: string[]): Event[] {
+  return texts.map((text, index) => new Event(index + 1, 1000 + index, Buffer.from(text)));
+}
+
+function stateless(...list: [output_name: string, expression: string, output_type: string][]): StatelessTransform {
+  return new StatelessTransform(
+    list.map(([output_name, expression, output_type]) => ({ output_name, expression, output_type })),
+    fields,
+  );
+}
+
+test("an event becomes one of the outputs alone, in the same place; one on which an output fails is rejected whole", () => {
+  const transform = stateless(["level", "upper(level)", "string"], ["next", "age + 1", "int"]);
+  const given = events(`{"level": "a", "age": 1, "more": true}`, `{"level": "b"}`, `{"level": "c", "age": 3}`);
+  const { passed, dropped, rejected } = transform.apply(given, 0);
+  expect(passed.map(({ position, receivedAt, text }) => [position, receivedAt, text])).toEqual([
+    [1, 1000, '{"level":"A","next":2}'],
+    [3, 1002, '{"level":"C","next":4}'],
+  ]);
+  expect(dropped).toBe(0);
+  expect(rejected).toEqual([
+    {
+      component: "dedup",
+      reason: "transform_error",
+      error: expect.stringMatching(/^stateless: next: `age \+ 1`: expected two numbers/) as string,
+      original_message: `{"level": "b"}`,
+      position: 2,
+    },
+  ]);
+});
+
+test.each(["[1]", "5", `"text"`, "true", "{", ""])("an event that is %s and no object is rejected", (text) => {
+  const { passed, rejected } = stateless(["a", "1", "int"]).apply(events(text), 0);
+  expect(passed).toEqual([]);
+  expect(rejected).toMatchObject([
+    { error: "stateless: expected an event that is a JSON object", original_message: text },
+  ]);
+});
+
+test("the outputs are the schema of what comes behind, each name once with the type of its last", () => {
+  const { outputs } = stateless(["a", "1", "int64"], ["b", "level", "datetime"], ["a", `["x"]`, "[]string"]);
+  expect(outputs).toEqual([
+    { name: "a", type: "array" },
+    { name: "b", type: "string" },
+  ]);
+});
+
+test("an integer keeps its digits on the way through", () => {
+  const { passed } = stateless(["age", "age", "int"]).apply(events('{"age":9223372036854775807}'), 0);
+  expect(passed[0]!.text).toBe('{"age":9223372036854775807}');
+});
+
+test("replaying a batch with its clock gives the same events", () => {
+  const transform = stateless(["at", "string(now())", "string"]);
+  const texts = (clock: number): string[] => transform.apply(events("{}", "{}"), clock).passed.map(({ text }) => text);
+  expect(texts(1000)).toEqual(texts(1000));
+  expect(texts(1000)).not.toEqual(texts(2000));
+});
+
+test("an expression that does not fit the fields is refused at once", () => {
+  expect(() => stateless(["a", "agee", "int"])).toThrow(ExpressionError);
+});
+
+describe("what an output may hold", () => {
+  const body = JSON.stringify({ level: `${"[".repeat(50_000)}${"]".repeat(50_000)}` });
+  const sixty = Array.from({ length: 60 }, (_, index) => `let v${index + 1} = [v${index}, v${index}];`).join(" ");
+  test.each([
+    ["nests too deep", "fromJSON(level)", "array", "a record nests at most 100 levels"],
+    ["repeats itself", `let v0 = "x"; ${sixty} v60`, "array", "nests|hold more than they may"],
+    [
+      "holds one text many times",
+      "map(1..100000, level)",
+      "array",
+      "the outputs of one record hold more than they may",
+    ],
+    ["holds one text many times, as texts", "map(1..100000, level)", "[]string", "hold more than they may"],
+  ])("an array that %s is an error of its event", (_title, expression, output_type, expected) => {
+    const { passed, rejected } = stateless(["o", expression, output_type]).apply(events(body, '{"level":"[]"}'), 0);
+    expect(passed.length + rejected.length).toBe(2);
+    expect(rejected[0]!.error).toMatch(new RegExp(expected));
+  });
+
+  test("the budget of one event is not that of the next", () => {
+    const transform = stateless(["o", "map(1..1000, level)", "array"]);
+    const large = Array.from({ length: 20 }, () => JSON.stringify({ level: "x".repeat(10_000) }));
+    expect(transform.apply(events(...large), 0).passed).toHaveLength(20);
+  });
+});

@@ -1,0 +1,93 @@
+import { describe, expect, test } from "vitest";
+import { load } from "../../../../reconciler/desired/load.ts";
+import { validate } from "../../../../reconciler/validate/validate.ts";
+import { changedIn, fileOf, goodPipeline, kafkaPipeline } from "../../../support/pipeline-file.ts";
+
+const named = (pipeline: string, id: string) => pipeline.replace("orders-eu", id);
+
+/** Code, place and finding of what is said of two files. */
+function told(...contents: string[]): string[] {
+  const files = contents.map((content, index) => fileOf(content, `${"abcdef"[index]}.yaml`));
+  return validate(files)
+    .filter(({ code }) => code !== "NOT_SUPPORTED_YET")
+    .map(({ code, file, line, found }) => `${file}:${line} ${code}: ${found}`);
+}
+
+const server = (id: string, ...passages: string[]) => changedIn(named(kafkaPipeline, id), ...passages);
+
+/** Files by what each waits for, and which of them are refused for a circle. */
+function circle(waits: Record<string, string[]>): string[] {
+  const files = Object.entries(waits).map(([id, on]) => {
+    const content = named(goodPipeline, `pipe-${id}`).replace("table: orders", `table: ${id}`);
+    return fileOf(`${content}x-sluice: { depends_on: [${on.map((one) => `pipe-${one}`).join(", ")}] }\n`, `${id}.yaml`);
+  });
+  return load(files).refused.flatMap(({ file, problems }) =>
+    problems.filter(({ code }) => code === "DEPENDS_ON").map(({ path }) => `${file} ${path.slice(-3)}`),
+  );
+}
+
+describe("two pipelines that write to one table", () => {
+  test("are told, each with the other", () => {
+    expect(told(named(goodPipeline, "aaaaa"), named(goodPipeline, "bbbbb"))).toEqual([
+      "a.yaml:18 SHARED_TABLE: the one of b.yaml:18",
+      "b.yaml:18 SHARED_TABLE: the one of a.yaml:18",
+    ]);
+  });
+
+  test("and a third", () => {
+    const [first] = told(named(goodPipeline, "aaaaa"), named(goodPipeline, "bbbbb"), named(goodPipeline, "ccccc"));
+    expect(first).toBe("a.yaml:18 SHARED_TABLE: the one of b.yaml:18, and 1 more");
+  });
+
+  test("are told for a server too, whatever its case", () => {
+    expect(told(server("aaaaa"), server("bbbbb", "host: clickhouse", "host: ClickHouse"))).toHaveLength(2);
+  });
+
+  test.each([
+    ["another table", server("bbbbb", "table: orders", "table: Orders")],
+    ["another database", server("bbbbb", "database: shop", "database: shop2")],
+    ["another server", server("bbbbb", "host: clickhouse", "host: clickhouse2")],
+    ["another port", server("bbbbb", '"9000"', '"9001"')],
+    ["no table at all", server("bbbbb", "  table: orders\n", "")],
+  ])("are not those with %s", (_, other) => {
+    expect(told(server("aaaaa"), other).filter((text) => text.includes("SHARED_TABLE"))).toEqual([]);
+  });
+
+  test("are not two copies of one pipeline, which are refused as such", () => {
+    expect(told(goodPipeline, goodPipeline).map((text) => text.split(" ")[1])).toEqual([
+      "DUPLICATE_PIPELINE_ID:",
+      "DUPLICATE_PIPELINE_ID:",
+    ]);
+  });
+});
+
+describe("pipelines that wait for each other", () => {
+  test.each([
+    ["nothing", { a: [], b: ["a"], c: ["a", "b"] }, []],
+    ["itself", { a: ["a"] }, ["a.yaml [0]"]],
+    ["two", { a: ["b"], b: ["a"] }, ["a.yaml [0]", "b.yaml [0]"]],
+    [
+      "three, with one in front and one behind",
+      { a: ["b"], b: ["c"], c: ["d", "e"], d: ["b"], e: [] },
+      ["b.yaml [0]", "c.yaml [0]", "d.yaml [0]"],
+    ],
+    [
+      "two circles with a bridge",
+      { a: ["b"], b: ["a", "c"], c: ["d"], d: ["c"] },
+      ["a.yaml [0]", "b.yaml [0]", "c.yaml [0]", "d.yaml [0]"],
+    ],
+    [
+      "a circle with a shortcut",
+      { a: ["b", "c"], b: ["c"], c: ["a"] },
+      ["a.yaml [0]", "a.yaml [1]", "b.yaml [0]", "c.yaml [0]"],
+    ],
+  ])("in a circle of %s", (_, waits, refused) => {
+    expect(circle(waits)).toEqual(refused);
+  });
+
+  test("in a chain of a thousand are read in one walk", () => {
+    const waits = Object.fromEntries(Array.from({ length: 1000 }, (_, n) => [`p${n}`, n === 0 ? [] : [`p${n - 1}`]]));
+    expect(circle(waits)).toEqual([]);
+    expect(circle({ ...waits, p0: ["p999"] })).toHaveLength(1000);
+  });
+});
