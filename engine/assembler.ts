@@ -108,5 +108,6 @@ export class Assembler {
 }
 
 function isFull(assembly: Assembly, rows: number): boolean {
-  return assembly.rows >= rows || assembly.count >= batchEvents || assembly.bytes >= batchBytes;
+  const bytes = Math.max(assembly.bytes, assembly.bytesMade);
+  return assembly.rows >= rows || assembly.count >= batchEvents || bytes >= batchBytes;
 }

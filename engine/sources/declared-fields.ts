@@ -61,6 +61,8 @@ function kindOf(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "array";
   if (typeof value === "boolean") return "bool";
+  // JSON.parse reads 1e400 as Infinity, which no column and no comparison can mean.
+  if (typeof value === "number" && !Number.isFinite(value)) return "number beyond the range of 64-bit floats";
   return typeof value === "bigint" ? "number" : typeof value;
 }
 
