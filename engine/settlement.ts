@@ -51,12 +51,13 @@ export class Settlement {
 
   /** Sends until everything of the batch that can be written is. Returns the record as it is then. Throws LeftForLater. */
   async write(underway: Underway): Promise<BatchRecord> {
-    let { record, block } = await this.#rejectLate(underway);
+    let { record, block } = await this.#rejectLate(underway.record, underway.block);
     const whole = record;
     let maySitThere = underway.isReplay && record.heard === "nothing";
     for (let failures = 0; record.rows > 0 && record.heard !== "written";) {
       if (record.heard === "refused") record = await this.prepare({ ...record, heard: "nothing" });
-      const answer = await this.#attempt(record, block, failures > 0, maySitThere);
+      if (maySitThere) this.#with.telemetry.insertRepeated({ pipeline_id: record.pipeline_id, batch: record.batch });
+      const answer = await this.#line.sink.insert(block, record.token, this.#with.leave);
       if (answer.kind === "ok") break;
       this.#leaveIfAborted();
       if (answer.kind === "unknown") maySitThere = true;
@@ -66,30 +67,29 @@ export class Settlement {
         // Where rows are refused and none can be taken out, the table is wrong: those taken out before go in again.
         const next = answer.failure.class === "row" ? whole : record;
         record = await this.#waitAfter(answer, next, failures, maySitThere);
+        await this.#reopen(failures);
       } else {
         record = await this.prepare(excluded);
       }
-      block = underway.assembly.encode(settledPositions(record));
+      ({ record, block } = await this.#rejectLate(record, underway.assembly.encode(settledPositions(record))));
     }
     this.#hasWritten ||= record.rows > 0;
     this.#with.room.leave();
     return record;
   }
 
-  /** One insert. After a failure the target is looked at first: it may be another one now, or say more clearly what is wrong. */
-  async #attempt(record: BatchRecord, block: Block, hasFailed: boolean, maySitThere: boolean): Promise<Answer> {
-    const { leave, telemetry } = this.#with;
-    const { pipeline_id, batch, token } = record;
-    if (hasFailed) {
-      const opened = await this.#line.sink.open(leave);
-      if (opened.kind !== "ok") return { kind: "refused", failure: opened.failure };
+  /** After a failure the target is looked at again, as it may be another one now: its columns decide how rows are written. */
+  async #reopen(failures: number): Promise<void> {
+    for (let attempt = failures; ; attempt += 1) {
+      const opened = await this.#line.sink.open(this.#with.leave);
+      this.#leaveIfAborted();
+      if (opened.kind === "ok") return;
+      await this.#wait(opened.failure, attempt);
     }
-    if (maySitThere) telemetry.insertRepeated({ pipeline_id, batch });
-    return this.#line.sink.insert(block, token, leave);
   }
 
-  /** A replay may meet a table that was altered since: what no longer fits its columns becomes a letter, not a loss. */
-  async #rejectLate({ record, block }: Underway): Promise<{ record: BatchRecord; block: Block }> {
+  /** A later send may meet a table that was altered since: what no longer fits its columns becomes a letter, not a loss. */
+  async #rejectLate(record: BatchRecord, block: Block): Promise<{ record: BatchRecord; block: Block }> {
     const known = new Set(settledPositions(record));
     const late = block.rejected.filter(({ position }) => !known.has(position));
     if (late.length === 0) return { record, block };

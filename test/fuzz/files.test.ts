@@ -27,6 +27,7 @@ function fuzz(): Promise<Report> {
       if ("runs" in message) resolve(message);
       else file = message.file;
     });
+    child.once("error", reject);
     child.once("exit", (code, signal) => {
       clearTimeout(watch);
       reject(new Error(`the process ended with ${signal ?? code} at file ${file}:\n${shown(file)}`));

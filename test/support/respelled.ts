@@ -1,5 +1,6 @@
-import { basicType, parseDuration, parseQuantity, printDuration, type PipelineV3 } from "../../schemas/index.ts";
+import { parseDuration, type PipelineV3 } from "../../schemas/index.ts";
 import { Random } from "./random.ts";
+import { cpuSpelling, durationSpelling, sizeSpelling, typeSpelling } from "./spellings.ts";
 
 type Mapping = Record<string, unknown>;
 
@@ -12,16 +13,6 @@ export function respelled(document: PipelineV3, seed: number): PipelineV3 {
     structuredClone(document) as unknown as Mapping,
   ) as unknown as PipelineV3;
 }
-
-const sameTypes = [
-  ["string", "bytes", "datetime"],
-  ["bool", "boolean"],
-  ["int", "int8", "int16", "int32", "int64", "integer"],
-  ["uint", "uint8", "uint16", "uint32", "uint64"],
-  ["float", "float32", "float64", "number"],
-  ["array"],
-  ["map", "object"],
-];
 
 class Speller {
   readonly #random: Random;
@@ -152,7 +143,7 @@ class Speller {
       component[key] ??= this.#random.pick(undefined, { cpu, memory });
       const amounts = component[key] as Mapping | undefined;
       if (amounts === undefined) delete component[key];
-      if (amounts?.["cpu"] !== undefined) this.#cpu(amounts, "cpu");
+      if (amounts?.["cpu"] !== undefined) amounts["cpu"] = cpuSpelling(text(amounts["cpu"]), this.#random);
       if (amounts?.["memory"] !== undefined) this.#size(amounts, "memory", "Ki");
     }
     const storage = component["storage"] as Mapping | undefined;
@@ -160,46 +151,15 @@ class Speller {
   }
 
   #duration(holder: Mapping, key: string): void {
-    const length = parseDuration(text(holder[key])) ?? 0n;
-    const [hour, day] = [3_600_000_000_000n, 86_400_000_000_000n];
-    holder[key] = this.#random.pick(
-      printDuration(length),
-      `+${printDuration(length)}`,
-      `${length}ns`,
-      `${length / 1000n}us${length % 1000n}ns`,
-      ...(length % hour === 0n ? [`${length / hour}.0h`, `0${length / hour}h`] : []),
-      ...(length % day === 0n ? [`${length / day}d`] : [`${length / day}d${length % day}ns`]),
-    );
+    holder[key] = durationSpelling(text(holder[key]), this.#random);
   }
 
   #size(holder: Mapping, key: string, kilo: string): void {
-    const bytes = (parseQuantity(text(holder[key])) ?? 0n) / 1_000_000_000n;
-    holder[key] = this.#random.pick(
-      `${bytes}`,
-      `+${bytes}.0`,
-      `${bytes}e0`,
-      `${bytes}000m`,
-      ...(bytes % 1024n === 0n ? [`${bytes / 1024n}${kilo}`, `${bytes / 1024n}Ki`] : []),
-      ...(bytes % 512n === 0n && bytes % 1024n !== 0n ? [`${bytes / 1024n}.5Ki`] : []),
-    );
+    holder[key] = sizeSpelling(text(holder[key]), kilo, this.#random);
   }
 
-  #cpu(holder: Mapping, key: string): void {
-    const billionths = parseQuantity(text(holder[key])) ?? 0n;
-    const thousandths = billionths / 1_000_000n;
-    holder[key] = this.#random.pick(
-      `${billionths}n`,
-      `${thousandths}m`,
-      `${thousandths / 1000n}.${(thousandths % 1000n).toString().padStart(3, "0")}`,
-      `${thousandths}e-3`,
-    );
-  }
-
-  #type(holder: Mapping, key: string): void {
-    const type = text(holder[key]);
-    if (type === "[]string") return;
-    const names = sameTypes.find(([basic]) => basic === basicType(type)) ?? [type];
-    holder[key] = this.#random.pick(...names.filter((name) => name !== "datetime" || key === "type"));
+  #type(holder: Mapping, key: "type" | "output_type"): void {
+    holder[key] = typeSpelling(text(holder[key]), key, this.#random);
   }
 
   /** Written out, left out, or in another spelling, where it is what would be filled in. */

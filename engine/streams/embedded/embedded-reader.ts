@@ -64,20 +64,31 @@ export class EmbeddedReader implements StreamReader {
     this.#file = undefined;
   }
 
-  /** The next frame; undefined at the end of this segment. */
+  /**
+   * The next frame; undefined at the end of this segment. What was read ahead may hold a part of a frame that was being
+   * written just then, so only bytes that were read just now can be called damaged.
+   */
   async #frame(): Promise<Extract<ReturnType<typeof readFrame>, { kind: "frame" }> | undefined> {
+    let isFresh = false;
     for (;;) {
       const frame = readFrame(this.#bytes, this.#at, maxEventBytes);
       if (frame.kind === "frame") return frame;
-      if (frame.kind === "torn") throw this.#damaged();
-      const have = this.#bytes.length - this.#at;
-      const wanted = have >= 4 ? this.#bytes.readUInt32LE(this.#at) + frameOverhead : 0;
-      const chunk = Buffer.allocUnsafe(Math.max(chunkBytes, wanted));
-      const { bytesRead } = await this.#file!.read(chunk, 0, chunk.length, this.#offset);
-      if (bytesRead <= have) return undefined;
+      if (isFresh && frame.kind === "torn") throw this.#damaged();
+      const capacity = Math.max(chunkBytes, isFresh ? this.#frameSize() : 0);
+      if (isFresh && this.#bytes.length - this.#at < capacity && capacity === chunkBytes) return undefined;
+      const chunk = Buffer.allocUnsafe(capacity);
+      const { bytesRead } = await this.#file!.read(chunk, 0, capacity, this.#offset);
       this.#bytes = chunk.subarray(0, bytesRead);
       this.#at = 0;
+      if (isFresh && bytesRead < capacity) return undefined;
+      isFresh = true;
     }
+  }
+
+  /** Size of the frame whose beginning has been read; never more than a frame can have. */
+  #frameSize(): number {
+    const isThere = this.#bytes.length - this.#at >= 4;
+    return isThere ? Math.min(this.#bytes.readUInt32LE(this.#at), maxEventBytes) + frameOverhead : 0;
   }
 
   async #openAt(position: number): Promise<void> {

@@ -97,14 +97,18 @@ test("when no row of a batch fits, the table is wrong and not the rows: a pause,
   expect(running.engine.deadLetters("all-bad").state().total_messages).toBe(0);
 });
 
-/** A pipeline whose table is dropped while it runs, with two events in a batch that is refused. */
-async function createRefused(pipeline_id: string, table: string): Promise<void> {
+/** A pipeline whose table is dropped while it runs, with `refused` in a batch that is refused and 50 behind it. */
+async function createRefused(
+  pipeline_id: string,
+  table: string,
+  ...refused: { id: number; level: string }[]
+): Promise<void> {
   await running.engine.sql(`CREATE TABLE ${table} ${columns}`);
   const token = await create(pipeline_id);
   await post(pipeline_id, token, info(0));
   await settled(pipeline_id);
   await running.engine.sql(`DROP TABLE ${table} SYNC`);
-  await post(pipeline_id, token, info(1));
+  await post(pipeline_id, token, ...(refused.length === 0 ? [info(1)] : refused));
   await running.until(
     pipeline_id,
     ({ paused: pause, pending_batches }) => pause !== undefined && pending_batches === 1,
@@ -125,6 +129,16 @@ test("a batch that met only refusals is made again by the config that an edit br
   await running.engine.resume("edit-late");
   await settled("edit-late");
   expect(await ids("another_table")).toEqual([50]);
+});
+
+test("a table that is another one when a batch is sent again: what no longer fits is a dead letter, nothing wraps", async () => {
+  await createRefused("other-one", "other_one", info(1), info(70_000), info(2));
+  await running.engine.sql(`CREATE TABLE other_one ${columns.replace("id Int64", "id Int16")}`);
+  await settled("other-one");
+  expect(await ids("other_one")).toEqual([1, 2, 50]);
+  expect(running.engine.deadLetters("other-one").list(10).messages).toMatchObject([
+    { reason: "schema_mismatch", error: expect.stringContaining("70000") },
+  ]);
 });
 
 test("a batch under way outlives its process and is inserted once", async () => {
