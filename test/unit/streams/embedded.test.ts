@@ -22,8 +22,8 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-const append = async (...texts: string[]): Promise<void> => {
-  for (const text of texts) await stream.append(Buffer.from(text), 0);
+const append = async (...appended: string[]): Promise<void> => {
+  for (const text of appended) await stream.append(Buffer.from(text), 0);
 };
 const segment = async (): Promise<string> => join(folder, (await readdir(folder)).toSorted().at(-1)!);
 
