@@ -57,14 +57,21 @@ export class Assembler {
     const { source, pipeline_id, telemetry, limits, drain } = this.#parts;
     const assembly = this.#begin(line, Date.now());
     let due: number | undefined;
-    while (!isFull(assembly, limits.max_batch_size) && (due === undefined || Date.now() < due)) {
+    /** What was there when the batch was due; it waits for nothing behind that. */
+    let end: number | undefined;
+    while (!isFull(assembly, limits.max_batch_size) && (end === undefined || this.#position <= end)) {
       if (this.#parts.leave.aborted) throw new LeftForLater("the pipeline leaves");
-      const events = await this.#read(limits.max_batch_size - assembly.rows);
+      const missing = limits.max_batch_size - assembly.rows;
+      const events = await this.#read(missing);
       if (events.length > 0) {
         assembly.add(events);
         due ??= Date.now() + this.#delay;
-      } else if (drain.aborted) break;
-      else await source.wait(this.#position, due, drain);
+      }
+      if (events.length === 0 && drain.aborted) break;
+      if (due !== undefined && Date.now() >= due) end ??= source.end;
+      else if (events.length > 0) continue;
+      // Once a batch has begun, there is nothing to do before it can be full or is due.
+      else await source.wait(this.#position + (due === undefined ? 0 : missing - 1), due, drain);
     }
     if (assembly.count === 0) return undefined;
     if (assembly.aged > 0) telemetry.agedOut({ pipeline_id, count: assembly.aged });

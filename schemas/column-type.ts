@@ -1,4 +1,4 @@
-const quoted = /('(?:[^'\\]|\\.)*'?)/s;
+const quoted = /('(?:[^'\\]|\\.)*'?|`(?:[^`\\]|\\.)*`?|"(?:[^"\\]|\\.)*"?)/s;
 
 /**
  * A column type with its blanks where ClickHouse puts them, so that `Map(String,String)` and `Map( String, String )` are

@@ -4,6 +4,10 @@ const benchmarks: Readonly<Record<string, { says: string; load: () => Promise<{ 
     says: "a filter, a stateless transform and exact integers, beside JSON.parse of the same events",
     load: () => import("./expressions.ts"),
   },
+  webhook: {
+    says: "events over HTTP to rows, beside a server that only reads the bodies",
+    load: () => import("./webhook.ts"),
+  },
 };
 
 const usage = [

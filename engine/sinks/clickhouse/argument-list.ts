@@ -1,12 +1,15 @@
+const quotes: ReadonlySet<string> = new Set(["'", "`", '"']);
+
 /** Splits at the commas that lie in no bracket and no quotes, and trims the parts. */
 export function splitArguments(inner: string): string[] {
   const parts: string[] = [];
-  let [depth, from, quoted] = [0, 0, false];
+  let [depth, from, quote] = [0, 0, ""];
   for (let at = 0; at < inner.length; at++) {
-    const char = inner[at];
-    if (quoted && char === "\\") at++;
-    else if (char === "'") quoted = !quoted;
-    else if (quoted) continue;
+    const char = inner[at] ?? "";
+    if (quote !== "") {
+      if (char === "\\") at++;
+      else if (char === quote) quote = "";
+    } else if (quotes.has(char)) quote = char;
     else if (char === "(") depth++;
     else if (char === ")") depth--;
     else if (char === "," && depth === 0) {

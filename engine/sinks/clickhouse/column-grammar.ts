@@ -1,6 +1,9 @@
 import { splitArguments } from "./argument-list.ts";
 import type { ColumnType, ColumnTypeProblem } from "./column-type.ts";
 import { enumeration } from "./enum-members.ts";
+import { json } from "./json-parameters.ts";
+import { tuple } from "./tuple-elements.ts";
+import { dateTime64, withZone } from "./zoned-types.ts";
 
 /** Deeper nesting than any real table has: a longer chain of brackets is refused instead of followed. */
 const deepest = 16;
@@ -9,7 +12,7 @@ const longest = 100_000;
 type Parsed = ColumnType | ColumnTypeProblem;
 type Arguments = readonly string[] | undefined;
 
-const notYet = /^(Tuple|Nested|JSON|Object|Variant|Dynamic|U?Int(128|256)|BFloat16|Time|Time64|Point|Ring|Polygon)\b/;
+const notYet = /^(Nested|Object|Variant|Dynamic|BFloat16|Time|Time64|Point|Ring|Polygon)\b/;
 
 /**
  * Reads a column type: trimmed, case-sensitive, as ClickHouse spells it. A problem says why the text cannot be used
@@ -33,12 +36,12 @@ function parse(text: string, depth: number): Parsed {
   return plain(name, list) ?? parameterised(name, list, depth) ?? { problem: unsupported };
 }
 
-const unsupported = `is an unsupported column type; expected Bool, Int8..Int64, UInt8..UInt64, Float32, Float64, Decimal(P, S), String, FixedString(N), UUID, Enum8, Enum16, Date, Date32, DateTime, DateTime64, IPv4, IPv6, or one of them in Nullable, LowCardinality, Array or Map`;
+const unsupported = `is an unsupported column type; expected Bool, Int8..Int256, UInt8..UInt256, Float32, Float64, Decimal(P, S), String, FixedString(N), UUID, Enum8, Enum16, Date, Date32, DateTime, DateTime64, IPv4, IPv6, JSON, or some of them in Nullable, LowCardinality, Array, Map or Tuple`;
 
 /** Types that take no argument. */
 function plain(name: string, list: Arguments): Parsed | undefined {
   if (list !== undefined) return undefined;
-  const number = /^(Int|UInt)(8|16|32|64)$|^(Float)(32|64)$/.exec(name);
+  const number = /^(Int|UInt)(8|16|32|64|128|256)$|^(Float)(32|64)$/.exec(name);
   if (number !== null) {
     const bits = Number(number[2] ?? number[4]) as 32 | 64;
     return { kind: (number[1] ?? number[3]) as "Int" | "Float", bits };
@@ -53,6 +56,8 @@ function plain(name: string, list: Arguments): Parsed | undefined {
     case "IPv6":
     case "FixedString":
       return { kind: name };
+    case "JSON":
+      return json([], () => ({ problem: unsupported }));
     case "DateTime":
     case "DateTime32":
       return { kind: "DateTime" };
@@ -87,6 +92,10 @@ function parameterised(name: string, list: Arguments, depth: number): Parsed | u
       return wrapper(name, list, depth);
     case "Map":
       return map(list, depth);
+    case "Tuple":
+      return tuple(list, (text) => parse(text, depth + 1));
+    case "JSON":
+      return json(list, (text) => parse(text, depth + 1));
     default:
       return undefined;
   }
@@ -105,23 +114,6 @@ function fixedString(list: readonly string[]): Parsed {
     : { kind: "FixedString", length };
 }
 
-type Zoned = Extract<ColumnType, { kind: "DateTime" | "DateTime64" }>;
-
-/** Zones are names: nothing else is let into a statement that creates a table. */
-function withZone(type: Zoned, list: readonly string[]): Parsed {
-  if (list.length === 0) return type;
-  const zone = /^'([A-Za-z0-9_+\-/]+)'$/.exec(list[0] ?? "")?.[1];
-  return list.length > 1 || zone === undefined
-    ? { problem: "needs a time zone such as 'UTC' or 'Europe/Berlin'" }
-    : { ...type, zone };
-}
-
-function dateTime64(list: readonly string[]): Parsed {
-  const precision = integer(list[0], 0, 9);
-  if (precision === undefined) return { problem: "needs a precision from 0 to 9, such as DateTime64(3)" };
-  return withZone({ kind: "DateTime64", precision }, list.slice(1));
-}
-
 function decimal(list: readonly string[]): Parsed {
   const precision = integer(list[0], 1, 76);
   const scale = list.length === 1 ? 0 : integer(list[1], 0, precision ?? 0);
@@ -132,7 +124,7 @@ function decimal(list: readonly string[]): Parsed {
 }
 
 const insideNullable =
-  /^(Bool|String|UUID|Date|Date32|IPv4|IPv6|Int|UInt|Float|FixedString|Enum|DateTime|DateTime64|Decimal)$/;
+  /^(Bool|String|UUID|Date|Date32|IPv4|IPv6|Int|UInt|Float|FixedString|Enum|DateTime|DateTime64|Decimal|Tuple|JSON)$/;
 const insideLowCardinality = /^(Nullable|String|UUID|Date|Date32|IPv4|IPv6|Int|UInt|Float|FixedString|DateTime)$/;
 
 function wrapper(kind: "Array" | "Nullable" | "LowCardinality", list: readonly string[], depth: number): Parsed {

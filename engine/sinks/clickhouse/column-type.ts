@@ -1,10 +1,12 @@
+import { nameText } from "./element-name.ts";
+
 /**
  * The column types that a mapping may name and the sink can write (the specification, type mapping, section 1, with the
  * recommended additions). `parseColumnType` reads ClickHouse's own spelling, so it also reads `system.columns`.
  */
 export type ColumnType =
   | { kind: "Bool" | "String" | "UUID" | "Date" | "Date32" | "IPv4" | "IPv6" }
-  | { kind: "Int" | "UInt"; bits: 8 | 16 | 32 | 64 }
+  | { kind: "Int" | "UInt"; bits: 8 | 16 | 32 | 64 | 128 | 256 }
   | { kind: "Float"; bits: 32 | 64 }
   /** Bytes; absent where the mapping says only `FixedString`: the table then knows. */
   | { kind: "FixedString"; length?: number }
@@ -16,7 +18,26 @@ export type ColumnType =
   /** `precision` in digits, 1..76; `scale` of them behind the point. */
   | { kind: "Decimal"; precision: number; scale: number }
   | { kind: "Array" | "Nullable" | "LowCardinality"; of: ColumnType }
-  | { kind: "Map"; key: ColumnType; value: ColumnType };
+  | { kind: "Map"; key: ColumnType; value: ColumnType }
+  | TupleType
+  | JsonType;
+
+/** At least one element; `names` has as many entries as `elements`, or is absent. */
+export interface TupleType {
+  kind: "Tuple";
+  elements: readonly ColumnType[];
+  names?: readonly string[];
+}
+
+export interface JsonType {
+  kind: "JSON";
+  /** `max_dynamic_paths` and `max_dynamic_types`, where they are given. */
+  limits: Map<string, number>;
+  /** Types of the paths that have one; the names of a path are joined with dots. */
+  paths: Map<string, ColumnType>;
+  /** What is left out: one path, or those that match a pattern, which is kept as the quoted text that it came as. */
+  skips: ({ path: string } | { pattern: string })[];
+}
 
 /** Why a text is no column type that can be written: completes "column_type <text> ...". */
 export interface ColumnTypeProblem {
@@ -56,9 +77,26 @@ export function columnTypeText(type: ColumnType): string {
       return `${type.kind}(${columnTypeText(type.of)})`;
     case "Map":
       return `Map(${columnTypeText(type.key)}, ${columnTypeText(type.value)})`;
+    case "Tuple":
+      return `Tuple(${type.elements.map((of, at) => named(type.names?.[at], columnTypeText(of))).join(", ")})`;
+    case "JSON":
+      return jsonText(type);
     default:
       return type.kind;
   }
+}
+
+function named(name: string | undefined, type: string): string {
+  return name === undefined ? type : `${nameText(name)} ${type}`;
+}
+
+function jsonText({ limits, paths, skips }: JsonType): string {
+  const parameters = [
+    ...[...limits].map(([name, value]) => `${name}=${value}`),
+    ...[...paths].map(([path, type]) => named(path, columnTypeText(type))),
+    ...skips.map((skip) => ("path" in skip ? `SKIP ${nameText(skip.path)}` : `SKIP REGEXP ${skip.pattern}`)),
+  ];
+  return parameters.length === 0 ? "JSON" : `JSON(${parameters.join(", ")})`;
 }
 
 function membersText(members: ReadonlyMap<string, number>): string {

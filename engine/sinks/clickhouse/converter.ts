@@ -1,8 +1,11 @@
 import type { FieldType } from "../../../schemas/pipeline.ts";
-import { isNullable } from "./column-type.ts";
-import type { ColumnType } from "./column-type.ts";
-import { compact, isObject, readers, readText } from "./reading.ts";
+import { bare, isNullable } from "./column-type.ts";
+import type { ColumnType, TupleType } from "./column-type.ts";
+import { jsonConverter } from "./json-converter.ts";
+import { isObject, readers, readText } from "./reading.ts";
 import type { Read } from "./reading.ts";
+import { shortened } from "./shortened.ts";
+import { namedTupleConverter, tupleConverter } from "./tuple-converter.ts";
 import { writerOf } from "./writing.ts";
 import type { ScalarType } from "./writing.ts";
 
@@ -21,7 +24,7 @@ export function converterFor(source: FieldType, column: ColumnType): Converter {
 
 /** The converter for a value without a declared type, such as an attribute within a map: its JSON kind decides. */
 export function converterForAny(column: ColumnType): Converter {
-  return build(readerWithin(column, readText), column, isNullable(column));
+  return within(column);
 }
 
 function build(read: Read, column: ColumnType, nullable: boolean): Converter {
@@ -33,9 +36,27 @@ function build(read: Read, column: ColumnType, nullable: boolean): Converter {
       return arrayConverter(read, column.of);
     case "Map":
       return mapConverter(read, column);
+    case "Tuple":
+      return tupleOf(read, column, nullable ? "null" : undefined);
+    case "JSON":
+      return jsonConverter(
+        new Map([...column.paths].map(([path, type]) => [path, within(type)])),
+        nullable ? "null" : "{}",
+      );
     default:
       return scalarConverter(read, column, nullable);
   }
+}
+
+/** The converter for a value within an object whose kind alone decides. */
+function within(column: ColumnType): Converter {
+  return build(readerWithin(column, readText), column, isNullable(column));
+}
+
+function tupleOf(read: Read, { elements, names }: TupleType, empty: string | undefined): Converter {
+  const converters = elements.map(within);
+  if (names === undefined) return tupleConverter(read, converters, empty);
+  return namedTupleConverter(read, new Map(converters.map((converter, at) => [names[at] ?? "", converter])), empty);
 }
 
 function scalarConverter(read: Read, column: ScalarType, nullable: boolean): Converter {
@@ -47,12 +68,14 @@ function scalarConverter(read: Read, column: ScalarType, nullable: boolean): Con
       const typed = read(value);
       return typed === undefined ? undefined : write(typed);
     },
-    explain: (value) => `expected ${expected}, got ${shortened(value)}`,
+    explain: (value) =>
+      `expected ${typeof expected === "string" ? expected : expected(value)}, got ${shortened(value)}`,
   };
 }
 
 /** Null elements become the element type's zero, or NULL (the specification, type mapping, sections 5 and 6). */
 function arrayConverter(read: Read, of: ColumnType): Converter {
+  const isOfText = bare(of).kind === "String";
   const element = build(
     readerWithin(of, (value) => (typeof value === "string" ? value : undefined)),
     of,
@@ -69,14 +92,15 @@ function arrayConverter(read: Read, of: ColumnType): Converter {
     explain: (value) => {
       if (!Array.isArray(value)) return `expected an array, got ${shortened(value)}`;
       const at = value.findIndex((inner) => element.convert(inner) === undefined);
-      return `element ${at}: ${element.explain(value[at])}`;
+      const isNoText = isOfText && typeof value[at] !== "string";
+      return `element ${at}: ${isNoText ? `expected text, got ${shortened(value[at])}` : element.explain(value[at])}`;
     },
   };
 }
 
 function mapConverter(read: Read, { key, value: of }: Extract<ColumnType, { kind: "Map" }>): Converter {
   const name = build(readText, key, false);
-  const element = build(readerWithin(of, readText), of, isNullable(of));
+  const element = within(of);
   return {
     convert: (value) => {
       if (value === null || value === undefined) return "{}";
@@ -117,6 +141,8 @@ function readerWithin(column: ColumnType, asText: Read): Read {
       return readers.array;
     case "Map":
       return readers.map;
+    case "Tuple":
+      return column.names === undefined ? readers.array : readers.map;
     case "DateTime":
     case "DateTime64":
     case "Decimal":
@@ -126,14 +152,4 @@ function readerWithin(column: ColumnType, asText: Read): Read {
     default:
       return (value) => (typeof value === "string" ? value : undefined);
   }
-}
-
-/** Characters of a value that an error shows. */
-const shown = 80;
-
-/** A value as an error shows it: JSON, cut after 80 characters. */
-export function shortened(value: unknown): string {
-  if (value === undefined) return "nothing";
-  const text = compact(typeof value === "string" ? value.slice(0, shown + 1) : value);
-  return text.length > shown ? `${text.slice(0, shown)}…` : text;
 }

@@ -26,13 +26,18 @@ const feeders: Readonly<Record<ColumnType["kind"], readonly FieldType[]>> = {
   DateTime64: ["string", ...numbers],
   Array: ["array"],
   Map: ["map"],
+  /** With names; without them it is fed like an Array. */
+  Tuple: ["map"],
+  /** ClickHouse takes objects alone at the top of a JSON column; a string is read as JSON. */
+  JSON: ["string", "map"],
   Nullable: [],
   LowCardinality: [],
 };
 
 /** True if a field of type `field` can feed the column, else why not: a sentence without its full stop. */
 export function canFeed(field: FieldType, column: ColumnType): true | string {
-  const allowed = feeders[bare(column).kind];
+  const type = bare(column);
+  const allowed = type.kind === "Tuple" && type.names === undefined ? feeders.Array : feeders[type.kind];
   if (allowed.includes(field)) return true;
   return `a field of type ${field} cannot feed a column of type ${columnTypeText(column)}: expected ${oneOf(allowed)}`;
 }

@@ -20,6 +20,11 @@ const insertSettings: ClickHouseSettings = {
   min_insert_block_size_rows: blockRows,
   min_insert_block_size_bytes: "0",
   date_time_input_format: "best_effort",
+  // In a JSON column a text stays that text, whatever date it looks like, and true beside numbers stays true.
+  input_format_try_infer_dates: 0,
+  input_format_try_infer_datetimes: 0,
+  input_format_json_read_bools_as_numbers: 0,
+  input_format_json_named_tuples_as_objects: 1,
 };
 
 /** The settings of an insert with its token. */

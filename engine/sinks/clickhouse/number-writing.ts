@@ -2,8 +2,8 @@ import { decimalText } from "./decimal.ts";
 import { isRounded } from "./reading.ts";
 import type { Writer } from "./writer.ts";
 
-/** Whole numbers within the range of the column. */
-export function whole(signed: boolean, bits: 8 | 16 | 32 | 64): Writer {
+/** Whole numbers within the range of the column. Those wider than 64 bits go as strings, so that no reader makes floats of them. */
+export function whole(signed: boolean, bits: 8 | 16 | 32 | 64 | 128 | 256): Writer {
   const min = signed ? -(2n ** BigInt(bits - 1)) : 0n;
   const max = 2n ** BigInt(signed ? bits - 1 : bits) - 1n;
   const [low, high] = [Number(min), Number(max)];
@@ -12,9 +12,11 @@ export function whole(signed: boolean, bits: 8 | 16 | 32 | 64): Writer {
       if (typeof value === "number") {
         return Number.isSafeInteger(value) && value >= low && value <= high ? String(value) : undefined;
       }
-      return typeof value === "bigint" && value >= min && value <= max ? value.toString() : undefined;
+      if (typeof value !== "bigint" || value < min || value > max) return undefined;
+      return bits > 64 ? `"${value}"` : value.toString();
     },
-    expected: `a whole number from ${min} to ${max}`,
+    expected: (value) =>
+      `a whole number from ${min} to ${max}${typeof value === "number" && isRounded(value) ? ", written out in digits" : ""}`,
     zero: "0",
   };
 }

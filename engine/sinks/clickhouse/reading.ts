@@ -7,7 +7,8 @@ export type Value = Scalar | readonly unknown[] | Record<string, unknown>;
 /** A JSON value as a source type reads it, or undefined if it is none. Never called with null or undefined. */
 export type Read = (value: unknown) => Value | undefined;
 
-const wholeText = /^[+-]?\d{1,40}$/;
+/** As many digits as the widest whole number has, and some zeros before them. */
+const wholeText = /^[+-]?\d{1,100}$/;
 const numberText = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 const truths: ReadonlyMap<string, boolean> = new Map([
   ...["1", "t", "T", "true", "True", "TRUE"].map((text): [string, boolean] => [text, true]),
@@ -46,6 +47,15 @@ export function readText(value: unknown): string | undefined {
       return isFaithful(value, 0) ? compact(value) : undefined;
   }
 }
+
+/** What a value has to be for `readText` and a String column to take it: completes "expected ...". */
+export function expectedText(value: unknown): string {
+  if (typeof value === "string") return "text of whole Unicode characters";
+  if (typeof value === "number") return `a number written out in digits, or as a string${beyond}`;
+  return `text, or a value of at most ${deepest} levels with its numbers written out in digits or as strings${beyond}`;
+}
+
+const beyond = " (beyond 2^53 an exponent or a decimal point leaves the digits unknown)";
 
 /** Levels of nesting that are written as JSON text; an event nested deeper is made to exhaust the stack. */
 export const deepest = 100;

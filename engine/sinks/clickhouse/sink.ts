@@ -121,7 +121,7 @@ export class ClickHouseSink implements Sink {
     const found = await findTable(select, database, table);
     if (found !== undefined || !this.#options.options.create_table) return found;
     await this.#connection.run(createDatabase(database), { signal });
-    await this.#connection.run(createTable(database, table, mapping), { signal, settings: creationSettings });
+    await this.#connection.run(createTable(database, table, mapping), { signal, settings: creationSettings(mapping) });
     this.#options.log.info({ pipeline_id: this.#options.pipeline_id, database, table }, "Created the target table.");
     return findTable(select, database, table);
   }

@@ -52,7 +52,12 @@ export function createDatabase(database: string): string {
 }
 
 /** A type that the mapping spells out is meant, also where ClickHouse would advise against it. */
-export const creationSettings: ClickHouseSettings = { allow_suspicious_low_cardinality_types: 1 };
+export function creationSettings(mapping: readonly Mapping[]): ClickHouseSettings {
+  const types = mapping.map((entry) => columnTypeText(configuredType(entry)));
+  const hasNullableTuple = types.some((type) => type.includes("Nullable(Tuple("));
+  // Servers that know no Nullable(Tuple(...)) do not know its setting either.
+  return { allow_suspicious_low_cardinality_types: 1, ...(hasNullableTuple ? { enable_nullable_tuple_type: 1 } : {}) };
+}
 
 /**
  * A table for the mapping that recognises repeated inserts and has each insert on disk before it is answered. Types

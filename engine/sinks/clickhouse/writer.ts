@@ -7,8 +7,8 @@ import type { Value } from "./reading.ts";
 export interface Writer {
   /** JSON text, or undefined if the value does not fit. */
   write: (value: Value) => string | undefined;
-  /** What fits: completes "expected ...". */
-  expected: string;
+  /** What fits, or what would have fitted in a value's place: completes "expected ...". */
+  expected: string | ((value: unknown) => string);
   /** JSON text that stands for null and missing values in a column that holds no NULL; undefined if there is none. */
   zero: string | undefined;
 }
@@ -32,7 +32,7 @@ export function textWriter(
 ): Writer {
   return {
     write: (value) => quoted(typeof value === "string" ? convert(value) : undefined),
-    expected: expected === "text" ? "text of whole Unicode characters" : expected,
+    expected,
     zero,
   };
 }

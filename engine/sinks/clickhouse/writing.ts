@@ -2,13 +2,16 @@ import { isIPv4, isIPv6 } from "node:net";
 import { columnTypeText } from "./column-type.ts";
 import type { ColumnType } from "./column-type.ts";
 import { decimal, float, whole } from "./number-writing.ts";
-import { readText } from "./reading.ts";
+import { expectedText, readText } from "./reading.ts";
 import { date, dateTime, dateTime64 } from "./time-writing.ts";
 import { quoted, textWriter } from "./writer.ts";
 import type { Writer } from "./writer.ts";
 
 /** Column types that hold one value, without a wrapper. */
-export type ScalarType = Exclude<ColumnType, { kind: "Array" | "Map" | "Nullable" | "LowCardinality" }>;
+export type ScalarType = Exclude<
+  ColumnType,
+  { kind: "Array" | "Map" | "Tuple" | "JSON" | "Nullable" | "LowCardinality" }
+>;
 
 /** The writer of a scalar column type. */
 export function writerOf(type: ScalarType): Writer {
@@ -27,7 +30,7 @@ export function writerOf(type: ScalarType): Writer {
     case "Decimal":
       return decimal(type.precision, type.scale);
     case "String":
-      return { ...textWriter("text", (value) => value, '""'), write: (value) => quoted(readText(value)) };
+      return { write: (value) => quoted(readText(value)), expected: expectedText, zero: '""' };
     case "FixedString":
       return fixedString(type.length);
     case "UUID":

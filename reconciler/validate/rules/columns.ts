@@ -13,7 +13,7 @@ export const columnRules: readonly Rule[] = [columnTypes, createdColumns];
 const longestType = 1000;
 
 /** What a type may be a misspelling of. */
-const sizes = [8, 16, 32, 64];
+const sizes = [8, 16, 32, 64, 128, 256];
 const others = [
   "Float32",
   "Float64",
@@ -26,6 +26,7 @@ const others = [
   "DateTime64",
   "IPv4",
   "IPv6",
+  "JSON",
 ];
 const names = [...sizes.flatMap((bits) => [`Int${bits}`, `UInt${bits}`]), ...others];
 

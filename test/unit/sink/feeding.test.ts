@@ -34,6 +34,14 @@ test.each([
   ["Map(String, String)", "map"],
   ["Array(String)", "array"],
   ["Array(Map(String, String))", "array"],
+  ["Int128", "int uint"],
+  ["UInt256", "int uint"],
+  ["Tuple(Int8, String)", "array"],
+  ["Tuple(a Int8, b String)", "map"],
+  ["Nullable(Tuple(a Int8))", "map"],
+  ["Array(Tuple(a Int8))", "array"],
+  ["JSON", "string map"],
+  ["Nullable(JSON(a Int8))", "string map"],
 ])("%s is fed by %s", (column, expected) => {
   expect(feeders(column)).toBe(expected);
 });

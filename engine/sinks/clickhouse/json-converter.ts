@@ -1,0 +1,161 @@
+import { parseExactly } from "../../core/exact-json.ts";
+import type { Converter } from "./converter.ts";
+import { repeatedPath } from "./json-paths.ts";
+import { deepest, isObject } from "./reading.ts";
+import { shortened } from "./shortened.ts";
+import { quoted } from "./writer.ts";
+
+/** Why a value within the object cannot be written. It never leaves this file. */
+class Unfit extends Error {}
+
+/** The whole numbers that a path without a type of its own holds: those of Int64 and UInt64. */
+const [lowest, highest] = [-(2n ** 63n), 2n ** 64n - 1n];
+
+/** From here on JSON.stringify writes an exponent by itself. */
+const exponentFrom = 1e21;
+
+/**
+ * Objects, and texts that are JSON of an object, for a JSON column: ClickHouse takes nothing else at its top. What it
+ * would refuse, and with it the whole batch, is found here: whole numbers that no path holds, two values for one path,
+ * texts that are none. So is what it would change without a word: whole numbers beyond 2^53 beside fractions.
+ * `typed` has the converters of the paths that have a type.
+ */
+export function jsonConverter(typed: ReadonlyMap<string, Converter>, empty: string): Converter {
+  const write = (value: unknown): string => {
+    const object = typeof value === "string" ? parsed(value) : value;
+    if (!isObject(object)) throw new Unfit(`expected a JSON object, got ${shortened(value)}`);
+    const text = new ObjectWriter(typed).object(object, "", 0);
+    const repeated = repeatedPath(object);
+    if (repeated !== undefined) {
+      throw new Unfit(`expected one value for each path, got two for ${shortened(repeated)}`);
+    }
+    return text;
+  };
+  return {
+    convert: (value) => {
+      if (value === null || value === undefined) return empty;
+      const text = attempt(() => write(value));
+      return text instanceof Unfit ? undefined : text;
+    },
+    explain: (value) => {
+      const text = attempt(() => write(value));
+      return text instanceof Unfit ? text.message : `expected a JSON object, got ${shortened(value)}`;
+    },
+  };
+}
+
+function attempt(write: () => string): string | Unfit {
+  try {
+    return write();
+  } catch (error) {
+    if (error instanceof Unfit) return error;
+    throw error;
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return parseExactly(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What the numbers of one array have to be, so that ClickHouse finds one type for them that keeps each of them. */
+interface Numbers {
+  wide: number | bigint | undefined;
+  fraction: number | undefined;
+}
+
+class ObjectWriter {
+  readonly #typed: ReadonlyMap<string, Converter>;
+
+  constructor(typed: ReadonlyMap<string, Converter>) {
+    this.#typed = typed;
+  }
+
+  /** `prefix` is the path of the object with a dot behind it, kept only where a path has a type. */
+  object(object: Record<string, unknown>, prefix: string, depth: number): string {
+    mustBeFlat(depth, prefix);
+    let text = "";
+    for (const key of Object.keys(object)) {
+      const name = quoted(key);
+      if (name === undefined) throw new Unfit(`key ${shortened(key)}: expected text of whole Unicode characters`);
+      const path = this.#typed.size === 0 ? "" : prefix + key;
+      const value = this.#value(object[key], key, path, depth);
+      if (value !== undefined) text += `${text === "" ? "" : ","}${name}:${value}`;
+    }
+    return `{${text}}`;
+  }
+
+  /** Nothing for a null in a path with a type: ClickHouse then stores what that type has for it. */
+  #value(value: unknown, key: string, path: string, depth: number): string | undefined {
+    const typed = this.#typed.size === 0 ? undefined : this.#typed.get(path);
+    if (typed !== undefined) {
+      const text = typed.convert(value);
+      if (text === undefined) throw new Unfit(`path ${shortened(path)}: ${typed.explain(value)}`);
+      return value === null ? undefined : text;
+    }
+    if (Array.isArray(value)) return array(value, key, depth + 1, { wide: undefined, fraction: undefined });
+    return isObject(value) ? this.object(value, path === "" ? "" : `${path}.`, depth + 1) : scalar(value, key);
+  }
+}
+
+/** Objects in an array have paths of their own: the types of the column do not reach them. */
+const untyped = new ObjectWriter(new Map());
+
+function array(values: readonly unknown[], key: string, depth: number, numbers: Numbers): string {
+  mustBeFlat(depth, key);
+  const texts = values.map((value) => {
+    if (Array.isArray(value)) return array(value, key, depth + 1, numbers);
+    if (isObject(value)) return untyped.object(value, "", depth + 1);
+    note(value, key, numbers);
+    return scalar(value, key);
+  });
+  return `[${texts.join(",")}]`;
+}
+
+/** ClickHouse makes floats of whole numbers that stand in one array with a fraction. */
+function note(value: unknown, key: string, numbers: Numbers): void {
+  if (typeof value === "bigint") numbers.wide ??= value;
+  else if (typeof value === "number" && !Number.isSafeInteger(value)) numbers.fraction ??= value;
+  if (numbers.wide === undefined || numbers.fraction === undefined) return;
+  const got = `${numbers.wide} and ${shortened(numbers.fraction)}`;
+  throw new Unfit(
+    `key ${shortened(key)}: expected an array without fractions beside whole numbers beyond 2^53, got ${got}`,
+  );
+}
+
+function scalar(value: unknown, key: string): string {
+  const text = scalarText(value);
+  if (text !== undefined) return text;
+  throw new Unfit(`key ${shortened(key)}: expected ${expectation(value)}, got ${shortened(value)}`);
+}
+
+function scalarText(value: unknown): string | undefined {
+  switch (typeof value) {
+    case "string":
+      return quoted(value);
+    case "bigint":
+      return value >= lowest && value <= highest ? value.toString() : undefined;
+    case "number":
+      return Number.isFinite(value) ? numberText(value) : undefined;
+    default:
+      return JSON.stringify(value ?? null);
+  }
+}
+
+/** Floats that would be printed as whole numbers wider than any path holds get an exponent. */
+function numberText(value: number): string {
+  const isWide = !Number.isSafeInteger(value) && Number.isInteger(value) && Math.abs(value) < exponentFrom;
+  return isWide ? value.toExponential() : JSON.stringify(value);
+}
+
+function expectation(value: unknown): string {
+  if (typeof value === "bigint") return `a whole number from ${lowest} to ${highest} (wider ones as a string)`;
+  return typeof value === "number" ? "a finite number" : "text of whole Unicode characters";
+}
+
+function mustBeFlat(depth: number, at: string): void {
+  if (depth >= deepest) throw new Unfit(`expected at most ${deepest} levels of nesting, got more at ${shortened(at)}`);
+}

@@ -1,0 +1,56 @@
+import type { ColumnType, ColumnTypeProblem, JsonType } from "./column-type.ts";
+import { leadingPath } from "./element-name.ts";
+
+type Parse = (text: string) => ColumnType | ColumnTypeProblem;
+
+/** The largest values that ClickHouse takes. */
+const limits: Readonly<Record<string, number>> = { max_dynamic_paths: 10_000, max_dynamic_types: 254 };
+
+const regexp = /^SKIP\s+REGEXP\s+('(?:[^'\\]|\\[\s\S]|'')*')$/;
+
+/** What stands in `JSON(...)`: limits, typed paths, and paths to leave out. */
+export function json(list: readonly string[], parse: Parse): ColumnType | ColumnTypeProblem {
+  const type: JsonType = { kind: "JSON", limits: new Map(), paths: new Map(), skips: [] };
+  for (const text of list.filter((part) => part !== "")) {
+    const problem = limit(text, type) ?? skip(text, type) ?? typedPath(text, type, parse);
+    if (typeof problem === "string") return { problem };
+  }
+  return type;
+}
+
+/** Each reader says `false` once it has taken the text, a problem, or nothing where the text is not its own. */
+type Outcome = false | string | undefined;
+
+function limit(text: string, { limits: found }: JsonType): Outcome {
+  const [, name = "", digits] = /^(max_dynamic_\w+)\s*=\s*(\d{1,9})$/.exec(text) ?? [];
+  const most = Object.hasOwn(limits, name) ? limits[name] : undefined;
+  if (most === undefined) return undefined;
+  if (found.has(name) || Number(digits) > most) return `needs ${name} once, from 0 to ${most}`;
+  found.set(name, Number(digits));
+  return false;
+}
+
+function skip(text: string, { skips }: JsonType): Outcome {
+  const [, pattern] = regexp.exec(text) ?? [];
+  if (pattern !== undefined) {
+    skips.push({ pattern });
+    return false;
+  }
+  const path = /^SKIP\s/.test(text) ? leadingPath(text.replace(/^SKIP\s+/, "")) : undefined;
+  if (path?.rest !== "") return undefined;
+  skips.push({ path: path.name });
+  return false;
+}
+
+function typedPath(text: string, { paths }: JsonType, parse: Parse): Outcome {
+  const path = leadingPath(text);
+  const inner = path === undefined ? undefined : /^\s+([A-Za-z][\s\S]*)$/.exec(path.rest)?.[1];
+  if (path === undefined || inner === undefined) {
+    return "needs parameters such as max_dynamic_paths = 100, a.b UInt32, SKIP c or SKIP REGEXP 'd.*'";
+  }
+  const parsed = parse(inner);
+  if ("problem" in parsed) return `holds ${inner}, which ${parsed.problem}`;
+  if (paths.has(path.name)) return `needs each path once; it has ${path.name} twice`;
+  paths.set(path.name, parsed);
+  return false;
+}

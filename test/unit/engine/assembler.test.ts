@@ -1,0 +1,125 @@
+import { describe, expect, test } from "vitest";
+import { Assembler } from "../../../engine/assembler.ts";
+import { Event } from "../../../engine/core/batch.ts";
+import type { Line } from "../../../engine/line.ts";
+import { WebhookSource } from "../../../engine/sources/webhook/webhook-source.ts";
+
+/** A source of `held` events whose positions are their numbers, of which `end` have arrived. */
+function sourceOf(held: number, end = held): WebhookSource {
+  let known = end;
+  return new WebhookSource(
+    {
+      advance: (last) => (known = last),
+      read: async (position, limit) => {
+        const count = Math.max(0, Math.min(limit, Math.min(held, known) - position + 1));
+        return Array.from({ length: count }, (_, index) => new Event(position + index, Date.now(), Buffer.from("{}")));
+      },
+      close: async () => undefined,
+    },
+    end,
+  );
+}
+
+/** A line that keeps the events whose position `keeps`. */
+function line(keeps: (position: number) => boolean = () => true): Line {
+  const apply = (events: readonly Event[]) => {
+    const passed = events.filter(({ position }) => keeps(position));
+    return { passed, dropped: events.length - passed.length, rejected: [] };
+  };
+  return { revision: 1, transforms: [{ name: "ingestor", apply }], sink: {} as Line["sink"] };
+}
+
+function assemblerOf(source: WebhookSource, max_batch_size: number, max_delay_time: string) {
+  const [leave, drain] = [new AbortController(), new AbortController()];
+  const telemetry = { eventsRead: () => undefined, agedOut: () => undefined } as never;
+  const limits = { max_batch_size, max_delay_time };
+  const parts = {
+    pipeline_id: "p",
+    source,
+    telemetry,
+    limits,
+    maxAge: 60_000,
+    leave: leave.signal,
+    drain: drain.signal,
+  };
+  return { assembler: new Assembler(parts, 1), leave, drain };
+}
+
+const ranges = async (assembler: Assembler, count: number, by = line()): Promise<(string | undefined)[]> => {
+  const found: (string | undefined)[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const batch = await assembler.next(by);
+    found.push(batch && `${batch.range.first}-${batch.range.last}`);
+  }
+  return found;
+};
+
+describe("a batch", () => {
+  test("is full at max_batch_size rows, however long it might wait", async () => {
+    const { assembler } = assemblerOf(sourceOf(10), 4, "1h");
+    expect(await ranges(assembler, 2)).toEqual(["1-4", "5-8"]);
+  });
+
+  test("counts the rows that a filter leaves, not the events that were read", async () => {
+    const { assembler } = assemblerOf(sourceOf(100), 5, "1h");
+    expect(
+      await ranges(
+        assembler,
+        1,
+        line((position) => position % 10 === 0),
+      ),
+    ).toEqual(["1-50"]);
+  });
+
+  test("that is due holds everything that had come by then", async () => {
+    const source = sourceOf(7, 1);
+    const { assembler } = assemblerOf(source, 100, "60ms");
+    const batch = assembler.next(line());
+    setTimeout(() => source.arrived(7), 20);
+    expect((await batch)?.range).toEqual({ first: 1, last: 7, count: 7 });
+  });
+
+  test("that is filled while it waits does not wait any longer", async () => {
+    const source = sourceOf(7, 1);
+    const { assembler } = assemblerOf(source, 3, "1h");
+    const batch = assembler.next(line());
+    setTimeout(() => source.arrived(3), 5);
+    expect((await batch)?.range.last).toBe(3);
+  });
+});
+
+describe("a drain", () => {
+  test("reads what was there when it began, in batches, and then has nothing more", async () => {
+    const source = sourceOf(9, 5);
+    const { assembler, drain } = assemblerOf(source, 3, "1h");
+    assembler.drain();
+    drain.abort();
+    source.arrived(9);
+    expect(await ranges(assembler, 3)).toEqual(["1-3", "4-5", undefined]);
+  });
+
+  test("ends a batch that waits, also one that is due while more has come", async () => {
+    const source = sourceOf(9, 2);
+    const { assembler, drain } = assemblerOf(source, 100, "0s");
+    assembler.drain();
+    source.arrived(9);
+    drain.abort();
+    expect(await ranges(assembler, 2)).toEqual(["1-2", undefined]);
+  });
+
+  test("ends a batch that has not begun", async () => {
+    const { assembler, drain } = assemblerOf(sourceOf(0), 3, "1h");
+    const batch = assembler.next(line());
+    assembler.drain();
+    drain.abort();
+    expect(await batch).toBeUndefined();
+  });
+});
+
+test("a pipeline that leaves gives up what it was putting together", async () => {
+  const { assembler, leave, drain } = assemblerOf(sourceOf(1), 3, "1h");
+  const batch = assembler.next(line());
+  leave.abort();
+  drain.abort();
+  await expect(batch).rejects.toThrow("the pipeline leaves");
+});
