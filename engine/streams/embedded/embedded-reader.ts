@@ -16,6 +16,7 @@ export class EmbeddedReader implements StreamReader {
   readonly #folder: string;
   #tail: number;
   #file: FileHandle | undefined;
+  readonly #scratch = Buffer.allocUnsafe(chunkBytes);
   /** Where the next frame of `#file` is, and the sequence that it holds. */
   #offset = 0;
   #next = 0;
@@ -76,9 +77,10 @@ export class EmbeddedReader implements StreamReader {
       if (isFresh && frame.kind === "torn") throw this.#damaged();
       const capacity = Math.max(chunkBytes, isFresh ? this.#frameSize() : 0);
       if (isFresh && this.#bytes.length - this.#at < capacity && capacity === chunkBytes) return undefined;
-      const chunk = Buffer.allocUnsafe(capacity);
+      const chunk = capacity > this.#scratch.length ? Buffer.allocUnsafe(capacity) : this.#scratch;
       const { bytesRead } = await this.#file!.read(chunk, 0, capacity, this.#offset);
-      this.#bytes = chunk.subarray(0, bytesRead);
+      // A copy of what came: most reads find little, and events keep the memory that they lie in.
+      this.#bytes = Buffer.from(chunk.subarray(0, bytesRead));
       this.#at = 0;
       if (isFresh && bytesRead < capacity) return undefined;
       isFresh = true;
