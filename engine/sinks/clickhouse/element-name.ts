@@ -22,7 +22,10 @@ export function leadingPath(text: string): { name: string; rest: string } | unde
   return further && { name: `${first.name}.${further.name}`, rest: further.rest };
 }
 
+/** Words that mean something else where a name could stand. */
+const words = /^(?:skip|max_dynamic_\w+|null|not|all|any|distinct|table|select|from|cast|default|as|in)$/i;
+
 /** The name as it stands in a statement: bare only where nothing can be misread. */
 export function nameText(name: string): string {
-  return /^[A-Za-z_]\w*$/.test(name) ? name : `\`${name.replace(/[\\`]/g, String.raw`\$&`)}\``;
+  return /^[A-Za-z_]\w*$/.test(name) && !words.test(name) ? name : `\`${name.replace(/[\\`]/g, String.raw`\$&`)}\``;
 }

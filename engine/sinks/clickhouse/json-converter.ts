@@ -1,5 +1,6 @@
 import { parseExactly } from "../../core/exact-json.ts";
 import type { Converter } from "./converter.ts";
+import { JsonElements } from "./json-elements.ts";
 import { repeatedPath } from "./json-paths.ts";
 import { deepest, isObject } from "./reading.ts";
 import { shortened } from "./shortened.ts";
@@ -17,7 +18,7 @@ const exponentFrom = 1e21;
 /**
  * Objects, and texts that are JSON of an object, for a JSON column: ClickHouse takes nothing else at its top. What it
  * would refuse, and with it the whole batch, is found here: whole numbers that no path holds, two values for one path,
- * texts that are none. So is what it would change without a word: whole numbers beyond 2^53 beside fractions.
+ * texts that are none. So is what it would change without a word within arrays.
  * `typed` has the converters of the paths that have a type.
  */
 export function jsonConverter(typed: ReadonlyMap<string, Converter>, empty: string): Converter {
@@ -61,12 +62,6 @@ function parsed(text: string): unknown {
   }
 }
 
-/** What the numbers of one array have to be, so that ClickHouse finds one type for them that keeps each of them. */
-interface Numbers {
-  wide: number | bigint | undefined;
-  fraction: number | undefined;
-}
-
 class ObjectWriter {
   readonly #typed: ReadonlyMap<string, Converter>;
 
@@ -96,7 +91,7 @@ class ObjectWriter {
       if (text === undefined) throw new Unfit(`path ${shortened(path)}: ${typed.explain(value)}`);
       return value === null ? undefined : text;
     }
-    if (Array.isArray(value)) return array(value, key, depth + 1, { wide: undefined, fraction: undefined });
+    if (Array.isArray(value)) return array(value, key, depth + 1, new JsonElements());
     return isObject(value) ? this.object(value, path === "" ? "" : `${path}.`, depth + 1) : scalar(value, key);
   }
 }
@@ -104,26 +99,16 @@ class ObjectWriter {
 /** Objects in an array have paths of their own: the types of the column do not reach them. */
 const untyped = new ObjectWriter(new Map());
 
-function array(values: readonly unknown[], key: string, depth: number, numbers: Numbers): string {
+function array(values: readonly unknown[], key: string, depth: number, elements: JsonElements): string {
   mustBeFlat(depth, key);
   const texts = values.map((value) => {
-    if (Array.isArray(value)) return array(value, key, depth + 1, numbers);
+    const misfit = elements.add(value, depth);
+    if (misfit !== undefined) throw new Unfit(`key ${shortened(key)}: expected ${misfit}`);
+    if (Array.isArray(value)) return array(value, key, depth + 1, elements);
     if (isObject(value)) return untyped.object(value, "", depth + 1);
-    note(value, key, numbers);
     return scalar(value, key);
   });
   return `[${texts.join(",")}]`;
-}
-
-/** ClickHouse makes floats of whole numbers that stand in one array with a fraction. */
-function note(value: unknown, key: string, numbers: Numbers): void {
-  if (typeof value === "bigint") numbers.wide ??= value;
-  else if (typeof value === "number" && !Number.isSafeInteger(value)) numbers.fraction ??= value;
-  if (numbers.wide === undefined || numbers.fraction === undefined) return;
-  const got = `${numbers.wide} and ${shortened(numbers.fraction)}`;
-  throw new Unfit(
-    `key ${shortened(key)}: expected an array without fractions beside whole numbers beyond 2^53, got ${got}`,
-  );
 }
 
 function scalar(value: unknown, key: string): string {

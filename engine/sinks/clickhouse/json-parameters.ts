@@ -6,7 +6,8 @@ type Parse = (text: string) => ColumnType | ColumnTypeProblem;
 /** The largest values that ClickHouse takes. */
 const limits: Readonly<Record<string, number>> = { max_dynamic_paths: 10_000, max_dynamic_types: 254 };
 
-const regexp = /^SKIP\s+REGEXP\s+('(?:[^'\\]|\\[\s\S]|'')*')$/;
+const usage = "needs parameters such as max_dynamic_paths = 100, a.b UInt32, SKIP c or SKIP REGEXP 'd.*'";
+const regexp = /^SKIP\s+REGEXP\s+('(?:[^'\\]|\\[\s\S]|'')*')$/i;
 
 /** What stands in `JSON(...)`: limits, typed paths, and paths to leave out. */
 export function json(list: readonly string[], parse: Parse): ColumnType | ColumnTypeProblem {
@@ -36,8 +37,9 @@ function skip(text: string, { skips }: JsonType): Outcome {
     skips.push({ pattern });
     return false;
   }
-  const path = /^SKIP\s/.test(text) ? leadingPath(text.replace(/^SKIP\s+/, "")) : undefined;
-  if (path?.rest !== "") return undefined;
+  if (!/^SKIP\s/i.test(text)) return undefined;
+  const path = leadingPath(text.replace(/^SKIP\s+/i, ""));
+  if (path?.rest !== "") return usage;
   skips.push({ path: path.name });
   return false;
 }
@@ -46,7 +48,7 @@ function typedPath(text: string, { paths }: JsonType, parse: Parse): Outcome {
   const path = leadingPath(text);
   const inner = path === undefined ? undefined : /^\s+([A-Za-z][\s\S]*)$/.exec(path.rest)?.[1];
   if (path === undefined || inner === undefined) {
-    return "needs parameters such as max_dynamic_paths = 100, a.b UInt32, SKIP c or SKIP REGEXP 'd.*'";
+    return usage;
   }
   const parsed = parse(inner);
   if ("problem" in parsed) return `holds ${inner}, which ${parsed.problem}`;

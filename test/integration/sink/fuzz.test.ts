@@ -29,6 +29,11 @@ const fields: Wish["fields"] = [
   ["price", "float", "Decimal(12, 4)"],
   ["list", "array", "Array(Nullable(Int16))"],
   ["tags", "map", "Map(String, String)"],
+  ["doc", "map", "JSON"],
+  ["hinted", "map", "JSON(a UInt8, b.c Nullable(Int128))"],
+  ["wide", "int", "Int256"],
+  ["pair", "array", "Tuple(Int16, Nullable(String))"],
+  ["named", "map", "Tuple(a Int8, b Array(String))"],
 ];
 
 const text = fc.oneof(
@@ -39,6 +44,17 @@ const text = fc.oneof(
 const moment = fc
   .date({ noInvalidDate: true, min: new Date("1900-01-01"), max: new Date("2299-12-31") })
   .map((date) => date.toISOString());
+const key = fc.oneof(fc.constantFrom("a", "b", "c", "a.b", "b.c", "", "__proto__"), text);
+const doc = fc.dictionary(
+  key,
+  fc.oneof(
+    fc.jsonValue({ maxDepth: 4 }),
+    fc.double({ noNaN: true, noDefaultInfinity: true }),
+    fc.integer({ min: -300, max: 300 }),
+    fc.array(fc.oneof(fc.double({ noNaN: true, noDefaultInfinity: true }), fc.maxSafeInteger(), fc.boolean())),
+    fc.dictionary(key, fc.oneof(text, fc.integer(), fc.dictionary(key, fc.maxSafeInteger()))),
+  ),
+);
 const anything = fc.oneof(
   { weight: 1, arbitrary: fc.jsonValue({ maxDepth: 3 }) },
   { weight: 1, arbitrary: fc.double({ noNaN: true, noDefaultInfinity: true }) },
@@ -47,6 +63,7 @@ const anything = fc.oneof(
   { weight: 1, arbitrary: fc.boolean() },
   { weight: 1, arbitrary: fc.oneof(text, moment) },
   { weight: 1, arbitrary: fc.array(fc.integer()) },
+  { weight: 1, arbitrary: doc },
   { weight: 1, arbitrary: fc.dictionary(text, fc.oneof(text, fc.integer())) },
 );
 const event = fc.record(Object.fromEntries(fields.map(([name]) => [name, anything])), { requiredKeys: [] });
@@ -64,6 +81,11 @@ const likely = fc.record(
     seconds: fc.double({ min: 0, max: 9e9, noNaN: true }),
     list: fc.array(fc.option(fc.integer({ min: -32768, max: 32767 }))),
     tags: fc.dictionary(text, text),
+    doc,
+    hinted: doc,
+    wide: fc.maxSafeInteger(),
+    pair: fc.tuple(fc.integer({ min: -300, max: 300 }), fc.option(text)),
+    named: fc.record({ a: fc.integer({ min: -128, max: 127 }), b: fc.array(text) }, { requiredKeys: [] }),
   },
   { requiredKeys: [] },
 );

@@ -22,7 +22,7 @@ async function stored(type: FieldType, column: string, json: string): Promise<st
   expect(block.rejected).toEqual([]);
   expect(await sink.insert(block, "t", patient)).toEqual({ kind: "ok" });
   await sink.close();
-  const shown = column.includes("DateTime") && !column.includes("Array") ? "toString(c, 'UTC')" : "toString(c)";
+  const shown = /DateTime/.test(column) && !/Array|JSON/.test(column) ? "toString(c, 'UTC')" : "toString(c)";
   const [row] = await server.query<{ v: string | null }>(`SELECT ${shown} AS v FROM d.${table}`);
   return row?.v ?? null;
 }
@@ -85,6 +85,77 @@ describe("a value at the edge of its type arrives unchanged", () => {
     ["map", "Map(LowCardinality(String), UInt8)", '{"__proto__": 7}', "{'__proto__':7}"],
     ["map", "Map(String, Nullable(Int64))", '{"a": null}', "{'a':NULL}"],
     ["map", "Map(String, String)", "null", "{}"],
+    ["int", "Int128", `-${2n ** 127n}`, `-${2n ** 127n}`],
+    ["int", "Int128", `${2n ** 127n - 1n}`, `${2n ** 127n - 1n}`],
+    ["int", "Int256", `"${2n ** 255n - 1n}"`, `${2n ** 255n - 1n}`],
+    ["int", "Int256", `-${2n ** 255n}`, `-${2n ** 255n}`],
+    ["uint", "UInt128", `${2n ** 128n - 1n}`, `${2n ** 128n - 1n}`],
+    ["uint", "UInt256", `${2n ** 256n - 1n}`, `${2n ** 256n - 1n}`],
+    ["uint", "LowCardinality(UInt256)", `${2n ** 256n - 1n}`, `${2n ** 256n - 1n}`],
+    ["uint", "Nullable(UInt128)", "null", null],
+    ["array", "Array(Int256)", `[-${2n ** 255n}, 1, null]`, `[-${2n ** 255n},1,0]`],
+    ["map", "Map(String, UInt128)", `{"a": ${2n ** 128n - 1n}}`, `{'a':${2n ** 128n - 1n}}`],
+    ["array", "Tuple(Int8, String)", '[-128, "é"]', "(-128,'é')"],
+    ["array", "Tuple(UInt8)", "[255]", "(255)"],
+    ["array", "Tuple(Int8, String)", "null", "(0,'')"],
+    ["map", "Tuple(a Int8, b Nullable(String))", '{"a": 1, "other": true}', "(1,NULL)"],
+    ["map", "Tuple(__proto__ Int8, `b c` String)", '{"__proto__": 7, "b c": "y"}', "(7,'y')"],
+    ["map", "Tuple(`a``b` UInt8, `c,(` UInt8, `d\\\\e` UInt8)", '{"a`b": 1, "c,(": 2, "d\\\\e": 3}', "(1,2,3)"],
+    [
+      "array",
+      "Tuple(Tuple(Int8, String), Array(Tuple(x UInt256)))",
+      `[[1, "b"], [{"x": ${2n ** 255n}}]]`,
+      `((1,'b'),[(${2n ** 255n})])`,
+    ],
+    ["array", "Array(Tuple(a Int8, b Nullable(String)))", '[{"a": 1}, null]', "[(1,NULL),(0,NULL)]"],
+    ["map", "Map(String, Tuple(Int8, String))", '{"k": [1, "a"]}', "{'k':(1,'a')}"],
+    ["array", "Nullable(Tuple(Int8, String))", "null", null],
+    ["array", "Nullable(Tuple(Int8, String))", '[1, "a"]', "(1,'a')"],
+    ["map", "JSON", '{"a": {"b": [1, "x", true, null, {"c": [[]]}]}}', '{"a":{"b":[1,"x",true,null,{"c":[[]]}]}}'],
+    ["map", "JSON", '{"a": [1, true, 2.5], "b": [true, 0]}', '{"a":[1,true,2.5],"b":[true,0]}'],
+    ["map", "JSON", "{}", "{}"],
+    ["map", "JSON", "null", "{}"],
+    ["map", "Nullable(JSON)", "null", null],
+    [
+      "map",
+      "JSON",
+      '{"i": -9223372036854775808, "u": [18446744073709551615, -1]}',
+      '{"i":-9223372036854775808,"u":[18446744073709551615,-1]}',
+    ],
+    ["map", "JSON", '{"a": 1e20, "b": 1e300, "c": 5e-324}', '{"a":100000000000000000000,"b":1e300,"c":5e-324}'],
+    [
+      "map",
+      "JSON",
+      '{"d": "2024-1-1", "n": "12", "t": "2024-01-01T00:00:00+02:00", "z": ["true", "2024-01-01"]}',
+      '{"d":"2024-1-1","n":"12","t":"2024-01-01T00:00:00+02:00","z":["true","2024-01-01"]}',
+    ],
+    [
+      "map",
+      "JSON",
+      '{"__proto__": {"x": 1}, "": 2, "a`\\"b": "\\u0000😀"}',
+      '{"":2,"__proto__":{"x":1},"a`\\"b":"\\u0000😀"}',
+    ],
+    ["map", "JSON", '{"a.b": 1, "a": {"b": null, "c": 2}}', '{"a":{"b":1,"c":2}}'],
+    ["map", "JSON", `${'{"a":'.repeat(100)}1${"}".repeat(100)}`, `${'{"a":'.repeat(100)}1${"}".repeat(100)}`],
+    ["string", "JSON", '"{\\"id\\": 9007199254740993}"', '{"id":9007199254740993}'],
+    [
+      "map",
+      "JSON(max_dynamic_paths=2, a.b UInt256, SKIP c, SKIP REGEXP '^d')",
+      `{"a.b": ${2n ** 255n}, "c": 1, "d1": 2, "e": 3}`,
+      `{"a":{"b":${2n ** 255n}},"e":3}`,
+    ],
+    ["map", "JSON(`SKIP` UInt8, `max_dynamic_paths` UInt8)", '{"SKIP": 1}', '{"SKIP":1,"max_dynamic_paths":0}'],
+    ["map", "Tuple(`not` UInt8, `select` UInt8, `as` UInt8)", '{"not": 1, "select": 2}', "(1,2,0)"],
+    ["map", "JSON(a.b UInt8)", '{"a.b": null, "a": {"b": 7}}', '{"a":{"b":7}}'],
+    [
+      "map",
+      "JSON(a Enum8('x' = 1), b UInt8, c DateTime('UTC'))",
+      '{"a": "x", "b": null, "c": 0}',
+      '{"a":"x","b":0,"c":"1970-01-01 00:00:00"}',
+    ],
+    ["array", "Array(JSON)", '[{"a": 1}, null]', `['{"a":1}','{}']`],
+    ["map", "Map(String, JSON)", '{"k": {"id": 9007199254740993}}', `{'k':'{"id":9007199254740993}'}`],
+    ["array", "Tuple(JSON, String)", '[{"a": 1}, "s"]', `('{"a":1}','s')`],
     ["map", "String", '{"id": 12345678901234567890}', '{"id":12345678901234567890}'],
   ])("%s into %s: %s", async (type, column, json, expected) => {
     expect(await stored(type, column, json)).toBe(expected);

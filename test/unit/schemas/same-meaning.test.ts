@@ -115,6 +115,7 @@ test.each([
   ["Enum8('it\\'s , so'=1)", "Enum8('it\\'s , so' = 1)"],
   ["DateTime64( 9 ,'Europe/Berlin')", "DateTime64(9, 'Europe/Berlin')"],
   ["Tuple(a  UInt8,b String)", "Tuple(a UInt8, b String)"],
+  ['Tuple( `a ,(`  UInt8,"b =" String)', 'Tuple(`a ,(` UInt8, "b =" String)'],
   ["Enum8('open", "Enum8('open"],
 ])("the column type %s is written %s, and so is that", (text, canonical) => {
   expect(canonicalColumnType(text)).toBe(canonical);
