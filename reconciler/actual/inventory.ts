@@ -32,7 +32,9 @@ export class Inventory {
 
   private constructor(path: string, state: InventoryState, saved: string) {
     this.#path = path;
-    this.#state = state;
+    // Without a prototype: `constructor` is an id that a pipeline may have.
+    const pipelines = Object.assign(Object.create(null) as InventoryState["pipelines"], state.pipelines);
+    this.#state = { ...state, pipelines };
     this.#saved = saved;
   }
 

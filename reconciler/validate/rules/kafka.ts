@@ -20,12 +20,12 @@ function eachConnection(rule: Rule): Rule {
 
 const password = ["username", "password"];
 const kerberos = ["kerberos_service_name", "kerberos_realm", "kerberos_keytab", "kerberos_config"];
-const needs: Readonly<Record<string, readonly string[]>> = {
-  PLAIN: password,
-  "SCRAM-SHA-256": password,
-  "SCRAM-SHA-512": password,
-  GSSAPI: kerberos,
-};
+const needs: ReadonlyMap<string, readonly string[]> = new Map([
+  ["PLAIN", password],
+  ["SCRAM-SHA-256", password],
+  ["SCRAM-SHA-512", password],
+  ["GSSAPI", kerberos],
+]);
 
 function mechanismOf(connection: View): string {
   return connection.get("mechanism").text ?? "NO_AUTH";
@@ -37,7 +37,7 @@ function usesTls(connection: View): boolean {
 
 function* credentials(connection: View): Iterable<Problem> {
   const mechanism = mechanismOf(connection);
-  for (const key of needs[mechanism] ?? []) {
+  for (const key of needs.get(mechanism) ?? []) {
     const value = connection.get(key);
     const isGiven = key === "password" ? (value.text ?? "") !== "" : !value.isBlank;
     if (isGiven) continue;
@@ -109,7 +109,7 @@ const ofTls = ["root_ca", "client_cert", "client_key"];
 /** What nothing reads under this protocol and mechanism. */
 function* idle(connection: View): Iterable<Problem> {
   const mechanism = mechanismOf(connection);
-  const used = needs[mechanism];
+  const used = needs.get(mechanism);
   const unused = (keys: readonly string[], without: string) =>
     keys.flatMap((key) => {
       const value = connection.get(key);

@@ -80,7 +80,7 @@ export class Body {
 function decoded(request: IncomingMessage): Readable {
   const encoding = request.headers["content-encoding"] ?? "identity";
   if (encoding === "identity" || encoding === "") return request;
-  const decoder = decoders[encoding]?.();
+  const decoder = Object.hasOwn(decoders, encoding) ? decoders[encoding]?.() : undefined;
   if (!decoder) {
     const known = Object.keys(decoders).join(", ");
     throw raise(
