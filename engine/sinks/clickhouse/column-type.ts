@@ -54,6 +54,23 @@ export function isNullable(type: ColumnType): boolean {
   return type.kind === "Nullable" || (type.kind === "LowCardinality" && isNullable(type.of));
 }
 
+/** Whether JSON or a tuple is anywhere in the type: how ClickHouse reads these depends on settings. */
+export function isStructured(type: ColumnType): boolean {
+  switch (type.kind) {
+    case "JSON":
+    case "Tuple":
+      return true;
+    case "Array":
+    case "Nullable":
+    case "LowCardinality":
+      return isStructured(type.of);
+    case "Map":
+      return isStructured(type.value);
+    default:
+      return false;
+  }
+}
+
 /** The type in ClickHouse's spelling: made from the parsed form, so it is safe within a statement. */
 export function columnTypeText(type: ColumnType): string {
   switch (type.kind) {

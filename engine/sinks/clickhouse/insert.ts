@@ -20,7 +20,13 @@ const insertSettings: ClickHouseSettings = {
   min_insert_block_size_rows: blockRows,
   min_insert_block_size_bytes: "0",
   date_time_input_format: "best_effort",
-  // In a JSON column a text stays that text, whatever date it looks like, and true beside numbers stays true.
+};
+
+/**
+ * Sent too where a column holds JSON or tuples, and only there, as an older server may not know them: a text stays that
+ * text, whatever date it looks like, and true beside numbers stays true.
+ */
+const structuredSettings: ClickHouseSettings = {
   input_format_try_infer_dates: 0,
   input_format_try_infer_datetimes: 0,
   input_format_json_read_bools_as_numbers: 0,
@@ -28,8 +34,8 @@ const insertSettings: ClickHouseSettings = {
 };
 
 /** The settings of an insert with its token. */
-export function settingsFor(token: string): ClickHouseSettings {
-  return { ...insertSettings, insert_deduplication_token: token };
+export function settingsFor(token: string, isStructured: boolean): ClickHouseSettings {
+  return { ...insertSettings, ...(isStructured ? structuredSettings : {}), insert_deduplication_token: token };
 }
 
 export function insertStatement(database: string, table: string, columns: readonly string[]): string {

@@ -2,7 +2,7 @@ import type { Mapping, SchemaField } from "../../../schemas/pipeline.ts";
 import type { Event } from "../../core/batch.ts";
 import type { Rejection } from "../../core/dead-letter.ts";
 import type { Block } from "../../core/sink.ts";
-import { bare, columnTypeText } from "./column-type.ts";
+import { bare, columnTypeText, isStructured } from "./column-type.ts";
 import type { ColumnType } from "./column-type.ts";
 import { isProblem, parseColumnType } from "./column-grammar.ts";
 import { converterFor, converterForAny } from "./converter.ts";
@@ -34,6 +34,8 @@ const piece = 1 << 20;
 export class RowEncoder {
   /** Sorted by name, as the insert lists them. */
   readonly columnNames: readonly string[];
+  /** Whether a column holds JSON or tuples. */
+  readonly isStructured: boolean;
   readonly #columns: readonly Column[];
 
   /** Throws an Error that names the field and column where the mapping cannot be written. */
@@ -41,6 +43,7 @@ export class RowEncoder {
     if (mapping.length === 0) throw new Error("sink.mapping: expected at least one entry, got none");
     const sorted = mapping.toSorted((one, other) => (one.column_name < other.column_name ? -1 : 1));
     this.columnNames = sorted.map((entry) => entry.column_name);
+    this.isStructured = mapping.some((entry) => isStructured(real.get(entry.column_name) ?? configuredType(entry)));
     this.#columns = sorted.map((entry, index) => compile(entry, index, schema, real.get(entry.column_name)));
   }
 

@@ -81,7 +81,11 @@ export class ClickHouseSink implements Sink {
     const statement = insertStatement(connection_params.database, table, this.#encoder.columnNames);
     return this.#answer(
       async () => {
-        await this.#connection.run(statement, { body: block.body, settings: settingsFor(token), signal });
+        await this.#connection.run(statement, {
+          body: block.body,
+          settings: settingsFor(token, this.#encoder.isStructured),
+          signal,
+        });
         return { kind: "ok" };
       },
       (trouble) => insertAnswer(trouble, { ...this.#target, rows: block.events.length }),
