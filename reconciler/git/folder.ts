@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Dirent } from "node:fs";
+import { existsSync, type Dirent } from "node:fs";
 import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { join, relative, resolve, sep } from "node:path";
 import { watch } from "chokidar";
@@ -21,6 +21,9 @@ interface Found {
   bytes: number;
 }
 
+/** How often a folder that is not there is looked for, in milliseconds. */
+const lookEvery = 250;
+
 /** A plain folder, without Git: its files as they are now. Hidden files and folders are left out. */
 export class Folder implements RevisionSource {
   readonly #folder: string;
@@ -28,6 +31,7 @@ export class Folder implements RevisionSource {
   readonly #quiet: number;
   #watcher: FSWatcher | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #waiting: NodeJS.Timeout | undefined;
   #last: Revision | undefined;
 
   constructor(options: FolderOptions) {
@@ -61,8 +65,18 @@ export class Folder implements RevisionSource {
     return this.#last;
   }
 
-  /** Resolves when the watch stands: a change from then on is told. */
+  /** Resolves when the watch stands: a change from then on is told, and so is a folder that comes later. */
   async watch(onChange: () => void): Promise<void> {
+    if (existsSync(this.#folder)) return this.#watchFolder(onChange);
+    // chokidar calls a watch on what is not there ready before it would notice that it comes.
+    this.#waiting = setInterval(() => {
+      if (!existsSync(this.#folder)) return;
+      clearInterval(this.#waiting);
+      void this.#watchFolder(onChange).then(onChange);
+    }, lookEvery);
+  }
+
+  async #watchFolder(onChange: () => void): Promise<void> {
     const hidden = (path: string) =>
       relative(this.#folder, path)
         .split(sep)
@@ -79,6 +93,7 @@ export class Folder implements RevisionSource {
   }
 
   async close(): Promise<void> {
+    clearInterval(this.#waiting);
     clearTimeout(this.#timer);
     await this.#watcher?.close();
     this.#watcher = undefined;

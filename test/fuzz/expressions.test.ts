@@ -11,8 +11,9 @@ import { parse } from "../../engine/expression/parser.ts";
 import { print } from "../../engine/expression/print.ts";
 import { expressions, expressionTrees, records } from "../support/expressions.ts";
 
-/** 5,000 cases of each property in the short form; `FUZZ_RUNS` sets another number. */
+/** 5,000 cases of each property in the short form; `FUZZ_RUNS` and `FUZZ_SEED` set other ones. */
 const numRuns = Number(process.env["FUZZ_RUNS"] ?? 5000);
+const seed = Number(process.env["FUZZ_SEED"] ?? 1);
 const timeout = 60_000 + numRuns * 20;
 
 /** A tree without places; integers as text, so that failures can be shown. */
@@ -33,7 +34,7 @@ test("a tree that is printed and parsed is the same tree", { timeout }, () => {
       expect(shape(parse(source)), source).toEqual(shape(tree));
       expect(print(parse(source))).toBe(source);
     }),
-    { numRuns },
+    { numRuns, seed },
   );
 });
 
@@ -57,7 +58,7 @@ test("an evaluation gives a value or an ExpressionError, and reaches no function
       }
       expect(JSON.stringify(record)).toBe(before);
     }),
-    { numRuns },
+    { numRuns, seed },
   );
   expect(values).toBeGreaterThan(numRuns / 20);
 });
@@ -96,7 +97,7 @@ test(
           expect(error.message).toMatch(/\(line \d+, column \d+\)$/);
         }
       }),
-      { numRuns },
+      { numRuns, seed },
     );
   },
 );
@@ -115,6 +116,6 @@ test("what an output holds can be written as JSON, whatever the expression and t
         if (!(error instanceof ExpressionError)) throw error;
       }
     }),
-    { numRuns },
+    { numRuns, seed },
   );
 });

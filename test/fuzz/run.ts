@@ -4,6 +4,7 @@ import { spawnSync } from "node:child_process";
 const fuzzers: Readonly<Record<string, number>> = {
   files: 100_000,
   expressions: 200_000,
+  rows: 1_000,
 };
 
 const name = process.argv[2] ?? "";

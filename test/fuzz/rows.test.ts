@@ -1,10 +1,13 @@
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { Event } from "../../../engine/core/batch.ts";
-import { type TestClickHouse, startClickHouse } from "../../support/clickhouse.ts";
-import { patient, sinkOn } from "./support.ts";
-import type { Wish } from "./support.ts";
+import { Event } from "../../engine/core/batch.ts";
+import { type TestClickHouse, startClickHouse } from "../support/clickhouse.ts";
+import { patient, sinkOn } from "../integration/sink/support.ts";
+import type { Wish } from "../integration/sink/support.ts";
 
+/** 60 batches in the short form; `FUZZ_RUNS` and `FUZZ_SEED` set other ones. */
+const numRuns = Number(process.env["FUZZ_RUNS"] ?? 60);
+const seed = Number(process.env["FUZZ_SEED"] ?? 1);
 let server: TestClickHouse;
 
 beforeAll(async () => {
@@ -90,25 +93,29 @@ const likely = fc.record(
   { requiredKeys: [] },
 );
 
-test("every event becomes a row that ClickHouse takes, or a dead letter", async () => {
-  const sink = sinkOn(server, { fields, table: "fuzz", create_table: true });
-  expect(await sink.open(patient)).toEqual({ kind: "ok" });
-  const [seen, sent] = [new Map<string, number>(), { rows: 0, rejected: 0 }];
-  await fc.assert(
-    fc.asyncProperty(fc.array(fc.oneof(event, likely), { minLength: 1, maxLength: 50 }), async (values) => {
-      const given = values.map((value, index) => new Event(index, 0, Buffer.from(JSON.stringify(value))));
-      const block = sink.encode(given);
-      expect(block.events.length + block.rejected.length).toBe(given.length);
-      const token = `fuzz ${seen.size}`;
-      expect(await sink.insert(block, token, patient)).toEqual({ kind: "ok" });
-      seen.set(token, block.events.length);
-      sent.rows += block.events.length;
-      sent.rejected += block.rejected.length;
-    }),
-    { numRuns: 60 },
-  );
-  await sink.close();
-  expect(sent.rows).toBeGreaterThan(20);
-  expect(sent.rejected).toBeGreaterThan(20);
-  expect(await server.query("SELECT toUInt32(count()) AS n FROM d.fuzz")).toEqual([{ n: sent.rows }]);
-});
+test(
+  "every event becomes a row that ClickHouse takes, or a dead letter",
+  { timeout: 30_000 + numRuns * 1_000 },
+  async () => {
+    const sink = sinkOn(server, { fields, table: "fuzz", create_table: true });
+    expect(await sink.open(patient)).toEqual({ kind: "ok" });
+    const [seen, sent] = [new Map<string, number>(), { rows: 0, rejected: 0 }];
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.oneof(event, likely), { minLength: 1, maxLength: 50 }), async (values) => {
+        const given = values.map((value, index) => new Event(index, 0, Buffer.from(JSON.stringify(value))));
+        const block = sink.encode(given);
+        expect(block.events.length + block.rejected.length).toBe(given.length);
+        const token = `fuzz ${seen.size}`;
+        expect(await sink.insert(block, token, patient)).toEqual({ kind: "ok" });
+        seen.set(token, block.events.length);
+        sent.rows += block.events.length;
+        sent.rejected += block.rejected.length;
+      }),
+      { numRuns, seed },
+    );
+    await sink.close();
+    expect(sent.rows).toBeGreaterThan(20);
+    expect(sent.rejected).toBeGreaterThan(20);
+    expect(await server.query("SELECT toUInt32(count()) AS n FROM d.fuzz")).toEqual([{ n: sent.rows }]);
+  },
+);
