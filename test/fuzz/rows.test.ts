@@ -111,7 +111,7 @@ test(
         sent.rows += block.events.length;
         sent.rejected += block.rejected.length;
       }),
-      { numRuns, seed },
+      { numRuns, seed, endOnFailure: true },
     );
     await sink.close();
     expect(sent.rows).toBeGreaterThan(20);
