@@ -27,11 +27,6 @@ export class EmbeddedHost {
     return server.query(statement, format);
   }
 
-  /** Process id of the child; undefined while there is none. */
-  async pid(): Promise<number | undefined> {
-    return (await this.#server)?.pid;
-  }
-
   async close(): Promise<void> {
     const server = await this.#server?.catch(() => undefined);
     await server?.close();

@@ -1,4 +1,4 @@
-import type { Batch, Event } from "./core/batch.ts";
+import type { Event, PositionRange } from "./core/batch.ts";
 import type { Rejection } from "./core/dead-letter.ts";
 import type { Block, Sink } from "./core/sink.ts";
 import type { Transform } from "./core/transform.ts";
@@ -65,7 +65,7 @@ export class Assembly {
     return this.#aged;
   }
 
-  get range(): Batch["range"] {
+  get range(): PositionRange {
     return { first: this.#first, last: this.#last, count: this.#count };
   }
 

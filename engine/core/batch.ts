@@ -80,9 +80,3 @@ export class Event {
     return mayHoldWide(this.bytes) ? parseExactly(text) : (JSON.parse(text) as unknown);
   }
 }
-
-export interface Batch {
-  readonly range: PositionRange;
-  /** In the order of their positions. */
-  readonly events: readonly Event[];
-}

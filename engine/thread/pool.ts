@@ -70,10 +70,6 @@ export class ThreadPool {
     await this.#end(pipeline_id, { type: "abort", pipeline_id });
   }
 
-  isRunning(pipeline_id: string): boolean {
-    return this.#threadOf(pipeline_id) !== undefined;
-  }
-
   /** Tells a pipeline that its stream is durable up to `end`. */
   arrived(pipeline_id: string, end: number): void {
     const thread = this.#threadOf(pipeline_id);

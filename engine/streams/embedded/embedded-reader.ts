@@ -29,10 +29,6 @@ export class EmbeddedReader implements StreamReader {
     this.#tail = tail;
   }
 
-  get tail(): number {
-    return this.#tail;
-  }
-
   /** Tells the newest durable sequence. */
   advance(tail: number): void {
     this.#tail = Math.max(this.#tail, tail);
