@@ -2,8 +2,9 @@
 export { canonicalDuration, durationMs, parseDuration, printDuration } from "./duration.ts";
 export { effects, highest, type Effect } from "./effect-class.ts";
 export { effectOf, isSecret, type Path } from "./effects.ts";
+export { defaultOptions, engineOptions } from "./engine-options.ts";
 export { basicType } from "./field-type.ts";
-export { engineOptions, normalise } from "./normalise.ts";
+export { normalise } from "./normalise.ts";
 export { otlpField, otlpFields } from "./otlp-fields.ts";
 export { canonicalCpu, canonicalSize, parseQuantity, quantityBytes } from "./quantity.ts";
 export { schemaErrors, v3Keys, type SchemaError } from "./schema.ts";

@@ -15,7 +15,6 @@ import type {
   WebhookSourceDocument,
 } from "./pipeline-v3.d.ts";
 import type {
-  EngineOptions,
   JoinConfig,
   KafkaSourceConfig,
   PipelineConfig,
@@ -55,12 +54,6 @@ export function normalise(document: PipelineV3, stored?: PipelineConfig): Pipeli
     metadata: { tags: [...new Set(file.metadata?.tags)].toSorted() },
     resources: normaliseResources(file, sink.max_batch_size, stored),
   };
-}
-
-/** What the engine is told beyond the config. */
-export function engineOptions(document: PipelineV3): EngineOptions {
-  const { create_table = false, access_token } = document["x-sluice"] ?? {};
-  return { create_table, ...(access_token !== undefined && { access_token }) };
 }
 
 /** `orders-eu` is called `Orders Eu` unless the file says otherwise. */

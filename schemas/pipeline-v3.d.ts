@@ -718,15 +718,15 @@ export interface SluiceDirectives {
    */
   start?: string;
   /**
-   * What to do with a batch of which nobody can tell whether it was written. Default: "insert".
+   * What to do with a batch of which nobody can tell whether it was written: send it again (rows may stand there twice), take it as written (rows may be missing), or wait. Default: "insert".
    */
   on_uncertain?: "insert" | "skip" | "pause";
   /**
-   * What to do when a source no longer has events that were to be read. Default: "pause".
+   * What to do when a source no longer has events that were to be read: wait, or go on with what is left. Default: "pause".
    */
   on_lost?: "pause" | "skip";
   /**
-   * What to do when a materialized view refuses a batch. Default: "pause".
+   * What to do when a materialized view refuses rows that the table has taken: wait, or go on without that view. Default: "pause".
    */
   on_view_error?: "pause" | "skip";
   /**

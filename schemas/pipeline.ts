@@ -120,12 +120,22 @@ export interface ResourcesConfig {
 }
 
 /**
- * What Git says beyond the v3 format, from the `x-sluice` key of a file: the part that the engine acts on.
+ * What Git says beyond the v3 format, from the `x-sluice` key of a file: the part that the engine acts on, with every
+ * default filled in. A change holds for batches that are under way too.
  * The part that only the reconciler acts on (`state`, `suspend`, `prune`, …) never reaches the engine.
  */
 export interface EngineOptions {
   /** Create a missing target database and table from the mapping. Default false. */
   create_table: boolean;
+  /**
+   * A batch may have been written, and the target no longer tells whether it was. `insert` (default): it is sent again,
+   * so its rows may stand there twice. `skip`: it counts as written, so its rows may be missing. `pause`: a person decides.
+   */
+  on_uncertain: "insert" | "skip" | "pause";
+  /** A source no longer has events that were to be read. `pause` (default), or `skip`: go on with what is left. */
+  on_lost: "pause" | "skip";
+  /** A materialized view refuses rows that the table has taken. `pause` (default), or `skip`: go on without that view. */
+  on_view_error: "pause" | "skip";
   /** The webhook's token, brought instead of generated: a secret reference such as `${env:ORDERS_TOKEN}`. */
   access_token?: string;
 }

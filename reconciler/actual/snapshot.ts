@@ -1,19 +1,29 @@
 import { EngineError } from "../../engine/index.ts";
 import type { Engine, PipelineHealth, PipelineView } from "../../engine/index.ts";
 import type { Inventory } from "./inventory.ts";
-import type { ActualPipeline, ActualState } from "./state.ts";
+import type { ActualPipeline, ActualState, Underway } from "./state.ts";
 
 /** What is read of the engine. */
-export type ObservedEngine = Pick<Engine, "list" | "health">;
+export type ObservedEngine = Pick<Engine, "list" | "get" | "health">;
 
 /** The engine and the inventory at this moment, as the planner wants them. */
-export function snapshot(engine: ObservedEngine, inventory: Inventory, busy: ReadonlySet<string>): ActualState {
+export function snapshot(
+  engine: ObservedEngine,
+  inventory: Inventory,
+  busy: ReadonlyMap<string, Underway>,
+): ActualState {
   const pipelines = engine.list().flatMap((view) => {
     const health = healthOf(engine, view.pipeline_id);
     return health === undefined ? [] : [actualPipeline(view, health)];
   });
   const owned = structuredClone(inventory.state.pipelines);
-  return { pipelines: new Map(pipelines.map((one) => [one.pipeline_id, one])), owned, busy: new Set(busy) };
+  return { pipelines: new Map(pipelines.map((one) => [one.pipeline_id, one])), owned, busy };
+}
+
+/** One pipeline at this moment; undefined where it is gone. */
+export function presentOf(engine: ObservedEngine, pipeline_id: string): ActualPipeline | undefined {
+  const health = healthOf(engine, pipeline_id);
+  return health && actualPipeline(engine.get(pipeline_id), health);
 }
 
 /** Health of a pipeline; undefined for one that is gone by now. */
@@ -26,9 +36,21 @@ export function healthOf(engine: ObservedEngine, pipeline_id: string): PipelineH
   }
 }
 
-function actualPipeline(view: PipelineView, health: PipelineHealth): ActualPipeline {
-  const { pipeline_id, config, options, status, failure } = view;
-  const held = health.stream.messages;
-  const dead_letters = health.dead_letters.total_messages;
-  return { pipeline_id, config, options, status, held, dead_letters, ...(failure !== undefined && { failure }) };
+function actualPipeline(
+  view: PipelineView,
+  { stream, pending_batches, dead_letters, paused }: PipelineHealth,
+): ActualPipeline {
+  const { pipeline_id, config, options, status, failure, intake } = view;
+  return {
+    pipeline_id,
+    config,
+    options,
+    status,
+    ...(failure !== undefined && { failure }),
+    held: stream.messages,
+    pending_batches,
+    dead_letters: dead_letters.total_messages,
+    ...(paused !== undefined && { paused: paused.text }),
+    ...(intake === "closed" && { intake }),
+  };
 }

@@ -11,8 +11,21 @@ export interface ActualPipeline {
   failure?: string;
   /** Events that were accepted and are not yet written. */
   held: number;
-  /** Dead letters that go with the pipeline when it is deleted. */
+  /** Batches that are prepared and not yet committed. Their events count as held. */
+  pending_batches: number;
   dead_letters: number;
+  /** Why it waits, where it does. */
+  paused?: string;
+  /** It refuses new events: its deletion has begun. */
+  intake?: "closed";
+}
+
+/** A change that is being carried out at the moment of planning. */
+export interface Underway {
+  /** What the file asked for (`wishOf`); absent for a deletion. */
+  wish?: string;
+  /** It waits for a stop to end. Until then another change may take its place. */
+  isStopping: boolean;
 }
 
 /** All that a plan has to know about what is there. */
@@ -21,5 +34,5 @@ export interface ActualState {
   /** Pipelines of the inventory: only these may be pruned. */
   owned: Readonly<Record<string, InventoryEntry>>;
   /** Pipelines on which an earlier plan is still at work. */
-  busy: ReadonlySet<string>;
+  busy: ReadonlyMap<string, Underway>;
 }

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Inventory } from "../actual/inventory.ts";
+import type { Underway } from "../actual/state.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
-import type { Call } from "../plan/calls.ts";
 import type { Change, Plan } from "../plan/change.ts";
-import type { Telemetry } from "../status/telemetry.ts";
+import { doesSomething } from "../plan/change.ts";
 import { Backoff } from "./backoff.ts";
-import { carryOut } from "./carry-out.ts";
-import type { AppliedEngine } from "./carry-out.ts";
+import { Job } from "./job.ts";
+import type { JobParts } from "./job.ts";
 import type { Outcome } from "./outcome.ts";
+import { contentOf, own } from "./ownership.ts";
 import { Slots } from "./slots.ts";
 
 /** Changes that are carried out at the same time. */
@@ -16,13 +16,13 @@ const atOnce = 16;
 /** Resumes of a failed pipeline before a person is asked (specification, open question G7). */
 const resumesAtMost = 5;
 
-export interface ApplyOptions {
-  engine: AppliedEngine;
-  inventory: Inventory;
-  telemetry: Telemetry;
+export interface ApplyOptions extends Pick<JobParts, "engine" | "inventory" | "telemetry"> {
   /** Told of a change that ended after its turn. */
   onLate: (outcome: Outcome) => void;
 }
+
+/** A change that was begun, or held back. */
+type Begun = Pick<Job, "outcome" | "isReplaced">;
 
 /** A plan on its way to the engine. */
 export interface Order {
@@ -36,10 +36,13 @@ export interface Order {
 /**
  * Carries out plans. Each pipeline is on its own: one that fails or drains for minutes delays no other. What a crash
  * interrupts is planned anew from what the engine then is, so nothing here needs to be remembered but the back-off.
+ *
+ * A change that still waits for a stop is replaced by a newer one of the same pipeline: a stop may take minutes, and
+ * what it was for may be hopeless.
  */
 export class Apply {
   readonly #options: ApplyOptions;
-  readonly #jobs = new Map<string, Promise<Outcome>>();
+  readonly #jobs = new Map<string, Job>();
   readonly #backoff = new Backoff();
   readonly #slots = new Slots(atOnce);
 
@@ -48,19 +51,20 @@ export class Apply {
   }
 
   /** Pipelines on which a change is still at work. */
-  get busy(): ReadonlySet<string> {
-    return new Set(this.#jobs.keys());
+  get busy(): ReadonlyMap<string, Underway> {
+    return new Map([...this.#jobs].map(([id, job]) => [id, job.underway]));
   }
 
   /** Begins every change that makes calls, and gives what became of each when all have ended, or patience has. */
   async carryOut(order: Order, signal: AbortSignal): Promise<Outcome[]> {
     const { changes } = order.plan;
+    // In the same breath as the plan was made: what is replaced must not go on meanwhile.
+    const replaced = this.#replace(changes);
     this.#note(order);
     await this.#options.inventory.save();
-    const begun = new Map<string, Promise<Outcome>>();
-    for (const change of changes) {
-      if (change.calls.length === 0) continue;
-      begun.set(change.pipeline_id, this.#begin(change, order, begun, signal));
+    const begun = new Map<string, Begun>();
+    for (const change of changes.filter(doesSomething)) {
+      begun.set(change.pipeline_id, this.#begin(change, order, begun, replaced.get(change.pipeline_id), signal));
     }
     const outcomes = await this.#waitFor(begun, changes, order.patience, signal);
     await this.#options.inventory.save();
@@ -84,18 +88,36 @@ export class Apply {
     for (const id of Object.keys(inventory.state.pipelines)) if (!known.has(id)) inventory.release(id);
   }
 
+  /** Ends the jobs whose place a change takes, and gives them by pipeline. */
+  #replace(changes: readonly Change[]): Map<string, Job> {
+    const replaced = new Map<string, Job>();
+    for (const { pipeline_id, replaces } of changes) {
+      const job = replaces === true ? this.#jobs.get(pipeline_id) : undefined;
+      job?.replace();
+      if (job !== undefined) replaced.set(pipeline_id, job);
+    }
+    return replaced;
+  }
+
   #begin(
     change: Change,
     order: Order,
-    begun: ReadonlyMap<string, Promise<Outcome>>,
+    begun: ReadonlyMap<string, Begun>,
+    earlier: Job | undefined,
     signal: AbortSignal,
-  ): Promise<Outcome> {
+  ): Begun {
     const { pipeline_id } = change;
-    const held = this.#heldBack(change, order);
-    if (held !== undefined) return Promise.resolve(held);
-    const before = change.after.flatMap((id) => begun.get(id) ?? []);
-    const job = this.#job(change, order, before, signal).finally(() => this.#jobs.delete(pipeline_id));
+    const { desired, revision } = order;
+    // What is stopped for nothing waits for no back-off.
+    const held = earlier === undefined ? this.#heldBack(change, order) : undefined;
+    if (held !== undefined) return { outcome: Promise.resolve(held), isReplaced: false };
+    const before = change.after.flatMap((id) => begun.get(id)?.outcome ?? []);
+    const task = { change, desired: desired.get(pipeline_id), revision, before, earlier, signal };
+    const job = new Job(task, { ...this.#options, backoff: this.#backoff, slots: this.#slots });
     this.#jobs.set(pipeline_id, job);
+    void job.outcome.then(() => {
+      if (this.#jobs.get(pipeline_id) === job) this.#jobs.delete(pipeline_id);
+    });
     return job;
   }
 
@@ -113,61 +135,8 @@ export class Apply {
     return { pipeline_id, kind, result: "waiting", message, next_attempt: new Date(next).toISOString() };
   }
 
-  /** Never rejects. */
-  async #job(change: Change, order: Order, before: Promise<Outcome>[], signal: AbortSignal): Promise<Outcome> {
-    const { pipeline_id, kind } = change;
-    const missing = (await Promise.all(before)).find(({ result }) => result !== "applied");
-    if (missing !== undefined) {
-      const message = `${missing.pipeline_id}, on which it depends, was not applied: ${missing.message ?? missing.result}`;
-      return { pipeline_id, kind, result: "blocked", message };
-    }
-    const outcome = await this.#slots.use(() => this.#makeCalls(change, order, signal));
-    this.#options.telemetry.changeEnded(change, outcome);
-    return outcome;
-  }
-
-  async #makeCalls(change: Change, { desired, revision }: Order, signal: AbortSignal): Promise<Outcome> {
-    const { engine, inventory } = this.#options;
-    const { pipeline_id, kind } = change;
-    const pipeline = desired.get(pipeline_id);
-    const content = contentOf(change, pipeline);
-    this.#backoff.attempt(pipeline_id, content, Date.now());
-    for (const call of change.calls) {
-      const start = performance.now();
-      const took = () => (performance.now() - start) / 1000;
-      try {
-        signal.throwIfAborted();
-        const { generatedToken = false } = await carryOut(engine, call, pipeline_id, pipeline);
-        this.#options.telemetry.callEnded(call, "success", took());
-        if (generatedToken) this.#options.telemetry.tokenGenerated(pipeline_id);
-      } catch (error) {
-        this.#options.telemetry.callEnded(call, "error", took());
-        const next_attempt = new Date(this.#backoff.next(pipeline_id, content)).toISOString();
-        const said = error instanceof Error ? error.message : String(error);
-        const message = `${call}: ${said}${await this.#goOn(change, call, signal)}`;
-        return { pipeline_id, kind, result: "failed", message, call, next_attempt };
-      }
-    }
-    // A pipeline that was resumed may fail again at once: its back-off ends when it is found running.
-    if (kind !== "resume") this.#backoff.clear(pipeline_id);
-    if (kind === "delete") inventory.release(pipeline_id);
-    else if (pipeline !== undefined) own(inventory, pipeline, revision);
-    return { pipeline_id, kind, result: "applied" };
-  }
-
-  /** A pipeline that was stopped for an edit which then failed goes on with what it had. Says what has become of it. */
-  async #goOn({ pipeline_id, calls }: Change, failed: Call, signal: AbortSignal): Promise<string> {
-    if (failed !== "update" || calls[0] !== "stop" || !calls.includes("resume") || signal.aborted) return "";
-    try {
-      await this.#options.engine.resume(pipeline_id);
-      return "; it runs on as before";
-    } catch (error) {
-      return `; and it could not be resumed as before: ${error instanceof Error ? error.message : String(error)}`;
-    }
-  }
-
   async #waitFor(
-    begun: ReadonlyMap<string, Promise<Outcome>>,
+    begun: ReadonlyMap<string, Begun>,
     changes: readonly Change[],
     patience: number,
     signal: AbortSignal,
@@ -175,9 +144,9 @@ export class Apply {
     const ended = new Map<string, Outcome>();
     let turnHasEnded = false;
     const jobs = [...begun].map(async ([id, job]) => {
-      const outcome = await job;
-      if (turnHasEnded) this.#late(outcome);
-      else ended.set(id, outcome);
+      const outcome = await job.outcome;
+      if (!turnHasEnded) ended.set(id, outcome);
+      else if (!job.isReplaced) this.#late(outcome);
     });
     const over = new AbortController();
     const end = (): void => over.abort();
@@ -196,15 +165,4 @@ export class Apply {
     this.#options.inventory.save().catch((error: unknown) => this.#options.telemetry.inventoryNotSaved(error));
     this.#options.onLate(outcome);
   }
-}
-
-function own(inventory: Inventory, { pipeline_id, file, directives }: DesiredPipeline, revision?: string): void {
-  const { prune, suspend } = directives;
-  const last = revision ?? inventory.state.pipelines[pipeline_id]?.revision;
-  inventory.own(pipeline_id, { file, prune, suspend, ...(last !== undefined && { revision: last }) });
-}
-
-/** What a try is about. It stays in memory. */
-function contentOf({ calls }: Change, desired: DesiredPipeline | undefined): string {
-  return JSON.stringify([calls.at(-1), desired?.config, desired?.options, desired?.directives]);
 }

@@ -1,25 +1,26 @@
 import type { Engine } from "../../engine/index.ts";
 import { normalise } from "../../schemas/index.ts";
-import { healthOf } from "../actual/snapshot.ts";
+import { presentOf } from "../actual/snapshot.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
 import type { Call } from "../plan/calls.ts";
+import { hindranceOf } from "../plan/deletion.ts";
+import type { Hindrance } from "../plan/deletion.ts";
+
+/** What becomes of new events: they are taken, or refused from the beginning of the call on. */
+export interface Intake {
+  intake?: "closed";
+}
 
 /** What is done to the engine. */
-export type AppliedEngine = Pick<
+export interface AppliedEngine extends Pick<
   Engine,
-  | "get"
-  | "list"
-  | "health"
-  | "create"
-  | "stop"
-  | "terminate"
-  | "resume"
-  | "update"
-  | "configure"
-  | "rename"
-  | "tag"
-  | "delete"
->;
+  "get" | "list" | "health" | "create" | "terminate" | "update" | "configure" | "rename" | "tag" | "delete"
+> {
+  /** Drains and stops. With a closed intake, which a pipeline at rest may be given too, no event comes in any more. */
+  stop(pipeline_id: string, intake?: Intake): Promise<void>;
+  /** Starts a pipeline at rest. Without a closed intake it takes events again. */
+  resume(pipeline_id: string, intake?: Intake): Promise<void>;
+}
 
 /** What a call brought to light. */
 export interface CallResult {
@@ -27,15 +28,30 @@ export interface CallResult {
   generatedToken?: boolean;
 }
 
-/** Makes one lifecycle call. `desired` is there for every call but those of a deletion. */
+/** A deletion that would take something away which was promised to be kept. */
+export class HeldError extends Error {
+  readonly hindrance: Hindrance;
+
+  constructor(pipeline_id: string, hindrance: Hindrance) {
+    super(`pipeline ${pipeline_id} is not deleted: ${hindrance.text}`);
+    this.hindrance = hindrance;
+  }
+}
+
+/**
+ * Makes one lifecycle call. `desired` is there for every call but those of a deletion, during which no event is taken.
+ * Throws HeldError where a deletion has to wait.
+ */
 export async function carryOut(
   engine: AppliedEngine,
   call: Call,
   pipeline_id: string,
   desired: DesiredPipeline | undefined,
 ): Promise<CallResult> {
-  if (call === "stop" || call === "terminate" || call === "resume") await engine[call](pipeline_id);
-  else if (call === "delete") await deleteDrained(engine, pipeline_id);
+  if (call === "stop" || call === "resume")
+    await engine[call](pipeline_id, desired === undefined ? { intake: "closed" } : {});
+  else if (call === "terminate") await engine.terminate(pipeline_id);
+  else if (call === "delete") await deleteEmpty(engine, pipeline_id);
   else if (desired === undefined)
     throw new Error(`pipeline ${pipeline_id}: ${call} needs a pipeline file, and there is none`);
   else return fromFile(engine, call, desired);
@@ -58,16 +74,11 @@ async function fromFile(
   return {};
 }
 
-/** Deletes a pipeline that holds nothing which a sender was told is safe. A terminated one has let go of it already. */
-async function deleteDrained(engine: AppliedEngine, pipeline_id: string): Promise<void> {
-  const health = healthOf(engine, pipeline_id);
-  if (health === undefined) return;
-  if (health.overall_status !== "Terminated" && health.stream.messages > 0) {
-    const why = health.paused === undefined ? "" : ` (${health.paused.text})`;
-    throw new Error(
-      `pipeline ${pipeline_id} holds ${health.stream.messages} accepted events that are not written yet: it is deleted ` +
-        `when they are, which needs its senders to stop and its target to take them${why}`,
-    );
-  }
+/** Deletes a pipeline that holds nothing which a sender was told is safe, and nothing that a person may still want. */
+async function deleteEmpty(engine: AppliedEngine, pipeline_id: string): Promise<void> {
+  const present = presentOf(engine, pipeline_id);
+  if (present === undefined) return;
+  const hindrance = hindranceOf(present);
+  if (hindrance !== undefined) throw new HeldError(pipeline_id, hindrance);
   await engine.delete(pipeline_id);
 }

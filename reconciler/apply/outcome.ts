@@ -1,5 +1,6 @@
 import type { Call } from "../plan/calls.ts";
 import type { ChangeKind } from "../plan/change.ts";
+import type { Hindrance } from "../plan/deletion.ts";
 
 /**
  * What became of a change.
@@ -8,10 +9,13 @@ import type { ChangeKind } from "../plan/change.ts";
  * - `failed`: a call failed; the pipeline is where that left it, and it is tried again at `next_attempt`.
  * - `waiting`: it failed before, and it is not yet time to try again.
  * - `blocked`: a dependency's change was not applied.
+ * - `held`: a pipeline whose file is gone still holds something; it is deleted by itself when that is gone.
  * - `refused`: trying again cannot help before a person has changed something.
+ * - `replaced`: a newer revision asked for something else while it waited for a stop.
  * - `under way`: it was begun and goes on beside the next turns.
  */
-export type OutcomeResult = "applied" | "failed" | "waiting" | "blocked" | "refused" | "under way";
+export type OutcomeResult =
+  "applied" | "failed" | "waiting" | "blocked" | "held" | "refused" | "replaced" | "under way";
 
 export interface Outcome {
   pipeline_id: string;
@@ -19,6 +23,8 @@ export interface Outcome {
   result: OutcomeResult;
   /** Why it was not applied. */
   message?: string;
+  /** What holds it, where it is `held`. */
+  cause?: Hindrance["cause"];
   /** The call that failed. */
   call?: Call;
   /** ISO 8601, UTC. */

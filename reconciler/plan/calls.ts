@@ -8,22 +8,28 @@ export type WishedState = "Running" | "Stopped" | "Terminated";
 /** Calls to make in order, or that nothing can be done before the engine has ended what it is doing. */
 export type Route = Call[] | "wait";
 
+/** Where a pipeline stands. `isShut`: it refuses new events since its deletion began, and takes them again when resumed. */
+export interface Standing {
+  status: Status;
+  isShut: boolean;
+}
+
 /**
- * The way from `status` to `wished` for a pipeline that exists, through an edit if there is one. `hot` are calls that
- * work in every status. A pipeline that must be edited at rest carries the hot changes along in the edit.
+ * The way to `wished` for a pipeline that exists, through an edit if there is one. `hot` are calls that work in every
+ * status. A pipeline that must be edited at rest carries the hot changes along in the edit.
  */
-export function route(status: Status, wished: WishedState, edit: boolean, hot: Call[]): Route {
+export function route({ status, isShut }: Standing, wished: WishedState, edit: boolean, hot: Call[]): Route {
   const update: Call[] = edit ? ["update"] : hot;
-  if (wished === "Running") return toRunning(status, edit, update);
-  if (wished === "Stopped") return toStopped(status, update);
+  if (wished === "Running") return toRunning(status, edit || isShut, update);
+  if (wished === "Stopped") return toStopped(status, isShut, update);
   if (status === "Terminating") return "wait";
   return status === "Terminated" ? update : ["terminate", ...update];
 }
 
-function toRunning(status: Status, edit: boolean, update: Call[]): Route {
+function toRunning(status: Status, throughRest: boolean, update: Call[]): Route {
   switch (status) {
     case "Running":
-      return edit ? ["stop", "update", "resume"] : update;
+      return throughRest ? ["stop", ...update, "resume"] : update;
     case "Stopped":
     case "Terminated":
     case "Failed":
@@ -37,13 +43,14 @@ function toRunning(status: Status, edit: boolean, update: Call[]): Route {
 }
 
 /** A failed pipeline processes nothing, so it may stay what it is. A terminated one has no stream that could buffer. */
-function toStopped(status: Status, update: Call[]): Route {
+function toStopped(status: Status, isShut: boolean, update: Call[]): Route {
+  const open: Call[] = isShut ? ["resume", "stop"] : [];
   switch (status) {
     case "Running":
-      return ["stop", ...update];
+      return ["stop", ...update, ...open];
     case "Stopped":
     case "Failed":
-      return update;
+      return [...update, ...open];
     case "Terminated":
       return [...update, "resume", "stop"];
     default:
@@ -51,17 +58,21 @@ function toStopped(status: Status, update: Call[]): Route {
   }
 }
 
-/** The way to the end. What a stopped pipeline has accepted and not yet written is written first. */
-export function routeToDeletion(status: Status, held: number): Route | "undrainable" {
+/**
+ * The way to the end: it refuses new events from the first call on, and what it has accepted is written before it is
+ * deleted. A terminated one has let go of all that already.
+ */
+export function routeToDeletion({ status, isShut }: Standing, isWritten: boolean): Route {
   switch (status) {
     case "Running":
       return ["stop", "delete"];
     case "Stopped":
-      return held > 0 ? ["resume", "stop", "delete"] : ["delete"];
+      if (!isWritten) return ["resume", "stop", "delete"];
+      return isShut ? ["delete"] : ["stop", "delete"];
+    case "Failed":
+      return isShut ? ["delete"] : ["stop", "delete"];
     case "Terminated":
       return ["delete"];
-    case "Failed":
-      return held > 0 ? "undrainable" : ["delete"];
     default:
       return "wait";
   }

@@ -15,6 +15,7 @@ export type ChangeKind =
  * - Nothing to do: `InSync`, `Suspended`, `PruneDisabled`, `NotOwned` (somebody else's).
  * - Later, by itself: `InTransition`, `InProgress`, `DependencyNotReady`, `PruneHeld`.
  * - Refused until a person changes something: the others. `InvalidFile` leaves a running pipeline at its last good file.
+ *   `EventsHeld` and `DeadLettersHeld` keep a pipeline whose deletion has begun until what it holds is gone.
  */
 export type Cause =
   | "New"
@@ -35,7 +36,8 @@ export type Cause =
   | "IdChanged"
   | "NotAdopted"
   | "EmptySource"
-  | "EventsHeld";
+  | "EventsHeld"
+  | "DeadLettersHeld";
 
 /** What Git wants, and what could not be read of it. */
 export interface WantedState extends Pick<DesiredState, "pipelines" | "refused"> {
@@ -58,6 +60,8 @@ export interface Change {
   fields: FieldChange[];
   /** Lifecycle calls, in order. */
   calls: Call[];
+  /** It takes the place of a change under way, when the stop that this one waits for has ended. */
+  replaces?: true;
   /** Pipelines whose changes of this plan come first. */
   after: string[];
 }
@@ -69,5 +73,10 @@ export interface Plan {
 
 /** Whether the plan does anything at all. */
 export function hasCalls(plan: Plan): boolean {
-  return plan.changes.some(({ calls }) => calls.length > 0);
+  return plan.changes.some(doesSomething);
+}
+
+/** Whether the engine is called for it, or a change under way is ended early. */
+export function doesSomething({ calls, replaces }: Change): boolean {
+  return calls.length > 0 || replaces === true;
 }

@@ -1,6 +1,7 @@
 import type { ActualState } from "../actual/state.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
 import type { Change } from "./change.ts";
+import { idle } from "./desired-change.ts";
 
 /**
  * Puts `depends_on` into effect. A pipeline is created, changed or resumed only while each of its dependencies runs or
@@ -36,6 +37,8 @@ function held(
   for (const id of one.directives.depends_on) {
     const why = whyNotRunning(id, settled.get(id), desired.get(id), actual);
     if (why === undefined) continue;
+    if (change.replaces === true)
+      return idle(one, "InProgress", `an earlier change is carried to its end: ${id} ${why}`);
     const reason = `blocked by ${id}, which ${why}: this is carried out when ${id} runs`;
     return { ...change, kind: "no-op", cause: "DependencyNotReady", reason, calls: [] };
   }

@@ -1,23 +1,42 @@
 import { highest, normalise } from "../../schemas/index.ts";
 import type { Effect } from "../../schemas/index.ts";
-import type { ActualPipeline, ActualState } from "../actual/state.ts";
+import type { ActualPipeline, ActualState, Underway } from "../actual/state.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
+import { wishOf } from "../desired/wish.ts";
 import { route } from "./calls.ts";
 import type { Call } from "./calls.ts";
 import type { Cause, Change, ChangeKind } from "./change.ts";
 import { differences } from "./differences.ts";
 import type { Difference } from "./differences.ts";
+import { inPlace } from "./takeover.ts";
 
 /** What is to be done for a pipeline that a valid file describes. */
 export function desiredChange(desired: DesiredPipeline, actual: ActualState): Change {
   const { pipeline_id } = desired;
   const present = actual.pipelines.get(pipeline_id);
   if (desired.directives.suspend) return idle(desired, "Suspended", "x-sluice.suspend is true: it is left as it is");
-  if (actual.busy.has(pipeline_id)) return idle(desired, "InProgress", "an earlier change is still being carried out");
-  if (present === undefined) return creation(desired);
+  const isOurs = Object.hasOwn(actual.owned, pipeline_id);
+  const underway = actual.busy.get(pipeline_id);
+  if (underway !== undefined) return meanwhile(desired, present, isOurs, underway);
+  return present === undefined ? creation(desired) : changeOf(desired, present, isOurs);
+}
+
+/** A change under way is carried to its end, unless it still waits for a stop and the file asks for something else since. */
+function meanwhile(
+  desired: DesiredPipeline,
+  present: ActualPipeline | undefined,
+  isOurs: boolean,
+  { wish, isStopping }: Underway,
+): Change {
+  const inProgress = idle(desired, "InProgress", "an earlier change is still being carried out");
+  if (present === undefined || !isStopping || wish === wishOf(desired)) return inProgress;
+  const stopped: ActualPipeline = { ...present, status: "Stopped", ...(wish === undefined && { intake: "closed" }) };
+  return inPlace(changeOf(desired, stopped, isOurs)) ?? inProgress;
+}
+
+function changeOf(desired: DesiredPipeline, present: ActualPipeline, isOurs: boolean): Change {
   const found = differences(present, { config: normalise(desired.document, present.config), options: desired.options });
   const refused = found.find(({ effect }) => effect === "refuse");
-  const isOurs = Object.hasOwn(actual.owned, pipeline_id);
   if (!isOurs && found.length > 0) return notAdopted(desired, found);
   if (refused !== undefined) return immutable(desired, found, refused);
   return edition(desired, present, found);
@@ -33,7 +52,8 @@ function creation(desired: DesiredPipeline): Change {
 /** The edit and the state wished for are reached in one way. */
 function edition(desired: DesiredPipeline, present: ActualPipeline, found: Difference[]): Change {
   const edit = found.some(({ effect }) => effect !== "hot");
-  const way = route(present.status, desired.directives.state, edit, hotCalls(found));
+  const standing = { status: present.status, isShut: present.intake === "closed" };
+  const way = route(standing, desired.directives.state, edit, hotCalls(found));
   const what = { fields: fieldsOf(found), effect: highestOf(found) };
   if (way === "wait") {
     const reason = `it is ${present.status}: this is carried out when that has ended`;
@@ -63,7 +83,8 @@ function kindOf(calls: Call[], found: Difference[]): ChangeKind {
 }
 
 function reasonOf(found: Difference[], present: ActualPipeline, { directives }: DesiredPipeline): string {
-  const state = `it is ${present.status}, x-sluice.state is ${directives.state}`;
+  const shut = present.intake === "closed" ? " and takes no events, as its file was gone" : "";
+  const state = `it is ${present.status}${shut}, x-sluice.state is ${directives.state}`;
   if (found.length === 0) return present.failure === undefined ? state : `${state}; ${present.failure}`;
   return present.status === directives.state ? summary(found) : `${summary(found)}; ${state}`;
 }

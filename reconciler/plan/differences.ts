@@ -31,13 +31,14 @@ export interface Kept {
 interface Spot {
   names: Path;
   at: Path;
-  withDedup: boolean;
+  /** Sources that have a dedup before and after. */
+  keyed: readonly string[];
 }
 
 /** Differences of two canonical pipelines, in the order of the fields. Empty only if both are deeply equal. */
 export function differences(from: Kept, to: Kept): Difference[] {
-  const dedup = dedupSources(to.config).filter((source) => dedupSources(from.config).includes(source));
-  const root: Spot = { names: [], at: [], withDedup: dedup.length > 0 };
+  const keyed = dedupSources(to.config).filter((source) => dedupSources(from.config).includes(source));
+  const root: Spot = { names: [], at: [], keyed };
   return [
     ...compare(from.config, to.config, root),
     ...compare(from.options, to.options, { ...root, names: ["x-sluice"], at: ["x-sluice"] }),
@@ -76,18 +77,27 @@ function into(spot: Spot, name: string, position: string | number): Spot {
   return { ...spot, names: [...spot.names, name], at: [...spot.at, position] };
 }
 
-function difference(from: unknown, to: unknown, { names, at, withDedup }: Spot): Difference {
-  const effect = effectOf(at, { withDedup });
+function difference(from: unknown, to: unknown, spot: Spot): Difference {
+  const { names, at } = spot;
   const [before, after] = [shown(from, at), shown(to, at)];
   return {
     path: text(names, at),
     at,
-    // What is immutable may still be given or left out: only a value that is replaced by another one is refused.
-    effect: effect === "refuse" && (from === undefined || to === undefined) ? "restart" : effect,
+    effect: effectBetween(from, to, spot),
     ...(from !== undefined && { from: before }),
     ...(to !== undefined && { to: after }),
     ...(from !== undefined && to !== undefined && isDeepStrictEqual(before, after) && { secret: true }),
   };
+}
+
+function effectBetween(from: unknown, to: unknown, { names, at, keyed }: Spot): Effect {
+  const [section, list, source_id] = names;
+  const isOfTransform = section === "resources" && list === "transform";
+  const effect = effectOf(at, { withDedup: isOfTransform && keyed.includes(String(source_id)) });
+  // A dedup that goes takes what it remembers with it.
+  if (to === undefined && isMapping(from) && from["type"] === "dedup") return "forget";
+  // What is immutable may still be given or left out: only a value that is replaced by another one is refused.
+  return effect === "refuse" && (from === undefined || to === undefined) ? "restart" : effect;
 }
 
 function text(names: Path, at: Path): string {

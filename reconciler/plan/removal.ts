@@ -1,8 +1,9 @@
 import type { InventoryEntry } from "../actual/inventory.ts";
 import type { ActualPipeline, ActualState } from "../actual/state.ts";
 import type { RefusedDocument } from "../desired/desired-state.ts";
-import { routeToDeletion } from "./calls.ts";
 import type { Cause, Change, ChangeKind, WantedState } from "./change.ts";
+import { deletionOf } from "./deletion.ts";
+import { inPlace } from "./takeover.ts";
 
 /** What is to be done with a pipeline that the engine has and no valid file describes. */
 export function removal(present: ActualPipeline, actual: ActualState, wanted: WantedState): Change {
@@ -10,8 +11,13 @@ export function removal(present: ActualPipeline, actual: ActualState, wanted: Wa
   const entry = Object.hasOwn(actual.owned, pipeline_id) ? actual.owned[pipeline_id] : undefined;
   if (entry === undefined)
     return change(present, "no-op", "NotOwned", "it was not made from this source: it is left alone");
-  const kept = reasonToKeep(entry, actual, wanted, pipeline_id);
-  return kept === undefined ? deletion(present, entry) : change(present, kept.kind, kept.cause, kept.reason, entry);
+  const underway = actual.busy.get(pipeline_id);
+  const inProgress = change(present, "no-op", "InProgress", "an earlier change is still being carried out", entry);
+  if (underway?.isStopping === false || (underway !== undefined && underway.wish === undefined)) return inProgress;
+  const kept = reasonToKeep(entry, actual, wanted);
+  if (kept !== undefined) return change(present, kept.kind, kept.cause, kept.reason, entry);
+  if (underway === undefined) return deletion(present, entry);
+  return inPlace(deletion({ ...present, status: "Stopped" }, entry)) ?? inProgress;
 }
 
 type Keeping = Pick<Change, "kind" | "cause" | "reason">;
@@ -19,13 +25,7 @@ type Keeping = Pick<Change, "kind" | "cause" | "reason">;
 const keep = (cause: Cause, reason: string): Keeping => ({ kind: "no-op", cause, reason });
 const refuse = (cause: Cause, reason: string): Keeping => ({ kind: "refuse", cause, reason });
 
-function reasonToKeep(
-  entry: InventoryEntry,
-  actual: ActualState,
-  wanted: WantedState,
-  pipeline_id: string,
-): Keeping | undefined {
-  if (actual.busy.has(pipeline_id)) return keep("InProgress", "an earlier change is still being carried out");
+function reasonToKeep(entry: InventoryEntry, actual: ActualState, wanted: WantedState): Keeping | undefined {
   if (entry.suspend)
     return keep("Suspended", `${entry.file} no longer has it, but said x-sluice.suspend: true: it is left as it is`);
   if (!entry.prune)
@@ -86,22 +86,12 @@ export function idChanged(file: string, exchange: Exchange): string {
 }
 
 function deletion(present: ActualPipeline, entry: InventoryEntry): Change {
-  const way = routeToDeletion(present.status, present.held);
-  if (way === "wait") {
-    const reason = `${entry.file} no longer has it, and it is ${present.status}: it is deleted when that has ended`;
-    return change(present, "no-op", "InTransition", reason, entry);
-  }
-  if (way === "undrainable") {
-    const reason =
-      `${entry.file} no longer has it, but it is Failed and holds ${present.held} accepted events that are not written` +
-      `${present.failure === undefined ? "" : ` (${present.failure})`}. Ways out: put the file back and mend it; or put it ` +
-      `back with x-sluice.state: Terminated, which drops the events, and then remove it`;
-    return change(present, "refuse", "EventsHeld", reason, entry);
-  }
-  const letters = present.dead_letters === 0 ? "" : `; ${present.dead_letters} dead letters go with it`;
-  const held = present.held === 0 ? "" : `; ${present.held} accepted events are written first`;
-  const removed = change(present, "delete", "FileRemoved", `${entry.file} no longer has it${held}${letters}`, entry);
-  return { ...removed, effect: "forget", calls: way };
+  const step = deletionOf(present);
+  const gone = `${entry.file} no longer has it`;
+  if (step.kind === "waits") return change(present, "no-op", "InTransition", `${gone}: ${step.text}`, entry);
+  if (step.kind === "hindered") return change(present, "refuse", step.cause, `${gone}: ${step.text}`, entry);
+  const removed = change(present, "delete", "FileRemoved", `${gone}${step.text}`, entry);
+  return { ...removed, effect: "forget", calls: step.calls };
 }
 
 function change(

@@ -4,9 +4,12 @@ import { SourceError } from "../git/revision.ts";
 import type { WishedState } from "../plan/calls.ts";
 import type { Change } from "../plan/change.ts";
 
-export type ConditionType = "Ready" | "Reconciling" | "Stalled";
+export type ConditionType = "Ready" | "Reconciling" | "Stalled" | "AtLeastOnce";
 
-/** A condition as kstatus knows it. `Reconciling` and `Stalled` are there only while they are True. */
+/**
+ * A condition as kstatus knows it. `Reconciling`, `Stalled` and `AtLeastOnce` are there only while they are True. The last
+ * says that the target cannot drop a repeated insert: the pipeline does well, and rows may stand there twice.
+ */
 export interface Condition {
   type: ConditionType;
   status: "True" | "False" | "Unknown";
@@ -28,16 +31,25 @@ export interface Observation {
   wished?: WishedState;
 }
 
-/** Conditions of a pipeline: first what a person must do, then what goes on by itself, then how it does. */
+/** Conditions of a pipeline, with what its target cannot do. */
 export function conditionsOf(observation: Observation): Condition[] {
-  const { change, outcome, busy } = observation;
-  if (busy || outcome?.result === "under way") return progressing(`being changed: ${change.calls.join(", ")}`);
+  const reason = observation.health?.at_least_once;
+  return [...ownConditions(observation), ...(reason === undefined ? [] : [atLeastOnce(reason)])];
+}
+
+/** First what a change under way is at, then what a person must do, then what goes on by itself, then how it does. */
+function ownConditions(observation: Observation): Condition[] {
+  const { change, outcome, health, busy } = observation;
+  if (busy || outcome?.result === "under way") {
+    return progressing(`being changed: ${change.calls.join(", ") || "stop"}`, health);
+  }
   if (change.kind === "refuse" || change.cause === "InvalidFile") return stalled(change.cause, placed(change));
+  if (outcome?.result === "held") return stalled(outcome.cause ?? "EventsHeld", outcome.message ?? outcome.kind);
   if (outcome?.result === "refused") return stalled("ReconciliationFailed", outcome.message ?? outcome.kind);
   if (outcome?.result === "blocked") return retrying("DependencyNotReady", outcome.message ?? "");
   if (outcome !== undefined && outcome.result !== "applied") return retrying("ReconciliationFailed", retry(outcome));
   if (change.cause === "DependencyNotReady") return retrying(change.cause, change.reason);
-  if (change.cause === "InTransition" || change.cause === "InProgress") return progressing(change.reason);
+  if (change.cause === "InTransition" || change.cause === "InProgress") return progressing(change.reason, health);
   return [fromHealth(observation)];
 }
 
@@ -110,9 +122,21 @@ function retrying(reason: string, message: string): Condition[] {
   return [ready("False", reason, message), going];
 }
 
-function progressing(message: string): Condition[] {
-  return [
-    ready("Unknown", "Progressing", message),
-    { type: "Reconciling", status: "True", reason: "Progressing", message },
-  ];
+function progressing(what: string, health?: PipelineHealth): Condition[] {
+  const batches = pendingBatches(health);
+  const reason = batches === undefined ? "Progressing" : "PendingBatch";
+  const message = batches === undefined ? what : `${what}; ${batches}`;
+  return [ready("Unknown", reason, message), { type: "Reconciling", status: "True", reason, message }];
+}
+
+/** What a stop waits for, where that is why nothing else happens. */
+function pendingBatches(health: PipelineHealth | undefined): string | undefined {
+  if (health?.overall_status !== "Stopping" || health.pending_batches === 0) return undefined;
+  const { pending_batches: count, paused } = health;
+  const batches = count === 1 ? "1 prepared batch" : `${count} prepared batches`;
+  return `it stops when it has settled ${batches}${paused === undefined ? "" : `: ${paused.text}`}`;
+}
+
+function atLeastOnce(message: string): Condition {
+  return { type: "AtLeastOnce", status: "True", reason: "TargetCannotDeduplicate", message };
 }

@@ -42,12 +42,23 @@ export class History {
     this.#entries.splice(kept);
   }
 
-  /** Completes the newest entry that left this change under way. */
+  /** Completes the entry that left this change under way. */
   late(outcome: Outcome): void {
+    this.#complete(outcome.pipeline_id, () => outcome);
+  }
+
+  /** Says of the change of this pipeline that is under way that it is carried no further. */
+  replaced(pipeline_id: string, message: string): void {
+    this.#complete(pipeline_id, (outcome) => ({ ...outcome, result: "replaced", message }));
+  }
+
+  /** No pipeline has two changes under way. */
+  #complete(pipeline_id: string, end: (outcome: Outcome) => Outcome): void {
     for (const { outcomes } of this.#entries) {
-      const index = outcomes.findIndex((one) => one.pipeline_id === outcome.pipeline_id && one.result === "under way");
-      if (index < 0) continue;
-      outcomes[index] = outcome;
+      const index = outcomes.findIndex((one) => one.pipeline_id === pipeline_id && one.result === "under way");
+      const outcome = outcomes[index];
+      if (outcome === undefined) continue;
+      outcomes[index] = end(outcome);
       return;
     }
   }

@@ -53,7 +53,8 @@ export interface StatusOptions {
   source: { readonly description: SourceDescription };
   engine: ObservedEngine;
   inventory: Inventory;
-  busy: () => ReadonlySet<string>;
+  /** Pipelines on which a change is at work. */
+  busy: () => ReadonlyMap<string, unknown>;
 }
 
 interface Entry {
@@ -88,6 +89,9 @@ export class Status {
     if (turn.desired !== undefined) this.#problems = turn.desired.problems;
     if (turn.plan !== undefined) this.#replaceEntries(turn);
     if (turn.revision !== undefined && resultOf(turn) === "success") this.#options.inventory.applied(turn.revision.id);
+    for (const { pipeline_id, replaces } of turn.plan?.changes ?? []) {
+      if (replaces === true) this.#history.replaced(pipeline_id, `${turn.revision?.id} asks for something else`);
+    }
     this.#history.add(turn);
   }
 
@@ -138,7 +142,7 @@ export class Status {
     }
   }
 
-  #pipeline(pipeline_id: string, entry: Entry, busy: ReadonlySet<string>): PipelineStatus {
+  #pipeline(pipeline_id: string, entry: Entry, busy: ReadonlyMap<string, unknown>): PipelineStatus {
     const { change, outcome } = entry;
     const health = healthOf(this.#options.engine, pipeline_id);
     const observation = { ...entry, busy: busy.has(pipeline_id), ...(health && { health }) };

@@ -73,6 +73,8 @@ export function createTelemetry(log: Log, registry: Registry) {
     changeEnded({ pipeline_id, kind, calls }: Change, { result, message, next_attempt }: Outcome): void {
       if (kind === "delete" && result === "applied") metrics.pruned.inc();
       if (result === "applied") log.info({ pipeline_id, kind, calls }, "A change was applied.");
+      else if (result === "replaced") log.info({ pipeline_id, kind }, "A change was replaced by a newer one.");
+      else if (result === "held") log.warn({ pipeline_id, kind, reason: message }, "A pipeline is not deleted yet.");
       else log.error({ pipeline_id, kind, error: message, next_attempt }, "A change could not be applied.");
     },
 
@@ -94,10 +96,10 @@ export function createTelemetry(log: Log, registry: Registry) {
   /** Counts and logs a refusal when it begins, not at every turn. */
   function blocked({ pipeline_id, kind, cause, reason, file, line, column, fields }: Change): void {
     const isBlocked = kind === "refuse" || cause === "PruneHeld" || cause === "InvalidFile";
-    if (!news.isNew(`blocked ${pipeline_id}`, isBlocked ? `${cause} ${reason}` : undefined) || !isBlocked) return;
-    if (cause === "EmptySource" || cause === "EventsHeld" || cause === "PruneHeld" || cause === "IdChanged") {
-      metrics.pruneBlocked.inc({ reason: cause });
-    }
+    // What it holds grows less meanwhile, which is no other refusal.
+    const what = cause === "EventsHeld" ? cause : `${cause} ${reason}`;
+    if (!news.isNew(`blocked ${pipeline_id}`, isBlocked ? what : undefined) || !isBlocked) return;
+    if (pruneCauses.has(cause)) metrics.pruneBlocked.inc({ reason: cause });
     for (const { path, effect } of fields) {
       if (effect === "refuse") metrics.immutable.inc({ field: path.replaceAll(/\[[^\]]*\]/g, "[]") });
     }
@@ -105,6 +107,15 @@ export function createTelemetry(log: Log, registry: Registry) {
     log.error({ pipeline_id, cause, at, reason }, "A change was refused; the pipeline stays as it is.");
   }
 }
+
+/** Refusals of a deletion. */
+const pruneCauses: ReadonlySet<string> = new Set([
+  "EmptySource",
+  "EventsHeld",
+  "DeadLettersHeld",
+  "PruneHeld",
+  "IdChanged",
+]);
 
 /** What was said last of each subject, so that a turn repeats nothing. */
 class News {

@@ -7,20 +7,41 @@ import type {
   Request,
   Status,
 } from "../../engine/index.ts";
-import type { AppliedEngine } from "../../reconciler/apply/carry-out.ts";
+import type { AppliedEngine, Intake } from "../../reconciler/apply/carry-out.ts";
 import type { Call } from "../../reconciler/plan/calls.ts";
 
-interface ModelPipeline extends PipelineView {
+interface ModelPipeline extends PipelineView, Intake {
+  /** Events, batches and letters. */
   held: number;
+  pending: number;
   letters: number;
   paused?: PipelineHealth["paused"];
+  at_least_once?: string;
 }
+
+const noCounters: PipelineHealth["counters"] = {
+  events_read: 0,
+  events_filtered: 0,
+  duplicates_dropped: 0,
+  drops_waited: 0,
+  drops_judged_again: 0,
+  events_aged_out: 0,
+  rows_written: 0,
+  dead_lettered: 0,
+  batches_replayed: 0,
+  batches_reprepared: 0,
+  batches_uncertain: 0,
+  view_errors_ignored: 0,
+  events_skipped: 0,
+  inserts_repeated: 0,
+  rows_excluded: 0,
+};
 
 const ends = { stop: "Stopped", terminate: "Terminated", resume: "Running" } as const;
 
 /**
- * An engine without data, which keeps to the lifecycle table of the real one. It notes its calls, and a test can make a
- * call fail, or hold it up.
+ * An engine without data, which keeps to the lifecycle table of the real one: a stop writes what is held, unless the
+ * pipeline is paused. It notes its calls, and a test can make a call fail, or hold it up.
  */
 export class ModelEngine implements AppliedEngine {
   readonly pipelines = new Map<string, ModelPipeline>();
@@ -34,7 +55,7 @@ export class ModelEngine implements AppliedEngine {
     const at = "2026-01-01T00:00:00.000Z";
     const { pipeline_id } = config;
     const view = { pipeline_id, config, options, status, revision: 1, created_at: at, updated_at: at };
-    this.pipelines.set(pipeline_id, { ...view, held, letters: 0 });
+    this.pipelines.set(pipeline_id, { ...view, held, pending: 0, letters: 0 });
   }
 
   async create(config: PipelineConfig, options: EngineOptions): Promise<{ access_token?: string }> {
@@ -45,8 +66,20 @@ export class ModelEngine implements AppliedEngine {
     return { access_token: "generated" };
   }
 
+  /** Changes what the test says of a pipeline that is there. */
+  change(pipeline_id: string, facts: Partial<ModelPipeline>): void {
+    Object.assign(this.#of(pipeline_id), facts);
+  }
+
+  /** Whether a sender's event is taken. */
+  takesEvents(pipeline_id: string): boolean {
+    const { status, intake } = this.#of(pipeline_id);
+    return status !== "Terminated" && intake === undefined;
+  }
+
   get(pipeline_id: string): PipelineView {
-    const { held: _held, letters: _letters, paused: _paused, ...view } = this.#of(pipeline_id);
+    const { held: _held, pending: _pending, letters: _letters, ...rest } = this.#of(pipeline_id);
+    const { paused: _paused, at_least_once: _atLeastOnce, ...view } = rest;
     return structuredClone(view);
   }
 
@@ -55,31 +88,39 @@ export class ModelEngine implements AppliedEngine {
   }
 
   health(pipeline_id: string): PipelineHealth {
-    const { config, status, failure, held, letters, paused, created_at, updated_at } = this.#of(pipeline_id);
-    const zero = { events_read: 0, events_filtered: 0, events_aged_out: 0, rows_written: 0, dead_lettered: 0 };
+    const { config, status, failure, created_at, updated_at, ...facts } = this.#of(pipeline_id);
+    const { held, pending, letters, paused, at_least_once } = facts;
     return {
       pipeline_id,
       pipeline_name: config.name,
       overall_status: status,
       ...(failure !== undefined && { failure }),
       ...(paused !== undefined && { paused }),
+      ...(at_least_once !== undefined && { at_least_once }),
       stream: { messages: held, bytes: held, first: 1, last: held },
-      pending_batches: 0,
+      pending_batches: pending,
       dead_letters: {
         last_received_at: null,
         last_consumed_at: null,
         total_messages: letters,
         unconsumed_messages: letters,
       },
-      counters: { ...zero, batches_replayed: 0, inserts_repeated: 0, rows_excluded: 0 },
+      counters: { ...noCounters },
       created_at,
       updated_at,
     };
   }
 
-  stop = (id: string): Promise<void> => this.#request("stop", id);
+  async stop(pipeline_id: string, { intake }: Intake = {}): Promise<void> {
+    const pipeline = this.#of(pipeline_id);
+    const mustRun = intake === undefined || !isAtRest(pipeline.status);
+    if (mustRun) return this.#request("stop", pipeline_id, intake);
+    this.#setIntake(pipeline, intake);
+    await this.#begin("stop", pipeline_id);
+  }
+
   terminate = (id: string): Promise<void> => this.#request("terminate", id);
-  resume = (id: string): Promise<void> => this.#request("resume", id);
+  resume = (id: string, { intake }: Intake = {}): Promise<void> => this.#request("resume", id, intake);
 
   async update(pipeline_id: string, config: PipelineConfig, options: EngineOptions): Promise<void> {
     await this.#begin("update", pipeline_id);
@@ -108,15 +149,20 @@ export class ModelEngine implements AppliedEngine {
     this.pipelines.delete(pipeline_id);
   }
 
-  async #request(request: Request, pipeline_id: string): Promise<void> {
+  async #request(request: Request, pipeline_id: string, intake?: "closed"): Promise<void> {
     const pipeline = this.#of(pipeline_id);
     pipeline.status = requested(pipeline_id, pipeline.status, request);
+    if (request !== "terminate") this.#setIntake(pipeline, intake);
     await this.#begin(request, pipeline_id);
     pipeline.status = ends[request];
     delete pipeline.failure;
     if (request === "terminate") pipeline.held = 0;
-    // A stop writes what the stream holds; the test says so by what it left there before.
-    if (request === "stop") pipeline.held = 0;
+    if (request === "stop" && pipeline.paused === undefined) Object.assign(pipeline, { held: 0, pending: 0 });
+  }
+
+  #setIntake(pipeline: ModelPipeline, intake: "closed" | undefined): void {
+    delete pipeline.intake;
+    if (intake !== undefined) pipeline.intake = intake;
   }
 
   async #begin(call: Call, pipeline_id: string): Promise<void> {

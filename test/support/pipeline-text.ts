@@ -4,6 +4,8 @@ export interface PipelineText {
   name?: string;
   expression?: string;
   tags?: string[];
+  /** Transforms besides the filter, such as `{ type: dedup, … }`. */
+  transforms?: string[];
   /** Lines of `x-sluice`, such as `state: Stopped`. */
   sluice?: string[];
   /** Lines of `connection_params` besides the host, such as `password: x`. */
@@ -16,7 +18,8 @@ export interface PipelineText {
 
 /** A webhook pipeline with a filter, as a person writes it. */
 export function pipelineText(of: PipelineText): string {
-  const { id, name, expression = 'level == "error"', tags, sluice = [], connection = [], root = [] } = of;
+  const { id, name, expression = 'level == "error"', tags, transforms = [] } = of;
+  const { sluice = [], connection = [], root = [] } = of;
   return [
     "version: v3",
     `pipeline_id: ${id}`,
@@ -30,6 +33,7 @@ export function pipelineText(of: PipelineText): string {
     "    source_id: input",
     "    config:",
     `      expression: ${JSON.stringify(expression)}`,
+    ...transforms.map((transform) => `  - ${transform}`),
     "sink:",
     "  type: clickhouse",
     "  connection_params:",

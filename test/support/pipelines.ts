@@ -1,5 +1,5 @@
 import type { EngineOptions, PipelineConfig } from "../../schemas/pipeline.ts";
-import { normalise } from "../../schemas/index.ts";
+import { defaultOptions, normalise } from "../../schemas/index.ts";
 
 /** A webhook pipeline into the embedded ClickHouse with the fields id (int) and level (string); `over` replaces root keys. */
 export function webhookPipeline(pipeline_id: string, over: Record<string, unknown> = {}): PipelineConfig {
@@ -31,4 +31,4 @@ export function webhookPipeline(pipeline_id: string, over: Record<string, unknow
   } as never);
 }
 
-export const createTable: EngineOptions = { create_table: true };
+export const createTable: EngineOptions = { ...defaultOptions, create_table: true };

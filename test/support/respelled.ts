@@ -32,7 +32,8 @@ class Speller {
     this.#tags(file);
     this.#resources(file, 8 * Number(batch));
     if (text(file["name"] ?? "").trim() === "") this.#either(file, "name", [undefined, " ", "Orders Eu"]);
-    if (file["x-sluice"] === undefined) this.#either(file, "x-sluice", [undefined, {}, { create_table: false }]);
+    if (file["x-sluice"] === undefined)
+      this.#either(file, "x-sluice", [undefined, {}, { create_table: false }, { on_uncertain: "insert" }]);
     file["version"] = this.#random.pick("v3", " v3 ");
     file["pipeline_id"] = this.#random.pick("orders-eu", " orders-eu");
     return this.#inAnyOrder(file) as Mapping;

@@ -62,13 +62,13 @@ export function refusalOf(document: unknown): MigrationError {
 }
 
 /** A v2 document that this version of Sluice runs once it is converted, as a person writes it; `more` are lines of the root. */
-export function v2Text(pipeline_id: string, more: readonly string[] = []): string {
+export function v2Text(pipeline_id: string, more: readonly string[] = [], topic = "{ name: input }"): string {
   return [
     "version: v2",
     `pipeline_id: ${pipeline_id}`,
     "source:",
     "  type: webhook",
-    "  topics: [{ name: input }]",
+    `  topics: [${topic}]`,
     "sink:",
     "  type: clickhouse",
     "  host: embedded",

@@ -50,7 +50,7 @@ function* token(document: View): Iterable<Problem> {
 
 function* kafkaDirectives(document: View): Iterable<Problem> {
   if (document.sources("kafka").length > 0 || document.sources().length === 0) return;
-  for (const key of ["start", "on_lost", "take_over"]) {
+  for (const key of ["start", "take_over"]) {
     const directive = document.get("x-sluice", key);
     if (directive.exists)
       yield directive.problem("UNUSED", { expected: "a Kafka source, which alone has positions", found: "none" });

@@ -1,6 +1,6 @@
 import { EngineError } from "../../../engine/index.ts";
 import type { DeadLetterQueue, PipelineHealth, PipelineView } from "../../../engine/index.ts";
-import type { PipelineConfig } from "../../../schemas/index.ts";
+import { defaultOptions, type PipelineConfig } from "../../../schemas/index.ts";
 import type { Info } from "../../../reconciler/api/info.ts";
 import type { ReconcileSnapshot } from "../../../reconciler/reconciler.ts";
 import type { StatusSources } from "../../../reconciler/api/routes.ts";
@@ -39,7 +39,7 @@ export function view(changes: Partial<PipelineView> = {}): PipelineView {
   return {
     pipeline_id: "orders",
     config,
-    options: { create_table: false, access_token: "${env:ORDERS_TOKEN}" },
+    options: { ...defaultOptions, access_token: "${env:ORDERS_TOKEN}" },
     status: "Running",
     revision: 1,
     created_at: "2026-01-01T00:00:00.000Z",
@@ -68,10 +68,17 @@ export function healthOf(one: PipelineView): PipelineHealth {
     counters: {
       events_read: 7,
       events_filtered: 1,
+      duplicates_dropped: 0,
+      drops_waited: 0,
+      drops_judged_again: 0,
       events_aged_out: 0,
       rows_written: 3,
       dead_lettered: 2,
       batches_replayed: 0,
+      batches_reprepared: 0,
+      batches_uncertain: 0,
+      view_errors_ignored: 0,
+      events_skipped: 0,
       inserts_repeated: 0,
       rows_excluded: 0,
     },

@@ -51,6 +51,15 @@ test("a v2 file without a filter runs converted, and follows its changes", async
   expect(engine.calls).toEqual(["create orders", "rename orders"]);
 });
 
+test("a v2 file with a deduplication runs with a dedup", async () => {
+  await turnWith(v2Text("orders", [], "{ name: input, deduplication: { enabled: true, key: id, time_window: 1h } }"));
+  expect(engine.calls).toEqual(["create orders"]);
+  expect(engine.get("orders").config.transforms).toEqual([
+    { type: "dedup", source_id: "input", config: { key: "id", time_window: "1h0m0s" } },
+  ]);
+  expect(conditions()).toEqual(["Ready True ReconciliationSucceeded"]);
+});
+
 test("a v2 file with a filter is held back: nothing is made of it", async () => {
   await turnWith(v2Text("orders", v2Filter));
   expect(engine.calls).toEqual([]);

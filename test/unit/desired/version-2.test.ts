@@ -27,6 +27,21 @@ test("a v2 document without a filter is the pipeline that it becomes in v3, with
   expect(said(v2Text("orders-eu"))).toEqual(["1:10 warning V2_CONVERTED version"]);
 });
 
+test("a v2 document with a deduplication becomes a pipeline with a dedup", () => {
+  const topic = "{ name: input, deduplication: { enabled: true, id_field: id, id_field_type: int, time_window: 1h } }";
+  const { pipelines, refused } = load([fileOf(v2Text("orders-eu", [], topic))]);
+  expect(refused).toEqual([]);
+  expect(pipelines).toMatchObject([
+    {
+      config: {
+        transforms: [{ type: "dedup", source_id: "input", config: { key: "id", time_window: "1h0m0s" } }],
+        resources: { transform: [{ source_id: "input", storage: { size: expect.any(String) as string } }] },
+      },
+    },
+  ]);
+  expect(said(v2Text("orders-eu", [], topic))).toEqual(["1:10 warning V2_CONVERTED version"]);
+});
+
 test.each<[Path, string]>([
   [["sink", "table"], "10:10"],
   [["sink", "connection_params", "host"], "8:9"],

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { InventoryEntry } from "../../../reconciler/actual/inventory.ts";
+import { presentOf } from "../../../reconciler/actual/snapshot.ts";
 import type { ActualState } from "../../../reconciler/actual/state.ts";
 import { carryOut } from "../../../reconciler/apply/carry-out.ts";
 import { load } from "../../../reconciler/desired/load.ts";
@@ -54,11 +55,8 @@ class World {
   readonly owned: Record<string, InventoryEntry> = {};
 
   actual(): ActualState {
-    const pipelines = this.engine.list().map((view) => {
-      const { stream, dead_letters } = this.engine.health(view.pipeline_id);
-      return [view.pipeline_id, { ...view, held: stream.messages, dead_letters: dead_letters.total_messages }] as const;
-    });
-    return { pipelines: new Map(pipelines), owned: this.owned, busy: new Set() };
+    const pipelines = this.engine.list().flatMap(({ pipeline_id }) => presentOf(this.engine, pipeline_id) ?? []);
+    return { pipelines: new Map(pipelines.map((one) => [one.pipeline_id, one])), owned: this.owned, busy: new Map() };
   }
 
   async carryOut({ changes }: Plan, { pipelines }: WantedState): Promise<void> {

@@ -1,13 +1,10 @@
 import { describe, expect, test } from "vitest";
-import type { Change } from "../../../reconciler/plan/change.ts";
 import { pipelineText } from "../../support/pipeline-text.ts";
-import { changeFor, planFor } from "./world.ts";
-import type { World } from "./world.ts";
+import { changeFor, editing, planFor } from "./world.ts";
+import type { Expected, World } from "./world.ts";
 
 const orders = { id: "orders" };
 const immutable = { id: "orders", root: ["resources:", "  nats: { stream: { max_age: 48h } }"] };
-
-type Expected = Partial<Omit<Change, "reason">> & { reason?: unknown };
 
 describe("a pipeline that a file describes", () => {
   test.each<[string, World, Expected]>([
@@ -56,6 +53,24 @@ describe("a pipeline that a file describes", () => {
     [
       "is given its options while it runs",
       { wanted: [{ ...orders, sluice: ["create_table: true"] }], there: [{ was: orders }] },
+      { kind: "update", effect: "hot", calls: ["configure"] },
+    ],
+    ...["on_uncertain: skip", "on_lost: skip", "on_view_error: skip"].map((line): [string, World, Expected] => [
+      `is told ${line} while it runs`,
+      { wanted: [{ ...orders, sluice: [line] }], there: [{ was: orders }] },
+      {
+        kind: "update",
+        effect: "hot",
+        calls: ["configure"],
+        fields: [expect.objectContaining({ path: `x-sluice.${line.split(":")[0]}`, effect: "hot", to: "skip" })],
+      },
+    ]),
+    [
+      "is told its options at rest as well",
+      {
+        wanted: [{ ...orders, sluice: ["on_uncertain: pause", "state: Stopped"] }],
+        there: [{ was: orders, status: "Stopped" }],
+      },
       { kind: "update", effect: "hot", calls: ["configure"] },
     ],
     [
@@ -120,7 +135,7 @@ describe("a pipeline that a file describes", () => {
     ],
     [
       "waits while an earlier change is at work",
-      { wanted: [{ ...orders, expression: "id > 1" }], there: [{ was: orders }], busy: ["orders"] },
+      { wanted: [{ ...orders, expression: "id > 1" }], there: [{ was: orders }], busy: { orders: editing } },
       { kind: "no-op", cause: "InProgress", calls: [] },
     ],
     [
@@ -244,84 +259,6 @@ describe("two files with one pipeline_id", () => {
     const change = changeFor({ files, there: [{ was: orders }] });
     expect(change).toMatchObject({ kind: "refuse", cause: "DuplicateId", calls: [] });
     expect(change.reason).toContain("it stays Running");
-  });
-});
-
-describe("a pipeline whose file is gone", () => {
-  const other = { id: "other" };
-  test.each<[string, World, Expected]>([
-    [
-      "is drained and deleted",
-      { there: [{ was: orders }] },
-      { kind: "delete", cause: "FileRemoved", calls: ["stop", "delete"] },
-    ],
-    [
-      "is deleted where it rests",
-      { there: [{ was: orders, status: "Terminated" }] },
-      { kind: "delete", calls: ["delete"] },
-    ],
-    [
-      "is resumed first where it is stopped and holds events",
-      { there: [{ was: orders, status: "Stopped", held: 7, dead_letters: 2 }] },
-      {
-        kind: "delete",
-        calls: ["resume", "stop", "delete"],
-        reason: "orders.yaml no longer has it; 7 accepted events are written first; 2 dead letters go with it",
-      },
-    ],
-    [
-      "stays where it failed and holds events",
-      { there: [{ was: orders, status: "Failed", held: 7 }] },
-      { kind: "refuse", cause: "EventsHeld", reason: expect.stringContaining("x-sluice.state: Terminated") },
-    ],
-    [
-      "is waited for where it is stopping",
-      { there: [{ was: orders, status: "Stopping" }] },
-      { kind: "no-op", cause: "InTransition" },
-    ],
-    [
-      "is kept where it said prune: false",
-      { there: [{ was: orders, owned: { prune: false } }] },
-      { kind: "no-op", cause: "PruneDisabled" },
-    ],
-    [
-      "is kept where it was suspended",
-      { there: [{ was: orders, owned: { suspend: true } }] },
-      { kind: "no-op", cause: "Suspended" },
-    ],
-    [
-      "is kept where somebody else made it",
-      { there: [{ was: orders, owned: null }] },
-      { kind: "no-op", cause: "NotOwned" },
-    ],
-    [
-      "waits while an earlier change is at work",
-      { there: [{ was: orders }], busy: ["orders"] },
-      { kind: "no-op", cause: "InProgress" },
-    ],
-  ])("%s", (_title, world, expected) => {
-    expect(changeFor({ wanted: [other], ...world })).toMatchObject(expected);
-  });
-
-  test("stays where the source holds nothing at all", () => {
-    expect(changeFor({ there: [{ was: orders }] })).toMatchObject({ kind: "refuse", cause: "EmptySource", calls: [] });
-  });
-
-  test("stays where another id took its place in the file, and that one is not created", () => {
-    const world = { files: { "orders.yaml": pipelineText({ id: "sales" }) }, there: [{ was: orders }] };
-    expect(changeFor(world)).toMatchObject({ kind: "refuse", cause: "IdChanged" });
-    expect(changeFor(world, "sales")).toMatchObject({ kind: "refuse", cause: "IdChanged", line: 2 });
-  });
-
-  test("is deleted where the other id has a file of its own", () => {
-    const world = { wanted: [{ id: "sales" }], there: [{ was: orders }] };
-    expect(changeFor(world)).toMatchObject({ kind: "delete" });
-    expect(changeFor(world, "sales")).toMatchObject({ kind: "create" });
-  });
-
-  test("is not gone where its file was moved", () => {
-    const world = { files: { "moved/here.yaml": pipelineText(orders) }, there: [{ was: orders }] };
-    expect(changeFor(world)).toMatchObject({ kind: "no-op", cause: "InSync", file: "moved/here.yaml" });
   });
 });
 

@@ -1,6 +1,7 @@
 import type { Status } from "../../../engine/index.ts";
 import type { InventoryEntry } from "../../../reconciler/actual/inventory.ts";
-import type { ActualPipeline, ActualState } from "../../../reconciler/actual/state.ts";
+import type { ActualPipeline, ActualState, Underway } from "../../../reconciler/actual/state.ts";
+import type { DesiredPipeline } from "../../../reconciler/desired/desired-state.ts";
 import { load } from "../../../reconciler/desired/load.ts";
 import type { SkippedFile } from "../../../reconciler/git/revision.ts";
 import type { Change, Plan } from "../../../reconciler/plan/change.ts";
@@ -9,7 +10,9 @@ import { pipelineText } from "../../support/pipeline-text.ts";
 import type { PipelineText } from "../../support/pipeline-text.ts";
 
 /** What the engine has of a pipeline: `was` is the file that it was made from. */
-export interface There extends Partial<Pick<ActualPipeline, "held" | "dead_letters" | "failure">> {
+export interface There extends Partial<
+  Pick<ActualPipeline, "held" | "pending_batches" | "dead_letters" | "failure" | "paused" | "intake">
+> {
   was: PipelineText;
   status?: Status;
   /** The entry of the inventory; null for a pipeline of somebody else. Default: `<id>.yaml`. */
@@ -22,11 +25,11 @@ export interface World {
   wanted?: PipelineText[];
   there?: There[];
   skipped?: SkippedFile[];
-  busy?: string[];
+  busy?: Record<string, Underway>;
 }
 
 /** The plan for a world. */
-export function planFor({ files = {}, wanted = [], there = [], skipped = [], busy = [] }: World): Plan {
+export function planFor({ files = {}, wanted = [], there = [], skipped = [], busy = {} }: World): Plan {
   const texts = { ...files, ...Object.fromEntries(wanted.map((one) => [`${one.id}.yaml`, pipelineText(one)])) };
   const desired = load(Object.entries(texts).map(([path, text]) => ({ path, bytes: Buffer.from(text) })));
   return plan(actualOf(there, busy), { ...desired, skipped });
@@ -39,21 +42,32 @@ export function changeFor(world: World, id = "orders"): Change {
   return changes[0] as Change;
 }
 
-export function actualOf(there: readonly There[], busy: readonly string[] = []): ActualState {
+export function actualOf(there: readonly There[], busy: Record<string, Underway> = {}): ActualState {
   const owned = there.flatMap(({ was, owned: entry = {} }): [string, InventoryEntry][] =>
     entry === null ? [] : [[was.id, { file: `${was.id}.yaml`, prune: true, suspend: false, ...entry }]],
   );
   return {
     pipelines: new Map(there.map((one) => [one.was.id, actualPipeline(one)])),
     owned: Object.fromEntries(owned),
-    busy: new Set(busy),
+    busy: new Map(Object.entries(busy)),
   };
 }
 
-function actualPipeline({ was, status = "Running", held = 0, dead_letters = 0, failure }: There): ActualPipeline {
+function actualPipeline({ was, owned: _owned, ...facts }: There): ActualPipeline {
+  const { pipeline_id, config, options } = read(was);
+  return { pipeline_id, config, options, status: "Running", held: 0, pending_batches: 0, dead_letters: 0, ...facts };
+}
+
+/** The pipeline of a file. Throws where the file is not good. */
+export function read(was: PipelineText): DesiredPipeline {
   const { pipelines, problems } = load([{ path: "was.yaml", bytes: Buffer.from(pipelineText(was)) }]);
   const [made] = pipelines;
   if (made === undefined) throw new Error(problems.map(({ message }) => message).join("\n"));
-  const { pipeline_id, config, options } = made;
-  return { pipeline_id, config, options, status, held, dead_letters, ...(failure !== undefined && { failure }) };
+  return made;
 }
+
+/** An edit that is past its stop. */
+export const editing = { wish: "", isStopping: false };
+
+/** What a test expects of a change. */
+export type Expected = Partial<Omit<Change, "reason">> & { reason?: unknown };

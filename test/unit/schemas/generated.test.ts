@@ -92,7 +92,12 @@ describe("a default of the schema is what is filled in", () => {
     ".resources.nats.stream.max_bytes": webhook.resources.nats.stream.max_bytes,
     ".resources.transform.storage.size": kafka.resources.transform[0]?.storage?.size,
     ".join.type": "temporal",
-    ".x-sluice.create_table": engineOptions(load(goodPipeline) as PipelineV3).create_table,
+    ...Object.fromEntries(
+      Object.entries(engineOptions(load(goodPipeline) as PipelineV3)).map(([key, value]) => [
+        `.x-sluice.${key}`,
+        value,
+      ]),
+    ),
   };
   for (const component of ["sources", "transform", "sink"] as const) {
     const own = component === "sink" ? webhook.resources.sink : webhook.resources[component][0];

@@ -123,8 +123,16 @@ test("whatever the schema allows has a canonical form, which it allows too and w
   );
 });
 
-test("the engine is told to create the table, and the token, and nothing else", () => {
-  expect(engineOptions(good)).toEqual({ create_table: false });
-  const directives = { create_table: true, access_token: "${env:T}", state: "Stopped", suspend: true };
-  expect(engineOptions(goodWith({ "x-sluice": directives }))).toEqual({ create_table: true, access_token: "${env:T}" });
+describe("the engine is told", () => {
+  test("every default where the file says nothing", () => {
+    const options = { create_table: false, on_uncertain: "insert", on_lost: "pause", on_view_error: "pause" };
+    expect(engineOptions(good)).toEqual(options);
+    expect(engineOptions(goodWith({ "x-sluice": {} }))).toEqual(options);
+  });
+
+  test("what the file says, and nothing of what the reconciler alone acts on", () => {
+    const options = { create_table: true, on_uncertain: "skip", on_lost: "skip", on_view_error: "skip" } as const;
+    const directives = { ...options, access_token: "${env:T}", state: "Stopped", suspend: true, prune: false };
+    expect(engineOptions(goodWith({ "x-sluice": directives }))).toEqual({ ...options, access_token: "${env:T}" });
+  });
 });

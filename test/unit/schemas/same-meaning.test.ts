@@ -41,9 +41,10 @@ function desired(document: PipelineV3): DesiredPipeline {
 /** The plan for `after` where what `before` asks for runs. */
 function planned(before: PipelineV3, after: PipelineV3): ReturnType<typeof plan>["changes"] {
   const { pipeline_id, config, options, file } = desired(before);
-  const running = { pipeline_id, config, options, status: "Running", held: 0, dead_letters: 0 } as const;
+  const nothing = { held: 0, pending_batches: 0, dead_letters: 0 };
+  const running = { pipeline_id, config, options, status: "Running", ...nothing } as const;
   const owned = { [pipeline_id]: { file, prune: true, suspend: false } };
-  const actual = { pipelines: new Map([[pipeline_id, running]]), owned, busy: new Set<string>() };
+  const actual = { pipelines: new Map([[pipeline_id, running]]), owned, busy: new Map() };
   return plan(actual, { pipelines: [desired(after)], refused: [], skipped: [] }).changes;
 }
 

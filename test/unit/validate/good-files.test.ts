@@ -6,6 +6,17 @@ describe("nothing is said about", () => {
   test.each([
     ["the good pipeline", goodPipeline],
     ["a UTF-8 byte order mark at the start", `\ufeff${goodPipeline}`],
+    [
+      "a dedup, with its storage",
+      `${changed("sink:\n", "  - { type: dedup, source_id: orders, config: { key: id, time_window: 7d } }\nsink:\n")}resources:\n  transform: [{ source_id: orders, storage: { size: 20Gi } }]\n`,
+    ],
+    ...["insert", "skip", "pause"].map((way) => [
+      `on_uncertain: ${way}`,
+      `${goodPipeline}x-sluice: { on_uncertain: ${way} }\n`,
+    ]),
+    ...["on_lost", "on_view_error"].flatMap((key) =>
+      ["pause", "skip"].map((way) => [`${key}: ${way}`, `${goodPipeline}x-sluice: { ${key}: ${way} }\n`]),
+    ),
     ["Windows line ends", goodPipeline.replaceAll("\n", "\r\n")],
     [
       "several documents",

@@ -1,0 +1,177 @@
+import type { Inventory } from "../actual/inventory.ts";
+import { healthOf } from "../actual/snapshot.ts";
+import type { Underway } from "../actual/state.ts";
+import type { DesiredPipeline } from "../desired/desired-state.ts";
+import { wishOf } from "../desired/wish.ts";
+import type { Call } from "../plan/calls.ts";
+import type { Change } from "../plan/change.ts";
+import type { Telemetry } from "../status/telemetry.ts";
+import type { Backoff } from "./backoff.ts";
+import { carryOut, HeldError } from "./carry-out.ts";
+import type { AppliedEngine } from "./carry-out.ts";
+import { contentOf, own } from "./ownership.ts";
+import type { Outcome } from "./outcome.ts";
+import type { Slots } from "./slots.ts";
+
+/** What every job works with. */
+export interface JobParts {
+  engine: AppliedEngine;
+  inventory: Inventory;
+  telemetry: Telemetry;
+  backoff: Backoff;
+  slots: Slots;
+}
+
+/** One change, and what has to end before it is begun. */
+export interface Task {
+  change: Change;
+  /** Absent for a deletion. */
+  desired: DesiredPipeline | undefined;
+  revision: string;
+  /** Changes of the same plan that come first. */
+  before: readonly Promise<Outcome>[];
+  /** The job of the same pipeline whose place it takes. */
+  earlier: Job | undefined;
+  signal: AbortSignal;
+}
+
+/**
+ * A change on its way through its calls. Another job may take its place while it waits for a stop: it makes no further
+ * call then, and the other one goes on with the pipeline as it is.
+ */
+export class Job {
+  /** Never rejects. */
+  readonly outcome: Promise<Outcome>;
+  readonly #task: Task;
+  readonly #parts: JobParts;
+  #call: Call | undefined;
+  /** Until the job before it has made room. */
+  #isWaiting: boolean;
+  #isReplaced = false;
+
+  constructor(task: Task, parts: JobParts) {
+    this.#task = task;
+    this.#parts = parts;
+    this.#isWaiting = task.earlier !== undefined;
+    this.outcome = this.#run();
+  }
+
+  get underway(): Underway {
+    const { desired } = this.#task;
+    const isStopping = this.#isWaiting || this.#call === "stop";
+    return { isStopping, ...(desired !== undefined && { wish: wishOf(desired) }) };
+  }
+
+  get isReplaced(): boolean {
+    return this.#isReplaced;
+  }
+
+  /** Ends it after the call that is being made. */
+  replace(): void {
+    this.#isReplaced = true;
+  }
+
+  async #run(): Promise<Outcome> {
+    const { change, before, earlier } = this.#task;
+    const last = await earlier?.outcome;
+    this.#isWaiting = false;
+    if (this.#isReplaced) return this.#end("replaced");
+    const missing = (await Promise.all(before)).find(({ result }) => result !== "applied");
+    if (missing !== undefined) {
+      const why = `${missing.pipeline_id}, on which it depends, was not applied: ${missing.message ?? missing.result}`;
+      return this.#end("blocked", `${why}${earlier === undefined ? "" : await this.#resume()}`);
+    }
+    const outcome = await this.#parts.slots.use(() => this.#makeCalls(last));
+    this.#parts.telemetry.changeEnded(change, outcome);
+    return outcome;
+  }
+
+  async #makeCalls(last: Outcome | undefined): Promise<Outcome> {
+    const { change, desired, revision } = this.#task;
+    const { engine, inventory, backoff } = this.#parts;
+    const { pipeline_id, kind, calls } = change;
+    if (last !== undefined && healthOf(engine, pipeline_id)?.overall_status !== "Stopped") return this.#planAnew(last);
+    backoff.attempt(pipeline_id, contentOf(change, desired), Date.now());
+    for (const call of calls) {
+      if (this.#isReplaced) return this.#end("replaced");
+      const failed = await this.#make(call);
+      if (failed !== undefined) return failed;
+    }
+    // A pipeline that was resumed may fail again at once: its back-off ends when it is found running.
+    if (kind !== "resume") backoff.clear(pipeline_id);
+    if (kind === "delete") inventory.release(pipeline_id);
+    else if (desired !== undefined) own(inventory, desired, revision);
+    return this.#end("applied");
+  }
+
+  /** Makes one call; gives what became of the change where that ends it. */
+  async #make(call: Call): Promise<Outcome | undefined> {
+    const { change, desired, signal } = this.#task;
+    const { engine, telemetry } = this.#parts;
+    const start = performance.now();
+    const took = (): number => (performance.now() - start) / 1000;
+    this.#call = call;
+    try {
+      signal.throwIfAborted();
+      const { generatedToken = false } = await carryOut(engine, call, change.pipeline_id, desired);
+      telemetry.callEnded(call, "success", took());
+      if (generatedToken) telemetry.tokenGenerated(change.pipeline_id);
+      return undefined;
+    } catch (error) {
+      if (error instanceof HeldError) return this.#heldBack(error);
+      telemetry.callEnded(call, "error", took());
+      return this.#failed(call, error);
+    } finally {
+      this.#call = undefined;
+    }
+  }
+
+  /** A pipeline that was stopped for an edit which then failed goes on with what it had. */
+  async #failed(call: Call, error: unknown): Promise<Outcome> {
+    const { change, desired, signal } = this.#task;
+    const { calls } = change;
+    const goesOn = call === "update" && calls[0] === "stop" && calls.includes("resume") && !signal.aborted;
+    const message = `${call}: ${messageOf(error)}${goesOn ? await this.#resume() : ""}`;
+    const next = this.#parts.backoff.next(change.pipeline_id, contentOf(change, desired));
+    return { ...this.#end("failed", message), call, next_attempt: new Date(next).toISOString() };
+  }
+
+  /** A pipeline that cannot be deleted yet goes on writing what it holds. It takes no new events. */
+  async #heldBack({ hindrance }: HeldError): Promise<Outcome> {
+    const { change, signal } = this.#task;
+    const { engine, backoff } = this.#parts;
+    const { pipeline_id } = change;
+    backoff.clear(pipeline_id);
+    const isStopped = healthOf(engine, pipeline_id)?.overall_status === "Stopped";
+    if (hindrance.cause === "EventsHeld" && isStopped && !signal.aborted) {
+      // Where it cannot even be started, it is Failed from now on, and says so itself.
+      await engine.resume(pipeline_id, { intake: "closed" }).catch(() => undefined);
+    }
+    return { ...this.#end("held", hindrance.text), cause: hindrance.cause };
+  }
+
+  /** Lets it go on as it was. Says what has become of it. */
+  async #resume(): Promise<string> {
+    try {
+      await this.#parts.engine.resume(this.#task.change.pipeline_id);
+      return "; it runs on as before";
+    } catch (error) {
+      return `; and it could not be resumed as before: ${messageOf(error)}`;
+    }
+  }
+
+  /** The change whose place this one took did not end where it was expected to. */
+  #planAnew({ result, message = result }: Outcome): Outcome {
+    const why = `the change before it ended otherwise than it was planned for (${message}): it is planned anew`;
+    return { ...this.#end("failed", why), next_attempt: new Date().toISOString() };
+  }
+
+  #end(result: Outcome["result"], message?: string): Outcome {
+    const { pipeline_id, kind } = this.#task.change;
+    return { pipeline_id, kind, result, ...(message !== undefined && { message }) };
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

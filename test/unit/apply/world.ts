@@ -1,0 +1,92 @@
+import { EventEmitter, once } from "node:events";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Registry } from "prom-client";
+import type { Revision, RevisionSource } from "../../../reconciler/git/revision.ts";
+import type { Call } from "../../../reconciler/plan/calls.ts";
+import { Reconciler } from "../../../reconciler/reconciler.ts";
+import type { ReconcilerOptions } from "../../../reconciler/reconciler.ts";
+import { keptLog } from "../../support/engine.ts";
+import { ModelEngine } from "../../support/model-engine.ts";
+import { pipelineText } from "../../support/pipeline-text.ts";
+import type { PipelineText } from "../../support/pipeline-text.ts";
+
+export const signal = new AbortController().signal;
+export const orders = { id: "orders" };
+export const edited = { id: "orders", expression: "id > 1" };
+
+/** A source that says what the test says. */
+class TestSource implements RevisionSource {
+  readonly description = { kind: "dir", url: "/test", path: "." } as const;
+  #count = 0;
+  #revision: Revision = { id: "test@0", sha: "0", files: [], skipped: [] };
+
+  say(...pipelines: PipelineText[]): void {
+    const files = pipelines.map((one) => ({ path: `${one.id}.yaml`, bytes: Buffer.from(pipelineText(one)) }));
+    this.#count += 1;
+    this.#revision = { id: `test@${this.#count}`, sha: String(this.#count), files, skipped: [] };
+  }
+
+  fetch = async (): Promise<Revision> => this.#revision;
+  close = async (): Promise<void> => undefined;
+}
+
+/** What a reconciler works with: a source, an engine without data, and a folder. */
+export class World {
+  readonly dataDir: string;
+  readonly engine = new ModelEngine();
+  readonly source = new TestSource();
+
+  private constructor(dataDir: string) {
+    this.dataDir = dataDir;
+  }
+
+  static async make(): Promise<World> {
+    return new World(await mkdtemp(join(tmpdir(), "sluice-apply-")));
+  }
+
+  remove(): Promise<void> {
+    return rm(this.dataDir, { recursive: true });
+  }
+
+  reconciler(options: Partial<ReconcilerOptions> = {}): Reconciler {
+    const { engine, source, dataDir } = this;
+    const registry = new Registry();
+    const log = keptLog();
+    return new Reconciler({ source, engine, dataDir, log, registry, interval: 60_000, patience: 50, ...options });
+  }
+
+  /** A reconciler that has carried out what these files say. */
+  async after(...pipelines: PipelineText[]): Promise<Reconciler> {
+    this.source.say(...pipelines);
+    const reconciler = this.reconciler();
+    await reconciler.turn("start", signal);
+    return reconciler;
+  }
+
+  async inventory(): Promise<{ pipelines: object }> {
+    return JSON.parse(await readFile(join(this.dataDir, "reconciler.json"), "utf8")) as { pipelines: object };
+  }
+
+  /** Holds a call up until it is told to go on. */
+  holdUp(call: Call): () => void {
+    const gate = new EventEmitter();
+    const opened = once(gate, "open").then(() => undefined);
+    this.engine.onCall = (made) => (made === call ? opened : undefined);
+    return () => gate.emit("open");
+  }
+}
+
+/** Takes a turn and gives what became of each pipeline. */
+export async function outcomes(reconciler: Reconciler): Promise<Record<string, string>> {
+  const { outcomes: all = [] } = await reconciler.turn("poll", signal);
+  return Object.fromEntries(all.map((one) => [one.pipeline_id, one.result]));
+}
+
+/** Status and reason of Ready, and the types of the other conditions. */
+export function readyOf(reconciler: Reconciler, id = "orders"): (string | undefined)[] {
+  const conditions = reconciler.snapshot().pipelines.find(({ pipeline_id }) => pipeline_id === id)?.conditions;
+  const { status, reason } = conditions?.find(({ type }) => type === "Ready") ?? {};
+  return [status, reason, ...(conditions ?? []).map(({ type }) => type).filter((type) => type !== "Ready")];
+}

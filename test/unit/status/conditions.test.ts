@@ -1,0 +1,122 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import type { Pause } from "../../../engine/index.ts";
+import type { Outcome } from "../../../reconciler/apply/outcome.ts";
+import type { Change } from "../../../reconciler/plan/change.ts";
+import { conditionsOf } from "../../../reconciler/status/conditions.ts";
+import type { Condition, Observation } from "../../../reconciler/status/conditions.ts";
+import { ModelEngine } from "../../support/model-engine.ts";
+import { changeFor, read } from "../plan/world.ts";
+
+const orders = { id: "orders" };
+const { config, options } = read(orders);
+const inSync = changeFor({ wanted: [orders], there: [{ was: orders }] });
+let engine: ModelEngine;
+
+beforeEach(() => {
+  engine = new ModelEngine();
+  engine.put(config, options, "Running");
+});
+
+/** Conditions of the running pipeline as the engine tells it now. */
+function conditions(of: Partial<Observation> = {}): Condition[] {
+  return conditionsOf({ change: inSync, busy: false, wished: "Running", health: engine.health("orders"), ...of });
+}
+
+const brief = (told: Condition[]): string[] => told.map(({ type, status, reason }) => `${type} ${status} ${reason}`);
+
+/** Every class that the engine pauses for. */
+const reasons: Record<Pause["class"], string> = {
+  transient: "PausedTransient",
+  row: "PausedRow",
+  partitions: "PausedPartitions",
+  view: "PausedView",
+  setup: "PausedSetup",
+  disk: "PausedDisk",
+  probe: "PausedProbe",
+  uncertain: "PausedUncertain",
+  lost: "PausedLost",
+  storage: "PausedStorage",
+};
+
+describe("a pipeline that runs", () => {
+  test("is Ready", () => {
+    expect(brief(conditions())).toEqual(["Ready True ReconciliationSucceeded"]);
+  });
+
+  test.each(Object.entries(reasons))("and is paused (%s) is not Ready: %s", (kind, reason) => {
+    const paused = { class: kind as Pause["class"], since: "", text: "it cannot write", way_out: "mend it" };
+    engine.change("orders", { paused });
+    expect(conditions()).toEqual([{ type: "Ready", status: "False", reason, message: "it cannot write. mend it" }]);
+  });
+
+  test("and whose target cannot drop repeats is Ready, and says so", () => {
+    const why = "run ALTER TABLE orders MODIFY SETTING non_replicated_deduplication_window = 10000";
+    engine.change("orders", { at_least_once: why });
+    expect(conditions()).toEqual([
+      expect.objectContaining({ type: "Ready", status: "True" }),
+      { type: "AtLeastOnce", status: "True", reason: "TargetCannotDeduplicate", message: why },
+    ]);
+  });
+
+  test("and whose target cannot drop repeats says so beside whatever else there is to say", () => {
+    engine.change("orders", { at_least_once: "no window", paused: undefined });
+    const refused = changeFor({
+      wanted: [{ ...orders, root: ["resources: { nats: { stream: { max_age: 48h } } }"] }],
+      there: [{ was: orders }],
+    });
+    expect(brief(conditions({ change: refused }))).toEqual([
+      "Ready False ImmutableField",
+      "Stalled True ImmutableField",
+      "AtLeastOnce True TargetCannotDeduplicate",
+    ]);
+  });
+});
+
+const message = (told: Condition[]): string | undefined => told.find(({ type }) => type === "Reconciling")?.message;
+
+describe("a pipeline that is being stopped", () => {
+  const edit: Change = changeFor({ wanted: [{ ...orders, expression: "id > 1" }], there: [{ was: orders }] });
+  const underWay: Outcome = { pipeline_id: "orders", kind: "update", result: "under way" };
+
+  test.each([
+    [0, ["Ready Unknown Progressing", "Reconciling True Progressing"], "being changed: stop, update, resume"],
+    [
+      1,
+      ["Ready Unknown PendingBatch", "Reconciling True PendingBatch"],
+      "being changed: stop, update, resume; it stops when it has settled 1 prepared batch",
+    ],
+    [
+      2,
+      ["Ready Unknown PendingBatch", "Reconciling True PendingBatch"],
+      "being changed: stop, update, resume; it stops when it has settled 2 prepared batches",
+    ],
+  ])("with %i pending batches", (pending, told, said) => {
+    engine.change("orders", { status: "Stopping", pending });
+    expect(brief(conditions({ change: edit, busy: true }))).toEqual(told);
+    expect(message(conditions({ change: edit, outcome: underWay }))).toBe(said);
+  });
+
+  test("and is paused says why it waits", () => {
+    const paused = { class: "setup", since: "", text: "table orders is missing", way_out: "" } as const;
+    engine.change("orders", { status: "Stopping", pending: 2, paused });
+    expect(message(conditions({ change: edit, busy: true }))).toMatch(/2 prepared batches: table orders is missing$/);
+  });
+
+  test("by nobody here says so too", () => {
+    engine.change("orders", { status: "Stopping", pending: 2 });
+    const change = changeFor({ wanted: [orders], there: [{ was: orders, status: "Stopping" }] });
+    expect(brief(conditions({ change }))[1]).toBe("Reconciling True PendingBatch");
+  });
+});
+
+test.each(["EventsHeld", "DeadLettersHeld"] as const)(
+  "a deletion that is held back waits for a person: %s",
+  (cause) => {
+    const change = changeFor({ wanted: [{ id: "other" }], there: [{ was: orders }] });
+    const outcome: Outcome = { pipeline_id: "orders", kind: "delete", result: "held", cause, message: "it holds 3" };
+    expect(conditions({ change, outcome })).toEqual([
+      { type: "Ready", status: "False", reason: cause, message: "it holds 3" },
+      { type: "Stalled", status: "True", reason: cause, message: "it holds 3" },
+    ]);
+  },
+);
