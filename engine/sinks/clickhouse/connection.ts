@@ -20,6 +20,8 @@ export interface Request {
   settings?: ClickHouseSettings;
   /** Rows for an INSERT that ends in its FORMAT. */
   body?: Buffer;
+  /** The session of the server that the statement belongs to: statements of one session see its temporary tables. */
+  session?: string;
 }
 
 const nativePort = /is for clickhouse-client program/;
@@ -49,6 +51,11 @@ export class Connection {
   get name(): string {
     if (this.#endpoint === undefined) return "the embedded ClickHouse";
     return typeof this.#endpoint === "object" ? this.#endpoint.url.replace(/^https?:\/\//, "") : this.#params.host;
+  }
+
+  /** Who speaks to the server. */
+  get username(): string {
+    return this.#client?.target.username ?? this.#params.username ?? "default";
   }
 
   /** The text without the password, should a server ever repeat it. */
@@ -81,7 +88,7 @@ export class Connection {
     statement: string,
     request: Request,
   ): Promise<{ status: number; header: string | undefined; text: string }> {
-    const { signal, settings, body } = request;
+    const { signal, settings, body, session } = request;
     const client = this.#open();
     try {
       const answer = await client.exec({
@@ -89,6 +96,7 @@ export class Connection {
         abort_signal: signal,
         ignore_error_response: true,
         ...(settings === undefined ? {} : { clickhouse_settings: settings }),
+        ...(session === undefined ? {} : { session_id: session }),
         ...(body === undefined ? {} : bodyOf(body)),
       });
       const header = answer.response_headers["x-clickhouse-exception-code"];

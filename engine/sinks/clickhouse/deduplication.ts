@@ -1,85 +1,85 @@
-import { quoteTable } from "./sql.ts";
-import { deduplicationWindow, findTable } from "./table.ts";
-import type { Select, TableInfo } from "./table.ts";
+import type { Reading } from "../../core/sink.ts";
+import type { Select } from "./select.ts";
+import { quoteTable, quoteText } from "./sql.ts";
+import type { TableInfo } from "./table.ts";
+import { isUnreadable } from "./trouble.ts";
 
-/** What an insert reaches behind its table, and whether all of it can drop a repeat. */
-export interface Reach {
-  /** `database.view`, at any depth. */
-  views: string[];
-  /** Why a repeated insert is not dropped everywhere, with the statement that mends it; undefined if it is. */
-  atLeastOnce: string | undefined;
-}
+/** How far back repeats are recognised: 0 entries where they are not. */
+export type Window = Reading["window"];
+
+/** How many inserts back a table that Sluice creates recognises a repeat, and what it advises for others. */
+export const deduplicationWindow = 10_000;
 
 /** Fewer entries than this are forgotten too soon to count on. */
 const smallestWindow = 100;
 
-/** Tables that are looked at behind one table; a longer chain of views counts as unknown. */
-const mostTables = 100;
+/** What the server's tables remember where they say nothing themselves. */
+export interface WindowDefaults {
+  plain: Window;
+  replicated: Window;
+}
 
-/** Follows the materialized views behind a table (delivery, the insert: who can deduplicate). */
-export async function reachOf(select: Select, start: TableInfo): Promise<Reach> {
-  const serverDefault = await defaultWindow(select);
-  const [tables, views, reasons]: [TableInfo[], string[], string[]] = [[start], [], []];
-  for (let at = 0; at < tables.length && at < mostTables; at++) {
-    const table = tables[at] as TableInfo;
-    reasons.push(...whyNot(table, serverDefault));
-    for (const [index, name] of table.dependencies_table.entries()) {
-      const view = { database: table.dependencies_database[index] ?? table.database, name };
-      if (views.includes(`${view.database}.${name}`)) continue;
-      views.push(`${view.database}.${name}`);
-      const target = await targetOf(select, view);
-      if (target === undefined) reasons.push(`the table behind the view ${view.database}.${name} cannot be seen`);
-      else if (!tables.some((known) => known.database === target.database && known.name === target.name))
-        tables.push(target);
-    }
+/** ClickHouse's own defaults, for settings that cannot be read. */
+const builtIn: WindowDefaults = {
+  plain: { entries: 0, seconds: Infinity },
+  replicated: { entries: 10_000, seconds: 3600 },
+};
+
+const entriesSetting = {
+  plain: "non_replicated_deduplication_window",
+  replicated: "replicated_deduplication_window",
+} as const;
+const secondsSetting = "replicated_deduplication_window_seconds";
+
+export async function readWindowDefaults(select: Select): Promise<WindowDefaults> {
+  const plain = await readSettings(select, "merge_tree_settings");
+  const replicated = await readSettings(select, "replicated_merge_tree_settings");
+  return {
+    plain: { ...builtIn.plain, entries: plain.get(entriesSetting.plain) ?? builtIn.plain.entries },
+    replicated: {
+      entries: replicated.get(entriesSetting.replicated) ?? builtIn.replicated.entries,
+      seconds: replicated.get(secondsSetting) ?? builtIn.replicated.seconds,
+    },
+  };
+}
+
+async function readSettings(select: Select, table: string): Promise<Map<string, number>> {
+  try {
+    const names = [...Object.values(entriesSetting), secondsSetting].map(quoteText).join(", ");
+    const rows = await select(`SELECT name, value FROM system.${table} WHERE name IN (${names})`);
+    return new Map(rows.map(({ name, value }) => [String(name), Number(value)]));
+  } catch (error) {
+    if (isUnreadable(error)) return new Map();
+    throw error;
   }
-  if (tables.length > mostTables) reasons.push(`more than ${mostTables} tables hang on it`);
-  return { views, atLeastOnce: reasons.length === 0 ? undefined : sentence(start, reasons) };
 }
 
-function sentence(start: TableInfo, reasons: readonly string[]): string {
-  return `${start.database}.${start.name} does not drop repeated inserts, so rows may be doubled after a failure: ${reasons.join("; ")}`;
+/** Whether the table counts its blocks per partition, in a store that it shares with other servers. */
+export function isReplicated({ engine }: Pick<TableInfo, "engine">): boolean {
+  return /^(Replicated|Shared)\w*MergeTree$/.test(engine);
 }
 
-function whyNot(table: TableInfo, serverDefault: number): string[] {
+/** How far back a table recognises a repeat of what was inserted into it. */
+export function windowOf(table: TableInfo, defaults: WindowDefaults): Window {
+  if (!table.engine.endsWith("MergeTree")) return { entries: 0, seconds: Infinity };
+  const said = (setting: string): number | undefined => {
+    const value = new RegExp(String.raw`\b${setting} = '?(\d+)`).exec(table.engine_full)?.[1];
+    return value === undefined ? undefined : Number(value);
+  };
+  if (!isReplicated(table)) return { ...defaults.plain, entries: said(entriesSetting.plain) ?? defaults.plain.entries };
+  return {
+    entries: said(entriesSetting.replicated) ?? defaults.replicated.entries,
+    seconds: said(secondsSetting) ?? defaults.replicated.seconds,
+  };
+}
+
+/** Why a table cannot be counted on to drop a repeat, with the statement that mends it; undefined if it can. */
+export function whyNot(table: TableInfo, { entries }: Window): string | undefined {
   const name = `${table.database}.${table.name}`;
   if (!table.engine.endsWith("MergeTree"))
-    return [`${name} has the engine ${table.engine}, which cannot recognise a repeat`];
-  const isReplicated = /^(Replicated|Shared)/.test(table.engine);
-  const setting = isReplicated ? "replicated_deduplication_window" : "non_replicated_deduplication_window";
-  const said = new RegExp(String.raw`\b${setting} = '?(\d+)`).exec(table.engine_full)?.[1];
-  const window = said === undefined ? (isReplicated ? deduplicationWindow : serverDefault) : Number(said);
-  if (window >= smallestWindow) return [];
+    return `${name} has the engine ${table.engine}, which cannot recognise a repeat`;
+  if (entries >= smallestWindow) return undefined;
+  const setting = entriesSetting[isReplicated(table) ? "replicated" : "plain"];
   const mend = `ALTER TABLE ${quoteTable(table.database, table.name)} MODIFY SETTING ${setting} = ${deduplicationWindow}`;
-  return [
-    `${name} remembers ${window} inserts; run ${mend} (identical inserts of other writers that send no token are then dropped as well)`,
-  ];
-}
-
-/** The server's default, where a table says nothing; 0 where it cannot be read. */
-async function defaultWindow(select: Select): Promise<number> {
-  const query = "SELECT value FROM system.merge_tree_settings WHERE name = 'non_replicated_deduplication_window'";
-  const rows = await select(query).catch(() => []);
-  return Number(rows[0]?.["value"] ?? 0);
-}
-
-const identifier = String.raw`(\w+|${"`"}(?:[^${"`"}\\]|\\.|${"``"})*${"`"})`;
-const toTable = new RegExp(
-  String.raw`^CREATE MATERIALIZED VIEW ${identifier}\.${identifier}(?: UUID '[^']*')? TO ${identifier}\.${identifier}`,
-);
-
-/** The table that a view writes to: the one behind TO, or its own inner table. */
-async function targetOf(select: Select, view: { database: string; name: string }): Promise<TableInfo | undefined> {
-  const info = await findTable(select, view.database, view.name);
-  if (info === undefined || info.engine !== "MaterializedView") return undefined;
-  const [, , , database, table] = toTable.exec(info.create_table_query) ?? [];
-  if (database !== undefined && table !== undefined) return findTable(select, unquoted(database), unquoted(table));
-  const inner = await findTable(select, view.database, `.inner_id.${info.uuid}`);
-  return inner ?? findTable(select, view.database, `.inner.${view.name}`);
-}
-
-function unquoted(name: string): string {
-  return name.startsWith("`")
-    ? name.slice(1, -1).replace(/\\([\s\S])|``/g, (_, escaped?: string) => escaped ?? "`")
-    : name;
+  return `${name} remembers ${entries} inserts; run ${mend} (identical inserts of other writers that send no token are then dropped as well)`;
 }

@@ -11,6 +11,9 @@ export interface Target {
   isOnePart: boolean;
 }
 
+/** An answer that is not ok. */
+export type FailedAnswer = Exclude<Answer, { kind: "ok" }>;
+
 /** Tried again with the same insert (the specification, engine semantics, section 7.1, with its additions). */
 const transientCodes = new Set([
   159, 198, 201, 202, 203, 209, 210, 236, 241, 242, 243, 244, 252, 254, 265, 279, 285, 286, 289, 290, 297, 319, 364,
@@ -34,7 +37,7 @@ const tooManyParts = 252;
  * What an insert's trouble means for its batch (delivery: the three answers, and the classes of a server's no).
  * `refused` is claimed only where nothing was written for sure.
  */
-export function insertAnswer(trouble: Trouble, target: Target): Answer {
+export function insertAnswer(trouble: Trouble, target: Target): FailedAnswer {
   if (trouble.from !== "server")
     return { kind: wroteNothing(trouble) ? "refused" : "unknown", failure: otherFailure(trouble) };
   const failure = serverFailure(trouble, target);
@@ -42,7 +45,7 @@ export function insertAnswer(trouble: Trouble, target: Target): Answer {
 }
 
 /** The same for statements that write no rows: no row of ours can be at fault. */
-export function statementAnswer(trouble: Trouble): Answer {
+export function statementAnswer(trouble: Trouble): FailedAnswer {
   const failure =
     trouble.from === "server" ? serverFailure(trouble, { views: [], rows: 0, isOnePart: true }) : otherFailure(trouble);
   return { kind: "refused", failure: failure.class === "row" ? { ...failure, class: "setup" } : failure };
@@ -84,25 +87,34 @@ function serverFailure(trouble: Extract<Trouble, { from: "server" }>, target: Ta
   if (transientCodes.has(code)) return { class: "transient", ...said };
   if (isFromView(text, target)) return { class: "view", ...said };
   if (!rowCodes.has(code)) return { class: "setup", ...said };
-  const row = rowOf(code, text, target.rows);
+  const row = isPushing(text) ? undefined : rowOf(code, text, target.rows);
   return { class: "row", ...said, ...(row === undefined ? {} : { row }) };
 }
 
 function isRefusal(failure: Failure, code: number, target: Target): boolean {
-  if (failure.class === "view" || isFromView(failure.text, target) || code === unknownStatus) return false;
+  if (isFromView(failure.text, target) || isPushing(failure.text) || code === unknownStatus) return false;
   return target.isOnePart || failure.class === "partitions" || failure.row !== undefined || earlyCodes.has(code);
 }
 
 /**
- * `…: while pushing to view d.v`. Only views that are known to hang on the table count, and only behind the last row
- * that the text names, because what stands before that may quote an event.
+ * `…: while pushing to view d.v`, at the very end, where nothing of an event can stand: what a text quotes of one ends
+ * with a quote. Only views that are known to hang on the table count.
  */
 function isFromView(text: string, { views }: Target): boolean {
-  const words = ": while pushing to view ";
-  const at = text.lastIndexOf(words);
-  if (at === -1 || at < text.lastIndexOf("(at row ")) return false;
-  const rest = text.slice(at + words.length).replaceAll("`", "");
-  return views.some((view) => rest.startsWith(view) && !/^[\w.]*\w/.test(rest.slice(view.length)));
+  const end = withoutQuoting(text)
+    .replace(/(?:: While executing \w+|\.)+$/, "")
+    .replace(/ \([^()]*\)$/, "");
+  return views.some((view) => end.endsWith(`: while pushing to view ${withoutQuoting(view)}`));
+}
+
+/** Names are quoted where they are odd, and what they hold is escaped. */
+function withoutQuoting(text: string): string {
+  return text.replaceAll(/[`\\]/g, "");
+}
+
+/** The rows were on their way to some view, perhaps one that was made a moment ago: the table may hold them. */
+function isPushing(text: string): boolean {
+  return /: while pushing to view [^']*$/.test(text);
 }
 
 /**

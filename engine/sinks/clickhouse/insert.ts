@@ -14,6 +14,7 @@ const insertSettings: ClickHouseSettings = {
   async_insert: 0,
   deduplicate_blocks_in_dependent_materialized_views: 1,
   input_format_null_as_default: 0,
+  input_format_skip_unknown_fields: 1,
   input_format_allow_errors_num: "0",
   input_format_allow_errors_ratio: 0,
   max_insert_block_size: blockRows,
@@ -33,9 +34,15 @@ const structuredSettings: ClickHouseSettings = {
   input_format_json_named_tuples_as_objects: 1,
 };
 
-/** The settings of an insert with its token. */
-export function settingsFor(token: string, isStructured: boolean): ClickHouseSettings {
-  return { ...insertSettings, ...(isStructured ? structuredSettings : {}), insert_deduplication_token: token };
+/** What makes an insert count once: by it the server recognises a repeat. */
+export const tokenSetting = "insert_deduplication_token";
+
+/** Sent where an error in a materialized view is no error. */
+export const ignoringViews: ClickHouseSettings = { materialized_views_ignore_errors: 1 };
+
+/** The settings of every insert, without what is its own. */
+export function commonSettings(isStructured: boolean): ClickHouseSettings {
+  return { ...insertSettings, ...(isStructured ? structuredSettings : {}) };
 }
 
 export function insertStatement(database: string, table: string, columns: readonly string[]): string {

@@ -8,6 +8,9 @@ import { isProblem, parseColumnType } from "./column-grammar.ts";
 import { converterFor, converterForAny } from "./converter.ts";
 import type { Converter } from "./converter.ts";
 import { canFeed } from "./feeding.ts";
+import { rawColumns } from "./raw-columns.ts";
+import { RawEvents } from "./raw-events.ts";
+import { RowBody } from "./row-body.ts";
 import { fieldReader } from "../../core/field-path.ts";
 import type { ReadField } from "../../core/field-path.ts";
 
@@ -23,13 +26,11 @@ interface Column {
   subject: string;
 }
 
-/** Size of the pieces that lines are gathered in before they become bytes, in characters. */
-const piece = 1 << 20;
-
 /**
  * Turns events into lines of JSONEachRow. The mapping is compiled once; a line is made in one pass, without an object
  * for the row. Where the table's column types are known they decide how a value is written and what null becomes; the
- * configured type still has to fit as well.
+ * configured type still has to fit as well. The bytes of an event that are such a line already, or one that gives the
+ * same row, are passed on.
  */
 export class RowEncoder {
   /** Sorted by name, as the insert lists them. */
@@ -37,6 +38,7 @@ export class RowEncoder {
   /** Whether a column holds JSON or tuples. */
   readonly isStructured: boolean;
   readonly #columns: readonly Column[];
+  readonly #raw: RawEvents;
 
   /** Throws an Error that names the field and column where the mapping cannot be written. */
   constructor(mapping: readonly Mapping[], schema: readonly SchemaField[], real: RealTypes = new Map()) {
@@ -45,26 +47,27 @@ export class RowEncoder {
     this.columnNames = sorted.map((entry) => entry.column_name);
     this.isStructured = mapping.some((entry) => isStructured(real.get(entry.column_name) ?? configuredType(entry)));
     this.#columns = sorted.map((entry, index) => compile(entry, index, schema, real.get(entry.column_name)));
+    const typesOf = (entry: Mapping): ColumnType[] => {
+      const [configured, actual] = [configuredType(entry), real.get(entry.column_name)];
+      return actual === undefined ? [configured] : [configured, actual];
+    };
+    this.#raw = new RawEvents(rawColumns(mapping, schema, typesOf));
   }
 
   encode(events: readonly Event[]): Block {
-    const [rows, rejected, pieces]: [Event[], Rejection[], Buffer[]] = [[], [], []];
-    let lines = "";
+    const [rows, rejected, body]: [Event[], Rejection[], RowBody] = [[], [], new RowBody(this.#raw.sizeOf(events))];
     for (const event of events) {
-      const line = this.#line(event.value);
-      if (line === undefined) {
-        rejected.push(this.#reject(event));
-        continue;
+      if (!this.#raw.add(event, body)) {
+        const line = this.#line(event.value);
+        if (line === undefined) {
+          rejected.push(this.#reject(event));
+          continue;
+        }
+        body.add(line);
       }
       rows.push(event);
-      lines += line;
-      if (lines.length >= piece) {
-        pieces.push(Buffer.from(lines));
-        lines = "";
-      }
     }
-    pieces.push(Buffer.from(lines));
-    return { events: rows, body: Buffer.concat(pieces), rejected };
+    return { events: rows, body: body.toBytes(), rejected };
   }
 
   #line(value: Record<string, unknown>): string | undefined {

@@ -1,18 +1,26 @@
+import type { ClickHouseSettings } from "@clickhouse/client";
 import type { SchemaField, SinkConfig } from "../../../schemas/pipeline.ts";
 import type { Event } from "../../core/batch.ts";
-import type { Answer, Block, Sink } from "../../core/sink.ts";
+import type { Answer, Block, Probe, Reading, Sink } from "../../core/sink.ts";
 import type { Log } from "../../telemetry/log.ts";
+import { answered } from "./answered.ts";
 import { Connection } from "./connection.ts";
 import type { EmbeddedServer } from "./connection.ts";
-import { reachOf } from "./deduplication.ts";
-import { insertAnswer, statementAnswer } from "./failures.ts";
-import type { Target } from "./failures.ts";
-import { insertStatement, settingsFor } from "./insert.ts";
+import { configuredTypes, create, creationSettings, missing } from "./creation.ts";
+import { statementAnswer } from "./failures.ts";
+import type { FailedAnswer } from "./failures.ts";
+import { commonSettings, insertStatement, tokenSetting } from "./insert.ts";
+import { Inserter } from "./inserter.ts";
+import { PartitionLimit } from "./partition-limit.ts";
+import { BlockProbe } from "./probe.ts";
+import { readProfile, refusalOf } from "./profile.ts";
 import { encoderFor } from "./real-columns.ts";
 import { RowEncoder } from "./row-encoder.ts";
-import { createDatabase, createTable, creationSettings, findColumns, findTable } from "./table.ts";
-import type { Select, TableInfo } from "./table.ts";
-import { TroubleError } from "./trouble.ts";
+import { selectOn } from "./select.ts";
+import type { Select } from "./select.ts";
+import { findColumns, findTable } from "./table.ts";
+import type { ColumnInfo, TableInfo } from "./table.ts";
+import { TargetReader } from "./target-reading.ts";
 
 export interface ClickHouseSinkOptions {
   pipeline_id: string;
@@ -26,8 +34,8 @@ export interface ClickHouseSinkOptions {
   log: Log;
 }
 
-/** How long `open` may take in all, in milliseconds: its statements are small. */
-const openTimeout = 30_000;
+/** How long `open` and `read` may take in all, in milliseconds: their statements are small. */
+const smallTimeout = 30_000;
 
 /**
  * Writes to one table of a ClickHouse over HTTP, one insert of JSONEachRow for each block.
@@ -38,111 +46,118 @@ const openTimeout = 30_000;
 export class ClickHouseSink implements Sink {
   readonly #options: ClickHouseSinkOptions;
   readonly #connection: Connection;
+  readonly #reader: TargetReader;
+  readonly #inserter: Inserter;
   #encoder: RowEncoder;
-  #target: Omit<Target, "rows"> = { views: [], isOnePart: false };
-  #atLeastOnce: string | undefined;
+  #columns: readonly ColumnInfo[] = [];
   #hasWarned = false;
 
   /** Throws an Error that names field and column if the mapping is not valid for the schema. */
   constructor(options: ClickHouseSinkOptions) {
+    const { connection_params, table, mapping } = options.sink;
     this.#options = options;
-    this.#encoder = new RowEncoder(options.sink.mapping, options.schema);
-    this.#connection = new Connection(options.sink.connection_params, options.embedded);
+    this.#encoder = new RowEncoder(mapping, options.schema);
+    this.#connection = new Connection(connection_params, options.embedded);
+    this.#reader = new TargetReader(connection_params.database, table);
+    this.#inserter = new Inserter(this.#connection, this.#reader);
   }
 
   get atLeastOnce(): string | undefined {
-    return this.#atLeastOnce;
+    return this.#reader.reach?.atLeastOnce;
   }
 
   async open(signal: AbortSignal): Promise<Answer> {
     this.#warnOnce();
-    const limited = AbortSignal.any([signal, AbortSignal.timeout(openTimeout)]);
-    return this.#answer(async () => {
-      const select: Select = (query) => this.#select(query, limited);
-      const table = await this.#findOrCreate(select, limited);
-      if (table === undefined) return this.#missingTable();
-      const encoder = encoderFor(this.#options, await findColumns(select, table.database, table.name));
-      if (typeof encoder === "string") {
-        return setup(`${this.#connection.name}: table ${table.database}.${table.name} ${encoder}`);
-      }
-      this.#encoder = encoder;
-      await this.#learn(select, table);
-      return { kind: "ok" };
-    }, statementAnswer);
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(smallTimeout)]);
+    const select = selectOn(this.#connection, limited);
+    return answered<Answer>(
+      this.#connection,
+      async () => {
+        const table = await this.#findOrCreate(select, limited);
+        if (table === undefined) return this.#setup(missing(this.#options.sink));
+        const columns = await findColumns(select, table.database, table.name);
+        const encoder = encoderFor(this.#options, columns);
+        if (typeof encoder === "string") return this.#setup(`table ${table.database}.${table.name} ${encoder}`);
+        const refusal = await this.#askProfile(select, commonSettings(encoder.isStructured));
+        if (refusal !== undefined) return this.#setup(refusal);
+        [this.#encoder, this.#columns] = [encoder, columns];
+        await this.#reader.learn(select, table);
+        return { kind: "ok" };
+      },
+      statementAnswer,
+    );
+  }
+
+  async read(isFresh: boolean, signal: AbortSignal): Promise<{ kind: "read"; reading: Reading } | FailedAnswer> {
+    const earlier = isFresh ? undefined : this.#reader.earlier;
+    if (earlier !== undefined) return { kind: "read", reading: earlier };
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(smallTimeout)]);
+    return answered(
+      this.#connection,
+      async () => {
+        const reading = await this.#reader.read(selectOn(this.#connection, limited));
+        return reading === undefined ? this.#setup(missing(this.#options.sink)) : { kind: "read" as const, reading };
+      },
+      statementAnswer,
+    );
   }
 
   encode(events: readonly Event[]): Block {
     return this.#encoder.encode(events);
   }
 
-  async insert(block: Block, token: string, signal: AbortSignal): Promise<Answer> {
+  async insert(
+    block: Block,
+    token: string,
+    signal: AbortSignal,
+    { ignoreViews = false }: { ignoreViews?: boolean } = {},
+  ): Promise<Answer> {
     if (block.body.length === 0) return { kind: "ok" };
     const { connection_params, table } = this.#options.sink;
     const statement = insertStatement(connection_params.database, table, this.#encoder.columnNames);
-    return this.#answer(
-      async () => {
-        await this.#connection.run(statement, {
-          body: block.body,
-          settings: settingsFor(token, this.#encoder.isStructured),
-          signal,
-        });
-        return { kind: "ok" };
-      },
-      (trouble) => insertAnswer(trouble, { ...this.#target, rows: block.events.length }),
-    );
+    const settings = commonSettings(this.#encoder.isStructured);
+    return this.#inserter.send({ block, statement, settings, token, ignoreViews, signal });
+  }
+
+  async probe(block: Block, signal: AbortSignal): Promise<Probe> {
+    const { connection_params, table, mapping } = this.#options.sink;
+    const types = new Map(configuredTypes(mapping).map((type, index) => [mapping[index]!.column_name, type]));
+    for (const { name, type } of this.#columns) types.set(name, type);
+    const probed = {
+      database: connection_params.database,
+      table,
+      columns: this.#encoder.columnNames.map((name) => ({ name, type: types.get(name)! })),
+      creation: creationSettings([...types.values()]),
+      insertion: commonSettings(this.#encoder.isStructured),
+    };
+    return new BlockProbe(this.#connection, probed, block.body, signal).run();
   }
 
   async close(): Promise<void> {
     await this.#connection.close();
   }
 
-  /** Turns troubles into answers; anything else is a fault of ours and is thrown on. */
-  async #answer(work: () => Promise<Answer>, judge: (trouble: TroubleError["trouble"]) => Answer): Promise<Answer> {
-    try {
-      return await work();
-    } catch (error) {
-      if (!(error instanceof TroubleError)) throw error;
-      const answer = judge(error.trouble);
-      if (answer.kind === "ok") return answer;
-      const text = `${this.#connection.name}: ${answer.failure.text}`;
-      return { kind: answer.kind, failure: { ...answer.failure, text: this.#connection.redact(text) } };
-    }
-  }
-
-  async #select(query: string, signal: AbortSignal): Promise<Record<string, unknown>[]> {
-    const text = await this.#connection.run(`${query} FORMAT JSONEachRow`, { signal });
-    const lines = text.split("\n").filter((line) => line !== "");
-    try {
-      return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
-    } catch {
-      throw new TroubleError({ from: "http", status: 200, text: `expected rows of JSON, got ${text.slice(0, 200)}` });
-    }
-  }
-
   async #findOrCreate(select: Select, signal: AbortSignal): Promise<TableInfo | undefined> {
-    const { connection_params, table, mapping } = this.#options.sink;
+    const { connection_params, table } = this.#options.sink;
     const { database } = connection_params;
     const found = await findTable(select, database, table);
     if (found !== undefined || !this.#options.options.create_table) return found;
-    await this.#connection.run(createDatabase(database), { signal });
-    await this.#connection.run(createTable(database, table, mapping), { signal, settings: creationSettings(mapping) });
+    await create(this.#connection, this.#options.sink, signal);
     this.#options.log.info({ pipeline_id: this.#options.pipeline_id, database, table }, "Created the target table.");
     return findTable(select, database, table);
   }
 
-  #missingTable(): Answer {
-    const { connection_params, table, mapping } = this.#options.sink;
-    const { database } = connection_params;
-    return setup(
-      `${this.#connection.name}: table ${database}.${table} does not exist, or this user may not see it; set x-sluice.create_table: true to have it created, or run ${createDatabase(database)}; ${createTable(database, table, mapping)}`,
-    );
+  /** Why the profile of this user keeps inserts from being sent as they must be. */
+  async #askProfile(select: Select, wanted: ClickHouseSettings): Promise<string | undefined> {
+    const names = [...Object.keys(wanted), tokenSetting, PartitionLimit.setting];
+    const profile = await readProfile(select, names);
+    this.#inserter.partitions.learn(profile);
+    return profile && refusalOf(profile, wanted, this.#connection.username);
   }
 
-  async #learn(select: Select, table: TableInfo): Promise<void> {
-    const { views, atLeastOnce } = await reachOf(select, table);
-    const isPlain = /^(?!Replicated|Shared)\w*MergeTree$/.test(table.engine);
-    this.#target = { views, isOnePart: isPlain && table.partition_key === "" && views.length === 0 };
-    this.#atLeastOnce = atLeastOnce;
+  #setup(text: string): FailedAnswer {
+    const failure = { class: "setup", name: "setup", text: `${this.#connection.name}: ${text}` } as const;
+    return { kind: "refused", failure };
   }
 
   #warnOnce(): void {
@@ -154,8 +169,4 @@ export class ClickHouseSink implements Sink {
       "Guessed the HTTP port of ClickHouse.",
     );
   }
-}
-
-function setup(text: string): Answer {
-  return { kind: "refused", failure: { class: "setup", name: "setup", text } };
 }

@@ -22,6 +22,14 @@ export class TroubleError extends Error {
   }
 }
 
+/** Unknown column or table, no right to read it. */
+const unreadableCodes = new Set([47, 60, 291, 497]);
+
+/** Whether a SELECT from a table of the system failed because this server, or this user, has nothing to read there. */
+export function isUnreadable(error: unknown): boolean {
+  return error instanceof TroubleError && error.trouble.from === "server" && unreadableCodes.has(error.trouble.code);
+}
+
 /** Longest text of a server that is passed on, in characters. */
 const longest = 1000;
 

@@ -165,37 +165,6 @@ describe("insert", () => {
     expect(await rows("parse")).toEqual([]);
   });
 
-  test("tells too many partitions from too many parts", async () => {
-    await run("CREATE TABLE d.parts (id Int64) ENGINE = MergeTree ORDER BY id PARTITION BY id");
-    const values = Array.from({ length: 300 }, (_, id) => ({ id }));
-    const answer = await write(sink({ fields: [["id", "int", "Int64"]], table: "parts" }), values);
-    expect(answer).toMatchObject({
-      kind: "refused",
-      failure: { class: "partitions", code: 252, name: "TOO_MANY_PARTS" },
-    });
-    expect(await rows("parts")).toEqual([]);
-  });
-
-  test("says when a view threw: the rows may be in, and the same token heals it", async () => {
-    await run(
-      "CREATE TABLE d.base (s String) ENGINE = MergeTree ORDER BY s SETTINGS non_replicated_deduplication_window = 100",
-    );
-    await run(
-      "CREATE TABLE d.behind (n UInt64) ENGINE = MergeTree ORDER BY n SETTINGS non_replicated_deduplication_window = 100",
-    );
-    await run("CREATE MATERIALIZED VIEW d.mv TO d.behind AS SELECT toUInt64(s) AS n FROM d.base");
-    const base = sink({ fields: [["s", "string", "String"]], table: "base" });
-    expect(await write(base, [{ s: "x" }], "v")).toMatchObject({
-      kind: "unknown",
-      failure: { class: "view", code: 6 },
-    });
-    expect(await rows("base")).toEqual([{ s: "x" }]);
-    await run("ALTER TABLE d.mv MODIFY QUERY SELECT toUInt64OrZero(s) AS n FROM d.base");
-    expect(await write(base, [{ s: "x" }], "v")).toEqual({ kind: "ok" });
-    expect(await rows("base")).toEqual([{ s: "x" }]);
-    expect(await rows("behind")).toEqual([{ n: 0 }]);
-  });
-
   test("refuses after the table went", async () => {
     await run("CREATE TABLE d.gone (id Int64) ENGINE = MergeTree ORDER BY id PARTITION BY id");
     const gone = sink({ fields: [["id", "int", "Int64"]], table: "gone" });

@@ -6,7 +6,7 @@ import type { Trouble } from "../../../engine/sinks/clickhouse/trouble.ts";
 /** A table that may be written in several parts. */
 const parted: Target = { views: [], rows: 10, isOnePart: false };
 const onePart: Target = { views: [], rows: 10, isOnePart: true };
-const viewed: Target = { views: ["d.mv", "d.mv2"], rows: 10, isOnePart: false };
+const viewed: Target = { views: ["d.mv", "d.mv2", "d.o'd`d"], rows: 10, isOnePart: false };
 
 function server(code: number, text = "Something."): Trouble {
   return { from: "server", code, name: `NAME_${code}`, text };
@@ -14,7 +14,7 @@ function server(code: number, text = "Something."): Trouble {
 
 function judged(trouble: Trouble, target: Target): string {
   const answer = insertAnswer(trouble, target);
-  return answer.kind === "ok" ? "ok" : `${answer.kind} ${answer.failure.class} ${answer.failure.row ?? ""}`.trim();
+  return `${answer.kind} ${answer.failure.class} ${answer.failure.row ?? ""}`.trim();
 }
 
 const violated =
@@ -61,14 +61,38 @@ describe("a server's error into a table of one part wrote nothing", () => {
 });
 
 describe("an error in a view", () => {
-  test.each([
+  test.each<[title: string, text: string, expected: string, code?: number]>([
     ["is told by its view", "Cannot parse 'x' as UInt64: while pushing to view d.mv.", "unknown view"],
     ["is told from one whose name begins alike", "Cannot parse: while pushing to view d.mv2 (uuid).", "unknown view"],
     ["is not what an event says before the row", "got 'a: while pushing to view d.mv' (at row 2)", "refused row 1"],
+    ["is told by an odd name", "No: while pushing to view d.`o'd\\`d`.", "unknown view"],
     ["is not of a view that is not there", "Cannot parse: while pushing to view d.other.", "unknown row"],
+    [
+      "is told by its end, with what the server adds",
+      "No: while pushing to view d.mv (uuid): While executing X.",
+      "unknown view",
+    ],
+    [
+      "is not what an event says in a constraint",
+      `${violated.slice(0, -3)}'x: while pushing to view d.mv'`,
+      "refused row 2",
+      469,
+    ],
+    [
+      "of a constraint behind it names no row of ours",
+      "Constraint `c` for table d.out is violated at row 1. Expression: (n < 3). Column values: n = 5: while pushing to view d.mv2: while pushing to view d.mv",
+      "unknown view",
+      469,
+    ],
+    [
+      "that nobody knows may have written the table all the same",
+      "Constraint `c` for table d.out is violated at row 1. Expression: (n < 3). Column values: n = 5: while pushing to view d.new",
+      "unknown row",
+      469,
+    ],
     ["is not of a view with a longer name", "Cannot parse: while pushing to view d.mv3.", "unknown row"],
-  ])("%s", (_title, text, expected) => {
-    expect(judged(server(6, text), viewed)).toBe(expected);
+  ])("%s", (_title, text, expected, code = 6) => {
+    expect(judged(server(code, text), viewed)).toBe(expected);
   });
 
   test("that passes is tried again with the same token", () => {

@@ -1,0 +1,84 @@
+import { isDigit } from "./raw-json.ts";
+import type { Walk } from "./raw-json.ts";
+
+const [quote, point, zero, letterZ] = Buffer.from('".0Z');
+const dayLayout = Buffer.from('"0000-00-00');
+const clockLayout = Buffer.from("T00:00:00");
+
+/** Digits behind the second that any column of times has. */
+const mostDigits = 9;
+
+/**
+ * A time as `2024-05-31T12:30:45Z`, with up to nine digits behind the second, from 1970 until before the second
+ * `before`. ClickHouse cuts and fills the digits for its column, as we do.
+ */
+export function rawTime(before: string): Walk {
+  const [first, beyond] = [Buffer.from("1970-01-01T00:00:00"), Buffer.from(before)];
+  return (bytes, start) => {
+    const clock = dayEnd(bytes, start);
+    if (clock === 0 || !isClock(bytes, clock)) return 0;
+    if (isBefore(bytes, start + 1, first) || !isBefore(bytes, start + 1, beyond)) return 0;
+    const end = fractionEnd(bytes, clock + clockLayout.length);
+    return end !== 0 && bytes[end] === letterZ && bytes[end + 1] === quote ? end + 2 : 0;
+  };
+}
+
+/** A day as `2024-05-31`, from `first` until before `beyond`. */
+export function rawDay(first: string, beyond: string): Walk {
+  const [from, until] = [Buffer.from(first), Buffer.from(beyond)];
+  return (bytes, start) => {
+    const end = dayEnd(bytes, start);
+    if (end === 0 || bytes[end] !== quote) return 0;
+    return isBefore(bytes, start + 1, from) || !isBefore(bytes, start + 1, until) ? 0 : end + 1;
+  };
+}
+
+/** Behind the quote and the day, which must exist. */
+function dayEnd(bytes: Buffer, start: number): number {
+  if (!fits(bytes, start, dayLayout)) return 0;
+  const year = two(bytes, start + 1) * 100 + two(bytes, start + 3);
+  const day = two(bytes, start + 9);
+  return day >= 1 && day <= daysOf(two(bytes, start + 6), year) ? start + dayLayout.length : 0;
+}
+
+/** Days of a month from 1 to 12; of any other, none. */
+function daysOf(month: number, year: number): number {
+  if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
+  if (month < 1 || month > 12) return 0;
+  return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
+}
+
+function isClock(bytes: Buffer, at: number): boolean {
+  return fits(bytes, at, clockLayout) && two(bytes, at + 1) < 24 && two(bytes, at + 4) < 60 && two(bytes, at + 7) < 60;
+}
+
+/** Behind a point and its digits, or where there is no point; 0 where the digits are none or too many. */
+function fractionEnd(bytes: Buffer, start: number): number {
+  if (bytes[start] !== point) return start;
+  let at = start + 1;
+  while (isDigit(bytes[at] as number)) at += 1;
+  const digits = at - start - 1;
+  return digits === 0 || digits > mostDigits ? 0 : at;
+}
+
+/** Whether the bytes have digits where the layout has zeros, and are the same elsewhere. */
+function fits(bytes: Buffer, at: number, layout: Uint8Array): boolean {
+  for (let index = 0; index < layout.length; index += 1) {
+    const byte = bytes[at + index] as number;
+    if (layout[index] === zero ? !isDigit(byte) : byte !== layout[index]) return false;
+  }
+  return true;
+}
+
+function two(bytes: Buffer, at: number): number {
+  return ((bytes[at] as number) - 0x30) * 10 + (bytes[at + 1] as number) - 0x30;
+}
+
+/** Whether digits in a layout stand for an earlier time than others in the same layout. */
+function isBefore(bytes: Buffer, at: number, other: Uint8Array): boolean {
+  for (let index = 0; index < other.length; index += 1) {
+    const difference = (bytes[at + index] as number) - (other[index] as number);
+    if (difference !== 0) return difference < 0;
+  }
+  return false;
+}

@@ -1,0 +1,104 @@
+import type { FieldType } from "../../../schemas/pipeline.ts";
+import { bare } from "./column-type.ts";
+import type { ColumnType } from "./column-type.ts";
+import { isDigit, matches, textEnd } from "./raw-json.ts";
+import type { Walk } from "./raw-json.ts";
+import { rawFloat, rawInteger, shortWhole, wholeWithin } from "./raw-numbers.ts";
+import { rawDay, rawTime } from "./raw-times.ts";
+
+const [yes, no] = [Buffer.from("true"), Buffer.from("false")];
+
+/**
+ * The walk over values of a source type that may stand in the row of a column as they are, or undefined where none may.
+ * Where it passes a value, three things hold: the converter of the pair takes the value, range and all; ClickHouse
+ * takes the bytes; and it stores the same for them as for what the converter writes.
+ *
+ * The third holds because they are the same bytes, but for four things. A text may hold escapes. A number for floats
+ * may have zeros alone behind its point. A time may have more or fewer digits behind the second than its column.
+ * Seconds for a DateTime may be a number.
+ *
+ * Every other pair has no walk, as ClickHouse reads it by rules of its own or not at all: Decimal, IPv4, IPv6, JSON,
+ * arrays, maps and tuples, numbers for a DateTime64, and whatever has to become text.
+ */
+export function rawWalk(source: FieldType, column: ColumnType): Walk | undefined {
+  const type = bare(column);
+  switch (source) {
+    case "string":
+      return textWalk(type);
+    case "bool":
+      return type.kind === "Bool" ? truthEnd : undefined;
+    case "int":
+    case "uint":
+      if (type.kind === "Int" || type.kind === "UInt") return rawInteger(type.kind === "Int", type.bits);
+      if (type.kind === "DateTime") return seconds;
+      return type.kind === "Float" ? shortWhole : undefined;
+    case "float":
+      if (type.kind === "DateTime") return seconds;
+      return type.kind === "Float" ? rawFloat(type.bits) : undefined;
+    default:
+      return undefined;
+  }
+}
+
+const seconds = wholeWithin("", "4294967295");
+
+function textWalk(type: ColumnType): Walk | undefined {
+  switch (type.kind) {
+    case "String":
+      return textEnd;
+    case "FixedString":
+      return type.length === undefined ? textEnd : shortText(type.length);
+    case "Enum":
+      return type.members === undefined ? textEnd : memberOf([...type.members.keys()]);
+    case "UUID":
+      return uuidEnd;
+    case "DateTime":
+      return rawTime("2106-02-07T06:28:15");
+    case "DateTime64":
+      return rawTime(type.precision === 9 ? "2262-04-11T23:47:16" : "2299-12-31T23:59:59");
+    case "Date":
+      return rawDay("1970-01-01", "2149-06-06");
+    case "Date32":
+      return rawDay("1900-01-01", "2299-12-31");
+    default:
+      return undefined;
+  }
+}
+
+/** At most so many bytes. An escape is never shorter than what it stands for. */
+function shortText(most: number): Walk {
+  return (bytes, at) => {
+    const end = textEnd(bytes, at);
+    return end - at <= most + 2 ? end : 0;
+  };
+}
+
+function memberOf(names: readonly string[]): Walk {
+  const spelled = new Set(names.map((name) => Buffer.from(JSON.stringify(name)).toString("latin1")));
+  return (bytes, at) => {
+    const end = textEnd(bytes, at);
+    return end !== 0 && spelled.has(bytes.toString("latin1", at, end)) ? end : 0;
+  };
+}
+
+const zero = 0x30;
+const uuidLayout = Buffer.from('"00000000-0000-0000-0000-000000000000"');
+
+function uuidEnd(bytes: Buffer, start: number): number {
+  for (let index = 0; index < uuidLayout.length; index += 1) {
+    const byte = bytes[start + index] as number;
+    const expected = uuidLayout[index];
+    if (expected === zero ? !isHexadecimal(byte) : byte !== expected) return 0;
+  }
+  return start + uuidLayout.length;
+}
+
+function isHexadecimal(byte: number): boolean {
+  const letter = byte | 0x20;
+  return isDigit(byte) || (letter >= 0x61 && letter <= 0x66);
+}
+
+function truthEnd(bytes: Buffer, at: number): number {
+  if (matches(bytes, at, yes)) return at + yes.length;
+  return matches(bytes, at, no) ? at + no.length : 0;
+}

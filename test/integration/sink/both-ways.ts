@@ -1,0 +1,83 @@
+import { Event } from "../../../engine/core/batch.ts";
+import type { Answer } from "../../../engine/core/sink.ts";
+import type { TestClickHouse } from "../../support/clickhouse.ts";
+import { patient, sinkOn } from "./support.ts";
+import type { Field } from "./support.ts";
+
+/** What became of events that one sink wrote to a table of its own. */
+export interface Outcome {
+  /** As JSON, in the order of the events. */
+  rows: string[];
+  /** The same rows in hexadecimal, as ClickHouse holds them. */
+  binary: string;
+  rejected: { position: number; error: string }[];
+  answer: Answer;
+}
+
+export interface BothWays {
+  received: Outcome;
+  encoded: Outcome;
+  /** The positions of the events whose own bytes were sent. */
+  sentAsTheyAre: number[];
+}
+
+let tables = 0;
+
+/**
+ * Writes events twice: as they were received, and as a transform would have made them with the same values, which are
+ * always encoded. `real` are the types of the columns, by default those of the mapping.
+ */
+export async function bothWays(
+  server: TestClickHouse,
+  fields: Field[],
+  texts: readonly (string | Buffer)[],
+  real: readonly string[] = fields.map(([, , column_type]) => column_type),
+): Promise<BothWays> {
+  const events = texts.map((text, index) => new Event(index, 0, Buffer.from(text as string)));
+  const made = events.map((event) => event.with(event.value));
+  const received = await outcome(server, fields, events, real);
+  const encoded = await outcome(server, fields, made, real);
+  const sentAsTheyAre = events.filter((event) => received.lines.get(event.position) === event.text);
+  return {
+    received: received.outcome,
+    encoded: encoded.outcome,
+    sentAsTheyAre: sentAsTheyAre.map(({ position }) => position),
+  };
+}
+
+async function outcome(
+  server: TestClickHouse,
+  fields: Field[],
+  events: readonly Event[],
+  real: readonly string[],
+): Promise<{ outcome: Outcome; lines: Map<number, string> }> {
+  const table = `both_ways_${++tables}`;
+  const columns = fields.map(([name], index) => `\`${name}\` ${real[index]}`);
+  await server.client.command({
+    query: `CREATE TABLE d.${table} (${columns.join(", ")}) ENGINE = Memory`,
+    clickhouse_settings: { allow_suspicious_low_cardinality_types: 1 },
+  });
+  const sink = sinkOn(server, { fields, table });
+  const opened = await sink.open(patient);
+  if (opened.kind !== "ok") throw new Error(opened.failure.text);
+  const block = sink.encode(events);
+  const answer = await sink.insert(block, table, patient);
+  await sink.close();
+  const rows = (await select(server, table, "JSONCompactEachRow")).toString().split("\n").slice(0, -1);
+  const binary = (await select(server, table, "RowBinary")).toString("hex");
+  await server.client.command({ query: `DROP TABLE d.${table} SYNC` });
+  const lines = block.body.toString().split("\n");
+  return {
+    outcome: { rows, binary, rejected: block.rejected.map(({ position, error }) => ({ position, error })), answer },
+    lines: new Map(block.events.map(({ position }, index) => [position, lines[index] ?? ""])),
+  };
+}
+
+async function select(server: TestClickHouse, table: string, format: string): Promise<Buffer> {
+  const { stream } = await server.client.exec({
+    query: `SELECT * FROM d.${table} FORMAT ${format} SETTINGS max_threads = 1`,
+  });
+  const parts: Buffer[] = [];
+  for await (const part of stream) parts.push(part as Buffer);
+  return Buffer.concat(parts);
+}

@@ -1,0 +1,212 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Answer, Probe } from "../../../engine/core/sink.ts";
+import type { ClickHouseSink } from "../../../engine/sinks/clickhouse/sink.ts";
+import type { TestClickHouse } from "../../support/clickhouse.ts";
+import { denied, proxyTo } from "./proxy.ts";
+import { RestrictedClickHouse, type Rights } from "./restricted.ts";
+import { events, patient, sinkOn } from "./support.ts";
+
+let clickhouse: RestrictedClickHouse;
+const window = "SETTINGS non_replicated_deduplication_window = 100";
+
+beforeAll(async () => {
+  clickhouse = await RestrictedClickHouse.create();
+  await clickhouse.as({}, async ({ client }) => {
+    for (const query of [
+      "CREATE DATABASE d",
+      `CREATE TABLE d.t (id Int64, p Int64 DEFAULT 0, CONSTRAINT small CHECK id < 100) ENGINE = MergeTree ORDER BY id PARTITION BY p ${window}`,
+      `CREATE TABLE d.shared (id Int64) ENGINE = MergeTree ORDER BY id PARTITION BY id % 3 ${window}`,
+      "INSERT INTO d.shared SELECT number FROM numbers(30)",
+      "INSERT INTO d.shared SELECT number FROM numbers(30, 30)",
+    ]) {
+      await client.command({ query });
+    }
+  });
+});
+
+afterAll(() => clickhouse.remove());
+
+/** Runs `work` with a sink on a table, opened by a user with these rights. */
+function sunk<Result>(
+  rights: Rights,
+  work: (sink: ClickHouseSink, opened: Answer, server: TestClickHouse) => Promise<Result>,
+  table = "t",
+): Promise<Result> {
+  return clickhouse.as(rights, async (server) => {
+    const sink = sinkOn(server, {
+      fields: [
+        ["id", "int", "Int64"],
+        ["p", "int", "Int64"],
+      ],
+      table,
+    });
+    try {
+      return await work(sink, await sink.open(patient), server);
+    } finally {
+      await sink.close();
+    }
+  });
+}
+
+function constraint(name: string, rule: string): string {
+  return `<constraints><${name}>${rule}</${name}></constraints>`;
+}
+
+const grants = ["GRANT INSERT ON d.t"];
+const block = (sink: ClickHouseSink) => sink.encode(events({ id: 1, p: 1 }, { id: 500, p: 1 }, { id: 2, p: 1 }));
+
+describe("a user who may insert and nothing else", () => {
+  test("opens, reads and writes", async () => {
+    await sunk({ grants }, async (sink, opened) => {
+      expect(opened).toEqual({ kind: "ok" });
+      expect(sink.atLeastOnce).toBeUndefined();
+      const before = await sink.read(true, patient);
+      expect(await sink.insert(sink.encode(events({ id: 1 })), "a", patient)).toEqual({ kind: "ok" });
+      const after = await sink.read(true, patient);
+      if (before.kind !== "read" || after.kind !== "read") throw new Error("expected two readings");
+      expect(after.reading.blocks! - before.reading.blocks!).toBe(1);
+    });
+  });
+
+  test("may not probe, and is told the right that the engine asks for", async () => {
+    const probe = await sunk({ grants }, (sink) => sink.probe(block(sink), patient));
+    expect(probe).toEqual({
+      kind: "forbidden",
+      grant: "GRANT CREATE ARBITRARY TEMPORARY TABLE ON *.* TO `default`",
+    });
+  });
+
+  test("may probe once it has that right", async () => {
+    const allowed = [...grants, "GRANT CREATE ARBITRARY TEMPORARY TABLE ON *.*"];
+    const probe = await sunk({ grants: allowed }, (sink) => sink.probe(block(sink), patient));
+    expect(probe).toMatchObject({ kind: "found", rows: [{ row: 1, failure: { class: "row", code: 469, row: 1 } }] });
+  });
+});
+
+test("a user who may insert into some columns alone is told the right to see the others", async () => {
+  const some = ["GRANT INSERT(id, p) ON d.t", "GRANT CREATE ARBITRARY TEMPORARY TABLE ON *.*"];
+  const probe = await sunk({ grants: some }, (sink) => sink.probe(block(sink), patient));
+  expect(probe).toEqual({ kind: "forbidden", grant: "GRANT SHOW COLUMNS ON d.t TO `default`" });
+});
+
+describe("a user who may make temporary tables in memory alone", () => {
+  const some = [...grants, "GRANT CREATE TEMPORARY TABLE ON *.*"];
+  const probed = (...lines: string[]): Promise<Probe> =>
+    sunk({ grants: some }, (sink) => {
+      const body = Buffer.from(lines.map((line) => `${line}\n`).join(""));
+      return sink.probe({ events: events(...lines), body, rejected: [] }, patient);
+    });
+
+  test("finds what does not fit the types", async () => {
+    expect(await probed('{"id":1,"p":1}', '{"id":2,"p":"x"}', '{"id":"y","p":1}')).toMatchObject({
+      kind: "found",
+      rows: [
+        { row: 1, failure: { code: 27 } },
+        { row: 2, failure: { code: 27 } },
+      ],
+    });
+  });
+
+  test("is told what it lacks where the types are not to blame", async () => {
+    expect(await probed('{"id":500,"p":1}')).toEqual({
+      kind: "forbidden",
+      grant: "GRANT CREATE ARBITRARY TEMPORARY TABLE ON *.* TO `default`",
+    });
+  });
+});
+
+describe("a profile", () => {
+  test.each<[string, string, string]>([
+    ["that is read-only", "<readonly>1</readonly>", "has readonly = 1, which forbids every insert"],
+    ["that lets settings alone be changed", "<readonly>2</readonly>", "has readonly = 2"],
+    [
+      "that insists on another value",
+      `<insert_deduplicate>0</insert_deduplicate>${constraint("insert_deduplicate", "<const/>")}`,
+      "the settings profile of user default holds insert_deduplicate = 0 and forbids to change it, but every insert needs 1; an administrator should set it to 1 there, or lift that constraint",
+    ],
+    [
+      "that limits a value",
+      `<min_insert_block_size_rows>5000</min_insert_block_size_rows>${constraint("min_insert_block_size_rows", "<max>10000</max>")}`,
+      "holds min_insert_block_size_rows = 5000 and allows no more than 10000, but every insert needs 1048449",
+    ],
+    [
+      "that forbids tokens",
+      constraint("insert_deduplication_token", "<const/>"),
+      "forbids to change insert_deduplication_token, but every insert needs its own",
+    ],
+  ])("%s is a setup failure that says so", async (_title, profile, text) => {
+    const [opened, written] = await sunk({ grants, profile }, async (sink, answer) => [
+      answer,
+      await sink.insert(sink.encode(events({ id: 1 })), "b", patient),
+    ]);
+    expect(opened).toMatchObject({ kind: "refused", failure: { class: "setup", text: expect.stringContaining(text) } });
+    // What the check foretells is what the server does.
+    expect(written).toMatchObject({ kind: "refused", failure: { class: "setup" } });
+  });
+
+  test("that insists on what is sent anyway does no harm", async () => {
+    const profile = constraint("async_insert", "<const/>") + constraint("insert_deduplicate", "<const/>");
+    await sunk({ grants, profile }, async (sink, opened) => {
+      expect(opened).toEqual({ kind: "ok" });
+      expect(await sink.insert(sink.encode(events({ id: 3 })), "c", patient)).toEqual({ kind: "ok" });
+    });
+  });
+
+  test.each([
+    ["that forbids to raise it", constraint("max_partitions_per_insert_block", "<const/>")],
+    ["that allows too few", constraint("max_partitions_per_insert_block", "<max>500</max>")],
+  ])("%s leaves an insert into too many partitions for somebody to mend", async (_title, profile) => {
+    await sunk({ grants, profile }, async (sink, opened) => {
+      expect(opened).toEqual({ kind: "ok" });
+      const many = sink.encode(events(...Array.from({ length: 300 }, (_, p) => ({ id: 1, p }))));
+      expect(await sink.insert(many, "d", patient)).toMatchObject({
+        kind: "refused",
+        failure: { class: "partitions", code: 252 },
+      });
+    });
+  });
+});
+
+test("where the profile cannot be read, what it forbids shows when it is met", async () => {
+  const profile = constraint("max_partitions_per_insert_block", "<const/>");
+  await clickhouse.as({ profile }, async (server) => {
+    const proxy = await proxyTo(server.url, (statement) =>
+      statement.includes("system.settings") ? denied("SELECT(name, value) ON system.settings") : undefined,
+    );
+    const sink = sinkOn({ ...server, url: proxy.url }, { fields: [["p", "int", "Int64"]], table: "t" });
+    expect(await sink.open(patient)).toEqual({ kind: "ok" });
+    const many = sink.encode(events(...Array.from({ length: 300 }, (_, p) => ({ p }))));
+    for (const inserts of [2, 3]) {
+      expect(await sink.insert(many, "e", patient)).toMatchObject({
+        kind: "refused",
+        failure: { class: "partitions", code: 252 },
+      });
+      expect(proxy.statements.filter((statement) => statement.startsWith("INSERT"))).toHaveLength(inserts);
+    }
+    expect(await sink.insert(sink.encode(events({ p: 1 })), "f", patient)).toEqual({ kind: "ok" });
+    await sink.close();
+    await proxy.stop();
+  });
+});
+
+test("a replicated table is read by the sum over its partitions, and remembers for an hour", async () => {
+  await clickhouse.as({}, async ({ client }) => {
+    await client.command({ query: "DETACH TABLE d.shared" });
+    await client.command({ query: "ATTACH TABLE d.shared AS REPLICATED" });
+  });
+  await clickhouse.as({}, async (server) => {
+    const sink = sinkOn(server, { fields: [["id", "int", "Int64"]], table: "shared" });
+    expect(await sink.open(patient)).toEqual({ kind: "ok" });
+    expect(sink.atLeastOnce).toBeUndefined();
+    const [sum] = await server.query<{ blocks: number }>(
+      "SELECT sum(highest) AS blocks FROM (SELECT max(max_block_number) AS highest FROM system.parts WHERE database = 'd' AND table = 'shared' GROUP BY partition)",
+    );
+    // Six parts, numbered from 1 on: the highest of each partition are 4, 5 and 6.
+    expect(sum?.blocks).toBe(15);
+    expect(await sink.read(true, patient)).toMatchObject({
+      kind: "read",
+      reading: { blocks: 15, window: { entries: 10_000, seconds: 3600 } },
+    });
+    await sink.close();
+  });
+});
