@@ -1,10 +1,17 @@
-import type { PipelineConfig, SchemaField } from "../schemas/pipeline.ts";
+import { createHmac } from "node:crypto";
+import { durationMs } from "../schemas/duration.ts";
+import type { PipelineConfig, SchemaField, TransformConfig } from "../schemas/pipeline.ts";
+import { quantityBytes } from "../schemas/quantity.ts";
 import { EngineError } from "./core/errors.ts";
+import type { KeyMemory } from "./core/key-memory.ts";
 import type { Transform } from "./core/transform.ts";
 import type { Line } from "./line.ts";
 import { ClickHouseSink, type ClickHouseSinkOptions } from "./sinks/clickhouse/sink.ts";
 import { DeclaredFields } from "./sources/declared-fields.ts";
 import type { Log } from "./telemetry/log.ts";
+import { DedupTransform } from "./transforms/dedup/dedup.ts";
+import { Fingerprints } from "./transforms/dedup/fingerprint.ts";
+import { RememberedKeys } from "./transforms/dedup/remembered-keys.ts";
 import { FilterTransform } from "./transforms/filter/filter.ts";
 import { StatelessTransform } from "./transforms/stateless/stateless.ts";
 
@@ -14,20 +21,24 @@ interface LineOptions {
   revision: number;
   options: { create_table: boolean };
   embedded?: ClickHouseSinkOptions["embedded"];
+  /** What dedup remembers, and what its fingerprints are made with: one for all lines of a pipeline. */
+  keys: KeyMemory;
+  salt: Uint8Array;
   log: Log;
 }
 
 /**
- * The steps of a config in their fixed order: declared fields, filter, stateless, sink. Throws what a part throws that
+ * The steps of a config in their fixed order: declared fields, filter, dedup, stateless, sink. Throws what a part throws that
  * does not fit the config, and NOT_SUPPORTED for what this version has no part for.
  */
-export function createLine({ config, revision, options, embedded, log }: LineOptions): Line {
+export function createLine(parts: LineOptions): Line {
+  const { config, revision, options, embedded, log } = parts;
   const source = config.sources[0];
   if (source === undefined || config.sources.length > 1 || source.type !== "webhook") {
     throw notSupported(config, "expected one source of type webhook");
   }
   const fields = source.schema_fields;
-  const transforms = config.transforms.map((entry) => createTransform(config, entry, fields));
+  const transforms = config.transforms.map((entry) => createTransform(parts, entry, fields));
   const stateless = transforms.find((transform) => transform instanceof StatelessTransform);
   return {
     revision,
@@ -43,14 +54,38 @@ export function createLine({ config, revision, options, embedded, log }: LineOpt
   };
 }
 
+/** What is remembered by a pipeline's dedup, within its limits; nothing where it has none. */
+export function createKeys({ transforms, resources }: PipelineConfig): KeyMemory {
+  const dedup = transforms.find(({ type }) => type === "dedup");
+  if (dedup?.type !== "dedup") return new RememberedKeys({ window: 0, storage: Infinity, memory: Infinity });
+  const limits = resources.transform.find(({ source_id }) => source_id === dedup.source_id);
+  return new RememberedKeys({
+    window: durationMs(dedup.config.time_window),
+    storage: bytesOr(limits?.storage?.size, Infinity),
+    memory: bytesOr(limits?.limits.memory, Infinity),
+  });
+}
+
+function bytesOr(quantity: string | undefined, none: number): number {
+  return quantity === undefined ? none : quantityBytes(quantity);
+}
+
 function createTransform(
-  config: PipelineConfig,
+  { config, keys, salt }: LineOptions,
   entry: PipelineConfig["transforms"][number],
   fields: readonly SchemaField[],
 ): Transform {
   if (entry.type === "filter") return new FilterTransform(entry.config.expression, fields);
   if (entry.type === "stateless") return new StatelessTransform(entry.config.transforms, fields);
-  throw notSupported(config, `transforms of type ${entry.type} are not supported yet`);
+  return new DedupTransform(entry.config.key, keys, new Fingerprints(saltFor(entry, salt)));
+}
+
+/** Another key, or the key of another source, is another window: what was remembered for it does not count. */
+function saltFor({ source_id, config }: Extract<TransformConfig, { type: "dedup" }>, salt: Uint8Array): Buffer {
+  return createHmac("sha256", salt)
+    .update(JSON.stringify([source_id, config.key]))
+    .digest()
+    .subarray(0, 16);
 }
 
 function notSupported({ pipeline_id }: PipelineConfig, text: string): EngineError {

@@ -31,6 +31,7 @@ export class Engine {
   readonly tokens: Pick<AccessTokens, "show" | "rotate">;
   readonly #parts: EngineParts;
   readonly #runner: Runner;
+  readonly #door: WebhookDoorkeeper;
   readonly #intake: WebhookIntake;
   readonly #register: Register;
   #sweeping: NodeJS.Timeout | undefined;
@@ -53,7 +54,8 @@ export class Engine {
       ...(settings.threads === undefined ? {} : { threads: settings.threads }),
       onFailed: (pipeline_id, error) => void this.#register.change(pipeline_id, "Failed", error.message),
     });
-    this.#intake = new WebhookIntake(new WebhookDoorkeeper({ register: this.#register, tokens, streams, recorder }));
+    this.#door = new WebhookDoorkeeper({ register: this.#register, tokens, streams, recorder });
+    this.#intake = new WebhookIntake(this.#door);
   }
 
   /** Takes the data dir and starts what should run. Throws DATA_DIR_HELD and DATA_DIR_NEWER. */
@@ -89,7 +91,7 @@ export class Engine {
     const now = new Date().toISOString();
     const { journal, streams } = this.#parts;
     await streams.remove(pipeline_id);
-    await streams.open(pipeline_id, config, journal.committed(pipeline_id));
+    await streams.open(pipeline_id, config, journal.settledUpTo(pipeline_id));
     await this.#register.add({
       pipeline_id,
       config,
@@ -118,7 +120,7 @@ export class Engine {
   health(pipeline_id: string): PipelineHealth {
     const { config, status, failure, created_at, updated_at } = this.#register.get(pipeline_id);
     const { journal, letters, recorder, streams } = this.#parts;
-    const { counters, pause, at_least_once } = recorder.observed(pipeline_id);
+    const { counters, pause, at_least_once, keys } = recorder.observed(pipeline_id);
     return {
       pipeline_id,
       pipeline_name: config.name,
@@ -127,16 +129,25 @@ export class Engine {
       ...(pause === undefined ? {} : { paused: pause }),
       ...(at_least_once === undefined ? {} : { at_least_once }),
       stream: streams.get(pipeline_id).state,
-      pending_batches: journal.pending(pipeline_id).length,
+      pending_batches: journal.pendingCount(pipeline_id),
       dead_letters: letters.queue(pipeline_id).state(),
+      ...(keys === undefined ? {} : { keys }),
       counters: { ...counters },
       created_at,
       updated_at,
     };
   }
 
-  /** Drains the pipeline: what its stream holds now is written; resolves when it is Stopped. */
-  async stop(pipeline_id: string): Promise<void> {
+  /**
+   * Drains the pipeline: what its stream holds now is written; resolves when it is Stopped. With a closed `intake`, for
+   * a pipeline that is to be deleted, it takes no event from now on; a pipeline at rest may be told that too.
+   */
+  async stop(pipeline_id: string, { intake }: { intake?: "closed" } = {}): Promise<void> {
+    if (intake === "closed") {
+      await this.#register.admit(pipeline_id, false);
+      await this.#door.stored(pipeline_id);
+      if (isAtRest(this.#register.get(pipeline_id).status)) return;
+    }
     await this.#request(pipeline_id, "stop");
     await this.#runner.stop(pipeline_id, drainLimit);
     if (this.#register.get(pipeline_id).status === "Stopping") await this.#register.change(pipeline_id, "Stopped");
@@ -150,9 +161,10 @@ export class Engine {
     await this.#register.change(pipeline_id, "Terminated");
   }
 
-  /** Starts a pipeline that is at rest; resolves when it runs. */
-  async resume(pipeline_id: string): Promise<void> {
+  /** Starts a pipeline that is at rest; resolves when it runs. Without a closed `intake` it takes events again. */
+  async resume(pipeline_id: string, { intake }: { intake?: "closed" } = {}): Promise<void> {
     await this.#request(pipeline_id, "resume");
+    await this.#register.admit(pipeline_id, intake !== "closed");
     await this.#start(pipeline_id);
   }
 
@@ -251,7 +263,7 @@ export class Engine {
     const entries = this.#register.list();
     await streams.keepOnly(new Set(entries.map(({ pipeline_id }) => pipeline_id)));
     for (const { pipeline_id, config, status } of entries) {
-      await streams.open(pipeline_id, config, journal.committed(pipeline_id));
+      await streams.open(pipeline_id, config, journal.settledUpTo(pipeline_id));
       if (status === "Stopping") await this.#register.change(pipeline_id, "Stopped");
       if (status === "Terminating") {
         await this.#release(pipeline_id);
@@ -301,8 +313,8 @@ export class Engine {
   /** Drops the stream's events behind what pending batches name. */
   async #release(pipeline_id: string): Promise<void> {
     const { journal, streams } = this.#parts;
-    const kept = journal.pending(pipeline_id).at(-1)?.range.last ?? journal.committed(pipeline_id);
-    await streams.get(pipeline_id).release(kept);
+    await streams.get(pipeline_id).release(journal.namedUpTo(pipeline_id));
+    await journal.forgetKeys(pipeline_id);
   }
 
   /** The token that a config needs: none, the brought one, or a generated one where there is none yet. */

@@ -23,10 +23,10 @@ function immutableFields({ pipeline_id, resources, transforms }: PipelineConfig)
     ["resources.nats.stream.max_bytes", max_bytes],
     ["resources.nats.stream.max_msgs", max_msgs],
   ]);
-  const hasDedup = transforms.some(({ type }) => type === "dedup");
+  const withDedup = new Set(transforms.filter(({ type }) => type === "dedup").map(({ source_id }) => source_id));
   for (const { source_id, storage, replicas } of resources.transform) {
     if (storage !== undefined) fields.set(`resources.transform (${source_id}).storage.size`, storage.size);
-    if (hasDedup) fields.set(`resources.transform (${source_id}).replicas`, replicas);
+    if (withDedup.has(source_id)) fields.set(`resources.transform (${source_id}).replicas`, replicas);
   }
   return fields;
 }

@@ -1,7 +1,7 @@
 /**
  * The machine, and the only file that others import from here.
  *
- *     source ──> declared fields ─> filter ─> stateless ──> sink (ClickHouse)
+ *     source ──> declared fields ─> filter ─> dedup ─> stateless ──> sink (ClickHouse)
  *       │  acknowledged only after the sink wrote   └──> dead letters
  *       └─ webhook: stored in a durable stream before the sender gets its answer
  *

@@ -1,7 +1,8 @@
 import type { Event, PositionRange } from "./core/batch.ts";
 import type { Rejection } from "./core/dead-letter.ts";
 import type { Block, Sink } from "./core/sink.ts";
-import type { Transform } from "./core/transform.ts";
+import { deadPositions, type BatchRecord, type WaitingDrop } from "./core/journal.ts";
+import type { BatchContext, Transform } from "./core/transform.ts";
 import type { Telemetry, TransformedEvent } from "./telemetry/telemetry.ts";
 
 /** The steps of one revision of a pipeline, in their order, and the sink behind them. */
@@ -11,19 +12,32 @@ export interface Line {
   sink: Sink;
 }
 
+/** How a batch is put together. */
+export interface AssemblyPlan extends BatchContext {
+  /** Milliseconds: events that are older than this at `clock` are settled without a row. */
+  maxAge: number;
+  /** Only these positions become rows, and nothing but what makes rows of them is asked: they were judged before. */
+  only?: ReadonlySet<number>;
+  /** Positions whose drops wait: their events are kept. */
+  waiting?: readonly WaitingDrop[];
+}
+
 /**
  * A batch while it is put together: what was read so far, already transformed, so that a batch is full when it has
- * enough rows and not when enough events were read. `clock` is the one time that its transforms see.
+ * enough rows and not when enough events were read.
  */
 export class Assembly {
-  readonly clock: number;
-  readonly #oldest: number;
+  readonly plan: AssemblyPlan;
   readonly #line: Line;
   readonly #pipeline_id: string;
   readonly #telemetry: Telemetry;
   readonly #passed: Event[] = [];
   readonly #rejections: Rejection[] = [];
-  /** The events as they were received, by position, where a transform makes other ones of them. */
+  readonly #waiting: WaitingDrop[] = [];
+  readonly #repeats = new Set<number>();
+  /** Of a replay: positions that it was told to take, and found. */
+  readonly #asked = new Set<number>();
+  /** Events that may be needed as they were received: what a transform made others of, and those whose drops wait. */
   readonly #received = new Map<number, Event>();
   #first = 0;
   #last = 0;
@@ -32,13 +46,15 @@ export class Assembly {
   #bytesMade = 0;
   #aged = 0;
 
-  /** Events that are older than `maxAge` milliseconds at `clock` are settled without a row. */
-  constructor(line: Line, clock: number, maxAge: number, pipeline_id: string, telemetry: Telemetry) {
+  constructor(line: Line, plan: AssemblyPlan, pipeline_id: string, telemetry: Telemetry) {
     this.#line = line;
-    this.#oldest = clock - maxAge;
-    this.clock = clock;
+    this.plan = plan;
     this.#pipeline_id = pipeline_id;
     this.#telemetry = telemetry;
+    for (const drop of plan.waiting ?? []) {
+      this.#waiting.push(drop);
+      this.#repeats.add(drop.position);
+    }
   }
 
   /** Rows that it would make. */
@@ -69,18 +85,22 @@ export class Assembly {
     return { first: this.#first, last: this.#last, count: this.#count };
   }
 
+  /** Drops that wait until what they repeat is in the table. */
+  get waiting(): readonly WaitingDrop[] {
+    return this.#waiting;
+  }
+
   add(events: readonly Event[]): void {
     if (events.length === 0) return;
     if (this.#count === 0) this.#first = events[0]!.position;
     this.#last = events.at(-1)!.position;
     this.#count += events.length;
     this.#bytes += sizeOf(events);
-    if (this.#line.transforms.some(({ name }) => name === "stateless")) {
-      for (const event of events) this.#received.set(event.position, event);
+    this.#keepReceived(events);
+    let current = this.#relevant(events);
+    for (const transform of this.#line.transforms) {
+      if (this.plan.only === undefined || transform.name === "stateless") current = this.#apply(transform, current);
     }
-    let current = events.filter(({ receivedAt }) => receivedAt >= this.#oldest);
-    this.#aged += events.length - current.length;
-    for (const transform of this.#line.transforms) current = this.#apply(transform, current);
     for (const event of current) this.#passed.push(event);
     this.#bytesMade += sizeOf(current);
   }
@@ -100,10 +120,57 @@ export class Assembly {
     return { ...rejection, source_message: received };
   }
 
+  /** Events that were asked for and are there: of its range, or of `only`. */
+  get asked(): number {
+    return this.plan.only === undefined ? this.#count : this.#asked.size;
+  }
+
+  /** Whether the event at a position was read. Known for those alone that become rows or wait. */
+  has(position: number): boolean {
+    return this.#asked.has(position);
+  }
+
+  /** Positions of its rows, as the record tells which of them never became one. */
+  rowPositions(record: BatchRecord): number[] {
+    const dead = new Set(deadPositions(record));
+    return this.#passed.map(({ position }) => position).filter((position) => !dead.has(position));
+  }
+
+  /** Events of drops that waited, as they were received. */
+  readonly received = (positions: readonly number[]): Event[] =>
+    positions.flatMap((position) => this.#received.get(position) ?? []);
+
+  /** Where stateless makes others of them every event may be needed later, else only those whose drops wait. */
+  #keepReceived(events: readonly Event[]): void {
+    const hasStateless = this.#line.transforms.some(({ name }) => name === "stateless");
+    if (!hasStateless && this.#repeats.size === 0) return;
+    for (const event of events) {
+      if (hasStateless || this.#repeats.has(event.position)) this.#received.set(event.position, event);
+    }
+  }
+
+  #relevant(events: readonly Event[]): Event[] {
+    const { only, kept, clock, maxAge } = this.plan;
+    for (const { position } of events) if ((only ?? kept)?.has(position) === true) this.#asked.add(position);
+    if (only !== undefined) return events.filter(({ position }) => only.has(position));
+    const young = events.filter(({ receivedAt }) => receivedAt >= clock - maxAge);
+    this.#aged += events.length - young.length;
+    return young;
+  }
+
+  #keepRepeats(waiting: readonly WaitingDrop[], events: readonly Event[]): void {
+    for (const drop of waiting) {
+      this.#waiting.push(drop);
+      this.#repeats.add(drop.position);
+    }
+    this.#keepReceived(events);
+  }
+
   #apply(transform: Transform, events: readonly Event[]): Event[] {
     const started = performance.now();
-    const { passed, dropped, rejected } = transform.apply(events, this.clock);
+    const { passed, dropped, rejected, waiting = [] } = transform.apply(events, this.plan);
     for (const rejection of rejected) this.#rejections.push(rejection);
+    if (waiting.length > 0) this.#keepRepeats(waiting, events);
     const component = components[transform.name];
     if (component !== undefined) {
       this.#telemetry.transformed({

@@ -45,7 +45,7 @@ export async function openParts(settings: EngineSettings): Promise<EngineParts> 
     const store = Store.open(dataDir.folder("state"));
     const letters: DeadLetters = new DeadLetters(store, (id) => journal.heldLetters(id));
     const journal: StoreJournal = new StoreJournal(store, letters);
-    const catalog = new Catalog(store, (id) => new Set(journal.pending(id).map(({ revision }) => revision)));
+    const catalog = new Catalog(store, (id) => journal.namedRevisions(id));
     const streams = new StreamShelf(dataDir.folder("pipelines"), log);
     const embedded = new EmbeddedHost(dataDir.path, log);
     const recorder = new Recorder(log, registry);

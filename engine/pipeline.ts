@@ -1,25 +1,34 @@
-import { randomBytes } from "node:crypto";
 import { Assembler, type AssemblerParts, type LetterEvent } from "./assembler.ts";
-import type { BatchRecord, Journal } from "./core/journal.ts";
-import type { Assembly, Line } from "./line.ts";
-import { LeftForLater, Settlement, settledPositions, type Underway } from "./settlement.ts";
-import { WaitingRoom } from "./waiting-room.ts";
+import type { Journal } from "./core/journal.ts";
+import type { KeyMemory } from "./core/key-memory.ts";
+import { Flight } from "./flight.ts";
+import type { Line } from "./line.ts";
+import { Recovery } from "./recovery.ts";
+import { LeftForLater, Settlement, type SendOptions } from "./settlement.ts";
+import { makeUnderway, ofLetters } from "./underway.ts";
+import { WaitingRoom, type Pace } from "./waiting-room.ts";
 
 export interface PipelineParts extends Omit<AssemblerParts, "leave" | "drain"> {
   /** Inserts in flight. */
   replicas: number;
   journal: Journal;
+  options: SendOptions;
+  /** What dedup remembers; empty where there is none. */
+  keys: KeyMemory;
   line: Line;
-  /** The line of an earlier revision that a batch under way still names. */
+  /** The line of an earlier revision that a batch under way still names; undefined if its config is gone. */
   lineOf(revision: number): Line;
-  /** The letter of a number that a batch under way names. */
-  letterOf(number: number): LetterEvent;
+  /** How time passes in a wait; the real time by default. */
+  pace?: Pace;
 }
+
+/** How often the time is noted, in milliseconds: far less than a step of the clock is. */
+const markEvery = 10 * 60_000;
 
 /**
  * Carries events from the source through the transforms to the sink: the only place that acknowledges and dead-letters.
  *
- *     opening    until the target answers as it should
+ *     opening    until the target answers as it should, and what dedup remembers is loaded
  *     recovering what an earlier start prepared and did not commit, each batch from its record alone
  *     carrying   read, transform, prepare, insert, commit; several inserts in flight, commits in order
  *     draining   after `stop`: what the source held at that moment; no pause is waited for
@@ -30,12 +39,11 @@ export class Pipeline {
   readonly #assembler: Assembler;
   readonly #room: WaitingRoom;
   readonly #settlement: Settlement;
+  readonly #recovery: Recovery;
   readonly #leave = new AbortController();
   readonly #drain = new AbortController();
+  readonly #flight: Flight;
   #nextBatch: number;
-  /** The commit of the newest batch under way; each waits for the one before it. */
-  #committed: Promise<void> = Promise.resolve();
-  readonly #inFlight = new Set<Promise<void>>();
   /** Resolves when everything that an earlier start prepared is on its way. */
   readonly #recovered: Promise<void>;
   #isRecovered: () => void = () => undefined;
@@ -44,26 +52,42 @@ export class Pipeline {
 
   constructor(parts: PipelineParts) {
     this.#parts = parts;
-    const { pipeline_id, journal, telemetry, line } = parts;
+    const { pipeline_id, journal, telemetry } = parts;
     const pending = journal.pending(pipeline_id);
-    const newest = pending.findLast(({ letters }) => letters === undefined);
+    const progress = journal.progress(pipeline_id);
     const signals = { leave: this.#leave.signal, drain: this.#drain.signal };
-    const position = (newest?.range.last ?? journal.committed(pipeline_id)) + 1;
+    const position = Math.max(progress.position, ...pending.map(({ range }) => range.last)) + 1;
     this.#assembler = new Assembler({ ...parts, ...signals }, position);
-    this.#room = new WaitingRoom(pipeline_id, telemetry);
-    this.#settlement = this.#settlementOf(line);
-    this.#nextBatch = (pending.at(-1)?.batch ?? 0) + 1;
+    this.#room = new WaitingRoom(pipeline_id, telemetry, parts.pace);
+    const onTooLarge = (): void => this.#assembler.shrink();
+    this.#settlement = new Settlement({ ...parts, ...signals, room: this.#room, onTooLarge });
+    this.#recovery = new Recovery(parts, this.#assembler, this.#settlement);
+    this.#nextBatch = Math.max(progress.batch, ...pending.map(({ batch }) => batch)) + 1;
     this.#recovered = new Promise((resolve) => (this.#isRecovered = resolve));
+    this.#flight = new Flight({
+      ...parts,
+      leave: this.#leave.signal,
+      assembler: this.#assembler,
+      settlement: this.#settlement,
+      recovery: this.#recovery,
+      drawNumber: this.#drawNumber,
+      onFailed: (error) => {
+        if (error instanceof Error && !(error instanceof LeftForLater)) this.#failure ??= error;
+        this.abort();
+      },
+    });
   }
 
   /** Runs until `stop` or `abort`. Throws only what no wait can mend, such as a damaged stream. */
   async run(): Promise<void> {
-    const { line, pipeline_id, source, telemetry } = this.#parts;
+    const { line, pipeline_id, source, keys, journal, clock } = this.#parts;
+    const mark = (): Promise<void> => journal.mark(pipeline_id, clock.now()).catch(() => undefined);
+    const marking = setInterval(() => void mark(), markEvery).unref();
     try {
-      await this.#open(line);
-      const { atLeastOnce } = line.sink;
-      if (atLeastOnce !== undefined) telemetry.atLeastOnce({ pipeline_id, reason: atLeastOnce });
-      await this.#recover();
+      await keys.load(journal, pipeline_id, clock.now());
+      await this.#settlement.reopen(line.sink, 1);
+      this.#room.leave();
+      for (const record of journal.pending(pipeline_id)) this.#flight.begin(await this.#recovery.underway(record));
       this.#isRecovered();
       await this.#carry();
     } catch (error) {
@@ -71,8 +95,11 @@ export class Pipeline {
     } finally {
       this.abort();
       this.#isRecovered();
-      await Promise.allSettled(this.#inFlight);
+      await this.#flight.ended();
       this.#room.leave();
+      clearInterval(marking);
+      await mark();
+      await this.#recovery.close();
       await line.sink.close();
       await source.close();
     }
@@ -94,11 +121,11 @@ export class Pipeline {
     await this.#recovered;
     if (this.#drain.signal.aborted)
       throw new LeftForLater("the pipeline stops: reprocess the letters when it runs again");
-    const assembly = this.#assembler.ofLetters(letters, this.#parts.line);
-    const underway = ofLetters(this.#underway(assembly, this.#nextBatch), letters);
-    this.#nextBatch += 1;
-    await this.#settlement.prepare(underway.record);
-    this.#track(this.#insertAndCommit(underway, this.#settlement, Promise.resolve()));
+    const assembly = this.#assembler.ofLetters(letters, this.#parts.line, this.#drawNumber());
+    const underway = await makeUnderway(assembly, this.#parts, this.#leave.signal);
+    const numbers = letters.map(({ number }) => number);
+    const record = await this.#settlement.prepare(ofLetters(underway.record, numbers));
+    this.#flight.begin({ ...underway, record, isAside: true });
   }
 
   /** Leaves at once. */
@@ -107,143 +134,34 @@ export class Pipeline {
     this.#drain.abort();
   }
 
-  /** Tries until the target of a line answers as it should. */
-  async #open({ sink }: Line): Promise<void> {
-    for (let attempt = 1; ; attempt += 1) {
-      const answer = await sink.open(this.#leave.signal);
-      if (this.#leave.signal.aborted) throw new LeftForLater("the pipeline leaves");
-      if (answer.kind === "ok") break;
-      if (this.#drain.signal.aborted) throw new LeftForLater(answer.failure.text);
-      await this.#room.wait(answer.failure, attempt, this.#drain.signal);
-    }
-    this.#room.leave();
-  }
-
-  async #recover(): Promise<void> {
-    const { pipeline_id, journal, line } = this.#parts;
-    for (const pending of journal.pending(pipeline_id)) {
-      if (pending.revision === line.revision) await this.#replay(pending, line, this.#settlement);
-      else if (pending.heard === "refused") await this.#reprepare(pending);
-      else await this.#replayByEarlier(pending);
-    }
-  }
-
-  async #replay(record: BatchRecord, line: Line, settlement: Settlement): Promise<void> {
-    const assembly = await this.#assembleAgain(record, line);
-    const block = assembly.encode(settledPositions(record));
-    this.#parts.telemetry.batchReplayed({ pipeline_id: record.pipeline_id, batch: record.batch, rows: record.rows });
-    await this.#send({ record, assembly, block, isReplay: true }, settlement);
-  }
-
-  /** A batch that may have been written is sent again as it was: by the revision that made it, to the table it was for. */
-  async #replayByEarlier(record: BatchRecord): Promise<void> {
-    const line = this.#parts.lineOf(record.revision);
-    try {
-      await this.#open(line);
-      await this.#replay(record, line, this.#settlementOf(line));
-      await this.#committed;
-    } finally {
-      await line.sink.close();
-    }
-  }
-
-  /** A batch that met only refusals is made again by the current revision: one write replaces its record. */
-  async #reprepare(stale: BatchRecord): Promise<void> {
-    const { pipeline_id, line, telemetry } = this.#parts;
-    const { batch, range, letters, revision } = stale;
-    const assembly = await this.#assembleAgain(stale, line);
-    const underway = this.#underway(assembly, batch);
-    telemetry.batchReprepared({ pipeline_id, batch, from: revision, to: line.revision });
-    const made = { ...underway.record, range, ...(letters === undefined ? {} : { letters }) };
-    await this.#send({ ...underway, record: await this.#settlement.prepare(made) }, this.#settlement);
-  }
-
-  async #assembleAgain(record: BatchRecord, line: Line): Promise<Assembly> {
-    if (record.letters === undefined) return this.#assembler.again(record, line);
-    return this.#assembler.ofLetters(
-      record.letters.map((number) => this.#parts.letterOf(number)),
-      line,
-      record.clock,
-    );
-  }
+  readonly #drawNumber = (): number => this.#nextBatch++;
 
   async #carry(): Promise<void> {
     const { line } = this.#parts;
-    for (let assembly = await this.#assembler.next(line); assembly !== undefined;) {
-      const underway = this.#underway(assembly, this.#nextBatch);
-      this.#nextBatch += 1;
-      // A batch without rows goes straight to its commit, which is one write too.
-      if (underway.record.rows > 0) await this.#settlement.prepare(underway.record);
-      await this.#send(underway, this.#settlement);
-      assembly = await this.#assembler.next(line);
+    for (;;) {
+      await this.#flight.room();
+      await this.#roomForKeys();
+      const assembly = await this.#assembler.next(line, this.#drawNumber);
+      if (assembly === undefined) break;
+      const underway = await makeUnderway(assembly, this.#parts, this.#leave.signal);
+      const { rows, rejections, waiting = [] } = underway.record;
+      // A batch that leaves nothing goes straight to its commit, which is one write too, unless another is on its way.
+      const isNothing = rows + rejections.length + waiting.length === 0 && this.#flight.isEmpty;
+      if (!isNothing) await this.#settlement.prepare(underway.record);
+      this.#flight.begin(underway);
     }
-    await Promise.all(this.#inFlight);
+    await this.#flight.landed();
   }
 
-  #underway(assembly: Assembly, batch: number): Underway {
-    const block = assembly.encode();
-    const record: BatchRecord = {
-      batch,
-      pipeline_id: this.#parts.pipeline_id,
-      range: assembly.range,
-      revision: this.#parts.line.revision,
-      token: randomBytes(16).toString("hex"),
-      clock: assembly.clock,
-      rows: block.events.length,
-      rejections: block.rejected,
-      excluded: [],
-      heard: "nothing",
-    };
-    return { record, assembly, block, isReplay: false };
-  }
-
-  /** Starts a batch on its way and returns when there is room for the next one. */
-  async #send(underway: Underway, settlement: Settlement): Promise<void> {
-    const isOfSource = underway.record.letters === undefined;
-    const sent = this.#insertAndCommit(underway, settlement, isOfSource ? this.#committed : Promise.resolve());
-    if (isOfSource) this.#committed = sent;
-    this.#track(sent);
-    while (this.#inFlight.size >= this.#parts.replicas) await Promise.race(this.#inFlight);
-  }
-
-  #track(sent: Promise<void>): void {
-    this.#inFlight.add(sent);
-    sent.then(
-      () => this.#inFlight.delete(sent),
-      (error: unknown) => {
-        if (error instanceof Error && !(error instanceof LeftForLater)) this.#failure ??= error;
-        this.abort();
-      },
-    );
-  }
-
-  async #insertAndCommit(underway: Underway, settlement: Settlement, before: Promise<void>): Promise<void> {
-    let isTurn = false;
-    before.then(
-      () => (isTurn = true),
-      () => undefined,
-    );
-    const started = performance.now();
-    const written = await settlement.write(underway);
-    if (written.rows > 0) {
-      const { pipeline_id, telemetry } = this.#parts;
-      const seconds = (performance.now() - started) / 1000;
-      telemetry.inserted({ pipeline_id, rows: written.rows, bytes: underway.block.body.length, seconds });
-      if (!isTurn) await settlement.noteWritten(written);
+  /** Waits until dedup can remember another batch: its limits are a pause, never a lost key. */
+  async #roomForKeys(): Promise<void> {
+    const { keys, clock } = this.#parts;
+    for (let attempt = 1; ; attempt += 1) {
+      keys.expire(this.#flight.oldest(clock.now()));
+      const text = keys.full();
+      if (text === undefined) break;
+      await this.#settlement.wait({ class: "storage", text }, attempt);
+      this.#room.leave();
     }
-    await before;
-    await settlement.commit(written);
   }
-
-  #settlementOf(line: Line): Settlement {
-    const { pipeline_id, journal, telemetry } = this.#parts;
-    const signals = { leave: this.#leave.signal, drain: this.#drain.signal };
-    return new Settlement(line, { pipeline_id, journal, telemetry, room: this.#room, ...signals });
-  }
-}
-
-/** A batch of dead letters: it holds no position of the source. */
-function ofLetters(underway: Underway, letters: readonly LetterEvent[]): Underway {
-  const range = { first: 0, last: 0, count: 0 };
-  return { ...underway, record: { ...underway.record, range, letters: letters.map(({ number }) => number) } };
 }

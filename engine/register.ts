@@ -56,6 +56,16 @@ export class Register {
     return entry;
   }
 
+  /** Says whether a pipeline takes events. */
+  async admit(pipeline_id: string, isOpen: boolean): Promise<void> {
+    const { intake, ...rest } = this.get(pipeline_id);
+    if (isOpen === (intake !== "closed")) return;
+    const entry: CatalogEntry = { ...rest, updated_at: new Date().toISOString() };
+    if (!isOpen) entry.intake = "closed";
+    await this.#put(entry);
+    this.#entries.set(pipeline_id, entry);
+  }
+
   /** Moves a pipeline to another status; `failure` says why it is `Failed`. */
   async change(pipeline_id: string, to: Status, failure?: string): Promise<void> {
     const { status: from, failure: _before, ...rest } = this.get(pipeline_id);

@@ -52,7 +52,7 @@ export class Runner {
       log: options.log,
       onCommitted: (record) => {
         options.recorder.batchCommitted(record);
-        options.streams.settled(record.pipeline_id, record.range.last);
+        options.streams.settled(record.pipeline_id, options.journal.settledUpTo(record.pipeline_id));
       },
       onLeft: (pipeline_id, error, threadDied) => this.#left(pipeline_id, error, threadDied),
     });
@@ -192,11 +192,12 @@ export class Runner {
       pipeline_id,
       config: resolved,
       revision,
-      options: { create_table: options.create_table },
+      options,
       ...(isEmbedded(config) ? { embedded: await embedded.connection() } : {}),
       stream: { folder: streams.folder(pipeline_id), end: streams.get(pipeline_id).state.last },
-      committed: journal.committed(pipeline_id),
+      progress: journal.progress(pipeline_id),
       pending,
+      salt: await journal.salt(pipeline_id),
       letters: this.#letters(pipeline_id, pending),
       revisions: this.#earlier(pipeline_id, revision, pending, resolved),
     };

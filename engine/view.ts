@@ -12,6 +12,8 @@ export interface PipelineView {
   status: Status;
   /** Why it is `Failed`; absent otherwise. */
   failure?: string;
+  /** `closed`: it is about to be deleted, and takes no event any more. */
+  intake?: "closed";
   /** Counts the edits of `config`, from 1. */
   revision: number;
   /** ISO 8601, UTC. */
@@ -21,7 +23,7 @@ export interface PipelineView {
 
 /** Why a running pipeline waits. It goes on by itself when the reason is gone. */
 export interface Pause {
-  class: Failure["class"] | "disk";
+  class: Failure["class"] | "disk" | "probe" | "uncertain" | "lost" | "storage";
   /** ISO 8601, UTC. */
   since: string;
   text: string;
@@ -42,22 +44,45 @@ export interface PipelineHealth {
   /** Batches that are prepared and not yet committed. */
   pending_batches: number;
   dead_letters: DeadLetterState;
+  /** What dedup remembers; absent without dedup. */
+  keys?: KeysHeld;
   /** Events and rows since the process started. */
   counters: PipelineCounters;
   created_at: string;
   updated_at: string;
 }
 
+/** Keys of the dedup window, and the bytes that they take in memory and on disk. */
+export interface KeysHeld {
+  keys: number;
+  memory: number;
+  storage: number;
+}
+
 /** Since the process started. */
 export interface PipelineCounters {
   events_read: number;
   events_filtered: number;
+  /** Dropped by dedup. */
+  duplicates_dropped: number;
+  /** Of those: drops that waited until what they repeat was in the table. */
+  drops_waited: number;
+  /** Drops that waited, and were no repeats after all. */
+  drops_judged_again: number;
   /** Removed because they were older than `max_age`, never written. */
   events_aged_out: number;
   rows_written: number;
   dead_lettered: number;
   /** Batches taken from the journal after a restart. */
   batches_replayed: number;
+  /** Batches that a later revision made again. */
+  batches_reprepared: number;
+  /** Batches that were perhaps written, longer ago than the target remembers. */
+  batches_uncertain: number;
+  /** Batches that were written to their table but not to a materialized view behind it. */
+  view_errors_ignored: number;
+  /** Events of batches under way that were gone from the source, or given up as perhaps written. */
+  events_skipped: number;
   /** Inserts sent again with the token of an earlier attempt. */
   inserts_repeated: number;
   /** Rows that the server refused and that were taken out of their batch. */

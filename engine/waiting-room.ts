@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Failure } from "./core/sink.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
 import type { Pause } from "./view.ts";
 
@@ -16,7 +15,17 @@ const waysOut: Record<Pause["class"], string> = {
   view: "mend or drop the materialized view; the rows in the base table are kept",
   setup: "correct the table, the rights, the login or the mapping; it goes on by itself within a minute",
   disk: "make room on the disk of the data dir; it goes on by itself",
+  probe: "grant what is named, or correct the mapping or the table; it goes on by itself within a minute",
+  uncertain: "set x-sluice.on_uncertain to insert (at least once) or skip (at most once)",
+  lost: "restore what is gone, or set x-sluice.on_lost: skip",
+  storage:
+    "it goes on by itself as keys expire; a shorter time_window, or more limits.memory for the transform, makes room sooner",
 };
+
+/** Waits for so many milliseconds, or until the signal aborts. Never throws. */
+export type Pace = (milliseconds: number, signal: AbortSignal) => Promise<void>;
+
+const realTime: Pace = (milliseconds, signal) => sleep(milliseconds, undefined, { signal }).catch(() => undefined);
 
 /**
  * Where a pipeline waits between attempts: it backs off 0.5 s to 60 s, and says from when on, and why, the wait is a
@@ -25,11 +34,13 @@ const waysOut: Record<Pause["class"], string> = {
 export class WaitingRoom {
   readonly #pipeline_id: string;
   readonly #telemetry: Telemetry;
+  readonly #pace: Pace;
   #pause: Pause | undefined;
 
-  constructor(pipeline_id: string, telemetry: Telemetry) {
+  constructor(pipeline_id: string, telemetry: Telemetry, pace: Pace = realTime) {
     this.#pipeline_id = pipeline_id;
     this.#telemetry = telemetry;
+    this.#pace = pace;
   }
 
   /** Whether waiting for this is a pause that a person should see, rather than a short disturbance. */
@@ -41,7 +52,7 @@ export class WaitingRoom {
   async wait(failure: { class: Pause["class"]; text: string }, attempt: number, signal: AbortSignal): Promise<void> {
     if (this.isPause(failure, attempt)) this.#enter(failure);
     const longest = Math.min(longestWait, firstWait * 2 ** (attempt - 1));
-    await sleep(longest * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => undefined);
+    await this.#pace(longest * (0.5 + Math.random() / 2), signal);
   }
 
   /** Something worked: the pause is over. */
@@ -52,7 +63,7 @@ export class WaitingRoom {
     this.#pause = undefined;
   }
 
-  #enter({ class: kind, text }: { class: Failure["class"] | "disk"; text: string }): void {
+  #enter({ class: kind, text }: { class: Pause["class"]; text: string }): void {
     if (this.#pause?.class === kind && this.#pause.text === text) return;
     const since = this.#pause?.class === kind ? this.#pause.since : new Date().toISOString();
     if (this.#pause !== undefined && this.#pause.class !== kind) this.leave();

@@ -15,6 +15,8 @@ interface DoorkeeperParts {
 /** What the webhook intake may do: look a pipeline up, check its token, store an event. */
 export class WebhookDoorkeeper implements WebhookDoor {
   readonly #parts: DoorkeeperParts;
+  /** Events that are on their way to the disk. */
+  readonly #storing = new Map<string, Set<Promise<unknown>>>();
   /** Since when a pipeline's stream refuses events, in milliseconds since the epoch. */
   readonly #fullSince = new Map<string, number>();
 
@@ -22,10 +24,11 @@ export class WebhookDoorkeeper implements WebhookDoor {
     this.#parts = parts;
   }
 
-  admits(pipeline_id: string): "yes" | "unknown" | "terminated" {
+  admits(pipeline_id: string): "yes" | "unknown" | "over" {
     const entry = this.#parts.register.find(pipeline_id);
     if (entry?.token === undefined) return "unknown";
-    return entry.status === "Terminated" || entry.status === "Terminating" ? "terminated" : "yes";
+    const isOver = entry.status === "Terminated" || entry.status === "Terminating" || entry.intake === "closed";
+    return isOver ? "over" : "yes";
   }
 
   isToken(pipeline_id: string, token: string): boolean {
@@ -33,13 +36,28 @@ export class WebhookDoorkeeper implements WebhookDoor {
   }
 
   async store(pipeline_id: string, event: Buffer): Promise<void> {
+    // Its intake may have been closed while the event was read.
+    if (this.admits(pipeline_id) !== "yes") {
+      throw new EngineError("STREAM_CLOSED", `pipeline ${pipeline_id} takes no events any more`);
+    }
+    const storing = this.#storing.get(pipeline_id) ?? new Set();
+    this.#storing.set(pipeline_id, storing);
+    const append = this.#parts.streams.get(pipeline_id).append(event, Date.now());
+    storing.add(append);
     try {
-      await this.#parts.streams.get(pipeline_id).append(event, Date.now());
+      await append;
     } catch (error) {
       if (error instanceof EngineError && error.code === "STREAM_FULL") this.#backpressure(pipeline_id);
       throw error;
+    } finally {
+      storing.delete(append);
     }
     this.#flows(pipeline_id);
+  }
+
+  /** Resolves when no event of a pipeline is on its way any more. */
+  async stored(pipeline_id: string): Promise<void> {
+    await Promise.allSettled(this.#storing.get(pipeline_id) ?? []);
   }
 
   answered(pipeline_id: string | undefined, status: number, bytes: number): void {

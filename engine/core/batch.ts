@@ -25,15 +25,17 @@ export class Event {
   readonly position: number;
   /** When Sluice received it, in milliseconds since the epoch. */
   readonly receivedAt: number;
-  #bytes: Buffer | undefined;
+  /** The bytes as they were received; undefined where a transform made the event. */
+  readonly received: Buffer | undefined;
+  #made: Buffer | undefined;
   #value: Record<string, unknown> | undefined;
   #size: number | undefined;
 
   constructor(position: number, receivedAt: number, content: Buffer | Record<string, unknown>) {
     this.position = position;
     this.receivedAt = receivedAt;
-    if (Buffer.isBuffer(content)) this.#bytes = content;
-    else this.#value = content;
+    this.received = Buffer.isBuffer(content) ? content : undefined;
+    this.#value = Buffer.isBuffer(content) ? undefined : content;
   }
 
   /** What a transform made of this event: another object, in the same place. */
@@ -42,12 +44,12 @@ export class Event {
   }
 
   get bytes(): Buffer {
-    return (this.#bytes ??= Buffer.from(this.text));
+    return this.received ?? (this.#made ??= Buffer.from(writeExactly(this.#value)));
   }
 
   /** Length of its bytes, which are not made for that. */
   get size(): number {
-    return this.#bytes?.length ?? (this.#size ??= Buffer.byteLength(this.text));
+    return (this.received ?? this.#made)?.length ?? (this.#size ??= Buffer.byteLength(this.text));
   }
 
   /**
@@ -72,7 +74,7 @@ export class Event {
 
   /** The JSON text, as a stage that cannot process the event puts it into a dead letter. */
   get text(): string {
-    return this.#bytes?.toString("utf8") ?? writeExactly(this.#value);
+    return (this.received ?? this.#made)?.toString("utf8") ?? writeExactly(this.#value);
   }
 
   #parsed(): unknown {

@@ -1,12 +1,32 @@
 import type { PositionRange } from "./batch.ts";
 import type { Rejection } from "./dead-letter.ts";
+import type { Reading } from "./sink.ts";
+
+/** The keys that a batch brings: what dedup will know its events by. Times are milliseconds of the batch clock. */
+export interface KeyBlock {
+  /** When they were first seen. */
+  since: number;
+  /** When they stop to count. */
+  until: number;
+  /** The positions of the events that brought them. */
+  positions: number[];
+  /** One fingerprint of 16 bytes for each position, in their order. */
+  prints: Uint8Array;
+}
+
+/** An event that was dropped as a repeat of another that was not in the table yet. */
+export interface WaitingDrop {
+  position: number;
+  /** Fingerprint of its key, four words. */
+  print: number[];
+}
 
 /**
  * The durable note of one batch under way: everything that decides its rows, so that a process that knows nothing else
  * can make the same insert again. Connection settings and credentials are never in it.
  */
 export interface BatchRecord {
-  /** Ascending per pipeline: batches commit in this order. */
+  /** Ascending per pipeline, never used twice. Batches of the source commit in this order. */
   batch: number;
   pipeline_id: string;
   /** What the source's positions were read from; the rows are made again from exactly these. */
@@ -16,9 +36,14 @@ export interface BatchRecord {
    * the source. Its range is empty: no position becomes final with it.
    */
   letters?: number[];
+  /**
+   * Positions (of letters: their numbers) that alone become rows, whatever filter and dedup say: they have been judged.
+   * Absent where filter and dedup decide.
+   */
+  only?: number[];
   /** Revision of the pipeline's config that made the rows. */
   revision: number;
-  /** `insert_deduplication_token`: 128 random bits, drawn at prepare, kept for life. */
+  /** `insert_deduplication_token`: 128 random bits, drawn at prepare, kept for life, also after rows were excluded. */
   token: string;
   /** The one time that transforms see for this batch, in milliseconds since the epoch. */
   clock: number;
@@ -28,27 +53,81 @@ export interface BatchRecord {
   rejections: Rejection[];
   /** Positions of rows that the server refused and that are sent no more. */
   excluded: number[];
+  /** Where the pipeline has dedup. A replay keeps exactly these positions and never asks what is remembered. */
+  keys?: KeyBlock;
+  /** Drops that wait: the batch commits when each of them is settled. */
+  waiting?: WaitingDrop[];
+  /** The target as it was before the first send; absent before that. */
+  target?: Reading;
   /**
-   * What was heard of the last send, synced: `nothing` may have been sent and may have written, `refused` wrote nothing
-   * for sure (taken out before the next send), `written` is in the table and is never sent again.
+   * What was heard of the last send, synced.
+   *
+   * - `nothing`: it may have been sent and may have written.
+   * - `refused`: nothing was written for sure; taken out before the next send.
+   * - `view`: the table holds the rows, a materialized view behind it failed.
+   * - `written`: it is in the table and is never sent again.
    */
-  heard: "nothing" | "refused" | "written";
+  heard: "nothing" | "refused" | "view" | "written";
 }
+
+/** The newest thing that was written to a table, as far as it tells whether a pipeline's rows fit it. */
+export interface LastWritten {
+  revision: number;
+  /** UUID of the table. */
+  table: string;
+  /** Server's time of the batch's reading, in milliseconds since the epoch. */
+  time: number;
+}
+
+/** Where a pipeline stands. */
+export interface Progress {
+  /** The last position that is final; 0 before the first. */
+  position: number;
+  /** The highest number that a batch ever had; 0 before the first. */
+  batch: number;
+  /** The newest batch clock, in milliseconds since the epoch; 0 before the first. */
+  clock: number;
+  written?: LastWritten;
+}
+
+/** Final keys of one batch, as they are loaded at a start. */
+export type FinalKeys = Omit<KeyBlock, "positions"> & { batch: number };
 
 /**
  * The durable record of batches under way: one for the process, one writer, one sync for many batches and pipelines.
- * Each call resolves when what it says would survive a power cut, and is all or nothing.
+ * Each call resolves when what it says would survive a power cut, and is all or nothing. EngineError `DISK_FULL` means
+ * that nothing was written and it may be said again.
+ *
+ *     read ─> transform ─> prepare ──────────> insert ────────> commit ───────────────> acknowledge
+ *             (pure, given  one record, synced   one block, with   positions and keys      the source may forget
+ *              the record)  before any send      the token         final, letters visible  its events
+ *
+ * Nothing is lost: an event is behind `progress.position`, or a record names it, or it has been settled: as a row, as a
+ * letter, or dropped on purpose. Nothing is doubled: a record is made again with its own token until the server said OK,
+ * and what was heard of it is synced before anything depends on it.
  */
 export interface Journal {
-  /** A new batch, before anything is sent. Also the way to change a pending one: same `batch`, other content. */
+  /** A new batch, before anything is sent; or other content for a pending one, with the same `batch`. */
   prepare(record: BatchRecord): Promise<void>;
+  /** What was heard of a pending batch: `heard`, `excluded`, `rejections`, `rows`, `target`. Its keys stay as they are. */
+  amend(record: BatchRecord): Promise<void>;
   /**
-   * The batch is settled: its positions become final, its letters visible, the letters that it was made of go, and the
-   * record too. Batches of a source must be committed in the order of their numbers.
+   * The batch is settled, in one write: its positions become final, its letters visible, its keys too but for those
+   * whose events died; the letters that it was made of go, and the record too. `aside`: the events of its waiting drops
+   * that were judged again, as a record of their own that is prepared in the same write. Saying it twice does no harm.
+   * Batches of a source must be committed in the order of their numbers.
    */
-  commit(record: BatchRecord): Promise<void>;
+  commit(record: BatchRecord, aside?: BatchRecord): Promise<void>;
+  /** Notes the batch clock of a pipeline that has been quiet, so that a later start knows how time went on. */
+  mark(pipeline_id: string, clock: number): Promise<void>;
   /** Batches that were prepared and not committed, in order. */
   pending(pipeline_id: string): BatchRecord[];
-  /** The last position that is final; 0 before the first. */
-  committed(pipeline_id: string): number;
+  progress(pipeline_id: string): Progress;
+  /** Final keys of the batches behind number `after`, in order, some megabytes at a time; empty when there are no more. */
+  finalKeys(pipeline_id: string, after: number): Promise<FinalKeys[]>;
+}
+
+/** Positions of a batch that are letters and never become rows: their keys are free once it is settled. */
+export function deadPositions({ excluded, rejections }: BatchRecord): number[] {
+  return [...excluded, ...rejections.map(({ position }) => position)];
 }

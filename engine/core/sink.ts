@@ -25,6 +25,32 @@ export interface Failure {
   row?: number;
 }
 
+/** The target at one moment: what a later start has to know of it before it may send a batch again. */
+export interface Reading {
+  /** UUID of the table: another one is another table, that remembers nothing of ours. */
+  table: string;
+  /** The server's clock, in milliseconds since the epoch. */
+  time: number;
+  /**
+   * How far the table's block numbers have come: the highest one, or for a replicated table, which counts them per
+   * partition, their sum. Only the growth between two readings of one table means something. Undefined where this user
+   * may not read them.
+   */
+  blocks?: number;
+  /** How many inserts, and for how many seconds (Infinity for ever), the target and all behind it recognise a repeat. */
+  window: { entries: number; seconds: number };
+  /** When the table was last created or altered, by the server's clock, in milliseconds since the epoch. */
+  altered: number;
+}
+
+/** Rows of a block that the target's types and constraints refuse, by their index from 0. */
+export type Probe =
+  | { kind: "found"; rows: { row: number; failure: Failure }[] }
+  /** This user may not probe; `grant` is the statement that lets it. */
+  | { kind: "forbidden"; grant: string }
+  /** The probe itself failed, which says nothing about any row: it can be tried again. */
+  | { kind: "failed"; failure: Failure };
+
 /** Rows ready to be sent: encoded bytes, one entry of `events` per row, in order. */
 export interface Block {
   /** The events that became rows. `events[i]` is row `i`. */
@@ -39,16 +65,30 @@ export interface Block {
  */
 export interface Sink {
   /**
-   * Connects, creates a missing table when asked to, and finds out whether the target can deduplicate. Called again,
-   * with back-off, while its answer is not ok.
+   * Connects, creates a missing table when asked to, finds out whether the target can deduplicate, and whether the
+   * user's profile lets an insert be sent as it must be. Called again, with back-off, while its answer is not ok.
    */
   open(signal: AbortSignal): Promise<Answer>;
   /** Why the target cannot drop a repeated insert, with the statement that mends it; undefined if it can. Known after `open`. */
   readonly atLeastOnce: string | undefined;
+  /**
+   * Reads the target. Where `isFresh` is false an earlier reading will do, as long as few inserts and seconds lie
+   * between: an older one only makes a batch count as uncertain sooner. An answer that is not ok where the server could
+   * not be asked.
+   */
+  read(
+    isFresh: boolean,
+    signal: AbortSignal,
+  ): Promise<{ kind: "read"; reading: Reading } | Exclude<Answer, { kind: "ok" }>>;
   /** Turns events into rows. Pure. Events whose values do not fit their columns come back as rejections. */
   encode(events: readonly Event[]): Block;
-  /** Inserts a block as one insert with `token`. Never throws for what the server or the network does. */
-  insert(block: Block, token: string, signal: AbortSignal): Promise<Answer>;
+  /**
+   * Inserts a block as one insert with `token`. Never throws for what the server or the network does. With
+   * `ignoreViews` an error in a materialized view is no error: the base table gets the rows, and so do the other views.
+   */
+  insert(block: Block, token: string, signal: AbortSignal, options?: { ignoreViews?: boolean }): Promise<Answer>;
+  /** Finds the bad rows of a block without writing to the target. */
+  probe(block: Block, signal: AbortSignal): Promise<Probe>;
   /** Releases connections. Safe to call twice. */
   close(): Promise<void>;
 }

@@ -1,20 +1,33 @@
 import type { Event } from "./batch.ts";
 import type { Rejection } from "./dead-letter.ts";
+import type { WaitingDrop } from "./journal.ts";
 
-/** What a transform made of the events of a batch: each event it was given is in exactly one of the three. */
+/** What a transform knows of the batch that its events are in. */
+export interface BatchContext {
+  /** The one time of the batch, in milliseconds since the epoch; a replay passes the same. */
+  clock: number;
+  /** The batch's number. */
+  batch: number;
+  /** For a replay: the positions that dedup kept when the batch was made. It keeps exactly them again. */
+  kept?: ReadonlySet<number>;
+}
+
+/** What a transform made of the events of a batch: each event it was given is in exactly one place. */
 export interface TransformResult {
   passed: Event[];
   /** How many were dropped on purpose. */
   dropped: number;
   rejected: Rejection[];
+  /** Of dedup: events that repeat one which is not in the table yet. */
+  waiting?: WaitingDrop[];
 }
 
 /**
- * A step between source and sink. Pure, given the events: the same events give the same result on every replay.
- * Called by the pipeline alone, once per batch and again for each replay.
+ * A step between source and sink. Given the events and the context it is pure, but for dedup, which asks what is
+ * remembered; a replay tells it what it answered then.
  */
 export interface Transform {
   readonly name: "ingestor" | "filter" | "dedup" | "stateless";
-  /** `clock` is the one time of the batch, in milliseconds since the epoch; a replay passes the same. */
-  apply(events: readonly Event[], clock: number): TransformResult;
+  /** Called by the pipeline alone, once per part of a batch and again for each replay. */
+  apply(events: readonly Event[], context: BatchContext): TransformResult;
 }

@@ -1,4 +1,5 @@
 import type { Database } from "lmdb";
+import { defaultOptions } from "../../schemas/engine-options.ts";
 import type { PipelineConfig } from "../../schemas/pipeline.ts";
 import type { PipelineView } from "../view.ts";
 import type { Store } from "./store.ts";
@@ -36,15 +37,16 @@ export class Catalog {
   }
 
   get(pipeline_id: string): CatalogEntry | undefined {
-    return this.#entries.get(pipeline_id);
+    const entry = this.#entries.get(pipeline_id);
+    return entry === undefined ? undefined : withDefaults(entry);
   }
 
   /** Newest first. */
   list(): CatalogEntry[] {
     const entries = [...this.#entries.getRange()].map(({ value }) => value);
-    return entries.toSorted(
-      (a, b) => b.created_at.localeCompare(a.created_at) || a.pipeline_id.localeCompare(b.pipeline_id),
-    );
+    return entries
+      .map(withDefaults)
+      .toSorted((a, b) => b.created_at.localeCompare(a.created_at) || a.pipeline_id.localeCompare(b.pipeline_id));
   }
 
   /** The config of one revision; undefined if nothing names it any more. */
@@ -77,4 +79,9 @@ export class Catalog {
   #revisionKeys(pipeline_id: string): [string, number][] {
     return [...this.#revisions.getKeys({ start: [pipeline_id, 0], end: [pipeline_id, Number.MAX_SAFE_INTEGER] })];
   }
+}
+
+/** An entry may be older than an option. */
+function withDefaults(entry: CatalogEntry): CatalogEntry {
+  return { ...entry, options: { ...defaultOptions, ...entry.options } };
 }

@@ -6,8 +6,11 @@ import { tryLock, waitForLock } from "fs-native-extensions";
 import { EngineError } from "../core/errors.ts";
 import { writeFileDurably } from "./durable-file.ts";
 
-/** The layout of a data dir that this version writes. A newer one is refused, an older one would be upgraded here. */
-export const dataDirFormat = 1;
+/**
+ * The layout of a data dir that this version writes. A newer one is refused, an older one is upgraded by those who read
+ * it: 1 had no dedup keys, and its journal kept positions alone.
+ */
+export const dataDirFormat = 2;
 
 interface Format {
   format: number;
@@ -106,5 +109,6 @@ async function readFormat(path: string): Promise<string> {
       { details: { data_dir: path, found: found.format, known: dataDirFormat } },
     );
   }
+  if (found.format < dataDirFormat) await writeFileDurably(file, JSON.stringify({ ...found, format: dataDirFormat }));
   return found.id;
 }

@@ -23,6 +23,14 @@ export interface EngineMetrics {
   eventsAgedOut: Counter<"pipeline_id">;
   batchesReplayed: Counter<"pipeline_id">;
   insertsRepeated: Counter<"pipeline_id">;
+  batchesReprepared: Counter<"pipeline_id">;
+  batchesUncertain: Counter<"pipeline_id" | "choice">;
+  viewErrorsIgnored: Counter<"pipeline_id">;
+  eventsSkipped: Counter<"pipeline_id">;
+  dropsWaited: Counter<"pipeline_id" | "outcome">;
+  clockSteps: Counter<"pipeline_id">;
+  keys: Gauge<"pipeline_id">;
+  keyBytes: Gauge<"pipeline_id" | "where">;
   rowsExcluded: Counter<"pipeline_id">;
   paused: Gauge<"pipeline_id" | "class">;
   pausedSeconds: Counter<"pipeline_id" | "class">;
@@ -95,6 +103,36 @@ export function engineMetrics(registry: Registry): EngineMetrics {
     ),
     batchesReplayed: counter("sluice_batches_replayed_total", "Batches taken from the journal.", "pipeline_id"),
     insertsRepeated: counter("sluice_inserts_repeated_total", "Inserts sent again with their token.", "pipeline_id"),
+    batchesReprepared: counter(
+      "sluice_batches_reprepared_total",
+      "Batches under way that a later revision made again.",
+      "pipeline_id",
+    ),
+    batchesUncertain: counter(
+      "sluice_batches_uncertain_total",
+      "Batches that may be written, and that the target may no longer recognise.",
+      "pipeline_id",
+      "choice",
+    ),
+    viewErrorsIgnored: counter(
+      "sluice_view_errors_ignored_total",
+      "Batches written without a materialized view that failed.",
+      "pipeline_id",
+    ),
+    eventsSkipped: counter(
+      "sluice_events_skipped_total",
+      "Events of batches under way that were gone, or given up as perhaps written.",
+      "pipeline_id",
+    ),
+    dropsWaited: counter(
+      "sluice_dedup_drops_waited_total",
+      "Drops of dedup that waited until what they repeat was written.",
+      "pipeline_id",
+      "outcome",
+    ),
+    clockSteps: counter("sluice_clock_steps_total", "Steps of the wall clock of more than an hour.", "pipeline_id"),
+    keys: gauge("sluice_dedup_keys", "Keys that dedup remembers.", "pipeline_id"),
+    keyBytes: gauge("sluice_dedup_bytes", "Bytes of the keys that dedup remembers.", "pipeline_id", "where"),
     rowsExcluded: counter("sluice_rows_excluded_total", "Rows that the server refused.", "pipeline_id"),
     paused: gauge(
       "sluice_pipeline_paused",

@@ -1,5 +1,5 @@
 import type { Registry } from "prom-client";
-import type { Pause, PipelineCounters } from "../view.ts";
+import type { KeysHeld, Pause, PipelineCounters } from "../view.ts";
 import type { Log } from "./log.ts";
 import { engineMetrics, type EngineMetrics } from "./metrics.ts";
 import type { Telemetry, TransformedEvent } from "./telemetry.ts";
@@ -11,6 +11,7 @@ export interface Observed {
   counters: PipelineCounters;
   pause?: Pause;
   at_least_once?: string;
+  keys?: KeysHeld;
 }
 
 /** The one place where the engine's events become log lines, metrics and the counters of health. */
@@ -71,7 +72,9 @@ export class Recorder implements Telemetry {
   transformed(event: TransformedEvent): void {
     const { pipeline_id, component, passed, dropped, rejected } = event;
     const dropStatus = component === "filter" ? "filtered" : "duplicate";
-    if (component === "filter") this.observed(pipeline_id).counters.events_filtered += dropped;
+    const { counters } = this.observed(pipeline_id);
+    if (component === "filter") counters.events_filtered += dropped;
+    if (component === "dedup") counters.duplicates_dropped += dropped;
     for (const [status, count] of [
       ["success", passed],
       [dropStatus, dropped],
@@ -115,7 +118,60 @@ export class Recorder implements Telemetry {
   }
 
   batchReprepared({ pipeline_id, batch, from, to }: Told<"batchReprepared">): void {
-    this.#log.info({ pipeline_id, batch, from, to }, "Batch that wrote nothing is made again by the new config.");
+    this.observed(pipeline_id).counters.batches_reprepared += 1;
+    this.#metrics.batchesReprepared.inc({ pipeline_id });
+    this.#log.info({ pipeline_id, batch, from, to }, "Batch is made again by the new config.");
+  }
+
+  batchUncertain({ pipeline_id, batch, rows, choice }: Told<"batchUncertain">): void {
+    const { counters } = this.observed(pipeline_id);
+    counters.batches_uncertain += 1;
+    if (choice === "skip") counters.events_skipped += rows;
+    this.#metrics.batchesUncertain.inc({ pipeline_id, choice });
+    if (choice === "skip") this.#metrics.eventsSkipped.inc({ pipeline_id }, rows);
+    this.#log.error(
+      { pipeline_id, batch, rows, choice },
+      "Batch may be in the table, and the table may no longer recognise a repeat.",
+    );
+  }
+
+  rangeSkipped({ pipeline_id, batch, first, last, count }: Told<"rangeSkipped">): void {
+    this.observed(pipeline_id).counters.events_skipped += count;
+    this.#metrics.eventsSkipped.inc({ pipeline_id }, count);
+    this.#log.error({ pipeline_id, batch, first, last, count }, "Events of a batch are gone from the source.");
+  }
+
+  dropsWaited({ pipeline_id, batch, repeats, again }: Told<"dropsWaited">): void {
+    const { counters } = this.observed(pipeline_id);
+    counters.drops_waited += repeats;
+    counters.duplicates_dropped += repeats;
+    counters.drops_judged_again += again;
+    this.#metrics.processorMessages.inc({ pipeline_id, component: "dedup", status: "duplicate" }, repeats);
+    this.#metrics.dropsWaited.inc({ pipeline_id, outcome: "repeat" }, repeats);
+    this.#metrics.dropsWaited.inc({ pipeline_id, outcome: "judged again" }, again);
+    this.#log.debug({ pipeline_id, batch, repeats, again }, "Drops of dedup waited for what they repeat.");
+    if (again > 0) this.#log.info({ pipeline_id, batch, again }, "Events are no repeats: what they repeat died.");
+  }
+
+  viewErrorIgnored({ pipeline_id, batch, rows }: Told<"viewErrorIgnored">): void {
+    this.observed(pipeline_id).counters.view_errors_ignored += 1;
+    this.#metrics.viewErrorsIgnored.inc({ pipeline_id });
+    this.#log.error({ pipeline_id, batch, rows }, "Batch was written without a materialized view that fails.");
+  }
+
+  clockStepped({ pipeline_id, held, by }: Told<"clockStepped">): void {
+    this.#metrics.clockSteps.inc({ pipeline_id });
+    const sentence = held
+      ? "The clock made a step; the pipeline's time goes on as before for an hour."
+      : "The clock's step has stood for an hour and is taken.";
+    this.#log.warn({ pipeline_id, by_ms: by }, sentence);
+  }
+
+  keysHeld({ pipeline_id, keys, memory, storage }: Told<"keysHeld">): void {
+    this.observed(pipeline_id).keys = { keys, memory, storage };
+    this.#metrics.keys.set({ pipeline_id }, keys);
+    this.#metrics.keyBytes.set({ pipeline_id, where: "memory" }, memory);
+    this.#metrics.keyBytes.set({ pipeline_id, where: "disk" }, storage);
   }
 
   insertFailed({ pipeline_id, rows, failure, unknown }: Told<"insertFailed">): void {
@@ -150,8 +206,15 @@ export class Recorder implements Telemetry {
   }
 
   atLeastOnce({ pipeline_id, reason }: Told<"atLeastOnce">): void {
-    this.observed(pipeline_id).at_least_once = reason;
-    this.#metrics.atLeastOnce.set({ pipeline_id }, 1);
+    const observed = this.observed(pipeline_id);
+    this.#metrics.atLeastOnce.set({ pipeline_id }, reason === undefined ? 0 : 1);
+    if (reason === undefined) {
+      if (observed.at_least_once !== undefined)
+        this.#log.info({ pipeline_id }, "The target drops repeated inserts now.");
+      delete observed.at_least_once;
+      return;
+    }
+    observed.at_least_once = reason;
     this.#log.warn({ pipeline_id, reason }, "The target cannot drop a repeated insert: delivery is at least once.");
   }
 
@@ -177,6 +240,13 @@ function zeroCounters(): PipelineCounters {
   return {
     events_read: 0,
     events_filtered: 0,
+    duplicates_dropped: 0,
+    drops_waited: 0,
+    drops_judged_again: 0,
+    batches_reprepared: 0,
+    batches_uncertain: 0,
+    view_errors_ignored: 0,
+    events_skipped: 0,
     events_aged_out: 0,
     rows_written: 0,
     dead_lettered: 0,

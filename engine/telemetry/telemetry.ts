@@ -1,7 +1,7 @@
 import type { BatchRecord } from "../core/journal.ts";
 import type { Failure } from "../core/sink.ts";
 import type { Status } from "../lifecycle.ts";
-import type { Pause } from "../view.ts";
+import type { KeysHeld, Pause } from "../view.ts";
 
 /**
  * What happens in a pipeline, one function per event: the implementation logs it and counts it, in one place.
@@ -20,11 +20,29 @@ export interface Telemetry {
   batchCommitted(event: BatchRecord): void;
   batchReplayed(event: { pipeline_id: string; batch: number; rows: number }): void;
   batchReprepared(event: { pipeline_id: string; batch: number; from: number; to: number }): void;
+  /** The target may no longer recognise a repeat of a batch that may be in it; `choice` is what the options say. */
+  batchUncertain(event: {
+    pipeline_id: string;
+    batch: number;
+    rows: number;
+    choice: "insert" | "skip" | "pause";
+  }): void;
+  /** Events of a batch under way are gone from the source, and it goes on without them. */
+  rangeSkipped(event: { pipeline_id: string; batch: number; first: number; last: number; count: number }): void;
+  /** Drops of a batch that waited: those that were repeats, and those that were judged again and are none. */
+  dropsWaited(event: { pipeline_id: string; batch: number; repeats: number; again: number }): void;
+  /** The rows are in the table and in all views but the one that failed. */
+  viewErrorIgnored(event: { pipeline_id: string; batch: number; rows: number }): void;
+  /** The wall clock made a step of more than an hour, by so many milliseconds: it is held, or taken after an hour. */
+  clockStepped(event: { pipeline_id: string; held: boolean; by: number }): void;
+  /** What dedup remembers now. */
+  keysHeld(event: { pipeline_id: string } & KeysHeld): void;
   insertFailed(event: { pipeline_id: string; rows: number; failure: Failure; unknown: boolean }): void;
-  insertRepeated(event: { pipeline_id: string; batch: number }): void;
+  insertRepeated(event: { pipeline_id: string; batch: number; rows: number }): void;
   paused(event: { pipeline_id: string; pause: Pause }): void;
   wentOn(event: { pipeline_id: string; class: Pause["class"]; seconds: number }): void;
-  atLeastOnce(event: { pipeline_id: string; reason: string }): void;
+  /** Whether the target can drop a repeated insert: `reason` says why not, and how to mend it. Told at each change. */
+  atLeastOnce(event: { pipeline_id: string; reason?: string }): void;
   backpressure(event: { pipeline_id: string; active: boolean; seconds: number }): void;
   threadDied(event: { pipelines: string[]; error: string }): void;
 }

@@ -1,11 +1,13 @@
 import { Worker } from "node:worker_threads";
 import type { LetterEvent } from "../assembler.ts";
-import type { BatchRecord, Journal } from "../core/journal.ts";
+import type { BatchRecord, FinalKeys, Journal } from "../core/journal.ts";
 import { entryPoint } from "../entry.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { FromThread, PipelineSpec, PlainError, ToThread } from "./protocol.ts";
 import { fromPlain, toPlain } from "./remote.ts";
+
+type JournalCall = Extract<FromThread, { type: "prepare" | "amend" | "commit" | "mark" | "keys" }>;
 
 interface Thread {
   worker: Worker;
@@ -128,8 +130,11 @@ export class ThreadPool {
   #heard(thread: Thread, message: FromThread): void {
     switch (message.type) {
       case "prepare":
+      case "amend":
       case "commit":
-        void this.#write(thread, message);
+      case "mark":
+      case "keys":
+        void this.#answer(thread, message);
         break;
       case "told":
         this.#options.telemetry[message.event](message.fields as never);
@@ -149,13 +154,31 @@ export class ThreadPool {
     }
   }
 
-  async #write(thread: Thread, { type, call, record }: Extract<FromThread, { record: BatchRecord }>): Promise<void> {
+  async #answer(thread: Thread, message: JournalCall): Promise<void> {
+    const { call } = message;
     try {
-      await this.#options.journal[type](record);
-      if (type === "commit") this.#options.onCommitted(record);
-      post(thread, { type: "answer", call });
+      const keys = await this.#carryOut(message);
+      post(thread, { type: "answer", call, ...(keys === undefined ? {} : { keys }) });
     } catch (error) {
       post(thread, { type: "answer", call, error: toPlain(error) });
+    }
+  }
+
+  async #carryOut(message: JournalCall): Promise<FinalKeys[] | undefined> {
+    const { journal, onCommitted } = this.#options;
+    switch (message.type) {
+      case "keys":
+        return journal.finalKeys(message.pipeline_id, message.after);
+      case "mark":
+        await journal.mark(message.pipeline_id, message.clock);
+        return undefined;
+      case "commit":
+        await journal.commit(message.record, message.aside);
+        onCommitted(message.record);
+        return undefined;
+      default:
+        await journal[message.type](message.record);
+        return undefined;
     }
   }
 

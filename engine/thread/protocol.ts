@@ -1,7 +1,8 @@
 import type { PipelineConfig } from "../../schemas/pipeline.ts";
 import type { LetterEvent } from "../assembler.ts";
 import type { ErrorCode } from "../core/errors.ts";
-import type { BatchRecord } from "../core/journal.ts";
+import type { BatchRecord, FinalKeys, Progress } from "../core/journal.ts";
+import type { SendOptions } from "../settlement.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 
 /** Everything that a thread needs to run a pipeline, as plain data. */
@@ -10,12 +11,14 @@ export interface PipelineSpec {
   /** Of the current revision, with secrets resolved. Never leaves the process. */
   config: PipelineConfig;
   revision: number;
-  options: { create_table: boolean };
+  options: SendOptions & { create_table: boolean };
   /** Where `host: embedded` is reached; absent where no pipeline uses it. */
   embedded?: { url: string; username: string; password: string };
   stream: { folder: string; end: number };
-  committed: number;
+  progress: Progress;
   pending: BatchRecord[];
+  /** What dedup's fingerprints are made with. */
+  salt: Uint8Array;
   /** The dead letters that `pending` names. */
   letters: LetterEvent[];
   /** Earlier revisions that `pending` names, with the connection of the current one. */
@@ -34,11 +37,14 @@ export type ToThread =
   | { type: "abort"; pipeline_id: string }
   | { type: "arrived"; pipeline_id: string; end: number }
   | { type: "reprocess"; call: number; pipeline_id: string; letters: LetterEvent[] }
-  /** Answers a `prepare` or `commit`, by its `call` number. */
-  | { type: "answer"; call: number; error?: PlainError };
+  /** Answers a call to the journal, by its `call` number. */
+  | { type: "answer"; call: number; error?: PlainError; keys?: FinalKeys[] };
 
 export type FromThread =
-  | { type: "prepare" | "commit"; call: number; record: BatchRecord }
+  | { type: "prepare" | "amend"; call: number; record: BatchRecord }
+  | { type: "commit"; call: number; record: BatchRecord; aside?: BatchRecord }
+  | { type: "mark"; call: number; pipeline_id: string; clock: number }
+  | { type: "keys"; call: number; pipeline_id: string; after: number }
   /** A call of a telemetry function. */
   | { type: "told"; event: keyof Telemetry; fields: Record<string, unknown> }
   | { type: "logged"; level: "debug" | "info" | "warn" | "error"; fields: Record<string, unknown>; sentence: string }

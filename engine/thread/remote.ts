@@ -1,12 +1,17 @@
 import type { MessagePort } from "node:worker_threads";
 import { EngineError } from "../core/errors.ts";
-import type { BatchRecord, Journal } from "../core/journal.ts";
+import type { BatchRecord, FinalKeys, Journal } from "../core/journal.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
-import type { FromThread, PipelineSpec, PlainError } from "./protocol.ts";
+import type { FromThread, PipelineSpec, PlainError, ToThread } from "./protocol.ts";
+
+type Write =
+  | { type: "prepare" | "amend"; record: BatchRecord }
+  | { type: "commit"; record: BatchRecord; aside?: BatchRecord }
+  | { type: "mark"; pipeline_id: string; clock: number };
 
 interface Call {
-  resolve: () => void;
+  resolve: (keys: FinalKeys[]) => void;
   reject: (error: Error) => void;
 }
 
@@ -29,28 +34,34 @@ export class Remote {
   }
 
   /** The journal of one pipeline, which starts with what `spec` says is pending and committed. */
-  journal({ pending, committed }: PipelineSpec): Journal {
+  journal({ pending, progress }: PipelineSpec): Journal {
+    const write = async (message: Write): Promise<void> => void (await this.#call(message));
     return {
-      prepare: (record) => this.#call("prepare", record),
-      commit: (record) => this.#call("commit", record),
+      prepare: (record) => write({ type: "prepare", record }),
+      // Its keys do not change, and may be many.
+      amend: ({ keys: _keys, ...record }) => write({ type: "amend", record }),
+      commit: ({ keys: _keys, ...record }, aside) =>
+        write({ type: "commit", record, ...(aside === undefined ? {} : { aside }) }),
+      mark: (pipeline_id, clock) => write({ type: "mark", pipeline_id, clock }),
       pending: () => pending,
-      committed: () => committed,
+      progress: () => progress,
+      finalKeys: (pipeline_id, after) => this.#call({ type: "keys", pipeline_id, after }),
     };
   }
 
   /** Takes the answer to a call. */
-  answered(call: number, error: PlainError | undefined): void {
+  answered({ call, error, keys = [] }: Extract<ToThread, { type: "answer" }>): void {
     const waiting = this.#calls.get(call);
     this.#calls.delete(call);
-    if (error === undefined) waiting?.resolve();
+    if (error === undefined) waiting?.resolve(keys);
     else waiting?.reject(fromPlain(error));
   }
 
-  #call(type: "prepare" | "commit", record: BatchRecord): Promise<void> {
+  #call(message: Write | Omit<Extract<FromThread, { type: "keys" }>, "call">): Promise<FinalKeys[]> {
     return new Promise((resolve, reject) => {
       const call = this.#nextCall++;
       this.#calls.set(call, { resolve, reject });
-      this.post({ type, call, record });
+      this.post({ ...message, call });
     });
   }
 }

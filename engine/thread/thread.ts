@@ -1,6 +1,8 @@
 import { parentPort } from "node:worker_threads";
 import { durationMs } from "../../schemas/duration.ts";
-import { createLine } from "../create-line.ts";
+import { BatchClock } from "../batch-clock.ts";
+import { createKeys, createLine } from "../create-line.ts";
+import type { KeyMemory } from "../core/key-memory.ts";
 import { Pipeline } from "../pipeline.ts";
 import { WebhookSource } from "../sources/webhook/webhook-source.ts";
 import { EmbeddedReader } from "../streams/embedded/embedded-reader.ts";
@@ -37,7 +39,7 @@ parentPort!.on("message", (message: ToThread) => {
       void reprocess(message);
       break;
     case "answer":
-      remote.answered(message.call, message.error);
+      remote.answered(message);
       break;
   }
 });
@@ -72,9 +74,9 @@ function build(spec: PipelineSpec): Running {
   const { pipeline_id, config, revision, revisions, stream } = spec;
   const source = new WebhookSource(new EmbeddedReader(stream.folder, stream.end), stream.end);
   const earlier = new Map(revisions);
-  const letters = new Map(spec.letters.map((letter) => [letter.number, letter]));
+  const keys = createKeys(config);
   const lineFor = (of: number): ReturnType<typeof createLine> =>
-    createLine({ ...spec, config: earlier.get(of) ?? config, revision: of, log: remote.log });
+    createLine({ ...spec, config: earlier.get(of) ?? config, revision: of, keys, log: remote.log });
   const pipeline = new Pipeline({
     pipeline_id,
     limits: config.sink,
@@ -83,9 +85,23 @@ function build(spec: PipelineSpec): Running {
     source,
     journal: remote.journal(spec),
     telemetry: remote.telemetry,
+    clock: clockOf(spec, keys),
+    options: spec.options,
+    keys,
+    letters: spec.letters,
     line: lineFor(revision),
     lineOf: lineFor,
-    letterOf: (number) => letters.get(number) ?? { number, text: "" },
   });
   return { pipeline, source };
+}
+
+function clockOf({ pipeline_id, progress }: PipelineSpec, keys: KeyMemory): BatchClock {
+  const clock = new BatchClock({
+    last: progress.clock,
+    onStep: ({ held, by }) => {
+      remote.telemetry.clockStepped({ pipeline_id, held, by });
+      if (!held && by < 0) keys.setBack(clock.now());
+    },
+  });
+  return clock;
 }

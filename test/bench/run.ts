@@ -4,6 +4,14 @@ const benchmarks: Readonly<Record<string, { says: string; load: () => Promise<{ 
     says: "a filter, a stateless transform and exact integers, beside JSON.parse of the same events",
     load: () => import("./expressions.ts"),
   },
+  dedup: {
+    says: "dedup with 1 and 10 million keys: CPU, memory, disk, start, beside the journal without keys",
+    load: () => import("./dedup.ts"),
+  },
+  rows: {
+    says: "rows made of events' values, beside events whose own bytes are the row",
+    load: () => import("./rows.ts"),
+  },
   webhook: {
     says: "events over HTTP to rows, beside a server that only reads the bodies",
     load: () => import("./webhook.ts"),

@@ -1,3 +1,6 @@
+import { DedupTransform } from "../../engine/transforms/dedup/dedup.ts";
+import { Fingerprints } from "../../engine/transforms/dedup/fingerprint.ts";
+import { RememberedKeys } from "../../engine/transforms/dedup/remembered-keys.ts";
 import { DeclaredFields } from "../../engine/sources/declared-fields.ts";
 import { FilterTransform } from "../../engine/transforms/filter/filter.ts";
 import { StatelessTransform } from "../../engine/transforms/stateless/stateless.ts";
@@ -6,6 +9,15 @@ import { fields, transformSuite } from "./transform.ts";
 transformSuite("declared fields", () => new DeclaredFields(fields));
 
 transformSuite("filter", () => new FilterTransform(`id > 10 and name startsWith "" and len(tags) < 3`, fields));
+
+transformSuite(
+  "dedup",
+  () => {
+    const keys = new RememberedKeys({ window: 60_000, storage: Infinity, memory: Infinity });
+    return new DedupTransform("id", keys, new Fingerprints(Buffer.alloc(16, 3)));
+  },
+  { remembers: true },
+);
 
 transformSuite(
   "stateless",

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Event } from "../../engine/core/batch.ts";
-import type { Transform, TransformResult } from "../../engine/core/transform.ts";
+import type { BatchContext, Transform, TransformResult } from "../../engine/core/transform.ts";
 import type { SchemaField } from "../../schemas/pipeline.ts";
 
 /** What the transforms under test are made for. */
@@ -12,7 +12,7 @@ export const fields: readonly SchemaField[] = [
   { name: "more", type: "map" },
 ];
 
-const clock = Date.UTC(2024, 4, 6);
+const context: BatchContext = { clock: Date.UTC(2024, 4, 6), batch: 1 };
 
 /** Events that fit the fields, events that do not, and bytes that are no event at all. */
 const texts: fc.Arbitrary<string> = fc.oneof(
@@ -53,11 +53,11 @@ function eventsOf(list: readonly string[]): Event[] {
   return list.map((text, index) => new Event(2 * index + 3, 1000 + index, Buffer.from(text)));
 }
 
-/** What can be seen of a result. */
-function seen({ passed, dropped, rejected }: TransformResult): unknown {
+/** What can be seen of a result; a replay does not know which drops had to wait. */
+function seen({ passed, dropped, rejected, waiting = [] }: TransformResult): unknown {
   return {
     passed: passed.map(({ position, receivedAt, text }) => ({ position, receivedAt, text })),
-    dropped,
+    dropped: dropped + waiting.length,
     rejected,
   };
 }
@@ -70,19 +70,22 @@ function checkEach(make: () => Transform, property: Property): void {
   fc.assert(
     fc.property(batches, (list) => {
       const events = eventsOf(list);
-      property(events, transform.apply(events, clock), list);
+      property(events, transform.apply(events, context), list);
     }),
     { numRuns: 300 },
   );
 }
 
-/** What every transform of a source's events does, whatever it is for. `make` gives one for the fields above. */
-export function transformSuite(name: string, make: () => Transform): void {
+/**
+ * What every transform of a source's events does, whatever it is for. `make` gives one for the fields above. One that
+ * `remembers` sees an event's neighbours, and a replay tells it what it kept.
+ */
+export function transformSuite(name: string, make: () => Transform, { remembers = false } = {}): void {
   describe(name, () => {
     test("each event is in exactly one of passed, dropped and rejected, and nothing is thrown", () => {
-      checkEach(make, (events, { passed, dropped, rejected }) => {
+      checkEach(make, (events, { passed, dropped, rejected, waiting = [] }) => {
         expect(dropped).toBeGreaterThanOrEqual(0);
-        const settled = [...passed, ...rejected].map(({ position }) => position);
+        const settled = [...passed, ...rejected, ...waiting].map(({ position }) => position);
         expect(new Set(settled).size).toBe(settled.length);
         expect(settled.length + dropped).toBe(events.length);
         expect(events.map(({ position }) => position)).toEqual(expect.arrayContaining(settled));
@@ -113,27 +116,31 @@ export function transformSuite(name: string, make: () => Transform): void {
       const again = make();
       const first = make();
       checkEach(make, (_events, result, list) => {
-        expect(seen(first.apply(eventsOf(list), clock))).toEqual(seen(result));
-        expect(seen(again.apply(eventsOf(list), clock))).toEqual(seen(result));
+        const kept = new Set(result.passed.map(({ position }) => position));
+        const replay = remembers ? { ...context, kept } : context;
+        expect(seen(first.apply(eventsOf(list), replay))).toEqual(seen(result));
+        expect(seen(again.apply(eventsOf(list), replay))).toEqual(seen(result));
       });
     });
 
-    test("an event does not see its neighbours", () => {
-      const alone = make();
-      checkEach(make, (_events, result, list) => {
-        const one = list.map((_text, index) => alone.apply([eventsOf(list)[index]!], clock));
-        expect(
-          seen({
-            passed: one.flatMap(({ passed }) => passed),
-            dropped: one.reduce((sum, { dropped }) => sum + dropped, 0),
-            rejected: one.flatMap(({ rejected }) => rejected),
-          }),
-        ).toEqual(seen(result));
+    if (!remembers) {
+      test("an event does not see its neighbours", () => {
+        const alone = make();
+        checkEach(make, (_events, result, list) => {
+          const one = list.map((_text, index) => alone.apply([eventsOf(list)[index]!], context));
+          expect(
+            seen({
+              passed: one.flatMap(({ passed }) => passed),
+              dropped: one.reduce((sum, { dropped }) => sum + dropped, 0),
+              rejected: one.flatMap(({ rejected }) => rejected),
+            }),
+          ).toEqual(seen(result));
+        });
       });
-    });
+    }
 
     test("no event is no work", () => {
-      expect(make().apply([], clock)).toEqual({ passed: [], dropped: 0, rejected: [] });
+      expect(seen(make().apply([], context))).toEqual({ passed: [], dropped: 0, rejected: [] });
     });
   });
 }

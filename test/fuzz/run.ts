@@ -4,6 +4,7 @@ import { spawnSync } from "node:child_process";
 const fuzzers: Readonly<Record<string, number>> = {
   files: 100_000,
   expressions: 200_000,
+  delivery: 20_000,
   // Every batch is a part with the paths of its own JSON: a merge of many more of them opens more files than is allowed.
   rows: 400,
 };

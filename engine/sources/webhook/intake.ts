@@ -12,7 +12,7 @@ const route = /^\/v1\/pipelines\/([a-z0-9-]{1,64})\/topics\/input\/events$/;
 /** What the intake asks of the engine. */
 export interface WebhookDoor {
   /** Whether a pipeline takes events, or why it does not. */
-  admits(pipeline_id: string): "yes" | "unknown" | "terminated";
+  admits(pipeline_id: string): "yes" | "unknown" | "over";
   isToken(pipeline_id: string, token: string): boolean;
   /** Resolves once the event is on disk. Throws EngineError STREAM_FULL, STREAM_CLOSED, DISK_FULL, STORAGE_FAILED. */
   store(pipeline_id: string, event: Buffer): Promise<void>;
@@ -73,8 +73,11 @@ export class WebhookIntake {
     if (typeof token !== "string" || !this.#door.isToken(pipeline_id, token)) {
       return { status: 401, message: "expected the pipeline's token in the header X-PIPELINE-ACCESS-TOKEN" };
     }
-    if (admission === "terminated")
-      return { status: 409, message: `pipeline ${pipeline_id} is terminated and takes no events` };
+    if (admission === "over")
+      return {
+        status: 409,
+        message: `pipeline ${pipeline_id} is terminated or about to be deleted: it takes no events`,
+      };
     return refusalOfHeaders(request);
   }
 }

@@ -1,6 +1,6 @@
 import type { SchemaField } from "../../../schemas/pipeline.ts";
 import type { Event } from "../../core/batch.ts";
-import type { Transform, TransformResult } from "../../core/transform.ts";
+import type { BatchContext, Transform, TransformResult } from "../../core/transform.ts";
 import { compileFilter } from "../../expression/index.ts";
 import type { Filter } from "../../expression/index.ts";
 import { evaluateEach } from "../evaluation.ts";
@@ -15,7 +15,7 @@ export class FilterTransform implements Transform {
     this.#filter = compileFilter(expression, fields);
   }
 
-  apply(events: readonly Event[], clock: number): TransformResult {
+  apply(events: readonly Event[], { clock }: BatchContext): TransformResult {
     const passed: Event[] = [];
     const rejected = evaluateEach("filter", events, (event, record) => {
       if (this.#filter.matches(record, clock)) passed.push(event);

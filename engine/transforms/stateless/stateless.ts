@@ -1,7 +1,7 @@
 import { basicType } from "../../../schemas/field-type.ts";
 import type { SchemaField } from "../../../schemas/pipeline.ts";
 import type { Event } from "../../core/batch.ts";
-import type { Transform, TransformResult } from "../../core/transform.ts";
+import type { BatchContext, Transform, TransformResult } from "../../core/transform.ts";
 import { compileTransforms } from "../../expression/index.ts";
 import type { TransformExpression, Transforms } from "../../expression/index.ts";
 import { evaluateEach } from "../evaluation.ts";
@@ -23,7 +23,7 @@ export class StatelessTransform implements Transform {
     this.outputs = [...types].map(([name, type]) => ({ name, type }));
   }
 
-  apply(events: readonly Event[], clock: number): TransformResult {
+  apply(events: readonly Event[], { clock }: BatchContext): TransformResult {
     const passed: Event[] = [];
     const rejected = evaluateEach("stateless", events, (event, record) => {
       passed.push(event.with(this.#transforms.apply(record, clock)));

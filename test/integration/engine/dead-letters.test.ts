@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { defaultOptions } from "../../../schemas/index.ts";
 import { createTable, webhookPipeline } from "../../support/pipelines.ts";
 import { TestEngine } from "../../support/engine.ts";
 
@@ -21,7 +22,7 @@ async function withLetters(...ids: number[]): Promise<void> {
   await running.engine.sql(
     `CREATE TABLE letter_box (id Int64, level String, ${constraint}) ENGINE = MergeTree ORDER BY id ${window}`,
   );
-  const { access_token } = await running.engine.create(webhookPipeline(pipeline_id), { create_table: false });
+  const { access_token } = await running.engine.create(webhookPipeline(pipeline_id), defaultOptions);
   for (const id of [1, ...ids]) await running.post(pipeline_id, access_token!, { id, level: "info" });
   await settled(ids.length);
 }
@@ -106,7 +107,7 @@ test("a letter of a transformed event is sent again as it was received", async (
       mapping: [{ name: "twice", column_name: "twice", column_type: "Int64" }],
     },
   });
-  const { access_token } = await running.engine.create(config, { create_table: false });
+  const { access_token } = await running.engine.create(config, defaultOptions);
   for (const id of [1, 400]) await running.post(pipeline_id, access_token!, { id, level: "info" });
   await settled(1);
   expect(queue().list(1).messages[0]!.original_message).toBe('{"twice":800}');

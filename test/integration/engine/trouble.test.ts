@@ -1,6 +1,7 @@
 import type { Worker } from "node:worker_threads";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { webhookPipeline } from "../../support/pipelines.ts";
+import { defaultOptions } from "../../../schemas/index.ts";
+import { createTable, webhookPipeline } from "../../support/pipelines.ts";
 import { TestEngine } from "../../support/engine.ts";
 
 let running: TestEngine;
@@ -18,12 +19,11 @@ afterEach(async () => {
   await running.close();
 });
 
-const byHand = { create_table: false };
 const columns =
   "(id Int64, level String) ENGINE = MergeTree ORDER BY id SETTINGS non_replicated_deduplication_window = 100";
 
 async function create(pipeline_id: string, over: Record<string, unknown> = {}): Promise<string> {
-  return (await running.engine.create(webhookPipeline(pipeline_id, over), byHand)).access_token!;
+  return (await running.engine.create(webhookPipeline(pipeline_id, over), defaultOptions)).access_token!;
 }
 
 async function post(pipeline_id: string, token: string, ...events: { id: number; level: string }[]): Promise<void> {
@@ -57,7 +57,7 @@ test("asking for the table to be created helps a pipeline that waits for it", as
   const token = await create("wait-table");
   await post("wait-table", token, info(1));
   await paused("wait-table");
-  await running.engine.configure("wait-table", { create_table: true });
+  await running.engine.configure("wait-table", createTable);
   await settled("wait-table");
   expect(await ids("wait_table")).toEqual([1]);
 });
@@ -125,7 +125,7 @@ test("a batch that met only refusals is made again by the config that an edit br
     transforms: [{ type: "filter", source_id: "input", config: { expression: "id > 10" } }],
     sink: { ...webhookPipeline("edit-late").sink, table: "another_table" },
   });
-  await running.engine.update("edit-late", config, { create_table: true });
+  await running.engine.update("edit-late", config, createTable);
   await running.engine.resume("edit-late");
   await settled("edit-late");
   expect(await ids("another_table")).toEqual([50]);

@@ -7,6 +7,7 @@ describe("an event of bytes", () => {
 
   test("is a view of them", () => {
     expect([event.text, event.size, event.bytes.toString()]).toEqual([text, Buffer.byteLength(text), text]);
+    expect(event.received).toBe(event.bytes);
   });
 
   test("has a value with every digit", () => {
@@ -25,5 +26,9 @@ describe("an event that a transform made", () => {
   test("has the text, the bytes and the size of its value", () => {
     expect([event.text, event.size, event.bytes.toString()]).toEqual([text, Buffer.byteLength(text), text]);
     expect(event.value).toEqual({ id: 18446744073709551615n, name: "é" });
+  });
+
+  test("has bytes, and yet none that were received", () => {
+    expect([event.bytes.length, event.received]).toEqual([event.size, undefined]);
   });
 });

@@ -39,6 +39,8 @@ function assemblerOf(source: WebhookSource, max_batch_size: number, max_delay_ti
     telemetry,
     limits,
     maxAge: 60_000,
+    clock: { now: () => Date.now() },
+    letters: [],
     leave: leave.signal,
     drain: drain.signal,
   };
@@ -48,7 +50,7 @@ function assemblerOf(source: WebhookSource, max_batch_size: number, max_delay_ti
 const ranges = async (assembler: Assembler, count: number, by = line()): Promise<(string | undefined)[]> => {
   const found: (string | undefined)[] = [];
   for (let index = 0; index < count; index += 1) {
-    const batch = await assembler.next(by);
+    const batch = await assembler.next(by, () => index + 1);
     found.push(batch && `${batch.range.first}-${batch.range.last}`);
   }
   return found;
@@ -74,7 +76,7 @@ describe("a batch", () => {
   test("that is due holds everything that had come by then", async () => {
     const source = sourceOf(7, 1);
     const { assembler } = assemblerOf(source, 100, "60ms");
-    const batch = assembler.next(line());
+    const batch = assembler.next(line(), () => 1);
     setTimeout(() => source.arrived(7), 20);
     expect((await batch)?.range).toEqual({ first: 1, last: 7, count: 7 });
   });
@@ -82,7 +84,7 @@ describe("a batch", () => {
   test("that is filled while it waits does not wait any longer", async () => {
     const source = sourceOf(7, 1);
     const { assembler } = assemblerOf(source, 3, "1h");
-    const batch = assembler.next(line());
+    const batch = assembler.next(line(), () => 1);
     setTimeout(() => source.arrived(3), 5);
     expect((await batch)?.range.last).toBe(3);
   });
@@ -109,7 +111,7 @@ describe("a drain", () => {
 
   test("ends a batch that has not begun", async () => {
     const { assembler, drain } = assemblerOf(sourceOf(0), 3, "1h");
-    const batch = assembler.next(line());
+    const batch = assembler.next(line(), () => 1);
     assembler.drain();
     drain.abort();
     expect(await batch).toBeUndefined();
@@ -118,7 +120,7 @@ describe("a drain", () => {
 
 test("a pipeline that leaves gives up what it was putting together", async () => {
   const { assembler, leave, drain } = assemblerOf(sourceOf(1), 3, "1h");
-  const batch = assembler.next(line());
+  const batch = assembler.next(line(), () => 1);
   leave.abort();
   drain.abort();
   await expect(batch).rejects.toThrow("the pipeline leaves");

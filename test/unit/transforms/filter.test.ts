@@ -15,7 +15,7 @@ function events(...texts: string[]): Event[] {
 test("true keeps an event, false drops it, and an evaluation that fails rejects it", () => {
   const filter = new FilterTransform("age > 18", fields);
   const given = events(`{"age": 30}`, `{"age": 7}`, `{"level": "x"}`, `{"age": 19}`);
-  const { passed, dropped, rejected } = filter.apply(given, 0);
+  const { passed, dropped, rejected } = filter.apply(given, { clock: 0, batch: 1 });
   expect(passed.map(({ position }) => position)).toEqual([1, 4]);
   expect(dropped).toBe(1);
   expect(rejected).toEqual([
@@ -31,7 +31,7 @@ test("true keeps an event, false drops it, and an evaluation that fails rejects 
 });
 
 test.each(["[1]", "5", `"text"`, "true", "{", ""])("an event that is %s and no object is rejected", (text) => {
-  const { passed, rejected } = new FilterTransform("true", fields).apply(events(text), 0);
+  const { passed, rejected } = new FilterTransform("true", fields).apply(events(text), { clock: 0, batch: 1 });
   expect(passed).toEqual([]);
   expect(rejected).toMatchObject([
     { error: "filter: expected an event that is a JSON object", original_message: text },
@@ -39,15 +39,17 @@ test.each(["[1]", "5", `"text"`, "true", "{", ""])("an event that is %s and no o
 });
 
 test("an event that is null counts as one without fields", () => {
-  expect(new FilterTransform("level == nil", fields).apply(events("null"), 0).passed).toHaveLength(1);
+  expect(new FilterTransform("level == nil", fields).apply(events("null"), { clock: 0, batch: 1 }).passed).toHaveLength(
+    1,
+  );
 });
 
 test("replaying a batch with its clock gives the same answer", () => {
   const filter = new FilterTransform("now().Hour() == 7", []);
   const clock = Date.UTC(2024, 0, 1, 7);
-  expect(filter.apply(events("{}"), clock).passed).toHaveLength(1);
-  expect(filter.apply(events("{}"), clock).passed).toHaveLength(1);
-  expect(filter.apply(events("{}"), clock + 3_600_000).passed).toHaveLength(0);
+  expect(filter.apply(events("{}"), { clock, batch: 1 }).passed).toHaveLength(1);
+  expect(filter.apply(events("{}"), { clock, batch: 1 }).passed).toHaveLength(1);
+  expect(filter.apply(events("{}"), { clock: clock + 3_600_000, batch: 1 }).passed).toHaveLength(0);
 });
 
 test("an expression that does not fit the fields is refused at once", () => {

@@ -22,7 +22,7 @@ function stateless(...list: [output_name: string, expression: string, output_typ
 test("an event becomes one of the outputs alone, in the same place; one on which an output fails is rejected whole", () => {
   const transform = stateless(["level", "upper(level)", "string"], ["next", "age + 1", "int"]);
   const given = events(`{"level": "a", "age": 1, "more": true}`, `{"level": "b"}`, `{"level": "c", "age": 3}`);
-  const { passed, dropped, rejected } = transform.apply(given, 0);
+  const { passed, dropped, rejected } = transform.apply(given, { clock: 0, batch: 1 });
   expect(passed.map(({ position, receivedAt, text }) => [position, receivedAt, text])).toEqual([
     [1, 1000, '{"level":"A","next":2}'],
     [3, 1002, '{"level":"C","next":4}'],
@@ -40,7 +40,7 @@ test("an event becomes one of the outputs alone, in the same place; one on which
 });
 
 test.each(["[1]", "5", `"text"`, "true", "{", ""])("an event that is %s and no object is rejected", (text) => {
-  const { passed, rejected } = stateless(["a", "1", "int"]).apply(events(text), 0);
+  const { passed, rejected } = stateless(["a", "1", "int"]).apply(events(text), { clock: 0, batch: 1 });
   expect(passed).toEqual([]);
   expect(rejected).toMatchObject([
     { error: "stateless: expected an event that is a JSON object", original_message: text },
@@ -56,13 +56,17 @@ test("the outputs are the schema of what comes behind, each name once with the t
 });
 
 test("an integer keeps its digits on the way through", () => {
-  const { passed } = stateless(["age", "age", "int"]).apply(events('{"age":9223372036854775807}'), 0);
+  const { passed } = stateless(["age", "age", "int"]).apply(events('{"age":9223372036854775807}'), {
+    clock: 0,
+    batch: 1,
+  });
   expect(passed[0]!.text).toBe('{"age":9223372036854775807}');
 });
 
 test("replaying a batch with its clock gives the same events", () => {
   const transform = stateless(["at", "string(now())", "string"]);
-  const texts = (clock: number): string[] => transform.apply(events("{}", "{}"), clock).passed.map(({ text }) => text);
+  const texts = (clock: number): string[] =>
+    transform.apply(events("{}", "{}"), { clock, batch: 1 }).passed.map(({ text }) => text);
   expect(texts(1000)).toEqual(texts(1000));
   expect(texts(1000)).not.toEqual(texts(2000));
 });
@@ -85,7 +89,10 @@ describe("what an output may hold", () => {
     ],
     ["holds one text many times, as texts", "map(1..100000, level)", "[]string", "hold more than they may"],
   ])("an array that %s is an error of its event", (_title, expression, output_type, expected) => {
-    const { passed, rejected } = stateless(["o", expression, output_type]).apply(events(body, '{"level":"[]"}'), 0);
+    const { passed, rejected } = stateless(["o", expression, output_type]).apply(events(body, '{"level":"[]"}'), {
+      clock: 0,
+      batch: 1,
+    });
     expect(passed.length + rejected.length).toBe(2);
     expect(rejected[0]!.error).toMatch(new RegExp(expected));
   });
@@ -93,6 +100,6 @@ describe("what an output may hold", () => {
   test("the budget of one event is not that of the next", () => {
     const transform = stateless(["o", "map(1..1000, level)", "array"]);
     const large = Array.from({ length: 20 }, () => JSON.stringify({ level: "x".repeat(10_000) }));
-    expect(transform.apply(events(...large), 0).passed).toHaveLength(20);
+    expect(transform.apply(events(...large), { clock: 0, batch: 1 }).passed).toHaveLength(20);
   });
 });

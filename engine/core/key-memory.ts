@@ -1,0 +1,40 @@
+import type { BatchRecord, Journal, KeyBlock } from "./journal.ts";
+
+/** What dedup says of a key: seen for the first time, a repeat, or a repeat of an event that is not in the table yet. */
+export type Sight = "first" | "repeat" | "waiting";
+
+/**
+ * What dedup remembers: the keys of the events that went to the table, each by the batch that brought it. The first
+ * sight of a key wins and is not refreshed; it counts until `until` of its batch, by the batch clock.
+ *
+ *     reserved   an event joined a batch: later ones with its key are `waiting`
+ *     pending    the batch is prepared, its keys are durable with it
+ *     final      the batch is written: later ones are a `repeat`; keys of its events that died are free
+ *     free       given up, or expired
+ *
+ * All of it lives in memory, in a few bytes per key; the journal holds it durably and fills it at a start.
+ */
+export interface KeyMemory {
+  /** Fills it with what the journal holds, at the batch clock of the start. Called once, before anything else. */
+  load(journal: Journal, pipeline_id: string, clock: number): Promise<void>;
+  /** Forgets what has expired at a time: the batch clock of now, or of the oldest batch under way. */
+  expire(clock: number): void;
+  /** Why no further batch may begin, in words; undefined while there is room. */
+  full(): string | undefined;
+  /** Time was set back to `clock`: keys that were stamped later count from it. */
+  setBack(clock: number): void;
+  /** Checks a key (four words) and, at its first sight, reserves it for the batch: one step. */
+  see(print: Uint32Array, position: number, batch: number, clock: number): Sight;
+  /** What a batch reserved so far, to be prepared with it; undefined where it reserved nothing. */
+  block(batch: number): KeyBlock | undefined;
+  /** Its rows are in the table, for good: the keys of `dead` positions are free, all others final. */
+  written(record: BatchRecord): void;
+  /** The batch is given up, or will be judged anew: its keys are free. */
+  release(batch: number): void;
+  /** What `see` would say, without a reservation. */
+  look(print: Uint32Array, clock: number): Sight;
+  /** Resolves when the batch that holds this key was written or given up. */
+  settled(print: Uint32Array): Promise<void>;
+  /** Keys and bytes that it holds. */
+  readonly size: { keys: number; memory: number; storage: number };
+}

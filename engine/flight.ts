@@ -1,0 +1,162 @@
+import type { Assembler } from "./assembler.ts";
+import type { BatchRecord } from "./core/journal.ts";
+import type { KeyMemory } from "./core/key-memory.ts";
+import type { Assembly, Line } from "./line.ts";
+import type { Recovery } from "./recovery.ts";
+import { settleDrops } from "./repeats.ts";
+import { Sending, type Ending } from "./sending.ts";
+import { LeftForLater, type Settlement } from "./settlement.ts";
+import type { Telemetry } from "./telemetry/telemetry.ts";
+import { makeUnderway, ofLetters, type Underway } from "./underway.ts";
+
+export interface FlightParts {
+  pipeline_id: string;
+  line: Line;
+  keys: KeyMemory;
+  clock: { now(): number };
+  telemetry: Telemetry;
+  /** Inserts in flight. */
+  replicas: number;
+  assembler: Assembler;
+  settlement: Settlement;
+  recovery: Recovery;
+  drawNumber(): number;
+  /** Aborts when the pipeline leaves at once. */
+  leave: AbortSignal;
+  /** A batch was given up: by a drain that waits for no pause, or with what no wait can mend. */
+  onFailed(error: unknown): void;
+}
+
+/** So many written batches may wait for their turn to be committed while others are sent. */
+const mostWaiting = 4;
+
+/**
+ * The batches of a pipeline between prepare and commit: a few are sent at the same time, those of the source are
+ * committed in their order, and drops that wait are settled before their batch is.
+ */
+export class Flight {
+  readonly #parts: FlightParts;
+  /** The commit of the newest batch of the source; each waits for the one before it. */
+  #committed: Promise<void> = Promise.resolve();
+  readonly #inFlight = new Set<Promise<void>>();
+  readonly #sending = new Set<Promise<unknown>>();
+  /** Clocks of the batches under way, by their number. */
+  readonly #clocks = new Map<number, number>();
+  /** Rejects when the pipeline leaves at once. */
+  readonly #left: Promise<never>;
+
+  constructor(parts: FlightParts) {
+    this.#parts = parts;
+    this.#left = new Promise((_resolve, reject) => {
+      const leave = (): void => reject(new LeftForLater("the pipeline leaves"));
+      parts.leave.addEventListener("abort", leave, { once: true });
+    });
+    this.#left.catch(() => undefined);
+  }
+
+  get isEmpty(): boolean {
+    return this.#inFlight.size === 0;
+  }
+
+  /** The time that keys must still be known at: of the oldest batch under way, or now. */
+  oldest(now: number): number {
+    return Math.min(now, ...this.#clocks.values());
+  }
+
+  /** Resolves when there is room for another batch. Throws what ended one. */
+  async room(): Promise<void> {
+    const { replicas } = this.#parts;
+    while (this.#sending.size >= replicas || this.#inFlight.size >= replicas + mostWaiting) {
+      await Promise.race([...this.#sending, ...this.#inFlight]);
+    }
+  }
+
+  /** Resolves when all are committed, also those that others leave behind. Throws what ended one. */
+  async landed(): Promise<void> {
+    while (this.#inFlight.size > 0) await Promise.all(this.#inFlight);
+  }
+
+  /** The same, whatever becomes of them. */
+  async ended(): Promise<void> {
+    while (this.#inFlight.size > 0) await Promise.allSettled(this.#inFlight);
+  }
+
+  /** Starts a batch on its way. One that holds no position that is not final yet waits for nobody's turn. */
+  begin(underway: Underway): void {
+    const { batch, clock } = underway.record;
+    this.#clocks.set(batch, clock);
+    const sent = this.#insertAndCommit(underway, underway.isAside === true ? Promise.resolve() : this.#committed);
+    if (underway.isAside !== true) this.#committed = sent;
+    this.#inFlight.add(sent);
+    sent.catch((error: unknown) => this.#parts.onFailed(error)).finally(() => this.#inFlight.delete(sent));
+  }
+
+  async #insertAndCommit(begun: Underway, before: Promise<void>): Promise<void> {
+    const { keys, telemetry, pipeline_id, settlement, assembler } = this.#parts;
+    let isTurn = false;
+    before.then(
+      () => (isTurn = true),
+      () => undefined,
+    );
+    const { record, assembly } = await this.#send(begun);
+    // From here on its rows are fixed; once that is durable, others may count on it.
+    if (!isTurn || record.waiting !== undefined) {
+      await settlement.amend({ ...record, heard: "written" });
+      keys.written(record);
+    }
+    await before;
+    const aside = await this.#asideOf(record, assembly);
+    await settlement.commit(record, aside?.record);
+    keys.written(record);
+    this.#clocks.delete(record.batch);
+    if (record.keys !== undefined) telemetry.keysHeld({ pipeline_id, ...keys.size });
+    assembler.forget(record.letters ?? []);
+    if (aside !== undefined) this.begin(aside);
+  }
+
+  /** Sends a batch, by the line that made it, and then by the current one where it has to be made again. */
+  async #send(begun: Underway): Promise<Underway> {
+    const { pipeline_id, telemetry, assembler, recovery } = this.#parts;
+    for (let underway = begun; ;) {
+      const started = performance.now();
+      const ending = await this.#inSlot(() => new Sending(underway, this.#parts.settlement).run());
+      const { record, bytes } = ending;
+      if (ending.kind === "settled") {
+        const seconds = (performance.now() - started) / 1000;
+        if (bytes > 0) telemetry.inserted({ pipeline_id, rows: record.rows, bytes, seconds });
+        assembler.grow();
+        return { ...underway, record };
+      }
+      underway = await recovery.again(ending, underway);
+    }
+  }
+
+  /** Only so many are sent at the same time, whatever else waits. */
+  async #inSlot(send: () => Promise<Ending>): Promise<Ending> {
+    while (this.#sending.size >= this.#parts.replicas) await Promise.race(this.#sending);
+    const sending = send();
+    const done = sending.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#sending.add(done);
+    return sending.finally(() => this.#sending.delete(done));
+  }
+
+  /** The drops of a batch that were no repeats after all, as a batch of their own. */
+  async #asideOf(
+    { waiting, letters, batch: from }: BatchRecord,
+    { received }: Assembly,
+  ): Promise<Underway | undefined> {
+    if (waiting === undefined) return undefined;
+    const { keys, clock, line, pipeline_id, telemetry, assembler, drawNumber, leave } = this.#parts;
+    const judged = await settleDrops(waiting, keys, () => clock.now(), drawNumber, this.#left);
+    const again = judged.firsts.length;
+    telemetry.dropsWaited({ pipeline_id, batch: from, repeats: waiting.length - again - judged.waiting.length, again });
+    if (again === 0) return undefined;
+    const positions = [...judged.firsts, ...judged.waiting.map(({ position }) => position)].toSorted((a, b) => a - b);
+    const assembly = assembler.judged(received(positions), line, judged);
+    const made = await makeUnderway(assembly, this.#parts, leave);
+    return { ...made, isAside: true, record: letters === undefined ? made.record : ofLetters(made.record, positions) };
+  }
+}

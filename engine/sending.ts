@@ -1,0 +1,244 @@
+import { randomBytes } from "node:crypto";
+import { judgeRows, wrongMapping, type BadRow, type Suspicion, type Trouble } from "./bad-rows.ts";
+import type { Rejection } from "./core/dead-letter.ts";
+import { deadPositions, type BatchRecord } from "./core/journal.ts";
+import type { Answer, Block, Failure, Reading } from "./core/sink.ts";
+import type { Line } from "./line.ts";
+import type { Settlement } from "./settlement.ts";
+import type { Underway } from "./underway.ts";
+import { isInsideWindow } from "./window.ts";
+
+/**
+ * How the sending of a batch ends: it is settled, or the current revision has to make it again, under its own token
+ * because it may be in the table, or as a new one.
+ */
+export interface Ending {
+  kind: "settled" | "again with its token" | "again";
+  record: BatchRecord;
+  /** Bytes that were inserted; 0 where nothing was sent. */
+  bytes: number;
+}
+
+type Refusal = Exclude<Answer, { kind: "ok" }>;
+
+/** Failures that another revision may not meet. */
+const mendable = new Set<Failure["class"]>(["setup", "partitions", "row"]);
+/** The server has too little memory for the insert. */
+const memoryLimit = 241;
+
+/**
+ * Carries one prepared batch to the table (delivery, sections 3 and 4): the insert with the batch's token, until the
+ * server says OK. What was heard decides what a later start may do, so it is synced: `refused` before waiting, and taken
+ * back before the next send.
+ */
+export class Sending {
+  readonly #line: Line;
+  readonly #settlement: Settlement;
+  readonly #underway: Underway;
+  #record: BatchRecord;
+  #block: Block = { events: [], body: Buffer.alloc(0), rejected: [] };
+  /** An answer is missing: its rows may be in the table, all or some of them. */
+  #isUncertain: boolean;
+  #failures = 0;
+  readonly #suspicion: Suspicion = {};
+
+  constructor(underway: Underway, settlement: Settlement) {
+    this.#underway = underway;
+    this.#line = underway.line;
+    this.#settlement = settlement;
+    const { record, isReplay } = underway;
+    this.#record = record;
+    // Before the first send the target is read and noted.
+    this.#isUncertain = isReplay && record.heard === "nothing" && record.target !== undefined;
+  }
+
+  /** Sends until everything of the batch that can be written is. Throws LeftForLater. */
+  async run(): Promise<Ending> {
+    if (this.#record.heard === "written") return this.#ended("settled");
+    await this.#encodeAgain(this.#underway.block);
+    await this.#untilMappingFits();
+    while (this.#record.rows > 0) {
+      const ending = await this.#clear();
+      if (ending !== undefined) return this.#ended(ending);
+      const { heard, token } = this.#record;
+      const ignoreViews = heard === "view" && this.#settlement.with.options.on_view_error === "skip";
+      const answer = await this.#line.sink.insert(this.#block, token, this.#settlement.with.leave, { ignoreViews });
+      if (answer.kind === "ok") {
+        if (ignoreViews) this.#tell("viewErrorIgnored");
+        break;
+      }
+      this.#settlement.leaveIfAborted();
+      const next = await this.#after(answer);
+      if (next !== undefined) return this.#ended(next);
+    }
+    if (this.#record.rows > 0) this.#settlement.noteWritten(this.#record);
+    this.#settlement.with.room.leave();
+    return this.#ended("settled", this.#block.body.length);
+  }
+
+  /** Whether the batch may be sent now; else how it ends. Reads the target before the first send, and before a repeat. */
+  async #clear(): Promise<Ending["kind"] | undefined> {
+    if (this.#record.target === undefined) {
+      this.#record = { ...this.#record, target: await this.#settlement.read(this.#line.sink) };
+      await this.#amend({ heard: "nothing" });
+    }
+    const { heard } = this.#record;
+    if (heard === "refused") await this.#amend({ heard: "nothing" });
+    if (heard !== "view" && !this.#isUncertain) return undefined;
+    for (let attempt = 1; ; attempt += 1) {
+      const reading = await this.#settlement.read(this.#line.sink);
+      if (isInsideWindow(this.#record.target!, reading)) {
+        this.#tell("insertRepeated");
+        return undefined;
+      }
+      const choice = this.#outsideChoice();
+      this.#settlement.with.telemetry.batchUncertain({ ...this.#names(), choice });
+      if (choice === "skip") return "settled";
+      if (choice === "insert") return this.#insertFresh(reading);
+      await this.#settlement.wait(
+        { class: heard === "view" ? "view" : "uncertain", text: this.#outsideText() },
+        attempt,
+      );
+    }
+  }
+
+  /** What becomes of a batch that the target may not recognise any more. One that a view broke is never sent again. */
+  #outsideChoice(): "insert" | "skip" | "pause" {
+    const { on_uncertain, on_view_error } = this.#settlement.with.options;
+    return this.#record.heard === "view" ? on_view_error : on_uncertain;
+  }
+
+  #outsideText(): string {
+    const what = `batch ${this.#record.batch} of ${this.#record.rows} rows`;
+    return this.#record.heard === "view"
+      ? `${what} is in the table, but a materialized view behind it failed, and so long ago that a repeat could double it; set x-sluice.on_view_error: skip to leave the view without these rows`
+      : `nobody knows whether ${what} was written, and the table may no longer recognise a repeat; set x-sluice.on_uncertain to insert or skip`;
+  }
+
+  /** At least once: a fresh token, under which everything is written. */
+  async #insertFresh(target: Reading): Promise<Ending["kind"] | undefined> {
+    if (this.#underway.isEarlier === true) return "again";
+    this.#isUncertain = false;
+    const record = { ...this.#record, token: randomBytes(16).toString("hex"), target, heard: "nothing" } as const;
+    this.#record = await this.#settlement.prepare(record);
+    return undefined;
+  }
+
+  /** What follows a failed insert: another attempt, or an end. */
+  async #after(answer: Refusal): Promise<Ending["kind"] | undefined> {
+    const { failure } = answer;
+    if (answer.kind === "unknown" && failure.class !== "view") this.#isUncertain = true;
+    const { telemetry, onTooLarge } = this.#settlement.with;
+    const unknown = answer.kind === "unknown";
+    telemetry.insertFailed({ pipeline_id: this.#record.pipeline_id, rows: this.#record.rows, failure, unknown });
+    if (failure.code === memoryLimit) onTooLarge();
+    if (failure.class !== "row") return this.#waitAfter(answer, failure);
+    const refused = { record: this.#record, block: this.#block, failure, suspicion: this.#suspicion };
+    const judged = await judgeRows(refused, this.#line, this.#settlement);
+    if (judged.kind === "trouble") return this.#waitAfter(answer, judged.failure, { rowsGoInAgain: true });
+    await this.#exclude(judged.rows);
+    return undefined;
+  }
+
+  async #waitAfter(
+    { kind, failure }: Refusal,
+    trouble: Trouble,
+    { rowsGoInAgain = false } = {},
+  ): Promise<Ending["kind"] | undefined> {
+    this.#failures += 1;
+    const isFromView = failure.class === "view" || this.#record.heard === "view";
+    const mayBeThere = this.#isUncertain || isFromView;
+    const isRefused = kind === "refused" && !mayBeThere;
+    // Where the table is wrong, the rows that were taken out of the batch before go in again with the others.
+    if (rowsGoInAgain && isRefused) this.#takeBack();
+    await this.#amend({ heard: isFromView ? "view" : isRefused ? "refused" : "nothing" });
+    if (this.#underway.isEarlier === true && kind === "refused" && mendable.has(failure.class)) {
+      return mayBeThere ? "again with its token" : "again";
+    }
+    await this.#settlement.wait(trouble, this.#failures);
+    await this.#settlement.reopen(this.#line.sink, this.#failures);
+    await this.#encodeAgain();
+    return undefined;
+  }
+
+  #takeBack(): void {
+    const excluded = new Set(this.#record.excluded);
+    const rejections = this.#record.rejections.filter(({ position }) => !excluded.has(position));
+    this.#record = { ...this.#record, excluded: [], rejections, rows: this.#record.rows + excluded.size };
+  }
+
+  async #exclude(rows: readonly BadRow[]): Promise<void> {
+    const letters = rows.map(({ row, failure }) => {
+      const event = this.#block.events[row]!;
+      return this.#underway.assembly.withSource({
+        component: "sink",
+        reason: `sink_rejection_${failure.name}`,
+        error: failure.text,
+        original_message: event.text,
+        position: event.position,
+      });
+    });
+    const { excluded, rejections } = this.#record;
+    await this.#amend({
+      rows: this.#record.rows - rows.length,
+      excluded: [...excluded, ...letters.map(({ position }) => position)],
+      rejections: [...rejections, ...letters],
+      heard: "nothing",
+    });
+    await this.#encodeAgain();
+  }
+
+  /**
+   * Makes the rows again, for the columns as they are now. What no longer fits becomes a letter, not a loss. What fits
+   * now and did not before becomes a row, unless the batch may be in the table: then its token would drop that row.
+   */
+  async #encodeAgain(made?: Block): Promise<void> {
+    const { excluded } = this.#record;
+    const gone = this.#isUncertain || this.#record.heard === "view" ? deadPositions(this.#record) : excluded;
+    this.#block = made ?? this.#underway.assembly.encode(gone);
+    const rejections = merged(this.#record.rejections, new Set(gone), this.#block.rejected);
+    const rows = this.#block.events.length;
+    if (rows === this.#record.rows && isSame(rejections, this.#record.rejections)) return;
+    this.#record = await this.#settlement.prepare({ ...this.#record, rows, rejections });
+  }
+
+  async #untilMappingFits(): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      const trouble = await wrongMapping(this.#record, this.#line, this.#settlement);
+      if (trouble === undefined) return;
+      await this.#settlement.wait(trouble, attempt);
+      await this.#settlement.reopen(this.#line.sink, attempt);
+      await this.#encodeAgain();
+    }
+  }
+
+  async #amend(changes: Partial<BatchRecord>): Promise<void> {
+    this.#record = await this.#settlement.amend({ ...this.#record, ...changes });
+  }
+
+  #ended(kind: Ending["kind"], bytes = 0): Ending {
+    return { kind, record: this.#record, bytes };
+  }
+
+  #names(): { pipeline_id: string; batch: number; rows: number } {
+    const { pipeline_id, batch, rows } = this.#record;
+    return { pipeline_id, batch, rows };
+  }
+
+  #tell(event: "insertRepeated" | "viewErrorIgnored"): void {
+    this.#settlement.with.telemetry[event](this.#names());
+  }
+}
+
+/** Letters of the positions that stay out, and those of the rows as they were encoded now, in order. */
+function merged(before: readonly Rejection[], out: ReadonlySet<number>, now: readonly Rejection[]): Rejection[] {
+  const kept = before.filter(({ position }) => out.has(position));
+  const known = new Set(kept.map(({ position }) => position));
+  const others = now.filter(({ position }) => !known.has(position));
+  return [...kept, ...others].toSorted((one, other) => one.position - other.position);
+}
+
+function isSame(one: readonly Rejection[], other: readonly Rejection[]): boolean {
+  const positions = new Set(other.map(({ position }) => position));
+  return one.length === other.length && one.every(({ position }) => positions.has(position));
+}

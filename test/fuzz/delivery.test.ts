@@ -1,0 +1,167 @@
+import { existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import * as fc from "fast-check";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { DeadLetters } from "../../engine/state/dead-letters.ts";
+import { StoreJournal } from "../../engine/state/journal.ts";
+import { Store } from "../../engine/state/store.ts";
+import type { ModelEvent } from "../support/model/events.ts";
+import { modelEvent } from "../support/model/events.ts";
+import { tricks } from "../support/model/target.ts";
+import type { Journal } from "../../engine/core/journal.ts";
+import { World, type Happening, type WorldOptions } from "../support/model/world.ts";
+
+/** 300 stories in the short form; `FUZZ_RUNS` and `FUZZ_SEED` set other ones. */
+const numRuns = Number(process.env["FUZZ_RUNS"] ?? 300);
+const seed = Number(process.env["FUZZ_SEED"] ?? 1);
+const timeout = 120_000 + numRuns * 200;
+
+let folder: string;
+let store: Store;
+let letters: DeadLetters;
+let journal: StoreJournal;
+let worlds = 0;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "sluice-model-"));
+  store = Store.open(folder);
+  letters = new DeadLetters(store, (id) => journal.heldLetters(id));
+  journal = new StoreJournal(store, letters);
+});
+
+afterAll(async () => {
+  await store.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const event: fc.Arbitrary<Omit<ModelEvent, "id">> = fc.record({
+  key: fc.constantFrom("a", "b", "c", "d", "e"),
+  fate: fc.constantFrom("row", "row", "row", "row", "transform", "encoder", "server", "even"),
+  partition: fc.integer({ min: 1, max: 3 }),
+});
+
+const happening: fc.Arbitrary<Happening> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({ kind: fc.constant("push"), events: fc.array(event, { minLength: 1, maxLength: 8 }) }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant("tricks"),
+      tricks: fc.array(fc.constantFrom(...tricks), { maxLength: 4 }),
+    }),
+  },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant("work"), turns: fc.integer({ min: 0, max: 30 }) }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant("crash") }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("reprocess") }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom("stop", "edit", "terminate", "mend") }) },
+) as fc.Arbitrary<Happening>;
+
+const stories = fc.array(happening, { minLength: 3, maxLength: 25 });
+const shapes = fc.record({ hasDedup: fc.boolean(), replicas: fc.integer({ min: 1, max: 3 }) });
+
+async function told(story: readonly Happening[], options: WorldOptions): Promise<World> {
+  worlds += 1;
+  const world = new World(`model-${worlds}`, journal, letters, options);
+  for (const one of story) await world.let(one);
+  await world.settle();
+  return world;
+}
+
+const wide = { window: 10_000, on_uncertain: "insert", on_view_error: "pause" } as const;
+const narrow = { window: 2, on_view_error: "skip" } as const;
+
+test(
+  "whatever happens, each event is settled once: as a row, as a letter, or dropped for a row with its key",
+  { timeout },
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(stories, shapes, async (story, shape) => {
+        expect(breaches(await told(story, { ...shape, ...wide }), shape.hasDedup)).toEqual([]);
+      }),
+      { numRuns, seed },
+    );
+  },
+);
+
+test(
+  "outside of the window nothing is lost with on_uncertain: insert, and nothing doubled with skip",
+  { timeout },
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(stories, shapes, fc.constantFrom("insert", "skip"), async (story, shape, on_uncertain) => {
+        const world = await told(story, { ...shape, ...narrow, on_uncertain });
+        const allowed = on_uncertain === "insert" ? "doubled" : "lost";
+        expect(breaches(world, shape.hasDedup).filter((breach) => !breach.startsWith(allowed))).toEqual([]);
+      }),
+      { numRuns: Math.ceil(numRuns / 3), seed },
+    );
+  },
+);
+
+/** Faults that somebody could make, each in one call of the journal. */
+const faults: [string, (journal: Journal) => Partial<Journal>][] = [
+  [
+    "a replay draws another token",
+    (journal) => ({ pending: (id) => journal.pending(id).map((record) => ({ ...record, token: `${record.token}x` })) }),
+  ],
+  ["a batch under way is forgotten", (journal) => ({ pending: (id) => journal.pending(id).slice(1) })],
+  [
+    "an answer that never came is taken for a refusal",
+    (journal) => ({
+      pending: (id) => journal.pending(id).map((record) => ({ ...record, heard: "refused", revision: 0 })),
+    }),
+  ],
+  [
+    "the letters of a commit are left out",
+    (journal) => ({ commit: (record, aside) => journal.commit({ ...record, rejections: [] }, aside) }),
+  ],
+  ["drops that were judged again are not prepared", (journal) => ({ commit: (record) => journal.commit(record) })],
+  ["keys are not remembered over a restart", () => ({ finalKeys: () => Promise.resolve([]) })],
+  [
+    "a replay does not know what dedup kept",
+    (journal) => ({
+      pending: (id) => journal.pending(id).map(({ keys: _keys, ...record }) => record),
+    }),
+  ],
+];
+
+test.each(faults)("a planted fault is found: %s", { timeout }, async (_fault, sabotage) => {
+  const details = await fc.check(
+    fc.asyncProperty(stories, shapes, async (story, shape) => {
+      expect(breaches(await told(story, { ...shape, ...wide, sabotage }), shape.hasDedup)).toEqual([]);
+    }),
+    { numRuns: 300, seed, endOnFailure: true },
+  );
+  expect(details.failed).toBe(true);
+});
+
+/** The reference: what must be true of every event when all has come to its end. */
+function breaches({ source, target, letters: queue, terminated }: World, hasDedup: boolean): string[] {
+  const rows = counted(target.rows.map(({ id }) => id));
+  const dead = counted(queue.map(({ original_message }) => (JSON.parse(original_message) as ModelEvent).id));
+  const keys = counted(target.rows.map(({ key }) => key));
+  const found: string[] = [];
+  source.events.forEach((read, index) => {
+    const position = index + 1;
+    const times = (rows.get(position) ?? 0) + (dead.get(position) ?? 0);
+    if (times > 1) found.push(`doubled: ${position} is there ${times} times`);
+    if (times > 0 || read === undefined || position <= terminated) return;
+    const { key, fate } = modelEvent(read);
+    if (fate === "even" || (hasDedup && keys.has(key))) return;
+    found.push(`lost: ${position}, ${key}, ${fate}`);
+  });
+  if (hasDedup && terminated === 0) {
+    for (const [key, times] of keys) if (times > 1) found.push(`doubled: key ${key} has ${times} rows`);
+  }
+  return found;
+}
+
+function counted<T>(list: readonly T[]): Map<T, number> {
+  const counts = new Map<T, number>();
+  for (const one of list) counts.set(one, (counts.get(one) ?? 0) + 1);
+  return counts;
+}

@@ -1,0 +1,90 @@
+import type { Event } from "../../../engine/core/batch.ts";
+import type { Rejection } from "../../../engine/core/dead-letter.ts";
+import type { KeyMemory } from "../../../engine/core/key-memory.ts";
+import type { Answer, Block, Probe, Reading, Sink } from "../../../engine/core/sink.ts";
+import type { Transform } from "../../../engine/core/transform.ts";
+import type { Line } from "../../../engine/line.ts";
+import { DedupTransform } from "../../../engine/transforms/dedup/dedup.ts";
+import { Fingerprints } from "../../../engine/transforms/dedup/fingerprint.ts";
+import { modelEvent } from "./events.ts";
+import type { ModelTarget } from "./target.ts";
+
+const salt = Buffer.alloc(16, 7);
+
+/** The real dedup between a model filter, a model transform and a model sink. */
+export function modelLine(revision: number, hasDedup: boolean, keys: KeyMemory, target: ModelTarget): Line {
+  const dedup = hasDedup ? [new DedupTransform("key", keys, new Fingerprints(salt))] : [];
+  return { revision, transforms: [filter(revision), ...dedup, stateless], sink: new ModelSink(target) };
+}
+
+function filter(revision: number): Transform {
+  return {
+    name: "filter",
+    apply: (events) => {
+      const passed = events.filter((event) => modelEvent(event).fate !== "even" || revision % 2 === 1);
+      return { passed, dropped: events.length - passed.length, rejected: [] };
+    },
+  };
+}
+
+const stateless: Transform = {
+  name: "stateless",
+  apply: (events) => {
+    const [passed, rejected] = divide(events, "transform");
+    return { passed: passed.map((event) => event.with(event.value)), dropped: 0, rejected };
+  },
+};
+
+function divide(events: readonly Event[], fate: string): [Event[], Rejection[]] {
+  const passed = events.filter((event) => modelEvent(event).fate !== fate);
+  const dead = events.filter((event) => modelEvent(event).fate === fate);
+  return [passed, dead.map((event) => rejection(event, fate))];
+}
+
+function rejection({ position, text }: Event, fate: string): Rejection {
+  const component = fate === "transform" ? "dedup" : "sink";
+  return { component, reason: "schema_mismatch", error: fate, original_message: text, position };
+}
+
+class ModelSink implements Sink {
+  readonly atLeastOnce = undefined;
+  readonly #target: ModelTarget;
+
+  constructor(target: ModelTarget) {
+    this.#target = target;
+  }
+
+  open(): Promise<Answer> {
+    return Promise.resolve({ kind: "ok" });
+  }
+
+  read(): Promise<{ kind: "read"; reading: Reading }> {
+    const { time, blocks, window } = this.#target;
+    // A table that was never altered since this pipeline wrote to it: a batch of bad rows alone is no wrong mapping.
+    const reading = { table: "one", time, blocks, window: { entries: window, seconds: Infinity }, altered: -1 };
+    return Promise.resolve({ kind: "read", reading });
+  }
+
+  encode(events: readonly Event[]): Block {
+    const [passed, rejected] = divide(events, "encoder");
+    return { events: passed, body: Buffer.from("rows"), rejected };
+  }
+
+  async insert(block: Block, token: string): Promise<Answer> {
+    await new Promise((resolve) => setImmediate(resolve));
+    return this.#target.insert(block.events.map(modelEvent), token);
+  }
+
+  probe(block: Block): Promise<Probe> {
+    const rows = block.events.flatMap((event, row) =>
+      this.#target.refuses(modelEvent(event))
+        ? [{ row, failure: { class: "row", name: "VIOLATED_CONSTRAINT", code: 469, text: "bad" } as const }]
+        : [],
+    );
+    return Promise.resolve({ kind: "found", rows });
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+}

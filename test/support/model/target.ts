@@ -1,0 +1,80 @@
+import type { Answer, Failure } from "../../../engine/core/sink.ts";
+import type { ModelEvent } from "./events.ts";
+
+/** What a model server does with the next insert. */
+export type Trick =
+  "answer" | "unknown, all in" | "unknown, part in" | "unknown, nothing in" | "refuse" | "setup" | "view";
+
+export const tricks: readonly Trick[] = [
+  "answer",
+  "unknown, all in",
+  "unknown, part in",
+  "unknown, nothing in",
+  "refuse",
+  "setup",
+  "view",
+];
+
+/**
+ * A table as ClickHouse keeps it, as far as delivery depends on it: tokens are kept per partition, the partitions of an
+ * insert are written one after another, only the last `window` inserts of partitions are recognised.
+ */
+export class ModelTarget {
+  readonly rows: ModelEvent[] = [];
+  readonly window: number;
+  /** Tokens, each with the partition that it was used in, oldest first. */
+  #tokens: string[] = [];
+  blocks = 0;
+  time = 1_000_000;
+  /** How many repeats it dropped. */
+  dropped = 0;
+  next: Trick[] = [];
+  /** Its constraint was dropped: it takes the rows that it refused. */
+  isMended = false;
+
+  constructor(window: number) {
+    this.window = window;
+  }
+
+  insert(rows: readonly ModelEvent[], token: string): Answer {
+    this.time += 10;
+    const trick = this.next.shift() ?? "answer";
+    if (trick === "refuse") return refused({ class: "transient", name: "TOO_MANY_PARTS", code: 252 });
+    if (trick === "setup") return refused({ class: "setup", name: "UNKNOWN_TABLE", code: 60 });
+    if (trick === "unknown, nothing in") return lost;
+    const bad = rows.findIndex((row) => this.refuses(row));
+    if (bad !== -1) return refused({ class: "row", name: "VIOLATED_CONSTRAINT", code: 469, row: bad });
+    const partitions = [...new Set(rows.map(({ partition }) => partition))];
+    if (trick === "unknown, part in") partitions.length = Math.ceil(partitions.length / 2);
+    for (const partition of partitions) this.#write(rows, partition, token);
+    if (trick === "answer") return { kind: "ok" };
+    return trick === "view"
+      ? { kind: "unknown", failure: failure({ class: "view", name: "CANNOT_PARSE", code: 6 }) }
+      : lost;
+  }
+
+  refuses({ fate }: ModelEvent): boolean {
+    return fate === "server" && !this.isMended;
+  }
+
+  #write(rows: readonly ModelEvent[], partition: number, token: string): void {
+    const used = `${partition} ${token}`;
+    if (this.#tokens.includes(used)) {
+      this.dropped += 1;
+      return;
+    }
+    this.#tokens = [...this.#tokens, used].slice(-this.window);
+    this.blocks += 1;
+    this.rows.push(...rows.filter((row) => row.partition === partition));
+  }
+}
+
+function failure(of: Omit<Failure, "text">): Failure {
+  return { ...of, text: of.name };
+}
+
+function refused(of: Omit<Failure, "text">): Answer {
+  return { kind: "refused", failure: failure(of) };
+}
+
+const lost: Answer = { kind: "unknown", failure: failure({ class: "transient", name: "network_io" }) };

@@ -1,0 +1,224 @@
+import type { DeadLetter } from "../../../engine/core/dead-letter.ts";
+import type { BatchRecord, Journal } from "../../../engine/core/journal.ts";
+import { Pipeline } from "../../../engine/pipeline.ts";
+import type { LetterEvent } from "../../../engine/assembler.ts";
+import { letterEvent } from "../../../engine/reprocessing.ts";
+import type { SendOptions } from "../../../engine/settlement.ts";
+import type { DeadLetters } from "../../../engine/state/dead-letters.ts";
+import type { StoreJournal } from "../../../engine/state/journal.ts";
+import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
+import { RememberedKeys } from "../../../engine/transforms/dedup/remembered-keys.ts";
+import { ModelSource, type ModelEvent } from "./events.ts";
+import { modelLine } from "./line.ts";
+import { ModelTarget, type Trick } from "./target.ts";
+
+export interface WorldOptions {
+  hasDedup: boolean;
+  replicas: number;
+  /** Inserts of partitions that the target recognises. */
+  window: number;
+  on_uncertain: SendOptions["on_uncertain"];
+  on_view_error: SendOptions["on_view_error"];
+  /** Plants a fault: a journal in place of the right one. */
+  sabotage?: (journal: Journal) => Partial<Journal>;
+}
+
+/** One thing that happens to a pipeline. */
+export type Happening =
+  | { kind: "push"; events: Omit<ModelEvent, "id">[] }
+  | { kind: "tricks"; tricks: Trick[] }
+  /** Lets it work for so many turns of the event loop. */
+  | { kind: "work"; turns: number }
+  /** SIGKILL: nothing that was not durable is left; another start follows. */
+  | { kind: "crash" }
+  | { kind: "stop" }
+  /** The target takes what it refused. */
+  | { kind: "mend" }
+  /** Every dead letter is sent through the pipeline again. */
+  | { kind: "reprocess" }
+  | { kind: "edit" }
+  | { kind: "terminate" };
+
+/** A pipeline of the real engine on the real journal, between a source and a target that are models. */
+export class World {
+  readonly source = new ModelSource();
+  readonly target: ModelTarget;
+  readonly told = new Map<string, number>();
+  readonly #options: WorldOptions;
+  readonly #pipeline_id: string;
+  readonly #journal: StoreJournal;
+  readonly #letters: DeadLetters;
+  #revision = 1;
+  #running: { pipeline: Pipeline; ended: Promise<void>; power: { isOn: boolean } } | undefined;
+  /** Positions that a termination dropped before they were read. */
+  terminated = 0;
+
+  constructor(pipeline_id: string, journal: StoreJournal, letters: DeadLetters, options: WorldOptions) {
+    this.#pipeline_id = pipeline_id;
+    this.#journal = journal;
+    this.#letters = letters;
+    this.#options = options;
+    this.target = new ModelTarget(options.window);
+    this.#start();
+  }
+
+  async let(happening: Happening): Promise<void> {
+    switch (happening.kind) {
+      case "push":
+        this.source.push(happening.events);
+        break;
+      case "tricks":
+        this.target.next.push(...happening.tricks);
+        break;
+      case "work":
+        for (let turn = 0; turn < happening.turns; turn += 1) await nextTurn();
+        break;
+      case "crash":
+        await this.#crash();
+        this.#start();
+        break;
+      case "mend":
+        this.target.isMended = true;
+        break;
+      case "reprocess":
+        this.#reprocess();
+        break;
+      case "stop":
+        await this.#stop();
+        this.#start();
+        break;
+      case "edit":
+        await this.#stop();
+        this.#revision += 1;
+        this.#start();
+        break;
+      case "terminate":
+        await this.#terminate();
+        this.#start();
+        break;
+    }
+  }
+
+  /** Mends the server and lets everything come to its end. */
+  async settle(): Promise<void> {
+    this.target.next = [];
+    for (let turn = 0; !this.#isSettled(); turn += 1) {
+      if (turn > 20_000) throw new Error("the pipeline does not come to rest");
+      await nextTurn();
+    }
+    await this.#stop();
+  }
+
+  get letters(): DeadLetter[] {
+    return this.#letters.queue(this.#pipeline_id).list(1000).messages;
+  }
+
+  #isSettled(): boolean {
+    const { position } = this.#journal.progress(this.#pipeline_id);
+    const left = this.source.events.slice(position).some((event) => event !== undefined);
+    return !left && this.#journal.pendingCount(this.#pipeline_id) === 0;
+  }
+
+  #start(): void {
+    const power = { isOn: true };
+    const keys = new RememberedKeys({ window: 1e9, storage: Infinity, memory: Infinity });
+    const line = (revision: number) => modelLine(revision, this.#options.hasDedup, keys, this.target);
+    const pipeline = new Pipeline({
+      pipeline_id: this.#pipeline_id,
+      source: this.source,
+      telemetry: this.#telemetry(),
+      limits: { max_batch_size: 3, max_delay_time: "0s" },
+      maxAge: Infinity,
+      clock: { now: () => 1_000 },
+      replicas: this.#options.replicas,
+      journal: poweredBy(power, this.#options.sabotage === undefined ? this.#journal : this.#sabotaged()),
+      options: { ...this.#options, on_lost: "pause" },
+      keys,
+      letters: this.#letterEvents([...this.#journal.heldLetters(this.#pipeline_id)]),
+      line: line(this.#revision),
+      lineOf: line,
+      pace: nextTurn,
+    });
+    this.#running = { pipeline, ended: pipeline.run(), power };
+  }
+
+  /** Not waited for, as it may take until the server is mended. */
+  #reprocess(): void {
+    const { letters } = this.#letters.select(this.#pipeline_id, { mode: "all" });
+    const numbers = letters.map(({ message_id }) => Number(message_id));
+    const { pipeline } = this.#running!;
+    const release = this.#letters.hold(this.#pipeline_id, numbers);
+    if (numbers.length > 0) pipeline.reprocess(this.#letterEvents(numbers)).then(release, release);
+  }
+
+  #letterEvents(numbers: readonly number[]): LetterEvent[] {
+    return numbers.flatMap((number) => {
+      const letter = this.#letters.get(this.#pipeline_id, number);
+      return letter === undefined ? [] : [letterEvent(letter)];
+    });
+  }
+
+  #sabotaged(): Journal {
+    const journal: Journal = {
+      prepare: (record) => this.#journal.prepare(record),
+      amend: (record) => this.#journal.amend(record),
+      commit: (record, aside) => this.#journal.commit(record, aside),
+      mark: (pipeline_id, clock) => this.#journal.mark(pipeline_id, clock),
+      pending: (pipeline_id) => this.#journal.pending(pipeline_id),
+      progress: (pipeline_id) => this.#journal.progress(pipeline_id),
+      finalKeys: (pipeline_id, after) => this.#journal.finalKeys(pipeline_id, after),
+    };
+    return { ...journal, ...this.#options.sabotage?.(journal) };
+  }
+
+  async #crash(): Promise<void> {
+    const { pipeline, power } = this.#running!;
+    power.isOn = false;
+    pipeline.abort();
+    // What had reached the disk is there; what had reached the server is answered to nobody.
+    for (let turn = 0; turn < 3; turn += 1) await nextTurn();
+  }
+
+  async #stop(): Promise<void> {
+    const { pipeline, ended } = this.#running!;
+    pipeline.stop(60_000);
+    await ended;
+  }
+
+  async #terminate(): Promise<void> {
+    const { pipeline, ended } = this.#running!;
+    pipeline.abort();
+    await ended;
+    const kept = this.#journal.namedUpTo(this.#pipeline_id);
+    this.terminated = this.source.end;
+    this.source.drop(kept);
+    await this.#journal.forgetKeys(this.#pipeline_id);
+  }
+
+  #telemetry(): Telemetry {
+    return new Proxy({} as Telemetry, {
+      get: (_target, event: string) => () => this.told.set(event, (this.told.get(event) ?? 0) + 1),
+    });
+  }
+}
+
+/** The journal of a process: once that is killed, nothing more is written, and no answer comes. */
+function poweredBy(power: { isOn: boolean }, journal: Journal): Journal {
+  const whilePowered = async (write: () => Promise<void>): Promise<void> => {
+    if (power.isOn) await write();
+    if (!power.isOn) await new Promise<never>(() => undefined);
+  };
+  return {
+    prepare: (record: BatchRecord) => whilePowered(() => journal.prepare(record)),
+    amend: (record) => whilePowered(() => journal.amend(record)),
+    commit: (record, aside) => whilePowered(() => journal.commit(record, aside)),
+    mark: (pipeline_id, clock) => whilePowered(() => journal.mark(pipeline_id, clock)),
+    pending: (pipeline_id) => journal.pending(pipeline_id),
+    progress: (pipeline_id) => journal.progress(pipeline_id),
+    finalKeys: (pipeline_id, after) => journal.finalKeys(pipeline_id, after),
+  };
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
