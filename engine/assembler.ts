@@ -21,14 +21,20 @@ export interface AssemblerParts {
   limits: { max_batch_size: number; max_delay_time: string };
   /** Milliseconds after which an event that was not written is given up. */
   maxAge: number;
-  /** The batch clock. */
-  clock: { now(): number };
+  clock: Clock;
   /** The dead letters that batches under way name. */
   letters: readonly LetterEvent[];
   /** Aborts when the pipeline leaves at once. */
   leave: AbortSignal;
   /** Aborts when the pipeline drains, or leaves. */
   drain: AbortSignal;
+}
+
+/** The batch clock. */
+export interface Clock {
+  now(): number;
+  /** The earlier of `now` and the wall clock, by which events are stamped when they come. */
+  earlier(): number;
 }
 
 /** A dead letter as it goes through the pipeline again: its number stands for its position. */
@@ -104,11 +110,14 @@ export class Assembler {
 
   /** Reads exactly the recorded range, or its letters, and puts the batch together again as `plan` says. */
   async again(record: BatchRecord, line: Line, plan: Partial<AssemblyPlan>): Promise<Assembly> {
-    const { range, letters, clock, batch } = record;
-    const assembly = this.#begin(line, { clock, batch, ...plan });
-    if (letters !== undefined) assembly.add(letters.map((number) => this.#letter(number, clock)));
+    const { range, letters, clock, batch, oldest } = record;
+    const assembly = this.#begin(line, { clock, batch, oldest, ...plan });
+    if (letters !== undefined) {
+      assembly.add(letters.map((number) => this.#letter(number, clock)));
+      return assembly;
+    }
     let position = range.first;
-    while (letters === undefined && position <= range.last) {
+    while (position <= range.last) {
       const events = await this.#parts.source.read(position, readEvents, readBytes);
       const inside = events.filter((event) => event.position <= range.last);
       if (inside.length === 0) break;
@@ -139,9 +148,11 @@ export class Assembler {
     for (const number of letters) this.#letters.delete(number);
   }
 
-  #begin(line: Line, plan: Omit<AssemblyPlan, "maxAge">): Assembly {
-    const { maxAge, pipeline_id, telemetry } = this.#parts;
-    return new Assembly(line, { maxAge, ...plan }, pipeline_id, telemetry);
+  #begin(line: Line, plan: Omit<AssemblyPlan, "oldest"> & { oldest?: number }): Assembly {
+    const { maxAge, clock, pipeline_id, telemetry } = this.#parts;
+    // Infinitely old is never too old.
+    const oldest = Math.max(0, clock.earlier() - maxAge);
+    return new Assembly(line, { oldest, ...plan }, pipeline_id, telemetry);
   }
 
   #letter(number: number, receivedAt: number): Event {

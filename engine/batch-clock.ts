@@ -5,6 +5,9 @@ export interface ClockStep {
   /** It has been found, and time goes on without it; false: it has stood for an hour, and time is the wall clock's again. */
   held: boolean;
   by: number;
+  /** The batch clock before and after it, in milliseconds since the epoch: the same while it is held. */
+  from: number;
+  to: number;
 }
 
 export interface BatchClockOptions {
@@ -58,10 +61,15 @@ export class BatchClock {
     const monotonic = this.#monotonic();
     const ahead = wall - monotonic;
     if (Math.abs(ahead - this.#ahead) <= hour) this.#follow(ahead);
-    else if (this.#stands(ahead, monotonic)) this.#take(ahead);
+    else if (this.#stands(ahead, monotonic)) this.#take(ahead, monotonic);
     const time = this.#step === undefined ? wall : monotonic + this.#ahead;
     this.#time = Math.max(this.#time, Math.floor(time));
     return this.#time;
+  }
+
+  /** The earlier of this time and the wall clock's: what is too old by this one is too old by both. */
+  earlier(): number {
+    return Math.min(this.now(), this.#wall());
   }
 
   #follow(ahead: number): void {
@@ -73,17 +81,19 @@ export class BatchClock {
   #stands(ahead: number, monotonic: number): boolean {
     if (this.#step === undefined || Math.abs(ahead - this.#step.ahead) > hour) {
       this.#step = { ahead, since: monotonic };
-      this.#onStep({ held: true, by: Math.round(ahead - this.#ahead) });
+      this.#onStep({ held: true, by: Math.round(ahead - this.#ahead), from: this.#time, to: this.#time });
     }
     this.#step.ahead = ahead;
     return monotonic - this.#step.since >= hour;
   }
 
-  #take(ahead: number): void {
+  #take(ahead: number, monotonic: number): void {
     const by = Math.round(ahead - this.#ahead);
-    // Time runs backwards, whatever was given before.
-    if (by < 0) this.#time = 0;
+    const from = Math.max(this.#time, Math.floor(monotonic + this.#ahead));
+    const to = Math.floor(monotonic + ahead);
+    // Here alone time may run backwards.
+    this.#time = by < 0 ? to : Math.max(from, to);
     this.#follow(ahead);
-    this.#onStep({ held: false, by });
+    this.#onStep({ held: false, by, from, to });
   }
 }

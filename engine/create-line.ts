@@ -71,7 +71,7 @@ function bytesOr(quantity: string | undefined, none: number): number {
 }
 
 function createTransform(
-  { config, keys, salt }: LineOptions,
+  { keys, salt }: LineOptions,
   entry: PipelineConfig["transforms"][number],
   fields: readonly SchemaField[],
 ): Transform {

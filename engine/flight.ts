@@ -1,4 +1,4 @@
-import type { Assembler } from "./assembler.ts";
+import type { Assembler, Clock } from "./assembler.ts";
 import type { BatchRecord } from "./core/journal.ts";
 import type { KeyMemory } from "./core/key-memory.ts";
 import type { Assembly, Line } from "./line.ts";
@@ -13,14 +13,14 @@ export interface FlightParts {
   pipeline_id: string;
   line: Line;
   keys: KeyMemory;
-  clock: { now(): number };
+  clock: Clock;
   telemetry: Telemetry;
   /** Inserts in flight. */
   replicas: number;
   assembler: Assembler;
   settlement: Settlement;
   recovery: Recovery;
-  drawNumber(): number;
+  drawNumber: () => number;
   /** Aborts when the pipeline leaves at once. */
   leave: AbortSignal;
   /** A batch was given up: by a drain that waits for no pause, or with what no wait can mend. */
@@ -40,6 +40,7 @@ export class Flight {
   #committed: Promise<void> = Promise.resolve();
   readonly #inFlight = new Set<Promise<void>>();
   readonly #sending = new Set<Promise<unknown>>();
+  #hasFailed = false;
   /** Clocks of the batches under way, by their number. */
   readonly #clocks = new Map<number, number>();
   /** Rejects when the pipeline leaves at once. */
@@ -63,12 +64,13 @@ export class Flight {
     return Math.min(now, ...this.#clocks.values());
   }
 
-  /** Resolves when there is room for another batch. Throws what ended one. */
+  /** Resolves when there is room for another batch. Throws LeftForLater after one was given up: none may follow it. */
   async room(): Promise<void> {
     const { replicas } = this.#parts;
     while (this.#sending.size >= replicas || this.#inFlight.size >= replicas + mostWaiting) {
       await Promise.race([...this.#sending, ...this.#inFlight]);
     }
+    if (this.#hasFailed) throw new LeftForLater("a batch before was given up");
   }
 
   /** Resolves when all are committed, also those that others leave behind. Throws what ended one. */
@@ -137,7 +139,7 @@ export class Flight {
     const sending = send();
     const done = sending.then(
       () => undefined,
-      () => undefined,
+      () => (this.#hasFailed = true),
     );
     this.#sending.add(done);
     return sending.finally(() => this.#sending.delete(done));

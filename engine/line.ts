@@ -14,8 +14,8 @@ export interface Line {
 
 /** How a batch is put together. */
 export interface AssemblyPlan extends BatchContext {
-  /** Milliseconds: events that are older than this at `clock` are settled without a row. */
-  maxAge: number;
+  /** Events that were received before it are settled without a row, in milliseconds since the epoch. */
+  oldest: number;
   /** Only these positions become rows, and nothing but what makes rows of them is asked: they were judged before. */
   only?: ReadonlySet<number>;
   /** Positions whose drops wait: their events are kept. */
@@ -150,10 +150,10 @@ export class Assembly {
   }
 
   #relevant(events: readonly Event[]): Event[] {
-    const { only, kept, clock, maxAge } = this.plan;
+    const { only, kept, oldest } = this.plan;
     for (const { position } of events) if ((only ?? kept)?.has(position) === true) this.#asked.add(position);
     if (only !== undefined) return events.filter(({ position }) => only.has(position));
-    const young = events.filter(({ receivedAt }) => receivedAt >= clock - maxAge);
+    const young = events.filter(({ receivedAt }) => receivedAt >= oldest);
     this.#aged += events.length - young.length;
     return young;
   }

@@ -80,11 +80,12 @@ export class Pipeline {
 
   /** Runs until `stop` or `abort`. Throws only what no wait can mend, such as a damaged stream. */
   async run(): Promise<void> {
-    const { line, pipeline_id, source, keys, journal, clock } = this.#parts;
+    const { line, pipeline_id, source, telemetry, keys, journal, clock } = this.#parts;
     const mark = (): Promise<void> => journal.mark(pipeline_id, clock.now()).catch(() => undefined);
     const marking = setInterval(() => void mark(), markEvery).unref();
     try {
       await keys.load(journal, pipeline_id, clock.now());
+      if (keys.size.keys > 0) telemetry.keysHeld({ pipeline_id, ...keys.size });
       await this.#settlement.reopen(line.sink, 1);
       this.#room.leave();
       for (const record of journal.pending(pipeline_id)) this.#flight.begin(await this.#recovery.underway(record));
@@ -159,9 +160,11 @@ export class Pipeline {
     for (let attempt = 1; ; attempt += 1) {
       keys.expire(this.#flight.oldest(clock.now()));
       const text = keys.full();
-      if (text === undefined) break;
+      if (text === undefined) {
+        if (attempt > 1) this.#room.leave();
+        return;
+      }
       await this.#settlement.wait({ class: "storage", text }, attempt);
-      this.#room.leave();
     }
   }
 }

@@ -1,5 +1,5 @@
 import type { Assembler } from "./assembler.ts";
-import type { BatchRecord, Journal } from "./core/journal.ts";
+import { mayBeInTable, type BatchRecord, type Journal } from "./core/journal.ts";
 import type { KeyMemory } from "./core/key-memory.ts";
 import type { Assembly, AssemblyPlan, Line } from "./line.ts";
 import type { Ending } from "./sending.ts";
@@ -43,12 +43,11 @@ export class Recovery {
     telemetry.batchReplayed({ pipeline_id, batch: record.batch, rows: record.rows });
     const isAside = record.letters !== undefined || record.range.last <= journal.progress(pipeline_id).position;
     if (record.revision === line.revision) return { ...(await this.#replay(record, line)), isAside };
-    if (record.heard === "refused") return { ...(await this.#judgeAnew(record)), isAside };
+    if (!mayBeInTable(record)) return { ...(await this.#judgeAnew(record)), isAside };
     const earlier = this.#lineOf(record.revision);
     const underway = { ...(await this.#replay(record, earlier)), isEarlier: true, isAside };
     if (record.heard === "written" || (await this.#opens(earlier))) return underway;
-    const kind = record.target === undefined ? "again" : "again with its token";
-    return this.again({ kind, record: underway.record, bytes: 0 }, underway);
+    return this.again({ kind: "again with its token", record: underway.record, bytes: 0 }, underway);
   }
 
   /** A batch that its own revision cannot write, made again by the current one. */
@@ -115,9 +114,8 @@ export class Recovery {
 
   /** Keys of events that are gone are free, unless the batch may be in the table. */
   async #without(record: BatchRecord, assembly: Assembly): Promise<BatchRecord> {
-    const mayBeThere = record.target !== undefined && record.heard === "nothing";
     const gone = record.keys?.positions.filter((position) => !assembly.has(position)) ?? [];
-    if (mayBeThere || gone.length === 0) return record;
+    if (mayBeInTable(record) || gone.length === 0) return record;
     return this.#settlement.prepare({ ...record, excluded: [...record.excluded, ...gone] });
   }
 

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { judgeRows, wrongMapping, type BadRow, type Suspicion, type Trouble } from "./bad-rows.ts";
 import type { Rejection } from "./core/dead-letter.ts";
-import { deadPositions, type BatchRecord } from "./core/journal.ts";
+import { deadPositions, mayBeInTable, type BatchRecord } from "./core/journal.ts";
 import type { Answer, Block, Failure, Reading } from "./core/sink.ts";
 import type { Line } from "./line.ts";
-import type { Settlement } from "./settlement.ts";
+import { LeftForLater, type Settlement } from "./settlement.ts";
 import type { Underway } from "./underway.ts";
 import { isInsideWindow } from "./window.ts";
 
@@ -39,6 +39,8 @@ export class Sending {
   #block: Block = { events: [], body: Buffer.alloc(0), rejected: [] };
   /** An answer is missing: its rows may be in the table, all or some of them. */
   #isUncertain: boolean;
+  #isTold = false;
+  #wasSent = false;
   #failures = 0;
   readonly #suspicion: Suspicion = {};
 
@@ -49,11 +51,22 @@ export class Sending {
     const { record, isReplay } = underway;
     this.#record = record;
     // Before the first send the target is read and noted.
-    this.#isUncertain = isReplay && record.heard === "nothing" && record.target !== undefined;
+    this.#isUncertain = isReplay && record.heard === "nothing" && mayBeInTable(record);
   }
 
   /** Sends until everything of the batch that can be written is. Throws LeftForLater. */
   async run(): Promise<Ending> {
+    try {
+      return await this.#run();
+    } catch (error) {
+      // What is left before it was ever sent is in no table: a later start need not wonder.
+      const isClear = !this.#wasSent && !this.#isUncertain && this.#record.heard === "nothing";
+      if (error instanceof LeftForLater && isClear) await this.#amend({ heard: "refused" });
+      throw error;
+    }
+  }
+
+  async #run(): Promise<Ending> {
     if (this.#record.heard === "written") return this.#ended("settled");
     await this.#encodeAgain(this.#underway.block);
     await this.#untilMappingFits();
@@ -62,9 +75,14 @@ export class Sending {
       if (ending !== undefined) return this.#ended(ending);
       const { heard, token } = this.#record;
       const ignoreViews = heard === "view" && this.#settlement.with.options.on_view_error === "skip";
+      this.#settlement.leaveIfAborted();
+      this.#wasSent = true;
       const answer = await this.#line.sink.insert(this.#block, token, this.#settlement.with.leave, { ignoreViews });
       if (answer.kind === "ok") {
+        if (await this.#isTokenAlone()) continue;
         if (ignoreViews) this.#tell("viewErrorIgnored");
+        const { time, taken } = this.#record.target!;
+        this.#record = { ...this.#record, written_at: time + Math.max(0, Date.now() - taken) };
         break;
       }
       this.#settlement.leaveIfAborted();
@@ -92,7 +110,7 @@ export class Sending {
         return undefined;
       }
       const choice = this.#outsideChoice();
-      this.#settlement.with.telemetry.batchUncertain({ ...this.#names(), choice });
+      this.#tellOutside(choice);
       if (choice === "skip") return "settled";
       if (choice === "insert") return this.#insertFresh(reading);
       await this.#settlement.wait(
@@ -108,11 +126,36 @@ export class Sending {
     return this.#record.heard === "view" ? on_view_error : on_uncertain;
   }
 
+  /** Once, however often it is looked at. */
+  #tellOutside(choice: "insert" | "skip" | "pause"): void {
+    if (this.#record.heard === "view") {
+      if (choice === "skip") this.#tell("viewErrorIgnored");
+      return;
+    }
+    if (this.#isTold) return;
+    this.#isTold = true;
+    this.#settlement.with.telemetry.batchUncertain({ ...this.#names(), choice });
+  }
+
   #outsideText(): string {
     const what = `batch ${this.#record.batch} of ${this.#record.rows} rows`;
     return this.#record.heard === "view"
       ? `${what} is in the table, but a materialized view behind it failed, and so long ago that a repeat could double it; set x-sluice.on_view_error: skip to leave the view without these rows`
       : `nobody knows whether ${what} was written, and the table may no longer recognise a repeat; set x-sluice.on_uncertain to insert or skip`;
+  }
+
+  /**
+   * A server that dies within an insert may keep the token without the rows, and then takes the repeat for written (seen
+   * with MergeTree). Where its block numbers are those of before the first send, nothing of the batch is there: it goes
+   * in under a fresh token.
+   */
+  async #isTokenAlone(): Promise<boolean> {
+    const { target } = this.#record;
+    if (!this.#isUncertain || target?.blocks === undefined) return false;
+    const reading = await this.#settlement.read(this.#line.sink);
+    if (reading.table !== target.table || reading.blocks !== target.blocks) return false;
+    this.#settlement.with.telemetry.tokenAlone(this.#names());
+    return (await this.#insertFresh(reading)) === undefined;
   }
 
   /** At least once: a fresh token, under which everything is written. */
@@ -128,10 +171,10 @@ export class Sending {
   async #after(answer: Refusal): Promise<Ending["kind"] | undefined> {
     const { failure } = answer;
     if (answer.kind === "unknown" && failure.class !== "view") this.#isUncertain = true;
-    const { telemetry, onTooLarge } = this.#settlement.with;
+    const { telemetry } = this.#settlement.with;
     const unknown = answer.kind === "unknown";
     telemetry.insertFailed({ pipeline_id: this.#record.pipeline_id, rows: this.#record.rows, failure, unknown });
-    if (failure.code === memoryLimit) onTooLarge();
+    if (failure.code === memoryLimit) this.#settlement.with.onTooLarge();
     if (failure.class !== "row") return this.#waitAfter(answer, failure);
     const refused = { record: this.#record, block: this.#block, failure, suspicion: this.#suspicion };
     const judged = await judgeRows(refused, this.#line, this.#settlement);
@@ -152,7 +195,7 @@ export class Sending {
     // Where the table is wrong, the rows that were taken out of the batch before go in again with the others.
     if (rowsGoInAgain && isRefused) this.#takeBack();
     await this.#amend({ heard: isFromView ? "view" : isRefused ? "refused" : "nothing" });
-    if (this.#underway.isEarlier === true && kind === "refused" && mendable.has(failure.class)) {
+    if (this.#underway.isEarlier === true && mendable.has(failure.class)) {
       return mayBeThere ? "again with its token" : "again";
     }
     await this.#settlement.wait(trouble, this.#failures);

@@ -1,6 +1,6 @@
 import type { EngineOptions } from "../schemas/pipeline.ts";
 import { EngineError } from "./core/errors.ts";
-import type { BatchRecord, Journal, LastWritten } from "./core/journal.ts";
+import { lastWritten, type BatchRecord, type Journal, type LastWritten } from "./core/journal.ts";
 import type { Reading, Sink } from "./core/sink.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
 import type { Pause } from "./view.ts";
@@ -65,14 +65,15 @@ export class Settlement {
   }
 
   /** A batch of this revision went into a table. */
-  noteWritten({ revision, target }: BatchRecord): void {
-    if (target !== undefined) this.#written = { revision, table: target.table, time: target.time };
+  noteWritten(record: BatchRecord): void {
+    this.#written = lastWritten(record) ?? this.#written;
   }
 
   /** Whether this revision has written to the table since it was last created or altered. */
-  hasWritten(revision: number, { table, altered }: Reading): boolean {
+  hasWritten(revision: number, { table, altered, description }: Reading): boolean {
     const last = this.#written;
-    return last !== undefined && last.revision === revision && last.table === table && last.time > altered;
+    if (last === undefined || last.revision !== revision || last.table !== table) return false;
+    return last.description === description || (altered > 0 && last.time > altered);
   }
 
   /** Reads the target now, however long that takes. */

@@ -25,7 +25,7 @@ export async function makeUnderway(
   { pipeline_id, line, keys }: { pipeline_id: string; line: Line; keys: KeyMemory },
   signal: AbortSignal,
 ): Promise<Underway> {
-  const { batch, clock, only } = assembly.plan;
+  const { batch, clock, oldest, only } = assembly.plan;
   // Where the target cannot be read now, it is read before the batch is sent.
   const read = await line.sink.read(false, signal);
   const block = assembly.encode();
@@ -38,6 +38,7 @@ export async function makeUnderway(
     revision: line.revision,
     token: randomBytes(16).toString("hex"),
     clock,
+    oldest,
     rows: block.events.length,
     rejections: block.rejected,
     excluded: [],

@@ -57,7 +57,8 @@ export class WebhookDoorkeeper implements WebhookDoor {
 
   /** Resolves when no event of a pipeline is on its way any more. */
   async stored(pipeline_id: string): Promise<void> {
-    await Promise.allSettled(this.#storing.get(pipeline_id) ?? []);
+    const storing = this.#storing.get(pipeline_id);
+    if (storing !== undefined) await Promise.allSettled(storing);
   }
 
   answered(pipeline_id: string | undefined, status: number, bytes: number): void {

@@ -47,6 +47,8 @@ export interface BatchRecord {
   token: string;
   /** The one time that transforms see for this batch, in milliseconds since the epoch. */
   clock: number;
+  /** Events that were received before it were too old for a row, in milliseconds since the epoch. */
+  oldest: number;
   /** Rows that were prepared; 0 commits without an insert. */
   rows: number;
   /** Letters that the transforms and the encoder made. They become visible at commit. */
@@ -59,6 +61,8 @@ export interface BatchRecord {
   waiting?: WaitingDrop[];
   /** The target as it was before the first send; absent before that. */
   target?: Reading;
+  /** When the server said OK, about, by its clock; absent before that. */
+  written_at?: number;
   /**
    * What was heard of the last send, synced.
    *
@@ -75,7 +79,9 @@ export interface LastWritten {
   revision: number;
   /** UUID of the table. */
   table: string;
-  /** Server's time of the batch's reading, in milliseconds since the epoch. */
+  /** Of the batch's reading: how the table was described. */
+  description: string;
+  /** When it was written, by the server's clock, in milliseconds since the epoch. */
   time: number;
 }
 
@@ -118,6 +124,11 @@ export interface Journal {
    * Batches of a source must be committed in the order of their numbers.
    */
   commit(record: BatchRecord, aside?: BatchRecord): Promise<void>;
+  /**
+   * The batch clock was set back: keys that had expired at `from` are gone, those that were stamped after `to` count
+   * from there.
+   */
+  setBack(pipeline_id: string, from: number, to: number): Promise<void>;
   /** Notes the batch clock of a pipeline that has been quiet, so that a later start knows how time went on. */
   mark(pipeline_id: string, clock: number): Promise<void>;
   /** Batches that were prepared and not committed, in order. */
@@ -125,6 +136,28 @@ export interface Journal {
   progress(pipeline_id: string): Progress;
   /** Final keys of the batches behind number `after`, in order, some megabytes at a time; empty when there are no more. */
   finalKeys(pipeline_id: string, after: number): Promise<FinalKeys[]>;
+}
+
+/** When keys count, after the batch clock was set back (see `Journal.setBack`). */
+export function timesSetBack(
+  { since, until }: { since: number; until: number },
+  from: number,
+  to: number,
+): { since: number; until: number } {
+  if (until <= from) return { since: Math.min(since, to), until: Math.min(until, to) };
+  return since <= to ? { since, until } : { since: to, until: to + (until - since) };
+}
+
+/** What a batch wrote; undefined where it did not. */
+export function lastWritten({ target, written_at, revision }: BatchRecord): LastWritten | undefined {
+  if (target === undefined || written_at === undefined) return undefined;
+  return { revision, table: target.table, description: target.description, time: written_at };
+}
+
+/** Whether rows of a batch may be in the table, of a record that an earlier start left. Without rows it was never sent. */
+export function mayBeInTable({ heard, target, rows, excluded }: BatchRecord): boolean {
+  if (heard !== "nothing") return heard !== "refused";
+  return target !== undefined && rows + excluded.length > 0;
 }
 
 /** Positions of a batch that are letters and never become rows: their keys are free once it is settled. */

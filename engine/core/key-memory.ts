@@ -21,8 +21,8 @@ export interface KeyMemory {
   expire(clock: number): void;
   /** Why no further batch may begin, in words; undefined while there is room. */
   full(): string | undefined;
-  /** Time was set back to `clock`: keys that were stamped later count from it. */
-  setBack(clock: number): void;
+  /** Time was set back: keys that had expired at `from` are gone, those that were stamped after `to` count from there. */
+  setBack(from: number, to: number): void;
   /** Checks a key (four words) and, at its first sight, reserves it for the batch: one step. */
   see(print: Uint32Array, position: number, batch: number, clock: number): Sight;
   /** What a batch reserved so far, to be prepared with it; undefined where it reserved nothing. */

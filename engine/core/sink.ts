@@ -27,7 +27,7 @@ export interface Failure {
 
 /** The target at one moment: what a later start has to know of it before it may send a batch again. */
 export interface Reading {
-  /** UUID of the table: another one is another table, that remembers nothing of ours. */
+  /** UUID of the table, or what else tells it from others: another one remembers nothing of ours. */
   table: string;
   /** The server's clock, in milliseconds since the epoch. */
   time: number;
@@ -39,8 +39,12 @@ export interface Reading {
   blocks?: number;
   /** How many inserts, and for how many seconds (Infinity for ever), the target and all behind it recognise a repeat. */
   window: { entries: number; seconds: number };
-  /** When the table was last created or altered, by the server's clock, in milliseconds since the epoch. */
+  /** When the table was last created or altered, by the server's clock, in milliseconds since the epoch; 0 if it does not tell. */
   altered: number;
+  /** How the table is described: another text after each ALTER that matters. */
+  description: string;
+  /** When this was read, by our clock, in milliseconds since the epoch. */
+  taken: number;
 }
 
 /** Rows of a block that the target's types and constraints refuse, by their index from 0. */

@@ -1,6 +1,13 @@
 import { randomBytes } from "node:crypto";
 import type { Database } from "lmdb";
-import { deadPositions, type BatchRecord, type FinalKeys, type Journal, type Progress } from "../core/journal.ts";
+import {
+  deadPositions,
+  lastWritten,
+  type BatchRecord,
+  type FinalKeys,
+  type Journal,
+  type Progress,
+} from "../core/journal.ts";
 import type { DeadLetters } from "./dead-letters.ts";
 import { KeyBlocks } from "./key-blocks.ts";
 import type { Store } from "./store.ts";
@@ -58,6 +65,10 @@ export class StoreJournal implements Journal {
       const progress = this.progress(pipeline_id);
       if (progress.position < position) this.#progress.putSync(pipeline_id, { ...progress, position });
     });
+  }
+
+  setBack(pipeline_id: string, from: number, to: number): Promise<void> {
+    return this.#store.write(() => this.#keys.setBackInWrite(pipeline_id, from, to));
   }
 
   mark(pipeline_id: string, clock: number): Promise<void> {
@@ -199,9 +210,9 @@ function upgradePositions(store: Store, progress: Database<Progress, string>): v
   }
 }
 
-function writtenBy({ rows, target, revision }: BatchRecord): Pick<Progress, "written"> {
-  if (rows === 0 || target === undefined) return {};
-  return { written: { revision, table: target.table, time: target.time } };
+function writtenBy(record: BatchRecord): Pick<Progress, "written"> {
+  const written = lastWritten(record);
+  return written === undefined ? {} : { written };
 }
 
 function rangeOf(pipeline_id: string): { start: Key; end: Key } {

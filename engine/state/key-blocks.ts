@@ -1,8 +1,9 @@
 import type { Database } from "lmdb";
-import type { FinalKeys, KeyBlock } from "../core/journal.ts";
+import { timesSetBack, type FinalKeys, type KeyBlock } from "../core/journal.ts";
 import type { Store } from "./store.ts";
 
 type Key = [pipeline_id: string, batch: number];
+type Times = Pick<KeyBlock, "since" | "until">;
 
 /** A page of keys that is read at once, in bytes; one block may be more. */
 const pageBytes = 4 * 1024 * 1024;
@@ -13,12 +14,14 @@ const pageBytes = 4 * 1024 * 1024;
  * have expired, so that their space is used again.
  */
 export class KeyBlocks {
-  readonly #blocks: Database<Omit<KeyBlock, "positions">, Key>;
+  readonly #times: Database<Times, Key>;
+  readonly #prints: Database<Uint8Array, Key>;
   readonly #positions: Database<number[], Key>;
   readonly #salts: Database<Uint8Array, string>;
 
   constructor(store: Store) {
-    this.#blocks = store.table("keys");
+    this.#times = store.table("key-times");
+    this.#prints = store.table("keys");
     this.#positions = store.table("key-positions");
     this.#salts = store.table("key-salts");
   }
@@ -29,8 +32,9 @@ export class KeyBlocks {
       this.#dropInWrite([pipeline_id, batch]);
       return;
     }
-    const { positions, ...rest } = block;
-    this.#blocks.putSync([pipeline_id, batch], rest);
+    const { since, until, positions, prints } = block;
+    this.#times.putSync([pipeline_id, batch], { since, until });
+    this.#prints.putSync([pipeline_id, batch], prints);
     this.#positions.putSync([pipeline_id, batch], positions);
   }
 
@@ -42,52 +46,60 @@ export class KeyBlocks {
     const alive = block.positions.flatMap((position, index) => (dead.has(position) ? [] : [index]));
     this.#positions.removeSync(key);
     if (alive.length === block.positions.length) return;
-    if (alive.length === 0) {
-      this.#blocks.removeSync(key);
-      return;
+    if (alive.length === 0) this.#dropInWrite(key);
+    else {
+      const prints = alive.map((index) => block.prints.subarray(index * 16, index * 16 + 16));
+      this.#prints.putSync(key, Buffer.concat(prints));
     }
-    const prints = Buffer.concat(alive.map((index) => block.prints.subarray(index * 16, index * 16 + 16)));
-    this.#blocks.putSync(key, { since: block.since, until: block.until, prints });
   }
 
   /** Drops the oldest blocks, as long as they have expired at `clock`; part of a write. */
   reclaimInWrite(pipeline_id: string, clock: number): void {
     const expired: Key[] = [];
-    for (const { key, value } of this.#blocks.getRange(rangeOf(pipeline_id, 0))) {
+    for (const { key, value } of this.#times.getRange(rangeOf(pipeline_id, 0))) {
       if (value.until > clock) break;
       if (!this.#positions.doesExist(key)) expired.push(key);
     }
-    for (const key of expired) this.#blocks.removeSync(key);
+    for (const key of expired) this.#dropInWrite(key);
+  }
+
+  /** Changes when keys count, after the batch clock was set back; part of a write. */
+  setBackInWrite(pipeline_id: string, from: number, to: number): void {
+    for (const { key, value } of Array.from(this.#times.getRange(rangeOf(pipeline_id, 0)))) {
+      this.#times.putSync(key, timesSetBack(value, from, to));
+    }
   }
 
   /** Forgets what is final; part of a write. */
   forgetInWrite(pipeline_id: string): void {
-    for (const key of Array.from(this.#blocks.getKeys(rangeOf(pipeline_id, 0)))) {
-      if (!this.#positions.doesExist(key)) this.#blocks.removeSync(key);
+    for (const key of Array.from(this.#times.getKeys(rangeOf(pipeline_id, 0)))) {
+      if (!this.#positions.doesExist(key)) this.#dropInWrite(key);
     }
   }
 
   /** Forgets everything of a pipeline; part of the write that deletes it. */
   removeInWrite(pipeline_id: string): void {
-    for (const key of Array.from(this.#blocks.getKeys(rangeOf(pipeline_id, 0)))) this.#dropInWrite(key);
+    for (const key of Array.from(this.#times.getKeys(rangeOf(pipeline_id, 0)))) this.#dropInWrite(key);
     this.#salts.removeSync(pipeline_id);
   }
 
   /** The keys of a batch under way. */
   of(pipeline_id: string, batch: number): KeyBlock | undefined {
-    const positions = this.#positions.get([pipeline_id, batch]);
-    const block = positions === undefined ? undefined : this.#blocks.get([pipeline_id, batch]);
-    return block === undefined || positions === undefined ? undefined : { ...block, positions };
+    const key: Key = [pipeline_id, batch];
+    const positions = this.#positions.get(key);
+    const [times, prints] = positions === undefined ? [] : [this.#times.get(key), this.#prints.get(key)];
+    return positions && times && prints && { ...times, positions, prints };
   }
 
   /** A page of final keys behind a batch, in order. */
   page(pipeline_id: string, after: number): FinalKeys[] {
     const page: FinalKeys[] = [];
     let bytes = 0;
-    for (const { key, value } of this.#blocks.getRange(rangeOf(pipeline_id, after + 1))) {
-      if (this.#positions.doesExist(key)) continue;
-      page.push({ batch: key[1], ...value });
-      bytes += value.prints.length;
+    for (const { key, value: prints } of this.#prints.getRange(rangeOf(pipeline_id, after + 1))) {
+      const times = this.#times.get(key);
+      if (times === undefined || this.#positions.doesExist(key)) continue;
+      page.push({ batch: key[1], ...times, prints });
+      bytes += prints.length;
       if (bytes >= pageBytes) break;
     }
     return page;
@@ -103,7 +115,8 @@ export class KeyBlocks {
   }
 
   #dropInWrite(key: Key): void {
-    this.#blocks.removeSync(key);
+    this.#times.removeSync(key);
+    this.#prints.removeSync(key);
     this.#positions.removeSync(key);
   }
 }

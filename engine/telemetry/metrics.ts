@@ -27,6 +27,7 @@ export interface EngineMetrics {
   batchesUncertain: Counter<"pipeline_id" | "choice">;
   viewErrorsIgnored: Counter<"pipeline_id">;
   eventsSkipped: Counter<"pipeline_id">;
+  tokensWithoutRows: Counter<"pipeline_id">;
   dropsWaited: Counter<"pipeline_id" | "outcome">;
   clockSteps: Counter<"pipeline_id">;
   keys: Gauge<"pipeline_id">;
@@ -117,6 +118,11 @@ export function engineMetrics(registry: Registry): EngineMetrics {
     viewErrorsIgnored: counter(
       "sluice_view_errors_ignored_total",
       "Batches written without a materialized view that failed.",
+      "pipeline_id",
+    ),
+    tokensWithoutRows: counter(
+      "sluice_tokens_without_rows_total",
+      "Batches whose token a table knew without their rows, after its server had died within the insert.",
       "pipeline_id",
     ),
     eventsSkipped: counter(

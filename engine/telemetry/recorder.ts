@@ -153,6 +153,12 @@ export class Recorder implements Telemetry {
     if (again > 0) this.#log.info({ pipeline_id, batch, again }, "Events are no repeats: what they repeat died.");
   }
 
+  tokenAlone({ pipeline_id, batch, rows }: Told<"tokenAlone">): void {
+    this.observed(pipeline_id).counters.tokens_without_rows += 1;
+    this.#metrics.tokensWithoutRows.inc({ pipeline_id });
+    this.#log.warn({ pipeline_id, batch, rows }, "Table knows a batch that it does not hold; it is sent as a new one.");
+  }
+
   viewErrorIgnored({ pipeline_id, batch, rows }: Told<"viewErrorIgnored">): void {
     this.observed(pipeline_id).counters.view_errors_ignored += 1;
     this.#metrics.viewErrorsIgnored.inc({ pipeline_id });
@@ -246,6 +252,7 @@ function zeroCounters(): PipelineCounters {
     batches_reprepared: 0,
     batches_uncertain: 0,
     view_errors_ignored: 0,
+    tokens_without_rows: 0,
     events_skipped: 0,
     events_aged_out: 0,
     rows_written: 0,

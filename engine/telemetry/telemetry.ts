@@ -31,6 +31,8 @@ export interface Telemetry {
   rangeSkipped(event: { pipeline_id: string; batch: number; first: number; last: number; count: number }): void;
   /** Drops of a batch that waited: those that were repeats, and those that were judged again and are none. */
   dropsWaited(event: { pipeline_id: string; batch: number; repeats: number; again: number }): void;
+  /** The server took a repeat for written, but nothing was: the batch is sent with a fresh token. */
+  tokenAlone(event: { pipeline_id: string; batch: number; rows: number }): void;
   /** The rows are in the table and in all views but the one that failed. */
   viewErrorIgnored(event: { pipeline_id: string; batch: number; rows: number }): void;
   /** The wall clock made a step of more than an hour, by so many milliseconds: it is held, or taken after an hour. */

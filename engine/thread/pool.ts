@@ -7,7 +7,7 @@ import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { FromThread, PipelineSpec, PlainError, ToThread } from "./protocol.ts";
 import { fromPlain, toPlain } from "./remote.ts";
 
-type JournalCall = Extract<FromThread, { type: "prepare" | "amend" | "commit" | "mark" | "keys" }>;
+type JournalCall = Extract<FromThread, { type: "prepare" | "amend" | "commit" | "set back" | "mark" | "keys" }>;
 
 interface Thread {
   worker: Worker;
@@ -132,6 +132,7 @@ export class ThreadPool {
       case "prepare":
       case "amend":
       case "commit":
+      case "set back":
       case "mark":
       case "keys":
         void this.#answer(thread, message);
@@ -165,16 +166,19 @@ export class ThreadPool {
   }
 
   async #carryOut(message: JournalCall): Promise<FinalKeys[] | undefined> {
-    const { journal, onCommitted } = this.#options;
+    const { journal } = this.#options;
     switch (message.type) {
       case "keys":
         return journal.finalKeys(message.pipeline_id, message.after);
+      case "set back":
+        await journal.setBack(message.pipeline_id, message.from, message.to);
+        return undefined;
       case "mark":
         await journal.mark(message.pipeline_id, message.clock);
         return undefined;
       case "commit":
         await journal.commit(message.record, message.aside);
-        onCommitted(message.record);
+        this.#options.onCommitted(message.record);
         return undefined;
       default:
         await journal[message.type](message.record);

@@ -43,6 +43,7 @@ export type ToThread =
 export type FromThread =
   | { type: "prepare" | "amend"; call: number; record: BatchRecord }
   | { type: "commit"; call: number; record: BatchRecord; aside?: BatchRecord }
+  | { type: "set back"; call: number; pipeline_id: string; from: number; to: number }
   | { type: "mark"; call: number; pipeline_id: string; clock: number }
   | { type: "keys"; call: number; pipeline_id: string; after: number }
   /** A call of a telemetry function. */

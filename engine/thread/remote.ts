@@ -8,6 +8,7 @@ import type { FromThread, PipelineSpec, PlainError, ToThread } from "./protocol.
 type Write =
   | { type: "prepare" | "amend"; record: BatchRecord }
   | { type: "commit"; record: BatchRecord; aside?: BatchRecord }
+  | { type: "set back"; pipeline_id: string; from: number; to: number }
   | { type: "mark"; pipeline_id: string; clock: number };
 
 interface Call {
@@ -42,6 +43,7 @@ export class Remote {
       amend: ({ keys: _keys, ...record }) => write({ type: "amend", record }),
       commit: ({ keys: _keys, ...record }, aside) =>
         write({ type: "commit", record, ...(aside === undefined ? {} : { aside }) }),
+      setBack: (pipeline_id, from, to) => write({ type: "set back", pipeline_id, from, to }),
       mark: (pipeline_id, clock) => write({ type: "mark", pipeline_id, clock }),
       pending: () => pending,
       progress: () => progress,

@@ -1,9 +1,8 @@
 import { parentPort } from "node:worker_threads";
 import { durationMs } from "../../schemas/duration.ts";
-import { BatchClock } from "../batch-clock.ts";
 import { createKeys, createLine } from "../create-line.ts";
-import type { KeyMemory } from "../core/key-memory.ts";
 import { Pipeline } from "../pipeline.ts";
+import { pipelineClock } from "../pipeline-clock.ts";
 import { WebhookSource } from "../sources/webhook/webhook-source.ts";
 import { EmbeddedReader } from "../streams/embedded/embedded-reader.ts";
 import type { PipelineSpec, ToThread } from "./protocol.ts";
@@ -75,6 +74,7 @@ function build(spec: PipelineSpec): Running {
   const source = new WebhookSource(new EmbeddedReader(stream.folder, stream.end), stream.end);
   const earlier = new Map(revisions);
   const keys = createKeys(config);
+  const journal = remote.journal(spec);
   const lineFor = (of: number): ReturnType<typeof createLine> =>
     createLine({ ...spec, config: earlier.get(of) ?? config, revision: of, keys, log: remote.log });
   const pipeline = new Pipeline({
@@ -83,9 +83,9 @@ function build(spec: PipelineSpec): Running {
     maxAge: durationMs(config.resources.nats.stream.max_age),
     replicas: Math.max(1, config.resources.sink.replicas),
     source,
-    journal: remote.journal(spec),
+    journal,
     telemetry: remote.telemetry,
-    clock: clockOf(spec, keys),
+    clock: pipelineClock({ pipeline_id, journal, keys, telemetry: remote.telemetry }),
     options: spec.options,
     keys,
     letters: spec.letters,
@@ -93,15 +93,4 @@ function build(spec: PipelineSpec): Running {
     lineOf: lineFor,
   });
   return { pipeline, source };
-}
-
-function clockOf({ pipeline_id, progress }: PipelineSpec, keys: KeyMemory): BatchClock {
-  const clock = new BatchClock({
-    last: progress.clock,
-    onStep: ({ held, by }) => {
-      remote.telemetry.clockStepped({ pipeline_id, held, by });
-      if (!held && by < 0) keys.setBack(clock.now());
-    },
-  });
-  return clock;
 }

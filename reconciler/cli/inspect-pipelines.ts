@@ -82,12 +82,21 @@ function healthFacts(one: PipelineHealth): string {
     ["events buffered", one.stream.messages],
     ["batches under way", one.pending_batches],
     ["dead letters", one.dead_letters.total_messages],
+    ["dedup remembers", one.keys && `${one.keys.keys} keys in ${one.keys.memory} bytes`],
     ["events read since start", one.counters.events_read],
     ["events filtered since start", one.counters.events_filtered],
     ["rows written since start", one.counters.rows_written],
+    ...deliveryFacts(one.counters),
     ["created", one.created_at],
     ["updated", one.updated_at],
   ]);
+}
+
+/** What happened besides, where it happened at all. */
+function deliveryFacts(counters: PipelineHealth["counters"]): [string, number | undefined][] {
+  return Object.entries(counters)
+    .filter(([name]) => !["events_read", "events_filtered", "rows_written"].includes(name))
+    .map(([name, count]) => [`${name.replaceAll("_", " ")} since start`, count === 0 ? undefined : count]);
 }
 
 /** `sluice info`: what the daemon is and where it listens. */

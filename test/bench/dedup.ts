@@ -84,6 +84,7 @@ async function carry(
     revision: 1,
     token: randomBytes(16).toString("hex"),
     clock,
+    oldest: 0,
     rows: passed,
     rejections: [],
     excluded: [],
@@ -142,7 +143,6 @@ async function measureSize(size: number): Promise<void> {
     await opened.store.close();
 
     const of = (which: 0 | 1, what: keyof Cost): number => median(costs.map((pair) => pair[which][what]));
-    const megabytes = (bytes: number): string => `${Math.round(bytes / 1e6)} MB`;
     console.log(
       [
         `${(size / 1e6).toFixed(0).padStart(3)} M keys: dedup ${(of(1, "cpu") - of(0, "cpu")).toFixed(2)} CPU-us per key`,
@@ -155,6 +155,10 @@ async function measureSize(size: number): Promise<void> {
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+function megabytes(bytes: number): string {
+  return `${Math.round(bytes / 1e6)} MB`;
 }
 
 function median(values: readonly number[]): number {

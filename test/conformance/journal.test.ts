@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DeadLetters } from "../../engine/state/dead-letters.ts";
@@ -16,6 +16,7 @@ journalSuite("journal in the store", async () => {
       return {
         journal,
         letters: (pipeline_id) => letters.queue(pipeline_id),
+        bytes: async () => (await stat(join(folder, "state.mdb"))).size,
         close: () => store.close(),
       };
     },

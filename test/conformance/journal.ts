@@ -1,10 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { DeadLetterQueue, Rejection } from "../../engine/core/dead-letter.ts";
-import type { BatchRecord, Journal } from "../../engine/core/journal.ts";
+import type { BatchRecord, FinalKeys, Journal, KeyBlock } from "../../engine/core/journal.ts";
 
 export interface JournalUnderTest {
   journal: Journal;
   letters(pipeline_id: string): DeadLetterQueue;
+  /** What it takes on the disk. */
+  bytes(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -17,6 +19,7 @@ export function record(batch: number, over: Partial<BatchRecord> = {}): BatchRec
     revision: 1,
     token: `token-${batch}`,
     clock: 0,
+    oldest: 0,
     rows: 10,
     rejections: [],
     excluded: [],
@@ -27,6 +30,36 @@ export function record(batch: number, over: Partial<BatchRecord> = {}): BatchRec
 
 export function rejection(position: number): Rejection {
   return { component: "sink", reason: "schema_mismatch", error: "field a", original_message: "{}", position };
+}
+
+/** A record of letters, by the numbers of their ids: it has no position of the source. */
+export function recordOf(letters: number[], batch: number, over: Partial<BatchRecord> = {}): BatchRecord {
+  return record(batch, { letters, range: { first: 0, last: 0, count: 0 }, rows: letters.length, ...over });
+}
+
+/** Keys of the positions, each with a fingerprint of its own; they count from `since` on for 100 ms. */
+export function keysAt(positions: number[], since = 0): KeyBlock {
+  const words = Uint32Array.from(positions.flatMap((position) => [position, 7, 7, 7]));
+  const prints = new Uint8Array(words.buffer);
+  return { since, until: since + 100, positions, prints };
+}
+
+/** With fingerprints as text: a journal may give back any kind of bytes. */
+function plainKeys<T extends { prints: Uint8Array }>(keys: T): Omit<T, "prints"> & { prints: string } {
+  return { ...keys, prints: Buffer.from(keys.prints).toString("hex") };
+}
+
+function plain({ keys, ...rest }: BatchRecord): unknown {
+  return keys === undefined ? rest : { ...rest, keys: plainKeys(keys) };
+}
+
+async function allFinalKeys(journal: Journal, pipeline_id = "orders"): Promise<FinalKeys[]> {
+  const all: FinalKeys[] = [];
+  for (;;) {
+    const page = await journal.finalKeys(pipeline_id, all.at(-1)?.batch ?? 0);
+    if (page.length === 0) return all;
+    all.push(...page);
+  }
 }
 
 /** What every journal does. `open` opens the same journal each time it is called. */
@@ -95,6 +128,182 @@ export function journalSuite(
       await opened.journal.commit(letters);
       expect(opened.letters("orders").state().total_messages).toBe(1);
     });
+
+    describe("amend", () => {
+      test("notes what was heard of a pending batch, durably, and leaves its keys as they are", async () => {
+        const prepared = record(1, { waiting: [{ position: 13, print: [1, 2, 3, 4] }] });
+        await opened.journal.prepare({ ...prepared, keys: keysAt([10, 11, 12]) });
+        const heard: BatchRecord = {
+          ...prepared,
+          heard: "refused",
+          excluded: [11],
+          rejections: [rejection(11)],
+          rows: 9,
+        };
+        await opened.journal.amend({ ...heard, keys: keysAt([99]) });
+        await reopen();
+        expect(opened.journal.pending("orders").map(plain)).toEqual([
+          { ...heard, keys: plainKeys(keysAt([10, 11, 12])) },
+        ]);
+      });
+
+      test("does nothing for a batch that was never prepared, that is committed, or that is another one by now", async () => {
+        await opened.journal.amend(record(1));
+        expect(opened.journal.pending("orders")).toEqual([]);
+        await opened.journal.prepare(record(1));
+        await opened.journal.amend(record(1, { token: "stale", heard: "written" }));
+        expect(opened.journal.pending("orders")).toEqual([record(1)]);
+        await opened.journal.commit(record(1));
+        await opened.journal.amend(record(1, { heard: "refused" }));
+        await reopen();
+        expect(opened.journal.pending("orders")).toEqual([]);
+      });
+    });
+
+    describe("keys", () => {
+      test("become final with the commit, but for those of positions that died", async () => {
+        const keys = keysAt([10, 11, 12, 13]);
+        await opened.journal.prepare(record(1, { keys }));
+        expect(await allFinalKeys(opened.journal)).toEqual([]);
+        await opened.journal.commit(record(1, { excluded: [11], rejections: [rejection(11), rejection(13)] }));
+        await reopen();
+        const { positions: _gone, ...rest } = plainKeys(keysAt([10, 12]));
+        expect((await allFinalKeys(opened.journal)).map(plainKeys)).toEqual([{ batch: 1, ...rest }]);
+      });
+
+      test("of a batch whose events all died are free", async () => {
+        await opened.journal.prepare(record(1, { keys: keysAt([10, 11]) }));
+        await opened.journal.commit(record(1, { excluded: [10], rejections: [rejection(11)] }));
+        expect(await allFinalKeys(opened.journal)).toEqual([]);
+      });
+
+      test("of a batch that is prepared again are those of its newest record", async () => {
+        await opened.journal.prepare(record(1, { keys: keysAt([10, 11]) }));
+        await opened.journal.prepare(record(1, { keys: keysAt([12]), token: "again" }));
+        expect(opened.journal.pending("orders").map(({ keys }) => keys && plainKeys(keys))).toEqual([
+          plainKeys(keysAt([12])),
+        ]);
+        await opened.journal.prepare(record(1, { token: "and again" }));
+        await opened.journal.commit(record(1, { token: "and again" }));
+        expect(await allFinalKeys(opened.journal)).toEqual([]);
+      });
+
+      test("that are final come in the order of their batches, in pages, without those of pending ones", async () => {
+        const large = new Uint8Array(3 << 20).fill(1);
+        for (const batch of [1, 2, 10, 11]) {
+          const block = { since: batch, until: 1000, positions: [batch * 10], prints: large };
+          await opened.journal.prepare(record(batch, { keys: block }));
+          if (batch !== 2) await opened.journal.commit(batch === 1 ? record(batch) : recordOf([], batch));
+        }
+        const page = await opened.journal.finalKeys("orders", 0);
+        expect(page.length).toBeLessThan(3);
+        const all = await allFinalKeys(opened.journal);
+        expect(all.map(({ batch, since, prints }) => [batch, since, prints.length])).toEqual(
+          [1, 10, 11].map((batch) => [batch, batch, large.length]),
+        );
+        expect(await opened.journal.finalKeys("orders", 11)).toEqual([]);
+        expect(await opened.journal.finalKeys("other", 0)).toEqual([]);
+      });
+
+      test("that have expired go at a commit, but none that counts at the clock of a batch under way", async () => {
+        const commit = async (batch: number, clock: number): Promise<void> => {
+          await opened.journal.prepare(recordOf([], batch, { clock, keys: keysAt([batch * 10], clock) }));
+          await opened.journal.commit(recordOf([], batch, { clock }));
+        };
+        const batches = async (): Promise<number[]> => (await allFinalKeys(opened.journal)).map(({ batch }) => batch);
+        await commit(1, 0);
+        await commit(2, 60);
+        const underway = record(3, { clock: 70, keys: keysAt([30], 70) });
+        await opened.journal.prepare(underway);
+        await commit(4, 99);
+        expect(await batches()).toEqual([1, 2, 4]);
+        await reopen();
+        await commit(5, 1_000);
+        expect(await batches()).toEqual([1, 2, 4, 5]);
+        expect(opened.journal.pending("orders").map(plain)).toEqual([plain(underway)]);
+        await opened.journal.commit(underway);
+        await commit(6, 1_000);
+        expect(await batches()).toEqual([5, 6]);
+      });
+    });
+
+    describe("an aside", () => {
+      test("is prepared in the write that commits its batch: at no moment are its events in neither", async () => {
+        await opened.journal.prepare(record(1));
+        const aside = record(2, { range: record(1).range, only: [12], keys: keysAt([12]), rows: 1 });
+        const committed = opened.journal.commit(record(1), aside);
+        const pending = (): string => String(opened.journal.pending("orders").map(({ batch }) => batch));
+        while (pending() === "1") await new Promise((resolve) => setImmediate(resolve));
+        expect(pending()).toBe("2");
+        await committed;
+        await reopen();
+        expect(opened.journal.pending("orders").map(plain)).toEqual([plain(aside)]);
+        expect(opened.journal.progress("orders")).toMatchObject({ position: 19, batch: 2 });
+      });
+
+      test("keeps the letters that go on in it; the others of its batch go, and new ones come", async () => {
+        const queue = opened.letters("orders");
+        const ids = (): string[] => queue.list(10).messages.map(({ message_id }) => message_id);
+        await opened.journal.commit(record(1, { rejections: [10, 11, 12].map(rejection) }));
+        const sentAgain = recordOf([1, 2, 3], 2);
+        await opened.journal.prepare(sentAgain);
+        expect(await queue.consume(10)).toEqual([]);
+        const aside = recordOf([2], 3);
+        await opened.journal.commit({ ...sentAgain, rejections: [rejection(3)] }, aside);
+        expect(ids()).toEqual(["2", "4"]);
+        expect(await queue.consume(10)).toMatchObject([{ message_id: "4" }]);
+        await opened.journal.commit(aside);
+        await opened.journal.commit({ ...sentAgain, rejections: [rejection(3)] }, aside);
+        expect([ids(), opened.journal.pending("orders")]).toEqual([[], []]);
+      });
+    });
+
+    test("progress tells the last position and batch, the newest clock, and what was written last, also over an end", async () => {
+      const window = { entries: 100, seconds: 60 };
+      const target = { table: "t", time: 500, window, altered: 0, description: "CREATE TABLE t", taken: 0 };
+      expect(opened.journal.progress("orders")).toEqual({ position: 0, batch: 0, clock: 0 });
+      await opened.journal.prepare(record(2, { clock: 20, target }));
+      await reopen();
+      expect(opened.journal.progress("orders")).toEqual({ position: 0, batch: 2, clock: 20 });
+      await opened.journal.prepare(record(3, { clock: 30, rows: 0 }));
+      await opened.journal.commit(record(2, { clock: 20, target, revision: 7, written_at: 500 }));
+      await reopen();
+      const written = { revision: 7, table: "t", description: "CREATE TABLE t", time: 500 };
+      expect(opened.journal.progress("orders")).toEqual({ position: 29, batch: 3, clock: 30, written });
+      await opened.journal.commit(record(3, { clock: 30, rows: 0, target: { ...target, time: 900 } }));
+      await opened.journal.mark("orders", 45);
+      await reopen();
+      expect(opened.journal.progress("orders")).toEqual({ position: 39, batch: 3, clock: 45, written });
+      expect(opened.journal.progress("other")).toEqual({ position: 0, batch: 0, clock: 0 });
+    });
+
+    test(
+      "a pipeline that is paused for days does not make the journal grow while another one works",
+      { timeout: 120_000 },
+      async () => {
+        const paused = record(1, { pipeline_id: "paused", keys: keysAt([10], 0) });
+        await opened.journal.prepare(paused);
+        const group = 250;
+        /** Batches of ten keys each, one every 10 ms; a key counts for 100 ms. */
+        const work = async (from: number, to: number): Promise<void> => {
+          for (let first = from; first < to; first += group) {
+            const batches = Array.from({ length: group }, (_, index) => {
+              const [batch, clock] = [first + index, (first + index) * 10];
+              const positions = Array.from({ length: 10 }, (_key, at) => batch * 10 + at);
+              return record(batch, { clock, keys: keysAt(positions, clock) });
+            });
+            await Promise.all(batches.map((batch) => opened.journal.prepare(batch)));
+            await Promise.all(batches.map((batch) => opened.journal.commit(batch)));
+          }
+        };
+        await work(1, 2_001);
+        const before = await opened.bytes();
+        await work(2_001, 20_001);
+        expect(await opened.bytes()).toBeLessThan(before * 1.5);
+        expect(opened.journal.pending("paused").map(plain)).toEqual([plain(paused)]);
+        expect((await allFinalKeys(opened.journal)).length).toBeLessThan(2 * group);
+      },
+    );
 
     test("dead letters are listed in pages, oldest first, and listing takes nothing out", async () => {
       const five = [1, 2, 3, 4, 5].map(rejection);

@@ -1,23 +1,16 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Daemon } from "../../examples/quickstart/daemon.ts";
 import { childrenOf, freeListeners, pipelineFile, token, tokenEnv, Workplace } from "../support/daemon.ts";
+import { Random } from "../support/random.ts";
+import { CounterSums } from "./counter-sums.ts";
 import { DuplicateCounter } from "./duplicate-counter.ts";
+import { EventMix } from "./event-mix.ts";
+import { findAll } from "./found.ts";
+import { type Audit, Ledger } from "./ledger.ts";
 import { Poster } from "./poster.ts";
 
-export interface CrashReport {
+export interface CrashReport extends Audit {
   kills: number;
-  /** Events answered 202. */
-  accepted: number;
-  /** Events whose answer was lost with the process: they may be there once or not at all. */
-  unanswered: number;
-  rows: number;
-  deadLetters: number;
-  /** Ids of accepted events that are nowhere. */
-  lost: string[];
-  /** Ids that are there more than once, rows and dead letters together. */
-  doubled: string[];
-  /** Ids that are there and were never sent. */
-  strangers: string[];
   /** Batches taken from the journal after a kill. */
   replayed: number;
   /** Inserts that the server dropped as repeats (`DuplicatedInsertedBlocks`). */
@@ -28,7 +21,7 @@ const pipeline_id = "crash-test";
 
 /**
  * Posts events without a pause while `sluice run` is killed with SIGKILL at random moments, and once the ClickHouse
- * child alone; then counts. Every tenth event breaks the schema and must be a dead letter.
+ * child alone; then counts. Every tenth event is bad and must be a dead letter.
  */
 export async function crash(options: { kills: number; log?: (line: string) => void }): Promise<CrashReport> {
   const { kills, log = () => undefined } = options;
@@ -37,29 +30,32 @@ export async function crash(options: { kills: number; log?: (line: string) => vo
     await place.write("crash.yaml", pipelineFile(pipeline_id));
     const start = { listeners: await freeListeners(), env: tokenEnv };
     let daemon = await place.start(start);
-    const poster = new Poster(`${daemon.events}/v1/pipelines/${pipeline_id}/topics/input/events`, token);
+    const ledger = new Ledger();
+    const mix = new EventMix(new Random(0), { withBad: true, repeats: 0 });
+    const poster = new Poster({ url: daemon.events, pipeline_id, token, mix, ledger });
     await reading(daemon);
     const duplicates = new DuplicateCounter();
-    let replayed = 0;
+    const counters = new CounterSums();
     for (let kill = 1; kill <= kills; kill += 1) {
       await sleep(200 + Math.random() * 1000);
       await duplicates.sample(daemon);
       if (kill === Math.ceil(kills / 2)) await killClickHouse(daemon, log);
       await sleep(Math.random() * 300);
-      replayed += (await daemon.health(pipeline_id)).counters.batches_replayed;
+      await counters.sample(daemon, pipeline_id);
       await daemon.stop("SIGKILL");
       daemon = await place.start(start);
       await reading(daemon);
       await duplicates.sample(daemon);
-      log(`kill ${kill} of ${kills}: ${poster.accepted.size} accepted, ${duplicates.total} repeated inserts dropped`);
+      log(`kill ${kill} of ${kills}: ${duplicates.total} repeated inserts dropped`);
     }
     await poster.stop();
     await daemon.settled(pipeline_id);
     await duplicates.sample(daemon);
-    replayed += (await daemon.health(pipeline_id)).counters.batches_replayed;
-    const report = await count(daemon, poster, kills);
+    await counters.sample(daemon, pipeline_id);
+    const audit = ledger.audit(await findAll(daemon, pipeline_id), false);
     await daemon.stop();
-    return { ...report, replayed, dropped: duplicates.total };
+    const replayed = counters.of(pipeline_id)["batches_replayed"] ?? 0;
+    return { ...audit, kills, replayed, dropped: duplicates.total };
   } finally {
     await place.clean();
   }
@@ -83,42 +79,4 @@ async function killClickHouse(daemon: Daemon, log: (line: string) => void): Prom
     "to write again after its ClickHouse was killed",
   );
   log(`ClickHouse child ${pids[0]} killed; rows are written again`);
-}
-
-async function count(
-  daemon: Daemon,
-  poster: Poster,
-  kills: number,
-): Promise<Omit<CrashReport, "replayed" | "dropped">> {
-  const seen = new Map<string, number>();
-  const table = await daemon.command("sql", "SELECT id, count() FROM crash_test GROUP BY id", "--format", "TSV");
-  let rows = 0;
-  for (const line of table.split("\n").filter((one) => one !== "")) {
-    const [id = "", times = ""] = line.split("\t");
-    rows += Number(times);
-    seen.set(id, Number(times));
-  }
-  const letters = await deadLetterIds(daemon);
-  for (const id of letters) seen.set(id, (seen.get(id) ?? 0) + 1);
-  return {
-    kills,
-    accepted: poster.accepted.size,
-    unanswered: poster.unanswered.size,
-    rows,
-    deadLetters: letters.length,
-    lost: [...poster.accepted].filter((id) => !seen.has(id)),
-    doubled: [...seen].filter(([, times]) => times > 1).map(([id]) => id),
-    strangers: [...seen.keys()].filter((id) => !poster.accepted.has(id) && !poster.unanswered.has(id)),
-  };
-}
-
-async function deadLetterIds(daemon: Daemon): Promise<string[]> {
-  const ids: string[] = [];
-  for (let cursor: string[] = []; ;) {
-    const text = await daemon.command("dlq", "list", pipeline_id, ...cursor, "--limit", "1000", "--output", "json");
-    const page = JSON.parse(text) as { messages: { original_message: string }[]; next_cursor?: string };
-    for (const { original_message } of page.messages) ids.push((JSON.parse(original_message) as { id: string }).id);
-    if (page.next_cursor === undefined) return ids;
-    cursor = [page.next_cursor];
-  }
 }

@@ -1,5 +1,6 @@
 import type { Daemon } from "../../examples/quickstart/daemon.ts";
 import { childrenOf } from "../support/daemon.ts";
+import { Control } from "./control.ts";
 
 /**
  * Adds up how many repeated inserts ClickHouse dropped. The server's counter begins anew with each of its processes, so
@@ -16,7 +17,7 @@ export class DuplicateCounter {
     const [pid] = childrenOf(daemon.pid, "clickhouse.js");
     if (pid === undefined) return;
     const query = "SELECT sum(value) FROM system.events WHERE event = 'DuplicatedInsertedBlocks'";
-    const value = Number(await daemon.command("sql", query, "--format", "TSV"));
-    this.#highest.set(pid, Math.max(value, this.#highest.get(pid) ?? 0));
+    const [[value] = []] = await new Control(daemon).query(query);
+    this.#highest.set(pid, Math.max(Number(value), this.#highest.get(pid) ?? 0));
   }
 }

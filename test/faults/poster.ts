@@ -1,22 +1,37 @@
 import { Agent, request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { EventMix, PostedEvent } from "./event-mix.ts";
+import type { Ledger } from "./ledger.ts";
 
-/** Posts events with unique ids without a pause, over several connections, and keeps what was answered. */
+export interface PosterOptions {
+  /** Of the events listener, as `http://HOST:PORT`. */
+  url: string;
+  pipeline_id: string;
+  token: string;
+  mix: EventMix;
+  ledger: Ledger;
+  connections?: number;
+  /** Milliseconds that each connection rests after a post. */
+  rest?: number;
+}
+
+/** Before a refused event is posted again, in milliseconds. */
+const untilAgain = 50;
+
+/**
+ * Posts events without end over several connections, and notes what was answered. An event that was refused, or that
+ * found no listener, is posted again until it is accepted; one whose connection broke is not, as it may be stored.
+ */
 export class Poster {
-  /** Ids of events that were answered 202. */
-  readonly accepted = new Set<string>();
-  /** Ids of events of which nothing is known: the connection broke before an answer came. */
-  readonly unanswered = new Set<string>();
-  readonly #url: string;
-  readonly #token: string;
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: 8 });
+  readonly #options: PosterOptions;
+  readonly #agent: Agent;
   readonly #senders: Promise<void>[];
-  #next = 0;
   #isStopping = false;
 
-  constructor(url: string, token: string, connections = 8) {
-    this.#url = url;
-    this.#token = token;
+  constructor(options: PosterOptions) {
+    const { connections = 8 } = options;
+    this.#options = options;
+    this.#agent = new Agent({ keepAlive: true, maxSockets: connections });
     this.#senders = Array.from({ length: connections }, () => this.#send());
   }
 
@@ -28,25 +43,36 @@ export class Poster {
   }
 
   async #send(): Promise<void> {
+    const { mix, rest = 0 } = this.#options;
     while (!this.#isStopping) {
-      const n = this.#next++;
-      const id = `event-${n}`;
-      const status = await this.#post(JSON.stringify({ id, n: n % 10 === 0 ? "ten" : n }));
-      if (status === 202) this.accepted.add(id);
-      else if (status === undefined) this.unanswered.add(id);
-      if (status !== 202) await sleep(10);
+      await this.#deliver(mix.next());
+      if (rest > 0) await sleep(rest);
     }
   }
 
-  #post(body: string): Promise<number | undefined> {
+  async #deliver(event: PostedEvent): Promise<void> {
+    for (;;) {
+      const answer = await this.#post(event.body);
+      if (answer !== "refused") this.#options.ledger.note(event, answer);
+      if (answer === "accepted" && event.mended !== undefined) await this.#deliver(event.mended);
+      if (answer !== "refused" || this.#isStopping) return;
+      await sleep(untilAgain);
+    }
+  }
+
+  #post(body: string): Promise<"accepted" | "refused" | "unanswered"> {
+    const { url, pipeline_id, token } = this.#options;
     return new Promise((resolve) => {
-      const headers = { "content-type": "application/json", "x-pipeline-access-token": this.#token };
+      const headers = { "content-type": "application/json", "x-pipeline-access-token": token };
       const options = { method: "POST", agent: this.#agent, headers };
-      const sent = request(this.#url, options, (response) => {
-        response.on("error", () => resolve(response.statusCode));
-        response.resume().on("end", () => resolve(response.statusCode));
+      const sent = request(`${url}/v1/pipelines/${pipeline_id}/topics/input/events`, options, (response) => {
+        const answer = response.statusCode === 202 ? "accepted" : "refused";
+        response.on("error", () => resolve(answer));
+        response.resume().on("end", () => resolve(answer));
       });
-      sent.on("error", () => resolve(undefined));
+      sent.on("error", (error: NodeJS.ErrnoException) =>
+        resolve(error.code === "ECONNREFUSED" ? "refused" : "unanswered"),
+      );
       sent.end(body);
     });
   }

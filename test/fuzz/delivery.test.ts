@@ -102,29 +102,45 @@ test(
   },
 );
 
+test("a server that keeps the tokens of an insert without its rows gets them under a fresh token", async () => {
+  const row = { key: "a", fate: "row", partition: 1 } as const;
+  const world = await told(
+    [
+      { kind: "push", events: [row] },
+      { kind: "work", turns: 30 },
+      { kind: "tricks", tricks: ["unknown, tokens alone"] },
+      { kind: "push", events: [row, { ...row, partition: 2 }] },
+      { kind: "work", turns: 30 },
+    ],
+    { hasDedup: false, replicas: 1, ...wide },
+  );
+  expect(breaches(world, false)).toEqual([]);
+  expect(world.told.get("tokenAlone")).toBe(1);
+});
+
 /** Faults that somebody could make, each in one call of the journal. */
-const faults: [string, (journal: Journal) => Partial<Journal>][] = [
+const faults: [string, (of: Journal) => Partial<Journal>][] = [
   [
     "a replay draws another token",
-    (journal) => ({ pending: (id) => journal.pending(id).map((record) => ({ ...record, token: `${record.token}x` })) }),
+    (of) => ({ pending: (id) => of.pending(id).map((record) => ({ ...record, token: `${record.token}x` })) }),
   ],
-  ["a batch under way is forgotten", (journal) => ({ pending: (id) => journal.pending(id).slice(1) })],
+  ["a batch under way is forgotten", (of) => ({ pending: (id) => of.pending(id).slice(1) })],
   [
     "an answer that never came is taken for a refusal",
-    (journal) => ({
-      pending: (id) => journal.pending(id).map((record) => ({ ...record, heard: "refused", revision: 0 })),
+    (of) => ({
+      pending: (id) => of.pending(id).map((record) => ({ ...record, heard: "refused", revision: 0 })),
     }),
   ],
   [
     "the letters of a commit are left out",
-    (journal) => ({ commit: (record, aside) => journal.commit({ ...record, rejections: [] }, aside) }),
+    (of) => ({ commit: (record, aside) => of.commit({ ...record, rejections: [] }, aside) }),
   ],
-  ["drops that were judged again are not prepared", (journal) => ({ commit: (record) => journal.commit(record) })],
+  ["drops that were judged again are not prepared", (of) => ({ commit: (record) => of.commit(record) })],
   ["keys are not remembered over a restart", () => ({ finalKeys: () => Promise.resolve([]) })],
   [
     "a replay does not know what dedup kept",
-    (journal) => ({
-      pending: (id) => journal.pending(id).map(({ keys: _keys, ...record }) => record),
+    (of) => ({
+      pending: (id) => of.pending(id).map(({ keys: _keys, ...record }) => record),
     }),
   ],
 ];

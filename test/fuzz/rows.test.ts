@@ -144,7 +144,6 @@ test(
       }),
       { numRuns: rawRuns, seed, endOnFailure: true },
     );
-    console.log(sent);
     expect(sent.asTheyAre).toBeGreaterThan(rawRuns);
     expect(sent.encoded).toBeGreaterThan(rawRuns);
     expect(sent.refused).toBeGreaterThan(rawRuns);

@@ -32,6 +32,7 @@ const noCounters: PipelineHealth["counters"] = {
   batches_reprepared: 0,
   batches_uncertain: 0,
   view_errors_ignored: 0,
+  tokens_without_rows: 0,
   events_skipped: 0,
   inserts_repeated: 0,
   rows_excluded: 0,

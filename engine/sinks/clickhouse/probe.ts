@@ -6,6 +6,7 @@ import { BodyLines } from "./body-lines.ts";
 import type { Connection, Request } from "./connection.ts";
 import { insertAnswer, statementAnswer } from "./failures.ts";
 import { findBadRows } from "./row-search.ts";
+import type { Trouble } from "./trouble.ts";
 import { quoteName, quoteTable, quoteText } from "./sql.ts";
 
 /** Where the rows of a block would go. */
@@ -24,6 +25,7 @@ type Search = Awaited<ReturnType<typeof findBadRows>>;
 
 /** A temporary table is seen in its session alone, so its name is free. */
 const copy = quoteName("sluice_probe");
+const copyInErrors = /`?_temporary_and_external_tables`?\.`?[\w-]+`?(?: \([0-9a-f-]{36}\))?/g;
 const accessDenied = 497;
 
 /** Seconds after its last statement until the server forgets a session: between two statements, and at the end. */
@@ -87,9 +89,15 @@ export class BlockProbe {
       answered(
         this.#connection,
         () => this.#run(statement, { ...request, body: this.#lines.take(rows) }),
-        (trouble) => insertAnswer(trouble, { views: [], rows: rows.length, isOnePart: true }),
+        (trouble) => insertAnswer(this.#ofTable(trouble), { views: [], rows: rows.length, isOnePart: true }),
       ),
     );
+  }
+
+  /** An error names the copy, which tells a reader nothing. */
+  #ofTable(trouble: Trouble): Trouble {
+    const { database, table } = this.#table;
+    return { ...trouble, text: trouble.text.replace(copyInErrors, () => `${database}.${table}`) };
   }
 
   #say(statement: string, request: Omit<Request, "signal">): Promise<Answer> {

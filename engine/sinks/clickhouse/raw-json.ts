@@ -4,9 +4,12 @@
  * A walk is given the place where a value begins and answers the place behind it, or 0 where it gives up: the value is
  * not JSON, not of the kind that the walk is for, or spelled in a way that two readers might take for two things. What
  * a walk passes is one line of valid UTF-8. What stands behind the value is for the caller to judge. A line break has to
- * stand behind the bytes, so that no walk leaves them.
+ * stand behind the bytes, and `padding` behind that, so that no walk leaves them.
  */
-export type Walk = (bytes: Buffer, at: number) => number;
+export type Walk = (bytes: DataView, at: number) => number;
+
+/** Bytes of any content behind the line break: four are read at once. */
+export const padding = 3;
 
 const [quote, backslash, comma, colon, space] = Buffer.from('"\\,: ');
 const [openObject, closeObject, openArray, closeArray] = Buffer.from("{}[]");
@@ -14,41 +17,51 @@ const [minus, plus, point, zero, letterE, letterU] = Buffer.from("-+.0eu");
 const shortEscapes = new Set(Buffer.from('"\\/bfnrt'));
 const words = ["true", "false", "null"].map((word) => Buffer.from(word));
 
-/** Of each byte: 0 stands in a text as it is, 1 ends it, is an escape or is refused, 2 is part of a longer character. */
-const roles = Uint8Array.from({ length: 256 }, (_, byte) => {
-  if (byte >= 0x80) return 2;
-  return byte < 0x20 || byte === quote || byte === backslash ? 1 : 0;
-});
+/** Of each byte: 0 where it stands in a text as it is; 1 where it ends it, is an escape, part of a longer character, or refused. */
+const special = Uint8Array.from({ length: 256 }, (_, byte) =>
+  byte < 0x20 || byte >= 0x80 || byte === quote || byte === backslash ? 1 : 0,
+);
 
 /** A string that is text: whole Unicode characters, also where they are escaped. */
-export function textEnd(bytes: Buffer, start: number): number {
-  if (bytes[start] !== quote) return 0;
+export function textEnd(bytes: DataView, start: number): number {
+  if (bytes.getUint8(start) !== quote) return 0;
   let at = start + 1;
   for (;;) {
-    while (roles[bytes[at] as number] === 0) at += 1;
-    const byte = bytes[at] as number;
+    while (isPlain(bytes.getInt32(at, true))) at += 4;
+    while (special[bytes.getUint8(at)] === 0) at += 1;
+    const byte = bytes.getUint8(at);
     if (byte === quote) return at + 1;
     at = byte === backslash ? escapeEnd(bytes, at) : wideEnd(bytes, at);
     if (at === 0) return 0;
   }
 }
 
+/**
+ * Whether none of four bytes is special. The highest bit of a byte tells: it is set in a longer character; in a byte
+ * below 0x20 when that is taken from it; and in a quote or a backslash when it was made 0 and 1 is taken from it.
+ */
+function isPlain(four: number): boolean {
+  const unquoted = (four ^ 0x22222222) - 0x01010101;
+  const unslashed = (four ^ 0x5c5c5c5c) - 0x01010101;
+  return ((four | (four - 0x20202020) | unquoted | unslashed) & 0x80808080) === 0;
+}
+
 /** An escape; that of a surrogate only together with its other half. */
-function escapeEnd(bytes: Buffer, at: number): number {
-  const letter = bytes[at + 1] as number;
+function escapeEnd(bytes: DataView, at: number): number {
+  const letter = bytes.getUint8(at + 1);
   if (letter !== letterU) return shortEscapes.has(letter) ? at + 2 : 0;
   const unit = hexadecimal(bytes, at + 2);
   if (unit < 0xd800 || unit > 0xdfff) return unit < 0 ? 0 : at + 6;
-  if (unit > 0xdbff || bytes[at + 6] !== backslash || bytes[at + 7] !== letterU) return 0;
+  if (unit > 0xdbff || bytes.getUint8(at + 6) !== backslash || bytes.getUint8(at + 7) !== letterU) return 0;
   const low = hexadecimal(bytes, at + 8);
   return low >= 0xdc00 && low <= 0xdfff ? at + 12 : 0;
 }
 
 /** The number that four hexadecimal digits spell, -1 where they are none. */
-function hexadecimal(bytes: Buffer, start: number): number {
+function hexadecimal(bytes: DataView, start: number): number {
   let unit = 0;
   for (let at = start; at < start + 4; at += 1) {
-    const byte = bytes[at] as number;
+    const byte = bytes.getUint8(at);
     const letter = (byte | 0x20) - 0x61;
     if (isDigit(byte)) unit = unit * 16 + byte - 0x30;
     else if (letter >= 0 && letter < 6) unit = unit * 16 + letter + 10;
@@ -58,14 +71,14 @@ function hexadecimal(bytes: Buffer, start: number): number {
 }
 
 /** A character of several bytes, as UTF-8 allows it: neither longer than needed, nor a surrogate, nor beyond U+10FFFF. */
-function wideEnd(bytes: Buffer, at: number): number {
-  const lead = bytes[at] as number;
-  const second = bytes[at + 1] as number;
+function wideEnd(bytes: DataView, at: number): number {
+  const lead = bytes.getUint8(at);
+  const second = bytes.getUint8(at + 1);
   if (lead < 0xc2 || lead > 0xf4 || !isContinuation(second)) return 0;
   if (lead < 0xe0) return at + 2;
-  if (!isContinuation(bytes[at + 2] as number)) return 0;
+  if (!isContinuation(bytes.getUint8(at + 2))) return 0;
   if (lead < 0xf0) return (lead === 0xe0 && second < 0xa0) || (lead === 0xed && second > 0x9f) ? 0 : at + 3;
-  if (!isContinuation(bytes[at + 3] as number)) return 0;
+  if (!isContinuation(bytes.getUint8(at + 3))) return 0;
   return (lead === 0xf0 && second < 0x90) || (lead === 0xf4 && second > 0x8f) ? 0 : at + 4;
 }
 
@@ -77,32 +90,32 @@ export function isDigit(byte: number): boolean {
   return byte >= 0x30 && byte <= 0x39;
 }
 
-export function digitsEnd(bytes: Buffer, start: number): number {
+export function digitsEnd(bytes: DataView, start: number): number {
   let at = start;
-  while (isDigit(bytes[at] as number)) at += 1;
+  while (isDigit(bytes.getUint8(at))) at += 1;
   return at;
 }
 
 /** The digits of a whole number without its sign: at least one, and no zero before others. */
-export function wholeEnd(bytes: Buffer, at: number): number {
+export function wholeEnd(bytes: DataView, at: number): number {
   const end = digitsEnd(bytes, at);
-  return end === at || (bytes[at] === zero && end > at + 1) ? 0 : end;
+  return end === at || (bytes.getUint8(at) === zero && end > at + 1) ? 0 : end;
 }
 
 /** Numbers longer than this, or with longer exponents, are left to readers that were made for them. */
 const longestNumber = 40;
 const longestExponent = 2;
 
-function numberEnd(bytes: Buffer, start: number): number {
-  let at = wholeEnd(bytes, bytes[start] === minus ? start + 1 : start);
+function numberEnd(bytes: DataView, start: number): number {
+  let at = wholeEnd(bytes, bytes.getUint8(start) === minus ? start + 1 : start);
   if (at === 0) return 0;
-  if (bytes[at] === point) {
+  if (bytes.getUint8(at) === point) {
     const fraction = at + 1;
     at = digitsEnd(bytes, fraction);
     if (at === fraction) return 0;
   }
-  if (((bytes[at] as number) | 0x20) === letterE) {
-    const sign = bytes[at + 1];
+  if ((bytes.getUint8(at) | 0x20) === letterE) {
+    const sign = bytes.getUint8(at + 1);
     const exponent = sign === minus || sign === plus ? at + 2 : at + 1;
     at = digitsEnd(bytes, exponent);
     if (at === exponent || at - exponent > longestExponent) return 0;
@@ -110,25 +123,30 @@ function numberEnd(bytes: Buffer, start: number): number {
   return at - start > longestNumber ? 0 : at;
 }
 
+/** Bytes as a string. */
+export function textOf(bytes: DataView, start: number, end: number, encoding: "latin1" | "utf8"): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString(encoding);
+}
+
 /** Whether the bytes from `at` are those of `expected`. */
-export function matches(bytes: Buffer, at: number, expected: Uint8Array): boolean {
+export function matches(bytes: DataView, at: number, expected: Uint8Array): boolean {
   for (let index = 0; index < expected.length; index += 1) {
-    if (bytes[at + index] !== expected[index]) return false;
+    if (bytes.getUint8(at + index) !== expected[index]) return false;
   }
   return true;
 }
 
 /** Nothing, or the one space that some writers put behind a comma or a colon. */
-export function gapEnd(bytes: Buffer, at: number): number {
-  return bytes[at] === space ? at + 1 : at;
+export function gapEnd(bytes: DataView, at: number): number {
+  return bytes.getUint8(at) === space ? at + 1 : at;
 }
 
 /** Levels of nesting that are walked: an event nested deeper is made to exhaust a stack. */
 const deepest = 32;
 
 /** Any value. */
-export function valueEnd(bytes: Buffer, at: number, depth = 0): number {
-  const byte = bytes[at] as number;
+export function valueEnd(bytes: DataView, at: number, depth = 0): number {
+  const byte = bytes.getUint8(at);
   if (byte === quote) return textEnd(bytes, at);
   if (byte === minus || isDigit(byte)) return numberEnd(bytes, at);
   if (byte === openObject || byte === openArray) return depth < deepest ? groupEnd(bytes, at, depth + 1) : 0;
@@ -136,21 +154,21 @@ export function valueEnd(bytes: Buffer, at: number, depth = 0): number {
   return 0;
 }
 
-function groupEnd(bytes: Buffer, start: number, depth: number): number {
-  const isObject = bytes[start] === openObject;
+function groupEnd(bytes: DataView, start: number, depth: number): number {
+  const isObject = bytes.getUint8(start) === openObject;
   const close = isObject ? closeObject : closeArray;
   let at = start + 1;
-  if (bytes[at] === close) return at + 1;
+  if (bytes.getUint8(at) === close) return at + 1;
   for (;;) {
     if (isObject) {
       at = textEnd(bytes, at);
-      if (at === 0 || bytes[at] !== colon) return 0;
+      if (at === 0 || bytes.getUint8(at) !== colon) return 0;
       at = gapEnd(bytes, at + 1);
     }
     at = valueEnd(bytes, at, depth);
     if (at === 0) return 0;
-    if (bytes[at] === close) return at + 1;
-    if (bytes[at] !== comma) return 0;
+    if (bytes.getUint8(at) === close) return at + 1;
+    if (bytes.getUint8(at) !== comma) return 0;
     at = gapEnd(bytes, at + 1);
   }
 }

@@ -1,10 +1,12 @@
-import { gapEnd, matches, textEnd, valueEnd } from "./raw-json.ts";
+import { gapEnd, textEnd, textOf, valueEnd } from "./raw-json.ts";
 import type { Walk } from "./raw-json.ts";
 
 /** A key that events have. */
 interface Key {
-  /** Its bytes, with the quotes and the colon. */
-  spelling: Buffer;
+  /** Bytes of its spelling, which is with its quotes and the colon: at least four. */
+  length: number;
+  /** The spelling as numbers of four bytes each; the last ones may be among those before, too. */
+  fours: Int32Array;
   /** Over the value of a mapped key; undefined for any other key. */
   walk: Walk | undefined;
   /** The number of the event that had it last, for a mapped key. */
@@ -15,15 +17,15 @@ interface Key {
 
 const [comma, colon, openObject, closeObject] = Buffer.from(",:{}");
 
-/** Keys that are not mapped and yet remembered, as events may have any; and the bytes of the longest such key. */
+/** Keys that are not mapped and yet remembered, as events may have any; and characters of the longest such key. */
 const [mostKeys, longestKey] = [1000, 200];
 
 /** Longer events are not sent whole: ClickHouse refuses rows that are longer than it thinks that JSON can be. */
 const longestRow = 1 << 20;
 
 /**
- * An event may be a row as it is if at most a third of its bytes are of keys that are not mapped: ClickHouse has to read
- * over them, which costs more than encoding the rest.
+ * At most so much of an event may be keys that are not mapped, with their values. ClickHouse has to receive them and to
+ * read over them, which soon costs more than encoding the others.
  */
 const othersShare = 1 / 3;
 
@@ -41,7 +43,7 @@ export class RawRows {
   /** Mapped names without their case: ClickHouse takes a key for a column also in another case. */
   readonly #folded: ReadonlySet<string>;
   /** Stands before the first key. */
-  readonly #start = keyOf("", undefined);
+  readonly #start = keyOf("-", undefined);
   /** Counts them, round and round. */
   #event = 0;
 
@@ -52,18 +54,21 @@ export class RawRows {
     this.#folded = new Set([...walks.keys()].map((name) => name.toLowerCase()));
   }
 
-  /** Whether the bytes from `start` to `end` are such an event. A line break has to stand at `end`. */
-  isRow(bytes: Buffer, start: number, end: number): boolean {
-    if (bytes[start] !== openObject || end - start > longestRow) return false;
+  /** Whether the bytes from `start` to `end` are such an event. At `end` a line break has to stand, and `padding` behind it. */
+  isRow(bytes: DataView, start: number, end: number): boolean {
+    if (bytes.getUint8(start) !== openObject || end - start > longestRow) return false;
     this.#event = (this.#event + 1) | 0;
-    let [key, at, found, others] = [this.#start, start + 1, 0, (end - start) * othersShare];
+    let key = this.#start;
+    let at = start + 1;
+    let found = 0;
+    let others = (end - start) * othersShare;
     for (;;) {
       const begin = at;
       const next = this.#keyAt(bytes, at, key.next);
       if (next === undefined || next.seen === this.#event) return false;
       key.next = next;
       key = next;
-      at = gapEnd(bytes, at + key.spelling.length);
+      at = gapEnd(bytes, at + key.length);
       if (key.walk === undefined) {
         at = valueEnd(bytes, at);
         others -= at - begin;
@@ -73,23 +78,26 @@ export class RawRows {
         at = key.walk(bytes, at);
       }
       if (at === 0 || others < 0) return false;
-      if (bytes[at] !== comma) return bytes[at] === closeObject && at + 1 === end && found === this.#mapped;
+      const byte = bytes.getUint8(at);
+      if (byte !== comma) return byte === closeObject && at + 1 === end && found === this.#mapped;
       at = gapEnd(bytes, at + 1);
     }
   }
 
   /** The key whose first quote is at a place; undefined where there is none, or none that a row may have. */
-  #keyAt(bytes: Buffer, at: number, expected: Key | undefined): Key | undefined {
-    if (expected !== undefined && matches(bytes, at, expected.spelling)) return expected;
+  #keyAt(bytes: DataView, at: number, expected: Key | undefined): Key | undefined {
+    if (expected !== undefined && standsAt(bytes, at, expected)) return expected;
     const end = textEnd(bytes, at);
-    if (end === 0 || bytes[end] !== colon) return undefined;
-    const name = bytes.toString("utf8", at + 1, end - 1);
+    if (end === 0 || bytes.getUint8(end) !== colon) return undefined;
+    const name = textOf(bytes, at + 1, end - 1, "utf8");
     return this.#keys.get(name) ?? this.#remember(name);
   }
 
   #remember(name: string): Key | undefined {
     // With an escape, or in another case, it may be a mapped key to ClickHouse.
-    if (name.includes("\\") || this.#folded.has(name.toLowerCase()) || name.length > longestKey) return undefined;
+    if (name.includes("\\") || this.#folded.has(name.toLowerCase())) return undefined;
+    // The empty one is shorter than the bytes that are compared at once.
+    if (name === "" || name.length > longestKey) return undefined;
     if (this.#keys.size >= this.#mapped + mostKeys) this.#forget();
     const key = keyOf(name, undefined);
     this.#keys.set(name, key);
@@ -107,5 +115,18 @@ export class RawRows {
 }
 
 function keyOf(name: string, walk: Walk | undefined): Key {
-  return { spelling: Buffer.from(`"${name}":`), walk, seen: 0, next: undefined };
+  const spelling = Buffer.from(`"${name}":`);
+  const { length } = spelling;
+  const fours = Int32Array.from({ length: Math.ceil(length / 4) }, (_, index) =>
+    spelling.readInt32LE(Math.min(4 * index, length - 4)),
+  );
+  return { length, fours, walk, seen: 0, next: undefined };
+}
+
+function standsAt(bytes: DataView, start: number, { length, fours }: Key): boolean {
+  const last = fours.length - 1;
+  for (let index = 0; index < last; index += 1) {
+    if (bytes.getInt32(start + 4 * index, true) !== fours[index]) return false;
+  }
+  return bytes.getInt32(start + length - 4, true) === fours[last];
 }

@@ -19,7 +19,7 @@ export function rawTime(before: string): Walk {
     if (clock === 0 || !isClock(bytes, clock)) return 0;
     if (isBefore(bytes, start + 1, first) || !isBefore(bytes, start + 1, beyond)) return 0;
     const end = fractionEnd(bytes, clock + clockLayout.length);
-    return end !== 0 && bytes[end] === letterZ && bytes[end + 1] === quote ? end + 2 : 0;
+    return end !== 0 && bytes.getUint8(end) === letterZ && bytes.getUint8(end + 1) === quote ? end + 2 : 0;
   };
 }
 
@@ -28,13 +28,13 @@ export function rawDay(first: string, beyond: string): Walk {
   const [from, until] = [Buffer.from(first), Buffer.from(beyond)];
   return (bytes, start) => {
     const end = dayEnd(bytes, start);
-    if (end === 0 || bytes[end] !== quote) return 0;
+    if (end === 0 || bytes.getUint8(end) !== quote) return 0;
     return isBefore(bytes, start + 1, from) || !isBefore(bytes, start + 1, until) ? 0 : end + 1;
   };
 }
 
 /** Behind the quote and the day, which must exist. */
-function dayEnd(bytes: Buffer, start: number): number {
+function dayEnd(bytes: DataView, start: number): number {
   if (!fits(bytes, start, dayLayout)) return 0;
   const year = two(bytes, start + 1) * 100 + two(bytes, start + 3);
   const day = two(bytes, start + 9);
@@ -48,36 +48,36 @@ function daysOf(month: number, year: number): number {
   return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
 }
 
-function isClock(bytes: Buffer, at: number): boolean {
+function isClock(bytes: DataView, at: number): boolean {
   return fits(bytes, at, clockLayout) && two(bytes, at + 1) < 24 && two(bytes, at + 4) < 60 && two(bytes, at + 7) < 60;
 }
 
 /** Behind a point and its digits, or where there is no point; 0 where the digits are none or too many. */
-function fractionEnd(bytes: Buffer, start: number): number {
-  if (bytes[start] !== point) return start;
+function fractionEnd(bytes: DataView, start: number): number {
+  if (bytes.getUint8(start) !== point) return start;
   let at = start + 1;
-  while (isDigit(bytes[at] as number)) at += 1;
+  while (isDigit(bytes.getUint8(at))) at += 1;
   const digits = at - start - 1;
   return digits === 0 || digits > mostDigits ? 0 : at;
 }
 
 /** Whether the bytes have digits where the layout has zeros, and are the same elsewhere. */
-function fits(bytes: Buffer, at: number, layout: Uint8Array): boolean {
+function fits(bytes: DataView, at: number, layout: Uint8Array): boolean {
   for (let index = 0; index < layout.length; index += 1) {
-    const byte = bytes[at + index] as number;
+    const byte = bytes.getUint8(at + index);
     if (layout[index] === zero ? !isDigit(byte) : byte !== layout[index]) return false;
   }
   return true;
 }
 
-function two(bytes: Buffer, at: number): number {
-  return ((bytes[at] as number) - 0x30) * 10 + (bytes[at + 1] as number) - 0x30;
+function two(bytes: DataView, at: number): number {
+  return (bytes.getUint8(at) - 0x30) * 10 + bytes.getUint8(at + 1) - 0x30;
 }
 
 /** Whether digits in a layout stand for an earlier time than others in the same layout. */
-function isBefore(bytes: Buffer, at: number, other: Uint8Array): boolean {
+function isBefore(bytes: DataView, at: number, other: Uint8Array): boolean {
   for (let index = 0; index < other.length; index += 1) {
-    const difference = (bytes[at + index] as number) - (other[index] as number);
+    const difference = bytes.getUint8(at + index) - (other[index] as number);
     if (difference !== 0) return difference < 0;
   }
   return false;

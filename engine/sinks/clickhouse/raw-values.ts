@@ -1,7 +1,7 @@
 import type { FieldType } from "../../../schemas/pipeline.ts";
 import { bare } from "./column-type.ts";
 import type { ColumnType } from "./column-type.ts";
-import { isDigit, matches, textEnd } from "./raw-json.ts";
+import { isDigit, matches, textEnd, textOf } from "./raw-json.ts";
 import type { Walk } from "./raw-json.ts";
 import { rawFloat, rawInteger, shortWhole, wholeWithin } from "./raw-numbers.ts";
 import { rawDay, rawTime } from "./raw-times.ts";
@@ -77,16 +77,16 @@ function memberOf(names: readonly string[]): Walk {
   const spelled = new Set(names.map((name) => Buffer.from(JSON.stringify(name)).toString("latin1")));
   return (bytes, at) => {
     const end = textEnd(bytes, at);
-    return end !== 0 && spelled.has(bytes.toString("latin1", at, end)) ? end : 0;
+    return end !== 0 && spelled.has(textOf(bytes, at, end, "latin1")) ? end : 0;
   };
 }
 
 const zero = 0x30;
 const uuidLayout = Buffer.from('"00000000-0000-0000-0000-000000000000"');
 
-function uuidEnd(bytes: Buffer, start: number): number {
+function uuidEnd(bytes: DataView, start: number): number {
   for (let index = 0; index < uuidLayout.length; index += 1) {
-    const byte = bytes[start + index] as number;
+    const byte = bytes.getUint8(start + index);
     const expected = uuidLayout[index];
     if (expected === zero ? !isHexadecimal(byte) : byte !== expected) return 0;
   }
@@ -98,7 +98,7 @@ function isHexadecimal(byte: number): boolean {
   return isDigit(byte) || (letter >= 0x61 && letter <= 0x66);
 }
 
-function truthEnd(bytes: Buffer, at: number): number {
+function truthEnd(bytes: DataView, at: number): number {
   if (matches(bytes, at, yes)) return at + yes.length;
   return matches(bytes, at, no) ? at + no.length : 0;
 }

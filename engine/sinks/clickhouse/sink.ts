@@ -49,6 +49,8 @@ export class ClickHouseSink implements Sink {
   readonly #reader: TargetReader;
   readonly #inserter: Inserter;
   #encoder: RowEncoder;
+  /** How the table was described when it was opened; undefined before. */
+  #description: string | undefined;
   #columns: readonly ColumnInfo[] = [];
   #hasWarned = false;
 
@@ -81,6 +83,7 @@ export class ClickHouseSink implements Sink {
         const refusal = await this.#askProfile(select, commonSettings(encoder.isStructured));
         if (refusal !== undefined) return this.#setup(refusal);
         [this.#encoder, this.#columns] = [encoder, columns];
+        this.#description = table.create_table_query;
         await this.#reader.learn(select, table);
         return { kind: "ok" };
       },
@@ -91,6 +94,14 @@ export class ClickHouseSink implements Sink {
   async read(isFresh: boolean, signal: AbortSignal): Promise<{ kind: "read"; reading: Reading } | FailedAnswer> {
     const earlier = isFresh ? undefined : this.#reader.earlier;
     if (earlier !== undefined) return { kind: "read", reading: earlier };
+    const read = await this.#readNow(signal);
+    if (read.kind !== "read" || read.reading.description === this.#description) return read;
+    // It was altered while rows were written: its columns decide how the next ones are.
+    const opened = await this.open(signal);
+    return opened.kind === "ok" ? read : opened;
+  }
+
+  #readNow(signal: AbortSignal): Promise<{ kind: "read"; reading: Reading } | FailedAnswer> {
     const limited = AbortSignal.any([signal, AbortSignal.timeout(smallTimeout)]);
     return answered(
       this.#connection,

@@ -13,7 +13,12 @@ const longestAge = 5_000;
 const partOfWindow = 1 / 20;
 
 /** A table, or a view, at one moment. */
-type Look = TableInfo & { altered: unknown; time: unknown; blocks?: readonly [highest: unknown, sum: unknown] };
+type Look = TableInfo & {
+  data_paths: readonly string[];
+  altered: unknown;
+  time: unknown;
+  blocks?: readonly [highest: unknown, sum: unknown];
+};
 
 interface Earlier {
   reading: Reading;
@@ -62,7 +67,8 @@ export class TargetReader {
 
   /** The last reading, while it will do: it is of this table, and few seconds and inserts have passed since. */
   get earlier(): Reading | undefined {
-    if (this.#earlier === undefined || this.#earlier.reading.table !== this.#reach?.seen[0]?.uuid) return undefined;
+    if (this.#earlier === undefined || this.#earlier.reading.description !== this.#reach?.seen[0]?.create_table_query)
+      return undefined;
     const { reading, at, sent, blocksEach } = this.#earlier;
     const mostInserts = Math.max(1, (reading.window.entries * partOfWindow) / blocksEach);
     const isYoung = performance.now() - at < longestAge && this.#sent - sent < mostInserts;
@@ -94,11 +100,13 @@ export class TargetReader {
     if (reach === undefined) return undefined;
     const blocks = table.blocks?.[isReplicated(table) ? 1 : 0];
     return {
-      table: table.uuid,
+      table: identityOf(table),
       time: Number(table.time),
       ...(blocks === undefined ? {} : { blocks: Number(blocks) }),
       window: reach.window,
       altered: Number(table.altered),
+      description: table.create_table_query,
+      taken: Date.now(),
     };
   }
 
@@ -124,7 +132,7 @@ export class TargetReader {
     // Inactive parts too: a number is used once, also where its part was merged away.
     const parts = `SELECT max(max_block_number) AS highest FROM system.parts WHERE database = ${quoteText(this.#database)} AND table = ${quoteText(this.#table)} GROUP BY partition_id`;
     return [
-      `SELECT ${tableInfo}, toUnixTimestamp(metadata_modification_time) * 1000 AS altered, toUnixTimestamp64Milli(now64(3)) AS time`,
+      `SELECT ${tableInfo}, data_paths, toUnixTimestamp(metadata_modification_time) * 1000 AS altered, toUnixTimestamp64Milli(now64(3)) AS time`,
       this.#seesParts ? `, (SELECT [max(highest), sum(highest)] FROM (${parts})) AS blocks` : "",
       ` FROM system.tables WHERE database IN (${databases}) AND name IN (${names})`,
     ].join("");
@@ -137,6 +145,11 @@ function isAsSeen(looks: readonly Look[], seen: readonly TableInfo[]): boolean {
     const look = looks.find(({ database, name }) => database === table.database && name === table.name);
     return look !== undefined && description(look) === description(table);
   });
+}
+
+/** Some databases show no UUID of their tables: there the folder of its data tells one from another. */
+function identityOf({ uuid, data_paths }: Look): string {
+  return /[^0-]/.test(uuid) ? uuid : (data_paths[0] ?? "");
 }
 
 function description(table: TableInfo): string {

@@ -1,4 +1,4 @@
-import { deadPositions, type BatchRecord, type Journal, type KeyBlock } from "../../core/journal.ts";
+import { deadPositions, timesSetBack, type BatchRecord, type Journal, type KeyBlock } from "../../core/journal.ts";
 import type { KeyMemory, Sight } from "../../core/key-memory.ts";
 import { KeyTable } from "./key-table.ts";
 
@@ -49,7 +49,8 @@ export class RememberedKeys implements KeyMemory {
       const page = await journal.finalKeys(pipeline_id, after);
       if (page.length === 0) break;
       for (const { batch, since, until, prints } of page) {
-        this.#take(batch, wordsOf(prints), { since, until, keys: 0 });
+        // Stamps of the future are those of a clock that was set back while that could not be written.
+        this.#take(batch, wordsOf(prints), { ...timesSetBack({ since, until }, -Infinity, latest(clock)), keys: 0 });
         after = batch;
       }
     }
@@ -58,7 +59,6 @@ export class RememberedKeys implements KeyMemory {
       const words = wordsOf(keys.prints);
       this.#take(batch, words, { ...keys, keys: 0, open: opened([...keys.positions], Array.from(words)) });
     }
-    this.setBack(clock);
     this.expire(Math.min(clock, ...journal.pending(pipeline_id).map((record) => record.clock)));
   }
 
@@ -72,6 +72,8 @@ export class RememberedKeys implements KeyMemory {
 
   full(): string | undefined {
     const { storage, memory } = this.#limits;
+    // However small the limits are, one batch has room.
+    if (this.#keys() === 0) return undefined;
     if (this.#storage >= storage) {
       return `${this.#keys()} keys of the dedup window fill its storage.size of ${storage} bytes`;
     }
@@ -80,12 +82,9 @@ export class RememberedKeys implements KeyMemory {
     return `${this.#keys()} keys of the dedup window fill the transform's limits.memory of ${memory} bytes`;
   }
 
-  setBack(clock: number): void {
-    for (const held of this.#held.values()) {
-      if (held.since <= clock) continue;
-      held.until = clock + (held.until - held.since);
-      held.since = clock;
-    }
+  setBack(from: number, to: number): void {
+    this.expire(from);
+    for (const held of this.#held.values()) Object.assign(held, timesSetBack(held, from, to));
   }
 
   look(print: Uint32Array, clock: number): Sight {
@@ -194,10 +193,15 @@ export class RememberedKeys implements KeyMemory {
   }
 }
 
+/** No step of less than this was held. */
+function latest(clock: number): number {
+  return clock + 3_600_000;
+}
+
 function opened(positions: number[], words: number[]): NonNullable<Held["open"]> {
-  let settle: () => void = () => undefined;
-  const settled = new Promise<void>((resolve) => (settle = resolve));
-  return { positions, words, settled, settle };
+  const made = { positions, words } as NonNullable<Held["open"]>;
+  made.settled = new Promise<void>((resolve) => (made.settle = resolve));
+  return made;
 }
 
 function wordsOf(prints: Uint8Array): Uint32Array {

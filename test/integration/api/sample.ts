@@ -78,6 +78,7 @@ export function healthOf(one: PipelineView): PipelineHealth {
       batches_reprepared: 0,
       batches_uncertain: 0,
       view_errors_ignored: 0,
+      tokens_without_rows: 0,
       events_skipped: 0,
       inserts_repeated: 0,
       rows_excluded: 0,

@@ -207,10 +207,10 @@ describe("the same row both ways, whatever the keys", () => {
     [
       "other keys of every kind behind",
       [id, text],
-      `{"id":1,"text":"${long.repeat(3)}","x":${list},"":{"id":2},"z":-0}`,
+      `{"id":1,"text":"${long.repeat(3)}","x":${list},"-":{"id":2},"z":-0}`,
       true,
     ],
-    ["an empty key", [id, text], `{"":1,"id":1,"text":"${long}"}`, true],
+    ["an empty key", [id, text], `{"":1,"id":1,"text":"${long}"}`, false],
     ["a key with a dot that begins like a name", [id, text], `{"id.x":7,"id":1,"text":"${long}"}`, true],
     ["an object under a name in another case", [id, text], `{"Id":{"x":7},"id":1,"text":"${long}"}`, false],
     ["half a surrogate under another key", [id, text], `{"x":"\\ud800","id":1,"text":"${long}"}`, false],

@@ -61,7 +61,15 @@ class ModelSink implements Sink {
   read(): Promise<{ kind: "read"; reading: Reading }> {
     const { time, blocks, window } = this.#target;
     // A table that was never altered since this pipeline wrote to it: a batch of bad rows alone is no wrong mapping.
-    const reading = { table: "one", time, blocks, window: { entries: window, seconds: Infinity }, altered: -1 };
+    const reading = {
+      table: "one",
+      time,
+      blocks,
+      window: { entries: window, seconds: Infinity },
+      altered: 0,
+      description: "",
+      taken: 0,
+    };
     return Promise.resolve({ kind: "read", reading });
   }
 

@@ -3,7 +3,15 @@ import type { ModelEvent } from "./events.ts";
 
 /** What a model server does with the next insert. */
 export type Trick =
-  "answer" | "unknown, all in" | "unknown, part in" | "unknown, nothing in" | "refuse" | "setup" | "view";
+  | "answer"
+  | "unknown, all in"
+  | "unknown, part in"
+  | "unknown, nothing in"
+  | "refuse"
+  | "setup"
+  | "view"
+  /** The server dies: it keeps the tokens, and no rows. */
+  | "unknown, tokens alone";
 
 export const tricks: readonly Trick[] = [
   "answer",
@@ -42,6 +50,10 @@ export class ModelTarget {
     if (trick === "refuse") return refused({ class: "transient", name: "TOO_MANY_PARTS", code: 252 });
     if (trick === "setup") return refused({ class: "setup", name: "UNKNOWN_TABLE", code: 60 });
     if (trick === "unknown, nothing in") return lost;
+    if (trick === "unknown, tokens alone") {
+      for (const { partition } of rows) this.#tokens.push(`${partition} ${token}`);
+      return lost;
+    }
     const bad = rows.findIndex((row) => this.refuses(row));
     if (bad !== -1) return refused({ class: "row", name: "VIOLATED_CONSTRAINT", code: 469, row: bad });
     const partitions = [...new Set(rows.map(({ partition }) => partition))];

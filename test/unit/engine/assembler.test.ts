@@ -39,7 +39,7 @@ function assemblerOf(source: WebhookSource, max_batch_size: number, max_delay_ti
     telemetry,
     limits,
     maxAge: 60_000,
-    clock: { now: () => Date.now() },
+    clock: { now: () => Date.now(), earlier: () => Date.now() },
     letters: [],
     leave: leave.signal,
     drain: drain.signal,

@@ -12,11 +12,13 @@ const noon = Date.UTC(2026, 5, 1, 12);
 const to2050 = Date.UTC(2050, 0, 1) - noon;
 const to1970 = -noon;
 
+type Step = Pick<ClockStep, "held" | "by">;
+
 /** A machine whose wall clock can be set wrong, and a clock that runs on it. */
 class Machine {
   #elapsed = 0;
   #setBy = 0;
-  readonly steps: ClockStep[] = [];
+  readonly steps: Step[] = [];
   readonly #clock: BatchClock;
 
   constructor(last?: number) {
@@ -24,7 +26,7 @@ class Machine {
       ...(last === undefined ? {} : { last }),
       wall: () => noon + this.#elapsed + this.#setBy,
       monotonic: () => 12_345.678 + this.#elapsed,
-      onStep: (step) => this.steps.push(step),
+      onStep: ({ held, by }) => this.steps.push({ held, by }),
     });
   }
 
@@ -45,8 +47,8 @@ class Machine {
 /** Time passes, or somebody sets the wall clock; each time the clock is looked at afterwards. */
 type Move = { pass: number } | { set: number };
 
-const held = (by: number): ClockStep => ({ held: true, by });
-const taken = (by: number): ClockStep => ({ held: false, by });
+const held = (by: number): Step => ({ held: true, by });
+const taken = (by: number): Step => ({ held: false, by });
 
 function play(machine: Machine, moves: readonly Move[]): number {
   for (const move of moves) {
@@ -58,7 +60,7 @@ function play(machine: Machine, moves: readonly Move[]): number {
 }
 
 describe("a wall clock that is set", () => {
-  test.each<[string, Move[], number, ClockStep[]]>([
+  test.each<[string, Move[], number, Step[]]>([
     ["never is followed", [{ pass: 5 * day }], 0, []],
     ["an hour forward is followed", [{ set: hour }], hour, []],
     ["an hour forward three times is followed", [{ set: hour }, { set: hour }, { set: hour }], 3 * hour, []],
@@ -163,7 +165,7 @@ describe("a wall clock that is set", () => {
 });
 
 describe("after a restart", () => {
-  test.each<[string, number | undefined, Move[], number, ClockStep[]]>([
+  test.each<[string, number | undefined, Move[], number, Step[]]>([
     ["of a first run the wall clock is believed", undefined, [], 0, []],
     ["after nothing was given the wall clock is believed", 0, [], 0, []],
     ["within the hour the wall clock is followed", noon - hour, [], 0, []],

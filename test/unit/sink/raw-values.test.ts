@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { isProblem, parseColumnType } from "../../../engine/sinks/clickhouse/column-grammar.ts";
 import { RawRows } from "../../../engine/sinks/clickhouse/raw-rows.ts";
+import { RowBody } from "../../../engine/sinks/clickhouse/row-body.ts";
 import { rawWalk } from "../../../engine/sinks/clickhouse/raw-values.ts";
 import type { FieldType } from "../../../schemas/pipeline.ts";
 
@@ -11,10 +12,7 @@ function taken(type: FieldType, column: string, values: readonly string[]): stri
   const walk = rawWalk(type, parsed);
   if (walk === undefined) return [];
   const rows = new RawRows(new Map([["c", walk]]));
-  return values.filter((value) => {
-    const bytes = Buffer.from(`{"c":${value}}\n`);
-    return rows.isRow(bytes, 0, bytes.length - 1);
-  });
+  return values.filter((value) => new RowBody(0).addIfRow(Buffer.from(`{"c":${value}}`), rows));
 }
 
 type Row = [FieldType, string, string[], string[]];
@@ -60,7 +58,13 @@ test.each<Row>([
     "string",
     "String",
     [],
-    [String.raw`"\ud83d"`, String.raw`"\ude00"`, String.raw`"\ud83dx"`, String.raw`"\ud83d\u0041"`],
+    [
+      String.raw`"\ud83d"`,
+      String.raw`"\ude00"`,
+      String.raw`"\ud83dx"`,
+      String.raw`"\ud83d\u0041"`,
+      String.raw`"\ude00\ude00"`,
+    ],
   ],
   ["string", "String", [], ['"a\nb"', '"a\tb"', '"\u0000"', '"a', String.raw`"a\"`, '"a"b"', '"a" "b"']],
   ["string", "FixedString(3)", ['"abc"', '""', '"é"', '"éx"'], ['"abcd"', '"éxy"', String.raw`"\u00e9"`, "1"]],
@@ -138,7 +142,7 @@ test.each<Row>([
 
 test.each([
   ["a lead without its rest", [0xc3]],
-  ["a rest without its lead", [0xa9]],
+  ["a rest without its lead", [0x85]],
   ["a character longer than it need be", [0xc0, 0x80]],
   ["a longer one longer than it need be", [0xe0, 0x9f, 0xbf]],
   ["a surrogate", [0xed, 0xa0, 0x80]],
@@ -147,6 +151,23 @@ test.each([
   ["a byte that is never used", [0xff]],
 ] as const)("a text that holds %s is not taken", (_title, inner) => {
   const rows = new RawRows(new Map([["c", rawWalk("string", { kind: "String" })!]]));
-  const bytes = Buffer.concat([Buffer.from('{"c":"'), Buffer.from(inner), Buffer.from('"}\n')]);
-  expect(rows.isRow(bytes, 0, bytes.length - 1)).toBe(false);
+  const [before, behind] = [Buffer.from('{"c":"abc'), Buffer.from('defgh"}')];
+  const bytes = Buffer.concat([before, Buffer.from(inner), behind]);
+  expect(new RowBody(0).addIfRow(bytes, rows)).toBe(false);
 });
+
+test("a text is taken where JSON takes it, whatever character stands wherever", () => {
+  const characters = Array.from({ length: 0x180 }, (_, code) => String.fromCharCode(code));
+  const texts = characters.flatMap((character) =>
+    Array.from({ length: 9 }, (_, place) => `"${"a".repeat(place)}${character}${"a".repeat(8 - place)}"`),
+  );
+  expect(taken("string", "String", texts)).toEqual(texts.filter(isJson));
+});
+
+function isJson(text: string): boolean {
+  try {
+    return JSON.parse(text) !== undefined;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,139 @@
+/**
+ * Loaded into the daemon before its own code: ends its process with SIGKILL at an exact step of a batch's life. It looks
+ * from outside, at messages between the process and its threads, at requests and at files; the product knows nothing of
+ * it.
+ *
+ * The orders are in a file, so that they can be given to a process that runs. Its new name says that they were carried
+ * out.
+ */
+import { readFileSync, renameSync } from "node:fs";
+import files from "node:fs/promises";
+import { ClientRequest, type IncomingMessage } from "node:http";
+import { syncBuiltinESMExports } from "node:module";
+import { basename } from "node:path";
+import { isMainThread, Worker } from "node:worker_threads";
+import type { BatchRecord } from "../../engine/core/journal.ts";
+import type { FromThread, ToThread } from "../../engine/thread/protocol.ts";
+import type { Orders, Step } from "./steps.ts";
+
+type Method = (...values: unknown[]) => unknown;
+type Told = Extract<FromThread, { record: BatchRecord }>;
+
+const ordersFile = process.env["KILL_ORDERS"] ?? "";
+/** What each thread told that it has had no answer to. */
+const told = new WeakMap<Worker, Map<number, Told>>();
+/** Batches that were prepared. */
+const prepared = new Set<string>();
+let times = 0;
+
+const script = basename(process.argv[1] ?? "");
+if (script === (isMainThread ? "sluice.js" : "thread.js")) {
+  watchMessages();
+  watchInserts();
+  watchFiles();
+}
+
+/** Whether the process is to be killed now. */
+function isTime(step: Step, isOf: (pipeline_id: string) => boolean): boolean {
+  const orders = readOrders();
+  if (orders?.step !== step || !isOf(orders.pipeline_id)) return false;
+  times += 1;
+  return times === orders.nth;
+}
+
+function readOrders(): Orders | undefined {
+  try {
+    return JSON.parse(readFileSync(ordersFile, "utf8")) as Orders;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+function kill(): void {
+  renameSync(ordersFile, `${ordersFile}.done`);
+  process.kill(process.pid, "SIGKILL");
+}
+
+/** Puts `instead` in the place of a method; it is given the method as it was, and calls it or not. */
+function replace<Self>(
+  prototype: Self,
+  name: keyof Self & string,
+  instead: (self: Self, method: Method, values: unknown[]) => unknown,
+): void {
+  const methods = prototype as Record<string, Method>;
+  const method = methods[name]!;
+  methods[name] = function (this: Self, ...values: unknown[]) {
+    return instead(this, method.bind(this), values);
+  };
+}
+
+function watchMessages(): void {
+  replace(Worker.prototype, "emit", (worker, emit, values) => {
+    const [event, message] = values as [string, FromThread];
+    if (event === "message") hear(worker, message);
+    return emit(...values);
+  });
+  replace(Worker.prototype, "postMessage", (worker, postMessage, values) => {
+    const [message] = values as [ToThread];
+    if (message.type === "answer" && message.error === undefined) answer(worker, message.call);
+    postMessage(...values);
+  });
+}
+
+function hear(worker: Worker, message: FromThread): void {
+  if (message.type !== "prepare" && message.type !== "commit") return;
+  const { pipeline_id, batch, rows } = message.record;
+  if (rows === 0) return;
+  if (message.type === "prepare") {
+    // A second record of a batch is the same batch made again.
+    if (prepared.has(`${pipeline_id} ${batch}`)) return;
+    prepared.add(`${pipeline_id} ${batch}`);
+    if (isTime("before prepare", (wanted) => wanted === pipeline_id)) kill();
+  }
+  const calls = told.get(worker) ?? new Map<number, Told>();
+  told.set(worker, calls.set(message.call, message));
+}
+
+function answer(worker: Worker, call: number): void {
+  const message = told.get(worker)?.get(call);
+  if (message === undefined) return;
+  told.get(worker)?.delete(call);
+  const step = message.type === "prepare" ? "after prepare" : "after commit";
+  if (isTime(step, (wanted) => wanted === message.record.pipeline_id)) kill();
+}
+
+function watchInserts(): void {
+  replace(ClientRequest.prototype, "write", (request, write, values) => {
+    if (!isTime("during the insert", isInsertOf(request))) return write(...values);
+    const body = Buffer.from(values[0] as Uint8Array);
+    // The rest never follows: the process ends when the socket has taken this half.
+    write(body.subarray(0, body.length >> 1), kill);
+    return false;
+  });
+  replace(ClientRequest.prototype, "emit", (request, emit, values) => {
+    const [event, response] = values as [string, IncomingMessage];
+    if (event === "response") {
+      response.on("end", () => {
+        if (response.statusCode === 200 && isTime("after the insert", isInsertOf(request))) kill();
+      });
+    }
+    return emit(...values);
+  });
+}
+
+/** Whether a request inserts into the table of a pipeline. */
+function isInsertOf(request: ClientRequest): (pipeline_id: string) => boolean {
+  const statement = new URL(request.path, "http://clickhouse").searchParams.get("query") ?? "";
+  return (wanted) => statement.startsWith("INSERT") && statement.includes(`\`${wanted.replaceAll("-", "_")}\``);
+}
+
+function watchFiles(): void {
+  const { unlink } = files;
+  files.unlink = async (path) => {
+    await unlink(path);
+    const isOf = (wanted: string): boolean => String(path).includes(`/${wanted}/`);
+    if (String(path).endsWith(".segment") && isTime("after trim", isOf)) kill();
+  };
+  syncBuiltinESMExports();
+}

@@ -1,0 +1,52 @@
+import { access, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { build } from "esbuild";
+import type { Orders } from "./steps.ts";
+
+/** Kills a daemon that was started with its environment at an exact step (see `killer.ts`). */
+export class Trap {
+  readonly #script: string;
+  readonly #orders: string;
+
+  private constructor(folder: string) {
+    this.#script = join(folder, "killer.mjs");
+    this.#orders = join(folder, "orders.json");
+  }
+
+  /** Builds what is loaded into the daemon, in `folder`. */
+  static async make(folder: string): Promise<Trap> {
+    const trap = new Trap(folder);
+    await build({
+      entryPoints: [fileURLToPath(new URL("killer.ts", import.meta.url))],
+      outfile: trap.#script,
+      bundle: true,
+      platform: "node",
+      format: "esm",
+      target: "node20",
+    });
+    return trap;
+  }
+
+  get env(): Record<string, string> {
+    const options = process.env["NODE_OPTIONS"] ?? "";
+    return { NODE_OPTIONS: `${options} --import ${pathToFileURL(this.#script).href}`, KILL_ORDERS: this.#orders };
+  }
+
+  /** From now on the step is waited for, in the process that runs or the next one. */
+  async arm(orders: Orders): Promise<void> {
+    await writeFile(`${this.#orders}.new`, JSON.stringify(orders));
+    await rename(`${this.#orders}.new`, this.#orders);
+  }
+
+  /** Takes the orders back. Throws if they were not carried out: then the process ended of something else. */
+  async collect(): Promise<void> {
+    await rm(this.#orders, { force: true });
+    try {
+      await access(`${this.#orders}.done`);
+    } catch (cause) {
+      throw new Error("expected the daemon to be killed at a step; it ended before it came there", { cause });
+    }
+    await rm(`${this.#orders}.done`);
+  }
+}

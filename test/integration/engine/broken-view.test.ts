@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { startClickHouse, type TestClickHouse } from "../../support/clickhouse.ts";
+import { eventsTo, Scene, window } from "./scene.ts";
+
+vi.setConfig({ testTimeout: 90_000 });
+
+let server: TestClickHouse;
+
+beforeAll(async () => {
+  server = await startClickHouse();
+});
+
+afterAll(() => server.stop());
+
+const inScene = (pipeline_id: string, play: (scene: Scene) => Promise<void>): Promise<void> =>
+  Scene.play(pipeline_id, server, play);
+
+const mend = "ALTER TABLE %_view MODIFY QUERY SELECT id FROM %";
+const five = [1, 2, 3, 4, 5];
+
+/** Paused with five rows in the table that the view behind it, which fails on one of them, does not have. */
+async function broken(scene: Scene): Promise<void> {
+  await scene.create(
+    [
+      `CREATE TABLE % (id Int64, level String) ENGINE = MergeTree ORDER BY id ${window}`,
+      `CREATE TABLE %_out (id Int64) ENGINE = MergeTree ORDER BY id ${window}`,
+      "CREATE MATERIALIZED VIEW %_view TO %_out AS SELECT id + throwIf(id = 3) AS id FROM %",
+    ],
+    scene.config(),
+  );
+  await scene.post(eventsTo(5));
+  await scene.paused("view");
+  expect([await scene.ids(), await out(scene)]).toEqual([five, []]);
+}
+
+/** What the view has of ours. */
+async function out(scene: Scene): Promise<number[]> {
+  const rows = await scene.server.query<{ id: string }>(`SELECT id FROM ${scene.table}_out ORDER BY id`);
+  return scene.ours(rows.map(({ id }) => Number(id)));
+}
+
+describe("a materialized view that fails for longer than the window", () => {
+  test.concurrent("is never sent to again: the pause stays, and on_view_error: skip commits without a send", () =>
+    inScene("view-late", async (scene) => {
+      await broken(scene);
+      await scene.usedUp();
+      await scene.until(({ paused }) => paused?.text.includes("so long ago") === true);
+      const sends = scene.sends(1).length;
+      await scene.sql(mend);
+      await scene.looked(2);
+      expect(scene.health).toMatchObject({
+        paused: { class: "view", text: expect.stringContaining("on_view_error: skip") },
+        pending_batches: 1,
+        counters: { view_errors_ignored: 0 },
+      });
+      expect(scene.sends(1)).toHaveLength(sends);
+
+      await scene.configure({ on_view_error: "skip" });
+      const { counters, paused } = await scene.settled();
+      expect(paused).toBeUndefined();
+      expect(counters).toMatchObject({ view_errors_ignored: 1, events_skipped: 0, rows_written: 5 });
+      expect(scene.sends(1)).toHaveLength(sends);
+      expect([scene.ours(await scene.ids()), await out(scene)]).toEqual([five, []]);
+    }),
+  );
+
+  test.concurrent("stays so over a new start of the process, whatever on_uncertain says", () =>
+    inScene("view-later", async (scene) => {
+      await broken(scene);
+      await scene.reopen(() => scene.usedUp());
+      await scene.paused("view");
+      const sends = scene.sends(1).length;
+      await scene.configure({ on_uncertain: "insert" });
+      await scene.paused("view");
+      await scene.looked(2);
+      expect(scene.health).toMatchObject({ paused: { class: "view" }, pending_batches: 1 });
+      expect(scene.sends(1)).toHaveLength(sends);
+      expect([scene.ours(await scene.ids()), await out(scene)]).toEqual([five, []]);
+    }),
+  );
+});

@@ -1,0 +1,247 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import type { EngineOptions } from "../../../engine/index.ts";
+import { pass } from "../../support/clickhouse-proxy.ts";
+import { startClickHouse, type TestClickHouse } from "../../support/clickhouse.ts";
+import { event, eventsTo, heldOff, holds, Scene, window } from "./scene.ts";
+
+vi.setConfig({ testTimeout: 90_000 });
+
+let server: TestClickHouse;
+
+beforeAll(async () => {
+  server = await startClickHouse();
+  await server.client.command({ query: "CREATE DATABASE atomic" });
+});
+
+afterAll(() => server.stop());
+
+const table = `CREATE TABLE % (id Int64, level String) ENGINE = MergeTree ORDER BY id ${window}`;
+const partitioned = table.replace("ORDER BY", "PARTITION BY id ORDER BY");
+const upTo = (last: number): number[] => Array.from({ length: last }, (_, index) => index + 1);
+const twice = (ids: readonly number[]): number[] => ids.flatMap((id) => [id, id]);
+const fatesOf = (scene: Scene): string[] => scene.sends(1).map(({ fate }) => fate);
+
+const inScene = (pipeline_id: string, play: (scene: Scene) => Promise<void>): Promise<void> =>
+  Scene.play(pipeline_id, server, play);
+
+/** The answer to the first insert that brings event 1 gets lost; the ones after it are held off. */
+function loseTheAnswer({ proxy }: Scene): void {
+  let isLost = false;
+  proxy.decideInserts((asked) => {
+    if (!holds(asked, 1)) return pass;
+    if (isLost) return heldOff;
+    isLost = true;
+    return { kind: "lose" };
+  });
+}
+
+/** Until events 1 to 5 were sent without an answer. */
+async function withoutAnswer(scene: Scene, options: Partial<EngineOptions>): Promise<void> {
+  await scene.create([table], scene.config(), options);
+  loseTheAnswer(scene);
+  await scene.post(eventsTo(5));
+  await scene.paused("transient");
+}
+
+/** Until events 1 to 5 were sent without an answer, and 6 to 10 are in the table for sure. */
+async function twoInFlight(scene: Scene, options: Partial<EngineOptions> = {}): Promise<void> {
+  const resources = { sink: { replicas: 2 }, nats: { stream: { max_msgs: -1 } } };
+  await scene.create([table], scene.config({}, { resources }), options);
+  loseTheAnswer(scene);
+  await scene.post(eventsTo(10));
+  await scene.paused("transient");
+  expect(scene.sends(6)).toEqual([{ token: expect.any(String) as string, fate: "pass" }]);
+  expect(scene.health.pending_batches).toBe(2);
+}
+
+/** Starts again after another writer has used up the window; says how often the first batch was sent until then. */
+async function restartedOutside(scene: Scene): Promise<number> {
+  let sends = 0;
+  await scene.reopen(async () => {
+    sends = scene.sends(1).length;
+    scene.proxy.decide();
+    await scene.usedUp();
+  });
+  return sends;
+}
+
+describe("two batches in flight, the second answered and the first not, over a new start", () => {
+  test.concurrent("inside of the window no row is doubled, and the second is not sent again", () =>
+    inScene("flight-inside", async (scene) => {
+      await twoInFlight(scene);
+      await scene.reopen(async () => scene.proxy.decide());
+      const { counters } = await scene.settled();
+      expect(await scene.ids()).toEqual(upTo(10));
+      expect(counters).toMatchObject({ batches_replayed: 2, inserts_repeated: 1, batches_uncertain: 0 });
+      expect(new Set(scene.sends(1).map(({ token }) => token)).size).toBe(1);
+      expect(fatesOf(scene).filter((fate) => fate === "pass")).toHaveLength(1);
+      expect(scene.sends(6)).toHaveLength(1);
+    }),
+  );
+
+  test.concurrent.each([
+    ["insert" as const, [...twice(upTo(5)), 6, 7, 8, 9, 10], 1, 0],
+    ["skip" as const, upTo(10), 0, 5],
+  ])("outside of the window, with on_uncertain: %s", (on_uncertain, ids, resent, events_skipped) =>
+    inScene(`flight-${on_uncertain}`, async (scene) => {
+      await twoInFlight(scene, { on_uncertain });
+      const before = await restartedOutside(scene);
+      const { counters } = await scene.settled();
+      expect(scene.ours(await scene.ids())).toEqual(ids);
+      expect(counters).toMatchObject({ batches_replayed: 2, batches_uncertain: 1, events_skipped });
+      expect(scene.sends(1)).toHaveLength(before + resent);
+      expect(scene.sends(6)).toHaveLength(1);
+    }),
+  );
+
+  test.concurrent("outside of the window, with on_uncertain: pause, nothing is sent until somebody decides", () =>
+    inScene("flight-pause", async (scene) => {
+      await twoInFlight(scene, { on_uncertain: "pause" });
+      const before = await restartedOutside(scene);
+      const { paused } = await scene.paused("uncertain");
+      expect(paused!.text).toContain("5 rows");
+      expect(paused!.way_out).toContain("on_uncertain");
+      await scene.looked(2);
+      expect(scene.health).toMatchObject({ pending_batches: 2, counters: { batches_uncertain: 1 } });
+      expect([scene.sends(1).length, scene.sends(6).length]).toEqual([before, 1]);
+
+      await scene.configure({ on_uncertain: "skip" });
+      expect((await scene.settled()).counters.events_skipped).toBe(5);
+      expect(scene.ours(await scene.ids())).toEqual(upTo(10));
+      expect([scene.sends(1).length, scene.sends(6).length]).toEqual([before, 1]);
+    }),
+  );
+});
+
+async function usedUpMeanwhile(scene: Scene, on_uncertain: EngineOptions["on_uncertain"]): Promise<void> {
+  await withoutAnswer(scene, { on_uncertain });
+  await scene.usedUp();
+  await scene.until(({ counters }) => counters.batches_uncertain > 0);
+}
+
+describe("another writer uses up the window while an answer is unknown", () => {
+  test.concurrent("on_uncertain: insert sends it once more, with another token, and doubles it at most", () =>
+    inScene("alone-insert", async (scene) => {
+      await usedUpMeanwhile(scene, "insert");
+      scene.proxy.decide();
+      const { counters } = await scene.settled();
+      expect(counters.batches_uncertain).toBe(1);
+      expect(scene.ours(await scene.ids())).toEqual(twice(upTo(5)));
+      const sends = scene.sends(1);
+      expect(sends.at(-1)).toMatchObject({ fate: "pass" });
+      expect(sends.at(-1)!.token).not.toBe(sends[0]!.token);
+    }),
+  );
+
+  test.concurrent("on_uncertain: skip commits it without a send", () =>
+    inScene("alone-skip", async (scene) => {
+      await usedUpMeanwhile(scene, "skip");
+      const { counters } = await scene.settled();
+      expect(counters).toMatchObject({ batches_uncertain: 1, events_skipped: 5 });
+      expect(scene.ours(await scene.ids())).toEqual(upTo(5));
+      expect(fatesOf(scene)).not.toContain("pass");
+    }),
+  );
+
+  test.concurrent("on_uncertain: pause waits for a person, and is counted once", () =>
+    inScene("alone-pause", async (scene) => {
+      await usedUpMeanwhile(scene, "pause");
+      scene.proxy.decide();
+      await scene.paused("uncertain");
+      await scene.looked(2);
+      expect(scene.health.counters.batches_uncertain).toBe(1);
+      expect(scene.ours(await scene.ids())).toEqual(upTo(5));
+
+      await scene.configure({ on_uncertain: "insert" });
+      await scene.settled();
+      expect(scene.ours(await scene.ids())).toEqual(twice(upTo(5)));
+    }),
+  );
+});
+
+describe("while an answer is unknown", () => {
+  test.concurrent.each([
+    ["tables with a UUID", "atomic"],
+    ["tables without one", "default"],
+  ])("another table of the same name, in a database that has %s, is outside of the window", (_title, database) =>
+    Scene.play(
+      `unknown-table-${database}`,
+      server,
+      async (scene) => {
+        await withoutAnswer(scene, { on_uncertain: "pause" });
+        await scene.reopen(async () => {
+          scene.proxy.decide();
+          await scene.sql("DROP TABLE % SYNC", table);
+        });
+        await scene.until(({ paused, pending_batches }) => paused !== undefined || pending_batches === 0);
+        expect(scene.health).toMatchObject({ paused: { class: "uncertain" }, pending_batches: 1 });
+        await scene.configure({ on_uncertain: "insert" });
+        await scene.settled();
+        expect(await scene.ids()).toEqual(upTo(5));
+      },
+      database,
+    ),
+  );
+
+  test.concurrent("an edit outside of the window has the new revision make the batch anew", () =>
+    inScene("unknown-edit", async (scene) => {
+      await withoutAnswer(scene, { on_uncertain: "insert" });
+      const { engine } = scene.running;
+      await engine.stop("unknown-edit");
+      await scene.usedUp();
+      scene.proxy.decide();
+      const transforms = [{ type: "filter", source_id: "input", config: { expression: "id > 3" } }];
+      await engine.update("unknown-edit", scene.config({}, { transforms }), engine.get("unknown-edit").options);
+      await engine.resume("unknown-edit");
+      const { counters } = await scene.settled();
+      expect(scene.ours(await scene.ids())).toEqual([1, 2, 3, 4, 4, 5, 5]);
+      expect(counters).toMatchObject({ batches_replayed: 1, batches_uncertain: 1, batches_reprepared: 1 });
+    }),
+  );
+});
+
+async function ofPartitions(scene: Scene, on_uncertain: EngineOptions["on_uncertain"]): Promise<void> {
+  let isLost = false;
+  scene.proxy.decideInserts(({ parameters }) => {
+    if (isLost || parameters.get("max_partitions_per_insert_block") === null) return pass;
+    isLost = true;
+    return { kind: "lose" };
+  });
+  await scene.create([partitioned], scene.config({ max_batch_size: 300 }), { on_uncertain });
+  await scene.pour(upTo(300).map(event));
+  await scene.until(({ counters }) => counters.batches_uncertain > 0);
+}
+
+describe("a batch for 300 partitions uses up a window of 100 itself, and its answer is lost", () => {
+  test.concurrent("on_uncertain: insert doubles that batch at most", () =>
+    inScene("wide-insert", async (scene) => {
+      await ofPartitions(scene, "insert");
+      const { counters } = await scene.settled();
+      expect(counters).toMatchObject({ batches_uncertain: 1, inserts_repeated: 0 });
+      expect(await scene.ids()).toEqual(twice(upTo(300)));
+      expect(fatesOf(scene)).toEqual(["pass", "lose", "pass"]);
+    }),
+  );
+
+  test.concurrent("on_uncertain: skip doubles nothing", () =>
+    inScene("wide-skip", async (scene) => {
+      await ofPartitions(scene, "skip");
+      const { counters } = await scene.settled();
+      expect(counters).toMatchObject({ batches_uncertain: 1, events_skipped: 300 });
+      expect(await scene.ids()).toEqual(upTo(300));
+      expect(fatesOf(scene)).toEqual(["pass", "lose"]);
+    }),
+  );
+
+  test.concurrent("on_uncertain: pause pauses, also in the next process", () =>
+    inScene("wide-pause", async (scene) => {
+      await ofPartitions(scene, "pause");
+      await scene.paused("uncertain");
+      await scene.reopen();
+      const { counters } = await scene.paused("uncertain");
+      expect(counters).toMatchObject({ batches_replayed: 1, batches_uncertain: 1 });
+      expect(await scene.ids()).toEqual(upTo(300));
+      expect(fatesOf(scene)).toEqual(["pass", "lose"]);
+    }),
+  );
+});
