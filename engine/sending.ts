@@ -1,12 +1,11 @@
-import { randomBytes } from "node:crypto";
 import { judgeRows, wrongMapping, type BadRow, type Suspicion, type Trouble } from "./bad-rows.ts";
+import { Clearance, namesOf, type Verdict } from "./clearance.ts";
 import type { Rejection } from "./core/dead-letter.ts";
 import { deadPositions, mayBeInTable, type BatchRecord } from "./core/journal.ts";
-import type { Answer, Block, Failure, Reading } from "./core/sink.ts";
+import type { Answer, Block, Failure } from "./core/sink.ts";
 import type { Line } from "./line.ts";
 import { LeftForLater, type Settlement } from "./settlement.ts";
 import type { Underway } from "./underway.ts";
-import { isInsideWindow } from "./window.ts";
 
 /**
  * How the sending of a batch ends: it is settled, or the current revision has to make it again, under its own token
@@ -39,7 +38,7 @@ export class Sending {
   #block: Block = { events: [], body: Buffer.alloc(0), rejected: [] };
   /** An answer is missing: its rows may be in the table, all or some of them. */
   #isUncertain: boolean;
-  #isTold = false;
+  readonly #clearance: Clearance;
   #wasSent = false;
   #failures = 0;
   readonly #suspicion: Suspicion = {};
@@ -48,8 +47,9 @@ export class Sending {
     this.#underway = underway;
     this.#line = underway.line;
     this.#settlement = settlement;
-    const { record, isReplay } = underway;
+    const { record, isReplay, isEarlier = false } = underway;
     this.#record = record;
+    this.#clearance = new Clearance(this.#line.sink, settlement, isEarlier);
     // Before the first send the target is read and noted.
     this.#isUncertain = isReplay && record.heard === "nothing" && mayBeInTable(record);
   }
@@ -79,8 +79,12 @@ export class Sending {
       this.#wasSent = true;
       const answer = await this.#line.sink.insert(this.#block, token, this.#settlement.with.leave, { ignoreViews });
       if (answer.kind === "ok") {
-        if (await this.#isTokenAlone()) continue;
-        if (ignoreViews) this.#tell("viewErrorIgnored");
+        const missing = this.#isUncertain ? await this.#clearance.ofAnswered(this.#record) : undefined;
+        if (missing !== undefined) {
+          if (this.#obey(missing) === "again") return this.#ended("again");
+          continue;
+        }
+        if (ignoreViews) this.#settlement.with.telemetry.viewErrorIgnored(namesOf(this.#record));
         const { time, taken } = this.#record.target!;
         this.#record = { ...this.#record, written_at: time + Math.max(0, Date.now() - taken) };
         break;
@@ -100,71 +104,20 @@ export class Sending {
       this.#record = { ...this.#record, target: await this.#settlement.read(this.#line.sink) };
       await this.#amend({ heard: "nothing" });
     }
-    const { heard } = this.#record;
-    if (heard === "refused") await this.#amend({ heard: "nothing" });
-    if (heard !== "view" && !this.#isUncertain) return undefined;
-    for (let attempt = 1; ; attempt += 1) {
-      const reading = await this.#settlement.read(this.#line.sink);
-      if (isInsideWindow(this.#record.target!, reading)) {
-        this.#tell("insertRepeated");
-        return undefined;
-      }
-      const choice = this.#outsideChoice();
-      this.#tellOutside(choice);
-      if (choice === "skip") return "settled";
-      if (choice === "insert") return this.#insertFresh(reading);
-      await this.#settlement.wait(
-        { class: heard === "view" ? "view" : "uncertain", text: this.#outsideText() },
-        attempt,
-      );
-    }
+    if (this.#record.heard === "refused") await this.#amend({ heard: "nothing" });
+    if (!this.#mayBeThere) return undefined;
+    return this.#obey(await this.#clearance.ofRepeat(this.#record));
   }
 
-  /** What becomes of a batch that the target may not recognise any more. One that a view broke is never sent again. */
-  #outsideChoice(): "insert" | "skip" | "pause" {
-    const { on_uncertain, on_view_error } = this.#settlement.with.options;
-    return this.#record.heard === "view" ? on_view_error : on_uncertain;
+  /** How the batch ends by a verdict; undefined where it is sent. */
+  #obey({ kind, record }: Verdict): Ending["kind"] | undefined {
+    this.#record = record;
+    if (kind === "with a fresh token") this.#isUncertain = false;
+    return kind === "settled" || kind === "again" ? kind : undefined;
   }
 
-  /** Once, however often it is looked at. */
-  #tellOutside(choice: "insert" | "skip" | "pause"): void {
-    if (this.#record.heard === "view") {
-      if (choice === "skip") this.#tell("viewErrorIgnored");
-      return;
-    }
-    if (this.#isTold) return;
-    this.#isTold = true;
-    this.#settlement.with.telemetry.batchUncertain({ ...this.#names(), choice });
-  }
-
-  #outsideText(): string {
-    const what = `batch ${this.#record.batch} of ${this.#record.rows} rows`;
-    return this.#record.heard === "view"
-      ? `${what} is in the table, but a materialized view behind it failed, and so long ago that a repeat could double it; set x-sluice.on_view_error: skip to leave the view without these rows`
-      : `nobody knows whether ${what} was written, and the table may no longer recognise a repeat; set x-sluice.on_uncertain to insert or skip`;
-  }
-
-  /**
-   * A server that dies within an insert may keep the token without the rows, and then takes the repeat for written (seen
-   * with MergeTree). Where its block numbers are those of before the first send, nothing of the batch is there: it goes
-   * in under a fresh token.
-   */
-  async #isTokenAlone(): Promise<boolean> {
-    const { target } = this.#record;
-    if (!this.#isUncertain || target?.blocks === undefined) return false;
-    const reading = await this.#settlement.read(this.#line.sink);
-    if (reading.table !== target.table || reading.blocks !== target.blocks) return false;
-    this.#settlement.with.telemetry.tokenAlone(this.#names());
-    return (await this.#insertFresh(reading)) === undefined;
-  }
-
-  /** At least once: a fresh token, under which everything is written. */
-  async #insertFresh(target: Reading): Promise<Ending["kind"] | undefined> {
-    if (this.#underway.isEarlier === true) return "again";
-    this.#isUncertain = false;
-    const record = { ...this.#record, token: randomBytes(16).toString("hex"), target, heard: "nothing" } as const;
-    this.#record = await this.#settlement.prepare(record);
-    return undefined;
+  get #mayBeThere(): boolean {
+    return this.#isUncertain || this.#record.heard === "view";
   }
 
   /** What follows a failed insert: another attempt, or an end. */
@@ -190,7 +143,7 @@ export class Sending {
   ): Promise<Ending["kind"] | undefined> {
     this.#failures += 1;
     const isFromView = failure.class === "view" || this.#record.heard === "view";
-    const mayBeThere = this.#isUncertain || isFromView;
+    const mayBeThere = this.#mayBeThere || isFromView;
     const isRefused = kind === "refused" && !mayBeThere;
     // Where the table is wrong, the rows that were taken out of the batch before go in again with the others.
     if (rowsGoInAgain && isRefused) this.#takeBack();
@@ -237,7 +190,7 @@ export class Sending {
    */
   async #encodeAgain(made?: Block): Promise<void> {
     const { excluded } = this.#record;
-    const gone = this.#isUncertain || this.#record.heard === "view" ? deadPositions(this.#record) : excluded;
+    const gone = this.#mayBeThere ? deadPositions(this.#record) : excluded;
     this.#block = made ?? this.#underway.assembly.encode(gone);
     const rejections = merged(this.#record.rejections, new Set(gone), this.#block.rejected);
     const rows = this.#block.events.length;
@@ -261,15 +214,6 @@ export class Sending {
 
   #ended(kind: Ending["kind"], bytes = 0): Ending {
     return { kind, record: this.#record, bytes };
-  }
-
-  #names(): { pipeline_id: string; batch: number; rows: number } {
-    const { pipeline_id, batch, rows } = this.#record;
-    return { pipeline_id, batch, rows };
-  }
-
-  #tell(event: "insertRepeated" | "viewErrorIgnored"): void {
-    this.#settlement.with.telemetry[event](this.#names());
   }
 }
 
