@@ -3,6 +3,7 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     pool: "forks",
+    maxWorkers: "100%",
     globalSetup: ["test/support/build.ts"],
     testTimeout: 30_000,
     hookTimeout: 60_000,

@@ -161,7 +161,9 @@ test.each([
       expect(lettersOf(story)).toEqual(dead);
       expect(dead_letters.total_messages).toBe(dead.length);
       const batches_replayed = replayed * (story.layout === "two" ? 2 : 1);
-      expect(counters).toMatchObject({ drops_judged_again: dead.length, batches_replayed, batches_uncertain: 0 });
+      expect(counters).toMatchObject({ drops_judged_again: dead.length, batches_replayed });
+      // A thread may die while an insert is under way, and then nobody knows.
+      if (what !== "thread") expect(counters.batches_uncertain).toBe(0);
     }
     await Promise.all(stories.map(sendLettersAgain));
   },
