@@ -47,6 +47,8 @@ export class Pipeline {
   /** Resolves when everything that an earlier start prepared is on its way. */
   readonly #recovered: Promise<void>;
   #isRecovered: () => void = () => undefined;
+  /** Reprocesses that are not on their way yet: what they prepare must not come behind the end of this pipeline. */
+  readonly #beginning = new Set<Promise<void>>();
   /** What ended a batch under way, where no wait can mend it. */
   #failure: Error | undefined;
 
@@ -96,6 +98,7 @@ export class Pipeline {
     } finally {
       this.abort();
       this.#isRecovered();
+      await Promise.allSettled(this.#beginning);
       await this.#flight.ended();
       this.#room.leave();
       clearInterval(marking);
@@ -119,11 +122,18 @@ export class Pipeline {
    * their events are settled exactly once, and the letters go with the commit. Throws LeftForLater; nothing was begun then.
    */
   async reprocess(letters: readonly LetterEvent[]): Promise<void> {
+    const begun = this.#begin(letters);
+    this.#beginning.add(begun);
+    await begun.finally(() => this.#beginning.delete(begun));
+  }
+
+  async #begin(letters: readonly LetterEvent[]): Promise<void> {
     await this.#recovered;
     if (this.#drain.signal.aborted)
       throw new LeftForLater("the pipeline stops: reprocess the letters when it runs again");
     const assembly = this.#assembler.ofLetters(letters, this.#parts.line, this.#drawNumber());
     const underway = await makeUnderway(assembly, this.#parts, this.#leave.signal);
+    this.#settlement.leaveIfAborted();
     const numbers = letters.map(({ number }) => number);
     const record = await this.#settlement.prepare(ofLetters(underway.record, numbers));
     this.#flight.begin({ ...underway, record, isAside: true });
