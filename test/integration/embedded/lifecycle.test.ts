@@ -1,6 +1,7 @@
 import { fork } from "node:child_process";
 import { EventEmitter, once } from "node:events";
-import { cp, mkdir, mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { type Socket, connect } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -63,6 +64,21 @@ describe("the data", () => {
     const failure = start({ lockWaitMs: 300 });
     await expect(failure).rejects.toMatchObject({ code: "DATA_DIR_HELD" });
     await expect(failure).rejects.toThrow("another process holds it");
+  });
+
+  test("is refused the same way while another program of ClickHouse has it open", async () => {
+    const folder = join(dataDir, "clickhouse", "engine");
+    const program = join(dataDir, "other.cjs");
+    const chdb = JSON.stringify(createRequire(import.meta.url).resolve("chdb"));
+    const opened = `new (require(${chdb}).Session)(${JSON.stringify(folder)})`;
+    await writeFile(program, `const opened = ${opened}; process.on("message", () => opened); process.send("open");`);
+    await mkdir(dirname(folder), { recursive: true });
+    const other = fork(program, [], { execArgv: [] });
+    await once(other, "message");
+    await expect(start({ lockWaitMs: 300 })).rejects.toMatchObject({ code: "DATA_DIR_HELD" });
+    other.kill("SIGKILL");
+    await once(other, "exit");
+    await start();
   });
 });
 
@@ -156,6 +172,8 @@ describe("chDB that cannot be loaded", () => {
     const broken = join(elsewhere, "node_modules", "chdb");
     await mkdir(broken, { recursive: true });
     await writeFile(join(broken, "index.js"), 'throw new Error("chdb: no native binding for this platform.");');
+    const lock = dirname(createRequire(import.meta.url).resolve("fs-native-extensions/package.json"));
+    await symlink(lock, join(elsewhere, "node_modules", "fs-native-extensions"));
     const failure = start({ entry: join(elsewhere, "clickhouse.js") });
     await expect(failure).rejects.toMatchObject({
       code: "CLICKHOUSE_MISSING",

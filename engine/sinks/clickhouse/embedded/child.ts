@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { EngineError } from "../../../core/errors.ts";
 import type { Log } from "../../../telemetry/log.ts";
+import type { Mended } from "./deduplication-logs.ts";
 import type { Listening, Orders, Report } from "./protocol.ts";
 
 /** Threads for statements (8 at most), files and compression; a running statement keeps one to itself. */
@@ -19,6 +20,7 @@ export interface Exit {
 export class Child {
   readonly port: number;
   readonly version: string;
+  readonly mended: Mended;
   readonly exited: Promise<Exit>;
   /** The end of what it printed. */
   readonly said: () => string;
@@ -30,6 +32,7 @@ export class Child {
     this.said = said;
     this.port = report.port;
     this.version = report.version;
+    this.mended = report.mended;
   }
 
   /**
@@ -101,7 +104,8 @@ function failure(end: Report | Exit, said: string, folder: string): EngineError 
   const reason = "text" in end ? end.text : `the process ended with ${"signal" in end ? (end.signal ?? end.code) : ""}`;
   const cause = new Error(said ? `${reason}: ${said}` : reason);
   if ("kind" in end && end.kind === "missing") return new EngineError("CLICKHOUSE_MISSING", missing, { cause });
-  const held = said.includes("Cannot lock file");
+  // The engine has a lock too, which is held by programs of ClickHouse that someone runs on its folder.
+  const held = ("kind" in end && end.kind === "held") || said.includes("Cannot lock file");
   const text = held ? "another process holds it. Stop that process, or use another data directory." : cause.message;
   return new EngineError(
     held ? "DATA_DIR_HELD" : "STORAGE_FAILED",

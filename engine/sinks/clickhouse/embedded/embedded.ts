@@ -21,6 +21,9 @@ export interface EmbeddedOptions {
 export type ClickHouseEvent =
   { kind: "started"; pid: number; port: number; version: string } | ({ kind: "died" } & Exit);
 
+const mendedText =
+  "The deduplication logs of the embedded ClickHouse were mended: tokens that were noted without their rows are forgotten, " +
+  "so that these rows are written when they are sent again, and lines that could not be read are gone.";
 const firstPauseMs = 100;
 const longestPauseMs = 5_000;
 /** A child that lived as long as this was well: the next pause is the first one again. */
@@ -97,7 +100,8 @@ export class EmbeddedClickHouse {
     const orders = { folder, lockWaitMs, port: this.#current?.port ?? 0, username, password };
     const child = await Child.start(entry, orders, log, this.#closing.signal);
     this.#current = child;
-    const { pid, port, version } = child;
+    const { pid, port, version, mended } = child;
+    if (mended.tokens + mended.lines > 0) log.warn({ ...mended }, mendedText);
     log.info({ pid, port, version }, "The embedded ClickHouse is running.");
     onEvent?.({ kind: "started", pid, port, version });
     return child;

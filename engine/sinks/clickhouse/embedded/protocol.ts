@@ -1,4 +1,5 @@
 import type { Credentials } from "./access.ts";
+import type { Mended } from "./deduplication-logs.ts";
 
 /** What the parent tells the child, once, over their channel: no argument and no variable shows it to others. */
 export interface Orders extends Credentials {
@@ -14,6 +15,8 @@ export interface Listening {
   kind: "listening";
   port: number;
   version: string;
+  /** What it mended before it opened the engine. */
+  mended: Mended;
 }
 
 /** What the child tells the parent, once. Unless it is listening, it then ends. */
@@ -21,4 +24,6 @@ export type Report =
   | Listening
   /** chDB cannot be loaded here. */
   | { kind: "missing"; text: string }
+  /** Another process has the folder. */
+  | { kind: "held"; text: string }
   | { kind: "failed"; text: string };

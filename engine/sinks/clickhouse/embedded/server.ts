@@ -4,6 +4,8 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { Database, Missing } from "./database.ts";
+import { mendDeduplicationLogs } from "./deduplication-logs.ts";
+import { Held, takeFolder } from "./folder-lock.ts";
 import { httpServer } from "./http.ts";
 import { NamedSessions } from "./named.ts";
 import type { Orders, Report } from "./protocol.ts";
@@ -31,16 +33,22 @@ async function begin(orders: Orders): Promise<void> {
     await serve(orders);
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
-    report({ kind: error instanceof Missing ? "missing" : "failed", text }, kill);
+    report({ kind: kindOf(error), text }, kill);
   }
+}
+
+function kindOf(error: unknown): "missing" | "held" | "failed" {
+  if (error instanceof Missing) return "missing";
+  return error instanceof Held ? "held" : "failed";
 }
 
 async function serve({ folder, port, lockWaitMs, ...credentials }: Orders): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   // In chDB, files of the working directory are tables: take one without files, whose name is no glob.
   process.chdir("/");
+  await takeFolder(folder, lockWaitMs);
+  const mended = await mendDeduplicationLogs(join(folder, "engine"));
   const database = await Database.open(join(folder, "engine"), lockWaitMs);
-  // The lock is ours, so nobody else uses the spool.
   const spool = await Spool.open(join(folder, "spool"));
   const { version, timezone, settings } = await database.about();
   const sessions = new Sessions(() => database.session(), settings, kill);
@@ -51,7 +59,7 @@ async function serve({ folder, port, lockWaitMs, ...credentials }: Orders): Prom
     setTimeout(kill, graceMs);
     void end(server, named, sessions, database);
   });
-  report({ kind: "listening", port: (server.address() as AddressInfo).port, version });
+  report({ kind: "listening", port: (server.address() as AddressInfo).port, version, mended });
 }
 
 async function listen(server: Server, port: number): Promise<void> {
