@@ -22,7 +22,7 @@ export interface OutageOptions {
 }
 
 export interface OutageReport extends Audit {
-  /** Inserts that met each outage; while nothing listens there are none to count. */
+  /** Statements that met each outage; while nothing listens there are none to count. */
   met: Record<Exclude<Outage, "passing">, number>;
   /** Failed attempts by the name of the error. */
   failures: Record<string, number>;
@@ -49,8 +49,8 @@ export function brokenBy(report: OutageReport): string[] {
   const claims: [boolean, string][] = [
     [lost.length + doubled.length + strangers.length > 0, "events were lost, doubled or invented"],
     [deadLetters > 0, `${deadLetters} good events are dead letters`],
-    [unmet.length > 0, `no insert met the outage ${unmet.join(", ")}`],
-    [(failures["network_io"] ?? 0) < 3, "expected inserts to fail by being refused, hanging and silence"],
+    [unmet.length > 0, `nothing met the outage ${unmet.join(", ")}`],
+    [(failures["network_io"] ?? 0) === 0, "expected an insert to fail whose answer never came"],
     [(failures["TOO_MANY_PARTS"] ?? 0) === 0, "expected inserts to fail of too many parts"],
     [dropped === 0, "expected the server to drop a repeat of an insert whose answer was lost"],
     [memory.highest >= memory.limit, `expected at most ${memory.limit} bytes of memory, found ${memory.highest}`],
@@ -76,15 +76,17 @@ export async function suffer({ each, cut, log = () => undefined }: OutageOptions
     for (const outage of outages) {
       await proxy.change(outage);
       await sleep(each);
+      // The pipeline may just then wait before its next attempt.
+      if (outage !== "refusing") {
+        await until(daemon, `to meet the outage ${outage}`, () => Promise.resolve(proxy.met(outage) > 0));
+      }
       await proxy.change("passing");
       if (cut) proxy.cut();
       const ended = Date.now();
       await written(daemon);
       const waited = ((Date.now() - ended) / 1000).toFixed(1);
       const mebibytes = Math.round(memory.highest / 2 ** 20);
-      log(
-        `${outage}: ${proxy.insertsMet(outage)} inserts met it, rows again after ${waited} s, memory ${mebibytes} MiB`,
-      );
+      log(`${outage}: ${proxy.met(outage)} statements met it, rows again after ${waited} s, memory ${mebibytes} MiB`);
     }
     await poster.stop();
     await settled(daemon);
@@ -92,7 +94,7 @@ export async function suffer({ each, cut, log = () => undefined }: OutageOptions
     return {
       ...ledger.audit({ row: await rowIds(clickhouse), letter: new Map() }, false),
       deadLetters: (await daemon.health(pipeline_id)).dead_letters.total_messages,
-      met: Object.fromEntries(outages.map((outage) => [outage, proxy.insertsMet(outage)])) as OutageReport["met"],
+      met: Object.fromEntries(outages.map((outage) => [outage, proxy.met(outage)])) as OutageReport["met"],
       failures: await failuresOf(daemon),
       dropped: await droppedBy(clickhouse),
       memory: { idle, highest: memory.highest, limit: idle + sinkMemory + slack },

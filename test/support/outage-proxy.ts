@@ -22,7 +22,7 @@ const tooManyParts =
 /** A real HTTP proxy before a real ClickHouse, which has outages. */
 export class OutageProxy {
   readonly #upstream: URL;
-  readonly #inserts = new Map<Outage, number>();
+  readonly #met = new Map<Outage, number>();
   #server: Server | undefined;
   #port = 0;
   #outage: Outage = "passing";
@@ -42,9 +42,9 @@ export class OutageProxy {
     return this.#port;
   }
 
-  /** Inserts that met an outage. */
-  insertsMet(outage: Outage): number {
-    return this.#inserts.get(outage) ?? 0;
+  /** Statements that an outage befell: inserts, or any where it befalls them all. */
+  met(outage: Outage): number {
+    return this.#met.get(outage) ?? 0;
   }
 
   async change(outage: Outage): Promise<void> {
@@ -82,7 +82,8 @@ export class OutageProxy {
   async #handle(asked: IncomingMessage, answer: ServerResponse): Promise<void> {
     const outage = this.#outage;
     const isInsert = /[?&]query=INSERT/.test(asked.url ?? "");
-    if (isInsert) this.#inserts.set(outage, this.insertsMet(outage) + 1);
+    const isBefallen = isInsert || outage === "hanging" || outage === "slow";
+    if (isBefallen) this.#met.set(outage, this.met(outage) + 1);
     if (outage === "hanging") return;
     const body = await bodyOf(asked, outage === "slow" ? slowBytesPerSecond : Infinity);
     if (outage === "overloaded" && isInsert) {
