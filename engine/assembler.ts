@@ -49,15 +49,11 @@ export class Assembler {
   readonly #parts: AssemblerParts;
   readonly #delay: number;
   readonly #letters: Map<number, LetterEvent>;
-  #position: number;
-  #lastToRead = Infinity;
   /** Rows of a full batch, less after the server had too little memory for one. */
   #rows: number;
 
-  /** `position` is the first one that no batch holds yet. */
-  constructor(parts: AssemblerParts, position: number) {
+  constructor(parts: AssemblerParts) {
     this.#parts = parts;
-    this.#position = position;
     this.#delay = durationMs(parts.limits.max_delay_time);
     this.#rows = parts.limits.max_batch_size;
     this.#letters = new Map(parts.letters.map((letter) => [letter.number, letter]));
@@ -73,57 +69,54 @@ export class Assembler {
     this.#rows = Math.min(this.#parts.limits.max_batch_size, Math.ceil(this.#rows * 1.1));
   }
 
-  /** From now on it reads no further than what the source holds now. */
-  drain(): void {
-    this.#lastToRead = this.#parts.source.end;
-  }
-
-  /** The next batch: full, or its oldest event as old as the delay allows. Undefined when a drain has nothing left. */
-  async next(line: Line, drawNumber: () => number): Promise<Assembly | undefined> {
+  /**
+   * The next batch: full, or its oldest event as old as the delay allows. Undefined when a drain has nothing left; what
+   * it began and gives up then is `dropped`.
+   */
+  async next(line: Line, drawNumber: () => number, dropped: (batch: number) => void): Promise<Assembly | undefined> {
     const { source, pipeline_id, telemetry, clock, drain } = this.#parts;
     const rows = this.#rows;
     // Its time begins with its first event, however long that was waited for.
     let assembly: Assembly | undefined;
-    let due: number | undefined;
-    /** What was there when the batch was due; it waits for nothing behind that. */
-    let end: number | undefined;
-    while (!isFull(assembly, rows) && (end === undefined || this.#position <= end)) {
+    let due = Infinity;
+    for (let isDue = false; !isFull(assembly, rows) && !isDue;) {
       if (this.#parts.leave.aborted) throw new LeftForLater("the pipeline leaves");
+      // What is there when it is due goes with it; it waits for nothing behind that.
+      isDue = Date.now() >= due;
       const missing = rows - (assembly?.rows ?? 0);
-      const events = await this.#read(missing);
-      if (events.length > 0) {
+      const chunks = await source.next(Math.min(missing, readEvents), readBytes);
+      for (const chunk of chunks) {
         assembly ??= this.#begin(line, { clock: clock.now(), batch: drawNumber() });
-        assembly.add(events);
-        due ??= Date.now() + this.#delay;
+        assembly.take(chunk);
       }
-      if (events.length === 0 && drain.aborted) break;
-      if (due !== undefined && Date.now() >= due) end ??= source.end;
-      else if (events.length > 0) continue;
+      if (chunks.length > 0) {
+        if (due === Infinity) due = Date.now() + this.#delay;
+        continue;
+      }
+      if (drain.aborted) break;
       // Once a batch has begun, there is nothing to do before it can be full or is due.
-      else await source.wait(this.#position + (due === undefined ? 0 : missing - 1), due, drain);
+      if (due === Infinity) await source.wait(1, undefined, drain);
+      else if (!isDue) await source.wait(missing, due, drain);
     }
     if (assembly === undefined) return undefined;
+    if (drain.aborted && !source.keepsReading) {
+      dropped(assembly.plan.batch);
+      return undefined;
+    }
     if (assembly.aged > 0) telemetry.agedOut({ pipeline_id, count: assembly.aged });
     telemetry.eventsRead({ pipeline_id, count: assembly.count, bytes: assembly.bytes });
     return assembly;
   }
 
-  /** Reads exactly the recorded range, or its letters, and puts the batch together again as `plan` says. */
+  /** Reads exactly the recorded ranges, or its letters, and puts the batch together again as `plan` says. */
   async again(record: BatchRecord, line: Line, plan: Partial<AssemblyPlan>): Promise<Assembly> {
-    const { range, letters, clock, batch, oldest } = record;
-    const assembly = this.#begin(line, { clock, batch, oldest, ...plan });
+    const { ranges, letters, clock, batch, oldest } = record;
+    const assembly = this.#begin(line, { clock, batch, oldest, ranges, ...plan });
     if (letters !== undefined) {
       assembly.add(letters.map((number) => this.#letter(number, clock)));
       return assembly;
     }
-    let position = range.first;
-    while (position <= range.last) {
-      const events = await this.#parts.source.read(position, readEvents, readBytes);
-      const inside = events.filter((event) => event.position <= range.last);
-      if (inside.length === 0) break;
-      assembly.add(inside);
-      position = inside.at(-1)!.position + 1;
-    }
+    for await (const chunk of this.#parts.source.again(ranges)) assembly.take(chunk);
     return assembly;
   }
 
@@ -158,14 +151,6 @@ export class Assembler {
   #letter(number: number, receivedAt: number): Event {
     const text = this.#letters.get(number)?.text ?? "";
     return new Event(number, receivedAt, Buffer.from(text));
-  }
-
-  async #read(rows: number): Promise<Awaited<ReturnType<Source["read"]>>> {
-    if (this.#position > this.#lastToRead) return [];
-    const read = await this.#parts.source.read(this.#position, Math.min(rows, readEvents), readBytes);
-    const events = read.filter(({ position }) => position <= this.#lastToRead);
-    this.#position = (events.at(-1)?.position ?? this.#position - 1) + 1;
-    return events;
   }
 }
 

@@ -1,4 +1,5 @@
 import { durationMs } from "../schemas/duration.ts";
+import { streamFeed } from "./core/positions.ts";
 import type { StoreJournal } from "./state/journal.ts";
 import type { CatalogEntry } from "./state/catalog.ts";
 import type { StreamShelf } from "./stream-shelf.ts";
@@ -39,7 +40,7 @@ export async function expire({ pipeline_id, config }: CatalogEntry, parts: Expir
     await reader.close();
   }
   if (last === undefined) return;
-  await journal.skip(pipeline_id, last);
+  await journal.place(pipeline_id, { [streamFeed]: last });
   recorder.agedOut({ pipeline_id, count });
   streams.settled(pipeline_id, last);
 }

@@ -1,6 +1,8 @@
 import type { Assembler, Clock } from "./assembler.ts";
-import type { BatchRecord } from "./core/journal.ts";
+import { holdsPositions, type BatchRecord } from "./core/journal.ts";
 import type { KeyMemory } from "./core/key-memory.ts";
+import { narrowed } from "./core/positions.ts";
+import type { Source } from "./core/source.ts";
 import type { Assembly, Line } from "./line.ts";
 import type { Recovery } from "./recovery.ts";
 import { settleDrops } from "./repeats.ts";
@@ -17,6 +19,7 @@ export interface FlightParts {
   telemetry: Telemetry;
   /** Inserts in flight. */
   replicas: number;
+  source: Source;
   assembler: Assembler;
   settlement: Settlement;
   recovery: Recovery;
@@ -87,14 +90,15 @@ export class Flight {
   begin(underway: Underway): void {
     const { batch, clock } = underway.record;
     this.#clocks.set(batch, clock);
-    const sent = this.#insertAndCommit(underway, underway.isAside === true ? Promise.resolve() : this.#committed);
-    if (underway.isAside !== true) this.#committed = sent;
+    const inTurn = holdsPositions(underway.record);
+    const sent = this.#insertAndCommit(underway, inTurn ? this.#committed : Promise.resolve());
+    if (inTurn) this.#committed = sent;
     this.#inFlight.add(sent);
     sent.catch((error: unknown) => this.#parts.onFailed(error)).finally(() => this.#inFlight.delete(sent));
   }
 
   async #insertAndCommit(begun: Underway, before: Promise<void>): Promise<void> {
-    const { keys, telemetry, pipeline_id, settlement, assembler } = this.#parts;
+    const { keys, telemetry, pipeline_id, settlement, assembler, source } = this.#parts;
     let isTurn = false;
     before.then(
       () => (isTurn = true),
@@ -111,6 +115,7 @@ export class Flight {
     await settlement.commit(record, aside?.record);
     keys.written(record);
     this.#clocks.delete(record.batch);
+    if (holdsPositions(record)) source.acknowledge(record.ranges);
     if (record.keys !== undefined) telemetry.keysHeld({ pipeline_id, ...keys.size });
     assembler.forget(record.letters ?? []);
     if (aside !== undefined) this.begin(aside);
@@ -147,7 +152,7 @@ export class Flight {
 
   /** The drops of a batch that were no repeats after all, as a batch of their own. */
   async #asideOf(
-    { waiting, letters, batch: from }: BatchRecord,
+    { waiting, letters, ranges, batch: from }: BatchRecord,
     { received }: Assembly,
   ): Promise<Underway | undefined> {
     if (waiting === undefined) return undefined;
@@ -159,6 +164,7 @@ export class Flight {
     const positions = [...judged.firsts, ...judged.waiting.map(({ position }) => position)].toSorted((a, b) => a - b);
     const assembly = assembler.judged(received(positions), line, judged);
     const made = await makeUnderway(assembly, this.#parts, leave);
-    return { ...made, isAside: true, record: letters === undefined ? made.record : ofLetters(made.record, positions) };
+    if (letters !== undefined) return { ...made, record: ofLetters(made.record, positions) };
+    return { ...made, record: { ...made.record, ranges: narrowed(ranges, positions), isAside: true } };
   }
 }

@@ -1,7 +1,8 @@
-import type { Event, PositionRange } from "./core/batch.ts";
+import type { Event } from "./core/batch.ts";
 import type { Rejection } from "./core/dead-letter.ts";
 import type { Block, Sink } from "./core/sink.ts";
 import { deadPositions, type BatchRecord, type WaitingDrop } from "./core/journal.ts";
+import { Places, type Chunk, type PositionRange } from "./core/positions.ts";
 import type { BatchContext, Transform } from "./core/transform.ts";
 import type { Telemetry, TransformedEvent } from "./telemetry/telemetry.ts";
 
@@ -20,6 +21,8 @@ export interface AssemblyPlan extends BatchContext {
   only?: ReadonlySet<number>;
   /** Positions whose drops wait: their events are kept. */
   waiting?: readonly WaitingDrop[];
+  /** Of a replay: the ranges of its record, by whose bases its events have their positions. */
+  ranges?: readonly PositionRange[];
 }
 
 /**
@@ -39,8 +42,7 @@ export class Assembly {
   readonly #asked = new Set<number>();
   /** Events that may be needed as they were received: what a transform made others of, and those whose drops wait. */
   readonly #received = new Map<number, Event>();
-  #first = 0;
-  #last = 0;
+  readonly #places: Places;
   #count = 0;
   #bytes = 0;
   #bytesMade = 0;
@@ -51,6 +53,7 @@ export class Assembly {
     this.plan = plan;
     this.#pipeline_id = pipeline_id;
     this.#telemetry = telemetry;
+    this.#places = new Places(plan.ranges);
     for (const drop of plan.waiting ?? []) {
       this.#waiting.push(drop);
       this.#repeats.add(drop.position);
@@ -81,8 +84,9 @@ export class Assembly {
     return this.#aged;
   }
 
-  get range(): PositionRange {
-    return { first: this.#first, last: this.#last, count: this.#count };
+  /** What was read into it. */
+  get ranges(): PositionRange[] {
+    return this.#places.ranges;
   }
 
   /** Drops that wait until what they repeat is in the table. */
@@ -90,10 +94,15 @@ export class Assembly {
     return this.#waiting;
   }
 
+  /** Adds what a source handed out. */
+  take(chunk: Chunk): void {
+    this.#places.take(chunk);
+    this.add(chunk.events);
+  }
+
+  /** Adds events that have their positions: dead letters by their numbers, and events that are judged again. */
   add(events: readonly Event[]): void {
     if (events.length === 0) return;
-    if (this.#count === 0) this.#first = events[0]!.position;
-    this.#last = events.at(-1)!.position;
     this.#count += events.length;
     this.#bytes += sizeOf(events);
     this.#keepReceived(events);

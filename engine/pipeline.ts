@@ -28,7 +28,7 @@ const markEvery = 10 * 60_000;
 /**
  * Carries events from the source through the transforms to the sink: the only place that acknowledges and dead-letters.
  *
- *     opening    until the target answers as it should, and what dedup remembers is loaded
+ *     opening    until source and target answer as they should, and what dedup remembers is loaded
  *     recovering what an earlier start prepared and did not commit, each batch from its record alone
  *     carrying   read, transform, prepare, insert, commit; several inserts in flight, commits in order
  *     draining   after `stop`: what the source held at that moment; no pause is waited for
@@ -58,8 +58,7 @@ export class Pipeline {
     const pending = journal.pending(pipeline_id);
     const progress = journal.progress(pipeline_id);
     const signals = { leave: this.#leave.signal, drain: this.#drain.signal };
-    const position = Math.max(progress.position, ...pending.map(({ range }) => range.last)) + 1;
-    this.#assembler = new Assembler({ ...parts, ...signals }, position);
+    this.#assembler = new Assembler({ ...parts, ...signals });
     this.#room = new WaitingRoom(pipeline_id, telemetry, parts.pace);
     const onTooLarge = (): void => this.#assembler.shrink();
     this.#settlement = new Settlement({ ...parts, ...signals, room: this.#room, onTooLarge });
@@ -88,10 +87,13 @@ export class Pipeline {
     try {
       await keys.load(journal, pipeline_id, clock.now());
       if (keys.size.keys > 0) telemetry.keysHeld({ pipeline_id, ...keys.size });
+      await source.open({ leave: this.#leave.signal, drain: this.#drain.signal });
       await this.#settlement.reopen(line.sink, 1);
       this.#room.leave();
       for (const record of journal.pending(pipeline_id)) this.#flight.begin(await this.#recovery.underway(record));
       this.#isRecovered();
+      if (source.waitsForSettled) await this.#flight.landed();
+      await source.begin();
       await this.#carry();
     } catch (error) {
       if (!(error instanceof LeftForLater)) throw error;
@@ -112,7 +114,7 @@ export class Pipeline {
 
   /** Drains what the source holds now; leaves at the latest after `limit` milliseconds. `run` resolves then. */
   stop(limit: number): void {
-    this.#assembler.drain();
+    this.#parts.source.drain();
     this.#drain.abort();
     setTimeout(() => this.abort(), limit).unref();
   }
@@ -136,7 +138,7 @@ export class Pipeline {
     this.#settlement.leaveIfAborted();
     const numbers = letters.map(({ number }) => number);
     const record = await this.#settlement.prepare(ofLetters(underway.record, numbers));
-    this.#flight.begin({ ...underway, record, isAside: true });
+    this.#flight.begin({ ...underway, record });
   }
 
   /** Leaves at once. */
@@ -148,11 +150,11 @@ export class Pipeline {
   readonly #drawNumber = (): number => this.#nextBatch++;
 
   async #carry(): Promise<void> {
-    const { line } = this.#parts;
+    const { line, keys } = this.#parts;
     for (;;) {
       await this.#flight.room();
       await this.#roomForKeys();
-      const assembly = await this.#assembler.next(line, this.#drawNumber);
+      const assembly = await this.#assembler.next(line, this.#drawNumber, (batch) => keys.release(batch));
       if (assembly === undefined) break;
       const underway = await makeUnderway(assembly, this.#parts, this.#leave.signal);
       const { rows, rejections, waiting = [] } = underway.record;

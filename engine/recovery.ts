@@ -1,6 +1,7 @@
 import type { Assembler } from "./assembler.ts";
-import { mayBeInTable, type BatchRecord, type Journal } from "./core/journal.ts";
+import { mayBeInTable, type BatchRecord } from "./core/journal.ts";
 import type { KeyMemory } from "./core/key-memory.ts";
+import { rangeText } from "./core/positions.ts";
 import type { Assembly, AssemblyPlan, Line } from "./line.ts";
 import type { Ending } from "./sending.ts";
 import type { Settlement } from "./settlement.ts";
@@ -11,7 +12,6 @@ interface RecoveryParts {
   pipeline_id: string;
   line: Line;
   lineOf(revision: number): Line;
-  journal: Journal;
   keys: KeyMemory;
   telemetry: Telemetry;
 }
@@ -39,21 +39,19 @@ export class Recovery {
 
   /** A pending batch as it goes on. */
   async underway(record: BatchRecord): Promise<Underway> {
-    const { line, telemetry, pipeline_id, journal } = this.#parts;
+    const { line, telemetry, pipeline_id } = this.#parts;
     telemetry.batchReplayed({ pipeline_id, batch: record.batch, rows: record.rows });
-    const isAside = record.letters !== undefined || record.range.last <= journal.progress(pipeline_id).position;
-    if (record.revision === line.revision) return { ...(await this.#replay(record, line)), isAside };
-    if (!mayBeInTable(record)) return { ...(await this.#judgeAnew(record)), isAside };
+    if (record.revision === line.revision) return this.#replay(record, line);
+    if (!mayBeInTable(record)) return this.#judgeAnew(record);
     const earlier = this.#lineOf(record.revision);
-    const underway = { ...(await this.#replay(record, earlier)), isEarlier: true, isAside };
+    const underway = { ...(await this.#replay(record, earlier)), isEarlier: true };
     if (record.heard === "written" || (await this.#opens(earlier))) return underway;
     return this.again({ kind: "again with its token", record: underway.record, bytes: 0 }, underway);
   }
 
   /** A batch that its own revision cannot write, made again by the current one. */
   async again({ kind, record }: Ending, underway: Underway): Promise<Underway> {
-    const made = kind === "again" ? await this.#judgeAnew(record) : await this.#withItsToken(record, underway.assembly);
-    return { ...made, isAside: underway.isAside === true };
+    return kind === "again" ? this.#judgeAnew(record) : this.#withItsToken(record, underway.assembly);
   }
 
   async close(): Promise<void> {
@@ -98,14 +96,17 @@ export class Recovery {
     const { on_lost } = this.#settlement.with.options;
     for (let attempt = 1; ; attempt += 1) {
       const assembly = await this.#assembler.again(record, line, plan);
-      const missing = (record.only?.length ?? record.range.count) - assembly.asked;
+      const missing = (record.only?.length ?? countOf(record)) - assembly.asked;
       if (record.letters !== undefined || record.heard === "written" || missing <= 0)
         return { assembly, found: record };
-      const { first, last } = record.range;
-      const text = `${missing} events of the positions ${first} to ${last} are gone from the source; set x-sluice.on_lost: skip to go on without them`;
+      const positions = record.ranges
+        .filter(({ count }) => count > 0)
+        .map(rangeText)
+        .join(", ");
+      const text = `${missing} events of the positions ${positions} are gone from the source; set x-sluice.on_lost: skip to go on without them`;
       const { pipeline_id, telemetry } = this.#parts;
       if (on_lost === "skip") {
-        telemetry.rangeSkipped({ pipeline_id, batch: record.batch, first, last, count: missing });
+        telemetry.rangeSkipped({ pipeline_id, batch: record.batch, positions, count: missing });
         return { assembly, found: await this.#without(record, assembly) };
       }
       await this.#settlement.wait({ class: "lost", text }, attempt);
@@ -122,7 +123,7 @@ export class Recovery {
   /** Nothing of it is in the table: its keys are given up, and filter, dedup and transforms of today decide. */
   async #judgeAnew(stale: BatchRecord): Promise<Underway> {
     const { keys, line, telemetry, pipeline_id } = this.#parts;
-    const { batch, only, letters, range, waiting, revision } = stale;
+    const { batch, only, letters, ranges, isAside, waiting, revision } = stale;
     telemetry.batchReprepared({ pipeline_id, batch, from: revision, to: line.revision });
     // What was judged again is not judged a third time: its events keep their keys.
     const plan: Partial<AssemblyPlan> =
@@ -130,7 +131,8 @@ export class Recovery {
     if (only === undefined) keys.release(batch);
     const { assembly } = await this.#whole(stale, line, plan);
     const made = await makeUnderway(assembly, this.#parts, this.#settlement.with.leave);
-    const record = letters === undefined ? { ...made.record, range } : ofLetters(made.record, letters);
+    const own = { ...made.record, ranges, ...(isAside === undefined ? {} : { isAside }) };
+    const record = letters === undefined ? own : ofLetters(made.record, letters);
     return { ...made, record: await this.#settlement.prepare(record) };
   }
 
@@ -144,4 +146,8 @@ export class Recovery {
     const plan = { only: new Set(only), ...(waiting === undefined ? {} : { waiting }) };
     return { record, assembly: await this.#assembler.again(record, line, plan), line, isReplay: true };
   }
+}
+
+function countOf({ ranges }: BatchRecord): number {
+  return ranges.reduce((sum, { count }) => sum + count, 0);
 }

@@ -15,8 +15,6 @@ export interface Underway {
   isReplay: boolean;
   /** Its line is that of an earlier revision: what is refused is made again by the current one. */
   isEarlier?: boolean;
-  /** It holds no position that is not final yet, and so waits for nobody's turn. */
-  isAside?: boolean;
 }
 
 /** The record and the rows of a batch that was put together by the current line. Nothing is durable yet. */
@@ -33,7 +31,7 @@ export async function makeUnderway(
   const record: BatchRecord = {
     batch,
     pipeline_id,
-    range: assembly.range,
+    ranges: assembly.ranges,
     ...(only === undefined ? {} : { only: [...only] }),
     revision: line.revision,
     token: randomBytes(16).toString("hex"),
@@ -52,5 +50,5 @@ export async function makeUnderway(
 
 /** The record as one of dead letters: it holds no position of the source. */
 export function ofLetters(record: BatchRecord, letters: number[]): BatchRecord {
-  return { ...record, range: { first: 0, last: 0, count: 0 }, letters };
+  return { ...record, ranges: [], letters };
 }

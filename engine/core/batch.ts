@@ -10,19 +10,13 @@ import { mayHoldWide, parseExactly, writeExactly } from "./exact-json.ts";
  * batch under way.
  */
 
-/** Positions `first`..`last`, both included, that hold `count` events. Ranges are ranges, not counts: there may be gaps. */
-export interface PositionRange {
-  first: number;
-  last: number;
-  count: number;
-}
-
 /**
  * One event: a view of bytes that lie in its batch, whose JSON value is made only when somebody asks for it; or a value
  * that a transform made, whose bytes are made only when somebody asks for them.
  */
 export class Event {
-  readonly position: number;
+  /** Where it is in its feed; from the moment on that a batch takes it, its place there (see `Places`). */
+  position: number;
   /** When Sluice received it, in milliseconds since the epoch. */
   readonly receivedAt: number;
   /** The bytes as they were received; undefined where a transform made the event. */

@@ -1,5 +1,5 @@
-import type { PositionRange } from "./batch.ts";
 import type { Rejection } from "./dead-letter.ts";
+import type { Feed, PositionRange } from "./positions.ts";
 import type { Reading } from "./sink.ts";
 
 /** The keys that a batch brings: what dedup will know its events by. Times are milliseconds of the batch clock. */
@@ -29,11 +29,13 @@ export interface BatchRecord {
   /** Ascending per pipeline, never used twice. Batches of the source commit in this order. */
   batch: number;
   pipeline_id: string;
-  /** What the source's positions were read from; the rows are made again from exactly these. */
-  range: PositionRange;
+  /** What was read; the rows are made again from exactly these. Positions in this record are places within them. */
+  ranges: PositionRange[];
+  /** Its events were judged again: their positions are final already, with the batch that they were in first. */
+  isAside?: true;
   /**
    * A batch of dead letters that are sent through the pipeline again, by the numbers of their ids; absent for events of
-   * the source. Its range is empty: no position becomes final with it.
+   * the source. It has no ranges: no position becomes final with it.
    */
   letters?: number[];
   /**
@@ -87,8 +89,13 @@ export interface LastWritten {
 
 /** Where a pipeline stands. */
 export interface Progress {
-  /** The last position that is final; 0 before the first. */
-  position: number;
+  /** The last position that is final, by feed. A feed that is not here has none yet. */
+  positions: Record<Feed, number>;
+  /**
+   * Where a person has moved feeds to: the last position that counts as final there. It holds from the moment on when no
+   * batch is pending any more.
+   */
+  moved?: Record<Feed, number>;
   /** The highest number that a batch ever had; 0 before the first. */
   batch: number;
   /** The newest batch clock, in milliseconds since the epoch; 0 before the first. */
@@ -108,7 +115,7 @@ export type FinalKeys = Omit<KeyBlock, "positions"> & { batch: number };
  *             (pure, given  one record, synced   one block, with   positions and keys      the source may forget
  *              the record)  before any send      the token         final, letters visible  its events
  *
- * Nothing is lost: an event is behind `progress.position`, or a record names it, or it has been settled: as a row, as a
+ * Nothing is lost: an event is behind `progress.positions`, or a record names it, or it has been settled: as a row, as a
  * letter, or dropped on purpose. Nothing is doubled: a record is made again with its own token until the server said OK,
  * and what was heard of it is synced before anything depends on it.
  */
@@ -131,6 +138,13 @@ export interface Journal {
   setBack(pipeline_id: string, from: number, to: number): Promise<void>;
   /** Notes the batch clock of a pipeline that has been quiet, so that a later start knows how time went on. */
   mark(pipeline_id: string, clock: number): Promise<void>;
+  /**
+   * Says where feeds stand, which no batch made final: where a source begins, what is skipped, where a person has moved
+   * it. Positions may become smaller. `isMove`: it holds when no batch is pending any more, at once if none is.
+   */
+  place(pipeline_id: string, positions: Record<Feed, number>, options?: { isMove?: boolean }): Promise<void>;
+  /** Gives up a pending batch without settling it: its keys are free, its positions are not final. */
+  giveUp(record: BatchRecord): Promise<void>;
   /** Batches that were prepared and not committed, in order. */
   pending(pipeline_id: string): BatchRecord[];
   progress(pipeline_id: string): Progress;
@@ -146,6 +160,22 @@ export function timesSetBack(
 ): { since: number; until: number } {
   if (until <= from) return { since: Math.min(since, to), until: Math.min(until, to) };
   return since <= to ? { since, until } : { since: to, until: to + (until - since) };
+}
+
+/** Whether positions become final with a batch; of letters and asides none do, and so they wait for nobody's turn. */
+export function holdsPositions({ letters, isAside }: Pick<BatchRecord, "letters" | "isAside">): boolean {
+  return letters === undefined && isAside !== true;
+}
+
+/** The first position of a feed that is neither final nor held by a pending batch; undefined where nothing is known of it. */
+export function nextPosition(
+  feed: Feed,
+  { positions }: Progress,
+  pending: readonly Pick<BatchRecord, "ranges" | "letters" | "isAside">[],
+): number | undefined {
+  const held = pending.filter(holdsPositions).flatMap(({ ranges }) => ranges.filter((range) => range.feed === feed));
+  const last = Math.max(positions[feed] ?? -Infinity, ...held.map((range) => range.last));
+  return last === -Infinity ? undefined : last + 1;
 }
 
 /** What a batch wrote; undefined where it did not. */

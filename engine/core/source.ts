@@ -1,16 +1,43 @@
-import type { Event } from "./batch.ts";
+import type { Chunk, PositionRange } from "./positions.ts";
 
 /**
- * Where a pipeline's events come from, as the pipeline reads it: in order, from any position that is not final yet, so
- * that a batch can be made again. Only the pipeline calls it.
+ * Where a pipeline's events come from, as the pipeline reads it: each feed in order, and again, in any range that is not
+ * final yet, so that a batch can be made again. Only the pipeline calls it.
+ *
+ *     open ─> again (what an earlier start left) ─> begin ─> next, wait ... ─> acknowledge ... ─> drain ─> close
  */
 export interface Source {
-  /** The newest position that is known; what a stop still carries on. */
-  readonly end: number;
-  /** At most `limit` events and about `maxBytes` bytes from `position` on; empty where there is none yet. */
-  read(position: number, limit: number, maxBytes: number): Promise<Event[]>;
-  /** Resolves when `position` is there, at the time `until` (ms since the epoch), or when `signal` aborts. Never throws. */
-  wait(position: number, until: number | undefined, signal: AbortSignal): Promise<void>;
-  /** Releases what it holds. Safe to call twice. */
+  /**
+   * Learns where it stands, and whether its events are this pipeline's to read; waits for that as long as it takes.
+   * Rejects with LeftForLater when the pipeline drains or leaves.
+   */
+  open(signals: SourceSignals): Promise<void>;
+  /** Whether everything that an earlier start left must be settled before this may begin. Known when it is open. */
+  readonly waitsForSettled: boolean;
+  /** What an earlier start left is on its way, or settled where that is asked for: from now on `next` brings events. */
+  begin(): Promise<void>;
+  /** What comes next: at most `limit` events and about `maxBytes` bytes; empty where there is nothing yet. */
+  next(limit: number, maxBytes: number): Promise<Chunk[]>;
+  /** Resolves when about `count` events are there, at the time `until` (ms since the epoch), or when `signal` aborts. Never throws. */
+  wait(count: number, until: number | undefined, signal: AbortSignal): Promise<void>;
+  /** Reads ranges of a record again. Events that are gone are left out. */
+  again(ranges: readonly PositionRange[]): AsyncIterable<Chunk>;
+  /** A batch with these ranges is committed. It may be told to whoever holds the log; late, or never, does no harm. */
+  acknowledge(ranges: readonly PositionRange[]): void;
+  /** From now on it brings no more than what only Sluice holds; `keepsReading` says whether that is anything. */
+  drain(): void;
+  /**
+   * Whether a batch that was begun before the drain goes on: its events are held here alone. Where false it is given up,
+   * as its events can be read again.
+   */
+  readonly keepsReading: boolean;
+  /** Releases what it holds; tells what was acknowledged first, if that is possible in a moment. Safe to call twice. */
   close(): Promise<void>;
+}
+
+export interface SourceSignals {
+  /** Aborts when the pipeline leaves at once. */
+  leave: AbortSignal;
+  /** Aborts when the pipeline drains, or leaves. */
+  drain: AbortSignal;
 }

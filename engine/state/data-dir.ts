@@ -8,9 +8,10 @@ import { writeFileDurably } from "./durable-file.ts";
 
 /**
  * The layout of a data dir that this version writes. A newer one is refused, an older one is upgraded by those who read
- * it: 1 had no dedup keys, and its journal kept positions alone.
+ * it: 1 had no dedup keys, and its journal kept positions alone; 2 knew positions of
+ * streams alone.
  */
-export const dataDirFormat = 2;
+export const dataDirFormat = 3;
 
 interface Format {
   format: number;

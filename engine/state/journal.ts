@@ -2,23 +2,26 @@ import { randomBytes } from "node:crypto";
 import type { Database } from "lmdb";
 import {
   deadPositions,
+  holdsPositions,
   lastWritten,
   type BatchRecord,
   type FinalKeys,
   type Journal,
   type Progress,
 } from "../core/journal.ts";
+import { streamFeed, type Feed } from "../core/positions.ts";
 import type { DeadLetters } from "./dead-letters.ts";
+import { upgradeJournal } from "./journal-formats.ts";
 import { KeyBlocks } from "./key-blocks.ts";
 import type { Store } from "./store.ts";
 
 type Key = [pipeline_id: string, batch: number];
-type StoredRecord = Omit<BatchRecord, "keys">;
+export type StoredRecord = Omit<BatchRecord, "keys">;
 
 /** What is asked of pending batches all the time, kept in memory: this process is the only writer. */
-type Pending = Pick<BatchRecord, "batch" | "range" | "letters" | "revision" | "clock">;
+type Pending = Pick<BatchRecord, "batch" | "ranges" | "letters" | "revision" | "clock">;
 
-const nothingYet: Progress = { position: 0, batch: 0, clock: 0 };
+const nothingYet: Progress = { positions: {}, batch: 0, clock: 0 };
 
 /**
  * The journal in the process's one store. A commit is one transaction over the record, the position, the keys and the
@@ -38,7 +41,7 @@ export class StoreJournal implements Journal {
     this.#keys = new KeyBlocks(store);
     this.#records = store.table("journal");
     this.#progress = store.table("progress");
-    upgradePositions(store, this.#progress);
+    upgradeJournal(store, this.#records, this.#progress);
     for (const { value } of this.#records.getRange()) this.#note(value);
   }
 
@@ -59,12 +62,23 @@ export class StoreJournal implements Journal {
     if (aside !== undefined) this.#note(aside);
   }
 
-  /** Makes the positions up to `position` final without rows: their events aged out. No batch may be pending. */
-  skip(pipeline_id: string, position: number): Promise<void> {
-    return this.#store.write(() => {
+  async place(pipeline_id: string, positions: Record<Feed, number>, { isMove = false } = {}): Promise<void> {
+    await this.#store.write(() => {
       const progress = this.progress(pipeline_id);
-      if (progress.position < position) this.#progress.putSync(pipeline_id, { ...progress, position });
+      const waits = isMove && this.#hasPending(pipeline_id);
+      const key = waits ? "moved" : "positions";
+      this.#progress.putSync(pipeline_id, { ...progress, [key]: { ...progress[key], ...positions } });
     });
+  }
+
+  async giveUp(record: BatchRecord): Promise<void> {
+    await this.#store.write(() => {
+      if (!this.#has(record)) return;
+      this.#records.removeSync([record.pipeline_id, record.batch]);
+      this.#keys.putInWrite(record.pipeline_id, record.batch, undefined);
+      this.#moveInWrite(record.pipeline_id);
+    });
+    this.#pending.get(record.pipeline_id)?.delete(record.batch);
   }
 
   setBack(pipeline_id: string, from: number, to: number): Promise<void> {
@@ -106,19 +120,16 @@ export class StoreJournal implements Journal {
     return new Set(this.#pendingOf(pipeline_id).flatMap(({ letters = [] }) => letters));
   }
 
-  /** The last position whose event nobody needs any more: those that batches under way name are needed. */
+  /** The last position of the stream whose event nobody needs any more: those that batches under way name are needed. */
   settledUpTo(pipeline_id: string): number {
-    const { position } = this.progress(pipeline_id);
-    const named = this.#pendingOf(pipeline_id).filter(({ letters }) => letters === undefined);
-    return Math.min(position, ...named.map(({ range }) => range.first - 1));
+    const named = this.#pendingOf(pipeline_id).flatMap(({ ranges }) => ranges.filter(({ count }) => count > 0));
+    return Math.min(this.#streamPosition(pipeline_id), ...named.map(({ first }) => first - 1));
   }
 
-  /** The last position that a batch under way names, or that is final. */
+  /** The last position of the stream that a batch under way names, or that is final. */
   namedUpTo(pipeline_id: string): number {
-    return Math.max(
-      this.progress(pipeline_id).position,
-      ...this.#pendingOf(pipeline_id).map(({ range }) => range.last),
-    );
+    const named = this.#pendingOf(pipeline_id).flatMap(({ ranges }) => ranges.map(({ last }) => last));
+    return Math.max(this.#streamPosition(pipeline_id), ...named);
   }
 
   /** The secret of a pipeline's fingerprints, 16 bytes; drawn where there is none yet. */
@@ -151,11 +162,11 @@ export class StoreJournal implements Journal {
   }
 
   #commitInWrite(record: BatchRecord, aside: BatchRecord | undefined): void {
-    const { pipeline_id, batch, range, letters, rejections, clock } = record;
+    const { pipeline_id, batch, letters, rejections, clock } = record;
     // Said twice, or by a thread that died after it was heard: it is settled already.
-    if (!this.#has(record) && (letters !== undefined || this.progress(pipeline_id).position >= range.last)) return;
+    if (!this.#has(record) && this.#isFinal(record)) return;
     this.#records.removeSync([pipeline_id, batch]);
-    this.#advance(pipeline_id, { batch, clock, position: range.last, ...writtenBy(record) });
+    this.#advance(pipeline_id, { batch, clock, positions: finalBy(record), ...writtenBy(record) });
     if (letters !== undefined) {
       const goOn = new Set(aside?.letters);
       this.#letters.removeInWrite(
@@ -167,6 +178,28 @@ export class StoreJournal implements Journal {
     this.#keys.finishInWrite(pipeline_id, batch, new Set(deadPositions(record)));
     if (aside !== undefined) this.#prepareInWrite(aside);
     this.#keys.reclaimInWrite(pipeline_id, this.#oldestClock(record));
+    if (aside === undefined) this.#moveInWrite(pipeline_id);
+  }
+
+  #isFinal(record: BatchRecord): boolean {
+    const { positions } = this.progress(record.pipeline_id);
+    return Object.entries(finalBy(record)).every(([feed, last]) => (positions[feed] ?? -Infinity) >= last);
+  }
+
+  /** Where a person has moved feeds to holds as soon as nothing is pending. */
+  #moveInWrite(pipeline_id: string): void {
+    const { moved, ...progress } = this.progress(pipeline_id);
+    if (moved === undefined || this.#hasPending(pipeline_id)) return;
+    this.#progress.putSync(pipeline_id, { ...progress, positions: { ...progress.positions, ...moved } });
+  }
+
+  /** As it is within a write, before memory knows of it. */
+  #hasPending(pipeline_id: string): boolean {
+    return this.#records.getKeysCount({ ...rangeOf(pipeline_id), limit: 1 }) > 0;
+  }
+
+  #streamPosition(pipeline_id: string): number {
+    return this.progress(pipeline_id).positions[streamFeed] ?? 0;
   }
 
   /** No key that is live for a batch under way may go. */
@@ -175,11 +208,12 @@ export class StoreJournal implements Journal {
   }
 
   /** Numbers and positions only grow; the clock is that of the newest batch. */
-  #advance(pipeline_id: string, to: Omit<Progress, "position"> & { position?: number }): void {
+  #advance(pipeline_id: string, to: Omit<Progress, "positions"> & { positions?: Progress["positions"] }): void {
     const now = this.progress(pipeline_id);
-    const { written = now.written } = to;
+    const { written = now.written, positions = {} } = to;
     this.#progress.putSync(pipeline_id, {
-      position: Math.max(now.position, to.position ?? 0),
+      ...now,
+      positions: { ...now.positions, ...later(now.positions, positions) },
       batch: Math.max(now.batch, to.batch),
       clock: to.batch > now.batch ? to.clock : now.clock,
       ...(written === undefined ? {} : { written }),
@@ -190,10 +224,10 @@ export class StoreJournal implements Journal {
     return this.#records.get([pipeline_id, batch])?.token === token;
   }
 
-  #note({ pipeline_id, batch, range, letters, revision, clock }: StoredRecord): void {
+  #note({ pipeline_id, batch, ranges, letters, revision, clock }: StoredRecord): void {
     const pending = this.#pending.get(pipeline_id) ?? new Map<number, Pending>();
     this.#pending.set(pipeline_id, pending);
-    pending.set(batch, { batch, range, revision, clock, ...(letters === undefined ? {} : { letters }) });
+    pending.set(batch, { batch, ranges, revision, clock, ...(letters === undefined ? {} : { letters }) });
   }
 
   #pendingOf(pipeline_id: string): Pending[] {
@@ -201,13 +235,15 @@ export class StoreJournal implements Journal {
   }
 }
 
-/** The first format kept the positions alone. */
-function upgradePositions(store: Store, progress: Database<Progress, string>): void {
-  const positions = store.table<number, string>("positions");
-  for (const { key, value } of Array.from(positions.getRange())) {
-    if (!progress.doesExist(key)) progress.putSync(key, { ...nothingYet, position: value });
-    positions.removeSync(key);
-  }
+/** The positions that become final with a batch. */
+function finalBy(record: StoredRecord): Progress["positions"] {
+  if (!holdsPositions(record)) return {};
+  return Object.fromEntries(record.ranges.map(({ feed, last }) => [feed, last]));
+}
+
+/** Of the positions `to`, those that are behind where their feeds stand now. */
+function later(now: Progress["positions"], to: Progress["positions"]): Progress["positions"] {
+  return Object.fromEntries(Object.entries(to).filter(([feed, last]) => last > (now[feed] ?? -Infinity)));
 }
 
 function writtenBy(record: BatchRecord): Pick<Progress, "written"> {

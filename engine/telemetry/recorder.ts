@@ -135,10 +135,10 @@ export class Recorder implements Telemetry {
     );
   }
 
-  rangeSkipped({ pipeline_id, batch, first, last, count }: Told<"rangeSkipped">): void {
+  rangeSkipped({ pipeline_id, batch, positions, count }: Told<"rangeSkipped">): void {
     this.observed(pipeline_id).counters.events_skipped += count;
     this.#metrics.eventsSkipped.inc({ pipeline_id }, count);
-    this.#log.error({ pipeline_id, batch, first, last, count }, "Events of a batch are gone from the source.");
+    this.#log.error({ pipeline_id, batch, positions, count }, "Events of a batch are gone from the source.");
   }
 
   dropsWaited({ pipeline_id, batch, repeats, again }: Told<"dropsWaited">): void {

@@ -28,7 +28,7 @@ export interface Telemetry {
     choice: "insert" | "skip" | "pause";
   }): void;
   /** Events of a batch under way are gone from the source, and it goes on without them. */
-  rangeSkipped(event: { pipeline_id: string; batch: number; first: number; last: number; count: number }): void;
+  rangeSkipped(event: { pipeline_id: string; batch: number; positions: string; count: number }): void;
   /** Drops of a batch that waited: those that were repeats, and those that were judged again and are none. */
   dropsWaited(event: { pipeline_id: string; batch: number; repeats: number; again: number }): void;
   /** The server took a repeat for written, but nothing was: the batch is sent with a fresh token. */

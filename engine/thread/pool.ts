@@ -7,7 +7,7 @@ import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { FromThread, PipelineSpec, PlainError, ToThread } from "./protocol.ts";
 import { fromPlain, toPlain } from "./remote.ts";
 
-type JournalCall = Extract<FromThread, { type: "prepare" | "amend" | "commit" | "set back" | "mark" | "keys" }>;
+type JournalCall = Exclude<Extract<FromThread, { call: number }>, { type: "reprocessing" }>;
 
 interface Thread {
   worker: Worker;
@@ -135,6 +135,8 @@ export class ThreadPool {
       case "set back":
       case "mark":
       case "keys":
+      case "place":
+      case "give up":
         void this.#answer(thread, message);
         break;
       case "told":
@@ -175,6 +177,12 @@ export class ThreadPool {
         return undefined;
       case "mark":
         await journal.mark(message.pipeline_id, message.clock);
+        return undefined;
+      case "place":
+        await journal.place(message.pipeline_id, message.positions, message);
+        return undefined;
+      case "give up":
+        await journal.giveUp(message.record);
         return undefined;
       case "commit":
         await journal.commit(message.record, message.aside);

@@ -2,6 +2,7 @@ import type { PipelineConfig } from "../../schemas/pipeline.ts";
 import type { LetterEvent } from "../assembler.ts";
 import type { ErrorCode } from "../core/errors.ts";
 import type { BatchRecord, FinalKeys, Progress } from "../core/journal.ts";
+import type { Feed } from "../core/positions.ts";
 import type { SendOptions } from "../settlement.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 
@@ -46,6 +47,8 @@ export type FromThread =
   | { type: "set back"; call: number; pipeline_id: string; from: number; to: number }
   | { type: "mark"; call: number; pipeline_id: string; clock: number }
   | { type: "keys"; call: number; pipeline_id: string; after: number }
+  | { type: "place"; call: number; pipeline_id: string; positions: Record<Feed, number>; isMove: boolean }
+  | { type: "give up"; call: number; record: BatchRecord }
   /** A call of a telemetry function. */
   | { type: "told"; event: keyof Telemetry; fields: Record<string, unknown> }
   | { type: "logged"; level: "debug" | "info" | "warn" | "error"; fields: Record<string, unknown>; sentence: string }

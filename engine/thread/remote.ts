@@ -1,6 +1,7 @@
 import type { MessagePort } from "node:worker_threads";
 import { EngineError } from "../core/errors.ts";
 import type { BatchRecord, FinalKeys, Journal } from "../core/journal.ts";
+import type { Feed } from "../core/positions.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { FromThread, PipelineSpec, PlainError, ToThread } from "./protocol.ts";
@@ -9,7 +10,9 @@ type Write =
   | { type: "prepare" | "amend"; record: BatchRecord }
   | { type: "commit"; record: BatchRecord; aside?: BatchRecord }
   | { type: "set back"; pipeline_id: string; from: number; to: number }
-  | { type: "mark"; pipeline_id: string; clock: number };
+  | { type: "mark"; pipeline_id: string; clock: number }
+  | { type: "place"; pipeline_id: string; positions: Record<Feed, number>; isMove: boolean }
+  | { type: "give up"; record: BatchRecord };
 
 interface Call {
   resolve: (keys: FinalKeys[]) => void;
@@ -45,6 +48,9 @@ export class Remote {
         write({ type: "commit", record, ...(aside === undefined ? {} : { aside }) }),
       setBack: (pipeline_id, from, to) => write({ type: "set back", pipeline_id, from, to }),
       mark: (pipeline_id, clock) => write({ type: "mark", pipeline_id, clock }),
+      place: (pipeline_id, positions, { isMove = false } = {}) =>
+        write({ type: "place", pipeline_id, positions, isMove }),
+      giveUp: ({ keys: _keys, ...record }) => write({ type: "give up", record }),
       pending: () => pending,
       progress: () => progress,
       finalKeys: (pipeline_id, after) => this.#call({ type: "keys", pipeline_id, after }),

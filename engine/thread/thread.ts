@@ -1,5 +1,7 @@
 import { parentPort } from "node:worker_threads";
 import { durationMs } from "../../schemas/duration.ts";
+import { nextPosition } from "../core/journal.ts";
+import { streamFeed } from "../core/positions.ts";
 import { createKeys, createLine } from "../create-line.ts";
 import { Pipeline } from "../pipeline.ts";
 import { pipelineClock } from "../pipeline-clock.ts";
@@ -71,7 +73,8 @@ async function reprocess({ call, pipeline_id, letters }: Extract<ToThread, { typ
 
 function build(spec: PipelineSpec): Running {
   const { pipeline_id, config, revision, revisions, stream } = spec;
-  const source = new WebhookSource(new EmbeddedReader(stream.folder, stream.end), stream.end);
+  const next = nextPosition(streamFeed, spec.progress, spec.pending) ?? 1;
+  const source = new WebhookSource(new EmbeddedReader(stream.folder, stream.end), stream.end, next);
   const earlier = new Map(revisions);
   const keys = createKeys(config);
   const journal = remote.journal(spec);

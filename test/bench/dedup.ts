@@ -80,7 +80,7 @@ async function carry(
   const record: BatchRecord = {
     batch,
     pipeline_id,
-    range: { first: batch, last: batch, count: events.length },
+    ranges: [{ feed: "", base: 0, first: batch, last: batch, count: events.length }],
     revision: 1,
     token: randomBytes(16).toString("hex"),
     clock,

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { DeadLetterQueue, Rejection } from "../../engine/core/dead-letter.ts";
 import type { BatchRecord, FinalKeys, Journal, KeyBlock } from "../../engine/core/journal.ts";
+import { streamFeed } from "../../engine/core/positions.ts";
 
 export interface JournalUnderTest {
   journal: Journal;
@@ -15,7 +16,7 @@ export function record(batch: number, over: Partial<BatchRecord> = {}): BatchRec
   return {
     batch,
     pipeline_id: "orders",
-    range: { first, last: first + 9, count: 10 },
+    ranges: [{ feed: streamFeed, base: 0, first, last: first + 9, count: 10 }],
     revision: 1,
     token: `token-${batch}`,
     clock: 0,
@@ -34,7 +35,7 @@ export function rejection(position: number): Rejection {
 
 /** A record of letters, by the numbers of their ids: it has no position of the source. */
 export function recordOf(letters: number[], batch: number, over: Partial<BatchRecord> = {}): BatchRecord {
-  return record(batch, { letters, range: { first: 0, last: 0, count: 0 }, rows: letters.length, ...over });
+  return record(batch, { letters, ranges: [], rows: letters.length, ...over });
 }
 
 /** Keys of the positions, each with a fingerprint of its own; they count from `since` on for 100 ms. */
@@ -91,7 +92,7 @@ export function journalSuite(
       await opened.journal.prepare(prepared);
       await reopen();
       expect(opened.journal.pending("orders")).toEqual([prepared]);
-      expect(opened.journal.progress("orders").position).toBe(0);
+      expect(opened.journal.progress("orders").positions).toEqual({});
     });
 
     test("pending batches come in the order of their numbers, each pipeline its own", async () => {
@@ -113,7 +114,7 @@ export function journalSuite(
       await opened.journal.commit(record(1, { rejections: [rejection(12), rejection(14)] }));
       await reopen();
       expect(opened.journal.pending("orders")).toEqual([]);
-      expect(opened.journal.progress("orders").position).toBe(19);
+      expect(opened.journal.progress("orders").positions).toEqual({ [streamFeed]: 19 });
       const { messages } = opened.letters("orders").list(10);
       expect(messages.map(({ message_id, position }) => [message_id, position])).toEqual([
         ["1", 12],
@@ -230,7 +231,7 @@ export function journalSuite(
     describe("an aside", () => {
       test("is prepared in the write that commits its batch: at no moment are its events in neither", async () => {
         await opened.journal.prepare(record(1));
-        const aside = record(2, { range: record(1).range, only: [12], keys: keysAt([12]), rows: 1 });
+        const aside = record(2, { ranges: record(1).ranges, isAside: true, only: [12], keys: keysAt([12]), rows: 1 });
         const committed = opened.journal.commit(record(1), aside);
         const pending = (): string => String(opened.journal.pending("orders").map(({ batch }) => batch));
         while (pending() === "1") await new Promise((resolve) => setImmediate(resolve));
@@ -238,7 +239,7 @@ export function journalSuite(
         await committed;
         await reopen();
         expect(opened.journal.pending("orders").map(plain)).toEqual([plain(aside)]);
-        expect(opened.journal.progress("orders")).toMatchObject({ position: 19, batch: 2 });
+        expect(opened.journal.progress("orders")).toMatchObject({ positions: { [streamFeed]: 19 }, batch: 2 });
       });
 
       test("keeps the letters that go on in it; the others of its batch go, and new ones come", async () => {
@@ -261,20 +262,30 @@ export function journalSuite(
     test("progress tells the last position and batch, the newest clock, and what was written last, also over an end", async () => {
       const window = { entries: 100, seconds: 60 };
       const target = { table: "t", time: 500, window, altered: 0, description: "CREATE TABLE t", taken: 0 };
-      expect(opened.journal.progress("orders")).toEqual({ position: 0, batch: 0, clock: 0 });
+      expect(opened.journal.progress("orders")).toEqual({ positions: {}, batch: 0, clock: 0 });
       await opened.journal.prepare(record(2, { clock: 20, target }));
       await reopen();
-      expect(opened.journal.progress("orders")).toEqual({ position: 0, batch: 2, clock: 20 });
+      expect(opened.journal.progress("orders")).toEqual({ positions: {}, batch: 2, clock: 20 });
       await opened.journal.prepare(record(3, { clock: 30, rows: 0 }));
       await opened.journal.commit(record(2, { clock: 20, target, revision: 7, written_at: 500 }));
       await reopen();
       const written = { revision: 7, table: "t", description: "CREATE TABLE t", time: 500 };
-      expect(opened.journal.progress("orders")).toEqual({ position: 29, batch: 3, clock: 30, written });
+      expect(opened.journal.progress("orders")).toEqual({
+        positions: { [streamFeed]: 29 },
+        batch: 3,
+        clock: 30,
+        written,
+      });
       await opened.journal.commit(record(3, { clock: 30, rows: 0, target: { ...target, time: 900 } }));
       await opened.journal.mark("orders", 45);
       await reopen();
-      expect(opened.journal.progress("orders")).toEqual({ position: 39, batch: 3, clock: 45, written });
-      expect(opened.journal.progress("other")).toEqual({ position: 0, batch: 0, clock: 0 });
+      expect(opened.journal.progress("orders")).toEqual({
+        positions: { [streamFeed]: 39 },
+        batch: 3,
+        clock: 45,
+        written,
+      });
+      expect(opened.journal.progress("other")).toEqual({ positions: {}, batch: 0, clock: 0 });
     });
 
     test(

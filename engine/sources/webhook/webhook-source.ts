@@ -1,21 +1,36 @@
-import type { Event } from "../../core/batch.ts";
+import type { Chunk, PositionRange } from "../../core/positions.ts";
+import { streamFeed } from "../../core/positions.ts";
 import type { Source } from "../../core/source.ts";
 import type { StreamReader } from "../../core/stream.ts";
 
+/** One read of a range takes at most this many events and bytes. */
+const readEvents = 10_000;
+const readBytes = 8 * 1024 * 1024;
+
 /** Events that were pushed: a reader of their durable stream, and word of what came in since. */
 export class WebhookSource implements Source {
+  readonly keepsReading = true;
+  readonly waitsForSettled = false;
   readonly #reader: StreamReader;
+  /** The next position that no batch holds yet. */
+  #position: number;
   #end: number;
+  #lastToRead = Infinity;
   #waiting = new Set<() => void>();
 
-  /** `end` is the newest durable sequence at the start. */
-  constructor(reader: StreamReader, end: number) {
+  /** `end` is the newest durable sequence at the start, `position` the first one that no batch holds yet. */
+  constructor(reader: StreamReader, end: number, position: number) {
     this.#reader = reader;
     this.#end = end;
+    this.#position = position;
   }
 
-  get end(): number {
-    return this.#end;
+  open(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  begin(): Promise<void> {
+    return Promise.resolve();
   }
 
   /** Tells that events up to `end` are durable. */
@@ -26,15 +41,36 @@ export class WebhookSource implements Source {
     for (const wake of this.#waiting) wake();
   }
 
-  read(position: number, limit: number, maxBytes: number): Promise<Event[]> {
-    return this.#reader.read(position, limit, maxBytes);
+  async next(limit: number, maxBytes: number): Promise<Chunk[]> {
+    if (this.#position > this.#lastToRead) return [];
+    const read = await this.#reader.read(this.#position, limit, maxBytes);
+    const events = read.filter(({ position }) => position <= this.#lastToRead);
+    const last = events.at(-1)?.position;
+    if (last === undefined) return [];
+    this.#position = last + 1;
+    return [{ feed: streamFeed, events, last }];
   }
 
-  wait(position: number, until: number | undefined, signal: AbortSignal): Promise<void> {
+  async *again(ranges: readonly PositionRange[]): AsyncGenerator<Chunk> {
+    for (const { first, last: end } of ranges) {
+      for (let position = first; position <= end;) {
+        const read = await this.#reader.read(position, readEvents, readBytes);
+        const events = read.filter((event) => event.position <= end);
+        const last = events.at(-1)?.position;
+        if (last === undefined) break;
+        yield { feed: streamFeed, events, last };
+        position = last + 1;
+      }
+    }
+  }
+
+  wait(count: number, until: number | undefined, signal: AbortSignal): Promise<void> {
+    const position = this.#position + count - 1;
     if (position <= this.#end || signal.aborted) return Promise.resolve();
     return new Promise((resolve) => {
       const timer = until === undefined ? undefined : setTimeout(() => wake(), Math.max(0, until - Date.now()));
       const wake = (): void => {
+        if (position > this.#end && !signal.aborted && (until === undefined || Date.now() < until)) return;
         clearTimeout(timer);
         this.#waiting.delete(wake);
         signal.removeEventListener("abort", wake);
@@ -43,6 +79,13 @@ export class WebhookSource implements Source {
       this.#waiting.add(wake);
       signal.addEventListener("abort", wake);
     });
+  }
+
+  /** The stream is trimmed by the process that owns it. */
+  acknowledge(): void {}
+
+  drain(): void {
+    this.#lastToRead = this.#end;
   }
 
   close(): Promise<void> {

@@ -1,4 +1,6 @@
 import { Event } from "../../../engine/core/batch.ts";
+import { nextPosition, type Journal } from "../../../engine/core/journal.ts";
+import { streamFeed, type Chunk, type PositionRange } from "../../../engine/core/positions.ts";
 import type { Source } from "../../../engine/core/source.ts";
 
 /** What becomes of a model's event: a row, or dead at one of the places where events die; `even` ones are filtered out by even revisions. */
@@ -17,10 +19,10 @@ export function modelEvent(event: Event): ModelEvent {
   return event.value as unknown as ModelEvent;
 }
 
-/** A source in memory: its events stay, but for those that a termination dropped. */
-export class ModelSource implements Source {
+/** The log of a source in memory: its events stay, but for those that a termination dropped. */
+export class ModelLog {
   readonly events: (Event | undefined)[] = [];
-  readonly #wakes = new Set<() => void>();
+  readonly wakes = new Set<() => void>();
 
   get end(): number {
     return this.events.length;
@@ -31,7 +33,7 @@ export class ModelSource implements Source {
       const id = this.events.length + 1;
       this.events.push(new Event(id, 0, Buffer.from(JSON.stringify({ id, ...one }))));
     }
-    for (const wake of this.#wakes) wake();
+    for (const wake of this.wakes) wake();
   }
 
   /** Forgets the events behind a position. */
@@ -39,23 +41,70 @@ export class ModelSource implements Source {
     this.events.fill(undefined, position);
   }
 
-  read(position: number, limit: number): Promise<Event[]> {
-    const found = this.events.slice(position - 1).filter((event) => event !== undefined);
-    return Promise.resolve(found.slice(0, limit));
+  /** At most `limit` events of the positions `first`..`last`. */
+  read(first: number, last: number, limit: number): Event[] {
+    const found = this.events.slice(first - 1, last).filter((event) => event !== undefined);
+    return found.slice(0, limit);
   }
 
-  wait(position: number, until: number | undefined, signal: AbortSignal): Promise<void> {
-    if (position <= this.end || until !== undefined || signal.aborted) {
+  /** The log as a pipeline reads it from where its journal says that it stands. */
+  reading(journal: Journal, pipeline_id: string): ModelSource {
+    const position = nextPosition(streamFeed, journal.progress(pipeline_id), journal.pending(pipeline_id));
+    return new ModelSource(this, position ?? 1);
+  }
+}
+
+class ModelSource implements Source {
+  readonly keepsReading = true;
+  readonly waitsForSettled = false;
+  readonly #log: ModelLog;
+  #position: number;
+  #lastToRead = Infinity;
+
+  constructor(log: ModelLog, position: number) {
+    this.#log = log;
+    this.#position = position;
+  }
+
+  open(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  begin(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  next(limit: number): Promise<Chunk[]> {
+    const events = this.#log.read(this.#position, this.#lastToRead, limit);
+    const last = events.at(-1)?.position;
+    if (last === undefined) return Promise.resolve([]);
+    this.#position = last + 1;
+    return Promise.resolve([{ feed: streamFeed, events, last }]);
+  }
+
+  async *again(ranges: readonly PositionRange[]): AsyncGenerator<Chunk> {
+    for (const { feed, first, last } of ranges) yield { feed, events: this.#log.read(first, last, Infinity), last };
+  }
+
+  wait(count: number, until: number | undefined, signal: AbortSignal): Promise<void> {
+    if (this.#position + count - 1 <= this.#log.end || until !== undefined || signal.aborted) {
       return new Promise((resolve) => setImmediate(resolve));
     }
+    const { wakes } = this.#log;
     return new Promise((resolve) => {
       const wake = (): void => {
-        this.#wakes.delete(wake);
+        wakes.delete(wake);
         resolve();
       };
-      this.#wakes.add(wake);
+      wakes.add(wake);
       signal.addEventListener("abort", wake, { once: true });
     });
+  }
+
+  acknowledge(): void {}
+
+  drain(): void {
+    this.#lastToRead = this.#log.end;
   }
 
   close(): Promise<void> {

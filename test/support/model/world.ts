@@ -1,5 +1,6 @@
 import type { DeadLetter } from "../../../engine/core/dead-letter.ts";
 import type { BatchRecord, Journal } from "../../../engine/core/journal.ts";
+import { streamFeed } from "../../../engine/core/positions.ts";
 import { Pipeline } from "../../../engine/pipeline.ts";
 import type { LetterEvent } from "../../../engine/assembler.ts";
 import { letterEvent } from "../../../engine/reprocessing.ts";
@@ -8,7 +9,7 @@ import type { DeadLetters } from "../../../engine/state/dead-letters.ts";
 import type { StoreJournal } from "../../../engine/state/journal.ts";
 import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
 import { RememberedKeys } from "../../../engine/transforms/dedup/remembered-keys.ts";
-import { ModelSource, type ModelEvent } from "./events.ts";
+import { ModelLog, type ModelEvent } from "./events.ts";
 import { modelLine } from "./line.ts";
 import { ModelTarget, type Trick } from "./target.ts";
 
@@ -41,7 +42,7 @@ export type Happening =
 
 /** A pipeline of the real engine on the real journal, between a source and a target that are models. */
 export class World {
-  readonly source = new ModelSource();
+  readonly source = new ModelLog();
   readonly target: ModelTarget;
   readonly told = new Map<string, number>();
   readonly #options: WorldOptions;
@@ -114,7 +115,7 @@ export class World {
   }
 
   #isSettled(): boolean {
-    const { position } = this.#journal.progress(this.#pipeline_id);
+    const position = this.#journal.progress(this.#pipeline_id).positions[streamFeed] ?? 0;
     const left = this.source.events.slice(position).some((event) => event !== undefined);
     return !left && this.#journal.pendingCount(this.#pipeline_id) === 0;
   }
@@ -125,7 +126,7 @@ export class World {
     const line = (revision: number) => modelLine(revision, this.#options.hasDedup, keys, this.target);
     const pipeline = new Pipeline({
       pipeline_id: this.#pipeline_id,
-      source: this.source,
+      source: this.source.reading(this.#journal, this.#pipeline_id),
       telemetry: this.#telemetry(),
       limits: { max_batch_size: 3, max_delay_time: "0s" },
       maxAge: Infinity,
@@ -165,6 +166,8 @@ export class World {
       commit: (record, aside) => this.#journal.commit(record, aside),
       setBack: (pipeline_id, from, to) => this.#journal.setBack(pipeline_id, from, to),
       mark: (pipeline_id, clock) => this.#journal.mark(pipeline_id, clock),
+      place: (pipeline_id, positions, options) => this.#journal.place(pipeline_id, positions, options),
+      giveUp: (record) => this.#journal.giveUp(record),
       pending: (pipeline_id) => this.#journal.pending(pipeline_id),
       progress: (pipeline_id) => this.#journal.progress(pipeline_id),
       finalKeys: (pipeline_id, after) => this.#journal.finalKeys(pipeline_id, after),
@@ -215,6 +218,8 @@ function poweredBy(power: { isOn: boolean }, journal: Journal): Journal {
     commit: (record, aside) => whilePowered(() => journal.commit(record, aside)),
     setBack: (pipeline_id, from, to) => whilePowered(() => journal.setBack(pipeline_id, from, to)),
     mark: (pipeline_id, clock) => whilePowered(() => journal.mark(pipeline_id, clock)),
+    place: (pipeline_id, positions, options) => whilePowered(() => journal.place(pipeline_id, positions, options)),
+    giveUp: (record) => whilePowered(() => journal.giveUp(record)),
     pending: (pipeline_id) => journal.pending(pipeline_id),
     progress: (pipeline_id) => journal.progress(pipeline_id),
     finalKeys: (pipeline_id, after) => journal.finalKeys(pipeline_id, after),

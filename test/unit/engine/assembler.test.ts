@@ -17,6 +17,7 @@ function sourceOf(held: number, end = held): WebhookSource {
       close: async () => undefined,
     },
     end,
+    1,
   );
 }
 
@@ -44,14 +45,16 @@ function assemblerOf(source: WebhookSource, max_batch_size: number, max_delay_ti
     leave: leave.signal,
     drain: drain.signal,
   };
-  return { assembler: new Assembler(parts, 1), leave, drain };
+  return { assembler: new Assembler(parts), leave, drain };
 }
+
+const nothing = (): void => undefined;
 
 const ranges = async (assembler: Assembler, count: number, by = line()): Promise<(string | undefined)[]> => {
   const found: (string | undefined)[] = [];
   for (let index = 0; index < count; index += 1) {
-    const batch = await assembler.next(by, () => index + 1);
-    found.push(batch && `${batch.range.first}-${batch.range.last}`);
+    const batch = await assembler.next(by, () => index + 1, nothing);
+    found.push(batch && `${batch.ranges[0]!.first}-${batch.ranges[0]!.last}`);
   }
   return found;
 };
@@ -76,17 +79,17 @@ describe("a batch", () => {
   test("that is due holds everything that had come by then", async () => {
     const source = sourceOf(7, 1);
     const { assembler } = assemblerOf(source, 100, "60ms");
-    const batch = assembler.next(line(), () => 1);
+    const batch = assembler.next(line(), () => 1, nothing);
     setTimeout(() => source.arrived(7), 20);
-    expect((await batch)?.range).toEqual({ first: 1, last: 7, count: 7 });
+    expect((await batch)?.ranges).toEqual([{ feed: "", base: 0, first: 1, last: 7, count: 7 }]);
   });
 
   test("that is filled while it waits does not wait any longer", async () => {
     const source = sourceOf(7, 1);
     const { assembler } = assemblerOf(source, 3, "1h");
-    const batch = assembler.next(line(), () => 1);
+    const batch = assembler.next(line(), () => 1, nothing);
     setTimeout(() => source.arrived(3), 5);
-    expect((await batch)?.range.last).toBe(3);
+    expect((await batch)?.ranges[0]?.last).toBe(3);
   });
 });
 
@@ -94,7 +97,7 @@ describe("a drain", () => {
   test("reads what was there when it began, in batches, and then has nothing more", async () => {
     const source = sourceOf(9, 5);
     const { assembler, drain } = assemblerOf(source, 3, "1h");
-    assembler.drain();
+    source.drain();
     drain.abort();
     source.arrived(9);
     expect(await ranges(assembler, 3)).toEqual(["1-3", "4-5", undefined]);
@@ -103,16 +106,17 @@ describe("a drain", () => {
   test("ends a batch that waits, also one that is due while more has come", async () => {
     const source = sourceOf(9, 2);
     const { assembler, drain } = assemblerOf(source, 100, "0s");
-    assembler.drain();
+    source.drain();
     source.arrived(9);
     drain.abort();
     expect(await ranges(assembler, 2)).toEqual(["1-2", undefined]);
   });
 
   test("ends a batch that has not begun", async () => {
-    const { assembler, drain } = assemblerOf(sourceOf(0), 3, "1h");
-    const batch = assembler.next(line(), () => 1);
-    assembler.drain();
+    const source = sourceOf(0);
+    const { assembler, drain } = assemblerOf(source, 3, "1h");
+    const batch = assembler.next(line(), () => 1, nothing);
+    source.drain();
     drain.abort();
     expect(await batch).toBeUndefined();
   });
@@ -120,7 +124,7 @@ describe("a drain", () => {
 
 test("a pipeline that leaves gives up what it was putting together", async () => {
   const { assembler, leave, drain } = assemblerOf(sourceOf(1), 3, "1h");
-  const batch = assembler.next(line(), () => 1);
+  const batch = assembler.next(line(), () => 1, nothing);
   leave.abort();
   drain.abort();
   await expect(batch).rejects.toThrow("the pipeline leaves");

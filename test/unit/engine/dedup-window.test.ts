@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { BatchClock } from "../../../engine/batch-clock.ts";
 import { pipelineClock } from "../../../engine/pipeline-clock.ts";
+import { streamFeed } from "../../../engine/core/positions.ts";
 import { Event } from "../../../engine/core/batch.ts";
 import { Pipeline } from "../../../engine/pipeline.ts";
 import { DeadLetters } from "../../../engine/state/dead-letters.ts";
@@ -11,7 +12,7 @@ import { StoreJournal } from "../../../engine/state/journal.ts";
 import { Store } from "../../../engine/state/store.ts";
 import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
 import { type KeyLimits, RememberedKeys } from "../../../engine/transforms/dedup/remembered-keys.ts";
-import { ModelSource } from "../../support/model/events.ts";
+import { ModelLog } from "../../support/model/events.ts";
 import { modelLine } from "../../support/model/line.ts";
 import { ModelTarget } from "../../support/model/target.ts";
 
@@ -47,7 +48,7 @@ const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(reso
 class Machine {
   readonly told: { event: string; fields: Record<string, unknown> }[] = [];
   readonly #pipeline_id = `window-${(machines += 1)}`;
-  readonly #source = new ModelSource();
+  readonly #source = new ModelLog();
   readonly #target = new ModelTarget(10_000);
   readonly #limits: KeyLimits;
   readonly #maxAge: number;
@@ -129,7 +130,7 @@ class Machine {
 
   /** The last position that is settled. */
   get position(): number {
-    return journal.progress(this.#pipeline_id).position;
+    return journal.progress(this.#pipeline_id).positions[streamFeed] ?? 0;
   }
 
   /** How many keys the journal holds as final. */
@@ -177,7 +178,7 @@ class Machine {
     });
     const pipeline = new Pipeline({
       pipeline_id,
-      source: this.#source,
+      source: this.#source.reading(journal, pipeline_id),
       telemetry,
       limits: { max_batch_size: this.#max_batch_size, max_delay_time: "0s" },
       maxAge: this.#maxAge,
