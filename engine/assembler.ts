@@ -4,7 +4,7 @@ import type { BatchRecord } from "./core/journal.ts";
 import type { Source } from "./core/source.ts";
 import { Assembly, type AssemblyPlan, type Line } from "./line.ts";
 import type { JudgedAgain } from "./repeats.ts";
-import { LeftForLater } from "./settlement.ts";
+import { LeftForLater } from "./core/errors.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
 
 /** One read takes at most this many events and bytes; one batch reads at most so much, however much a filter drops. */

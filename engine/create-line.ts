@@ -34,8 +34,8 @@ interface LineOptions {
 export function createLine(parts: LineOptions): Line {
   const { config, revision, options, embedded, log } = parts;
   const source = config.sources[0];
-  if (source === undefined || config.sources.length > 1 || source.type !== "webhook") {
-    throw notSupported(config, "expected one source of type webhook");
+  if (source === undefined || config.sources.length > 1 || (source.type !== "webhook" && source.type !== "kafka")) {
+    throw notSupported(config, "expected one source of type webhook or kafka");
   }
   const fields = source.schema_fields;
   const transforms = config.transforms.map((entry) => createTransform(parts, entry, fields));

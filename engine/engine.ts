@@ -3,6 +3,7 @@ import type { EngineOptions, PipelineConfig } from "../schemas/pipeline.ts";
 import { AccessTokens } from "./access-tokens.ts";
 import type { DeadLetterQueue, Selection } from "./core/dead-letter.ts";
 import { EngineError, type ErrorCode } from "./core/errors.ts";
+import { isPushed } from "./create-source.ts";
 import { expire } from "./expiry.ts";
 import { immutableChange } from "./immutable.ts";
 import { isAtRest, requested, shouldRun, type Request } from "./lifecycle.ts";
@@ -12,6 +13,7 @@ import { Runner } from "./runner.ts";
 import { closeParts, openParts, type EngineParts, type EngineSettings } from "./parts.ts";
 import { resolveSecrets } from "./secrets.ts";
 import type { CatalogEntry } from "./state/catalog.ts";
+import { defaultKafkaSettings } from "./sources/kafka/settings.ts";
 import { WebhookIntake } from "./sources/webhook/intake.ts";
 import type { PipelineHealth, PipelineView } from "./view.ts";
 import { WebhookDoorkeeper } from "./webhook-doorkeeper.ts";
@@ -49,6 +51,12 @@ export class Engine {
       streams,
       embedded,
       recorder,
+      kafka: {
+        dataDir: parts.dataDir.id,
+        run: parts.runs.run,
+        earlier: [...parts.runs.earlier],
+        settings: { ...defaultKafkaSettings, ...settings.kafka },
+      },
       secrets: settings.secrets,
       log: settings.log,
       ...(settings.threads === undefined ? {} : { threads: settings.threads }),
@@ -89,9 +97,8 @@ export class Engine {
     await resolveSecrets(config, this.#parts.settings.secrets);
     const { token, generated } = await this.#newToken(config, options);
     const now = new Date().toISOString();
-    const { journal, streams } = this.#parts;
-    await streams.remove(pipeline_id);
-    await streams.open(pipeline_id, config, journal.settledUpTo(pipeline_id));
+    await this.#parts.streams.remove(pipeline_id);
+    await this.#openStream(pipeline_id, config);
     await this.#register.add({
       pipeline_id,
       config,
@@ -120,7 +127,7 @@ export class Engine {
   health(pipeline_id: string): PipelineHealth {
     const { config, status, failure, created_at, updated_at } = this.#register.get(pipeline_id);
     const { journal, letters, recorder, streams } = this.#parts;
-    const { counters, pause, at_least_once, keys } = recorder.observed(pipeline_id);
+    const { counters, pause, at_least_once, keys, source, strangers } = recorder.observed(pipeline_id);
     return {
       pipeline_id,
       pipeline_name: config.name,
@@ -128,10 +135,12 @@ export class Engine {
       ...(failure === undefined ? {} : { failure }),
       ...(pause === undefined ? {} : { paused: pause }),
       ...(at_least_once === undefined ? {} : { at_least_once }),
-      stream: streams.get(pipeline_id).state,
+      stream: streams.state(pipeline_id),
       pending_batches: journal.pendingCount(pipeline_id),
       dead_letters: letters.queue(pipeline_id).state(),
       ...(keys === undefined ? {} : { keys }),
+      ...(source === undefined ? {} : { source }),
+      ...(strangers === undefined ? {} : { strangers }),
       counters: { ...counters },
       created_at,
       updated_at,
@@ -259,11 +268,11 @@ export class Engine {
 
   /** After a start: ends what was under way, removes leftovers, and starts what should run. */
   async #carryOn(): Promise<void> {
-    const { streams, journal } = this.#parts;
+    const { streams } = this.#parts;
     const entries = this.#register.list();
     await streams.keepOnly(new Set(entries.map(({ pipeline_id }) => pipeline_id)));
     for (const { pipeline_id, config, status } of entries) {
-      await streams.open(pipeline_id, config, journal.settledUpTo(pipeline_id));
+      await this.#openStream(pipeline_id, config);
       if (status === "Stopping") await this.#register.change(pipeline_id, "Stopped");
       if (status === "Terminating") {
         await this.#release(pipeline_id);
@@ -273,6 +282,11 @@ export class Engine {
       if (status !== "Running") await this.#register.change(pipeline_id, "Running");
       this.#runner.restart(pipeline_id);
     }
+  }
+
+  async #openStream(pipeline_id: string, config: PipelineConfig): Promise<void> {
+    const { streams, journal } = this.#parts;
+    if (isPushed(config)) await streams.open(pipeline_id, config, journal.settledUpTo(pipeline_id));
   }
 
   async #sweep(): Promise<void> {
@@ -313,7 +327,7 @@ export class Engine {
   /** Drops the stream's events behind what pending batches name. */
   async #release(pipeline_id: string): Promise<void> {
     const { journal, streams } = this.#parts;
-    await streams.get(pipeline_id).release(journal.namedUpTo(pipeline_id));
+    if (streams.has(pipeline_id)) await streams.get(pipeline_id).release(journal.namedUpTo(pipeline_id));
     await journal.forgetKeys(pipeline_id);
   }
 

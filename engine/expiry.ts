@@ -21,7 +21,7 @@ const stepBytes = 8 * 1024 * 1024;
  */
 export async function expire({ pipeline_id, config }: CatalogEntry, parts: ExpiryParts): Promise<void> {
   const { journal, streams, recorder } = parts;
-  const { state } = streams.get(pipeline_id);
+  const state = streams.state(pipeline_id);
   if (state.messages === 0 || journal.pendingCount(pipeline_id) > 0) return;
   const oldest = Date.now() - durationMs(config.resources.nats.stream.max_age);
   const reader = streams.reader(pipeline_id);

@@ -7,7 +7,8 @@ import type { Assembly, Line } from "./line.ts";
 import type { Recovery } from "./recovery.ts";
 import { settleDrops } from "./repeats.ts";
 import { Sending, type Ending } from "./sending.ts";
-import { LeftForLater, type Settlement } from "./settlement.ts";
+import { LeftForLater } from "./core/errors.ts";
+import type { Settlement } from "./settlement.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
 import { makeUnderway, ofLetters, type Underway } from "./underway.ts";
 

@@ -3,6 +3,7 @@
  *
  *     source ──> declared fields ─> filter ─> dedup ─> stateless ──> sink (ClickHouse)
  *       │  acknowledged only after the sink wrote   └──> dead letters
+ *       ├─ Kafka: its log is the queue; read again from there, after a crash, exactly what was read
  *       └─ webhook: stored in a durable stream before the sender gets its answer
  *
  * The engine has never heard of Git.
@@ -28,6 +29,9 @@ export type { Pause, PipelineCounters, PipelineHealth, PipelineView } from "./vi
 export type { SecretSource } from "./secrets.ts";
 export type { TokenView } from "./access-tokens.ts";
 export type { Log } from "./telemetry/log.ts";
+export { zeroCounters } from "./telemetry/counters.ts";
+export { consumerGroup } from "./sources/kafka/feed.ts";
+export { defaultKafkaSettings, type KafkaSettings } from "./sources/kafka/settings.ts";
 export type { EngineOptions, PipelineConfig } from "../schemas/pipeline.ts";
 export { parseExactly, writeExactly } from "./core/exact-json.ts";
 export { writeFileDurably } from "./state/durable-file.ts";

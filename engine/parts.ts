@@ -1,10 +1,12 @@
 import type { Registry } from "prom-client";
 import { EmbeddedHost } from "./embedded-host.ts";
 import type { SecretSource } from "./secrets.ts";
+import type { KafkaSettings } from "./sources/kafka/settings.ts";
 import { Catalog } from "./state/catalog.ts";
 import { DataDir } from "./state/data-dir.ts";
 import { DeadLetters } from "./state/dead-letters.ts";
 import { StoreJournal } from "./state/journal.ts";
+import { drawRun, type Runs } from "./state/runs.ts";
 import { Store } from "./state/store.ts";
 import { StreamShelf } from "./stream-shelf.ts";
 import type { Log } from "./telemetry/log.ts";
@@ -20,6 +22,8 @@ export interface EngineSettings {
   threads?: number;
   /** Milliseconds between two looks for events older than `max_age` in pipelines at rest. Default one minute. */
   sweepEvery?: number;
+  /** How Kafka is read, where it differs from the defaults. */
+  kafka?: Partial<KafkaSettings>;
   /** Wait for a data dir that another process holds. Default false. */
   standby?: boolean;
 }
@@ -31,6 +35,7 @@ export interface EngineParts {
   store: Store;
   catalog: Catalog;
   journal: StoreJournal;
+  runs: Runs;
   letters: DeadLetters;
   streams: StreamShelf;
   embedded: EmbeddedHost;
@@ -43,13 +48,14 @@ export async function openParts(settings: EngineSettings): Promise<EngineParts> 
   const dataDir = await DataDir.take(settings.dataDir, { standby });
   try {
     const store = Store.open(dataDir.folder("state"));
+    const runs = await drawRun(store);
     const letters: DeadLetters = new DeadLetters(store, (id) => journal.heldLetters(id));
     const journal: StoreJournal = new StoreJournal(store, letters);
     const catalog = new Catalog(store, (id) => journal.namedRevisions(id));
     const streams = new StreamShelf(dataDir.folder("pipelines"), log);
     const embedded = new EmbeddedHost(dataDir.path, log);
     const recorder = new Recorder(log, registry);
-    return { settings, dataDir, store, catalog, journal, letters, streams, embedded, recorder };
+    return { settings, dataDir, store, catalog, journal, runs, letters, streams, embedded, recorder };
   } catch (error) {
     dataDir.release();
     throw error;

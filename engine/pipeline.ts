@@ -4,7 +4,8 @@ import type { KeyMemory } from "./core/key-memory.ts";
 import { Flight } from "./flight.ts";
 import type { Line } from "./line.ts";
 import { Recovery } from "./recovery.ts";
-import { LeftForLater, Settlement, type SendOptions } from "./settlement.ts";
+import { LeftForLater } from "./core/errors.ts";
+import { Settlement, type SendOptions } from "./settlement.ts";
 import { makeUnderway, ofLetters } from "./underway.ts";
 import { WaitingRoom, type Pace } from "./waiting-room.ts";
 
@@ -87,10 +88,13 @@ export class Pipeline {
     try {
       await keys.load(journal, pipeline_id, clock.now());
       if (keys.size.keys > 0) telemetry.keysHeld({ pipeline_id, ...keys.size });
-      await source.open({ leave: this.#leave.signal, drain: this.#drain.signal });
+      const givenUp = await source.open({ leave: this.#leave.signal, drain: this.#drain.signal });
+      for (const batch of givenUp) keys.release(batch);
       await this.#settlement.reopen(line.sink, 1);
       this.#room.leave();
-      for (const record of journal.pending(pipeline_id)) this.#flight.begin(await this.#recovery.underway(record));
+      for (const record of journal.pending(pipeline_id)) {
+        if (!givenUp.includes(record.batch)) this.#flight.begin(await this.#recovery.underway(record));
+      }
       this.#isRecovered();
       if (source.waitsForSettled) await this.#flight.landed();
       await source.begin();

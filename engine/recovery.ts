@@ -2,6 +2,7 @@ import type { Assembler } from "./assembler.ts";
 import { mayBeInTable, type BatchRecord } from "./core/journal.ts";
 import type { KeyMemory } from "./core/key-memory.ts";
 import { rangeText } from "./core/positions.ts";
+import type { Source } from "./core/source.ts";
 import type { Assembly, AssemblyPlan, Line } from "./line.ts";
 import type { Ending } from "./sending.ts";
 import type { Settlement } from "./settlement.ts";
@@ -13,6 +14,7 @@ interface RecoveryParts {
   line: Line;
   lineOf(revision: number): Line;
   keys: KeyMemory;
+  source: Source;
   telemetry: Telemetry;
 }
 
@@ -99,12 +101,16 @@ export class Recovery {
       const missing = (record.only?.length ?? countOf(record)) - assembly.asked;
       if (record.letters !== undefined || record.heard === "written" || missing <= 0)
         return { assembly, found: record };
+      const { pipeline_id, telemetry, source } = this.#parts;
+      if (await source.stillHolds(record.ranges)) {
+        telemetry.eventsCompacted({ pipeline_id, batch: record.batch, count: missing });
+        return { assembly, found: await this.#without(record, assembly) };
+      }
       const positions = record.ranges
         .filter(({ count }) => count > 0)
         .map(rangeText)
         .join(", ");
       const text = `${missing} events of the positions ${positions} are gone from the source; set x-sluice.on_lost: skip to go on without them`;
-      const { pipeline_id, telemetry } = this.#parts;
       if (on_lost === "skip") {
         telemetry.rangeSkipped({ pipeline_id, batch: record.batch, positions, count: missing });
         return { assembly, found: await this.#without(record, assembly) };

@@ -6,6 +6,7 @@ import type { LetterEvent } from "./assembler.ts";
 import { letterEvent } from "./reprocessing.ts";
 import type { Catalog, CatalogEntry } from "./state/catalog.ts";
 import type { DeadLetters } from "./state/dead-letters.ts";
+import { isPushed } from "./create-source.ts";
 import { EmbeddedHost } from "./embedded-host.ts";
 import type { StreamShelf } from "./stream-shelf.ts";
 import { resolveSecrets, type SecretSource } from "./secrets.ts";
@@ -20,6 +21,8 @@ export interface RunnerOptions {
   letters: DeadLetters;
   streams: StreamShelf;
   embedded: EmbeddedHost;
+  /** Who reads from Kafka, and how. */
+  kafka: PipelineSpec["kafka"];
   secrets: SecretSource;
   recorder: Recorder;
   log: Log;
@@ -52,7 +55,10 @@ export class Runner {
       log: options.log,
       onCommitted: (record) => {
         options.recorder.batchCommitted(record);
-        options.streams.settled(record.pipeline_id, options.journal.settledUpTo(record.pipeline_id));
+        const { pipeline_id } = record;
+        if (options.streams.has(pipeline_id)) {
+          options.streams.settled(pipeline_id, options.journal.settledUpTo(pipeline_id));
+        }
       },
       onLeft: (pipeline_id, error, threadDied) => this.#left(pipeline_id, error, threadDied),
     });
@@ -141,8 +147,9 @@ export class Runner {
       const entry = this.#options.catalog.get(pipeline_id);
       if (entry === undefined || signal.aborted) return;
       await this.#pool.start(await this.#spec(entry));
+      const { streams } = this.#options;
       // Events that came in while the thread was starting.
-      this.#pool.arrived(pipeline_id, this.#options.streams.get(pipeline_id).state.last);
+      if (streams.has(pipeline_id)) this.#pool.arrived(pipeline_id, streams.get(pipeline_id).state.last);
     });
   }
 
@@ -185,7 +192,7 @@ export class Runner {
   }
 
   async #spec({ pipeline_id, config, revision, options }: CatalogEntry): Promise<PipelineSpec> {
-    const { journal, streams, embedded, secrets } = this.#options;
+    const { journal, streams, embedded, secrets, kafka } = this.#options;
     const resolved = await resolveSecrets(config, secrets);
     const pending = journal.pending(pipeline_id);
     return {
@@ -194,7 +201,10 @@ export class Runner {
       revision,
       options,
       ...(isEmbedded(config) ? { embedded: await embedded.connection() } : {}),
-      stream: { folder: streams.folder(pipeline_id), end: streams.get(pipeline_id).state.last },
+      kafka,
+      ...(isPushed(config)
+        ? { stream: { folder: streams.folder(pipeline_id), end: streams.get(pipeline_id).state.last } }
+        : {}),
       progress: journal.progress(pipeline_id),
       pending,
       salt: await journal.salt(pipeline_id),

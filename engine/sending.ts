@@ -4,7 +4,8 @@ import type { Rejection } from "./core/dead-letter.ts";
 import { deadPositions, mayBeInTable, type BatchRecord } from "./core/journal.ts";
 import type { Answer, Block, Failure } from "./core/sink.ts";
 import type { Line } from "./line.ts";
-import { LeftForLater, type Settlement } from "./settlement.ts";
+import { LeftForLater } from "./core/errors.ts";
+import type { Settlement } from "./settlement.ts";
 import type { Underway } from "./underway.ts";
 
 /**

@@ -1,13 +1,10 @@
 import type { EngineOptions } from "../schemas/pipeline.ts";
-import { EngineError } from "./core/errors.ts";
+import { EngineError, LeftForLater } from "./core/errors.ts";
 import { lastWritten, type BatchRecord, type Journal, type LastWritten } from "./core/journal.ts";
 import type { Reading, Sink } from "./core/sink.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
 import type { Pause } from "./view.ts";
 import type { WaitingRoom } from "./waiting-room.ts";
-
-/** Thrown where a pipeline leaves its work to a later start. What is prepared stays in the journal. */
-export class LeftForLater extends Error {}
 
 /** The options that hold for batches under way. */
 export type SendOptions = Pick<EngineOptions, "on_uncertain" | "on_lost" | "on_view_error">;

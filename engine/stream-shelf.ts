@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { PipelineConfig } from "../schemas/pipeline.ts";
 import { quantityBytes } from "../schemas/quantity.ts";
 import { EngineError } from "./core/errors.ts";
-import type { Stream, StreamLimits, StreamReader } from "./core/stream.ts";
+import type { Stream, StreamLimits, StreamReader, StreamState } from "./core/stream.ts";
 import { EmbeddedReader } from "./streams/embedded/embedded-reader.ts";
 import { EmbeddedStream } from "./streams/embedded/embedded-stream.ts";
 import type { Log } from "./telemetry/log.ts";
@@ -38,6 +38,16 @@ export class StreamShelf {
   /** Reads a pipeline's stream up to what is durable now. */
   reader(pipeline_id: string): StreamReader {
     return new EmbeddedReader(this.folder(pipeline_id), this.get(pipeline_id).state.last);
+  }
+
+  /** Whether a pipeline has a stream: one that reads from Kafka has none. */
+  has(pipeline_id: string): boolean {
+    return this.#streams.has(pipeline_id);
+  }
+
+  /** What a pipeline's stream holds; nothing where it has none. */
+  state(pipeline_id: string): StreamState {
+    return this.#streams.get(pipeline_id)?.state ?? { messages: 0, bytes: 0, first: 1, last: 0 };
   }
 
   get(pipeline_id: string): Stream {

@@ -23,7 +23,7 @@ export interface PipelineView {
 
 /** Why a running pipeline waits. It goes on by itself when the reason is gone. */
 export interface Pause {
-  class: Failure["class"] | "disk" | "probe" | "uncertain" | "lost" | "storage";
+  class: Failure["class"] | "disk" | "probe" | "uncertain" | "lost" | "storage" | "source" | "owner";
   /** ISO 8601, UTC. */
   since: string;
   text: string;
@@ -46,10 +46,22 @@ export interface PipelineHealth {
   dead_letters: DeadLetterState;
   /** What dedup remembers; absent without dedup. */
   keys?: KeysHeld;
+  /** Of a pipeline that reads from Kafka, once it reads. */
+  source?: SourceLag;
+  /** Client ids of members of its consumer group that are no Sluice: their partitions are not read here. */
+  strangers?: string[];
   /** Events and rows since the process started. */
   counters: PipelineCounters;
   created_at: string;
   updated_at: string;
+}
+
+/** How far a pipeline that reads from Kafka is behind its topic. */
+export interface SourceLag {
+  /** Partitions that it reads. */
+  partitions: number;
+  /** Offsets between what is final and the end of the topic, of those partitions. Some may hold no event. */
+  lag: number;
 }
 
 /** Keys of the dedup window, and the bytes that they take in memory and on disk. */
@@ -85,6 +97,14 @@ export interface PipelineCounters {
   tokens_without_rows: number;
   /** Events of batches under way that were gone from the source, or given up as perhaps written. */
   events_skipped: number;
+  /** Events of batches under way that a compaction of their topic has replaced. */
+  events_compacted: number;
+  /** Positions that were to be read and are not in the source. */
+  positions_skipped: number;
+  /** Partitions that a person has moved the consumer group in. */
+  positions_moved: number;
+  /** Offsets that a member of the group has committed that is no Sluice. */
+  strangers_commits: number;
   /** Inserts sent again with the token of an earlier attempt. */
   inserts_repeated: number;
   /** Rows that the server refused and that were taken out of their batch. */

@@ -17,6 +17,8 @@ const waysOut: Record<Pause["class"], string> = {
   disk: "make room on the disk of the data dir; it goes on by itself",
   probe: "grant what is named, or correct the mapping or the table; it goes on by itself within a minute",
   uncertain: "set x-sluice.on_uncertain to insert (at least once) or skip (at most once)",
+  source: "correct the brokers, the login, the rights or the topic; it goes on by itself when they answer",
+  owner: "stop the other one, or set x-sluice.take_over to the run that is named",
   lost: "restore what is gone, or set x-sluice.on_lost: skip",
   storage:
     "it goes on by itself as keys expire; a shorter time_window, or more limits.memory for the transform, makes room sooner",

@@ -16,8 +16,17 @@ export function engineOptions(document: PipelineV3): EngineOptions {
     on_uncertain = defaultOptions.on_uncertain,
     on_lost = defaultOptions.on_lost,
     on_view_error = defaultOptions.on_view_error,
+    start,
+    take_over,
     access_token,
   } = document["x-sluice"] ?? {};
-  const said = { create_table, on_uncertain, on_lost, on_view_error };
-  return access_token === undefined ? said : { ...said, access_token };
+  return {
+    create_table,
+    on_uncertain,
+    on_lost,
+    on_view_error,
+    ...(start !== undefined && { start }),
+    ...(take_over !== undefined && { take_over }),
+    ...(access_token !== undefined && { access_token }),
+  };
 }

@@ -72,6 +72,7 @@ function normaliseSource(source: SourceDocument): SourceConfig {
 
 function normaliseKafka(source: KafkaSourceDocument): KafkaSourceConfig {
   const registry = source.schema_registry;
+  const { brokers, protocol } = source.connection_params;
   const given = Object.entries(source.connection_params).filter(([, value]) => value !== "");
   return {
     type: "kafka",
@@ -81,7 +82,13 @@ function normaliseKafka(source: KafkaSourceDocument): KafkaSourceConfig {
     schema_fields: fieldsOf(source.schema_fields ?? source.schema?.fields ?? []),
     schema_version: source.schema_version ?? "1",
     format: source.format ?? "json",
-    connection_params: { mechanism: "NO_AUTH", skip_tls_verification: false, ...Object.fromEntries(given) },
+    connection_params: {
+      brokers,
+      protocol,
+      mechanism: "NO_AUTH",
+      skip_tls_verification: false,
+      ...Object.fromEntries(given),
+    },
     ...(registry !== undefined && { schema_registry: { ...registry } }),
   };
 }

@@ -40,8 +40,23 @@ export interface KafkaSourceConfig {
   schema_fields: SchemaField[];
   schema_version: string;
   format: "json" | "avro" | "protobuf";
-  connection_params: Record<string, unknown>;
+  connection_params: KafkaConnection;
   schema_registry?: { url: string; api_key?: string; api_secret?: string };
+}
+
+/** How brokers are reached. SASL is used if there is a mechanism, TLS if the protocol ends with `SSL`. */
+export interface KafkaConnection {
+  brokers: string[];
+  protocol: "PLAINTEXT" | "SASL_PLAINTEXT" | "SSL" | "SASL_SSL";
+  mechanism: "NO_AUTH" | "PLAIN" | "SCRAM-SHA-256" | "SCRAM-SHA-512" | "GSSAPI";
+  username?: string;
+  password?: string;
+  /** PEM, or PEM in base64. */
+  root_ca?: string;
+  client_cert?: string;
+  client_key?: string;
+  skip_tls_verification: boolean;
+  [other: string]: unknown;
 }
 
 export interface OtlpSourceConfig {
@@ -136,6 +151,10 @@ export interface EngineOptions {
   on_lost: "pause" | "skip";
   /** A materialized view refuses rows that the table has taken. `pause` (default), or `skip`: go on without that view. */
   on_view_error: "pause" | "skip";
+  /** Where a Kafka group without offsets begins: `earliest`, `latest` or an ISO 8601 time. Absent: as the source says. */
+  start?: string;
+  /** The run of another Sluice, as a pause named it, whose place in the consumer group is taken over. */
+  take_over?: string;
   /** The webhook's token, brought instead of generated: a secret reference such as `${env:ORDERS_TOKEN}`. */
   access_token?: string;
 }

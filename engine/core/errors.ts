@@ -42,3 +42,6 @@ export class EngineError extends Error {
     return policies[this.code];
   }
 }
+
+/** Thrown where a pipeline leaves its work to a later start. What is prepared stays in the journal. */
+export class LeftForLater extends Error {}

@@ -9,9 +9,10 @@ import type { Chunk, PositionRange } from "./positions.ts";
 export interface Source {
   /**
    * Learns where it stands, and whether its events are this pipeline's to read; waits for that as long as it takes.
+   * Resolves with the pending batches that it has given up, by their numbers: somebody else has read their events.
    * Rejects with LeftForLater when the pipeline drains or leaves.
    */
-  open(signals: SourceSignals): Promise<void>;
+  open(signals: SourceSignals): Promise<number[]>;
   /** Whether everything that an earlier start left must be settled before this may begin. Known when it is open. */
   readonly waitsForSettled: boolean;
   /** What an earlier start left is on its way, or settled where that is asked for: from now on `next` brings events. */
@@ -22,6 +23,11 @@ export interface Source {
   wait(count: number, until: number | undefined, signal: AbortSignal): Promise<void>;
   /** Reads ranges of a record again. Events that are gone are left out. */
   again(ranges: readonly PositionRange[]): AsyncIterable<Chunk>;
+  /**
+   * Whether ranges lie within what the log still holds. Then events of them that are gone were replaced by newer ones
+   * with their key (compaction), which is no loss.
+   */
+  stillHolds(ranges: readonly PositionRange[]): Promise<boolean>;
   /** A batch with these ranges is committed. It may be told to whoever holds the log; late, or never, does no harm. */
   acknowledge(ranges: readonly PositionRange[]): void;
   /** From now on it brings no more than what only Sluice holds; `keepsReading` says whether that is anything. */

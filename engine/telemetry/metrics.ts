@@ -20,6 +20,14 @@ export interface EngineMetrics {
   backpressureEvents: Counter<"pipeline_id" | "component">;
   backpressureDuration: Histogram<"pipeline_id" | "component">;
   requests: Counter<"pipeline_id" | "status">;
+  recordsRead: Counter<"pipeline_id" | "component">;
+  eventsCompacted: Counter<"pipeline_id">;
+  positionsSkipped: Counter<"pipeline_id">;
+  positionsMoved: Counter<"pipeline_id">;
+  strangersCommits: Counter<"pipeline_id">;
+  strangers: Gauge<"pipeline_id">;
+  lag: Gauge<"pipeline_id">;
+  partitions: Gauge<"pipeline_id">;
   eventsAgedOut: Counter<"pipeline_id">;
   batchesReplayed: Counter<"pipeline_id">;
   insertsRepeated: Counter<"pipeline_id">;
@@ -97,6 +105,30 @@ export function engineMetrics(registry: Registry): EngineMetrics {
       "component",
     ),
     requests: counter("sluice_webhook_requests_total", "Webhook requests by HTTP status.", "pipeline_id", "status"),
+    recordsRead: counter("gfm_kafka_records_read_total", "Events read from Kafka.", "pipeline_id", "component"),
+    eventsCompacted: counter(
+      "sluice_events_compacted_total",
+      "Events of batches under way that a compaction of their topic has replaced.",
+      "pipeline_id",
+    ),
+    positionsSkipped: counter(
+      "sluice_kafka_offsets_skipped_total",
+      "Offsets that were to be read and are not in the topic.",
+      "pipeline_id",
+    ),
+    positionsMoved: counter(
+      "sluice_kafka_positions_moved_total",
+      "Partitions that a person has moved the consumer group in.",
+      "pipeline_id",
+    ),
+    strangersCommits: counter(
+      "sluice_kafka_strangers_commits_total",
+      "Offsets that members of the consumer group have committed that are no Sluice.",
+      "pipeline_id",
+    ),
+    strangers: gauge("sluice_kafka_strangers", "Members of the consumer group that are no Sluice.", "pipeline_id"),
+    lag: gauge("sluice_kafka_lag", "Offsets between what is final and the end of the topic.", "pipeline_id"),
+    partitions: gauge("sluice_kafka_partitions", "Partitions that the consumer group has assigned.", "pipeline_id"),
     eventsAgedOut: counter(
       "sluice_events_aged_out_total",
       "Events removed by max_age and never written.",

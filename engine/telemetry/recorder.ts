@@ -1,72 +1,34 @@
-import type { Registry } from "prom-client";
-import type { KeysHeld, Pause, PipelineCounters } from "../view.ts";
-import type { Log } from "./log.ts";
-import { engineMetrics, type EngineMetrics } from "./metrics.ts";
-import type { Telemetry, TransformedEvent } from "./telemetry.ts";
-
-type Told<K extends keyof Telemetry> = Parameters<Telemetry[K]>[0];
-
-/** What is known of a pipeline besides its catalog entry. Gone with the process. */
-export interface Observed {
-  counters: PipelineCounters;
-  pause?: Pause;
-  at_least_once?: string;
-  keys?: KeysHeld;
-}
+import { holdsPositions } from "../core/journal.ts";
+import { streamFeed } from "../core/positions.ts";
+import { SourceRecorder } from "./source-recorder.ts";
+import type { Telemetry, Told, TransformedEvent } from "./telemetry.ts";
 
 /** The one place where the engine's events become log lines, metrics and the counters of health. */
-export class Recorder implements Telemetry {
-  readonly #log: Log;
-  readonly #metrics: EngineMetrics;
-  readonly #observed = new Map<string, Observed>();
-
-  constructor(log: Log, registry: Registry) {
-    this.#log = log;
-    this.#metrics = engineMetrics(registry);
-  }
-
-  /** What a pipeline did since the process started, and what it waits for. */
-  observed(pipeline_id: string): Observed {
-    let observed = this.#observed.get(pipeline_id);
-    if (observed === undefined) {
-      observed = { counters: zeroCounters() };
-      this.#observed.set(pipeline_id, observed);
-    }
-    return observed;
-  }
-
-  /** Drops the series and counters of a deleted pipeline. */
-  forget(pipeline_id: string): void {
-    this.#observed.delete(pipeline_id);
-    for (const metric of Object.values(this.#metrics) as EngineMetrics["paused"][]) {
-      void forgetSeries(metric, pipeline_id);
-    }
-  }
-
+export class Recorder extends SourceRecorder implements Telemetry {
   statusChanged({ pipeline_id, from, to, reason }: Told<"statusChanged">): void {
     const fields = { pipeline_id, from, to, ...(reason === undefined ? {} : { reason }) };
-    if (to === "Failed") this.#log.error(fields, "Pipeline failed.");
-    else this.#log.info(fields, "Pipeline changed its status.");
+    if (to === "Failed") this.log.error(fields, "Pipeline failed.");
+    else this.log.info(fields, "Pipeline changed its status.");
   }
 
   eventAccepted({ pipeline_id, bytes }: Told<"eventAccepted">): void {
-    this.#metrics.requests.inc({ pipeline_id, status: "202" });
-    this.#metrics.bytesProcessed.inc({ pipeline_id, component: "ingestor", direction: "out" }, bytes);
+    this.metrics.requests.inc({ pipeline_id, status: "202" });
+    this.metrics.bytesProcessed.inc({ pipeline_id, component: "ingestor", direction: "out" }, bytes);
   }
 
   eventRefused({ pipeline_id, status }: Told<"eventRefused">): void {
-    this.#metrics.requests.inc({ pipeline_id, status: String(status) });
+    this.metrics.requests.inc({ pipeline_id, status: String(status) });
   }
 
   eventsRead({ pipeline_id, count, bytes }: Told<"eventsRead">): void {
     this.observed(pipeline_id).counters.events_read += count;
-    this.#metrics.bytesProcessed.inc({ pipeline_id, component: "ingestor", direction: "in" }, bytes);
+    this.metrics.bytesProcessed.inc({ pipeline_id, component: "ingestor", direction: "in" }, bytes);
   }
 
   agedOut({ pipeline_id, count }: Told<"agedOut">): void {
     this.observed(pipeline_id).counters.events_aged_out += count;
-    this.#metrics.eventsAgedOut.inc({ pipeline_id }, count);
-    this.#log.error({ pipeline_id, count }, "Events grew older than max_age and were removed without being written.");
+    this.metrics.eventsAgedOut.inc({ pipeline_id }, count);
+    this.log.error({ pipeline_id, count }, "Events grew older than max_age and were removed without being written.");
   }
 
   transformed(event: TransformedEvent): void {
@@ -80,56 +42,59 @@ export class Recorder implements Telemetry {
       [dropStatus, dropped],
       ["error", rejected],
     ] as const) {
-      if (count > 0) this.#metrics.processorMessages.inc({ pipeline_id, component, status }, count);
+      if (count > 0) this.metrics.processorMessages.inc({ pipeline_id, component, status }, count);
     }
-    this.#metrics.bytesProcessed.inc({ pipeline_id, component, direction: "in" }, event.bytesIn);
-    this.#metrics.bytesProcessed.inc({ pipeline_id, component, direction: "out" }, event.bytesOut);
-    this.#metrics.processingDuration.observe({ pipeline_id, component, stage: component }, event.seconds);
+    this.metrics.bytesProcessed.inc({ pipeline_id, component, direction: "in" }, event.bytesIn);
+    this.metrics.bytesProcessed.inc({ pipeline_id, component, direction: "out" }, event.bytesOut);
+    this.metrics.processingDuration.observe({ pipeline_id, component, stage: component }, event.seconds);
   }
 
   inserted({ pipeline_id, rows, bytes, seconds }: Told<"inserted">): void {
-    this.#metrics.bytesProcessed.inc({ pipeline_id, component: "sink", direction: "out" }, bytes);
-    this.#metrics.processingDuration.observe({ pipeline_id, component: "sink", stage: "insert" }, seconds);
-    this.#metrics.batchRecords.observe({ pipeline_id }, rows);
-    this.#metrics.batchBytes.observe({ pipeline_id }, bytes);
-    this.#log.debug({ pipeline_id, rows, bytes, seconds }, "Batch inserted.");
+    this.metrics.bytesProcessed.inc({ pipeline_id, component: "sink", direction: "out" }, bytes);
+    this.metrics.processingDuration.observe({ pipeline_id, component: "sink", stage: "insert" }, seconds);
+    this.metrics.batchRecords.observe({ pipeline_id }, rows);
+    this.metrics.batchBytes.observe({ pipeline_id }, bytes);
+    this.log.debug({ pipeline_id, rows, bytes, seconds }, "Batch inserted.");
   }
 
-  batchCommitted({ pipeline_id, rows, rejections, excluded }: Told<"batchCommitted">): void {
+  batchCommitted(record: Told<"batchCommitted">): void {
+    const { pipeline_id, rows, rejections, excluded } = record;
     const { counters } = this.observed(pipeline_id);
+    const read = holdsPositions(record) ? record.ranges.filter(({ feed }) => feed !== streamFeed) : [];
+    for (const { count } of read) this.metrics.recordsRead.inc({ pipeline_id, component: "ingestor" }, count);
     counters.rows_excluded += excluded.length;
-    this.#metrics.rowsExcluded.inc({ pipeline_id }, excluded.length);
+    this.metrics.rowsExcluded.inc({ pipeline_id }, excluded.length);
     counters.rows_written += rows;
     counters.dead_lettered += rejections.length;
     if (rows > 0) {
-      this.#metrics.recordsWritten.inc({ pipeline_id, component: "sink" }, rows);
-      this.#metrics.processorMessages.inc({ pipeline_id, component: "sink", status: "success" }, rows);
+      this.metrics.recordsWritten.inc({ pipeline_id, component: "sink" }, rows);
+      this.metrics.processorMessages.inc({ pipeline_id, component: "sink", status: "success" }, rows);
     }
-    for (const { component, reason } of rejections) this.#metrics.deadLetters.inc({ pipeline_id, component, reason });
+    for (const { component, reason } of rejections) this.metrics.deadLetters.inc({ pipeline_id, component, reason });
     if (rejections.length > 0) {
-      this.#log.warn({ pipeline_id, count: rejections.length }, "Events went to the dead letters.");
+      this.log.warn({ pipeline_id, count: rejections.length }, "Events went to the dead letters.");
     }
   }
 
   batchReplayed({ pipeline_id, batch, rows }: Told<"batchReplayed">): void {
     this.observed(pipeline_id).counters.batches_replayed += 1;
-    this.#metrics.batchesReplayed.inc({ pipeline_id });
-    this.#log.info({ pipeline_id, batch, rows }, "Batch of an earlier run is carried on.");
+    this.metrics.batchesReplayed.inc({ pipeline_id });
+    this.log.info({ pipeline_id, batch, rows }, "Batch of an earlier run is carried on.");
   }
 
   batchReprepared({ pipeline_id, batch, from, to }: Told<"batchReprepared">): void {
     this.observed(pipeline_id).counters.batches_reprepared += 1;
-    this.#metrics.batchesReprepared.inc({ pipeline_id });
-    this.#log.info({ pipeline_id, batch, from, to }, "Batch is made again by the new config.");
+    this.metrics.batchesReprepared.inc({ pipeline_id });
+    this.log.info({ pipeline_id, batch, from, to }, "Batch is made again by the new config.");
   }
 
   batchUncertain({ pipeline_id, batch, rows, choice }: Told<"batchUncertain">): void {
     const { counters } = this.observed(pipeline_id);
     counters.batches_uncertain += 1;
     if (choice === "skip") counters.events_skipped += rows;
-    this.#metrics.batchesUncertain.inc({ pipeline_id, choice });
-    if (choice === "skip") this.#metrics.eventsSkipped.inc({ pipeline_id }, rows);
-    this.#log.error(
+    this.metrics.batchesUncertain.inc({ pipeline_id, choice });
+    if (choice === "skip") this.metrics.eventsSkipped.inc({ pipeline_id }, rows);
+    this.log.error(
       { pipeline_id, batch, rows, choice },
       "Batch may be in the table, and the table may no longer recognise a repeat.",
     );
@@ -137,8 +102,8 @@ export class Recorder implements Telemetry {
 
   rangeSkipped({ pipeline_id, batch, positions, count }: Told<"rangeSkipped">): void {
     this.observed(pipeline_id).counters.events_skipped += count;
-    this.#metrics.eventsSkipped.inc({ pipeline_id }, count);
-    this.#log.error({ pipeline_id, batch, positions, count }, "Events of a batch are gone from the source.");
+    this.metrics.eventsSkipped.inc({ pipeline_id }, count);
+    this.log.error({ pipeline_id, batch, positions, count }, "Events of a batch are gone from the source.");
   }
 
   dropsWaited({ pipeline_id, batch, repeats, again }: Told<"dropsWaited">): void {
@@ -146,127 +111,96 @@ export class Recorder implements Telemetry {
     counters.drops_waited += repeats;
     counters.duplicates_dropped += repeats;
     counters.drops_judged_again += again;
-    this.#metrics.processorMessages.inc({ pipeline_id, component: "dedup", status: "duplicate" }, repeats);
-    this.#metrics.dropsWaited.inc({ pipeline_id, outcome: "repeat" }, repeats);
-    this.#metrics.dropsWaited.inc({ pipeline_id, outcome: "judged again" }, again);
-    this.#log.debug({ pipeline_id, batch, repeats, again }, "Drops of dedup waited for what they repeat.");
-    if (again > 0) this.#log.info({ pipeline_id, batch, again }, "Events are no repeats: what they repeat died.");
+    this.metrics.processorMessages.inc({ pipeline_id, component: "dedup", status: "duplicate" }, repeats);
+    this.metrics.dropsWaited.inc({ pipeline_id, outcome: "repeat" }, repeats);
+    this.metrics.dropsWaited.inc({ pipeline_id, outcome: "judged again" }, again);
+    this.log.debug({ pipeline_id, batch, repeats, again }, "Drops of dedup waited for what they repeat.");
+    if (again > 0) this.log.info({ pipeline_id, batch, again }, "Events are no repeats: what they repeat died.");
   }
 
   tokenAlone({ pipeline_id, batch, rows }: Told<"tokenAlone">): void {
     this.observed(pipeline_id).counters.tokens_without_rows += 1;
-    this.#metrics.tokensWithoutRows.inc({ pipeline_id });
-    this.#log.warn({ pipeline_id, batch, rows }, "Table knows a batch that it does not hold; it is sent as a new one.");
+    this.metrics.tokensWithoutRows.inc({ pipeline_id });
+    this.log.warn({ pipeline_id, batch, rows }, "Table knows a batch that it does not hold; it is sent as a new one.");
   }
 
   viewErrorIgnored({ pipeline_id, batch, rows }: Told<"viewErrorIgnored">): void {
     this.observed(pipeline_id).counters.view_errors_ignored += 1;
-    this.#metrics.viewErrorsIgnored.inc({ pipeline_id });
-    this.#log.error({ pipeline_id, batch, rows }, "Batch was written without a materialized view that fails.");
+    this.metrics.viewErrorsIgnored.inc({ pipeline_id });
+    this.log.error({ pipeline_id, batch, rows }, "Batch was written without a materialized view that fails.");
   }
 
   clockStepped({ pipeline_id, held, by }: Told<"clockStepped">): void {
-    this.#metrics.clockSteps.inc({ pipeline_id });
+    this.metrics.clockSteps.inc({ pipeline_id });
     const sentence = held
       ? "The clock made a step; the pipeline's time goes on as before for an hour."
       : "The clock's step has stood for an hour and is taken.";
-    this.#log.warn({ pipeline_id, by_ms: by }, sentence);
+    this.log.warn({ pipeline_id, by_ms: by }, sentence);
   }
 
   keysHeld({ pipeline_id, keys, memory, storage }: Told<"keysHeld">): void {
     this.observed(pipeline_id).keys = { keys, memory, storage };
-    this.#metrics.keys.set({ pipeline_id }, keys);
-    this.#metrics.keyBytes.set({ pipeline_id, where: "memory" }, memory);
-    this.#metrics.keyBytes.set({ pipeline_id, where: "disk" }, storage);
+    this.metrics.keys.set({ pipeline_id }, keys);
+    this.metrics.keyBytes.set({ pipeline_id, where: "memory" }, memory);
+    this.metrics.keyBytes.set({ pipeline_id, where: "disk" }, storage);
   }
 
   insertFailed({ pipeline_id, rows, failure, unknown }: Told<"insertFailed">): void {
     const classification =
       failure.class === "transient" ? "retryable" : failure.class === "row" ? "permanent" : "unknown";
-    this.#metrics.sinkErrors.inc({ pipeline_id, classification, error_name: failure.name });
-    this.#metrics.sinkRetries.inc({ pipeline_id, outcome: "retry" }, rows);
+    this.metrics.sinkErrors.inc({ pipeline_id, classification, error_name: failure.name });
+    this.metrics.sinkRetries.inc({ pipeline_id, outcome: "retry" }, rows);
     const { class: kind, code, text } = failure;
-    this.#log.warn({ pipeline_id, rows, class: kind, code, unknown, error: text }, "Insert failed; it is tried again.");
+    this.log.warn({ pipeline_id, rows, class: kind, code, unknown, error: text }, "Insert failed; it is tried again.");
   }
 
   insertRepeated({ pipeline_id, batch }: Told<"insertRepeated">): void {
     this.observed(pipeline_id).counters.inserts_repeated += 1;
-    this.#metrics.insertsRepeated.inc({ pipeline_id });
-    this.#log.info({ pipeline_id, batch }, "Insert is sent again with its token.");
+    this.metrics.insertsRepeated.inc({ pipeline_id });
+    this.log.info({ pipeline_id, batch }, "Insert is sent again with its token.");
   }
 
   paused({ pipeline_id, pause }: Told<"paused">): void {
-    this.observed(pipeline_id).pause = pause;
-    this.#metrics.paused.set({ pipeline_id, class: pause.class }, 1);
+    this.observed(pipeline_id).pauses.set(pause.class, pause);
+    this.metrics.paused.set({ pipeline_id, class: pause.class }, 1);
     const { class: kind, text, way_out } = pause;
-    this.#log.error({ pipeline_id, class: kind, reason: text, way_out }, "Pipeline is paused.");
+    this.log.error({ pipeline_id, class: kind, reason: text, way_out }, "Pipeline is paused.");
   }
 
   wentOn({ pipeline_id, class: kind, seconds }: Told<"wentOn">): void {
-    const observed = this.observed(pipeline_id);
-    if (observed.pause === undefined) return;
-    delete observed.pause;
-    this.#metrics.paused.set({ pipeline_id, class: kind }, 0);
-    this.#metrics.pausedSeconds.inc({ pipeline_id, class: kind }, seconds);
-    this.#log.info({ pipeline_id, class: kind, seconds }, "Pipeline goes on.");
+    if (!this.observed(pipeline_id).pauses.delete(kind)) return;
+    this.metrics.paused.set({ pipeline_id, class: kind }, 0);
+    this.metrics.pausedSeconds.inc({ pipeline_id, class: kind }, seconds);
+    this.log.info({ pipeline_id, class: kind, seconds }, "Pipeline goes on.");
   }
 
   atLeastOnce({ pipeline_id, reason }: Told<"atLeastOnce">): void {
     const observed = this.observed(pipeline_id);
-    this.#metrics.atLeastOnce.set({ pipeline_id }, reason === undefined ? 0 : 1);
+    this.metrics.atLeastOnce.set({ pipeline_id }, reason === undefined ? 0 : 1);
     if (reason === undefined) {
       if (observed.at_least_once !== undefined)
-        this.#log.info({ pipeline_id }, "The target drops repeated inserts now.");
+        this.log.info({ pipeline_id }, "The target drops repeated inserts now.");
       delete observed.at_least_once;
       return;
     }
     observed.at_least_once = reason;
-    this.#log.warn({ pipeline_id, reason }, "The target cannot drop a repeated insert: delivery is at least once.");
+    this.log.warn({ pipeline_id, reason }, "The target cannot drop a repeated insert: delivery is at least once.");
   }
 
   backpressure({ pipeline_id, active, seconds }: Told<"backpressure">): void {
     const labels = { pipeline_id, component: "ingestor" };
-    this.#metrics.backpressureActive.set(labels, active ? 1 : 0);
+    this.metrics.backpressureActive.set(labels, active ? 1 : 0);
     if (active) {
-      this.#metrics.backpressureEvents.inc(labels);
-      this.#log.warn({ pipeline_id }, "Stream is full; events are refused.");
+      this.metrics.backpressureEvents.inc(labels);
+      this.log.warn({ pipeline_id }, "Stream is full; events are refused.");
     } else {
-      this.#metrics.backpressureDuration.observe(labels, seconds);
-      this.#log.info({ pipeline_id, seconds }, "Stream takes events again.");
+      this.metrics.backpressureDuration.observe(labels, seconds);
+      this.log.info({ pipeline_id, seconds }, "Stream takes events again.");
     }
   }
 
   threadDied({ pipelines, error }: Told<"threadDied">): void {
-    this.#metrics.threadDeaths.inc();
-    this.#log.error({ pipelines, error }, "A pipeline thread died; its pipelines are started again.");
-  }
-}
-
-function zeroCounters(): PipelineCounters {
-  return {
-    events_read: 0,
-    events_filtered: 0,
-    duplicates_dropped: 0,
-    drops_waited: 0,
-    drops_judged_again: 0,
-    batches_reprepared: 0,
-    batches_uncertain: 0,
-    view_errors_ignored: 0,
-    tokens_without_rows: 0,
-    events_skipped: 0,
-    events_aged_out: 0,
-    rows_written: 0,
-    dead_lettered: 0,
-    batches_replayed: 0,
-    inserts_repeated: 0,
-    rows_excluded: 0,
-  };
-}
-
-async function forgetSeries(metric: EngineMetrics["paused"], pipeline_id: string): Promise<void> {
-  const { values } = await metric.get();
-  for (const { labels } of values) {
-    const { le: _bucket, quantile: _quantile, ...own } = labels as Record<string, string>;
-    if (own["pipeline_id"] === pipeline_id) metric.remove(own as { pipeline_id: string; class: string });
+    this.metrics.threadDeaths.inc();
+    this.log.error({ pipelines, error }, "A pipeline thread died; its pipelines are started again.");
   }
 }

@@ -1,7 +1,7 @@
 import type { BatchRecord } from "../core/journal.ts";
 import type { Failure } from "../core/sink.ts";
 import type { Status } from "../lifecycle.ts";
-import type { KeysHeld, Pause } from "../view.ts";
+import type { KeysHeld, Pause, SourceLag } from "../view.ts";
 
 /**
  * What happens in a pipeline, one function per event: the implementation logs it and counts it, in one place.
@@ -29,6 +29,22 @@ export interface Telemetry {
   }): void;
   /** Events of a batch under way are gone from the source, and it goes on without them. */
   rangeSkipped(event: { pipeline_id: string; batch: number; positions: string; count: number }): void;
+  /** Events of a batch under way were replaced by newer ones with their key in a compacted topic; it goes on without them. */
+  eventsCompacted(event: { pipeline_id: string; batch: number; count: number }): void;
+  /** Positions that were to be read next are not in the source; it goes on behind them. */
+  positionsSkipped(event: { pipeline_id: string; partition: number; from: number; to: number }): void;
+  /** A person has moved the consumer group; it is followed. `hasDedup`: events that are read again are dropped as repeats. */
+  positionMoved(event: { pipeline_id: string; partition: number; from: number; to: number; hasDedup: boolean }): void;
+  /** A member that is no Sluice has committed an offset, which counts for nothing. */
+  strangerCommitted(event: { pipeline_id: string; partition: number; offset: number; local: number }): void;
+  /** Members of the consumer group that are no Sluice, told at each change: their partitions are not read here. */
+  strangers(event: { pipeline_id: string; members: string[] }): void;
+  /** The place of another run in the consumer group was taken over; batches that it may have read were given up. */
+  takenOver(event: { pipeline_id: string; run: string; batches: number; rows: number }): void;
+  /** The partitions that the group has given to this pipeline. */
+  assigned(event: { pipeline_id: string; partitions: number[] }): void;
+  /** How far the pipeline is behind its topic. */
+  lag(event: { pipeline_id: string } & SourceLag): void;
   /** Drops of a batch that waited: those that were repeats, and those that were judged again and are none. */
   dropsWaited(event: { pipeline_id: string; batch: number; repeats: number; again: number }): void;
   /** The server took a repeat for written, but nothing was: the batch is sent with a fresh token. */
@@ -48,6 +64,9 @@ export interface Telemetry {
   backpressure(event: { pipeline_id: string; active: boolean; seconds: number }): void;
   threadDied(event: { pipelines: string[]; error: string }): void;
 }
+
+/** The argument of a function. */
+export type Told<K extends keyof Telemetry> = Parameters<Telemetry[K]>[0];
 
 export interface TransformedEvent {
   pipeline_id: string;

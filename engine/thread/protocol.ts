@@ -1,9 +1,10 @@
-import type { PipelineConfig } from "../../schemas/pipeline.ts";
+import type { EngineOptions, PipelineConfig } from "../../schemas/pipeline.ts";
 import type { LetterEvent } from "../assembler.ts";
 import type { ErrorCode } from "../core/errors.ts";
 import type { BatchRecord, FinalKeys, Progress } from "../core/journal.ts";
 import type { Feed } from "../core/positions.ts";
 import type { SendOptions } from "../settlement.ts";
+import type { KafkaSettings } from "../sources/kafka/settings.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 
 /** Everything that a thread needs to run a pipeline, as plain data. */
@@ -12,10 +13,13 @@ export interface PipelineSpec {
   /** Of the current revision, with secrets resolved. Never leaves the process. */
   config: PipelineConfig;
   revision: number;
-  options: SendOptions & { create_table: boolean };
+  options: SendOptions & Pick<EngineOptions, "create_table" | "start" | "take_over">;
   /** Where `host: embedded` is reached; absent where no pipeline uses it. */
   embedded?: { url: string; username: string; password: string };
-  stream: { folder: string; end: number };
+  /** Where pushed events lie; absent for a pipeline that reads from Kafka. */
+  stream?: { folder: string; end: number };
+  /** Who reads from Kafka, and how. */
+  kafka: { dataDir: string; run: string; earlier: string[]; settings: KafkaSettings };
   progress: Progress;
   pending: BatchRecord[];
   /** What dedup's fingerprints are made with. */

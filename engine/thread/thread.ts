@@ -1,12 +1,8 @@
 import { parentPort } from "node:worker_threads";
-import { durationMs } from "../../schemas/duration.ts";
-import { nextPosition } from "../core/journal.ts";
-import { streamFeed } from "../core/positions.ts";
 import { createKeys, createLine } from "../create-line.ts";
+import { createSource, type CreatedSource } from "../create-source.ts";
 import { Pipeline } from "../pipeline.ts";
 import { pipelineClock } from "../pipeline-clock.ts";
-import { WebhookSource } from "../sources/webhook/webhook-source.ts";
-import { EmbeddedReader } from "../streams/embedded/embedded-reader.ts";
 import type { PipelineSpec, ToThread } from "./protocol.ts";
 import { Remote, toPlain } from "./remote.ts";
 
@@ -16,7 +12,7 @@ import { Remote, toPlain } from "./remote.ts";
  */
 interface Running {
   pipeline: Pipeline;
-  source: WebhookSource;
+  arrived: CreatedSource["arrived"];
 }
 
 const remote = new Remote(parentPort!);
@@ -34,7 +30,7 @@ parentPort!.on("message", (message: ToThread) => {
       running.get(message.pipeline_id)?.pipeline.abort();
       break;
     case "arrived":
-      running.get(message.pipeline_id)?.source.arrived(message.end);
+      running.get(message.pipeline_id)?.arrived(message.end);
       break;
     case "reprocess":
       void reprocess(message);
@@ -48,8 +44,9 @@ parentPort!.on("message", (message: ToThread) => {
 async function start(spec: PipelineSpec): Promise<void> {
   const { pipeline_id } = spec;
   try {
-    const { pipeline, source } = build(spec);
-    running.set(pipeline_id, { pipeline, source });
+    const built = build(spec);
+    const { pipeline } = built;
+    running.set(pipeline_id, built);
     remote.post({ type: "started", pipeline_id });
     await pipeline.run();
     remote.post({ type: "left", pipeline_id });
@@ -72,18 +69,18 @@ async function reprocess({ call, pipeline_id, letters }: Extract<ToThread, { typ
 }
 
 function build(spec: PipelineSpec): Running {
-  const { pipeline_id, config, revision, revisions, stream } = spec;
-  const next = nextPosition(streamFeed, spec.progress, spec.pending) ?? 1;
-  const source = new WebhookSource(new EmbeddedReader(stream.folder, stream.end), stream.end, next);
+  const { pipeline_id, config, revision, revisions } = spec;
   const earlier = new Map(revisions);
   const keys = createKeys(config);
   const journal = remote.journal(spec);
+  const { telemetry, log } = remote;
+  const { source, arrived, maxAge } = createSource(spec, { journal, telemetry, log });
   const lineFor = (of: number): ReturnType<typeof createLine> =>
     createLine({ ...spec, config: earlier.get(of) ?? config, revision: of, keys, log: remote.log });
   const pipeline = new Pipeline({
     pipeline_id,
     limits: config.sink,
-    maxAge: durationMs(config.resources.nats.stream.max_age),
+    maxAge,
     replicas: Math.max(1, config.resources.sink.replicas),
     source,
     journal,
@@ -95,5 +92,5 @@ function build(spec: PipelineSpec): Running {
     line: lineFor(revision),
     lineOf: lineFor,
   });
-  return { pipeline, source };
+  return { pipeline, arrived };
 }

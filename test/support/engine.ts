@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Registry } from "prom-client";
-import { Engine, EngineError, type Log, type PipelineHealth } from "../../engine/index.ts";
+import { Engine, EngineError, type KafkaSettings, type Log, type PipelineHealth } from "../../engine/index.ts";
 
 export interface LoggedLine {
   level: "debug" | "info" | "warn" | "error";
@@ -45,7 +45,12 @@ export class TestEngine {
   }
 
   static async open(
-    options: { dataDir?: string; secrets?: Record<string, string>; sweepEvery?: number } = {},
+    options: {
+      dataDir?: string;
+      secrets?: Record<string, string>;
+      sweepEvery?: number;
+      kafka?: Partial<KafkaSettings>;
+    } = {},
   ): Promise<TestEngine> {
     const made = new TestEngine(options.dataDir ?? (await mkdtemp(join(tmpdir(), "sluice-test-"))));
     made.engine = await Engine.open({
@@ -54,6 +59,7 @@ export class TestEngine {
       registry: made.registry,
       secrets: tableOfSecrets(options.secrets),
       ...(options.sweepEvery === undefined ? {} : { sweepEvery: options.sweepEvery }),
+      ...(options.kafka === undefined ? {} : { kafka: options.kafka }),
     });
     made.#server = createServer(made.engine.handleEvents);
     await new Promise<void>((resolve) => made.#server.listen(0, "127.0.0.1", resolve));

@@ -1,4 +1,4 @@
-import { EngineError, isAtRest, requested } from "../../engine/index.ts";
+import { EngineError, isAtRest, requested, zeroCounters } from "../../engine/index.ts";
 import type {
   EngineOptions,
   PipelineConfig,
@@ -18,25 +18,6 @@ interface ModelPipeline extends PipelineView, Intake {
   paused?: PipelineHealth["paused"];
   at_least_once?: string;
 }
-
-const noCounters: PipelineHealth["counters"] = {
-  events_read: 0,
-  events_filtered: 0,
-  duplicates_dropped: 0,
-  drops_waited: 0,
-  drops_judged_again: 0,
-  events_aged_out: 0,
-  rows_written: 0,
-  dead_lettered: 0,
-  batches_replayed: 0,
-  batches_reprepared: 0,
-  batches_uncertain: 0,
-  view_errors_ignored: 0,
-  tokens_without_rows: 0,
-  events_skipped: 0,
-  inserts_repeated: 0,
-  rows_excluded: 0,
-};
 
 const ends = { stop: "Stopped", terminate: "Terminated", resume: "Running" } as const;
 
@@ -106,7 +87,7 @@ export class ModelEngine implements AppliedEngine {
         total_messages: letters,
         unconsumed_messages: letters,
       },
-      counters: { ...noCounters },
+      counters: zeroCounters(),
       created_at,
       updated_at,
     };

@@ -32,3 +32,15 @@ export function webhookPipeline(pipeline_id: string, over: Record<string, unknow
 }
 
 export const createTable: EngineOptions = { ...defaultOptions, create_table: true };
+
+/** A Kafka pipeline with the same fields and sink; `over` replaces root keys, `source` keys of its source. */
+export function kafkaPipeline(
+  pipeline_id: string,
+  source: { topic: string; connection_params: object } & Record<string, unknown>,
+  over: Record<string, unknown> = {},
+): PipelineConfig {
+  const { sources, sink } = webhookPipeline(pipeline_id);
+  const schema_fields = (sources[0] as { schema_fields: unknown }).schema_fields;
+  const kafka = { type: "kafka", source_id: "input", schema_fields, ...source };
+  return normalise({ version: "v3", pipeline_id, sources: [kafka], sink, ...over } as never);
+}

@@ -25,8 +25,8 @@ export class WebhookSource implements Source {
     this.#position = position;
   }
 
-  open(): Promise<void> {
-    return Promise.resolve();
+  open(): Promise<number[]> {
+    return Promise.resolve([]);
   }
 
   begin(): Promise<void> {
@@ -62,6 +62,10 @@ export class WebhookSource implements Source {
         position = last + 1;
       }
     }
+  }
+
+  stillHolds(): Promise<boolean> {
+    return Promise.resolve(false);
   }
 
   wait(count: number, until: number | undefined, signal: AbortSignal): Promise<void> {

@@ -1,4 +1,4 @@
-import { EngineError } from "../../../engine/index.ts";
+import { EngineError, zeroCounters } from "../../../engine/index.ts";
 import type { DeadLetterQueue, PipelineHealth, PipelineView } from "../../../engine/index.ts";
 import { defaultOptions, type PipelineConfig } from "../../../schemas/index.ts";
 import type { Info } from "../../../reconciler/api/info.ts";
@@ -65,24 +65,7 @@ export function healthOf(one: PipelineView): PipelineHealth {
     stream: { messages: 3, bytes: 90, first: 5, last: 7 },
     pending_batches: 1,
     dead_letters: letters.state(),
-    counters: {
-      events_read: 7,
-      events_filtered: 1,
-      duplicates_dropped: 0,
-      drops_waited: 0,
-      drops_judged_again: 0,
-      events_aged_out: 0,
-      rows_written: 3,
-      dead_lettered: 2,
-      batches_replayed: 0,
-      batches_reprepared: 0,
-      batches_uncertain: 0,
-      view_errors_ignored: 0,
-      tokens_without_rows: 0,
-      events_skipped: 0,
-      inserts_repeated: 0,
-      rows_excluded: 0,
-    },
+    counters: { ...zeroCounters(), events_read: 7, events_filtered: 1, rows_written: 3, dead_lettered: 2 },
     created_at,
     updated_at,
   };

@@ -66,8 +66,8 @@ class ModelSource implements Source {
     this.#position = position;
   }
 
-  open(): Promise<void> {
-    return Promise.resolve();
+  open(): Promise<number[]> {
+    return Promise.resolve([]);
   }
 
   begin(): Promise<void> {
@@ -84,6 +84,10 @@ class ModelSource implements Source {
 
   async *again(ranges: readonly PositionRange[]): AsyncGenerator<Chunk> {
     for (const { feed, first, last } of ranges) yield { feed, events: this.#log.read(first, last, Infinity), last };
+  }
+
+  stillHolds(): Promise<boolean> {
+    return Promise.resolve(false);
   }
 
   wait(count: number, until: number | undefined, signal: AbortSignal): Promise<void> {

@@ -36,6 +36,8 @@ const reasons: Record<Pause["class"], string> = {
   uncertain: "PausedUncertain",
   lost: "PausedLost",
   storage: "PausedStorage",
+  source: "PausedSource",
+  owner: "PausedOwner",
 };
 
 describe("a pipeline that runs", () => {

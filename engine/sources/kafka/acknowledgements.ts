@@ -1,0 +1,56 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Commit } from "./member.ts";
+
+/** How long the end of a source waits for its last commit, in milliseconds. */
+const lastWait = 3_000;
+
+/**
+ * Tells the group how far the pipeline has come. The journal is the truth: a commit that is late or lost does no harm, so
+ * one is under way at a time and says what is newest then.
+ */
+export class Acknowledgements {
+  readonly #commit: (offsets: ReadonlyMap<number, number>) => Promise<void>;
+  #offsets = new Map<number, number>();
+  #underway: Promise<void> | undefined;
+
+  /** `commit` may throw; what it was given is not said again by itself. */
+  constructor(commit: (offsets: ReadonlyMap<number, number>) => Promise<void>) {
+    this.#commit = commit;
+  }
+
+  /** The next offset of a partition. */
+  note(partition: number, offset: number): void {
+    this.#offsets.set(partition, offset);
+    this.#underway ??= this.#tell().finally(() => (this.#underway = undefined));
+  }
+
+  /** Resolves when everything was said, or after a moment. */
+  async told(): Promise<void> {
+    const stop = new AbortController();
+    await Promise.race([this.#underway, sleep(lastWait, undefined, { signal: stop.signal }).catch(() => undefined)]);
+    stop.abort();
+  }
+
+  async #tell(): Promise<void> {
+    // What comes in the same turn goes together.
+    await new Promise((resolve) => setImmediate(resolve));
+    while (this.#offsets.size > 0) {
+      const offsets = this.#offsets;
+      this.#offsets = new Map();
+      await this.#commit(offsets).catch(() => undefined);
+    }
+  }
+}
+
+/** Commits by the member that holds each partition; what nobody holds is not committed. */
+export function byHolder<M>(
+  commits: readonly Commit[],
+  holderOf: (partition: number) => M | undefined,
+): Map<M, Commit[]> {
+  const found = new Map<M, Commit[]>();
+  for (const commit of commits) {
+    const holder = holderOf(commit.partition);
+    if (holder !== undefined) found.set(holder, [...(found.get(holder) ?? []), commit]);
+  }
+  return found;
+}

@@ -1,0 +1,128 @@
+import type { Kafka } from "kafkajs";
+import apiKeys from "kafkajs/src/protocol/requests/apiKeys.js";
+import { createErrorFromCode } from "kafkajs/src/protocol/error.js";
+import { requests } from "kafkajs/src/protocol/requests/index.js";
+import { decodeFetchResponse, type FetchedPartition, type FetchResponse } from "./protocol/fetch-response.ts";
+import type { KafkaSettings } from "./settings.ts";
+
+/** What one fetch asks for. */
+export interface FetchRequest {
+  topic: string;
+  /** The first offset wanted, by partition. */
+  offsets: ReadonlyMap<number, number>;
+  /** Bytes of one partition; a batch that is larger comes whole. */
+  partitionMaxBytes: number;
+  /** Milliseconds that the broker waits for `minBytes`. */
+  wait: number;
+  minBytes: number;
+}
+
+interface ProtocolRequest {
+  request: { apiVersion: number };
+  requestTimeout: number;
+}
+
+/** What is used of kafkajs's own classes. */
+interface Broker {
+  isConnected(): boolean;
+  connect(): Promise<void>;
+  lookupRequest(key: number, request: unknown): (fields: object) => ProtocolRequest;
+  connectionPool: { send(request: object): Promise<unknown> };
+}
+
+interface Cluster {
+  connect(): Promise<void>;
+  disconnect(): Promise<void>;
+  addTargetTopic(topic: string): Promise<void>;
+  refreshMetadata(): Promise<void>;
+  refreshMetadataIfNecessary(): Promise<void>;
+  findTopicPartitionMetadata(topic: string): { partitionId: number; leader: number }[];
+  findBroker(where: { nodeId: number }): Promise<Broker>;
+}
+
+const readCommitted = 1;
+
+/**
+ * The brokers of a cluster as they are read from: fetches that belong to no group, of any range, decoded by ourselves.
+ * Here alone parts of kafkajs are used that it does not export.
+ */
+export class Brokers {
+  readonly #cluster: Cluster;
+  readonly #settings: KafkaSettings;
+  readonly #topics = new Set<string>();
+
+  constructor(kafka: Kafka, settings: KafkaSettings) {
+    const symbol = Object.getOwnPropertySymbols(kafka).find((one) => String(one).includes("createCluster"));
+    if (symbol === undefined)
+      throw new Error("kafkajs: expected version 2.2.4, found one without a cluster of its own");
+    const create = (kafka as unknown as Record<symbol, (options: object) => Cluster>)[symbol]!;
+    this.#settings = settings;
+    this.#cluster = create({
+      metadataMaxAge: settings.metadataMaxAge,
+      allowAutoTopicCreation: false,
+      isolationLevel: readCommitted,
+    });
+  }
+
+  async connect(): Promise<void> {
+    await this.#cluster.connect();
+  }
+
+  /** The partitions of a topic by the broker that leads them. */
+  async leaders(topic: string): Promise<Map<number, number[]>> {
+    await this.#know(topic);
+    await this.#cluster.refreshMetadataIfNecessary();
+    const leaders = new Map<number, number[]>();
+    for (const { partitionId, leader } of this.#cluster.findTopicPartitionMetadata(topic)) {
+      leaders.set(leader, [...(leaders.get(leader) ?? []), partitionId]);
+    }
+    return leaders;
+  }
+
+  /** Asks again who leads what: after an error that says that somebody else does. */
+  async refresh(): Promise<void> {
+    await this.#cluster.refreshMetadata();
+  }
+
+  async fetch(nodeId: number, wanted: FetchRequest): Promise<FetchedPartition[]> {
+    const { topic, offsets, partitionMaxBytes, wait, minBytes } = wanted;
+    const broker = await this.#cluster.findBroker({ nodeId });
+    if (!broker.isConnected()) await broker.connect();
+    const make = broker.lookupRequest(apiKeys.Fetch, requests.Fetch);
+    const partitions = [...offsets].map(([partition, offset]) => ({
+      partition,
+      fetchOffset: String(offset),
+      maxBytes: partitionMaxBytes,
+    }));
+    const { request, requestTimeout } = make({
+      maxWaitTime: wait,
+      minBytes,
+      maxBytes: this.#settings.fetchMaxBytes,
+      isolationLevel: readCommitted,
+      topics: [{ topic, partitions }],
+      rackId: "",
+    });
+    const response = {
+      decode: (bytes: Buffer) => Promise.resolve(decodeFetchResponse(bytes, request.apiVersion)),
+      parse: (data: unknown) => Promise.resolve(data),
+    };
+    const answer = (await broker.connectionPool.send({ request, response, requestTimeout })) as FetchResponse;
+    if (answer.errorCode !== 0) throw brokerError(answer.errorCode);
+    return answer.partitions;
+  }
+
+  async close(): Promise<void> {
+    await this.#cluster.disconnect();
+  }
+
+  async #know(topic: string): Promise<void> {
+    if (this.#topics.has(topic)) return;
+    await this.#cluster.addTargetTopic(topic);
+    this.#topics.add(topic);
+  }
+}
+
+/** An error as kafkajs names it, by the code that a broker answered. */
+export function brokerError(code: number): Error {
+  return createErrorFromCode(code);
+}

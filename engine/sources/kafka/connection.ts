@@ -1,0 +1,57 @@
+import { Kafka, logLevel, type KafkaConfig, type SASLOptions } from "kafkajs";
+import type { KafkaConnection } from "../../../schemas/pipeline.ts";
+import type { Log } from "../../telemetry/log.ts";
+
+const connectionTimeout = 5_000;
+
+/** A client of the brokers, by the connection of a source with its secrets resolved. Nothing is connected yet. */
+export function kafkaClient(connection: KafkaConnection, clientId: string, log: Log): Kafka {
+  const config: KafkaConfig = {
+    clientId,
+    brokers: connection.brokers,
+    connectionTimeout,
+    authenticationTimeout: connectionTimeout,
+    requestTimeout: 30_000,
+    // Whoever calls tries again, and says so: a client that does it in silence hides for how long.
+    retry: { retries: 2, initialRetryTime: 100, maxRetryTime: 1_000 },
+    logLevel: logLevel.WARN,
+    logCreator: () => (entry) => log.debug({ client: clientId, reason: entry.log.message }, "Kafka client."),
+  };
+  const ssl = tlsOf(connection);
+  if (ssl !== undefined) config.ssl = ssl;
+  const sasl = saslOf(connection);
+  if (sasl !== undefined) config.sasl = sasl;
+  return new Kafka(config);
+}
+
+/** TLS is used where the protocol ends with SSL, at least version 1.2, and the system's CAs where no other is given. */
+function tlsOf(connection: KafkaConnection): KafkaConfig["ssl"] {
+  const { protocol, root_ca, client_cert, client_key, skip_tls_verification } = connection;
+  if (!protocol.endsWith("SSL")) return undefined;
+  return {
+    minVersion: "TLSv1.2",
+    rejectUnauthorized: !skip_tls_verification,
+    ...(root_ca === undefined ? {} : { ca: [pemOf(root_ca)] }),
+    ...(client_cert === undefined ? {} : { cert: pemOf(client_cert) }),
+    ...(client_key === undefined ? {} : { key: pemOf(client_key) }),
+  };
+}
+
+/** SASL is used where there is a mechanism. */
+function saslOf({ mechanism, username = "", password = "" }: KafkaConnection): SASLOptions | undefined {
+  switch (mechanism) {
+    case "PLAIN":
+      return { mechanism: "plain", username, password };
+    case "SCRAM-SHA-256":
+      return { mechanism: "scram-sha-256", username, password };
+    case "SCRAM-SHA-512":
+      return { mechanism: "scram-sha-512", username, password };
+    default:
+      return undefined;
+  }
+}
+
+/** PEM as it is, or out of base64. */
+function pemOf(text: string): string {
+  return text.includes("-----BEGIN") ? text : Buffer.from(text, "base64").toString("utf8");
+}

@@ -1,0 +1,27 @@
+import { createHash } from "node:crypto";
+import type { Feed } from "../../core/positions.ts";
+
+/** A partition of a topic of one cluster: another cluster with a topic of the same name is another feed. */
+export interface KafkaPartition {
+  cluster: string;
+  topic: string;
+  partition: number;
+}
+
+/** The feed of a partition. Neither cluster ids nor topics hold a slash. */
+export function kafkaFeed({ cluster, topic, partition }: KafkaPartition): Feed {
+  return `${cluster}/${topic}/${partition}`;
+}
+
+/** What a feed stands for; undefined where it is none of Kafka's. */
+export function kafkaPartition(feed: Feed): KafkaPartition | undefined {
+  const [cluster, topic, partition, ...rest] = feed.split("/");
+  if (cluster === undefined || topic === undefined || partition === undefined || rest.length > 0) return undefined;
+  return { cluster, topic, partition: Number(partition) };
+}
+
+/** The consumer group of a pipeline: it depends on the id alone (the specification, engine semantics, section 2). */
+export function consumerGroup(pipeline_id: string): string {
+  const hash = createHash("sha256").update(pipeline_id).digest("hex").slice(0, 8);
+  return `sluice-consumer-group-${hash}`;
+}

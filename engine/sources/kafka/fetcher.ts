@@ -1,0 +1,187 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { brokerError, type Brokers } from "./brokers.ts";
+import type { FetchBuffer } from "./fetch-buffer.ts";
+import { batchHead } from "./protocol/batch-head.ts";
+import { entryAt } from "./protocol/entry.ts";
+import type { FetchedPartition } from "./protocol/fetch-response.ts";
+import type { KafkaSettings } from "./settings.ts";
+
+export interface FetcherOptions {
+  brokers: Brokers;
+  topic: string;
+  settings: KafkaSettings;
+  buffer: FetchBuffer;
+  /** A fetch failed so many times in a row; `undefined`: fetches work again. */
+  onTrouble(error: unknown, attempt: number): void;
+  /** The next offset of a partition is not, or no longer, there. It is fetched no more until it is set again. */
+  onOutOfRange(partition: number): void;
+  /** How far a partition goes: the offset behind the last that may be read. */
+  onEnd(partition: number, end: number): void;
+}
+
+/** Stands for the loop that finds out who leads what. */
+const unknown = -1;
+const outOfRange = 1;
+/** Somebody else leads the partition by now, or nobody. */
+const moved = new Set([3, 5, 6, 9, 74, 75, 76]);
+const [firstWait, longestWait] = [200, 10_000];
+
+/** Fetches partitions from the brokers that lead them, one request a broker at a time, as long as there is room. */
+export class Fetcher {
+  readonly #options: FetcherOptions;
+  /** The next offset to fetch, of each partition that may be read. */
+  readonly #next = new Map<number, number>();
+  readonly #stopped = new AbortController();
+  #leaders = new Map<number, number>();
+  readonly #following = new Map<number, Promise<void>>();
+  #wake: () => void = () => undefined;
+  #changed = Promise.resolve();
+
+  constructor(options: FetcherOptions) {
+    this.#options = options;
+    this.#change();
+  }
+
+  /** From now on the partition is fetched, from this offset on. */
+  set(partition: number, offset: number): void {
+    this.#next.set(partition, offset);
+    this.#follow();
+  }
+
+  /** It is fetched no more; what a request under way brings of it is dropped. */
+  unset(partition: number): void {
+    this.#next.delete(partition);
+  }
+
+  /** There may be room again. */
+  look(): void {
+    this.#wake();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    this.#wake();
+    await Promise.all(this.#following.values());
+  }
+
+  /** Each broker that leads a partition has a loop of its own: a broker that waits for events delays no other. */
+  #follow(): void {
+    if (this.#following.has(unknown) || this.#stopped.signal.aborted) return;
+    this.#begin(unknown, () => this.#findLeaders());
+  }
+
+  #begin(node: number, work: () => Promise<void>): void {
+    if (this.#following.has(node)) return;
+    const done = work().finally(() => {
+      this.#following.delete(node);
+      // What was set while the loop was ending.
+      if (node !== unknown && this.#wantedOf(node).size > 0 && !this.#stopped.signal.aborted) this.#follow();
+    });
+    this.#following.set(node, done);
+  }
+
+  async #findLeaders(): Promise<void> {
+    const { brokers, topic } = this.#options;
+    await this.#untilDone(async () => {
+      const leaders = await brokers.leaders(topic);
+      this.#leaders = new Map(
+        [...leaders].flatMap(([node, own]) => own.map((partition) => [partition, node] as const)),
+      );
+      const orphan = [...this.#next.keys()].find((partition) => (this.#leaders.get(partition) ?? -1) < 0);
+      if (orphan !== undefined) throw new Error(`topic ${topic}, partition ${orphan}: expected a leader, found none`);
+    });
+    for (const node of new Set(this.#leaders.values())) this.#begin(node, () => this.#fetchFrom(node));
+  }
+
+  async #fetchFrom(node: number): Promise<void> {
+    while (!this.#stopped.signal.aborted) {
+      const wanted = this.#wantedOf(node);
+      if (wanted.size === 0) return;
+      if (!this.#options.buffer.hasRoom) {
+        await this.#changed;
+        continue;
+      }
+      let isMoved = false;
+      await this.#untilDone(async () => {
+        isMoved = await this.#fetchOnce(node, wanted);
+      });
+      if (!isMoved) continue;
+      await this.#untilDone(() => this.#options.brokers.refresh());
+      // Who leads what is looked up anew when this loop is gone.
+      return;
+    }
+  }
+
+  /** Whether some partition is led by another broker. */
+  async #fetchOnce(node: number, offsets: Map<number, number>): Promise<boolean> {
+    const { brokers, topic, settings, onEnd, onOutOfRange } = this.#options;
+    const { partitionMaxBytes, fetchWait: wait, fetchMinBytes: minBytes } = settings;
+    const partitions = await brokers.fetch(node, { topic, offsets, partitionMaxBytes, wait, minBytes });
+    let isMoved = false;
+    for (const fetched of partitions) {
+      const { partition, errorCode } = fetched;
+      const from = offsets.get(partition);
+      if (from === undefined || this.#next.get(partition) !== from) continue;
+      if (errorCode === outOfRange) {
+        this.unset(partition);
+        onOutOfRange(partition);
+      } else if (moved.has(errorCode)) isMoved = true;
+      else if (errorCode !== 0) throw brokerError(errorCode);
+      else {
+        onEnd(partition, fetched.lastStableOffset);
+        this.#take(fetched, from);
+      }
+    }
+    return isMoved;
+  }
+
+  #take(fetched: FetchedPartition, from: number): void {
+    if (fetched.records.length === 0) return;
+    this.#next.set(fetched.partition, offsetBehind(fetched.records, from));
+    this.#options.buffer.push(fetched.partition, from, fetched);
+  }
+
+  #wantedOf(node: number): Map<number, number> {
+    return new Map([...this.#next].filter(([partition]) => this.#leaders.get(partition) === node));
+  }
+
+  /** Tries until it works, with back-off; each failure makes the leaders be asked for anew. */
+  async #untilDone(work: () => Promise<void>): Promise<void> {
+    const { signal } = this.#stopped;
+    for (let attempt = 1; !signal.aborted; attempt += 1) {
+      try {
+        await work();
+        this.#options.onTrouble(undefined, 0);
+        return;
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#options.onTrouble(error, attempt);
+        const wait = Math.min(longestWait, firstWait * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2);
+        await sleep(wait, undefined, { signal }).catch(() => undefined);
+        await this.#options.brokers.refresh().catch(() => undefined);
+      }
+    }
+  }
+
+  #change(): void {
+    this.#changed = new Promise((resolve) => {
+      this.#wake = () => {
+        resolve();
+        this.#change();
+      };
+    });
+  }
+}
+
+/** The offset behind the last whole batch, which its head tells; `from` where there is none. */
+function offsetBehind(records: Buffer, from: number): number {
+  let next = from;
+  for (let at = 0; at < records.length;) {
+    const entry = entryAt(records, at);
+    if (entry === undefined) break;
+    const last = entry.format === 2 ? batchHead(records, entry).lastOffset : entry.offset;
+    next = Math.max(next, last + 1);
+    at = entry.end;
+  }
+  return next;
+}

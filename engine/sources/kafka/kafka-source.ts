@@ -1,0 +1,244 @@
+import type { Chunk, PositionRange } from "../../core/positions.ts";
+import type { Source, SourceSignals } from "../../core/source.ts";
+import { LeftForLater } from "../../core/errors.ts";
+import { WaitingRoom } from "../../waiting-room.ts";
+import { Acknowledgements } from "./acknowledgements.ts";
+import { Brokers } from "./brokers.ts";
+import { kafkaClient } from "./connection.ts";
+import { consumerGroup, kafkaPartition } from "./feed.ts";
+import { FetchBuffer } from "./fetch-buffer.ts";
+import { Fetcher } from "./fetcher.ts";
+import { Group } from "./group.ts";
+import { clientId } from "./identity.ts";
+import type { KafkaSourceParts } from "./kafka-source-parts.ts";
+import { Lag } from "./lag.ts";
+import { Membership } from "./membership.ts";
+import { Opening } from "./opening.ts";
+import { PartitionReader } from "./partition-reader.ts";
+import { KafkaPositions } from "./positions.ts";
+import { Codecs } from "./protocol/codecs.ts";
+import { UnreadableRecords } from "./protocol/unreadable.ts";
+import { troubleText } from "./trouble.ts";
+import { Troubles } from "./troubles.ts";
+
+/**
+ * A topic as a pipeline reads it. The journal knows where each partition goes on; the consumer group only says which
+ * partitions are ours to read, and is told how far we have come. Fetches belong to no group, so the same reader serves
+ * what comes next and what has to be made again.
+ */
+export class KafkaSource implements Source {
+  readonly keepsReading = false;
+  waitsForSettled = false;
+  readonly #parts: KafkaSourceParts;
+  readonly #positions: KafkaPositions;
+  readonly #group: Group;
+  readonly #brokers: Brokers;
+  readonly #opening: Opening;
+  readonly #room: WaitingRoom;
+  readonly #troubles: Troubles;
+  readonly #acknowledgements = new Acknowledgements((offsets) => this.#membership!.commit(offsets));
+  readonly #lag: Lag;
+  #signals: SourceSignals | undefined;
+  #reader: PartitionReader | undefined;
+  #buffer: FetchBuffer | undefined;
+  #fetcher: Fetcher | undefined;
+  #membership: Membership | undefined;
+  /** Partitions that are fetched. */
+  #reading = new Set<number>();
+  #isDraining = false;
+  #closing: Promise<void> | undefined;
+  #wakes = new Set<() => void>();
+
+  constructor(parts: KafkaSourceParts) {
+    const { pipeline_id, source, identity, settings, telemetry, log, pace } = parts;
+    this.#parts = parts;
+    const client = kafkaClient(source.connection_params, clientId(identity, 0), log);
+    this.#positions = new KafkaPositions(source.topic);
+    this.#group = new Group(client, consumerGroup(pipeline_id), source.topic);
+    this.#brokers = new Brokers(client, settings);
+    this.#room = new WaitingRoom(pipeline_id, telemetry, pace);
+    this.#opening = new Opening(parts, this.#group, this.#positions, this.#room);
+    this.#troubles = new Troubles(pipeline_id, telemetry);
+    this.#lag = new Lag(pipeline_id, telemetry, this.#positions);
+  }
+
+  async open(signals: SourceSignals): Promise<number[]> {
+    this.#signals = signals;
+    const codecs = await Codecs.load();
+    this.#reader = new PartitionReader(this.#brokers, codecs);
+    this.#buffer = new FetchBuffer((partition) => this.#positions.feed(partition), codecs, this.#parts.bufferBytes);
+    const { givenUp, isMoved } = await this.#opening.run(signals);
+    this.waitsForSettled = isMoved;
+    return givenUp;
+  }
+
+  begin(): Promise<void> {
+    const { source, settings, identity, pipeline_id, log } = this.#parts;
+    const buffer = this.#buffer!;
+    this.#fetcher = new Fetcher({
+      brokers: this.#brokers,
+      topic: source.topic,
+      settings,
+      buffer,
+      onTrouble: (error, attempt) => {
+        if (error === undefined) this.#troubles.clear("fetch");
+        else this.#troubles.note("fetch", error, attempt);
+      },
+      onOutOfRange: (partition) => void this.#outOfRange(partition),
+      onEnd: (partition, end) => this.#lag.end(partition, end),
+    });
+    buffer.onChange = () => this.#changed();
+    const groupId = consumerGroup(pipeline_id);
+    this.#membership = new Membership({
+      ...this.#parts,
+      group: this.#group,
+      positions: this.#positions,
+      opening: this.#opening,
+      troubles: this.#troubles,
+      signals: this.#signals!,
+      member: (number) => ({
+        kafka: kafkaClient(source.connection_params, clientId(identity, number), log),
+        groupId,
+        topic: source.topic,
+        settings,
+      }),
+      onHeld: (partitions) => this.#hold(partitions),
+    });
+    this.#membership.join();
+    return Promise.resolve();
+  }
+
+  next(limit: number, maxBytes: number): Promise<Chunk[]> {
+    if (this.#isDraining || this.#buffer === undefined) return Promise.resolve([]);
+    try {
+      const chunks = this.#buffer.take(limit, maxBytes);
+      for (const { feed, last } of chunks) this.#positions.handedOut(feed, last);
+      return Promise.resolve(chunks);
+    } catch (error) {
+      if (!(error instanceof UnreadableRecords)) throw error;
+      this.#unreadable(error);
+      return Promise.resolve([]);
+    }
+  }
+
+  wait(_count: number, until: number | undefined, signal: AbortSignal): Promise<void> {
+    if (signal.aborted || this.#buffer?.isEmpty === false) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = until === undefined ? undefined : setTimeout(() => wake(), Math.max(0, until - Date.now()));
+      const wake = (): void => {
+        clearTimeout(timer);
+        this.#wakes.delete(wake);
+        signal.removeEventListener("abort", wake);
+        resolve();
+      };
+      this.#wakes.add(wake);
+      signal.addEventListener("abort", wake);
+    });
+  }
+
+  async *again(ranges: readonly PositionRange[]): AsyncGenerator<Chunk> {
+    for (const range of ranges) {
+      if (range.last < range.first || !this.#positions.isOfCluster(range.feed)) continue;
+      let from = range.first;
+      for (let attempt = 1; from <= range.last; attempt += 1) {
+        try {
+          for await (const chunk of this.#reader!.read(range, from)) {
+            from = chunk.last + 1;
+            yield chunk;
+          }
+          this.#room.leave();
+          break;
+        } catch (error) {
+          await this.#opening.wait({ class: "source", text: troubleText(error) }, attempt, this.#signals!);
+        }
+      }
+    }
+  }
+
+  async stillHolds(ranges: readonly PositionRange[]): Promise<boolean> {
+    if (!ranges.every(({ feed }) => this.#positions.partitionOf(feed) !== undefined)) return false;
+    const { partitions } = await this.#group.read();
+    return ranges.every(({ feed, first, last, count }) => {
+      const of = partitions.find(({ partition }) => partition === kafkaPartition(feed)!.partition);
+      return count === 0 || (of !== undefined && of.low <= first && last < of.high);
+    });
+  }
+
+  acknowledge(ranges: readonly PositionRange[]): void {
+    for (const partition of this.#positions.settle(ranges)) {
+      // Before the first join nobody is there to say it: the claims of the join do.
+      if (this.#membership !== undefined) this.#acknowledgements.note(partition, this.#positions.final(partition)!);
+    }
+  }
+
+  drain(): void {
+    this.#isDraining = true;
+    this.#changed();
+  }
+
+  close(): Promise<void> {
+    return (this.#closing ??= this.#close());
+  }
+
+  async #close(): Promise<void> {
+    this.#isDraining = true;
+    this.#lag.stop();
+    await this.#acknowledgements.told();
+    await Promise.allSettled([this.#fetcher?.stop(), this.#membership?.leave()]);
+    this.#troubles.clearAll();
+    this.#room.leave();
+    await Promise.allSettled([this.#group.close(), this.#brokers.close()]);
+  }
+
+  /** Reads these partitions, and no others. */
+  #hold(partitions: ReadonlySet<number>): void {
+    for (const partition of this.#reading) if (!partitions.has(partition)) this.#stopReading(partition);
+    for (const partition of partitions) this.#read(partition);
+    this.#lag.held(partitions);
+  }
+
+  #read(partition: number): void {
+    if (this.#reading.has(partition) || this.#closing !== undefined) return;
+    this.#reading.add(partition);
+    this.#fetcher!.set(partition, this.#positions.next(partition)!);
+  }
+
+  #stopReading(partition: number): void {
+    this.#fetcher!.unset(partition);
+    this.#buffer!.drop(partition);
+    this.#reading.delete(partition);
+  }
+
+  /** Where it goes on is not in the topic: the options say what follows. */
+  async #outOfRange(partition: number): Promise<void> {
+    // What was fetched before is read first: it is not lost.
+    while (this.#buffer?.holds(partition) === true) await this.wait(1, Date.now() + 100, this.#signals!.drain);
+    this.#reading.delete(partition);
+    try {
+      await this.#opening.checkRange(this.#signals!);
+      this.#room.leave();
+      this.#read(partition);
+    } catch (error) {
+      if (error instanceof LeftForLater) return;
+      this.#troubles.note("offsets", error, 1);
+      setTimeout(() => void this.#outOfRange(partition), 1_000).unref();
+    }
+  }
+
+  /** Bytes that are no records stay so: a person has to look, and meanwhile it is tried again now and then. */
+  #unreadable(error: UnreadableRecords): void {
+    const who = `partition ${error.partition}`;
+    this.#positions.handedOut(this.#positions.feed(error.partition), error.offset - 1);
+    this.#stopReading(error.partition);
+    this.#troubles.note(who, error, Infinity);
+    setTimeout(() => {
+      this.#troubles.clear(who);
+      this.#read(error.partition);
+    }, 30_000).unref();
+  }
+
+  #changed(): void {
+    this.#fetcher?.look();
+    for (const wake of [...this.#wakes]) wake();
+  }
+}

@@ -1,0 +1,13 @@
+/** The parts of kafkajs that it does not export. It is pinned to one version for their sake. */
+declare module "kafkajs/src/protocol/requests/index.js" {
+  export const requests: { Fetch: unknown };
+}
+
+declare module "kafkajs/src/protocol/requests/apiKeys.js" {
+  const apiKeys: { Fetch: number };
+  export default apiKeys;
+}
+
+declare module "kafkajs/src/protocol/error.js" {
+  export function createErrorFromCode(code: number): Error & { type: string; retriable: boolean };
+}

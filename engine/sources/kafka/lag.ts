@@ -1,0 +1,46 @@
+import type { Telemetry } from "../../telemetry/telemetry.ts";
+import type { KafkaPositions } from "./positions.ts";
+
+const every = 10_000;
+
+/** How far the pipeline is behind the ends of its partitions, told every ten seconds. */
+export class Lag {
+  readonly #pipeline_id: string;
+  readonly #telemetry: Telemetry;
+  readonly #positions: KafkaPositions;
+  readonly #ends = new Map<number, number>();
+  #held: ReadonlySet<number> = new Set();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(pipeline_id: string, telemetry: Telemetry, positions: KafkaPositions) {
+    this.#pipeline_id = pipeline_id;
+    this.#telemetry = telemetry;
+    this.#positions = positions;
+  }
+
+  /** These partitions are read. */
+  held(partitions: ReadonlySet<number>): void {
+    this.#held = new Set(partitions);
+    this.#timer ??= setInterval(() => this.#tell(), every).unref();
+    this.#tell();
+  }
+
+  /** The offset behind the last event of a partition that may be read. */
+  end(partition: number, end: number): void {
+    this.#ends.set(partition, end);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    if (this.#timer !== undefined) this.#tell();
+  }
+
+  #tell(): void {
+    let lag = 0;
+    for (const partition of this.#held) {
+      const final = this.#positions.final(partition) ?? 0;
+      lag += Math.max(0, (this.#ends.get(partition) ?? final) - final);
+    }
+    this.#telemetry.lag({ pipeline_id: this.#pipeline_id, partitions: this.#held.size, lag });
+  }
+}

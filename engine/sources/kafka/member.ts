@@ -1,0 +1,109 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Consumer, Kafka } from "kafkajs";
+import type { KafkaSettings } from "./settings.ts";
+
+export interface MemberOptions {
+  kafka: Kafka;
+  groupId: string;
+  topic: string;
+  settings: KafkaSettings;
+  /** The group gave these partitions to this member; it may be told again with the same ones. */
+  onAssigned(partitions: number[]): void;
+  /** It is no member at the moment, and tries to be one again: why, and after how many attempts in vain. */
+  onTrouble(error: unknown, attempt: number): void;
+}
+
+/** What is committed for a partition. */
+export interface Commit {
+  partition: number;
+  /** The next offset to read. */
+  offset: number;
+  metadata: string;
+}
+
+const [firstWait, longestWait] = [200, 10_000];
+
+/**
+ * A member of the consumer group. It holds partitions, sends heartbeats and commits; it reads nothing, as events are
+ * fetched by who knows where to read. A member that kafkajs gives up is made anew until `stop`.
+ */
+export class Member {
+  readonly #options: MemberOptions;
+  readonly #stopped = new AbortController();
+  readonly #running: Promise<void>;
+  #consumer: Consumer | undefined;
+
+  constructor(options: MemberOptions) {
+    this.#options = options;
+    this.#running = this.#run();
+  }
+
+  /** Throws what kafkajs throws: a member that lost its partitions cannot commit them. */
+  async commit(commits: readonly Commit[]): Promise<void> {
+    const { topic } = this.#options;
+    if (this.#consumer === undefined) throw new Error("expected a member of the group, found none: it joins again");
+    await this.#consumer.commitOffsets(
+      commits.map(({ partition, offset, metadata }) => ({ topic, partition, offset: String(offset), metadata })),
+    );
+  }
+
+  /** Leaves the group. */
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopped;
+    for (let attempt = 1; !signal.aborted; attempt += 1) {
+      const started = Date.now();
+      const error = await this.#live();
+      if (signal.aborted) return;
+      // One that lived for a while begins its attempts anew.
+      if (Date.now() - started > longestWait) attempt = 1;
+      this.#options.onTrouble(error, attempt);
+      this.#options.onAssigned([]);
+      const wait = Math.min(longestWait, firstWait * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2);
+      await sleep(wait, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  /** One life of a consumer: resolves with what ended it. */
+  async #live(): Promise<unknown> {
+    const { kafka, groupId, topic, settings } = this.#options;
+    const { sessionTimeout, heartbeatInterval, metadataMaxAge } = settings;
+    const consumer = kafka.consumer({
+      groupId,
+      sessionTimeout,
+      heartbeatInterval,
+      rebalanceTimeout: Math.max(sessionTimeout, 60_000),
+      metadataMaxAge,
+      // It fetches nothing: this is how long it sleeps between heartbeats.
+      maxWaitTimeInMs: Math.max(50, Math.floor(heartbeatInterval / 2)),
+      allowAutoTopicCreation: false,
+      retry: { retries: 3, initialRetryTime: 100, maxRetryTime: 1_000, restartOnFailure: () => Promise.resolve(false) },
+    });
+    const ended = new Promise<unknown>((resolve) => {
+      consumer.on("consumer.crash", ({ payload }) => resolve(payload.error));
+      this.#stopped.signal.addEventListener("abort", () => resolve(undefined), { once: true });
+    });
+    const pause = (): void => consumer.pause([{ topic }]);
+    consumer.on("consumer.group_join", ({ payload }) => {
+      this.#options.onAssigned(payload.memberAssignment[topic] ?? []);
+    });
+    try {
+      await consumer.connect();
+      await consumer.subscribe({ topic, fromBeginning: true });
+      const run = consumer.run({ autoCommit: false, eachBatch: () => Promise.resolve(pause()) });
+      pause();
+      this.#consumer = consumer;
+      await Promise.race([run, ended]);
+      return await ended;
+    } catch (error) {
+      return error;
+    } finally {
+      this.#consumer = undefined;
+      await consumer.disconnect().catch(() => undefined);
+    }
+  }
+}

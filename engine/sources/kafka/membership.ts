@@ -1,0 +1,164 @@
+import type { SourceSignals } from "../../core/source.ts";
+import { byHolder } from "./acknowledgements.ts";
+import type { Group, GroupStanding } from "./group.ts";
+import { claimText } from "./identity.ts";
+import type { KafkaSourceParts } from "./kafka-source-parts.ts";
+import { Member, type Commit, type MemberOptions } from "./member.ts";
+import type { Opening } from "./opening.ts";
+import { judge } from "./ownership.ts";
+import type { KafkaPositions } from "./positions.ts";
+import type { Troubles } from "./troubles.ts";
+
+export interface MembershipParts extends KafkaSourceParts {
+  group: Group;
+  positions: KafkaPositions;
+  opening: Opening;
+  troubles: Troubles;
+  signals: SourceSignals;
+  /** What a member needs, by its number from 1. */
+  member(number: number): Omit<MemberOptions, "onAssigned" | "onTrouble">;
+  /** These partitions, and no others, may be read. */
+  onHeld(partitions: ReadonlySet<number>): void;
+}
+
+/**
+ * The members of a pipeline in its consumer group, and the partitions that they hold together. After each join it is
+ * checked again whose the group is, and our claim is committed, before any event of a new partition is read.
+ */
+export class Membership {
+  readonly #parts: MembershipParts;
+  #members: Member[] = [];
+  readonly #held = new Map<Member, readonly number[]>();
+  /** Counts the assignments: what an older one began gives way to a newer one. */
+  #assignment = 0;
+  #strangers = "";
+  #isClosed = false;
+  #working: Promise<void> = Promise.resolve();
+
+  constructor(parts: MembershipParts) {
+    this.#parts = parts;
+  }
+
+  join(): void {
+    const { replicas, troubles } = this.#parts;
+    for (let number = 1; number <= replicas; number += 1) {
+      const who = `member ${number} of the consumer group`;
+      const member: Member = new Member({
+        ...this.#parts.member(number),
+        onAssigned: (partitions) => {
+          if (partitions.length > 0) troubles.clear(who);
+          this.#assigned(member, partitions);
+        },
+        onTrouble: (error, attempt) => troubles.note(who, error, attempt),
+      });
+      this.#members.push(member);
+    }
+  }
+
+  /** Commits what is final in partitions, by the members that hold them. Throws what kafkajs throws. */
+  async commit(offsets: ReadonlyMap<number, number>): Promise<void> {
+    const { identity } = this.#parts;
+    const commits: Commit[] = [...offsets].map(([partition, offset]) => {
+      return { partition, offset, metadata: claimText(identity, offset) };
+    });
+    const held = byHolder(commits, (partition) => this.#holderOf(partition));
+    await Promise.all([...held].map(([member, own]) => member.commit(own)));
+  }
+
+  async leave(): Promise<void> {
+    this.#isClosed = true;
+    this.#assignment += 1;
+    await this.#stopMembers();
+    await this.#working;
+  }
+
+  async #stopMembers(): Promise<void> {
+    const members = this.#members;
+    this.#members = [];
+    await Promise.all(members.map((member) => member.stop()));
+    this.#held.clear();
+  }
+
+  #holderOf(partition: number): Member | undefined {
+    return [...this.#held].find(([, partitions]) => partitions.includes(partition))?.[0];
+  }
+
+  #assigned(member: Member, partitions: readonly number[]): void {
+    if (this.#isClosed) return;
+    this.#held.set(member, partitions);
+    const assignment = (this.#assignment += 1);
+    this.#working = this.#working.then(() => this.#claim(assignment)).catch(() => undefined);
+  }
+
+  /** Checks whose the group is, and says in it that these partitions are ours. */
+  async #claim(assignment: number): Promise<void> {
+    const { group, opening, positions, telemetry, pipeline_id, onHeld, troubles } = this.#parts;
+    for (let attempt = 1; assignment === this.#assignment; attempt += 1) {
+      try {
+        const standing = await group.read();
+        if (assignment !== this.#assignment) return;
+        const judged = judge(standing, opening.known, false);
+        if (judged.kind === "owner") return await this.#giveWay(judged.text);
+        this.#tellStrangers(judged.strangers);
+        for (const [partition, offset] of judged.strange) {
+          telemetry.strangerCommitted({ pipeline_id, partition, offset, local: positions.final(partition)! });
+        }
+        await this.#placeNew(standing, judged);
+        const held = new Set([...this.#held.values()].flat());
+        await this.commit(new Map([...held].map((partition) => [partition, positions.final(partition)!] as const)));
+        if (assignment !== this.#assignment) return;
+        troubles.clear("the consumer group");
+        telemetry.assigned({ pipeline_id, partitions: [...held].toSorted((a, b) => a - b) });
+        onHeld(held);
+        return;
+      } catch (error) {
+        if (assignment !== this.#assignment) return;
+        troubles.note("the consumer group", error, attempt);
+        await new Promise((resolve) => setTimeout(resolve, Math.min(5_000, 200 * attempt)));
+      }
+    }
+  }
+
+  /** Partitions that appeared after the first join begin at their beginning, or where the group stands. */
+  async #placeNew(
+    { partitions }: GroupStanding,
+    { found, fresh }: { found: Map<number, number>; fresh: number[] },
+  ): Promise<void> {
+    const { journal, pipeline_id, positions } = this.#parts;
+    const begins = new Map(found);
+    for (const { partition, low } of partitions) if (fresh.includes(partition)) begins.set(partition, low);
+    if (begins.size === 0) return;
+    const lasts = [...begins].map(([partition, next]) => [positions.feed(partition), next - 1]);
+    await journal.place(pipeline_id, Object.fromEntries(lasts) as Record<string, number>);
+    for (const [partition, offset] of begins) positions.place(partition, offset);
+  }
+
+  #tellStrangers(members: string[]): void {
+    const { telemetry, pipeline_id } = this.#parts;
+    const said = members.toSorted().join("\n");
+    if (said === this.#strangers) return;
+    this.#strangers = said;
+    telemetry.strangers({ pipeline_id, members });
+  }
+
+  /** The group is another Sluice's: leaves it, reads nothing, and joins again when it is ours. */
+  async #giveWay(text: string): Promise<void> {
+    const { group, opening, signals, onHeld } = this.#parts;
+    onHeld(new Set());
+    const assignment = (this.#assignment += 1);
+    await this.#stopMembers();
+    let reason = text;
+    for (let attempt = 1; assignment === this.#assignment; attempt += 1) {
+      await opening.wait({ class: "owner", text: reason }, attempt, signals);
+      const judged = await group.read().then(
+        (standing) => judge(standing, opening.known, false),
+        () => undefined,
+      );
+      if (judged?.kind === "owner") reason = judged.text;
+      if (judged?.kind !== "ours" || assignment !== this.#assignment) continue;
+      opening.wentOn();
+      this.join();
+      return;
+    }
+  }
+}

@@ -1,0 +1,171 @@
+import { LeftForLater } from "../../core/errors.ts";
+import type { SourceSignals } from "../../core/source.ts";
+import type { WaitingRoom } from "../../waiting-room.ts";
+import { consumerGroup } from "./feed.ts";
+import type { Group, GroupStanding } from "./group.ts";
+import type { KafkaSourceParts } from "./kafka-source-parts.ts";
+import { judge, type Judgement, type Known } from "./ownership.ts";
+import type { KafkaPositions } from "./positions.ts";
+import { troubleText } from "./trouble.ts";
+
+type Ours = Extract<Judgement, { kind: "ours" }>;
+
+/** What was found before the first join. */
+export interface Opened {
+  /** Pending batches that were given up, by their numbers. */
+  givenUp: number[];
+  /** A person has moved the group: what is pending is settled first. */
+  isMoved: boolean;
+}
+
+/**
+ * Before the first read of a start: whether this group is ours to read, and where each partition goes on (delivery,
+ * Kafka). Everything that follows from it is journaled before anything is committed to the group.
+ */
+export class Opening {
+  readonly #parts: KafkaSourceParts;
+  readonly #group: Group;
+  readonly #positions: KafkaPositions;
+  readonly #room: WaitingRoom;
+
+  constructor(parts: KafkaSourceParts, group: Group, positions: KafkaPositions, room: WaitingRoom) {
+    this.#parts = parts;
+    this.#group = group;
+    this.#positions = positions;
+    this.#room = room;
+  }
+
+  /** What is known here of the group, for `judge`. */
+  get known(): Known {
+    const { pipeline_id, identity, options } = this.#parts;
+    const { topic } = this.#positions;
+    const next = (partition: number): number | undefined => this.#positions.final(partition);
+    return { groupId: consumerGroup(pipeline_id), topic, identity, next, takeOver: options.take_over };
+  }
+
+  /** Waits until the brokers answer and the group is ours. Throws LeftForLater. */
+  async run(signals: SourceSignals): Promise<Opened> {
+    const standing = await this.#until(signals, () => this.#standing(signals));
+    const { judgement, of } = standing;
+    const opened = await this.#until(signals, () => this.#place(of, judgement));
+    await this.#until(signals, () => this.checkRange(signals));
+    this.#room.leave();
+    return opened;
+  }
+
+  /** Partitions that appeared since, or whose end is not where they go on: brings them to where they can be read. */
+  async checkRange(signals: SourceSignals): Promise<void> {
+    const { options, telemetry, pipeline_id, journal } = this.#parts;
+    for (let attempt = 1; ; attempt += 1) {
+      const { partitions } = await this.#group.read();
+      const lost = partitions.find(({ partition, low, high }) => {
+        const next = this.#positions.next(partition);
+        return next !== undefined && (next < low || next > high);
+      });
+      if (lost === undefined) return;
+      const { partition, low, high } = lost;
+      const from = this.#positions.next(partition)!;
+      if (options.on_lost === "skip") {
+        await journal.place(pipeline_id, { [this.#positions.feed(partition)]: low - 1 });
+        this.#positions.place(partition, low);
+        telemetry.positionsSkipped({ pipeline_id, partition, from, to: low });
+        continue;
+      }
+      const text =
+        `partition ${partition} of topic ${this.#positions.topic} goes on at offset ${from}, and the brokers have ` +
+        `${low} to ${high}: set x-sluice.on_lost: skip to go on at ${low}`;
+      await this.wait({ class: "lost", text }, attempt, signals);
+    }
+  }
+
+  /** Waits before another attempt. Throws LeftForLater where the pipeline stops meanwhile. */
+  async wait(failure: { class: "source" | "owner" | "lost"; text: string }, attempt: number, signals: SourceSignals) {
+    if (signals.drain.aborted) throw new LeftForLater(failure.text);
+    await this.#room.wait(failure, attempt, signals.drain);
+    if (signals.drain.aborted) throw new LeftForLater(failure.text);
+  }
+
+  /** The group is ours again. */
+  wentOn(): void {
+    this.#room.leave();
+  }
+
+  async #standing(signals: SourceSignals): Promise<{ of: GroupStanding; judgement: Ours }> {
+    const { journal, pipeline_id } = this.#parts;
+    for (let attempt = 1; ; attempt += 1) {
+      const of = await this.#group.read();
+      this.#positions.learn(of.cluster, journal.progress(pipeline_id), journal.pending(pipeline_id));
+      const judgement = judge(of, this.known, true);
+      if (judgement.kind === "ours") return { of, judgement };
+      await this.wait({ class: "owner", text: judgement.text }, attempt, signals);
+    }
+  }
+
+  async #place(of: GroupStanding, judged: Ours): Promise<Opened> {
+    const { journal, pipeline_id, telemetry, hasDedup } = this.#parts;
+    const { moved, found, taken, fresh, strange } = judged;
+    const givenUp = await this.#takeOver(taken);
+    const begins = new Map([...found, ...taken, ...(await this.#begins(of, fresh))]);
+    for (const [partition, offset] of strange) this.#tellStrange(partition, offset);
+    if (begins.size > 0) await journal.place(pipeline_id, this.#lasts(begins));
+    if (moved.size > 0) await journal.place(pipeline_id, this.#lasts(moved), { isMove: true });
+    for (const [partition, to] of moved) {
+      const from = this.#positions.final(partition)!;
+      telemetry.positionMoved({ pipeline_id, partition, from, to, hasDedup });
+    }
+    for (const [partition, offset] of [...begins, ...moved]) this.#positions.place(partition, offset);
+    return { givenUp, isMoved: moved.size > 0 || journal.progress(pipeline_id).moved !== undefined };
+  }
+
+  #tellStrange(partition: number, offset: number): void {
+    const { telemetry, pipeline_id } = this.#parts;
+    telemetry.strangerCommitted({ pipeline_id, partition, offset, local: this.#positions.final(partition)! });
+  }
+
+  /** Where partitions begin of which nobody knows anything: at the first start as the options say, later at their beginning. */
+  async #begins(of: GroupStanding, fresh: readonly number[]): Promise<[number, number][]> {
+    const { start = this.#parts.source.consumer_group_initial_offset } = this.#parts.options;
+    const at = this.#positions.isKnown ? "earliest" : start;
+    const since = /^\d/.test(at) && fresh.length > 0 ? await this.#group.offsetsSince(Date.parse(at)) : undefined;
+    return of.partitions
+      .filter(({ partition }) => fresh.includes(partition))
+      .map(({ partition, low, high }) => {
+        if (since !== undefined) return [partition, since.get(partition) ?? high];
+        return [partition, at === "latest" ? high : low];
+      });
+  }
+
+  /** Gives up pending batches that another run may have read. */
+  async #takeOver(taken: ReadonlyMap<number, number>): Promise<number[]> {
+    const { journal, pipeline_id, telemetry, options } = this.#parts;
+    const isBelow = ({ feed, first }: { feed: string; first: number }): boolean => {
+      const partition = this.#positions.partitionOf(feed);
+      const offset = partition === undefined ? undefined : taken.get(partition);
+      return offset !== undefined && first < offset;
+    };
+    const read = journal.pending(pipeline_id).filter(({ ranges }) => ranges.some(isBelow));
+    for (const record of read) await journal.giveUp(record);
+    const changes = [...taken].some(([partition, offset]) => this.#positions.final(partition) !== offset);
+    if (changes || read.length > 0) {
+      const rows = read.reduce((sum, record) => sum + record.rows, 0);
+      telemetry.takenOver({ pipeline_id, run: options.take_over!, batches: read.length, rows });
+    }
+    return read.map(({ batch }) => batch);
+  }
+
+  #lasts(offsets: ReadonlyMap<number, number>): Record<string, number> {
+    return Object.fromEntries([...offsets].map(([partition, next]) => [this.#positions.feed(partition), next - 1]));
+  }
+
+  /** Tries until the brokers answer. */
+  async #until<T>(signals: SourceSignals, work: () => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await work();
+      } catch (error) {
+        if (error instanceof LeftForLater) throw error;
+        await this.wait({ class: "source", text: troubleText(error) }, attempt, signals);
+      }
+    }
+  }
+}

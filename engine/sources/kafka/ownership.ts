@@ -1,0 +1,114 @@
+import type { GroupStanding, PartitionStanding } from "./group.ts";
+import { claimOf, memberOf, type Claim, type KafkaIdentity } from "./identity.ts";
+
+/** What is known here of a group, and what the options say. */
+export interface Known {
+  groupId: string;
+  topic: string;
+  identity: KafkaIdentity;
+  /** The offset behind the last final one of a partition; undefined where nothing is final in it. */
+  next(partition: number): number | undefined;
+  /** The run that may be taken over. */
+  takeOver: string | undefined;
+}
+
+/** What follows from how a group stands (delivery, Kafka). */
+export type Judgement =
+  /** Somebody else's Sluice reads, or read, as this group: nothing may be read. */
+  | { kind: "owner"; text: string; run: string }
+  | {
+      kind: "ours";
+      /** Where a person has moved a partition that has been read here before: the next offset. */
+      moved: Map<number, number>;
+      /** What a stranger has committed in such a partition, which counts for nothing. */
+      strange: Map<number, number>;
+      /** Where the group stands in partitions of which nothing is known here. */
+      found: Map<number, number>;
+      /** Partitions of a run that is taken over: the next offset. */
+      taken: Map<number, number>;
+      /** Of nobody: neither here nor in the group is anything known of them. */
+      fresh: number[];
+      /** Client ids of live members that are no Sluice. */
+      strangers: string[];
+    };
+
+/**
+ * Judges how a group stands. An offset without a claim was committed by a person where this is asked `isBeforeJoin` and
+ * nobody is a member: brokers let nobody move a group that has members. Else it is a stranger's, and counts for nothing.
+ */
+export function judge(standing: GroupStanding, known: Known, isBeforeJoin: boolean): Judgement {
+  const members = standing.members.map((client) => ({ client, claim: memberOf(client) }));
+  const owner = ownerOf(standing, known, members);
+  if (owner !== undefined) return owner;
+  const judged = {
+    kind: "ours" as const,
+    moved: new Map<number, number>(),
+    strange: new Map<number, number>(),
+    found: new Map<number, number>(),
+    taken: new Map<number, number>(),
+    fresh: [] as number[],
+    strangers: members.flatMap(({ client, claim }) => (claim === undefined ? [client] : [])),
+  };
+  const isPerson = isBeforeJoin && members.length === 0;
+  for (const of of standing.partitions) judgePartition(of, known, isPerson, judged);
+  return judged;
+}
+
+function judgePartition(
+  { partition, committed }: PartitionStanding,
+  { next, takeOver }: Known,
+  isPerson: boolean,
+  judged: Extract<Judgement, { kind: "ours" }>,
+): void {
+  const local = next(partition);
+  if (committed === undefined) {
+    if (local === undefined) judged.fresh.push(partition);
+    return;
+  }
+  const claim = claimOf(committed.metadata, committed.offset);
+  if (claim !== undefined && claim.run === takeOver) judged.taken.set(partition, committed.offset);
+  else if (local === undefined) judged.found.set(partition, committed.offset);
+  else if (claim === undefined && committed.offset !== local) {
+    (isPerson ? judged.moved : judged.strange).set(partition, committed.offset);
+  }
+}
+
+/** The Sluice that this group belongs to, if it is not this one. */
+function ownerOf(
+  { partitions }: GroupStanding,
+  known: Known,
+  members: readonly { client: string; claim: Claim | undefined }[],
+): Judgement | undefined {
+  const { identity, groupId, takeOver } = known;
+  const isStrange = (claim: Claim): boolean =>
+    claim.run !== takeOver && (claim.dataDir !== identity.dataDir || !isKnown(claim.run, identity));
+  for (const { client, claim } of members) {
+    if (claim !== undefined && isStrange(claim)) return owner(known, claim, `has the live member ${client}`);
+  }
+  for (const { partition, committed } of partitions) {
+    const claim = committed && claimOf(committed.metadata, committed.offset);
+    if (claim === undefined || claim.run === takeOver) continue;
+    if (isStrange(claim)) return owner(known, claim, `was read in partition ${partition}`);
+    const local = known.next(partition);
+    if (local === undefined || committed!.offset <= local) continue;
+    const what = `was read in partition ${partition} up to offset ${committed!.offset}, and this data dir only knows of ${local}: it is an older copy of itself`;
+    return { kind: "owner", run: claim.run, text: `consumer group ${groupId} ${what}${wayOut(claim)}` };
+  }
+  return undefined;
+}
+
+function owner(known: Known, claim: Claim, what: string): Judgement {
+  const { groupId, identity, topic } = known;
+  const text =
+    `consumer group ${groupId} of topic ${topic} ${what} by the data dir ${claim.dataDir}, run ${claim.run}; ` +
+    `this is the data dir ${identity.dataDir}, run ${identity.run}`;
+  return { kind: "owner", run: claim.run, text: `${text}${wayOut(claim)}` };
+}
+
+function wayOut({ run }: Claim): string {
+  return `: stop the other one, or set x-sluice.take_over: ${run} to go on from where it stands`;
+}
+
+function isKnown(run: string, { run: current, earlier }: KafkaIdentity): boolean {
+  return run === current || earlier.has(run);
+}

@@ -1,0 +1,62 @@
+import { Event } from "../../core/batch.ts";
+import type { Chunk, PositionRange } from "../../core/positions.ts";
+import { brokerError, type Brokers } from "./brokers.ts";
+import { kafkaPartition } from "./feed.ts";
+import type { Codecs } from "./protocol/codecs.ts";
+import type { FetchedPartition } from "./protocol/fetch-response.ts";
+import { RecordBatches } from "./protocol/record-batches.ts";
+import { RecordRun } from "./protocol/record-run.ts";
+
+const readBytes = 4 * 1024 * 1024;
+const outOfRange = 1;
+
+/** Reads ranges of partitions again, without any group knowing of it. */
+export class PartitionReader {
+  readonly #brokers: Brokers;
+  readonly #codecs: Codecs;
+  readonly #run = new RecordRun();
+
+  constructor(brokers: Brokers, codecs: Codecs) {
+    this.#brokers = brokers;
+    this.#codecs = codecs;
+  }
+
+  /** What is left of a range, from an offset on. Throws what kafkajs throws, and UnreadableRecords. */
+  async *read({ feed, last: end }: PositionRange, from: number): AsyncGenerator<Chunk> {
+    const { topic, partition } = kafkaPartition(feed)!;
+    for (let position = from; position <= end;) {
+      const fetched = await this.#fetch(topic, partition, position);
+      if (fetched === undefined) return;
+      const batches = new RecordBatches(fetched, position, this.#codecs, this.#run);
+      while (batches.next()) {
+        const events = this.#events(end);
+        if (events.length > 0) yield { feed, events, last: events.at(-1)!.position };
+      }
+      if (batches.nextOffset === position) return;
+      position = batches.nextOffset;
+    }
+  }
+
+  /** What is there from an offset on; undefined where there is nothing. */
+  async #fetch(topic: string, partition: number, offset: number): Promise<FetchedPartition | undefined> {
+    const leaders = await this.#brokers.leaders(topic);
+    const leader = [...leaders].find(([, partitions]) => partitions.includes(partition))?.[0];
+    if (leader === undefined) throw new Error(`topic ${topic}, partition ${partition}: expected a leader, found none`);
+    const offsets = new Map([[partition, offset]]);
+    const wanted = { topic, offsets, partitionMaxBytes: readBytes, wait: 100, minBytes: 1 };
+    const [fetched] = await this.#brokers.fetch(leader, wanted);
+    if (fetched === undefined || fetched.errorCode === outOfRange) return undefined;
+    if (fetched.errorCode !== 0) throw brokerError(fetched.errorCode);
+    return fetched.records.length === 0 ? undefined : fetched;
+  }
+
+  #events(end: number): Event[] {
+    const { bytes, count, offsets, starts, ends } = this.#run;
+    const events: Event[] = [];
+    for (let index = 0; index < count && offsets[index]! <= end; index += 1) {
+      const start = starts[index]!;
+      events.push(new Event(offsets[index]!, 0, bytes.subarray(start, Math.max(start, ends[index]!))));
+    }
+    return events;
+  }
+}

@@ -1,0 +1,79 @@
+import { nextPosition, type BatchRecord, type Progress } from "../../core/journal.ts";
+import type { Feed, PositionRange } from "../../core/positions.ts";
+import { kafkaFeed, kafkaPartition } from "./feed.ts";
+
+/** How far the partitions of a topic have come here, as the next offset of each. */
+export class KafkaPositions {
+  readonly topic: string;
+  #cluster = "";
+  /** Behind the last that is final. */
+  readonly #final = new Map<number, number>();
+  /** Behind the last that was handed out, or that a pending batch holds. */
+  readonly #next = new Map<number, number>();
+
+  constructor(topic: string) {
+    this.topic = topic;
+  }
+
+  /** Takes what the journal knows of the topic in this cluster. */
+  learn(cluster: string, progress: Progress, pending: readonly BatchRecord[]): void {
+    this.#cluster = cluster;
+    for (const feed of Object.keys(progress.positions)) {
+      const partition = this.partitionOf(feed);
+      if (partition === undefined) continue;
+      this.#final.set(partition, (progress.moved?.[feed] ?? progress.positions[feed]!) + 1);
+      const held = progress.moved?.[feed] === undefined ? nextPosition(feed, progress, pending) : undefined;
+      this.#next.set(partition, held ?? this.#final.get(partition)!);
+    }
+  }
+
+  /** Whether anything of the topic is known here. */
+  get isKnown(): boolean {
+    return this.#final.size > 0;
+  }
+
+  final(partition: number): number | undefined {
+    return this.#final.get(partition);
+  }
+
+  next(partition: number): number | undefined {
+    return this.#next.get(partition);
+  }
+
+  /** It goes on at this offset, whatever was before. */
+  place(partition: number, offset: number): void {
+    this.#final.set(partition, offset);
+    this.#next.set(partition, offset);
+  }
+
+  handedOut(feed: Feed, last: number): void {
+    const partition = this.partitionOf(feed);
+    if (partition !== undefined) this.#next.set(partition, last + 1);
+  }
+
+  /** Ranges are final. Those of a partition come in their order. Returns the partitions of this topic among them. */
+  settle(ranges: readonly PositionRange[]): number[] {
+    return ranges.flatMap(({ feed, last }) => {
+      const partition = this.partitionOf(feed);
+      const final = partition === undefined ? undefined : this.#final.get(partition);
+      if (partition === undefined || final === undefined || final > last) return [];
+      this.#final.set(partition, last + 1);
+      return [partition];
+    });
+  }
+
+  feed(partition: number): Feed {
+    return kafkaFeed({ cluster: this.#cluster, topic: this.topic, partition });
+  }
+
+  /** The partition of this topic that a feed stands for. */
+  partitionOf(feed: Feed): number | undefined {
+    const found = kafkaPartition(feed);
+    return found?.cluster === this.#cluster && found.topic === this.topic ? found.partition : undefined;
+  }
+
+  /** Whether a feed is one of this cluster. */
+  isOfCluster(feed: Feed): boolean {
+    return kafkaPartition(feed)?.cluster === this.#cluster;
+  }
+}

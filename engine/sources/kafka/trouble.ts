@@ -1,0 +1,38 @@
+/** A failure of Kafka as a person reads it: what kafkajs says, with the kind of error that it hides. Holds no secret. */
+export function troubleText(error: unknown): string {
+  const { message, type } = rootOf(error);
+  const kind = type === undefined || message.includes(type) ? "" : ` (${type})`;
+  return `${message}${kind}`;
+}
+
+/** Kafka's name of an error, such as `UNKNOWN_TOPIC_OR_PARTITION`; undefined where the network failed. */
+export function troubleType(error: unknown): string | undefined {
+  return rootOf(error).type;
+}
+
+const forPeople = new Set([
+  "UNKNOWN_TOPIC_OR_PARTITION",
+  "INVALID_TOPIC_EXCEPTION",
+  "TOPIC_AUTHORIZATION_FAILED",
+  "GROUP_AUTHORIZATION_FAILED",
+  "CLUSTER_AUTHORIZATION_FAILED",
+  "SASL_AUTHENTICATION_FAILED",
+  "UNSUPPORTED_SASL_MECHANISM",
+  "INCONSISTENT_GROUP_PROTOCOL",
+  "INVALID_SESSION_TIMEOUT",
+]);
+
+/** Whether it goes on until a person does something, so that it is shown at once. */
+export function needsPerson(error: unknown): boolean {
+  const { type, name } = rootOf(error);
+  return (type !== undefined && forPeople.has(type)) || name === "KafkaJSSASLAuthenticationError";
+}
+
+/** kafkajs wraps errors in others: the innermost one says what it is. */
+function rootOf(error: unknown): { message: string; name: string; type: string | undefined } {
+  let root = error;
+  for (let depth = 0; depth < 10 && root instanceof Error && root.cause instanceof Error; depth += 1) root = root.cause;
+  if (!(root instanceof Error)) return { message: String(root), name: "", type: undefined };
+  const { type } = root as Error & { type?: unknown };
+  return { message: root.message, name: root.name, type: typeof type === "string" ? type : undefined };
+}

@@ -1,0 +1,45 @@
+import type { Telemetry } from "../../telemetry/telemetry.ts";
+import { needsPerson, troubleText } from "./trouble.ts";
+
+/** A failure shorter than this many attempts is nothing that a person needs to see. */
+const quietAttempts = 3;
+
+/**
+ * What keeps a running source from reading: who fails, and why. The first one that lasts, or that needs a person, is a
+ * pause; it ends when none is left.
+ */
+export class Troubles {
+  readonly #pipeline_id: string;
+  readonly #telemetry: Telemetry;
+  readonly #texts = new Map<string, string>();
+  #since: string | undefined;
+
+  constructor(pipeline_id: string, telemetry: Telemetry) {
+    this.#pipeline_id = pipeline_id;
+    this.#telemetry = telemetry;
+  }
+
+  /** Something failed for the `attempt`th time in a row. */
+  note(who: string, error: unknown, attempt: number): void {
+    if (attempt < quietAttempts && !needsPerson(error)) return;
+    const text = `${who}: ${troubleText(error)}`;
+    if (this.#texts.get(who) === text) return;
+    this.#texts.set(who, text);
+    this.#since ??= new Date().toISOString();
+    const way_out = "correct the brokers, the login, the rights or the topic; it goes on by itself when they answer";
+    const pause = { class: "source" as const, since: this.#since, text, way_out };
+    this.#telemetry.paused({ pipeline_id: this.#pipeline_id, pause });
+  }
+
+  /** It works again. */
+  clear(who: string): void {
+    if (!this.#texts.delete(who) || this.#texts.size > 0 || this.#since === undefined) return;
+    const seconds = (Date.now() - Date.parse(this.#since)) / 1000;
+    this.#since = undefined;
+    this.#telemetry.wentOn({ pipeline_id: this.#pipeline_id, class: "source", seconds });
+  }
+
+  clearAll(): void {
+    for (const who of [...this.#texts.keys()]) this.clear(who);
+  }
+}

@@ -1,0 +1,115 @@
+import type { Registry } from "prom-client";
+import type { Log } from "./log.ts";
+import { engineMetrics, type EngineMetrics } from "./metrics.ts";
+import { Observed } from "./observed.ts";
+import type { Telemetry, Told } from "./telemetry.ts";
+
+/** What is told of a source that is read: log lines, metrics and counters of health. */
+export class SourceRecorder implements Pick<
+  Telemetry,
+  | "eventsCompacted"
+  | "positionsSkipped"
+  | "positionMoved"
+  | "strangerCommitted"
+  | "strangers"
+  | "takenOver"
+  | "assigned"
+  | "lag"
+> {
+  protected readonly log: Log;
+  protected readonly metrics: EngineMetrics;
+  readonly #observed = new Map<string, Observed>();
+
+  constructor(log: Log, registry: Registry) {
+    this.log = log;
+    this.metrics = engineMetrics(registry);
+  }
+
+  /** What a pipeline did since the process started, and what it waits for. */
+  observed(pipeline_id: string): Observed {
+    const observed = this.#observed.get(pipeline_id) ?? new Observed();
+    this.#observed.set(pipeline_id, observed);
+    return observed;
+  }
+
+  /** Drops the series and counters of a deleted pipeline. */
+  forget(pipeline_id: string): void {
+    this.#observed.delete(pipeline_id);
+    for (const metric of Object.values(this.metrics) as EngineMetrics["paused"][]) {
+      void forgetSeries(metric, pipeline_id);
+    }
+  }
+
+  eventsCompacted({ pipeline_id, batch, count }: Told<"eventsCompacted">): void {
+    this.observed(pipeline_id).counters.events_compacted += count;
+    this.metrics.eventsCompacted.inc({ pipeline_id }, count);
+    this.log.warn({ pipeline_id, batch, count }, "Events of a batch under way were compacted away by their topic.");
+  }
+
+  positionsSkipped({ pipeline_id, partition, from, to }: Told<"positionsSkipped">): void {
+    const count = Math.max(0, to - from);
+    this.observed(pipeline_id).counters.positions_skipped += count;
+    this.metrics.positionsSkipped.inc({ pipeline_id }, count);
+    this.log.error(
+      { pipeline_id, partition, from, to, count },
+      "Offsets that were to be read are not in the topic; it goes on behind them.",
+    );
+  }
+
+  positionMoved({ pipeline_id, partition, from, to, hasDedup }: Told<"positionMoved">): void {
+    this.observed(pipeline_id).counters.positions_moved += 1;
+    this.metrics.positionsMoved.inc({ pipeline_id });
+    const effect =
+      hasDedup && to < from ? " Events that are read again within the dedup window are dropped as repeats." : "";
+    this.log.warn({ pipeline_id, partition, from, to }, `Somebody moved the consumer group; it is followed.${effect}`);
+  }
+
+  strangerCommitted({ pipeline_id, partition, offset, local }: Told<"strangerCommitted">): void {
+    this.observed(pipeline_id).counters.strangers_commits += 1;
+    this.metrics.strangersCommits.inc({ pipeline_id });
+    this.log.warn(
+      { pipeline_id, partition, offset, local },
+      "A member of the consumer group that is no Sluice has committed an offset; it counts for nothing.",
+    );
+  }
+
+  strangers({ pipeline_id, members }: Told<"strangers">): void {
+    const observed = this.observed(pipeline_id);
+    this.metrics.strangers.set({ pipeline_id }, members.length);
+    if (members.length === 0) delete observed.strangers;
+    else observed.strangers = members;
+    if (members.length > 0) {
+      this.log.warn(
+        { pipeline_id, members },
+        "The consumer group has members that are no Sluice: their partitions are not read here.",
+      );
+    } else this.log.info({ pipeline_id }, "The consumer group has no member any more that is no Sluice.");
+  }
+
+  takenOver({ pipeline_id, run, batches, rows }: Told<"takenOver">): void {
+    this.observed(pipeline_id).counters.events_skipped += rows;
+    this.metrics.eventsSkipped.inc({ pipeline_id }, rows);
+    this.log.warn(
+      { pipeline_id, run, batches, rows },
+      "The place of another run in the consumer group is taken over; batches that it has read are given up.",
+    );
+  }
+
+  assigned({ pipeline_id, partitions }: Told<"assigned">): void {
+    this.log.info({ pipeline_id, partitions }, "The consumer group assigned partitions.");
+  }
+
+  lag({ pipeline_id, partitions, lag }: Told<"lag">): void {
+    this.observed(pipeline_id).source = { partitions, lag };
+    this.metrics.lag.set({ pipeline_id }, lag);
+    this.metrics.partitions.set({ pipeline_id }, partitions);
+  }
+}
+
+async function forgetSeries(metric: EngineMetrics["paused"], pipeline_id: string): Promise<void> {
+  const { values } = await metric.get();
+  for (const { labels } of values) {
+    const { le: _bucket, quantile: _quantile, ...own } = labels as Record<string, string>;
+    if (own["pipeline_id"] === pipeline_id) metric.remove(own as { pipeline_id: string; class: string });
+  }
+}
