@@ -1,5 +1,4 @@
 import { durationMs } from "../schemas/duration.ts";
-import type { PipelineConfig } from "../schemas/pipeline.ts";
 import { quantityBytes } from "../schemas/quantity.ts";
 import { nextPosition, type Journal } from "./core/journal.ts";
 import { streamFeed } from "./core/positions.ts";
@@ -27,11 +26,6 @@ export interface CreatedSource {
 
 /** The most bytes that are held of what was fetched and not read yet. */
 const mostBuffered = 32 * 1024 * 1024;
-
-/** Whether events of a pipeline are pushed, and so lie in a stream of its own. */
-export function isPushed({ sources }: PipelineConfig): boolean {
-  return sources[0]?.type === "webhook";
-}
 
 /** The source of a config, with its secrets resolved. */
 export function createSource(spec: PipelineSpec, tools: SourceTools): CreatedSource {

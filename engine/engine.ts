@@ -3,7 +3,7 @@ import type { EngineOptions, PipelineConfig } from "../schemas/pipeline.ts";
 import { AccessTokens } from "./access-tokens.ts";
 import type { DeadLetterQueue, Selection } from "./core/dead-letter.ts";
 import { EngineError, type ErrorCode } from "./core/errors.ts";
-import { isPushed } from "./create-source.ts";
+import { isPushed } from "./pushed.ts";
 import { expire } from "./expiry.ts";
 import { immutableChange } from "./immutable.ts";
 import { isAtRest, requested, shouldRun, type Request } from "./lifecycle.ts";

@@ -1,4 +1,5 @@
 import type { PipelineConfig } from "../schemas/pipeline.ts";
+import { isPushed } from "./pushed.ts";
 
 /**
  * The first field that may not change (the specification, config v3, section 7.1), with both values; undefined if none
@@ -15,14 +16,13 @@ export function immutableChange(from: PipelineConfig, to: PipelineConfig): strin
   return undefined;
 }
 
-function immutableFields({ pipeline_id, resources, transforms }: PipelineConfig): Map<string, string | number> {
-  const { max_age, max_bytes, max_msgs } = resources.nats.stream;
-  const fields = new Map<string, string | number>([
-    ["pipeline_id", pipeline_id],
-    ["resources.nats.stream.max_age", max_age],
-    ["resources.nats.stream.max_bytes", max_bytes],
-    ["resources.nats.stream.max_msgs", max_msgs],
-  ]);
+function immutableFields(config: PipelineConfig): Map<string, string | number> {
+  const { pipeline_id, resources, transforms } = config;
+  const fields = new Map<string, string | number>([["pipeline_id", pipeline_id]]);
+  // A pipeline that reads from Kafka has no stream whose limits could be other than they were.
+  for (const [name, limit] of isPushed(config) ? Object.entries(resources.nats.stream) : []) {
+    fields.set(`resources.nats.stream.${name}`, limit);
+  }
   const withDedup = new Set(transforms.filter(({ type }) => type === "dedup").map(({ source_id }) => source_id));
   for (const { source_id, storage, replicas } of resources.transform) {
     if (storage !== undefined) fields.set(`resources.transform (${source_id}).storage.size`, storage.size);

@@ -6,7 +6,7 @@ import type { LetterEvent } from "./assembler.ts";
 import { letterEvent } from "./reprocessing.ts";
 import type { Catalog, CatalogEntry } from "./state/catalog.ts";
 import type { DeadLetters } from "./state/dead-letters.ts";
-import { isPushed } from "./create-source.ts";
+import { isPushed } from "./pushed.ts";
 import { EmbeddedHost } from "./embedded-host.ts";
 import type { StreamShelf } from "./stream-shelf.ts";
 import { resolveSecrets, type SecretSource } from "./secrets.ts";

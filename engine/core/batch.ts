@@ -1,4 +1,7 @@
 import { mayHoldWide, parseExactly, writeExactly } from "./exact-json.ts";
+import type { FieldNotes } from "./field-notes.ts";
+import { aboutSize } from "./json-size.ts";
+import type { RowWalks } from "./raw-json.ts";
 
 /**
  * The words every part speaks.
@@ -11,25 +14,48 @@ import { mayHoldWide, parseExactly, writeExactly } from "./exact-json.ts";
  */
 
 /**
- * One event: a view of bytes that lie in its batch, whose JSON value is made only when somebody asks for it; or a value
- * that a transform made, whose bytes are made only when somebody asks for them.
+ * One event: a view of bytes that lie among others, whose JSON value is made only when somebody asks for it; or a value
+ * that a transform made, whose bytes are made only when somebody asks for them. A tombstone, as topics hold them, is an
+ * event with neither.
  */
 export class Event {
   /** Where it is in its feed; from the moment on that a batch takes it, its place there (see `Places`). */
   position: number;
   /** When Sluice received it, in milliseconds since the epoch. */
   readonly receivedAt: number;
-  /** The bytes as they were received; undefined where a transform made the event. */
-  readonly received: Buffer | undefined;
-  #made: Buffer | undefined;
+  /** What its bytes lie in, at `start` until before `end`; undefined where a transform made it, and for a tombstone. */
+  readonly within: Buffer | undefined;
+  readonly start: number;
+  readonly end: number;
+  #notes: FieldNotes | undefined;
+  #place: number;
+  #rows: RowWalks | undefined;
+  #isRow: boolean;
   #value: Record<string, unknown> | undefined;
-  #size: number | undefined;
 
-  constructor(position: number, receivedAt: number, content: Buffer | Record<string, unknown>) {
+  /**
+   * `content` is the value that a transform made, or what the event's bytes lie in, at `start` until before `end`; an
+   * `end` below 0 makes a tombstone.
+   */
+  constructor(
+    position: number,
+    receivedAt: number,
+    content: Buffer | Record<string, unknown>,
+    start = 0,
+    end?: number,
+  ) {
+    const bytes = Buffer.isBuffer(content) ? content : undefined;
+    const last = end ?? bytes?.length ?? 0;
     this.position = position;
     this.receivedAt = receivedAt;
-    this.received = Buffer.isBuffer(content) ? content : undefined;
-    this.#value = Buffer.isBuffer(content) ? undefined : content;
+    this.within = last < 0 ? undefined : bytes;
+    this.start = start;
+    this.end = last;
+    this.#notes = undefined;
+    this.#place = 0;
+    this.#rows = undefined;
+    this.#isRow = false;
+    this.#value = bytes === undefined ? (content as Record<string, unknown>) : undefined;
   }
 
   /** What a transform made of this event: another object, in the same place. */
@@ -37,13 +63,24 @@ export class Event {
     return new Event(this.position, this.receivedAt, value);
   }
 
-  get bytes(): Buffer {
-    return this.received ?? (this.#made ??= Buffer.from(writeExactly(this.#value)));
+  get isTombstone(): boolean {
+    return this.end < 0;
   }
 
-  /** Length of its bytes, which are not made for that. */
+  /** The bytes as they were received; undefined where a transform made the event, and for a tombstone. */
+  get received(): Buffer | undefined {
+    return this.within?.subarray(this.start, this.end);
+  }
+
+  get bytes(): Buffer {
+    return this.received ?? Buffer.from(this.text);
+  }
+
+  /** Length of the bytes that were received; of an event that a transform made, about that of its JSON. */
   get size(): number {
-    return (this.received ?? this.#made)?.length ?? (this.#size ??= Buffer.byteLength(this.text));
+    return this.#value === undefined || this.within !== undefined
+      ? Math.max(0, this.end - this.start)
+      : aboutSize(this.#value);
   }
 
   /**
@@ -68,11 +105,39 @@ export class Event {
 
   /** The JSON text, as a stage that cannot process the event puts it into a dead letter. */
   get text(): string {
-    return (this.received ?? this.#made)?.toString("utf8") ?? writeExactly(this.#value);
+    if (this.within !== undefined) return this.within.toString("utf8", this.start, this.end);
+    return this.isTombstone ? "" : writeExactly(this.#value);
+  }
+
+  /** Notes where its fields lie: it is event number `place` of `notes`. */
+  note(notes: FieldNotes, place: number): void {
+    this.#notes = notes;
+    this.#place = place;
+  }
+
+  /** Where the fields lie that somebody will ask for; undefined where that is not known. */
+  get notes(): FieldNotes | undefined {
+    return this.#notes;
+  }
+
+  /** Which of the events in `notes` it is. */
+  get place(): number {
+    return this.#place;
+  }
+
+  /** Notes whether walks found its bytes to be a row as they are. */
+  judge(walks: RowWalks, isRow: boolean): void {
+    this.#rows = walks;
+    this.#isRow = isRow;
+  }
+
+  /** Whether walks found its bytes to be a row as they are; undefined where these did not look. */
+  isRowBy(walks: RowWalks): boolean | undefined {
+    return this.#rows === walks ? this.#isRow : undefined;
   }
 
   #parsed(): unknown {
-    const text = this.text;
+    const { text } = this;
     return mayHoldWide(this.bytes) ? parseExactly(text) : (JSON.parse(text) as unknown);
   }
 }

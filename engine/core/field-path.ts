@@ -11,6 +11,12 @@ export function fieldReader(name: string): ReadField {
   return (event) => walk(event, name);
 }
 
+/** The keys of an event itself that `fieldReader` looks at for a name. */
+export function keysRead(name: string): string[] {
+  const dot = name.indexOf(".");
+  return dot === -1 ? [name] : [name, name.slice(0, dot)];
+}
+
 function walk(object: Record<string, unknown>, name: string): unknown {
   const whole = Object.hasOwn(object, name) ? object[name] : undefined;
   if (whole !== undefined && whole !== null) return whole;

@@ -28,6 +28,8 @@ export interface TransformResult {
  */
 export interface Transform {
   readonly name: "ingestor" | "filter" | "dedup" | "stateless";
+  /** Keys of the events as they were received whose values it asks for. It may as well ask for the whole of an event. */
+  readonly reads?: readonly string[];
   /** Called by the pipeline alone, once per part of a batch and again for each replay. */
   apply(events: readonly Event[], context: BatchContext): TransformResult;
 }

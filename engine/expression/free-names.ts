@@ -19,6 +19,20 @@ export function freeNames(expression: string): FreeName[] {
   return [...found.values()];
 }
 
+/**
+ * The keys of the record that expressions may read; undefined where one of them asks for the record itself, and so may
+ * read any. Throws ExpressionError for a text that does not parse.
+ */
+export function namesRead(expressions: readonly string[]): string[] | undefined {
+  const found = new Set(expressions.flatMap((expression) => namedIn(parse(expression))));
+  return found.has("$env") ? undefined : [...found];
+}
+
+/** Every name but those of functions and members; variables are among them, which does no harm. */
+function namedIn(node: Node): string[] {
+  return node.kind === "name" ? [node.name] : children(node).flatMap(namedIn);
+}
+
 function* namesIn(node: Node, bound: ReadonlySet<string>): Iterable<FreeName> {
   if (node.kind === "name") {
     if (node.name !== "$env" && !bound.has(node.name)) yield { name: node.name, is: undefined };

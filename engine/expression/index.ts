@@ -11,7 +11,7 @@ export { ExpressionError } from "./errors.ts";
 export type { Phase } from "./errors.ts";
 export { compileFilter } from "./filter.ts";
 export type { Filter } from "./filter.ts";
-export { freeNames } from "./free-names.ts";
+export { freeNames, namesRead } from "./free-names.ts";
 export type { FreeName } from "./free-names.ts";
 export { outputTypes } from "./output-types.ts";
 export { compileTransforms } from "./stateless.ts";

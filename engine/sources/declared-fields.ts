@@ -1,16 +1,21 @@
 import type { FieldType, SchemaField } from "../../schemas/pipeline.ts";
 import type { Event } from "../core/batch.ts";
 import type { Rejection } from "../core/dead-letter.ts";
-import { fieldReader, type ReadField } from "../core/field-path.ts";
+import { EventScan } from "../core/event-scan.ts";
+import { FieldNotes } from "../core/field-notes.ts";
+import { fieldReader, keysRead, type ReadField } from "../core/field-path.ts";
+import { FieldPick } from "../core/field-pick.ts";
+import type { RowWalks } from "../core/raw-json.ts";
+import type { JsonKind } from "../core/raw-kinds.ts";
 import type { Transform, TransformResult } from "../core/transform.ts";
 
 interface DeclaredField {
   name: string;
-  kind: string;
+  kind: JsonKind;
   read: ReadField;
 }
 
-const kinds: Record<FieldType, string> = {
+const kinds: Record<FieldType, JsonKind> = {
   string: "string",
   bool: "bool",
   int: "number",
@@ -20,31 +25,74 @@ const kinds: Record<FieldType, string> = {
   map: "object",
 };
 
+/** What those behind want to know of events, and the walk over their bytes can tell on its way. */
+export interface Wanted {
+  /** Keys of the events themselves whose values will be asked for. */
+  keys: readonly string[];
+  /** The walks that find events' bytes to be rows as they are; asked for each part of a batch, as a table may change. */
+  rows: () => RowWalks | undefined;
+}
+
+const nothing: Wanted = { keys: [], rows: () => undefined };
+
 /**
  * What every source of JSON events does first: each declared field must be present, not null and of its kind
  * (the specification, engine semantics, section 4). Fields that are not declared are kept. An event that breaks this
  * is a dead letter of the component `ingestor`.
+ *
+ * A walk over its bytes tells of most events that all is well. Of any other its parsed value decides.
  */
 export class DeclaredFields implements Transform {
   readonly name = "ingestor";
   readonly #fields: readonly DeclaredField[];
+  /** Those whose name has a dot: a key, or a path. */
+  readonly #dotted: readonly DeclaredField[];
+  readonly #dottedPick: FieldPick;
+  readonly #noted: readonly string[];
+  readonly #rows: Wanted["rows"];
+  #scan: { of: EventScan; rows: RowWalks | undefined };
 
-  constructor(fields: readonly SchemaField[]) {
+  constructor(fields: readonly SchemaField[], { keys, rows } = nothing) {
     this.#fields = fields.map(({ name, type }) => ({ name, kind: kinds[type], read: fieldReader(name) }));
+    this.#dotted = this.#fields.filter(({ name }) => name.includes("."));
+    const dottedKeys = this.#dotted.flatMap(({ name }) => keysRead(name));
+    this.#dottedPick = new FieldPick(dottedKeys);
+    this.#noted = [...new Set([...keys, ...dottedKeys])];
+    this.#rows = rows;
+    this.#scan = this.#newScan();
   }
 
   apply(events: readonly Event[]): TransformResult {
     const passed: Event[] = [];
     const rejected: Rejection[] = [];
-    for (const event of events) {
-      const problem = this.#problem(event);
+    if (this.#rows() !== this.#scan.rows) this.#scan = this.#newScan();
+    const notes = new FieldNotes(this.#noted, events.length);
+    for (let place = 0; place < events.length; place += 1) {
+      const event = events[place]!;
+      const problem = this.#isSound(event, notes, place) ? undefined : this.#problem(event);
       if (problem === undefined) passed.push(event);
       else rejected.push(rejection(event, problem));
     }
     return { passed, dropped: 0, rejected };
   }
 
+  #newScan(): { of: EventScan; rows: RowWalks | undefined } {
+    const rows = this.#rows();
+    const declared = new Map(this.#fields.filter(({ name }) => !name.includes(".")).map(({ name, kind }) => [name, kind]));
+    return { of: new EventScan({ declared, noted: this.#noted, rows }), rows };
+  }
+
+  /** Whether the walk tells that nothing is wrong with an event. */
+  #isSound(event: Event, notes: FieldNotes, place: number): boolean {
+    const { of: scan } = this.#scan;
+    if (!scan.passes(event, notes, place) || !scan.hasDeclared) return false;
+    if (this.#dotted.length === 0) return true;
+    const record = this.#dottedPick.of(event)!;
+    return this.#dotted.every(({ read, kind }) => kindOf(read(record)) === kind);
+  }
+
   #problem(event: Event): string | undefined {
+    if (event.isTombstone) return "expected a JSON object, found a tombstone (null value)";
     const { record } = event;
     if (record === undefined) return "expected a JSON object";
     for (const { name, kind, read } of this.#fields) {

@@ -1,7 +1,7 @@
 import type { Mapping, SchemaField } from "../../../schemas/pipeline.ts";
 import { bare, columnTypeText } from "./column-type.ts";
 import type { ColumnType } from "./column-type.ts";
-import type { Walk } from "./raw-json.ts";
+import type { RowWalks, Walk } from "../../core/raw-json.ts";
 import { rawWalk } from "./raw-values.ts";
 
 /** Names that are spelled in one way in JSON, and mean one key: no dot, no escape. */
@@ -16,7 +16,7 @@ export function rawColumns(
   mapping: readonly Mapping[],
   schema: readonly SchemaField[],
   types: (entry: Mapping) => readonly ColumnType[],
-): ReadonlyMap<string, Walk> | undefined {
+): RowWalks | undefined {
   const walks = new Map<string, Walk>();
   for (const entry of mapping) {
     const field = schema.find(({ name }) => name === entry.name);

@@ -1,6 +1,3 @@
-import { padding } from "./raw-json.ts";
-import type { RawRows } from "./raw-rows.ts";
-
 const lineBreak = 0x0a;
 
 /** Bytes above the guess: rows that are made may be longer than their events. */
@@ -12,14 +9,12 @@ const piece = 1 << 20;
 /** The body of an insert while it grows: lines that are made, and bytes of events that are rows as they are. */
 export class RowBody {
   #bytes: Buffer;
-  #view: DataView;
   #end = 0;
   #text = "";
 
   /** `size` is a guess at its bytes. */
   constructor(size: number) {
     this.#bytes = Buffer.allocUnsafe(size + slack);
-    this.#view = viewOf(this.#bytes);
   }
 
   /** A row with its line break. */
@@ -28,16 +23,14 @@ export class RowBody {
     if (this.#text.length >= piece) this.#writeText();
   }
 
-  /** The bytes of an event, if they are a row as they are. */
-  addIfRow(event: Buffer, rows: RawRows): boolean {
+  /** A row that lies in `bytes`, without a line break. */
+  addBytes(bytes: Buffer, start: number, end: number): void {
     if (this.#text !== "") this.#writeText();
-    this.#reserve(event.length + 1 + padding);
-    const end = this.#end + event.length;
-    this.#bytes.set(event, this.#end);
-    this.#bytes[end] = lineBreak;
-    if (!rows.isRow(this.#view, this.#end, end)) return false;
-    this.#end = end + 1;
-    return true;
+    this.#reserve(end - start + 1);
+    bytes.copy(this.#bytes, this.#end, start, end);
+    this.#end += end - start;
+    this.#bytes[this.#end] = lineBreak;
+    this.#end += 1;
   }
 
   toBytes(): Buffer {
@@ -57,10 +50,5 @@ export class RowBody {
     const grown = Buffer.allocUnsafe(Math.max(needed, 2 * this.#bytes.length));
     this.#bytes.copy(grown, 0, 0, this.#end);
     this.#bytes = grown;
-    this.#view = viewOf(grown);
   }
-}
-
-function viewOf({ buffer, byteOffset, length }: Buffer): DataView {
-  return new DataView(buffer, byteOffset, length);
 }

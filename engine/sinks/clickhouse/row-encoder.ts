@@ -1,6 +1,7 @@
 import type { Mapping, SchemaField } from "../../../schemas/pipeline.ts";
 import type { Event } from "../../core/batch.ts";
 import type { Rejection } from "../../core/dead-letter.ts";
+import type { RowWalks } from "../../core/raw-json.ts";
 import type { Block } from "../../core/sink.ts";
 import { bare, columnTypeText, isStructured } from "./column-type.ts";
 import type { ColumnType } from "./column-type.ts";
@@ -52,6 +53,11 @@ export class RowEncoder {
       return actual === undefined ? [configured] : [configured, actual];
     };
     this.#raw = new RawEvents(rawColumns(mapping, schema, typesOf));
+  }
+
+  /** Over the values of events whose own bytes can be rows; undefined where none can. */
+  get rowWalks(): RowWalks | undefined {
+    return this.#raw.walks;
   }
 
   encode(events: readonly Event[]): Block {

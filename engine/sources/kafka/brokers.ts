@@ -37,6 +37,7 @@ interface Cluster {
   refreshMetadata(): Promise<void>;
   refreshMetadataIfNecessary(): Promise<void>;
   findTopicPartitionMetadata(topic: string): { partitionId: number; leader: number }[];
+  fetchTopicsOffset(wanted: object[]): Promise<{ partitions: { offset: string }[] }[]>;
   findBroker(where: { nodeId: number }): Promise<Broker>;
 }
 
@@ -82,6 +83,14 @@ export class Brokers {
   /** Asks again who leads what: after an error that says that somebody else does. */
   async refresh(): Promise<void> {
     await this.#cluster.refreshMetadata();
+  }
+
+  /** The first offset that a partition still has. */
+  async earliest(topic: string, partition: number): Promise<number> {
+    await this.#know(topic);
+    const wanted = { topic, partitions: [{ partition }], fromBeginning: true };
+    const [found] = await this.#cluster.fetchTopicsOffset([wanted]);
+    return Number(found!.partitions[0]!.offset);
   }
 
   async fetch(nodeId: number, wanted: FetchRequest): Promise<FetchedPartition[]> {

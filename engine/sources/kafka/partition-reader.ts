@@ -26,6 +26,12 @@ export class PartitionReader {
     const { topic, partition } = kafkaPartition(feed)!;
     for (let position = from; position <= end;) {
       const fetched = await this.#fetch(topic, partition, position);
+      if (fetched === "gone") {
+        const earliest = await this.#brokers.earliest(topic, partition);
+        if (earliest <= position) return;
+        position = earliest;
+        continue;
+      }
       if (fetched === undefined) return;
       const batches = new RecordBatches(fetched, position, this.#codecs, this.#run);
       while (batches.next()) {
@@ -37,15 +43,16 @@ export class PartitionReader {
     }
   }
 
-  /** What is there from an offset on; undefined where there is nothing. */
-  async #fetch(topic: string, partition: number, offset: number): Promise<FetchedPartition | undefined> {
+  /** What is there from an offset on; undefined where there is nothing, `gone` where it lies before or behind all there is. */
+  async #fetch(topic: string, partition: number, offset: number): Promise<FetchedPartition | "gone" | undefined> {
     const leaders = await this.#brokers.leaders(topic);
     const leader = [...leaders].find(([, partitions]) => partitions.includes(partition))?.[0];
     if (leader === undefined) throw new Error(`topic ${topic}, partition ${partition}: expected a leader, found none`);
     const offsets = new Map([[partition, offset]]);
     const wanted = { topic, offsets, partitionMaxBytes: readBytes, wait: 100, minBytes: 1 };
     const [fetched] = await this.#brokers.fetch(leader, wanted);
-    if (fetched === undefined || fetched.errorCode === outOfRange) return undefined;
+    if (fetched === undefined) return undefined;
+    if (fetched.errorCode === outOfRange) return "gone";
     if (fetched.errorCode !== 0) throw brokerError(fetched.errorCode);
     return fetched.records.length === 0 ? undefined : fetched;
   }

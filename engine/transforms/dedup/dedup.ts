@@ -1,11 +1,11 @@
 import type { Event } from "../../core/batch.ts";
 import type { Rejection } from "../../core/dead-letter.ts";
-import { fieldReader, type ReadField } from "../../core/field-path.ts";
 import type { WaitingDrop } from "../../core/journal.ts";
 import type { KeyMemory } from "../../core/key-memory.ts";
 import type { BatchContext, Transform, TransformResult } from "../../core/transform.ts";
-import { badDedupKey, dedupKeyText } from "./dedup-key.ts";
+import { badDedupKey } from "./dedup-key.ts";
 import type { Fingerprints } from "./fingerprint.ts";
+import { KeyReader } from "./key-reader.ts";
 
 /**
  * Drops events whose key was seen before, inside its window (the specification, engine semantics, section 5): the first
@@ -13,17 +13,16 @@ import type { Fingerprints } from "./fingerprint.ts";
  */
 export class DedupTransform implements Transform {
   readonly name = "dedup";
-  readonly #key: string;
-  readonly #read: ReadField;
+  readonly reads: readonly string[];
+  readonly #name: string;
+  readonly #key: KeyReader;
   readonly #memory: KeyMemory;
-  readonly #prints: Fingerprints;
-  readonly #print = new Uint32Array(4);
 
   constructor(key: string, memory: KeyMemory, prints: Fingerprints) {
-    this.#key = key;
-    this.#read = fieldReader(key);
+    this.#name = key;
+    this.#key = new KeyReader(key, prints);
     this.#memory = memory;
-    this.#prints = prints;
+    this.reads = this.#key.reads;
   }
 
   apply(events: readonly Event[], context: BatchContext): TransformResult {
@@ -31,28 +30,26 @@ export class DedupTransform implements Transform {
     const rejected: Rejection[] = [];
     const waiting: WaitingDrop[] = [];
     for (const event of events) {
-      const value = this.#read(event.record ?? {});
-      const text = dedupKeyText(value);
-      if (text === undefined) rejected.push(this.#reject(event, value));
-      else if (this.#passes(event, text, context, waiting)) passed.push(event);
+      if (!this.#key.makePrint(event)) rejected.push(this.#reject(event));
+      else if (this.#passes(event, context, waiting)) passed.push(event);
     }
     const dropped = events.length - passed.length - rejected.length - waiting.length;
     return { passed, dropped, rejected, waiting };
   }
 
-  #passes({ position }: Event, text: string, { batch, clock, kept }: BatchContext, waiting: WaitingDrop[]): boolean {
+  #passes({ position }: Event, { batch, clock, kept }: BatchContext, waiting: WaitingDrop[]): boolean {
     if (kept !== undefined) return kept.has(position);
-    this.#prints.of(text, this.#print, 0);
-    const sight = this.#memory.see(this.#print, position, batch, clock);
-    if (sight === "waiting") waiting.push({ position, print: Array.from(this.#print) });
+    const { print } = this.#key;
+    const sight = this.#memory.see(print, position, batch, clock);
+    if (sight === "waiting") waiting.push({ position, print: Array.from(print) });
     return sight === "first";
   }
 
-  #reject(event: Event, value: unknown): Rejection {
+  #reject(event: Event): Rejection {
     return {
       component: "ingestor",
       reason: "parse_error",
-      error: badDedupKey(this.#key, value),
+      error: badDedupKey(this.#name, this.#key.value(event)),
       original_message: event.text,
       position: event.position,
     };

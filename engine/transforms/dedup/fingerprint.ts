@@ -36,8 +36,7 @@ export class Fingerprints {
 
   /** Writes the four words of `text` into `into`, from the index `at` on. */
   of(text: string, into: Uint32Array, at: number): void {
-    const state = this.#state;
-    for (let word = 0; word < width; word += 1) state[word] = this.#secret[word] as number;
+    const state = this.#begin();
     const { length } = text;
     let unit = 0;
     for (; unit + unitsPerBlock < length; unit += unitsPerBlock) {
@@ -47,10 +46,39 @@ export class Fingerprints {
       mix(state, 3, text.charCodeAt(unit + 6) | (text.charCodeAt(unit + 7) << 16));
       permute(state);
     }
-    const mask = length - unit === unitsPerBlock ? this.#full : this.#padded;
-    for (let place = 0; unit < length; place += 1, unit += 1) mixUnit(state, place, text.charCodeAt(unit));
+    const rest = length - unit;
+    for (let place = 0; place < rest; place += 1) mixUnit(state, place, text.charCodeAt(unit + place));
+    this.#finish(rest, into, at);
+  }
+
+  /** The same for a text of ASCII letters, which are the bytes from `start` until before `end`. */
+  ofLetters(bytes: Uint8Array, start: number, end: number, into: Uint32Array, at: number): void {
+    const state = this.#begin();
+    let unit = start;
+    for (; unit + unitsPerBlock < end; unit += unitsPerBlock) {
+      mix(state, 0, bytes[unit]! | (bytes[unit + 1]! << 16));
+      mix(state, 1, bytes[unit + 2]! | (bytes[unit + 3]! << 16));
+      mix(state, 2, bytes[unit + 4]! | (bytes[unit + 5]! << 16));
+      mix(state, 3, bytes[unit + 6]! | (bytes[unit + 7]! << 16));
+      permute(state);
+    }
+    const rest = end - unit;
+    for (let place = 0; place < rest; place += 1) mixUnit(state, place, bytes[unit + place]!);
+    this.#finish(rest, into, at);
+  }
+
+  #begin(): Int32Array {
+    const state = this.#state;
+    for (let word = 0; word < width; word += 1) state[word] = this.#secret[word] as number;
+    return state;
+  }
+
+  /** Behind the last block, of which so many units were there. */
+  #finish(rest: number, into: Uint32Array, at: number): void {
+    const state = this.#state;
+    const mask = rest === unitsPerBlock ? this.#full : this.#padded;
     // A 1 ends what is padded, so that a text is told from the same one with zeros behind it.
-    if (mask === this.#padded) mixUnit(state, length % unitsPerBlock, 1);
+    if (mask === this.#padded) mixUnit(state, rest, 1);
     mixAll(state, mask);
     permute(state);
     mixAll(state, mask);

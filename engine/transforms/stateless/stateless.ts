@@ -1,8 +1,9 @@
 import { basicType } from "../../../schemas/field-type.ts";
 import type { SchemaField } from "../../../schemas/pipeline.ts";
 import type { Event } from "../../core/batch.ts";
+import { FieldPick } from "../../core/field-pick.ts";
 import type { BatchContext, Transform, TransformResult } from "../../core/transform.ts";
-import { compileTransforms } from "../../expression/index.ts";
+import { compileTransforms, namesRead } from "../../expression/index.ts";
 import type { TransformExpression, Transforms } from "../../expression/index.ts";
 import { evaluateEach } from "../evaluation.ts";
 
@@ -14,18 +15,23 @@ export class StatelessTransform implements Transform {
   readonly name = "stateless";
   /** The schema that feeds what comes behind. */
   readonly outputs: readonly SchemaField[];
+  readonly reads: readonly string[];
   readonly #transforms: Transforms;
+  readonly #fields: FieldPick;
 
   /** `fields` are those of the transformed source. Throws ExpressionError if an expression does not fit them. */
   constructor(list: readonly TransformExpression[], fields: readonly SchemaField[]) {
     this.#transforms = compileTransforms(list, fields);
+    const names = namesRead(list.map(({ expression }) => expression));
+    this.reads = names ?? [];
+    this.#fields = new FieldPick(names);
     const types = new Map(list.map(({ output_name, output_type }) => [output_name, basicType(output_type)]));
     this.outputs = [...types].map(([name, type]) => ({ name, type }));
   }
 
   apply(events: readonly Event[], { clock }: BatchContext): TransformResult {
     const passed: Event[] = [];
-    const rejected = evaluateEach("stateless", events, (event, record) => {
+    const rejected = evaluateEach("stateless", events, this.#fields, (event, record) => {
       passed.push(event.with(this.#transforms.apply(record, clock)));
     });
     return { passed, dropped: 0, rejected };

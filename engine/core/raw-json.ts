@@ -8,6 +8,13 @@
  */
 export type Walk = (bytes: DataView, at: number) => number;
 
+/**
+ * Walks over the values of a sink's columns, by the keys that they stand behind: an event is a row as it is where each
+ * of them passes. Another object where the columns are others, so that what was found with one is never taken for the
+ * other.
+ */
+export type RowWalks = ReadonlyMap<string, Walk>;
+
 /** Bytes of any content behind the line break: four are read at once. */
 export const padding = 3;
 
@@ -17,18 +24,17 @@ const [minus, plus, point, zero, letterE, letterU] = Buffer.from("-+.0eu");
 const shortEscapes = new Set(Buffer.from('"\\/bfnrt'));
 const words = ["true", "false", "null"].map((word) => Buffer.from(word));
 
-/** Of each byte: 0 where it stands in a text as it is; 1 where it ends it, is an escape, part of a longer character, or refused. */
-const special = Uint8Array.from({ length: 256 }, (_, byte) =>
-  byte < 0x20 || byte >= 0x80 || byte === quote || byte === backslash ? 1 : 0,
-);
-
 /** A string that is text: whole Unicode characters, also where they are escaped. */
 export function textEnd(bytes: DataView, start: number): number {
   if (bytes.getUint8(start) !== quote) return 0;
   let at = start + 1;
   for (;;) {
-    while (isPlain(bytes.getInt32(at, true))) at += 4;
-    while (special[bytes.getUint8(at)] === 0) at += 1;
+    const found = specials(bytes.getInt32(at, true));
+    if (found === 0) {
+      at += 4;
+      continue;
+    }
+    at += firstOf(found);
     const byte = bytes.getUint8(at);
     if (byte === quote) return at + 1;
     at = byte === backslash ? escapeEnd(bytes, at) : wideEnd(bytes, at);
@@ -36,14 +42,32 @@ export function textEnd(bytes: DataView, start: number): number {
   }
 }
 
+/** Whether the bytes of a string stand for themselves: ASCII without an escape. The string has been walked. */
+export function isPlainText(bytes: DataView, start: number, end: number): boolean {
+  let at = start + 1;
+  let found = specials(bytes.getInt32(at, true));
+  while (found === 0) {
+    at += 4;
+    found = specials(bytes.getInt32(at, true));
+  }
+  return at + firstOf(found) === end - 1;
+}
+
 /**
- * Whether none of four bytes is special. The highest bit of a byte tells: it is set in a longer character; in a byte
- * below 0x20 when that is taken from it; and in a quote or a backslash when it was made 0 and 1 is taken from it.
+ * The highest bit of each of four bytes that does not stand in a text as it is: one that ends it, is an escape, part of
+ * a longer character, or refused. The highest bit is set in a longer character; in a byte below 0x20 when that is taken
+ * from it; and in a quote or a backslash when it was made 0 and 1 is taken from it. Behind the first such byte there may
+ * be bits that mean nothing.
  */
-function isPlain(four: number): boolean {
+function specials(four: number): number {
   const unquoted = (four ^ 0x22222222) - 0x01010101;
   const unslashed = (four ^ 0x5c5c5c5c) - 0x01010101;
-  return ((four | (four - 0x20202020) | unquoted | unslashed) & 0x80808080) === 0;
+  return (four | (four - 0x20202020) | unquoted | unslashed) & 0x80808080;
+}
+
+/** The place of the lowest byte whose highest bit is set. */
+function firstOf(bits: number): number {
+  return (31 - Math.clz32(bits & -bits)) >> 3;
 }
 
 /** An escape; that of a surrogate only together with its other half. */

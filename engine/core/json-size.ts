@@ -1,0 +1,15 @@
+/** Bytes that numbers and words take, about. */
+const usual = 6;
+
+/**
+ * About how many bytes a value takes as JSON, without writing it: texts count their characters, which are more bytes
+ * where they are beyond ASCII or escaped.
+ */
+export function aboutSize(value: unknown): number {
+  if (typeof value === "string") return value.length + 2;
+  if (typeof value !== "object" || value === null) return usual;
+  if (Array.isArray(value)) return value.reduce<number>((size, item) => size + aboutSize(item) + 1, 2);
+  let size = 2;
+  for (const key of Object.keys(value)) size += key.length + 4 + aboutSize((value as Record<string, unknown>)[key]);
+  return size;
+}

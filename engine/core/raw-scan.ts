@@ -1,0 +1,151 @@
+import type { FieldNotes } from "./field-notes.ts";
+import { gapEnd, isPlainText, padding, textEnd, valueEnd } from "./raw-json.ts";
+import type { RowWalks } from "./raw-json.ts";
+import { RawKeys } from "./raw-keys.ts";
+import type { KeyDuty } from "./raw-keys.ts";
+import { anyKind, kindBits, kindsBeginning } from "./raw-kinds.ts";
+import type { JsonKind } from "./raw-kinds.ts";
+
+/** What is to be found out about events. */
+export interface ScanPlan {
+  /** Keys that an event must have, and the kind of their values. */
+  declared: ReadonlyMap<string, JsonKind>;
+  /** Keys whose values will be asked for. */
+  noted: readonly string[];
+  /** Over the values of the keys that are mapped to columns, where events' own bytes may be rows. */
+  rows: RowWalks | undefined;
+}
+
+const [quote, comma, lineBreak, openObject, closeObject] = Buffer.from('",\n{}');
+
+/** Longer events are not looked at: ClickHouse refuses rows that are longer than it thinks that JSON can be. */
+const longestEvent = 1 << 20;
+
+/**
+ * At most so much of a row may be keys that are not mapped, with their values. ClickHouse has to receive them and to
+ * read over them, which soon costs more than encoding the others.
+ */
+const othersShare = 1 / 3;
+
+/**
+ * Finds out in one walk over the bytes of an event what a parse and checks of its values would tell.
+ *
+ * It passes objects on one line, without spaces but for one behind a comma or a colon, that hold no key twice which is
+ * asked for. To everything that is not surely such an event, the answer is no, and a parse has to tell.
+ */
+export class RawScan {
+  /** Whether the last event that passed has each declared key, with a value of its kind. */
+  hasDeclared = false;
+  /** Whether its bytes are a row as they are. */
+  isRow = false;
+  readonly #keys: RawKeys;
+  readonly #declared: number;
+  readonly #mapped: number;
+  /** Nothing but rows are looked for. */
+  readonly #isForRows: boolean;
+  /** Counts the events, round and round. */
+  #event = 0;
+  #bytes: Buffer | undefined;
+  #view: DataView = new DataView(new ArrayBuffer(0));
+  #spare = Buffer.alloc(0);
+
+  constructor({ declared, noted, rows }: ScanPlan) {
+    this.#declared = declared.size;
+    this.#mapped = rows?.size ?? 0;
+    this.#isForRows = declared.size === 0 && noted.length === 0;
+    const names = new Set([...declared.keys(), ...noted, ...(rows?.keys() ?? [])]);
+    const duties = [...names].map((name): [string, KeyDuty] => {
+      const kind = declared.get(name);
+      return [
+        name,
+        {
+          kinds: kind === undefined ? anyKind : kindBits[kind],
+          declared: kind === undefined ? 0 : 1,
+          walk: rows?.get(name),
+          note: noted.indexOf(name),
+        },
+      ];
+    });
+    this.#keys = new RawKeys(new Map(duties));
+  }
+
+  /**
+   * Looks at the event that lies in `bytes` from `start` to `end`, and notes its fields as event number `place` of
+   * `notes`. The memory behind it, within `bytes`, is changed meanwhile.
+   */
+  look(bytes: Buffer, start: number, end: number, notes?: FieldNotes, place = 0): boolean {
+    if (end - start > longestEvent) return false;
+    // Behind it a line break has to stand, which ends each walk.
+    if (end + padding >= bytes.length) return this.#lookAtCopy(bytes, start, end, notes, place);
+    if (bytes !== this.#bytes) this.#turnTo(bytes);
+    const behind = bytes[end] as number;
+    bytes[end] = lineBreak as number;
+    try {
+      return this.#walk(this.#view, start, end, notes, place);
+    } finally {
+      bytes[end] = behind;
+    }
+  }
+
+  #lookAtCopy(bytes: Buffer, start: number, end: number, notes: FieldNotes | undefined, place: number): boolean {
+    const length = end - start;
+    if (length + padding >= this.#spare.length) this.#spare = Buffer.alloc(2 * (length + padding));
+    bytes.copy(this.#spare, 0, start, end);
+    return this.look(this.#spare, 0, length, notes, place);
+  }
+
+  #turnTo(bytes: Buffer): void {
+    this.#bytes = bytes;
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  }
+
+  #walk(bytes: DataView, start: number, end: number, notes: FieldNotes | undefined, place: number): boolean {
+    if (bytes.getUint8(start) !== openObject) return false;
+    this.#event = (this.#event + 1) | 0;
+    let key = this.#keys.start;
+    let isRow = this.#mapped > 0;
+    let declared = 0;
+    let mapped = 0;
+    let others = (end - start) * othersShare;
+    for (let at = start + 1; ;) {
+      const found = this.#keys.at(bytes, at, key);
+      if (found === undefined || (found.isAsked && found.seen === this.#event)) return false;
+      key = found;
+      key.seen = this.#event;
+      const value = gapEnd(bytes, at + key.length);
+      let stop = key.isText ? textEnd(bytes, value) : key.walk === undefined ? 0 : key.walk(bytes, value);
+      if (stop === 0) {
+        if (key.walk !== undefined) isRow = false;
+        stop = (kindsBeginning[bytes.getUint8(value)]! & key.kinds) === 0 ? 0 : valueEnd(bytes, value);
+        if (stop === 0 || (this.#isForRows && !isRow)) return false;
+      }
+      declared += key.declared;
+      if (key.walk !== undefined) mapped += 1;
+      else others -= stop - at;
+      if (key.isConfusing) isRow = false;
+      if (key.note !== -1 && notes !== undefined) noteField(notes, place, key.note, bytes, start, value, stop);
+      if (bytes.getUint8(stop) !== comma) {
+        this.hasDeclared = declared === this.#declared;
+        this.isRow = isRow && mapped === this.#mapped && others >= 0;
+        const isWhole = bytes.getUint8(stop) === closeObject && stop + 1 === end;
+        return isWhole && (this.isRow || !this.#isForRows);
+      }
+      at = gapEnd(bytes, stop + 1);
+    }
+  }
+}
+
+function noteField(
+  notes: FieldNotes,
+  place: number,
+  note: number,
+  bytes: DataView,
+  start: number,
+  value: number,
+  stop: number,
+): void {
+  const at = notes.at(place, note);
+  const isSpelledOut = bytes.getUint8(value) !== quote || isPlainText(bytes, value, stop);
+  notes.places[at] = isSpelledOut ? value - start : start - value;
+  notes.places[at + 1] = stop - start;
+}

@@ -1,0 +1,76 @@
+import { gunzipSync } from "node:zlib";
+import { lz4 } from "./lz4.ts";
+import { snappy } from "./snappy.ts";
+import { tooLarge, Unreadable } from "./unreadable.ts";
+import { zstd } from "./zstd.ts";
+
+/** How records are compressed, by the number that stands for it on the wire. */
+export const codecNames = ["none", "gzip", "snappy", "lz4", "zstd"] as const;
+
+/**
+ * Takes bytes out of their compression; throws if they are not what it says, or come to more than `most` bytes.
+ * It never takes much more memory than `most`.
+ */
+export type Decompress = (bytes: Buffer, most: number) => Buffer;
+
+/** A batch that comes to more is refused: brokers take batches of 1 MB, compressed, unless they are told otherwise. */
+const mostBytes = 128 * 1024 * 1024;
+
+/** Decompresses the records of batches. */
+export class Codecs {
+  readonly #codecs: readonly Decompress[];
+  readonly #most: number;
+
+  private constructor(codecs: readonly Decompress[], most: number) {
+    this.#codecs = codecs;
+    this.#most = most;
+  }
+
+  /** `most`: bytes that the records of one batch may come to. A package that does not load fails only batches that need it. */
+  static async load(most: number = mostBytes): Promise<Codecs> {
+    const loads = [Promise.resolve((bytes: Buffer) => bytes), Promise.resolve(gzip), snappy(), lz4(), zstd()];
+    const loaded = await Promise.allSettled(loads);
+    return new Codecs(
+      loaded.map((one) => (one.status === "fulfilled" ? one.value : failing(one.reason))),
+      most,
+    );
+  }
+
+  /** Throws `Unreadable`. Without compression the bytes are those that were given. */
+  decompress(codec: number, bytes: Buffer): Buffer {
+    const decompress = this.#codecs[codec];
+    if (decompress === undefined) {
+      throw new Unreadable(`expected records compressed with ${codecNames.join(", ")}, found codec ${codec}`);
+    }
+    try {
+      return decompress(bytes, this.#most);
+    } catch (error) {
+      const name = codecNames[codec]!;
+      throw new Unreadable(`expected ${bytes.length} bytes of records compressed with ${name}: ${textOf(error)}`);
+    }
+  }
+}
+
+/** Says why a codec is not there, once a batch needs it. */
+function failing(reason: unknown): Decompress {
+  return () => {
+    throw new Error(`its package did not load: ${textOf(reason)}`);
+  };
+}
+
+const [leastChunk, mostChunk] = [64, 1024 * 1024];
+
+function gzip(bytes: Buffer, most: number): Buffer {
+  // The last four bytes say what they come to: one chunk of that size is a fifth faster than many of the usual one.
+  const size = bytes.length < 4 ? 0 : bytes.readUInt32LE(bytes.length - 4);
+  const chunkSize = Math.min(Math.max(leastChunk, size), mostChunk);
+  try {
+    return gunzipSync(bytes, { maxOutputLength: most, chunkSize });
+  } catch (error) {
+    throw (error as { code?: unknown }).code === "ERR_BUFFER_TOO_LARGE" ? tooLarge(most, "more") : error;
+  }
+}
+
+function textOf(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).slice(0, 200);
+}

@@ -1,0 +1,151 @@
+import { AbortedTransactions } from "./aborted-transactions.ts";
+import { type BatchHead, batchHead } from "./batch-head.ts";
+import { BatchRecords } from "./batch-records.ts";
+import type { Codecs } from "./codecs.ts";
+import { type Entry, entryAt } from "./entry.ts";
+import type { FetchedPartition } from "./fetch-response.ts";
+import { withHeadChecksum } from "./lz4.ts";
+import { messageAt, Messages } from "./messages.ts";
+import type { RecordRun, RunSource } from "./record-run.ts";
+import { Unreadable, UnreadableRecords } from "./unreadable.ts";
+
+const lz4 = 3;
+
+/**
+ * The events that a fetch brought for one partition, run by run: in the order of the topic, from the offset that was
+ * asked for, of committed transactions only, out of their compression. A batch is decompressed when its turn comes.
+ *
+ *     const batches = new RecordBatches(fetched, position, codecs, run);
+ *     while (batches.next()) take(run);
+ *     position = batches.nextOffset;
+ */
+export class RecordBatches {
+  readonly #fetched: FetchedPartition;
+  readonly #from: number;
+  readonly #codecs: Codecs;
+  readonly #run: RecordRun;
+  readonly #aborted: AbortedTransactions;
+  readonly #batchRecords = new BatchRecords();
+  #at = 0;
+  /** The offset behind the last entry that was opened: no entry begins before it. */
+  #floor = 0;
+  #source: RunSource | undefined;
+  #failure: UnreadableRecords | undefined;
+  #nextOffset: number;
+
+  /** `from`: the offset that was asked for. Batches may begin before it. */
+  constructor(fetched: FetchedPartition, from: number, codecs: Codecs, run: RecordRun) {
+    this.#fetched = fetched;
+    this.#from = from;
+    this.#codecs = codecs;
+    this.#run = run;
+    this.#aborted = new AbortedTransactions(fetched.abortedTransactions);
+    this.#nextOffset = from;
+  }
+
+  /**
+   * Where to go on behind what was handed out. After the last run it is behind the last whole batch, whatever that
+   * held: marks of transactions, events given up or compacted away move it as well.
+   */
+  get nextOffset(): number {
+    return this.#nextOffset;
+  }
+
+  /**
+   * Fills the run with the next records; false if there are no more. Throws `UnreadableRecords` once all that lies
+   * before the broken place was handed out.
+   */
+  next(): boolean {
+    this.#run.clear();
+    if (this.#failure !== undefined) throw this.#failure;
+    try {
+      this.#fill();
+    } catch (error) {
+      if (!(error instanceof Unreadable)) throw error;
+      this.#pass(this.#behindRun());
+      this.#failure = new UnreadableRecords(this.#fetched.topic, this.#fetched.partition, this.#nextOffset, error);
+      if (this.#run.count === 0) throw this.#failure;
+    }
+    return this.#run.count > 0;
+  }
+
+  #fill(): void {
+    const run = this.#run;
+    while (run.count < run.capacity) {
+      this.#source ??= this.#open();
+      if (this.#source === undefined) return;
+      if (run.count === 0) run.bytes = this.#source.bytes;
+      else if (run.bytes !== this.#source.bytes) return;
+      this.#source.fill(run, this.#from);
+      this.#pass(this.#source.isRead ? this.#source.nextOffset : this.#behindRun());
+      if (this.#source.isRead) this.#source = undefined;
+    }
+  }
+
+  #behindRun(): number {
+    return this.#run.count === 0 ? 0 : this.#run.offsets[this.#run.count - 1]! + 1;
+  }
+
+  #pass(offset: number): void {
+    this.#nextOffset = Math.max(this.#nextOffset, offset);
+  }
+
+  /** The next entry with events to hand out; undefined at the end, where an entry that the broker cut is left alone. */
+  #open(): RunSource | undefined {
+    const { records } = this.#fetched;
+    while (this.#at < records.length) {
+      const entry = entryAt(records, this.#at);
+      if (entry === undefined) return this.#refuseOnlyCut();
+      const source = entry.format === 2 ? this.#openBatch(entry) : this.#openMessage(entry);
+      this.#at = entry.end;
+      if (source !== undefined) return source;
+    }
+    return undefined;
+  }
+
+  /** Brokers send the first batch whole, however large: fetching the same part of it for ever would be a standstill. */
+  #refuseOnlyCut(): undefined {
+    if (this.#at > 0) return undefined;
+    throw new Unreadable(`expected at least one whole batch, found ${this.#fetched.records.length} bytes of one`);
+  }
+
+  #openBatch(entry: Entry): RunSource | undefined {
+    const batch = batchHead(this.#fetched.records, entry);
+    this.#raiseFloor(batch.baseOffset, batch.lastOffset);
+    const isAborted = this.#aborted.includes(batch, (control) => this.#recordsOf(control));
+    if (batch.isControl || isAborted || batch.lastOffset < this.#from) return this.#skip(batch.lastOffset);
+    if (batch.codec === 0) return this.#batchRecords.open(batch, this.#fetched.records, batch.start, batch.end);
+    const bytes = this.#recordsOf(batch);
+    return this.#batchRecords.open(batch, bytes, 0, bytes.length);
+  }
+
+  #recordsOf({ codec, start, end }: BatchHead): Buffer {
+    return this.#codecs.decompress(codec, this.#fetched.records.subarray(start, end));
+  }
+
+  #openMessage({ start, end }: Entry): RunSource | undefined {
+    const { records } = this.#fetched;
+    const message = messageAt(records, start, end);
+    const { offset, format, codec } = message;
+    const before = this.#floor - 1;
+    this.#raiseFloor(offset, offset);
+    if (offset < this.#from) return this.#skip(offset);
+    if (codec === 0) return new Messages({ bytes: records, start, end, lastOffset: offset, format, before });
+    const packed = records.subarray(message.start, Math.max(message.start, message.valueEnd));
+    const bytes = this.#codecs.decompress(codec, format === 0 && codec === lz4 ? withHeadChecksum(packed) : packed);
+    if (bytes.length === 0) throw new Unreadable("expected messages under compression, found none");
+    return new Messages({ bytes, start: 0, end: bytes.length, lastOffset: offset, format, before });
+  }
+
+  #skip(lastOffset: number): undefined {
+    this.#pass(lastOffset + 1);
+  }
+
+  /** Offsets only rise: an entry that goes back would be handed out twice, or left out. */
+  #raiseFloor(firstOffset: number, lastOffset: number): void {
+    if (firstOffset < this.#floor) {
+      throw new Unreadable(`expected a batch at offset ${this.#floor} or above, found one at ${firstOffset}`);
+    }
+    this.#floor = lastOffset + 1;
+  }
+}

@@ -1,0 +1,51 @@
+/** Records in a run: few enough for its arrays to stay in the processor's cache. */
+const usualCapacity = 4096;
+
+const nothing: Buffer = Buffer.alloc(0);
+
+/**
+ * Where the values of some records of one partition lie, as arrays side by side: an object per record would cost more
+ * than all else together. The arrays are filled anew for each run, so what is wanted is copied out before the next.
+ *
+ *     for (let i = 0; i < run.count; i += 1)
+ *       if (run.ends[i] >= 0) at += run.bytes.copy(body, at, run.starts[i], run.ends[i]);
+ */
+export class RecordRun {
+  /** What the values lie in. Nothing writes to it again, so it may be kept. */
+  bytes = nothing;
+  count = 0;
+  /** Bytes of all values of the run together. */
+  valueBytes = 0;
+  readonly capacity: number;
+  readonly offsets: Float64Array;
+  /** Where in `bytes` each value starts. */
+  readonly starts: Int32Array;
+  /** Where in `bytes` each value ends; -1 if the value is null, a tombstone. */
+  readonly ends: Int32Array;
+
+  constructor(capacity: number = usualCapacity) {
+    this.capacity = capacity;
+    this.offsets = new Float64Array(capacity);
+    this.starts = new Int32Array(capacity);
+    this.ends = new Int32Array(capacity);
+  }
+
+  clear(): void {
+    this.bytes = nothing;
+    this.count = 0;
+    this.valueBytes = 0;
+  }
+}
+
+/** Records that lie in the same bytes: those of one batch, or of one message of the older formats. */
+export interface RunSource {
+  readonly bytes: Buffer;
+  /** The offset behind the last one, whether or not that record is still there. Holds once `isRead`. */
+  readonly nextOffset: number;
+  readonly isRead: boolean;
+  /**
+   * Adds the records at or above `from` to a run of the same bytes, until the run is full or all are read.
+   * Throws `Unreadable`, with the records before the broken one added.
+   */
+  fill(run: RecordRun, from: number): void;
+}
