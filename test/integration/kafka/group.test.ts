@@ -1,0 +1,173 @@
+import { cp, rm } from "node:fs/promises";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { startClickHouse, type TestClickHouse } from "../../support/clickhouse.ts";
+import { TestEngine } from "../../support/engine.ts";
+import { useKafka } from "../../support/kafka/use-kafka.ts";
+import { defaultOptions } from "../../../schemas/index.ts";
+import { KafkaScene, quick, span } from "./kafka-scene.ts";
+import { Stranger } from "./stranger.ts";
+
+vi.setConfig({ testTimeout: 120_000 });
+
+let server: TestClickHouse;
+const kafka = useKafka();
+
+beforeAll(async () => {
+  server = await startClickHouse();
+});
+
+afterAll(() => server.stop());
+
+const inScene = (play: (scene: KafkaScene) => Promise<void>, options?: Parameters<typeof KafkaScene.play>[3]) =>
+  KafkaScene.play(kafka(), server, play, options);
+
+describe("a member of the group that is no Sluice", () => {
+  test.each([false, true])("that commits: %s takes partitions and leaves; each event is written once here", (commits) =>
+    inScene(
+      async (scene) => {
+        await scene.produce(1, 200);
+        await scene.create();
+        await scene.holds(span(1, 200));
+        const stranger = await Stranger.join(scene.kafka, scene.group, scene.topic, commits);
+        await scene.until(({ strangers }) => strangers?.length === 1);
+        await scene.until(({ source }) => (source?.partitions ?? 4) + stranger.partitions.length === 4);
+        await scene.produce(201, 400);
+        await stranger.sees(50);
+        await stranger.leave();
+        await scene.reads(4);
+        await scene.produce(401, 500);
+        await scene.holds(span(1, 500));
+        const { strangers, counters } = await scene.until((health) => health.strangers === undefined);
+        expect(strangers).toBeUndefined();
+        expect(counters.strangers_commits > 0).toBe(commits);
+      },
+      { partitions: 4 },
+    ),
+  );
+});
+
+describe("members of a pipeline", () => {
+  test("are as many as its replicas, and come and go with them", () =>
+    inScene(
+      async (scene) => {
+        const withMembers = (replicas: number) =>
+          scene.config({}, { resources: { sources: [{ source_id: "input", replicas }] } });
+        await scene.produce(1, 300);
+        await scene.create(withMembers(3));
+        await scene.holds(span(1, 300));
+        const members = async (): Promise<number> => {
+          const { groups } = await scene.kafka.withAdmin((admin) => admin.describeGroups([scene.group]));
+          return groups[0]!.members.length;
+        };
+        expect(await members()).toBe(3);
+        await scene.stop();
+        const { options } = scene.running.engine.get(scene.pipeline_id);
+        await scene.running.engine.update(scene.pipeline_id, withMembers(1), options);
+        await scene.produce(301, 400);
+        await scene.resume();
+        await scene.holds(span(1, 400));
+        expect(await members()).toBe(1);
+      },
+      { partitions: 4 },
+    ));
+});
+
+test("a group that the broker has forgotten goes on where the journal stands", () =>
+  inScene(async (scene) => {
+    await scene.produce(1, 100);
+    await scene.create();
+    await scene.holds(span(1, 100));
+    await scene.stop();
+    await scene.kafka.groups.delete(scene.group);
+    await scene.produce(101, 200);
+    await scene.resume();
+    await scene.holds(span(1, 200));
+  }));
+
+test("a pipeline that was deleted and comes again goes on where its group stands", () =>
+  inScene(async (scene) => {
+    await scene.produce(1, 100);
+    await scene.create();
+    await scene.holds(span(1, 100));
+    await scene.stop();
+    await scene.running.engine.delete(scene.pipeline_id);
+    await scene.produce(101, 200);
+    await scene.create();
+    await scene.holds(span(1, 200));
+  }));
+
+describe("another data dir on the same group", () => {
+  test("is refused while the first runs and after it, by both names, until it takes over", () =>
+    inScene(async (scene) => {
+      await scene.produce(1, 100);
+      await scene.create();
+      await scene.holds(span(1, 100));
+      const other = await TestEngine.open({ kafka: quick });
+      try {
+        await other.engine.create(scene.config(), defaultOptions);
+        const { paused } = await other.until(scene.pipeline_id, (health) => health.paused?.class === "owner");
+        expect(paused?.text).toContain(scene.running.engine.dataDirId);
+        expect(paused?.text).toContain(other.engine.dataDirId);
+        await scene.produce(101, 150);
+        await scene.holds(span(1, 150));
+        await scene.stop();
+        await scene.produce(151, 200);
+        const later = await other.until(
+          scene.pipeline_id,
+          ({ paused: now }) => now?.text.includes("partition") === true,
+        );
+        expect(await scene.ids()).toEqual(span(1, 150));
+        const take_over = /take_over: ([0-9a-f]+)/.exec(later.paused!.text)![1]!;
+        await other.engine.configure(scene.pipeline_id, { ...defaultOptions, take_over });
+        await scene.holds(span(1, 200));
+        await scene.resume();
+        await scene.until((health) => health.paused?.class === "owner");
+      } finally {
+        await other.close();
+      }
+    }));
+
+  test("that starts at the same moment for the first time: nothing is written twice, and both say so", () =>
+    inScene(async (scene) => {
+      await scene.produce(1, 300);
+      const other = await TestEngine.open({ kafka: quick });
+      try {
+        await Promise.all([scene.create(), other.engine.create(scene.config(), defaultOptions)]);
+        const engines = [scene.running, other];
+        const told = await Promise.race(
+          engines.map((one) => one.until(scene.pipeline_id, (health) => health.paused?.class === "owner")),
+        );
+        expect(told.paused?.text).toContain(other.engine.dataDirId);
+        expect(told.paused?.text).toContain(scene.running.engine.dataDirId);
+        await new Promise((resolve) => setTimeout(resolve, 1_000));
+        const ids = await scene.ids();
+        expect(new Set(ids).size).toBe(ids.length);
+      } finally {
+        await other.close();
+      }
+    }));
+
+  test("that is an old copy of this one is refused", () =>
+    inScene(async (scene) => {
+      await scene.produce(1, 100);
+      await scene.create();
+      await scene.holds(span(1, 100));
+      await scene.running.close({ keep: true });
+      const { dataDir } = scene.running;
+      const copy = `${dataDir}-copy`;
+      await cp(dataDir, copy, { recursive: true });
+      scene.running = await TestEngine.open({ dataDir, kafka: quick });
+      await scene.produce(101, 200);
+      await scene.holds(span(1, 200));
+      await scene.stop();
+      const old = await TestEngine.open({ dataDir: copy, kafka: quick });
+      try {
+        const { paused } = await old.until(scene.pipeline_id, (health) => health.paused?.class === "owner");
+        expect(paused?.text).toContain(scene.group);
+        expect(await scene.ids()).toEqual(span(1, 200));
+      } finally {
+        await old.close();
+        await rm(copy, { recursive: true, force: true });
+      }
+    }));
+});
