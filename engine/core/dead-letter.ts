@@ -10,8 +10,10 @@ export interface Rejection {
   error: string;
   /** The event's text as it reached that component. */
   original_message: string;
-  /** Position of the event in its source. */
+  /** Place of the event in its batch; of a letter in the queue, its position in its feed. */
   position: number;
+  /** Of an event of Kafka: cluster id, topic and partition that the position belongs to. */
+  feed?: string;
   /** The event as the source received it, where an earlier step has made another one of it. What a reprocess sends. */
   source_message?: string;
 }

@@ -1,3 +1,5 @@
+import { keyReader } from "./generated.ts";
+
 export type ReadField = (event: Record<string, unknown>) => unknown;
 
 /**
@@ -7,7 +9,7 @@ export type ReadField = (event: Record<string, unknown>) => unknown;
  * character of a name has a meaning besides the dot.
  */
 export function fieldReader(name: string): ReadField {
-  if (!name.includes(".")) return (event) => (Object.hasOwn(event, name) ? event[name] : undefined);
+  if (!name.includes(".") && !(name in Object.prototype)) return keyReader(name);
   return (event) => walk(event, name);
 }
 

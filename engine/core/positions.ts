@@ -72,13 +72,23 @@ export class Places {
   }
 }
 
+/** The position of an event in its feed, by its place in a batch; undefined where the batch has no such range. */
+export function placeOf(
+  ranges: readonly PositionRange[],
+  position: number,
+): { feed: Feed; position: number } | undefined {
+  const range = ranges[Math.floor(position / room)];
+  return range && { feed: range.feed, position: range.base + (position % room) };
+}
+
 /** The parts of ranges that positions within their batch lie in. Ranges without any stay, as their place counts, with nothing in them. */
 export function narrowed(ranges: readonly PositionRange[], positions: readonly number[]): PositionRange[] {
   const narrow = ranges.map(({ feed, base }) => ({ feed, base, first: base, last: base - 1, count: 0 }));
   for (const position of positions) {
-    const range = narrow[Math.floor(position / room)];
-    if (range === undefined) continue;
-    const own = range.base + (position % room);
+    const place = placeOf(narrow, position);
+    if (place === undefined) continue;
+    const range = narrow[Math.floor(position / room)]!;
+    const own = place.position;
     if (range.count === 0 || own < range.first) range.first = own;
     if (own > range.last) range.last = own;
     range.count += 1;

@@ -9,7 +9,7 @@ import { ExpressionError } from "./errors.ts";
 import type { Span } from "./errors.ts";
 import { Frame } from "./frame.ts";
 import type { Code } from "./frame.ts";
-import { fieldReader } from "./generated.ts";
+import { keyReader } from "../core/generated.ts";
 import { compileLoop } from "./loops.ts";
 import { compileChain, compileSlice } from "./members.ts";
 import { compileBinary } from "./operations.ts";
@@ -197,6 +197,6 @@ export class Compiler {
 export function field(name: string): Code {
   if (name === "$env") return ({ record }) => record;
   if (name in Object.prototype) return ({ record }) => (Object.hasOwn(record, name) ? (record[name] ?? null) : null);
-  const read = fieldReader(name);
+  const read = keyReader(name);
   return ({ record }) => read(record) ?? null;
 }

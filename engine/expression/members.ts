@@ -2,7 +2,7 @@ import { member, slice } from "./access.ts";
 import type { MemberNode, MethodNode, Node, SliceNode } from "./ast.ts";
 import type { Compiler } from "./compile.ts";
 import type { Code, Frame } from "./frame.ts";
-import { fieldReader } from "./generated.ts";
+import { keyReader } from "../core/generated.ts";
 import { method } from "./methods.ts";
 import type { Scope } from "./scope.ts";
 import type { TextMap } from "./values.ts";
@@ -32,7 +32,7 @@ function memberStep(compiler: Compiler, { key, ...span }: MemberNode, scope: Sco
   const fail = compiler.fail(span);
   if (key.kind === "literal" && typeof key.value === "string" && !(key.value in Object.prototype)) {
     const name = key.value;
-    const read = fieldReader(name);
+    const read = keyReader(name);
     return (object) => {
       const isPlain =
         typeof object === "object" && object !== null && Object.getPrototypeOf(object) === Object.prototype;

@@ -9,7 +9,8 @@ import {
   type Journal,
   type Progress,
 } from "../core/journal.ts";
-import { streamFeed, type Feed } from "../core/positions.ts";
+import type { Rejection } from "../core/dead-letter.ts";
+import { placeOf, streamFeed, type Feed } from "../core/positions.ts";
 import type { DeadLetters } from "./dead-letters.ts";
 import { upgradeJournal } from "./journal-formats.ts";
 import { KeyBlocks } from "./key-blocks.ts";
@@ -162,7 +163,7 @@ export class StoreJournal implements Journal {
   }
 
   #commitInWrite(record: BatchRecord, aside: BatchRecord | undefined): void {
-    const { pipeline_id, batch, letters, rejections, clock } = record;
+    const { pipeline_id, batch, letters, clock } = record;
     // Said twice, or by a thread that died after it was heard: it is settled already.
     if (!this.#has(record) && this.#isFinal(record)) return;
     this.#records.removeSync([pipeline_id, batch]);
@@ -174,7 +175,7 @@ export class StoreJournal implements Journal {
         letters.filter((number) => !goOn.has(number)),
       );
     }
-    this.#letters.addInWrite(pipeline_id, rejections);
+    this.#letters.addInWrite(pipeline_id, placed(record));
     this.#keys.finishInWrite(pipeline_id, batch, new Set(deadPositions(record)));
     if (aside !== undefined) this.#prepareInWrite(aside);
     this.#keys.reclaimInWrite(pipeline_id, this.#oldestClock(record));
@@ -239,6 +240,15 @@ export class StoreJournal implements Journal {
 function finalBy(record: StoredRecord): Progress["positions"] {
   if (!holdsPositions(record)) return {};
   return Object.fromEntries(record.ranges.map(({ feed, last }) => [feed, last]));
+}
+
+/** The rejections of a batch, each with the position that its event has in its feed. */
+function placed({ rejections, ranges, letters }: BatchRecord): Rejection[] {
+  if (letters !== undefined) return rejections;
+  return rejections.map((rejection) => {
+    const { feed = streamFeed, position = rejection.position } = placeOf(ranges, rejection.position) ?? {};
+    return feed === streamFeed ? rejection : { ...rejection, feed, position };
+  });
 }
 
 /** Of the positions `to`, those that are behind where their feeds stand now. */

@@ -27,7 +27,7 @@ export function float(bits: 32 | 64): Writer {
   return {
     write: (value) => {
       const number = typeof value === "bigint" ? Number(value) : value;
-      return typeof number === "number" && fits(number) ? JSON.stringify(number) : undefined;
+      return typeof number === "number" && fits(number) ? String(number) : undefined;
     },
     expected: bits === 32 ? "a number up to 3.4028234663852886e+38 on either side of 0" : "a finite number",
     zero: "0",

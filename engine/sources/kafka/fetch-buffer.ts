@@ -1,9 +1,9 @@
-import { Event } from "../../core/batch.ts";
 import type { Chunk, Feed } from "../../core/positions.ts";
 import type { Codecs } from "./protocol/codecs.ts";
 import type { FetchedPartition } from "./protocol/fetch-response.ts";
 import { RecordBatches } from "./protocol/record-batches.ts";
 import { RecordRun } from "./protocol/record-run.ts";
+import { eventsOf } from "./run-events.ts";
 
 /** A fetch of one partition, from an offset on. */
 interface Fetched {
@@ -128,8 +128,7 @@ export class FetchBuffer {
       }
     }
     const end = Math.min(run.count, reading.at + limit);
-    const events: Event[] = [];
-    for (let index = reading.at; index < end; index += 1) events.push(eventOf(run, index));
+    const events = eventsOf(run, reading.at, end);
     reading.at = end;
     reading.last = end === run.count ? reading.batches.nextOffset - 1 : run.offsets[end - 1]!;
     return { feed: this.#feedOf(reading.partition), events, last: reading.last };
@@ -151,8 +150,4 @@ export class FetchBuffer {
     this.#bytes -= reading.bytes;
     this.onChange();
   }
-}
-
-function eventOf({ bytes, offsets, starts, ends }: RecordRun, index: number): Event {
-  return new Event(offsets[index]!, 0, bytes.subarray(starts[index], Math.max(starts[index]!, ends[index]!)));
 }

@@ -22,6 +22,8 @@ export interface Commit {
 }
 
 const [firstWait, longestWait] = [200, 10_000];
+/** How long the end of a member waits for its group, in milliseconds. */
+const longestLeave = 3_000;
 
 /**
  * A member of the consumer group. It holds partitions, sends heartbeats and commits; it reads nothing, as events are
@@ -31,7 +33,7 @@ export class Member {
   readonly #options: MemberOptions;
   readonly #stopped = new AbortController();
   readonly #running: Promise<void>;
-  #consumer: Consumer | undefined;
+  #joined: Promise<Consumer> | undefined;
 
   constructor(options: MemberOptions) {
     this.#options = options;
@@ -41,8 +43,10 @@ export class Member {
   /** Throws what kafkajs throws: a member that lost its partitions cannot commit them. */
   async commit(commits: readonly Commit[]): Promise<void> {
     const { topic } = this.#options;
-    if (this.#consumer === undefined) throw new Error("expected a member of the group, found none: it joins again");
-    await this.#consumer.commitOffsets(
+    if (this.#joined === undefined) throw new Error("expected a member of the group, found none: it joins again");
+    // Until its first join has ended, kafkajs takes a commit and says nothing of it.
+    const consumer = await this.#joined;
+    await consumer.commitOffsets(
       commits.map(({ partition, offset, metadata }) => ({ topic, partition, offset: String(offset), metadata })),
     );
   }
@@ -91,19 +95,34 @@ export class Member {
     consumer.on("consumer.group_join", ({ payload }) => {
       this.#options.onAssigned(payload.memberAssignment[topic] ?? []);
     });
+    let joining: Promise<void> | undefined;
     try {
       await consumer.connect();
       await consumer.subscribe({ topic, fromBeginning: true });
-      const run = consumer.run({ autoCommit: false, eachBatch: () => Promise.resolve(pause()) });
+      joining = consumer.run({ autoCommit: false, eachBatch: () => Promise.resolve(pause()) });
       pause();
-      this.#consumer = consumer;
-      await Promise.race([run, ended]);
+      this.#joined = joining.then(() => consumer);
+      this.#joined.catch(() => undefined);
       return await ended;
     } catch (error) {
       return error;
     } finally {
-      this.#consumer = undefined;
-      await consumer.disconnect().catch(() => undefined);
+      this.#joined = undefined;
+      await leave(consumer, joining);
     }
   }
+}
+
+/**
+ * Leaves the group. A consumer that is just joining cannot leave before it has joined, and would be a member for good if
+ * it was left alone; where that takes long, it is not waited for.
+ */
+async function leave(consumer: Consumer, joining: Promise<void> | undefined): Promise<void> {
+  const left = Promise.resolve(joining)
+    .catch(() => undefined)
+    .then(() => consumer.disconnect())
+    .catch(() => undefined);
+  const stop = new AbortController();
+  await Promise.race([left, sleep(longestLeave, undefined, { signal: stop.signal }).catch(() => undefined)]);
+  stop.abort();
 }

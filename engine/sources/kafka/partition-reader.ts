@@ -1,4 +1,3 @@
-import { Event } from "../../core/batch.ts";
 import type { Chunk, PositionRange } from "../../core/positions.ts";
 import { brokerError, type Brokers } from "./brokers.ts";
 import { kafkaPartition } from "./feed.ts";
@@ -6,6 +5,7 @@ import type { Codecs } from "./protocol/codecs.ts";
 import type { FetchedPartition } from "./protocol/fetch-response.ts";
 import { RecordBatches } from "./protocol/record-batches.ts";
 import { RecordRun } from "./protocol/record-run.ts";
+import { eventsOf } from "./run-events.ts";
 
 const readBytes = 4 * 1024 * 1024;
 const outOfRange = 1;
@@ -35,7 +35,10 @@ export class PartitionReader {
       if (fetched === undefined) return;
       const batches = new RecordBatches(fetched, position, this.#codecs, this.#run);
       while (batches.next()) {
-        const events = this.#events(end);
+        const { count, offsets } = this.#run;
+        let inside = 0;
+        while (inside < count && offsets[inside]! <= end) inside += 1;
+        const events = eventsOf(this.#run, 0, inside);
         if (events.length > 0) yield { feed, events, last: events.at(-1)!.position };
       }
       if (batches.nextOffset === position) return;
@@ -55,15 +58,5 @@ export class PartitionReader {
     if (fetched.errorCode === outOfRange) return "gone";
     if (fetched.errorCode !== 0) throw brokerError(fetched.errorCode);
     return fetched.records.length === 0 ? undefined : fetched;
-  }
-
-  #events(end: number): Event[] {
-    const { bytes, count, offsets, starts, ends } = this.#run;
-    const events: Event[] = [];
-    for (let index = 0; index < count && offsets[index]! <= end; index += 1) {
-      const start = starts[index]!;
-      events.push(new Event(offsets[index]!, 0, bytes.subarray(start, Math.max(start, ends[index]!))));
-    }
-    return events;
   }
 }

@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
+import { brokerObstacle } from "../../support/kafka/obstacle.ts";
 import { registerReadCodecs } from "../../support/kafka/read-codecs.ts";
 import { compacted, type NewTopic } from "../../support/kafka/topics.ts";
 import { useKafka } from "../../support/kafka/use-kafka.ts";
+import { requireOrSkip } from "../../support/require-or-skip.ts";
 
 const patience = { timeout: 20_000, interval: 100 };
 const kafka = useKafka({ prepare: registerReadCodecs });
@@ -96,7 +98,10 @@ test("keeps the offsets of groups, with their metadata", async () => {
   expect(await kafka().groups.offsets(group)).toEqual([]);
 });
 
-test.each(["none", "gzip", "snappy", "lz4", "zstd"] as const)("holds what Java wrote with %s", async (compression) => {
+const compressions = ["none", "gzip", "snappy", "lz4", "zstd"] as const;
+
+test.for(compressions)("holds what Java wrote with %s", async (compression, { skip }) => {
+  requireOrSkip(await brokerObstacle(), skip);
   const topic = await create();
   const sent = events(5_000);
   const special = [

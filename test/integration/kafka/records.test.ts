@@ -1,0 +1,173 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { startClickHouse, type TestClickHouse } from "../../support/clickhouse.ts";
+import { mechanisms } from "../../support/kafka/access.ts";
+import { compacted } from "../../support/kafka/topics.ts";
+import { useKafka } from "../../support/kafka/use-kafka.ts";
+import { kafkaPipeline } from "../../support/pipelines.ts";
+import { heldOff } from "../engine/scene.ts";
+import { KafkaScene, span } from "./kafka-scene.ts";
+
+vi.setConfig({ testTimeout: 120_000 });
+
+let server: TestClickHouse;
+const kafka = useKafka({ wantsLogin: true });
+
+beforeAll(async () => {
+  server = await startClickHouse();
+});
+
+afterAll(() => server.stop());
+
+const inScene = (play: (scene: KafkaScene) => Promise<void>, options?: Parameters<typeof KafkaScene.play>[3]) =>
+  KafkaScene.play(kafka(), server, play, options);
+
+const event = (id: number): string => JSON.stringify({ id });
+
+describe("records of a topic", () => {
+  test.each(["gzip", "snappy", "lz4", "zstd"] as const)("compressed with %s are read", (compression) =>
+    inScene(async (scene) => {
+      await scene.kafka.produceByJava(scene.topic, span(1, 500).map(event), { compression });
+      await scene.create();
+      await scene.holds(span(1, 500));
+    }),
+  );
+
+  test("of an aborted transaction are not read, and those of a committed one are, also when it is last", () =>
+    inScene(
+      async (scene) => {
+        await scene.kafka.produce(scene.topic, span(1, 50).map(event), { transaction: "commit" });
+        await scene.kafka.produce(scene.topic, span(51, 100).map(event), { transaction: "abort" });
+        await scene.create();
+        await scene.holds(span(1, 50));
+        await scene.kafka.produce(scene.topic, span(101, 150).map(event), { transaction: "commit" });
+        await scene.holds([...span(1, 50), ...span(101, 150)]);
+        await scene.kafka.produce(scene.topic, span(151, 200).map(event), { transaction: "abort" });
+        // Marks and what was given up count as read: the group comes to the end of the topic.
+        const end = await scene.kafka.topics.endOffsets(scene.topic);
+        const committed = async (): Promise<number[]> =>
+          (await scene.kafka.groups.offsets(scene.group, scene.topic)).map(({ offset }) => offset);
+        while (String(await committed()) !== String(end)) await new Promise((resolve) => setTimeout(resolve, 50));
+        expect(await scene.ids()).toEqual([...span(1, 50), ...span(101, 150)]);
+      },
+      { partitions: 1 },
+    ));
+
+  test("without a value, with an empty one, with keys and headers: only what is no event is a dead letter", () =>
+    inScene(
+      async (scene) => {
+        const headers = { a: "b", c: "" };
+        await scene.kafka.produce(scene.topic, [
+          { key: "k", value: event(1), headers },
+          { key: "k", value: null },
+          { value: "" },
+          { value: event(2) },
+        ]);
+        await scene.create();
+        await scene.holds([1, 2]);
+        const { messages } = scene.running.engine.deadLetters(scene.pipeline_id).list(10);
+        expect(
+          messages.map(({ component, reason, original_message, position, feed }) => {
+            return [component, reason, original_message, position, feed?.split("/").slice(1)];
+          }),
+        ).toEqual([
+          ["ingestor", "parse_error", "", 1, [scene.topic, "0"]],
+          ["ingestor", "parse_error", "", 2, [scene.topic, "0"]],
+        ]);
+        expect(messages[0]!.error).toContain("tombstone");
+      },
+      { partitions: 1 },
+    ));
+});
+
+test("what a compaction took from a pending batch is counted, and the rest is written", () =>
+  inScene(
+    async (scene) => {
+      const keyed = (id: number, key: string) => ({ key, value: event(id) });
+      scene.proxy.decideInserts(() => heldOff);
+      await scene.create();
+      await scene.kafka.produce(scene.topic, [keyed(1, "a"), keyed(2, "b")]);
+      await scene.kafka.produce(scene.topic, [keyed(3, "a"), keyed(4, "c")]);
+      await scene.until(({ pending_batches }) => pending_batches > 0);
+      await scene.stop();
+      // A newer event of each key, and one more that fills the last segment, which is never cleaned.
+      await scene.kafka.produce(scene.topic, [keyed(5, "a"), keyed(6, "d")]);
+      await scene.kafka.produce(scene.topic, [keyed(7, "e")]);
+      const left = async (): Promise<string> =>
+        String((await scene.kafka.read(scene.topic)).map(({ value }) => (JSON.parse(value!) as { id: number }).id));
+      while ((await left()) !== "2,4,5,6,7") await new Promise((resolve) => setTimeout(resolve, 100));
+      scene.proxy.decide();
+      await scene.resume();
+      await scene.holds([2, 4, 5, 6, 7]);
+      expect(scene.health.counters.events_compacted).toBe(2);
+    },
+    { partitions: 1, config: compacted },
+  ));
+
+describe("a pipeline comes in", () => {
+  const doors = [
+    ["PLAINTEXT", undefined],
+    ["SSL", undefined],
+    ...(["SASL_PLAINTEXT", "SASL_SSL"] as const).flatMap((protocol) => mechanisms.map((one) => [protocol, one])),
+  ] as Parameters<KafkaScene["kafka"]["connectionParams"]>[];
+
+  const through = (scene: KafkaScene, connection_params: object) => {
+    const { sources, sink } = scene.config();
+    const { schema_fields, topic } = sources[0] as { schema_fields: object; topic: string };
+    return kafkaPipeline(scene.pipeline_id, { topic, schema_fields, connection_params }, { sink });
+  };
+
+  test.each(doors)("by %s %s", (protocol, mechanism) =>
+    inScene(async (scene) => {
+      await scene.produce(1, 10);
+      await scene.create(through(scene, scene.kafka.connectionParams(protocol, mechanism)));
+      await scene.holds(span(1, 10));
+    }),
+  );
+
+  test("with certificates in base64, and without checking those of the brokers", () =>
+    inScene(async (scene) => {
+      const { root_ca, client_cert, client_key, ...params } = scene.kafka.connectionParams("SSL");
+      const base64 = (pem = ""): string => Buffer.from(pem).toString("base64");
+      await scene.produce(1, 10);
+      await scene.create(
+        through(scene, {
+          ...params,
+          root_ca: base64(root_ca),
+          client_cert: base64(client_cert),
+          client_key: base64(client_key),
+        }),
+      );
+      await scene.holds(span(1, 10));
+      await scene.stop();
+      const { options } = scene.running.engine.get(scene.pipeline_id);
+      const unchecked = through(scene, { ...params, client_cert, client_key, skip_tls_verification: true });
+      await scene.running.engine.update(scene.pipeline_id, unchecked, options);
+      await scene.produce(11, 20);
+      await scene.resume();
+      await scene.holds(span(1, 20));
+    }));
+
+  test("with a wrong password: a pause that says so, without the password", () =>
+    inScene(async (scene) => {
+      const params = { ...scene.kafka.connectionParams("SASL_SSL"), password: "not the secret" };
+      await scene.create(through(scene, params));
+      const { paused } = await scene.until((health) => health.paused?.class === "source");
+      expect(paused?.text).toMatch(/authentication/i);
+      expect(JSON.stringify(scene.running.log.lines) + JSON.stringify(paused)).not.toContain("not the secret");
+    }));
+
+  test("to a topic that is not there: a pause, and it goes on when it is made", () =>
+    inScene(async (scene) => {
+      const topic = `${scene.topic}-later`;
+      const { sources, sink } = scene.config();
+      const { schema_fields } = sources[0] as { schema_fields: object };
+      const connection_params = scene.kafka.connectionParams();
+      await scene.create(kafkaPipeline(scene.pipeline_id, { topic, schema_fields, connection_params }, { sink }));
+      const { paused } = await scene.until((health) => health.paused?.class === "source");
+      expect(paused?.text).toMatch(/does not host this topic-partition|UNKNOWN_TOPIC/i);
+      await scene.kafka.topics.create(topic);
+      await scene.kafka.produce(topic, span(1, 20).map(event));
+      await scene.holds(span(1, 20));
+      await scene.kafka.topics.delete(topic);
+    }));
+});

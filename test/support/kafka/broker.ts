@@ -1,0 +1,131 @@
+import { randomBytes } from "node:crypto";
+import { rm } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { KafkaAccess, User } from "./access.ts";
+import { type Certificates, certificates } from "./certificates.ts";
+import { archivedClasses } from "./distribution.ts";
+import { type Installation, install } from "./installation.ts";
+import { JavaProcess } from "./java.ts";
+import { freePorts } from "./ports.ts";
+import { type BrokerPorts, portNames } from "./properties.ts";
+import { TestKafka } from "./test-kafka.ts";
+
+export interface BrokerOptions {
+  /** Properties of the server that are other than usual. */
+  properties?: Record<string, string>;
+}
+
+const startMs = 60_000;
+const lookMs = 50;
+const portDraws = 3;
+
+/**
+ * A Kafka of one test file: one node in a process of its own, which ends with this process. Its ports and what it keeps
+ * stay the same while it is killed and started again.
+ */
+export class KafkaBroker extends TestKafka {
+  /** Clients that come through a proxy on `port`, which passes on to `upstream`, do all that they do through it. */
+  readonly proxied: { port: number; upstream: number };
+  readonly #installation: Installation;
+  #java: JavaProcess | undefined;
+
+  private constructor(access: KafkaAccess, ports: BrokerPorts, installation: Installation) {
+    super(access);
+    this.proxied = { port: ports.proxy, upstream: ports.PROXIED };
+    this.#installation = installation;
+  }
+
+  /** A new one, which answers. Call `stop` in `afterAll`. */
+  static async start(options: BrokerOptions = {}): Promise<KafkaBroker> {
+    const train = async (flags: string[]): Promise<void> => (await KafkaBroker.#first({}, flags)).stop();
+    return KafkaBroker.#first(options, await archivedClasses(train));
+  }
+
+  static async #first(options: BrokerOptions, flags: string[]): Promise<KafkaBroker> {
+    for (let draw = 1; ; draw++) {
+      const broker = await KafkaBroker.#make(options, flags);
+      try {
+        await broker.start();
+        return broker;
+      } catch (error) {
+        await broker.stop();
+        // Another process may have been quicker at one of the ports.
+        if (draw === portDraws || !/already in use/.test(String(error))) throw error;
+      }
+    }
+  }
+
+  /** One that has never run. */
+  static async #make({ properties = {} }: BrokerOptions, flags: string[]): Promise<KafkaBroker> {
+    const [made, drawn] = await Promise.all([certificates(), freePorts(portNames.length)]);
+    const ports = Object.fromEntries(portNames.map((name, at) => [name, drawn[at]])) as BrokerPorts;
+    const user = { username: "ada", password: randomBytes(12).toString("hex") };
+    const installation = await install({ ports, user, certificates: made, properties }, flags);
+    return new KafkaBroker(accessTo(ports, user, made), ports, installation);
+  }
+
+  /** Of the process that runs, or ran last. */
+  get pid(): number {
+    return this.#java?.pid ?? 0;
+  }
+
+  /** Where it keeps everything; removed by `stop`. */
+  get folder(): string {
+    return this.#installation.folder;
+  }
+
+  /** Starts it again after `kill` or `end`; resolves when it answers and every partition has its leader. */
+  async start(): Promise<void> {
+    const { program, folder } = this.#installation;
+    const java = new JavaProcess(program, folder);
+    this.#java = java;
+    const until = Date.now() + startMs;
+    while (!(await this.#answers())) {
+      if (!java.isRunning) throw new Error(`the Kafka broker ended while it started: ${java.said}`);
+      if (Date.now() > until) throw new Error(`the Kafka broker did not answer for ${startMs} ms: ${java.said}`);
+      await sleep(lookMs);
+    }
+  }
+
+  /** Ends it as an operator does. */
+  async end(): Promise<void> {
+    await this.#java?.end("SIGTERM");
+  }
+
+  /** Ends it as a crash does; what it has answered is kept. */
+  async kill(): Promise<void> {
+    await this.#java?.end("SIGKILL");
+  }
+
+  async restart(): Promise<void> {
+    await this.end();
+    await this.start();
+  }
+
+  /** Ends it and removes what it kept. */
+  async stop(): Promise<void> {
+    await this.end();
+    await rm(this.#installation.folder, { recursive: true, force: true });
+  }
+
+  async #answers(): Promise<boolean> {
+    const admin = this.client(undefined, { retry: { retries: 0 }, connectionTimeout: 1_000 }).admin();
+    try {
+      await admin.connect();
+      const [{ brokers }, { topics }] = [await admin.describeCluster(), await admin.fetchTopicMetadata()];
+      const leaders = topics.flatMap(({ partitions }) => partitions.map(({ leader }) => leader));
+      return brokers.length > 0 && !leaders.includes(-1);
+    } catch {
+      return false;
+    } finally {
+      await admin.disconnect();
+    }
+  }
+}
+
+function accessTo(ports: BrokerPorts, user: User, made: Certificates): KafkaAccess {
+  const { PLAINTEXT, ...others } = Object.fromEntries(
+    Object.entries(ports).map(([name, port]) => [name, `127.0.0.1:${port}`]),
+  ) as Record<keyof BrokerPorts, string>;
+  return { plaintext: [PLAINTEXT], secured: { addresses: others, user, certificates: made } };
+}

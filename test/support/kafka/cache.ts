@@ -1,0 +1,39 @@
+import { randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { waitForLock } from "fs-native-extensions";
+
+const cache = fileURLToPath(new URL("../../../.cache/kafka", import.meta.url));
+const partial = ".partial";
+
+/**
+ * A folder that is made once and kept for later runs, in the cache that Git ignores. One process makes it while others
+ * wait. It gets its name only when it is whole, so what a killed process left is never taken for it.
+ *
+ * @param make fills the folder that it is given.
+ */
+export async function cachedFolder(name: string, make: (folder: string) => Promise<void>): Promise<string> {
+  const path = join(cache, name);
+  if (existsSync(path)) return path;
+  await mkdir(cache, { recursive: true });
+  const lock = await open(join(cache, `${name}.lock`), "a");
+  try {
+    await waitForLock(lock.fd);
+    if (!existsSync(path)) await makeWhole(name, make);
+    return path;
+  } finally {
+    await lock.close();
+  }
+}
+
+/** Only the holder of the lock is here. A program that outlived its maker may still write to what that one left. */
+async function makeWhole(name: string, make: (folder: string) => Promise<void>): Promise<void> {
+  const left = (await readdir(cache)).filter((found) => found.startsWith(`${name}.`) && found.endsWith(partial));
+  for (const folder of left) await rm(join(cache, folder), { recursive: true, force: true });
+  const folder = join(cache, `${name}.${randomUUID()}${partial}`);
+  await mkdir(folder);
+  await make(folder);
+  await rename(folder, join(cache, name));
+}

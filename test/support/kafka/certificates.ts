@@ -1,0 +1,52 @@
+import { execFile } from "node:child_process";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { cachedFolder } from "./cache.ts";
+
+const run = promisify(execFile);
+
+/** A CA, what it signed, and the files that a broker wants. All texts are PEM. */
+export interface Certificates {
+  ca: string;
+  clientCert: string;
+  clientKey: string;
+  /** Paths of the CA's certificate, and of the broker's certificate and key in one file. */
+  files: { ca: string; server: string };
+}
+
+/** Made once, good for ten years; the broker's is for `localhost` and `127.0.0.1`. */
+export async function certificates(): Promise<Certificates> {
+  const folder = await cachedFolder("certificates", makeAll);
+  const text = (name: string): Promise<string> => readFile(join(folder, name), "utf8");
+  const [ca, clientCert, clientKey] = await Promise.all([text("ca.pem"), text("client.pem"), text("client.key")]);
+  return { ca, clientCert, clientKey, files: { ca: join(folder, "ca.pem"), server: join(folder, "server.both.pem") } };
+}
+
+async function makeAll(folder: string): Promise<void> {
+  try {
+    const own = ["-x509", "-days", "3650", "-addext", "keyUsage=critical,keyCertSign", "-out", "ca.pem"];
+    await request(folder, "ca", "Test CA", own);
+    await sign(folder, "server", ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]);
+    await sign(folder, "client", []);
+    const both = await Promise.all(["server.key", "server.pem"].map((name) => readFile(join(folder, name), "utf8")));
+    await writeFile(join(folder, "server.both.pem"), both.join(""), { mode: 0o600 });
+  } catch (error) {
+    throw new Error(`a broker's certificates are made by openssl, which failed: ${String(error)}`, { cause: error });
+  }
+}
+
+async function sign(folder: string, name: string, extensions: string[]): Promise<void> {
+  await request(folder, name, name, [...extensions, "-out", `${name}.csr`]);
+  const signer = ["-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "3650", "-copy_extensions", "copy"];
+  await openssl(folder, ["x509", "-req", "-in", `${name}.csr`, ...signer, "-out", `${name}.pem`]);
+}
+
+function request(folder: string, name: string, subject: string, rest: string[]): Promise<unknown> {
+  const key = ["-newkey", "rsa:2048", "-nodes", "-keyout", `${name}.key`];
+  return openssl(folder, ["req", "-new", ...key, "-subj", `/CN=${subject}`, ...rest]);
+}
+
+function openssl(cwd: string, args: string[]): Promise<unknown> {
+  return run("openssl", args, { cwd });
+}

@@ -1,0 +1,97 @@
+import { execFile, spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import type { Writable } from "node:stream";
+
+/** How many of the last lines are kept of what a program prints. */
+const linesKept = 200;
+/** A program that was asked to end gets this long before it is made to. */
+const graceMs = 15_000;
+const toolMs = 60_000;
+
+/** For programs whose life is mostly their start: compilation for the long run never pays. */
+const frugal = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"];
+
+/** A class with `main`, its arguments, and where it is found. */
+export interface Program {
+  classPath: string;
+  main: string;
+  args: string[];
+  heapMegabytes: number;
+  /** Further flags of Java. */
+  flags?: readonly string[];
+}
+
+function commandLine({ classPath, main, args, heapMegabytes, flags = [] }: Program): string[] {
+  return ["java", `-Xmx${heapMegabytes}m`, ...frugal, ...flags, "-cp", classPath, main, ...args];
+}
+
+/** Runs a tool to its end, with `input` on its standard input. @throws what it printed, if it failed. */
+export async function runTool(program: Program, input = ""): Promise<void> {
+  const [command = "", ...args] = commandLine(program);
+  await new Promise<void>((resolve, reject) => {
+    const child = execFile(command, args, { timeout: toolMs }, (error, stdout, stderr) => {
+      // The console producer reports a lost record on its standard error, and ends with 0 all the same.
+      if (error === null && !/\bERROR\b/.test(stderr)) resolve();
+      else reject(new Error(`${program.main} failed: ${stdout}${stderr}`, { cause: error }));
+    });
+    // A tool that ends early is told by its exit.
+    child.stdin?.on("error", () => undefined).end(input);
+  });
+}
+
+/**
+ * Runs a program in the place of the shell, and beside it a watch that reads from the parent: when that ends without a
+ * line, the parent is gone, however it went, and the program is killed and its folder removed.
+ */
+const underWatch = `
+  { read -r _ <&3 || { kill -KILL $$; sleep 1; rm -rf "$FOLDER"; }; } >/dev/null 2>&1 &
+  exec "$@" 3<&-`;
+
+/** A Java program that runs until it is ended, and no longer than this process. */
+export class JavaProcess {
+  readonly pid: number;
+  readonly #child: ChildProcess;
+  readonly #lines: string[] = [];
+  readonly #ended: Promise<unknown>;
+
+  /** @param folder removed if this process dies first. */
+  constructor(program: Program, folder: string) {
+    this.#child = spawn("sh", ["-c", underWatch, "sh", ...commandLine(program)], {
+      cwd: folder,
+      env: { ...process.env, FOLDER: folder },
+      // The last one is for the watch: unlike the standard input, it stays open when the program ends.
+      stdio: ["ignore", "pipe", "pipe", "pipe"],
+      // In a session of their own: a signal to the group of this process must not end the watch before its time.
+      detached: true,
+    });
+    this.pid = this.#child.pid!;
+    for (const stream of [this.#child.stdout!, this.#child.stderr!]) this.#keep(stream);
+    const watch = this.#child.stdio[3] as Writable;
+    this.#ended = once(this.#child, "exit").then(() => watch.on("error", () => undefined).end("\n"));
+  }
+
+  get isRunning(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  /** The last lines that it printed. */
+  get said(): string {
+    return this.#lines.join("\n");
+  }
+
+  /** Sends a signal; resolves when it has ended. Safe to call twice. */
+  async end(signal: "SIGTERM" | "SIGKILL"): Promise<void> {
+    if (this.isRunning) this.#child.kill(signal);
+    const force = setTimeout(() => this.#child.kill("SIGKILL"), graceMs);
+    await this.#ended;
+    clearTimeout(force);
+  }
+
+  #keep(stream: NodeJS.ReadableStream): void {
+    createInterface({ input: stream }).on("line", (line) => {
+      this.#lines.push(line);
+      this.#lines.splice(0, this.#lines.length - linesKept);
+    });
+  }
+}

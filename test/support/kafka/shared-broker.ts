@@ -1,0 +1,41 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { TestProject } from "vitest/node";
+import type { KafkaAccess } from "./access.ts";
+import { KafkaBroker } from "./broker.ts";
+import { brokerObstacle } from "./obstacle.ts";
+
+/** What a test file hears that asks for the broker of the run. */
+export type SharedAnswer = { access: KafkaAccess } | { obstacle: string } | { error: string };
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** Where a test file asks for the broker of the run. */
+    sharedKafka: string;
+  }
+}
+
+/** One Kafka for all test files of a run: started when the first one asks, ended after the last one. */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  let broker: Promise<KafkaBroker> | undefined;
+  const answer = async (): Promise<SharedAnswer> => {
+    const obstacle = await brokerObstacle();
+    if (obstacle !== undefined) return { obstacle };
+    broker ??= KafkaBroker.start();
+    return broker.then(
+      ({ access }) => ({ access }),
+      (error: unknown) => ({ error: String(error) }),
+    );
+  };
+  const server = createServer((_, response) => void answer().then((text) => response.end(JSON.stringify(text))));
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  project.provide("sharedKafka", `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  return async () => {
+    server.closeAllConnections();
+    server.close();
+    const started = await broker?.catch(() => undefined);
+    await started?.stop();
+  };
+}

@@ -1,0 +1,78 @@
+import kafkajs, { type Admin } from "kafkajs";
+
+/** Runs `use` on an administrator's connection of its own: a broker that was restarted in between does no harm. */
+export type WithAdmin = <T>(use: (admin: Admin) => Promise<T>) => Promise<T>;
+
+export interface NewTopic {
+  /** 1 by default. */
+  partitions?: number;
+  config?: Record<string, string>;
+}
+
+/**
+ * The configuration of a topic that the broker compacts at once. Records that were written by a later call, by their
+ * timestamps, begin a segment of their own, and all but the last segment are cleaned.
+ */
+export const compacted = {
+  "cleanup.policy": "compact",
+  "segment.ms": "1",
+  "min.cleanable.dirty.ratio": "0.01",
+  "delete.retention.ms": "0",
+};
+
+/** The topics of a broker. */
+export class KafkaTopics {
+  readonly #withAdmin: WithAdmin;
+
+  constructor(withAdmin: WithAdmin) {
+    this.#withAdmin = withAdmin;
+  }
+
+  /** Resolves when every partition has its leader. */
+  async create(topic: string, { partitions = 1, config = {} }: NewTopic = {}): Promise<void> {
+    const configEntries = Object.entries(config).map(([name, value]) => ({ name, value }));
+    const wanted = { topic, numPartitions: partitions, replicationFactor: 1, configEntries };
+    const isNew = await this.#withAdmin((admin) => admin.createTopics({ topics: [wanted] }));
+    if (!isNew) throw new Error(`topic ${topic} is there already; take a name of its own for every test`);
+  }
+
+  async delete(topic: string): Promise<void> {
+    await this.#withAdmin((admin) => admin.deleteTopics({ topics: [topic] }));
+  }
+
+  /** @param total how many there are to be, the old ones included. */
+  async addPartitions(topic: string, total: number): Promise<void> {
+    await this.#withAdmin((admin) => admin.createPartitions({ topicPartitions: [{ topic, count: total }] }));
+  }
+
+  /** Replaces what was set at the topic, such as `retention.ms`. */
+  async configure(topic: string, config: Record<string, string>): Promise<void> {
+    const configEntries = Object.entries(config).map(([name, value]) => ({ name, value }));
+    const resource = { type: kafkajs.ConfigResourceTypes.TOPIC, name: topic, configEntries };
+    await this.#withAdmin((admin) => admin.alterConfigs({ validateOnly: false, resources: [resource] }));
+  }
+
+  /** Removes what is before offset `before`, as retention does. */
+  async deleteRecords(topic: string, partition: number, before: number): Promise<void> {
+    await this.#withAdmin(async (admin) => {
+      // The client finds the leader only of a topic that it has asked about.
+      await admin.fetchTopicOffsets(topic);
+      await admin.deleteTopicRecords({ topic, partitions: [{ partition, offset: String(before) }] });
+    });
+  }
+
+  /** By partition: the first offset that is kept. */
+  async startOffsets(topic: string): Promise<number[]> {
+    return this.#offsets(topic, "low");
+  }
+
+  /** By partition: the offset that the next record gets. */
+  async endOffsets(topic: string): Promise<number[]> {
+    return this.#offsets(topic, "high");
+  }
+
+  async #offsets(topic: string, end: "low" | "high"): Promise<number[]> {
+    const found = await this.#withAdmin((admin) => admin.fetchTopicOffsets(topic));
+    return found.toSorted((a, b) => a.partition - b.partition).map((partition) => Number(partition[end]));
+  }
+}
