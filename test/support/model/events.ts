@@ -19,8 +19,21 @@ export function modelEvent(event: Event): ModelEvent {
   return event.value as unknown as ModelEvent;
 }
 
+/** What a model's events lie in, and how a pipeline reads it. */
+export interface ModelSourceLog {
+  /** By their ids, from 1. */
+  readonly events: readonly (Event | undefined)[];
+  push(list: readonly Omit<ModelEvent, "id">[]): void;
+  /** A termination drops what is behind a position; returns the last id that it may have dropped. */
+  drop(position: number): number;
+  /** Whether the pipeline has settled everything. */
+  isRead(journal: Journal, pipeline_id: string): boolean;
+  /** The log as a pipeline reads it from where its journal says that it stands. */
+  reading(journal: Journal, pipeline_id: string): Source;
+}
+
 /** The log of a source in memory: its events stay, but for those that a termination dropped. */
-export class ModelLog {
+export class ModelLog implements ModelSourceLog {
   readonly events: (Event | undefined)[] = [];
   readonly wakes = new Set<() => void>();
 
@@ -36,9 +49,14 @@ export class ModelLog {
     for (const wake of this.wakes) wake();
   }
 
-  /** Forgets the events behind a position. */
-  drop(position: number): void {
+  drop(position: number): number {
     this.events.fill(undefined, position);
+    return this.end;
+  }
+
+  isRead(journal: Journal, pipeline_id: string): boolean {
+    const position = journal.progress(pipeline_id).positions[streamFeed] ?? 0;
+    return this.events.slice(position).every((event) => event === undefined);
   }
 
   /** At most `limit` events of the positions `first`..`last`. */
@@ -47,8 +65,7 @@ export class ModelLog {
     return found.slice(0, limit);
   }
 
-  /** The log as a pipeline reads it from where its journal says that it stands. */
-  reading(journal: Journal, pipeline_id: string): ModelSource {
+  reading(journal: Journal, pipeline_id: string): Source {
     const position = nextPosition(streamFeed, journal.progress(pipeline_id), journal.pending(pipeline_id));
     return new ModelSource(this, position ?? 1);
   }

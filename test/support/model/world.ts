@@ -1,6 +1,5 @@
 import type { DeadLetter } from "../../../engine/core/dead-letter.ts";
 import type { BatchRecord, Journal } from "../../../engine/core/journal.ts";
-import { streamFeed } from "../../../engine/core/positions.ts";
 import { Pipeline } from "../../../engine/pipeline.ts";
 import type { LetterEvent } from "../../../engine/assembler.ts";
 import { letterEvent } from "../../../engine/reprocessing.ts";
@@ -9,11 +8,14 @@ import type { DeadLetters } from "../../../engine/state/dead-letters.ts";
 import type { StoreJournal } from "../../../engine/state/journal.ts";
 import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
 import { RememberedKeys } from "../../../engine/transforms/dedup/remembered-keys.ts";
-import { ModelLog, type ModelEvent } from "./events.ts";
+import { ModelLog, type ModelEvent, type ModelSourceLog } from "./events.ts";
+import { ModelTopic } from "./topic.ts";
 import { modelLine } from "./line.ts";
 import { ModelTarget, type Trick } from "./target.ts";
 
 export interface WorldOptions {
+  /** It reads a topic of so many partitions; absent: a stream. */
+  partitions?: number;
   hasDedup: boolean;
   replicas: number;
   /** Inserts of partitions that the target recognises. */
@@ -42,7 +44,7 @@ export type Happening =
 
 /** A pipeline of the real engine on the real journal, between a source and a target that are models. */
 export class World {
-  readonly source = new ModelLog();
+  readonly source: ModelSourceLog;
   readonly target: ModelTarget;
   readonly told = new Map<string, number>();
   readonly #options: WorldOptions;
@@ -53,6 +55,8 @@ export class World {
   #running: { pipeline: Pipeline; ended: Promise<void>; power: { isOn: boolean } } | undefined;
   /** Positions that a termination dropped before they were read. */
   terminated = 0;
+  /** A termination made dedup forget what it knew. */
+  hasForgotten = false;
 
   constructor(pipeline_id: string, journal: StoreJournal, letters: DeadLetters, options: WorldOptions) {
     this.#pipeline_id = pipeline_id;
@@ -60,6 +64,7 @@ export class World {
     this.#letters = letters;
     this.#options = options;
     this.target = new ModelTarget(options.window);
+    this.source = options.partitions === undefined ? new ModelLog() : new ModelTopic(options.partitions);
     this.#start();
   }
 
@@ -115,9 +120,7 @@ export class World {
   }
 
   #isSettled(): boolean {
-    const position = this.#journal.progress(this.#pipeline_id).positions[streamFeed] ?? 0;
-    const left = this.source.events.slice(position).some((event) => event !== undefined);
-    return !left && this.#journal.pendingCount(this.#pipeline_id) === 0;
+    return this.source.isRead(this.#journal, this.#pipeline_id) && this.#journal.pendingCount(this.#pipeline_id) === 0;
   }
 
   #start(): void {
@@ -194,8 +197,8 @@ export class World {
     pipeline.abort();
     await ended;
     const kept = this.#journal.namedUpTo(this.#pipeline_id);
-    this.terminated = this.source.end;
-    this.source.drop(kept);
+    this.terminated = this.source.drop(kept);
+    this.hasForgotten = true;
     await this.#journal.forgetKeys(this.#pipeline_id);
   }
 

@@ -1,0 +1,141 @@
+import { Event } from "../../../engine/core/batch.ts";
+import { nextPosition, type Journal } from "../../../engine/core/journal.ts";
+import type { Chunk, Feed, PositionRange } from "../../../engine/core/positions.ts";
+import type { Source } from "../../../engine/core/source.ts";
+import type { ModelEvent, ModelSourceLog } from "./events.ts";
+
+/** Each partition begins here, and has an offset without an event behind each event. */
+const firstOffset = 100;
+
+interface Stored {
+  id: number;
+  offset: number;
+  text: string;
+}
+
+/** A topic in memory: events in turn to its partitions, whose offsets have gaps. Nothing of it ever goes. */
+export class ModelTopic implements ModelSourceLog {
+  readonly events: Event[] = [];
+  readonly partitions = new Map<Feed, Stored[]>();
+  readonly wakes = new Set<() => void>();
+
+  constructor(partitions: number) {
+    for (let partition = 0; partition < partitions; partition += 1)
+      this.partitions.set(`cluster/topic/${partition}`, []);
+  }
+
+  push(list: readonly Omit<ModelEvent, "id">[]): void {
+    const feeds = [...this.partitions.values()];
+    for (const one of list) {
+      const id = this.events.length + 1;
+      const text = JSON.stringify({ id, ...one });
+      const stored = feeds[id % feeds.length]!;
+      stored.push({ id, offset: firstOffset + 2 * stored.length, text });
+      this.events.push(new Event(id, 0, Buffer.from(text)));
+    }
+    for (const wake of [...this.wakes]) wake();
+  }
+
+  /** A pipeline that is terminated goes on where it stood: what is in the topic is read later. */
+  drop(): number {
+    return 0;
+  }
+
+  isRead(journal: Journal, pipeline_id: string): boolean {
+    const { positions } = journal.progress(pipeline_id);
+    return [...this.partitions].every(([feed, stored]) => {
+      const last = stored.at(-1)?.offset;
+      return last === undefined || (positions[feed] ?? -1) >= last;
+    });
+  }
+
+  read(feed: Feed, first: number, last: number, limit: number): Event[] {
+    const stored = this.partitions.get(feed) ?? [];
+    return stored
+      .filter(({ offset }) => offset >= first && offset <= last)
+      .slice(0, limit)
+      .map(({ offset, text }) => new Event(offset, 0, Buffer.from(text)));
+  }
+
+  reading(journal: Journal, pipeline_id: string): Source {
+    const [progress, pending] = [journal.progress(pipeline_id), journal.pending(pipeline_id)];
+    const next = [...this.partitions.keys()].map((feed): [Feed, number] => [
+      feed,
+      nextPosition(feed, progress, pending) ?? firstOffset,
+    ]);
+    return new ModelTopicSource(this, new Map(next));
+  }
+}
+
+/** Reads the partitions in turn, a few events each. What a stop finds begun is given up. */
+class ModelTopicSource implements Source {
+  readonly keepsReading = false;
+  readonly waitsForSettled = false;
+  readonly #topic: ModelTopic;
+  readonly #next: Map<Feed, number>;
+  #turn = 0;
+  #isDraining = false;
+
+  constructor(topic: ModelTopic, next: Map<Feed, number>) {
+    this.#topic = topic;
+    this.#next = next;
+  }
+
+  open(): Promise<number[]> {
+    return Promise.resolve([]);
+  }
+
+  begin(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  next(limit: number): Promise<Chunk[]> {
+    if (this.#isDraining) return Promise.resolve([]);
+    const feeds = [...this.#next.keys()];
+    for (let tried = 0; tried < feeds.length; tried += 1) {
+      const feed = feeds[(this.#turn += 1) % feeds.length]!;
+      const events = this.#topic.read(feed, this.#next.get(feed)!, Infinity, Math.min(limit, 2));
+      if (events.length === 0) continue;
+      // The offset behind the last event holds nothing, and counts as read.
+      const last = events.at(-1)!.position + 1;
+      this.#next.set(feed, last + 1);
+      return Promise.resolve([{ feed, events, last }]);
+    }
+    return Promise.resolve([]);
+  }
+
+  async *again(ranges: readonly PositionRange[]): AsyncGenerator<Chunk> {
+    for (const { feed, first, last } of ranges) {
+      const events = this.#topic.read(feed, first, last, Infinity);
+      if (events.length > 0) yield { feed, events, last };
+    }
+  }
+
+  stillHolds(): Promise<boolean> {
+    return Promise.resolve(true);
+  }
+
+  wait(_count: number, until: number | undefined, signal: AbortSignal): Promise<void> {
+    const hasMore = [...this.#next].some(([feed, next]) => this.#topic.read(feed, next, Infinity, 1).length > 0);
+    if (hasMore || until !== undefined || signal.aborted) return new Promise((resolve) => setImmediate(resolve));
+    const { wakes } = this.#topic;
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        wakes.delete(wake);
+        resolve();
+      };
+      wakes.add(wake);
+      signal.addEventListener("abort", wake, { once: true });
+    });
+  }
+
+  acknowledge(): void {}
+
+  drain(): void {
+    this.#isDraining = true;
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+}
