@@ -11,7 +11,7 @@ import type { Telemetry } from "./telemetry/telemetry.ts";
 const readEvents = 10_000;
 const readBytes = 8 * 1024 * 1024;
 const batchEvents = 500_000;
-const batchBytes = 64 * 1024 * 1024;
+const batchBytes = 128 * 1024 * 1024;
 
 export interface AssemblerParts {
   pipeline_id: string;

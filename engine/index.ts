@@ -30,7 +30,7 @@ export type { SecretSource } from "./secrets.ts";
 export type { TokenView } from "./access-tokens.ts";
 export type { Log } from "./telemetry/log.ts";
 export { zeroCounters } from "./telemetry/counters.ts";
-export { consumerGroup } from "./sources/kafka/feed.ts";
+export { consumerGroup } from "./core/names.ts";
 export { defaultKafkaSettings, type KafkaSettings } from "./sources/kafka/settings.ts";
 export type { EngineOptions, PipelineConfig } from "../schemas/pipeline.ts";
 export { parseExactly, writeExactly } from "./core/exact-json.ts";

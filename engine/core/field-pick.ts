@@ -1,14 +1,16 @@
-import { Event } from "./batch.ts";
+import type { Event } from "./batch.ts";
 import type { FieldNotes } from "./field-notes.ts";
+import { KnownTexts } from "./known-texts.ts";
 import { valueOf } from "./raw-reading.ts";
 
+/** Stands for a value that was not read yet. */
+const unread = Symbol("unread");
+
+/** Where bytes spell a field letter by letter; `end` is 0 where none do. */
 interface Spelling {
   start: number;
   end: number;
 }
-
-/** Stands for a value that was not read yet. */
-const unread = Symbol("unread");
 
 /**
  * Reads some fields of events, and no others: from the bytes of an event where its notes tell where they lie, else from
@@ -21,8 +23,13 @@ export class FieldPick {
   readonly #record: Record<string, unknown> = {};
   readonly #values: unknown[];
   readonly #spelling: Spelling = { start: 0, end: 0 };
-  #event = new Event(0, 0, {});
-  /** Names of the notes that were last met, and where the fields are among them; undefined where one is not. */
+  readonly #texts = new KnownTexts();
+  /** The event that is read: its bytes, where they begin, and where its notes do. */
+  #bytes: Buffer = Buffer.alloc(0);
+  #start = 0;
+  #places = new Int32Array(0);
+  #first = 0;
+  /** Names of the notes that were met last, and where the fields are among them; undefined where one is not. */
   #noted: readonly string[] = [];
   #indexes: readonly number[] | undefined;
 
@@ -41,28 +48,31 @@ export class FieldPick {
    * until the next call. Undefined where the event is no JSON object.
    */
   of(event: Event): Record<string, unknown> | undefined {
-    const { notes } = event;
-    if (this.#isWhole || notes === undefined || !this.#knows(notes)) return event.record;
-    this.#event = event;
-    this.#values.fill(unread);
+    if (this.#isWhole || !this.#turnTo(event)) return event.record;
+    for (let index = 0; index < this.#values.length; index += 1) this.#values[index] = unread;
     return this.#record;
   }
 
-  /**
-   * Where the bytes of an event spell a field letter by letter, by the field's index among the names; `end` is 0 where
-   * they do not, or nobody knows. Good until the next call.
-   */
+  /** Where the bytes of an event spell one of the fields, by its index among the names. Good until the next call. */
   spelling(event: Event, index: number): Readonly<Spelling> {
-    const spelling = this.#spelling;
-    const { notes, place, start } = event;
-    spelling.end = 0;
-    if (notes === undefined || !this.#knows(notes)) return spelling;
-    const at = notes.at(place, this.#indexes![index]!);
-    const begin = notes.places[at]!;
-    if (begin <= 0) return spelling;
-    spelling.start = start + begin;
-    spelling.end = start + notes.places[at + 1]!;
-    return spelling;
+    this.#spelling.end = 0;
+    if (!this.#turnTo(event)) return this.#spelling;
+    const at = this.#first + 2 * this.#indexes![index]!;
+    const begin = this.#places[at]!;
+    if (begin <= 0) return this.#spelling;
+    this.#spelling.start = this.#start + begin;
+    this.#spelling.end = this.#start + this.#places[at + 1]!;
+    return this.#spelling;
+  }
+
+  /** Whether the fields of an event are noted. */
+  #turnTo({ notes, place, within, start }: Event): boolean {
+    if (notes === undefined || within === undefined || !this.#knows(notes)) return false;
+    this.#bytes = within;
+    this.#start = start;
+    this.#places = notes.places;
+    this.#first = notes.at(place, 0);
+    return true;
   }
 
   #knows({ names }: FieldNotes): boolean {
@@ -76,14 +86,19 @@ export class FieldPick {
 
   #read(index: number): unknown {
     const known = this.#values[index];
-    return known === unread ? (this.#values[index] = noted(this.#event, this.#indexes![index]!)) : known;
+    if (known !== unread) return known;
+    const at = this.#first + 2 * this.#indexes![index]!;
+    const begin = this.#places[at]!;
+    const value =
+      begin === 0
+        ? undefined
+        : valueOf(
+            this.#bytes,
+            this.#start + Math.abs(begin),
+            this.#start + this.#places[at + 1]!,
+            begin > 0 ? this.#texts : undefined,
+          );
+    this.#values[index] = value;
+    return value;
   }
-}
-
-/** The value of a noted field; undefined where the event has no such field. */
-function noted({ within, notes, place, start }: Event, note: number): unknown {
-  const at = notes!.at(place, note);
-  const begin = notes!.places[at]!;
-  if (begin === 0) return undefined;
-  return valueOf(within!, start + Math.abs(begin), start + notes!.places[at + 1]!, begin > 0);
 }

@@ -1,6 +1,15 @@
 import { mayHoldWide, parseExactly } from "./exact-json.ts";
+import type { KnownTexts } from "./known-texts.ts";
 
-const [quote, minus, point, letterT, letterF, letterN, zero] = Buffer.from('"-.tfn0') as unknown as number[];
+const [quote, minus, point, letterT, letterF, letterN, zero] = Buffer.from('"-.tfn0') as unknown as [
+  number,
+  number,
+  number,
+  number,
+  number,
+  number,
+  number,
+];
 
 /** Digits that a double holds exactly, whatever they are. */
 const exactDigits = 15;
@@ -8,14 +17,12 @@ const powersOfTen = Array.from({ length: exactDigits + 1 }, (_, exponent) => 10 
 
 /**
  * The value of JSON that lies in bytes, as a parse of the whole event would give it: whole numbers outside the safe
- * range are bigints. The bytes have been walked; `isPlain` tells of a text that they spell it letter by letter.
+ * range are bigints. The bytes have been walked. `texts` are given where they spell a text letter by letter.
  */
-export function valueOf(bytes: Buffer, start: number, end: number, isPlain: boolean): unknown {
+export function valueOf(bytes: Buffer, start: number, end: number, texts: KnownTexts | undefined): unknown {
   switch (bytes[start]) {
     case quote:
-      return isPlain
-        ? bytes.toString("latin1", start + 1, end - 1)
-        : (JSON.parse(bytes.toString("utf8", start, end)) as unknown);
+      return texts === undefined ? parsed(bytes, start, end) : texts.of(bytes, start + 1, end - 1);
     case letterT:
       return true;
     case letterF:
@@ -36,14 +43,15 @@ function shortNumber(bytes: Buffer, start: number, end: number): number | undefi
   let behind = 0;
   let isBehind = 0;
   for (let at = first; at < end; at += 1) {
-    const digit = bytes[at]! - zero!;
+    const byte = bytes[at]!;
+    const digit = byte - zero;
     if (digit >= 0 && digit <= 9) {
       digits = digits * 10 + digit;
       behind += isBehind;
-    } else if (bytes[at] === point) isBehind = 1;
+    } else if (byte === point) isBehind = 1;
     else return undefined;
   }
-  // Both are exact, so that the quotient is the double next to the number, which is what a parse gives.
+  // Both are exact, so that their quotient is the double next to the number, which is what a parse gives.
   const size = behind === 0 ? digits : digits / powersOfTen[behind]!;
   return isNegative ? -size : size;
 }

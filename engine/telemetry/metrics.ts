@@ -19,6 +19,9 @@ export interface EngineMetrics {
   backpressureActive: Gauge<"pipeline_id" | "component">;
   backpressureEvents: Counter<"pipeline_id" | "component">;
   backpressureDuration: Histogram<"pipeline_id" | "component">;
+  ingestorActive: Gauge<"pipeline_id">;
+  ingestorEvents: Counter<"pipeline_id">;
+  ingestorDuration: Histogram<"pipeline_id">;
   requests: Counter<"pipeline_id" | "status">;
   recordsRead: Counter<"pipeline_id" | "component">;
   eventsCompacted: Counter<"pipeline_id">;
@@ -87,7 +90,7 @@ export function engineMetrics(registry: Registry): EngineMetrics {
     batchBytes: histogram("gfm_sink_batch_size_bytes", "Bytes per insert.", bytes, "pipeline_id"),
     backpressureActive: gauge(
       "gfm_component_backpressure_active",
-      "1 while events are refused because the stream is full.",
+      "1 while no more events are taken in, because the sink takes less than comes.",
       "pipeline_id",
       "component",
     ),
@@ -103,6 +106,14 @@ export function engineMetrics(registry: Registry): EngineMetrics {
       backpressureDurations,
       "pipeline_id",
       "component",
+    ),
+    ingestorActive: gauge("gfm_ingestor_backpressure_active", "1 while no more events are taken in.", "pipeline_id"),
+    ingestorEvents: counter("gfm_ingestor_backpressure_events_total", "Episodes of back-pressure.", "pipeline_id"),
+    ingestorDuration: histogram(
+      "gfm_ingestor_backpressure_duration_seconds",
+      "Length of an episode.",
+      backpressureDurations,
+      "pipeline_id",
     ),
     requests: counter("sluice_webhook_requests_total", "Webhook requests by HTTP status.", "pipeline_id", "status"),
     recordsRead: counter("gfm_kafka_records_read_total", "Events read from Kafka.", "pipeline_id", "component"),

@@ -1,4 +1,5 @@
 import { holdsPositions } from "../core/journal.ts";
+import { deadLetterStream } from "../core/names.ts";
 import { streamFeed } from "../core/positions.ts";
 import { SourceRecorder } from "./source-recorder.ts";
 import type { Telemetry, Told, TransformedEvent } from "./telemetry.ts";
@@ -9,6 +10,13 @@ export class Recorder extends SourceRecorder implements Telemetry {
     const fields = { pipeline_id, from, to, ...(reason === undefined ? {} : { reason }) };
     if (to === "Failed") this.log.error(fields, "Pipeline failed.");
     else this.log.info(fields, "Pipeline changed its status.");
+  }
+
+  started({ pipeline_id, components }: Told<"started">): void {
+    const dead_letters = deadLetterStream(pipeline_id);
+    for (const component of components) {
+      this.log.info({ pipeline_id, component, dead_letters }, "Component starts; what it cannot process goes there.");
+    }
   }
 
   eventAccepted({ pipeline_id, bytes }: Told<"eventAccepted">): void {
@@ -190,12 +198,15 @@ export class Recorder extends SourceRecorder implements Telemetry {
   backpressure({ pipeline_id, active, seconds }: Told<"backpressure">): void {
     const labels = { pipeline_id, component: "ingestor" };
     this.metrics.backpressureActive.set(labels, active ? 1 : 0);
+    this.metrics.ingestorActive.set({ pipeline_id }, active ? 1 : 0);
     if (active) {
       this.metrics.backpressureEvents.inc(labels);
-      this.log.warn({ pipeline_id }, "Stream is full; events are refused.");
+      this.metrics.ingestorEvents.inc({ pipeline_id });
+      this.log.warn({ pipeline_id }, "Back-pressure: the sink takes less than comes, and no more is taken in.");
     } else {
       this.metrics.backpressureDuration.observe(labels, seconds);
-      this.log.info({ pipeline_id, seconds }, "Stream takes events again.");
+      this.metrics.ingestorDuration.observe({ pipeline_id }, seconds);
+      this.log.info({ pipeline_id, seconds }, "Back-pressure is over.");
     }
   }
 

@@ -10,6 +10,8 @@ import type { KeysHeld, Pause, SourceLag } from "../view.ts";
  */
 export interface Telemetry {
   statusChanged(event: { pipeline_id: string; from: Status | undefined; to: Status; reason?: string }): void;
+  /** The components of a pipeline start, in their order. */
+  started(event: { pipeline_id: string; components: string[] }): void;
   eventAccepted(event: { pipeline_id: string; bytes: number }): void;
   eventRefused(event: { pipeline_id: string; status: number }): void;
   eventsRead(event: { pipeline_id: string; count: number; bytes: number }): void;

@@ -46,6 +46,7 @@ async function start(spec: PipelineSpec): Promise<void> {
   try {
     const built = build(spec);
     const { pipeline } = built;
+    remote.telemetry.started({ pipeline_id, components: componentsOf(spec.config) });
     running.set(pipeline_id, built);
     remote.post({ type: "started", pipeline_id });
     await pipeline.run();
@@ -93,4 +94,9 @@ function build(spec: PipelineSpec): Running {
     lineOf: lineFor,
   });
   return { pipeline, arrived };
+}
+
+/** By the names that metrics and dead letters know them by. */
+function componentsOf({ transforms }: PipelineSpec["config"]): string[] {
+  return ["ingestor", ...transforms.map(({ type }) => (type === "stateless" ? "transform" : type)), "sink"];
 }

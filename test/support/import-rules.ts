@@ -133,7 +133,7 @@ const inputOutput =
 function isInputOutput(target: string): boolean {
   return (
     inputOutput.test(target) ||
-    ["simple-git", "chokidar", "lmdb", "express", "@clickhouse/client", "pino"].includes(target)
+    ["simple-git", "chokidar", "lmdb", "express", "@clickhouse/client", "kafkajs", "pino"].includes(target)
   );
 }
 

@@ -22,7 +22,7 @@ export class RawEvents {
     return size;
   }
 
-  /** Adds an event to a body as it is; false if it has to be encoded. */
+  /** Adds an event to a body as it is, without a line break; false if it has to be encoded. */
   add(event: Event, body: RowBody): boolean {
     const { within, start, end } = event;
     if (this.walks === undefined || within === undefined) return false;

@@ -8,6 +8,8 @@ import type { ColumnType } from "./column-type.ts";
 import { isProblem, parseColumnType } from "./column-grammar.ts";
 import { converterFor, converterForAny } from "./converter.ts";
 import type { Converter } from "./converter.ts";
+import { directWrite } from "./direct-writing.ts";
+import type { DirectWrite } from "./direct-writing.ts";
 import { canFeed } from "./feeding.ts";
 import { rawColumns } from "./raw-columns.ts";
 import { RawEvents } from "./raw-events.ts";
@@ -15,13 +17,16 @@ import { RowBody } from "./row-body.ts";
 import { fieldReader } from "../../core/field-path.ts";
 import type { ReadField } from "../../core/field-path.ts";
 
+const closing = Buffer.from("}");
+
 /** Column types of the table as it is, by column name. */
 export type RealTypes = ReadonlyMap<string, ColumnType>;
 
 interface Column {
   /** What stands before the value in a line: `{"a":` or `,"b":`. */
-  prefix: string;
+  prefix: Buffer;
   read: ReadField;
+  direct: DirectWrite;
   converter: Converter;
   /** For errors: `field "x" does not fit column "c" of type UInt8`. */
   subject: string;
@@ -63,27 +68,30 @@ export class RowEncoder {
   encode(events: readonly Event[]): Block {
     const [rows, rejected, body]: [Event[], Rejection[], RowBody] = [[], [], new RowBody(this.#raw.sizeOf(events))];
     for (const event of events) {
-      if (!this.#raw.add(event, body)) {
-        const line = this.#line(event.value);
-        if (line === undefined) {
-          rejected.push(this.#reject(event));
-          continue;
-        }
-        body.add(line);
-      }
-      rows.push(event);
+      if (this.#raw.add(event, body) || this.#add(event.value, body)) {
+        body.endRow();
+        rows.push(event);
+      } else rejected.push(this.#reject(event));
     }
     return { events: rows, body: body.toBytes(), rejected };
   }
 
-  #line(value: Record<string, unknown>): string | undefined {
-    let line = "";
-    for (const column of this.#columns) {
-      const text = column.converter.convert(column.read(value));
-      if (text === undefined) return undefined;
-      line += column.prefix + text;
+  /** Adds the row of a value; nothing where it does not fit. */
+  #add(value: Record<string, unknown>, body: RowBody): boolean {
+    const { length } = body;
+    for (const { prefix, read, direct, converter } of this.#columns) {
+      body.addShort(prefix);
+      const found = read(value);
+      if (direct(found, body)) continue;
+      const text = converter.convert(found);
+      if (text === undefined) {
+        body.cutTo(length);
+        return false;
+      }
+      body.addJson(text);
     }
-    return `${line}}\n`;
+    body.addShort(closing);
+    return true;
   }
 
   #reject(event: Event): Rejection {
@@ -106,8 +114,9 @@ function compile(entry: Mapping, index: number, schema: readonly SchemaField[], 
   const converter = convert(entry, schema, configured);
   const isSame = real === undefined || columnTypeText(bare(real)) === columnTypeText(bare(configured));
   return {
-    prefix: `${index === 0 ? "{" : ","}${JSON.stringify(entry.column_name)}:`,
+    prefix: Buffer.from(`${index === 0 ? "{" : ","}${JSON.stringify(entry.column_name)}:`),
     read: fieldReader(entry.name),
+    direct: isSame ? direct(entry, schema, configured) : () => false,
     converter:
       real === undefined
         ? converter
@@ -116,6 +125,12 @@ function compile(entry: Mapping, index: number, schema: readonly SchemaField[], 
           : both(converter, convert(entry, schema, real)),
     subject: `field "${entry.name}" does not fit column "${entry.column_name}" of type ${columnTypeText(real ?? configured)}`,
   };
+}
+
+/** Values without a declared type are read by their kind, which is left to the converter. */
+function direct(entry: Mapping, schema: readonly SchemaField[], column: ColumnType): DirectWrite {
+  const field = schema.find(({ name }) => name === entry.name);
+  return field === undefined ? () => false : directWrite(field.type, column);
 }
 
 /** The configured column type. Throws an Error if the text is none. */

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import type { Feed } from "../../core/positions.ts";
 
 /** A partition of a topic of one cluster: another cluster with a topic of the same name is another feed. */
@@ -18,10 +17,4 @@ export function kafkaPartition(feed: Feed): KafkaPartition | undefined {
   const [cluster, topic, partition, ...rest] = feed.split("/");
   if (cluster === undefined || topic === undefined || partition === undefined || rest.length > 0) return undefined;
   return { cluster, topic, partition: Number(partition) };
-}
-
-/** The consumer group of a pipeline: it depends on the id alone (the specification, engine semantics, section 2). */
-export function consumerGroup(pipeline_id: string): string {
-  const hash = createHash("sha256").update(pipeline_id).digest("hex").slice(0, 8);
-  return `sluice-consumer-group-${hash}`;
 }

@@ -1,11 +1,13 @@
+import { LeftForLater } from "../../core/errors.ts";
+import { consumerGroup } from "../../core/names.ts";
 import type { Chunk, PositionRange } from "../../core/positions.ts";
 import type { Source, SourceSignals } from "../../core/source.ts";
-import { LeftForLater } from "../../core/errors.ts";
 import { WaitingRoom } from "../../waiting-room.ts";
 import { Acknowledgements } from "./acknowledgements.ts";
+import { BackPressure } from "./back-pressure.ts";
 import { Brokers } from "./brokers.ts";
 import { kafkaClient } from "./connection.ts";
-import { consumerGroup, kafkaPartition } from "./feed.ts";
+import { kafkaPartition } from "./feed.ts";
 import { FetchBuffer } from "./fetch-buffer.ts";
 import { Fetcher } from "./fetcher.ts";
 import { Group } from "./group.ts";
@@ -38,6 +40,7 @@ export class KafkaSource implements Source {
   readonly #troubles: Troubles;
   readonly #acknowledgements = new Acknowledgements((offsets) => this.#membership!.commit(offsets));
   readonly #lag: Lag;
+  readonly #backPressure: BackPressure;
   #signals: SourceSignals | undefined;
   #reader: PartitionReader | undefined;
   #buffer: FetchBuffer | undefined;
@@ -60,6 +63,7 @@ export class KafkaSource implements Source {
     this.#opening = new Opening(parts, this.#group, this.#positions, this.#room);
     this.#troubles = new Troubles(pipeline_id, telemetry);
     this.#lag = new Lag(pipeline_id, telemetry, this.#positions);
+    this.#backPressure = new BackPressure(pipeline_id, telemetry);
   }
 
   async open(signals: SourceSignals): Promise<number[]> {
@@ -183,6 +187,7 @@ export class KafkaSource implements Source {
   async #close(): Promise<void> {
     this.#isDraining = true;
     this.#lag.stop();
+    this.#backPressure.end();
     await this.#acknowledgements.told();
     await Promise.allSettled([this.#fetcher?.stop(), this.#membership?.leave()]);
     this.#troubles.clearAll();
@@ -238,6 +243,7 @@ export class KafkaSource implements Source {
   }
 
   #changed(): void {
+    if (this.#closing === undefined) this.#backPressure.look(this.#buffer?.hasRoom !== false);
     this.#fetcher?.look();
     for (const wake of [...this.#wakes]) wake();
   }

@@ -1,7 +1,7 @@
 import { LeftForLater } from "../../core/errors.ts";
+import { consumerGroup } from "../../core/names.ts";
 import type { SourceSignals } from "../../core/source.ts";
 import type { WaitingRoom } from "../../waiting-room.ts";
-import { consumerGroup } from "./feed.ts";
 import type { Group, GroupStanding } from "./group.ts";
 import type { KafkaSourceParts } from "./kafka-source-parts.ts";
 import { judge, type Judgement, type Known } from "./ownership.ts";

@@ -1,0 +1,16 @@
+import { createHash } from "node:crypto";
+
+/** What stands for a pipeline in names: the first 8 hex digits of SHA-256 of its id (the specification, engine semantics, section 2). */
+function shortHash(pipeline_id: string): string {
+  return createHash("sha256").update(pipeline_id).digest("hex").slice(0, 8);
+}
+
+/** The consumer group of a pipeline: it depends on the id alone. */
+export function consumerGroup(pipeline_id: string): string {
+  return `sluice-consumer-group-${shortHash(pipeline_id)}`;
+}
+
+/** The name of a pipeline's dead-letter queue, in logs. */
+export function deadLetterStream(pipeline_id: string): string {
+  return `gfm-${shortHash(pipeline_id)}-DLQ`;
+}
