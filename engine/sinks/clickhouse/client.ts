@@ -1,7 +1,11 @@
 import { Agent } from "node:https";
 import { Readable } from "node:stream";
+import { promisify } from "node:util";
+import { constants, gzip } from "node:zlib";
 import { ClickHouseLogLevel, createClient } from "@clickhouse/client";
 import type { ClickHouseClient } from "@clickhouse/client";
+
+const compress = promisify(gzip);
 
 /**
  * How long a request may be silent, in milliseconds. A block is below 256 MB and is in within seconds, or minutes with
@@ -41,9 +45,14 @@ export function clientFor({ url, username, password, skipCertificate }: Target):
   });
 }
 
-/** With its length, so that a server can tell a body that was cut off from a whole one. */
-export function bodyOf(body: Buffer): { values: Readable; http_headers: Record<string, string> } {
-  return { values: Readable.from(body), http_headers: { "Content-Length": String(body.length) } };
+/** With its length, so that a server can tell a body that was cut off from a whole one; compressed for a far server. */
+export async function bodyOf(
+  body: Buffer,
+  isCompressed: boolean,
+): Promise<{ values: Readable; http_headers: Record<string, string> }> {
+  const sent = isCompressed ? await compress(body, { level: constants.Z_BEST_SPEED }) : body;
+  const encoding = isCompressed ? { "Content-Encoding": "gzip" } : {};
+  return { values: Readable.from(sent), http_headers: { "Content-Length": String(sent.length), ...encoding } };
 }
 
 /** The whole answer. Throws an Error for one that is far larger than any that is asked for. */

@@ -3,6 +3,7 @@ import type { ClickHouseClient, ClickHouseSettings } from "@clickhouse/client";
 import type { SinkConnection } from "../../../schemas/pipeline.ts";
 import { bodyOf, clientFor, readAnswer } from "./client.ts";
 import type { Target } from "./client.ts";
+import { isFar } from "./distance.ts";
 import { endpointOf } from "./endpoint.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { Trouble } from "./trouble.ts";
@@ -34,9 +35,12 @@ export class Connection {
   readonly #params: SinkConnection;
   readonly #embedded: (() => EmbeddedServer) | undefined;
   readonly #endpoint: Endpoint | string | undefined;
+  #far: Promise<boolean> | undefined;
   #client: { target: Target; client: ClickHouseClient } | undefined;
 
-  constructor(params: SinkConnection, embedded: EmbeddedServer | (() => EmbeddedServer) | undefined) {
+  /** `far`: whether bodies are compressed; by default, where the server is reached over the internet. */
+  constructor(params: SinkConnection, embedded: EmbeddedServer | (() => EmbeddedServer) | undefined, far?: boolean) {
+    this.#far = far === undefined ? undefined : Promise.resolve(far);
     this.#params = params;
     this.#embedded = typeof embedded === "object" ? () => embedded : embedded;
     this.#endpoint = params.host === "embedded" ? undefined : endpointOf(params);
@@ -97,7 +101,7 @@ export class Connection {
         ignore_error_response: true,
         ...(settings === undefined ? {} : { clickhouse_settings: settings }),
         ...(session === undefined ? {} : { session_id: session }),
-        ...(body === undefined ? {} : bodyOf(body)),
+        ...(body === undefined ? {} : await bodyOf(body, await this.#isFar())),
       });
       const header = answer.response_headers["x-clickhouse-exception-code"];
       const text = await readAnswer(addAbortSignal(signal, answer.stream));
@@ -109,6 +113,11 @@ export class Connection {
     } catch (error) {
       throw new TroubleError(request.signal.aborted ? givenUp(request.signal) : parseClientError(error));
     }
+  }
+
+  /** Looked up once: a server does not move between networks while a pipeline runs. */
+  #isFar(): Promise<boolean> {
+    return (this.#far ??= this.#endpoint === undefined ? Promise.resolve(false) : isFar(this.#params.host));
   }
 
   #open(): ClickHouseClient {
