@@ -62,6 +62,8 @@ export interface SourceLag {
   partitions: number;
   /** Offsets between what is final and the end of the topic, of those partitions. Some may hold no event. */
   lag: number;
+  /** Offsets that are final here and that the consumer group does not know of: another reader would read them again. */
+  unsaid: number;
 }
 
 /** Keys of the dedup window, and the bytes that they take in memory and on disk. */

@@ -32,6 +32,8 @@ export class Event {
   #rows: RowWalks | undefined;
   #isRow: boolean;
   #value: Record<string, unknown> | undefined;
+  /** -1 until somebody asks for it. */
+  #size: number;
 
   /**
    * `content` is the value that a transform made, or what the event's bytes lie in, at `start` until before `end`; an
@@ -56,6 +58,7 @@ export class Event {
     this.#rows = undefined;
     this.#isRow = false;
     this.#value = bytes === undefined ? (content as Record<string, unknown>) : undefined;
+    this.#size = bytes === undefined ? -1 : Math.max(0, last - start);
   }
 
   /** What a transform made of this event: another object, in the same place. */
@@ -78,9 +81,8 @@ export class Event {
 
   /** Length of the bytes that were received; of an event that a transform made, about that of its JSON. */
   get size(): number {
-    return this.#value === undefined || this.within !== undefined
-      ? Math.max(0, this.end - this.start)
-      : aboutSize(this.#value);
+    if (this.#size === -1) this.#size = aboutSize(this.#value);
+    return this.#size;
   }
 
   /**

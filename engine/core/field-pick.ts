@@ -27,7 +27,7 @@ export class FieldPick {
   /** The event that is read: its bytes, where they begin, and where its notes do. */
   #bytes: Buffer = Buffer.alloc(0);
   #start = 0;
-  #places = new Int32Array(0);
+  #places: Int32Array = new Int32Array(0);
   #first = 0;
   /** Names of the notes that were met last, and where the fields are among them; undefined where one is not. */
   #noted: readonly string[] = [];

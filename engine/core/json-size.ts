@@ -9,7 +9,8 @@ export function aboutSize(value: unknown): number {
   if (typeof value === "string") return value.length + 2;
   if (typeof value !== "object" || value === null) return usual;
   if (Array.isArray(value)) return value.reduce<number>((size, item) => size + aboutSize(item) + 1, 2);
+  const object = value as Record<string, unknown>;
   let size = 2;
-  for (const key of Object.keys(value)) size += key.length + 4 + aboutSize((value as Record<string, unknown>)[key]);
+  for (const key in object) size += key.length + 4 + aboutSize(object[key]);
   return size;
 }

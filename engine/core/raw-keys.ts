@@ -35,7 +35,7 @@ export interface Key extends KeyDuty {
 const colon = 0x3a;
 const nothing: KeyDuty = { kinds: anyKind, declared: 0, walk: undefined, note: -1 };
 
-/** Keys that nobody asked for and that are yet remembered, as events may have any; and characters of the longest such key. */
+/** Keys that nobody asked for and that are yet remembered, as events may have any; and characters of the longest key. */
 const [mostKeys, longestKey] = [1000, 200];
 
 /**
@@ -51,11 +51,13 @@ export class RawKeys {
   readonly #folded: ReadonlySet<string>;
 
   constructor(duties: ReadonlyMap<string, KeyDuty>) {
-    this.start = keyOf("-", nothing, false, false);
-    for (const [name, duty] of duties) this.#keys.set(name, keyOf(name, duty, true, false));
-    this.#asked = duties.size;
     const mapped = [...duties].filter(([, { walk }]) => walk !== undefined);
     this.#folded = new Set(mapped.map(([name]) => name.toLowerCase()));
+    this.#asked = duties.size;
+    this.start = keyOf("-", nothing, false, false);
+    for (const [name, duty] of duties) {
+      if (isUsual(name)) this.#keys.set(name, keyOf(name, duty, true, this.#isConfusing(name, duty)));
+    }
   }
 
   /** The key whose first quote is at a place, behind the key `before`; undefined where there is none, or an odd one. */
@@ -79,11 +81,15 @@ export class RawKeys {
     return this.#keys.get(name) ?? this.#remember(name);
   }
 
+  #isConfusing(name: string, { walk }: KeyDuty): boolean {
+    return walk === undefined && this.#folded.has(name.toLowerCase());
+  }
+
   #remember(name: string): Key | undefined {
-    // With an escape it may be any key. The empty one is shorter than the bytes that are compared at once.
-    if (name.includes("\\") || name === "" || name.length > longestKey) return undefined;
+    // With an escape it may be any key.
+    if (name.includes("\\") || !isUsual(name)) return undefined;
     if (this.#keys.size >= this.#asked + mostKeys) this.#forget();
-    const key = keyOf(name, nothing, false, this.#folded.has(name.toLowerCase()));
+    const key = keyOf(name, nothing, false, this.#isConfusing(name, nothing));
     this.#keys.set(name, key);
     return key;
   }
@@ -96,6 +102,11 @@ export class RawKeys {
       if (!key.isAsked) this.#keys.delete(name);
     }
   }
+}
+
+/** The empty name is shorter than the bytes that are compared at once. */
+function isUsual(name: string): boolean {
+  return name !== "" && name.length <= longestKey;
 }
 
 function keyOf(name: string, { kinds, declared, walk, note }: KeyDuty, isAsked: boolean, isConfusing: boolean): Key {

@@ -30,6 +30,7 @@ export interface EngineMetrics {
   strangersCommits: Counter<"pipeline_id">;
   strangers: Gauge<"pipeline_id">;
   lag: Gauge<"pipeline_id">;
+  unsaid: Gauge<"pipeline_id">;
   partitions: Gauge<"pipeline_id">;
   eventsAgedOut: Counter<"pipeline_id">;
   batchesReplayed: Counter<"pipeline_id">;
@@ -139,6 +140,11 @@ export function engineMetrics(registry: Registry): EngineMetrics {
     ),
     strangers: gauge("sluice_kafka_strangers", "Members of the consumer group that are no Sluice.", "pipeline_id"),
     lag: gauge("sluice_kafka_lag", "Offsets between what is final and the end of the topic.", "pipeline_id"),
+    unsaid: gauge(
+      "sluice_kafka_unsaid",
+      "Offsets that are final and that the consumer group does not know of.",
+      "pipeline_id",
+    ),
     partitions: gauge("sluice_kafka_partitions", "Partitions that the consumer group has assigned.", "pipeline_id"),
     eventsAgedOut: counter(
       "sluice_events_aged_out_total",

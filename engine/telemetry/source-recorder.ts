@@ -99,8 +99,9 @@ export class SourceRecorder implements Pick<
     this.log.info({ pipeline_id, partitions }, "The consumer group assigned partitions.");
   }
 
-  lag({ pipeline_id, partitions, lag }: Told<"lag">): void {
-    this.observed(pipeline_id).source = { partitions, lag };
+  lag({ pipeline_id, partitions, lag, unsaid }: Told<"lag">): void {
+    this.observed(pipeline_id).source = { partitions, lag, unsaid };
+    this.metrics.unsaid.set({ pipeline_id }, unsaid);
     this.metrics.lag.set({ pipeline_id }, lag);
     this.metrics.partitions.set({ pipeline_id }, partitions);
   }

@@ -61,11 +61,13 @@ function fractionEnd(bytes: DataView, start: number): number {
   return digits === 0 || digits > mostDigits ? 0 : at;
 }
 
+/** Of each byte: zero for any digit, itself for any other. */
+const folded = Uint8Array.from({ length: 256 }, (_, byte) => (isDigit(byte) ? zero! : byte));
+
 /** Whether the bytes have digits where the layout has zeros, and are the same elsewhere. */
 function fits(bytes: DataView, at: number, layout: Uint8Array): boolean {
   for (let index = 0; index < layout.length; index += 1) {
-    const byte = bytes.getUint8(at + index);
-    if (layout[index] === zero ? !isDigit(byte) : byte !== layout[index]) return false;
+    if (folded[bytes.getUint8(at + index)] !== layout[index]) return false;
   }
   return true;
 }

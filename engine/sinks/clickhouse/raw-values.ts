@@ -81,21 +81,22 @@ function memberOf(names: readonly string[]): Walk {
   };
 }
 
-const zero = 0x30;
-const uuidLayout = Buffer.from('"00000000-0000-0000-0000-000000000000"');
+/** Of each byte: what it is in a UUID. */
+const ofUuid = Uint8Array.from({ length: 256 }, (_, byte) => {
+  if (isDigit(byte) || isLetterOfUuid(byte | 0x20)) return 1;
+  return byte === 0x2d ? 2 : byte === 0x22 ? 3 : 0;
+});
+const uuidLayout = Buffer.from('"00000000-0000-0000-0000-000000000000"').map((byte) => ofUuid[byte]!);
+
+function isLetterOfUuid(letter: number): boolean {
+  return letter >= 0x61 && letter <= 0x66;
+}
 
 function uuidEnd(bytes: DataView, start: number): number {
   for (let index = 0; index < uuidLayout.length; index += 1) {
-    const byte = bytes.getUint8(start + index);
-    const expected = uuidLayout[index];
-    if (expected === zero ? !isHexadecimal(byte) : byte !== expected) return 0;
+    if (ofUuid[bytes.getUint8(start + index)] !== uuidLayout[index]) return 0;
   }
   return start + uuidLayout.length;
-}
-
-function isHexadecimal(byte: number): boolean {
-  const letter = byte | 0x20;
-  return isDigit(byte) || (letter >= 0x61 && letter <= 0x66);
 }
 
 function truthEnd(bytes: DataView, at: number): number {

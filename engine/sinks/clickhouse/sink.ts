@@ -1,6 +1,7 @@
 import type { ClickHouseSettings } from "@clickhouse/client";
 import type { SchemaField, SinkConfig } from "../../../schemas/pipeline.ts";
 import type { Event } from "../../core/batch.ts";
+import type { RowWalks } from "../../core/raw-json.ts";
 import type { Answer, Block, Probe, Reading, Sink } from "../../core/sink.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { answered } from "./answered.ts";
@@ -66,6 +67,11 @@ export class ClickHouseSink implements Sink {
 
   get atLeastOnce(): string | undefined {
     return this.#reader.reach?.atLeastOnce;
+  }
+
+  /** Over the values of events whose own bytes can be rows; others once the table was read, and after each change of it. */
+  get rowWalks(): RowWalks | undefined {
+    return this.#encoder.rowWalks;
   }
 
   async open(signal: AbortSignal): Promise<Answer> {

@@ -37,6 +37,7 @@ export class Acknowledgements {
     while (this.#offsets.size > 0) {
       const offsets = this.#offsets;
       this.#offsets = new Map();
+      // What could not be said is said with what comes next, at the latest by the claims of the next join.
       await this.#commit(offsets).catch(() => undefined);
     }
   }

@@ -62,7 +62,7 @@ export class KafkaSource implements Source {
     this.#room = new WaitingRoom(pipeline_id, telemetry, pace);
     this.#opening = new Opening(parts, this.#group, this.#positions, this.#room);
     this.#troubles = new Troubles(pipeline_id, telemetry);
-    this.#lag = new Lag(pipeline_id, telemetry, this.#positions);
+    this.#lag = new Lag(pipeline_id, telemetry, this.#positions, () => this.#sayAgain());
     this.#backPressure = new BackPressure(pipeline_id, telemetry);
   }
 
@@ -186,13 +186,22 @@ export class KafkaSource implements Source {
 
   async #close(): Promise<void> {
     this.#isDraining = true;
-    this.#lag.stop();
     this.#backPressure.end();
+    this.#sayAgain();
     await this.#acknowledgements.told();
+    this.#lag.stop();
     await Promise.allSettled([this.#fetcher?.stop(), this.#membership?.leave()]);
     this.#troubles.clearAll();
     this.#room.leave();
     await Promise.allSettled([this.#group.close(), this.#brokers.close()]);
+  }
+
+  /** A commit may have failed, after which nothing came that would have said it anew. */
+  #sayAgain(): void {
+    if (this.#membership === undefined) return;
+    for (const partition of this.#positions.unsaid().keys()) {
+      this.#acknowledgements.note(partition, this.#positions.final(partition)!);
+    }
   }
 
   /** Reads these partitions, and no others. */

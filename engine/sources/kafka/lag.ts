@@ -8,20 +8,26 @@ export class Lag {
   readonly #pipeline_id: string;
   readonly #telemetry: Telemetry;
   readonly #positions: KafkaPositions;
+  readonly #onTurn: () => void;
   readonly #ends = new Map<number, number>();
   #held: ReadonlySet<number> = new Set();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(pipeline_id: string, telemetry: Telemetry, positions: KafkaPositions) {
+  /** `onTurn` is called every ten seconds. */
+  constructor(pipeline_id: string, telemetry: Telemetry, positions: KafkaPositions, onTurn: () => void) {
     this.#pipeline_id = pipeline_id;
     this.#telemetry = telemetry;
     this.#positions = positions;
+    this.#onTurn = onTurn;
   }
 
   /** These partitions are read. */
   held(partitions: ReadonlySet<number>): void {
     this.#held = new Set(partitions);
-    this.#timer ??= setInterval(() => this.#tell(), every).unref();
+    this.#timer ??= setInterval(() => {
+      this.#onTurn();
+      this.#tell();
+    }, every).unref();
     this.#tell();
   }
 
@@ -30,9 +36,11 @@ export class Lag {
     this.#ends.set(partition, end);
   }
 
+  /** What is told last holds while the pipeline is at rest. */
   stop(): void {
     clearInterval(this.#timer);
     if (this.#timer !== undefined) this.#tell();
+    this.#timer = undefined;
   }
 
   #tell(): void {
@@ -41,6 +49,7 @@ export class Lag {
       const final = this.#positions.final(partition) ?? 0;
       lag += Math.max(0, (this.#ends.get(partition) ?? final) - final);
     }
-    this.#telemetry.lag({ pipeline_id: this.#pipeline_id, partitions: this.#held.size, lag });
+    const unsaid = [...this.#positions.unsaid().values()].reduce((sum, behind) => sum + behind, 0);
+    this.#telemetry.lag({ pipeline_id: this.#pipeline_id, partitions: this.#held.size, lag, unsaid });
   }
 }

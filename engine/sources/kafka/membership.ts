@@ -62,7 +62,13 @@ export class Membership {
       return { partition, offset, metadata: claimText(identity, offset) };
     });
     const held = byHolder(commits, (partition) => this.#holderOf(partition));
-    await Promise.all([...held].map(([member, own]) => member.commit(own)));
+    const { positions } = this.#parts;
+    await Promise.all(
+      [...held].map(async ([member, own]) => {
+        await member.commit(own);
+        for (const { partition, offset } of own) positions.said(partition, offset);
+      }),
+    );
   }
 
   async leave(): Promise<void> {

@@ -95,6 +95,9 @@ export class Opening {
     for (let attempt = 1; ; attempt += 1) {
       const of = await this.#group.read();
       this.#positions.learn(of.cluster, journal.progress(pipeline_id), journal.pending(pipeline_id));
+      for (const { partition, committed } of of.partitions) {
+        this.#positions.said(partition, committed?.offset ?? 0);
+      }
       const judgement = judge(of, this.known, true);
       if (judgement.kind === "ours") return { of, judgement };
       await this.wait({ class: "owner", text: judgement.text }, attempt, signals);

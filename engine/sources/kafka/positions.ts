@@ -11,6 +11,9 @@ export class KafkaPositions {
   /** Behind the last that was handed out, or that a pending batch holds. */
   readonly #next = new Map<number, number>();
 
+  /** What the group has committed, as far as that is known. */
+  readonly #said = new Map<number, number>();
+
   constructor(topic: string) {
     this.topic = topic;
   }
@@ -60,6 +63,21 @@ export class KafkaPositions {
       this.#final.set(partition, last + 1);
       return [partition];
     });
+  }
+
+  /** The group has committed this offset. */
+  said(partition: number, offset: number): void {
+    this.#said.set(partition, offset);
+  }
+
+  /** Offsets that are final here, and that the group does not know of, by partition. */
+  unsaid(): Map<number, number> {
+    const unsaid = new Map<number, number>();
+    for (const [partition, final] of this.#final) {
+      const behind = final - (this.#said.get(partition) ?? final);
+      if (behind > 0) unsaid.set(partition, behind);
+    }
+    return unsaid;
   }
 
   feed(partition: number): Feed {
