@@ -259,6 +259,68 @@ export function journalSuite(
       });
     });
 
+    describe("positions that no batch made final", () => {
+      const of = (feed: string, first: number, last: number) => ({ feed, base: first, first, last, count: 1 });
+
+      test("are where feeds stand from then on, also lower ones, each feed its own", async () => {
+        await opened.journal.place("orders", { a: 9, b: -1 });
+        await opened.journal.commit(record(1, { ranges: [of("a", 10, 19), of("c", 0, 4)] }));
+        expect(opened.journal.progress("orders").positions).toEqual({ a: 19, b: -1, c: 4 });
+        await opened.journal.place("orders", { a: 3 });
+        await reopen();
+        expect(opened.journal.progress("orders").positions).toEqual({ a: 3, b: -1, c: 4 });
+        await opened.journal.commit(record(2, { ranges: [of("a", 4, 6)] }));
+        expect(opened.journal.progress("orders").positions).toMatchObject({ a: 6 });
+      });
+
+      test("a move holds at once where nothing is pending", async () => {
+        await opened.journal.place("orders", { a: 9 });
+        await opened.journal.place("orders", { a: 2 }, { isMove: true });
+        expect(opened.journal.progress("orders")).toMatchObject({ positions: { a: 2 } });
+        expect(opened.journal.progress("orders").moved).toBeUndefined();
+      });
+
+      test.each(["commits", "is given up"])(
+        "a move holds once the last pending batch %s, over an end",
+        async (ends) => {
+          await opened.journal.place("orders", { a: 9 });
+          for (const batch of [1, 2])
+            await opened.journal.prepare(record(batch, { ranges: [of("a", 10 * batch, 10 * batch + 5)] }));
+          await opened.journal.place("orders", { a: 2 }, { isMove: true });
+          await opened.journal.commit(record(1, { ranges: [of("a", 10, 15)] }));
+          await reopen();
+          expect(opened.journal.progress("orders")).toMatchObject({ positions: { a: 15 }, moved: { a: 2 } });
+          const last = record(2, { ranges: [of("a", 20, 25)] });
+          await (ends === "commits" ? opened.journal.commit(last) : opened.journal.giveUp(last));
+          await reopen();
+          expect(opened.journal.progress("orders")).toMatchObject({ positions: { a: 2 } });
+          expect(opened.journal.progress("orders").moved).toBeUndefined();
+        },
+      );
+
+      test("a batch that is given up is pending no more, its keys are free and its positions not final", async () => {
+        await opened.journal.prepare(record(1, { ranges: [of("a", 10, 19)], keys: keysAt([10]) }));
+        await opened.journal.giveUp(record(1, { ranges: [of("a", 10, 19)] }));
+        await reopen();
+        expect(opened.journal.pending("orders")).toEqual([]);
+        expect(await allFinalKeys(opened.journal)).toEqual([]);
+        expect(opened.journal.progress("orders").positions).toEqual({});
+      });
+    });
+
+    test("a letter of a partition tells where its event was", async () => {
+      const ranges = [
+        { feed: "c/t/0", base: 5, first: 5, last: 5, count: 1 },
+        { feed: "c/t/1", base: 70, first: 70, last: 79, count: 10 },
+      ];
+      await opened.journal.commit(record(1, { ranges, rejections: [rejection(0), rejection(2 ** 40 + 3)] }));
+      const { messages } = opened.letters("orders").list(10);
+      expect(messages.map(({ feed, position }) => [feed, position])).toEqual([
+        ["c/t/0", 5],
+        ["c/t/1", 73],
+      ]);
+    });
+
     test("progress tells the last position and batch, the newest clock, and what was written last, also over an end", async () => {
       const window = { entries: 100, seconds: 60 };
       const target = { table: "t", time: 500, window, altered: 0, description: "CREATE TABLE t", taken: 0 };

@@ -74,7 +74,7 @@ export class KafkaBroker extends TestKafka {
     return this.#installation.folder;
   }
 
-  /** Starts it again after `kill` or `end`; resolves when it answers and every partition has its leader. */
+  /** Starts it again after `kill` or `end`; resolves when it answers for every partition. */
   async start(): Promise<void> {
     const { program, folder } = this.#installation;
     const java = new JavaProcess(program, folder);
@@ -108,13 +108,14 @@ export class KafkaBroker extends TestKafka {
     await rm(this.#installation.folder, { recursive: true, force: true });
   }
 
+  /** Metadata name a leader some moments before it takes requests, so every topic is asked for its offsets as well. */
   async #answers(): Promise<boolean> {
     const admin = this.client(undefined, { retry: { retries: 0 }, connectionTimeout: 1_000 }).admin();
     try {
       await admin.connect();
-      const [{ brokers }, { topics }] = [await admin.describeCluster(), await admin.fetchTopicMetadata()];
-      const leaders = topics.flatMap(({ partitions }) => partitions.map(({ leader }) => leader));
-      return brokers.length > 0 && !leaders.includes(-1);
+      const { brokers } = await admin.describeCluster();
+      for (const topic of await admin.listTopics()) await admin.fetchTopicOffsets(topic);
+      return brokers.length > 0;
     } catch {
       return false;
     } finally {

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { type Kafka, type Message, type Producer, CompressionTypes, Partitioners } from "kafkajs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Kafka, type Message, type Producer, type RecordMetadata, CompressionTypes, Partitioners } from "kafkajs";
 
 export interface ProduceOptions {
   /** All go there; without it, the key decides, or the turn. */
@@ -15,6 +16,7 @@ export interface ProduceOptions {
 /** Below the largest batch that a broker takes by default, 1 MB, with room for keys and headers. */
 const sendBytes = 512 * 1024;
 const sendMessages = 5_000;
+const markerLookMs = 20;
 
 /** Writes messages in their order; texts are values. */
 export async function produce(
@@ -28,13 +30,33 @@ export async function produce(
   await producer.connect();
   try {
     const sender = transaction === undefined ? producer : await producer.transaction();
+    const written: RecordMetadata[] = [];
     for (const some of portions(messages)) {
       const placed = partition === undefined ? some : some.map((message) => ({ ...message, partition }));
-      await sender.send({ topic, messages: placed, compression, acks });
+      written.push(...(await sender.send({ topic, messages: placed, compression, acks })));
     }
-    if ("commit" in sender) await (transaction === "commit" ? sender.commit() : sender.abort());
+    if (!("commit" in sender)) return;
+    await (transaction === "commit" ? sender.commit() : sender.abort());
+    await ended(client, topic, written);
   } finally {
     await producer.disconnect();
+  }
+}
+
+/** Resolves when a transaction is closed everywhere: the broker answers before it has written the markers. */
+async function ended(client: Kafka, topic: string, written: RecordMetadata[]): Promise<void> {
+  const admin = client.admin();
+  await admin.connect();
+  try {
+    const isOpen = async (): Promise<boolean> => {
+      const stable = await admin.fetchTopicOffsets(topic);
+      return written.some(({ partition, baseOffset }) =>
+        stable.some((at) => at.partition === partition && Number(at.high) <= Number(baseOffset)),
+      );
+    };
+    while (await isOpen()) await sleep(markerLookMs);
+  } finally {
+    await admin.disconnect();
   }
 }
 

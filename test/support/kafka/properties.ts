@@ -101,17 +101,17 @@ const oneNode = {
 
 const prompt = {
   // A killed broker is let in again when its session is over.
-  "broker.session.timeout.ms": "1000",
-  "broker.heartbeat.interval.ms": "100",
+  "broker.session.timeout.ms": "1500",
+  "broker.heartbeat.interval.ms": "250",
   "group.initial.rebalance.delay.ms": "0",
   // Members that were killed keep their partitions for as long as their session.
   "group.min.session.timeout.ms": "500",
-  "transaction.abort.timed.out.transaction.cleanup.interval.ms": "200",
+  "transaction.abort.timed.out.transaction.cleanup.interval.ms": "500",
   // What the broker does from time to time: retention, compaction and expiry of groups.
   "log.initial.task.delay.ms": "100",
-  "log.retention.check.interval.ms": "200",
+  "log.retention.check.interval.ms": "500",
   "log.segment.delete.delay.ms": "100",
-  "log.cleaner.backoff.ms": "100",
+  "log.cleaner.backoff.ms": "250",
   "offsets.retention.check.interval.ms": "500",
 };
 

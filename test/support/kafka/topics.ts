@@ -66,7 +66,7 @@ export class KafkaTopics {
     return this.#offsets(topic, "low");
   }
 
-  /** By partition: the offset that the next record gets. */
+  /** By partition: the offset that the next record gets, or the first one of a transaction that is not ended. */
   async endOffsets(topic: string): Promise<number[]> {
     return this.#offsets(topic, "high");
   }

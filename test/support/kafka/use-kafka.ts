@@ -37,7 +37,7 @@ export function useKafka(options: { wantsLogin?: boolean; prepare?: Prepare<Test
   });
 }
 
-/** A Kafka that this file or `describe` has for itself, and may kill, restart and bend. It costs 170 MB and 3 s. */
+/** A Kafka that this file or `describe` has for itself, and may kill, restart and bend. It costs 200 MB and 3 s. */
 export function useOwnKafka(options: BrokerOptions & { prepare?: Prepare<KafkaBroker> } = {}): () => KafkaBroker {
   return hooked(options.prepare, async () => (isGiven ? refused("start a broker of their own") : own(options)));
 }

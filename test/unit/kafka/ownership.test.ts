@@ -1,0 +1,122 @@
+import { describe, expect, test } from "vitest";
+import type { GroupStanding } from "../../../engine/sources/kafka/group.ts";
+import { claimOf, claimText, clientId, memberOf } from "../../../engine/sources/kafka/identity.ts";
+import { judge, type Known } from "../../../engine/sources/kafka/ownership.ts";
+
+const own = { dataDir: "a".repeat(16), run: "11111111" };
+const before = { dataDir: own.dataDir, run: "00000000" };
+const unknown = { dataDir: own.dataDir, run: "99999999" };
+const other = { dataDir: "b".repeat(16), run: "22222222" };
+
+type Committed = [offset: number, metadata: string | null] | undefined;
+
+/** Two partitions, of which the first stands at offset 50 here; `committed` is what the group says of it. */
+function judged(
+  committed: Committed,
+  {
+    members = [],
+    isBeforeJoin = true,
+    over = {},
+  }: { members?: string[]; isBeforeJoin?: boolean; over?: Partial<Known> } = {},
+) {
+  const [offset, metadata] = committed ?? [];
+  const standing: GroupStanding = {
+    cluster: "c",
+    partitions: [
+      {
+        partition: 0,
+        low: 0,
+        high: 100,
+        ...(offset === undefined ? {} : { committed: { offset, metadata: metadata! } }),
+      },
+      { partition: 1, low: 0, high: 100 },
+    ],
+    members,
+  };
+  const known: Known = {
+    groupId: "g",
+    topic: "t",
+    identity: { ...own, earlier: new Set([before.run]) },
+    next: (partition) => (partition === 0 ? 50 : undefined),
+    takeOver: undefined,
+    ...over,
+  };
+  return judge(standing, known, isBeforeJoin);
+}
+
+const nothingKnown: Partial<Known> = { next: () => undefined };
+
+describe("a group is ours", () => {
+  const nothing = { moved: new Map(), strange: new Map(), found: new Map(), taken: new Map(), strangers: [] };
+
+  test.each<[string, Committed]>([
+    ["with nothing committed", undefined],
+    ["with what a run before committed, at our position", [50, claimText(before, 50)]],
+    ["with what this run committed, before our position", [20, claimText(own, 20)]],
+    ["with what a person committed at our very position", [50, null]],
+  ])("%s: the local position wins", (_what, committed) => {
+    expect(judged(committed)).toEqual({ kind: "ours", ...nothing, fresh: [1] });
+  });
+
+  test.each<[string, Committed]>([
+    ["empty metadata", [20, ""]],
+    ["none", [80, null]],
+    ["another text", [20, "by hand"]],
+    ["our claim of another offset, which a tool has kept", [20, claimText(own, 30)]],
+  ])("and a person has moved it: %s", (_what, committed) => {
+    expect(judged(committed)).toMatchObject({ kind: "ours", moved: new Map([[0, committed![0]]]) });
+  });
+
+  test.each([
+    ["after a join", { isBeforeJoin: false }],
+    ["while it has members", { members: ["reporting"] }],
+  ])("and a stranger has committed: %s", (_what, options) => {
+    expect(judged([20, null], options)).toMatchObject({ kind: "ours", moved: new Map(), strange: new Map([[0, 20]]) });
+  });
+
+  test("with strangers in it, by their names", () => {
+    const members = [clientId(before, 1), clientId(own, 2), "reporting"];
+    expect(judged([50, claimText(before, 50)], { members })).toMatchObject({ strangers: ["reporting"] });
+  });
+
+  test.each<[string, Committed]>([
+    ["ours", [20, claimText(before, 20)]],
+    ["not ours in form", [20, null]],
+  ])("where nothing is known here, it goes on where the group stands: %s", (_what, committed) => {
+    expect(judged(committed, { over: nothingKnown })).toMatchObject({ found: new Map([[0, 20]]), fresh: [1] });
+  });
+});
+
+describe("a group is another Sluice's", () => {
+  test.each<[string, Committed, string[], string]>([
+    ["another data dir committed", [20, claimText(other, 20)], [], other.run],
+    ["a run committed that we do not know", [20, claimText(unknown, 20)], [], unknown.run],
+    ["a run that we know committed beyond our position", [51, claimText(before, 51)], [], before.run],
+    ["another data dir has a live member", undefined, [clientId(other, 1)], other.run],
+    ["a run that we do not know has a live member", [50, claimText(own, 50)], [clientId(unknown, 3)], unknown.run],
+  ])("%s: says whose, and how to take over", (_what, committed, members, run) => {
+    for (const isBeforeJoin of [true, false]) {
+      const found = judged(committed, { members, isBeforeJoin });
+      expect(found).toMatchObject({ kind: "owner", run });
+      const { text } = found as { text: string };
+      for (const said of ["consumer group g", `take_over: ${run}`]) expect(text).toContain(said);
+    }
+  });
+
+  test("that is taken over: what it has read counts, its members are no hindrance", () => {
+    const over = { takeOver: other.run };
+    const found = judged([70, claimText(other, 70)], { members: [clientId(other, 1)], over });
+    expect(found).toMatchObject({ kind: "ours", taken: new Map([[0, 70]]), moved: new Map(), strangers: [] });
+  });
+});
+
+test.each([[""], [null], ["x"], ["aa:11111111:5"], [`${own.dataDir}:11111111:6`], [`${own.dataDir}:11111111:5 `]])(
+  "%s is no claim of offset 5",
+  (metadata) => expect(claimOf(metadata, 5)).toBeUndefined(),
+);
+
+test("claims and client ids are read as they are written", () => {
+  expect(claimOf(claimText(own, 5), 5)).toEqual(own);
+  expect(memberOf(clientId(own, 12))).toEqual(own);
+  expect(memberOf("sluice-consumer")).toBeUndefined();
+});
