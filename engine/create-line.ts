@@ -40,18 +40,18 @@ export function createLine(parts: LineOptions): Line {
   const fields = source.schema_fields;
   const transforms = config.transforms.map((entry) => createTransform(parts, entry, fields));
   const stateless = transforms.find((transform) => transform instanceof StatelessTransform);
-  return {
-    revision,
-    transforms: [new DeclaredFields(fields), ...transforms],
-    sink: new ClickHouseSink({
-      pipeline_id: config.pipeline_id,
-      sink: config.sink,
-      schema: stateless?.outputs ?? fields,
-      options,
-      ...(embedded === undefined ? {} : { embedded }),
-      log,
-    }),
-  };
+  const sink = new ClickHouseSink({
+    pipeline_id: config.pipeline_id,
+    sink: config.sink,
+    schema: stateless?.outputs ?? fields,
+    options,
+    ...(embedded === undefined ? {} : { embedded }),
+    log,
+  });
+  // Where stateless makes others of them, no event is a row as it was received.
+  const rows = stateless === undefined ? () => sink.rowWalks : () => undefined;
+  const keys = transforms.flatMap(({ reads = [] }) => reads);
+  return { revision, transforms: [new DeclaredFields(fields, { keys, rows }), ...transforms], sink };
 }
 
 /** What is remembered by a pipeline's dedup, within its limits; nothing where it has none. */
