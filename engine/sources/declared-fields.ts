@@ -78,7 +78,9 @@ export class DeclaredFields implements Transform {
 
   #newScan(): { of: EventScan; rows: RowWalks | undefined } {
     const rows = this.#rows();
-    const declared = new Map(this.#fields.filter(({ name }) => !name.includes(".")).map(({ name, kind }) => [name, kind]));
+    const declared = new Map(
+      this.#fields.filter(({ name }) => !name.includes(".")).map(({ name, kind }) => [name, kind]),
+    );
     return { of: new EventScan({ declared, noted: this.#noted, rows }), rows };
   }
 

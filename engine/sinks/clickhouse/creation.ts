@@ -3,7 +3,7 @@ import type { Mapping, SinkConfig } from "../../../schemas/pipeline.ts";
 import { columnTypeText } from "./column-type.ts";
 import type { Connection } from "./connection.ts";
 import { deduplicationWindow } from "./deduplication.ts";
-import { configuredType } from "./row-encoder.ts";
+import { configuredType } from "./row-column.ts";
 import { quoteName, quoteTable } from "./sql.ts";
 
 /** Makes the table of a sink, and its database, unless they are there. Throws a TroubleError. */

@@ -6,6 +6,9 @@ import type { RowBody } from "./row-body.ts";
 /** Adds a value to a row as the converter of its column would write it, or adds nothing and says so. */
 export type DirectWrite = (value: unknown, body: RowBody) => boolean;
 
+/** For values that are never usual. */
+export const noDirectWrite: DirectWrite = () => false;
+
 /**
  * What writes the usual values of a pair of types straight to bytes: most values of most rows that are made. It is for
  * speed alone, and leaves everything that is not usual to the converter.
@@ -27,7 +30,7 @@ export function directWrite(source: FieldType, column: ColumnType): DirectWrite 
     case "float Float":
       return (value, body) => Number.isInteger(value) && body.addShortWhole(value as number);
     default:
-      return () => false;
+      return noDirectWrite;
   }
 }
 
@@ -42,5 +45,8 @@ function writeTruth(value: unknown, body: RowBody): boolean {
 function writeWhole({ kind, bits }: { kind: string; bits: number }): DirectWrite {
   const [low, high] = kind === "Int" ? [-(2 ** (bits - 1)), 2 ** (bits - 1) - 1] : [0, 2 ** bits - 1];
   return (value, body) =>
-    Number.isInteger(value) && (value as number) >= low && (value as number) <= high && body.addShortWhole(value as number);
+    Number.isInteger(value) &&
+    (value as number) >= low &&
+    (value as number) <= high &&
+    body.addShortWhole(value as number);
 }

@@ -3,34 +3,18 @@ import type { Event } from "../../core/batch.ts";
 import type { Rejection } from "../../core/dead-letter.ts";
 import type { RowWalks } from "../../core/raw-json.ts";
 import type { Block } from "../../core/sink.ts";
-import { bare, columnTypeText, isStructured } from "./column-type.ts";
+import { isStructured } from "./column-type.ts";
 import type { ColumnType } from "./column-type.ts";
-import { isProblem, parseColumnType } from "./column-grammar.ts";
-import { converterFor, converterForAny } from "./converter.ts";
-import type { Converter } from "./converter.ts";
-import { directWrite } from "./direct-writing.ts";
-import type { DirectWrite } from "./direct-writing.ts";
-import { canFeed } from "./feeding.ts";
 import { rawColumns } from "./raw-columns.ts";
 import { RawEvents } from "./raw-events.ts";
 import { RowBody } from "./row-body.ts";
-import { fieldReader } from "../../core/field-path.ts";
-import type { ReadField } from "../../core/field-path.ts";
+import { columnOf, configuredType } from "./row-column.ts";
+import type { Column } from "./row-column.ts";
 
 const closing = Buffer.from("}");
 
 /** Column types of the table as it is, by column name. */
 export type RealTypes = ReadonlyMap<string, ColumnType>;
-
-interface Column {
-  /** What stands before the value in a line: `{"a":` or `,"b":`. */
-  prefix: Buffer;
-  read: ReadField;
-  direct: DirectWrite;
-  converter: Converter;
-  /** For errors: `field "x" does not fit column "c" of type UInt8`. */
-  subject: string;
-}
 
 /**
  * Turns events into lines of JSONEachRow. The mapping is compiled once; a line is made in one pass, without an object
@@ -52,7 +36,7 @@ export class RowEncoder {
     const sorted = mapping.toSorted((one, other) => (one.column_name < other.column_name ? -1 : 1));
     this.columnNames = sorted.map((entry) => entry.column_name);
     this.isStructured = mapping.some((entry) => isStructured(real.get(entry.column_name) ?? configuredType(entry)));
-    this.#columns = sorted.map((entry, index) => compile(entry, index, schema, real.get(entry.column_name)));
+    this.#columns = sorted.map((entry, index) => columnOf(entry, index, schema, real.get(entry.column_name)));
     const typesOf = (entry: Mapping): ColumnType[] => {
       const [configured, actual] = [configuredType(entry), real.get(entry.column_name)];
       return actual === undefined ? [configured] : [configured, actual];
@@ -107,63 +91,4 @@ export class RowEncoder {
       position: event.position,
     };
   }
-}
-
-function compile(entry: Mapping, index: number, schema: readonly SchemaField[], real: ColumnType | undefined): Column {
-  const configured = configuredType(entry);
-  const converter = convert(entry, schema, configured);
-  const isSame = real === undefined || columnTypeText(bare(real)) === columnTypeText(bare(configured));
-  return {
-    prefix: Buffer.from(`${index === 0 ? "{" : ","}${JSON.stringify(entry.column_name)}:`),
-    read: fieldReader(entry.name),
-    direct: isSame ? direct(entry, schema, configured) : () => false,
-    converter:
-      real === undefined
-        ? converter
-        : isSame
-          ? convert(entry, schema, real)
-          : both(converter, convert(entry, schema, real)),
-    subject: `field "${entry.name}" does not fit column "${entry.column_name}" of type ${columnTypeText(real ?? configured)}`,
-  };
-}
-
-/** Values without a declared type are read by their kind, which is left to the converter. */
-function direct(entry: Mapping, schema: readonly SchemaField[], column: ColumnType): DirectWrite {
-  const field = schema.find(({ name }) => name === entry.name);
-  return field === undefined ? () => false : directWrite(field.type, column);
-}
-
-/** The configured column type. Throws an Error if the text is none. */
-export function configuredType(entry: Mapping): ColumnType {
-  const parsed = parseColumnType(entry.column_type);
-  if (isProblem(parsed)) {
-    throw new Error(
-      `mapping of field "${entry.name}" to column "${entry.column_name}": column_type ${entry.column_type} ${parsed.problem}`,
-    );
-  }
-  return parsed;
-}
-
-function convert(entry: Mapping, schema: readonly SchemaField[], column: ColumnType): Converter {
-  const field = schema.find((candidate) => candidate.name === entry.name);
-  if (field !== undefined) {
-    const feeds = canFeed(field.type, column);
-    if (feeds === true) return converterFor(field.type, column);
-    throw new Error(`mapping of field "${entry.name}" to column "${entry.column_name}": ${feeds}`);
-  }
-  if (schema.some(({ name, type }) => type === "map" && entry.name.startsWith(`${name}.`)))
-    return converterForAny(column);
-  throw new Error(
-    `mapping of field "${entry.name}" to column "${entry.column_name}": the schema that feeds the sink has no such field`,
-  );
-}
-
-/** For a table whose column differs from the configured type: a value has to fit both, and is written for the real one. */
-function both(configured: Converter, real: Converter): Converter {
-  const fits = (value: unknown): boolean =>
-    value === null || value === undefined || configured.convert(value) !== undefined;
-  return {
-    convert: (value) => (fits(value) ? real.convert(value) : undefined),
-    explain: (value) => (fits(value) ? real.explain(value) : configured.explain(value)),
-  };
 }
