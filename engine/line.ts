@@ -40,7 +40,11 @@ export class Assembly {
   readonly #repeats = new Set<number>();
   /** Of a replay: positions that it was told to take, and found. */
   readonly #asked = new Set<number>();
-  /** Events that may be needed as they were received: what a transform made others of, and those whose drops wait. */
+  /** Whether a transform makes others of the events, so that each may be needed as it was received. */
+  readonly #hasStateless: boolean;
+  /** Events as they were received, part by part, where each may be needed. */
+  readonly #parts: (readonly Event[])[] = [];
+  /** Those that were asked for, and those whose drops wait, by their positions. */
   readonly #received = new Map<number, Event>();
   readonly #places: Places;
   #count = 0;
@@ -54,6 +58,7 @@ export class Assembly {
     this.#pipeline_id = pipeline_id;
     this.#telemetry = telemetry;
     this.#places = new Places(plan.ranges);
+    this.#hasStateless = line.transforms.some(({ name }) => name === "stateless");
     for (const drop of plan.waiting ?? []) {
       this.#waiting.push(drop);
       this.#repeats.add(drop.position);
@@ -124,7 +129,7 @@ export class Assembly {
 
   /** A rejection of an event that a transform made, with the event that was received: that one can be sent again. */
   withSource(rejection: Rejection): Rejection {
-    const received = this.#received.get(rejection.position)?.text;
+    const received = this.#eventAt(rejection.position)?.text;
     if (received === undefined || received === rejection.original_message) return rejection;
     return { ...rejection, source_message: received };
   }
@@ -147,15 +152,23 @@ export class Assembly {
 
   /** Events of drops that waited, as they were received. */
   readonly received = (positions: readonly number[]): Event[] =>
-    positions.flatMap((position) => this.#received.get(position) ?? []);
+    positions.flatMap((position) => this.#eventAt(position) ?? []);
 
   /** Where stateless makes others of them every event may be needed later, else only those whose drops wait. */
   #keepReceived(events: readonly Event[]): void {
-    const hasStateless = this.#line.transforms.some(({ name }) => name === "stateless");
-    if (!hasStateless && this.#repeats.size === 0) return;
-    for (const event of events) {
-      if (hasStateless || this.#repeats.has(event.position)) this.#received.set(event.position, event);
-    }
+    if (this.#hasStateless) this.#parts.push(events);
+    else this.#keepRepeated(events);
+  }
+
+  #keepRepeated(events: readonly Event[]): void {
+    if (this.#repeats.size === 0) return;
+    for (const event of events) if (this.#repeats.has(event.position)) this.#received.set(event.position, event);
+  }
+
+  /** The event as it was received. Few are ever asked for, so all are noted by position only once one is. */
+  #eventAt(position: number): Event | undefined {
+    for (const part of this.#parts.splice(0)) for (const event of part) this.#received.set(event.position, event);
+    return this.#received.get(position);
   }
 
   #relevant(events: readonly Event[]): Event[] {
@@ -172,7 +185,7 @@ export class Assembly {
       this.#waiting.push(drop);
       this.#repeats.add(drop.position);
     }
-    this.#keepReceived(events);
+    if (!this.#hasStateless) this.#keepRepeated(events);
   }
 
   #apply(transform: Transform, events: readonly Event[]): Event[] {
