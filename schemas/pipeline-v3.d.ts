@@ -114,7 +114,7 @@ export interface KafkaSourceDocument {
   source_id: string;
   connection_params: KafkaConnection;
   /**
-   * Topic to read.
+   * Topic to read. Another one is read from its beginning, or from x-sluice.start; what was not read yet of the old one stays unread.
    */
   topic: string;
   /**
@@ -698,7 +698,7 @@ export interface SluiceDirectives {
    */
   adopt?: boolean;
   /**
-   * Carry out a refused change by making the pipeline anew. Default: false.
+   * Carry out a refused change by making the pipeline anew: what it has accepted is written first, dead letters, the dedup memory and a generated token go, the Kafka consumer group is kept. Default: false.
    */
   recreate?: boolean;
   /**
@@ -714,7 +714,7 @@ export interface SluiceDirectives {
    */
   create_table?: boolean;
   /**
-   * Where a group without offsets begins: earliest, latest or an ISO 8601 time.
+   * Where a group without offsets begins: earliest, latest or an ISO 8601 time. Default: consumer_group_initial_offset of the source.
    */
   start?: string;
   /**
@@ -730,7 +730,7 @@ export interface SluiceDirectives {
    */
   on_view_error?: "pause" | "skip";
   /**
-   * The run whose consumer group is taken over.
+   * The run of another Sluice, as the pause PausedOwner names it, from whose place in the consumer group this one goes on.
    */
   take_over?: string;
 }

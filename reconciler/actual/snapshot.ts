@@ -38,7 +38,7 @@ export function healthOf(engine: ObservedEngine, pipeline_id: string): PipelineH
 
 function actualPipeline(
   view: PipelineView,
-  { stream, pending_batches, dead_letters, paused }: PipelineHealth,
+  { stream, pending_batches, dead_letters, source, keys, paused }: PipelineHealth,
 ): ActualPipeline {
   const { pipeline_id, config, options, status, failure, intake } = view;
   return {
@@ -50,6 +50,8 @@ function actualPipeline(
     held: stream.messages,
     pending_batches,
     dead_letters: dead_letters.total_messages,
+    ...(source !== undefined && { lag: source.lag, unsaid: source.unsaid }),
+    ...(keys !== undefined && { keys: keys.keys }),
     ...(paused !== undefined && { paused: paused.text }),
     ...(intake === "closed" && { intake }),
   };

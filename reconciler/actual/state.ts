@@ -14,9 +14,15 @@ export interface ActualPipeline {
   /** Batches that are prepared and not yet committed. Their events count as held. */
   pending_batches: number;
   dead_letters: number;
+  /** Offsets of its topic that it has not settled yet; absent where it reads from no topic, or has not begun to. */
+  lag?: number;
+  /** Offsets that are settled and that its consumer group does not know of; absent where nobody knows, as with `lag`. */
+  unsaid?: number;
+  /** Keys that dedup remembers; absent without dedup, or where it has not begun to. */
+  keys?: number;
   /** Why it waits, where it does. */
   paused?: string;
-  /** It refuses new events: its deletion has begun. */
+  /** It refuses new events: its end has begun. */
   intake?: "closed";
 }
 
@@ -26,6 +32,8 @@ export interface Underway {
   wish?: string;
   /** It waits for a stop to end. Until then another change may take its place. */
   isStopping: boolean;
+  /** The stop is the first step to its end, and no event comes in any more. */
+  isEnding?: true;
 }
 
 /** All that a plan has to know about what is there. */

@@ -1,10 +1,12 @@
 import type { Engine } from "../../engine/index.ts";
 import { normalise } from "../../schemas/index.ts";
 import { presentOf } from "../actual/snapshot.ts";
+import type { ActualPipeline } from "../actual/state.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
-import type { Call } from "../plan/calls.ts";
-import { hindranceOf } from "../plan/deletion.ts";
-import type { Hindrance } from "../plan/deletion.ts";
+import { endsLater } from "../plan/calls.ts";
+import type { Change } from "../plan/change.ts";
+import { hindranceOf } from "../plan/ending.ts";
+import type { Hindrance } from "../plan/ending.ts";
 
 /** What becomes of new events: they are taken, or refused from the beginning of the call on. */
 export interface Intake {
@@ -38,20 +40,26 @@ export class HeldError extends Error {
   }
 }
 
+/** What is known of a change when its calls are made. */
+export type MadeChange = Pick<Change, "pipeline_id" | "calls" | "loses">;
+
 /**
- * Makes one lifecycle call. `desired` is there for every call but those of a deletion, during which no event is taken.
- * Throws HeldError where a deletion has to wait.
+ * Makes the lifecycle call of a change at `index`. `desired` is there for every change but a deletion. On the way to its
+ * end a pipeline takes no event. Throws HeldError where that has to wait.
  */
 export async function carryOut(
   engine: AppliedEngine,
-  call: Call,
-  pipeline_id: string,
+  change: MadeChange,
+  index: number,
   desired: DesiredPipeline | undefined,
 ): Promise<CallResult> {
+  const { pipeline_id, calls } = change;
+  const call = calls[index];
+  if (call === undefined) throw new RangeError(`pipeline ${pipeline_id}: expected a call at ${index}, found none`);
   if (call === "stop" || call === "resume")
-    await engine[call](pipeline_id, desired === undefined ? { intake: "closed" } : {});
+    await engine[call](pipeline_id, endsLater(calls, index) ? { intake: "closed" } : {});
   else if (call === "terminate") await engine.terminate(pipeline_id);
-  else if (call === "delete") await deleteEmpty(engine, pipeline_id);
+  else if (call === "delete") await deleteEmpty(engine, change);
   else if (desired === undefined)
     throw new Error(`pipeline ${pipeline_id}: ${call} needs a pipeline file, and there is none`);
   else return fromFile(engine, call, desired);
@@ -75,10 +83,17 @@ async function fromFile(
 }
 
 /** Deletes a pipeline that holds nothing which a sender was told is safe, and nothing that a person may still want. */
-async function deleteEmpty(engine: AppliedEngine, pipeline_id: string): Promise<void> {
+async function deleteEmpty(engine: AppliedEngine, { pipeline_id, loses }: MadeChange): Promise<void> {
   const present = presentOf(engine, pipeline_id);
   if (present === undefined) return;
-  const hindrance = hindranceOf(present);
+  const hindrance = hindranceOf(present, loses === undefined ? "prune" : "recreate") ?? moreLetters(present, loses);
   if (hindrance !== undefined) throw new HeldError(pipeline_id, hindrance);
   await engine.delete(pipeline_id);
+}
+
+/** Letters that came after the plan had said how many are lost: the next plan says how many there are now. */
+function moreLetters({ dead_letters }: ActualPipeline, loses: MadeChange["loses"]): Hindrance | undefined {
+  if (loses === undefined || dead_letters <= loses.dead_letters) return undefined;
+  const planned = `the plan counted ${loses.dead_letters} of its dead letters, and there are ${dead_letters}`;
+  return { cause: "DeadLettersHeld", text: `${planned}: it is planned anew, and takes no new events meanwhile` };
 }

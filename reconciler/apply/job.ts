@@ -57,9 +57,10 @@ export class Job {
   }
 
   get underway(): Underway {
-    const { desired } = this.#task;
+    const { change, desired } = this.#task;
     const isStopping = this.#isWaiting || this.#call === "stop";
-    return { isStopping, ...(desired !== undefined && { wish: wishOf(desired) }) };
+    const isEnding = change.calls.includes("delete");
+    return { isStopping, ...(desired !== undefined && { wish: wishOf(desired) }), ...(isEnding && { isEnding }) };
   }
 
   get isReplaced(): boolean {
@@ -92,9 +93,9 @@ export class Job {
     const { pipeline_id, kind, calls } = change;
     if (last !== undefined && healthOf(engine, pipeline_id)?.overall_status !== "Stopped") return this.#planAnew(last);
     backoff.attempt(pipeline_id, contentOf(change, desired), Date.now());
-    for (const call of calls) {
+    for (const [index, call] of calls.entries()) {
       if (this.#isReplaced) return this.#end("replaced");
-      const failed = await this.#make(call);
+      const failed = await this.#make(call, index);
       if (failed !== undefined) return failed;
     }
     // A pipeline that was resumed may fail again at once: its back-off ends when it is found running.
@@ -105,7 +106,7 @@ export class Job {
   }
 
   /** Makes one call; gives what became of the change where that ends it. */
-  async #make(call: Call): Promise<Outcome | undefined> {
+  async #make(call: Call, index: number): Promise<Outcome | undefined> {
     const { change, desired, signal } = this.#task;
     const { engine, telemetry } = this.#parts;
     const start = performance.now();
@@ -113,7 +114,7 @@ export class Job {
     this.#call = call;
     try {
       signal.throwIfAborted();
-      const { generatedToken = false } = await carryOut(engine, call, change.pipeline_id, desired);
+      const { generatedToken = false } = await carryOut(engine, change, index, desired);
       telemetry.callEnded(call, "success", took());
       if (generatedToken) telemetry.tokenGenerated(change.pipeline_id);
       return undefined;
@@ -131,23 +132,30 @@ export class Job {
     const { change, desired, signal } = this.#task;
     const { calls } = change;
     const goesOn = call === "update" && calls[0] === "stop" && calls.includes("resume") && !signal.aborted;
-    const message = `${call}: ${messageOf(error)}${goesOn ? await this.#resume() : ""}`;
+    const isGone =
+      call === "create" && calls[0] !== "create" ? "; the old one is gone, and the new one is tried again" : "";
+    const message = `${call}: ${messageOf(error)}${goesOn ? await this.#resume() : isGone}`;
     const next = this.#parts.backoff.next(change.pipeline_id, contentOf(change, desired));
     return { ...this.#end("failed", message), call, next_attempt: new Date(next).toISOString() };
   }
 
-  /** A pipeline that cannot be deleted yet goes on writing what it holds. It takes no new events. */
+  /** A pipeline that cannot end yet goes on writing what it holds, and telling its group. It takes no new events. */
   async #heldBack({ hindrance }: HeldError): Promise<Outcome> {
     const { change, signal } = this.#task;
     const { engine, backoff } = this.#parts;
     const { pipeline_id } = change;
     backoff.clear(pipeline_id);
     const isStopped = healthOf(engine, pipeline_id)?.overall_status === "Stopped";
-    if (hindrance.cause === "EventsHeld" && isStopped && !signal.aborted) {
+    if (hindrance.cause !== "DeadLettersHeld" && isStopped && !signal.aborted) {
       // Where it cannot even be started, it is Failed from now on, and says so itself.
       await engine.resume(pipeline_id, { intake: "closed" }).catch(() => undefined);
     }
-    return { ...this.#end("held", hindrance.text), cause: hindrance.cause };
+    const isPlannedAnew = change.loses !== undefined && hindrance.cause === "DeadLettersHeld";
+    return {
+      ...this.#end("held", hindrance.text),
+      cause: hindrance.cause,
+      ...(isPlannedAnew && { next_attempt: new Date().toISOString() }),
+    };
   }
 
   /** Lets it go on as it was. Says what has become of it. */

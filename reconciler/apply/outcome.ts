@@ -1,6 +1,6 @@
 import type { Call } from "../plan/calls.ts";
 import type { ChangeKind } from "../plan/change.ts";
-import type { Hindrance } from "../plan/deletion.ts";
+import type { Hindrance } from "../plan/ending.ts";
 
 /**
  * What became of a change.
@@ -9,7 +9,7 @@ import type { Hindrance } from "../plan/deletion.ts";
  * - `failed`: a call failed; the pipeline is where that left it, and it is tried again at `next_attempt`.
  * - `waiting`: it failed before, and it is not yet time to try again.
  * - `blocked`: a dependency's change was not applied.
- * - `held`: a pipeline whose file is gone still holds something; it is deleted by itself when that is gone.
+ * - `held`: a pipeline that is to end still holds something; it ends by itself when that is gone.
  * - `refused`: trying again cannot help before a person has changed something.
  * - `replaced`: a newer revision asked for something else while it waited for a stop.
  * - `under way`: it was begun and goes on beside the next turns.

@@ -57,14 +57,15 @@ export async function health(invocation: Invocation, id?: string): Promise<ExitC
 function healthTable(all: PipelineHealth[]): string {
   if (all.length === 0) return "There are no pipelines.";
   return columns(
-    ["ID", "STATUS", "BUFFERED", "ROWS WRITTEN", "DEAD LETTERS", "REMARK"],
+    ["ID", "STATUS", "BUFFERED", "LAG", "ROWS WRITTEN", "DEAD LETTERS", "REMARK"],
     all.map((one) => [
       one.pipeline_id,
       one.overall_status,
-      String(one.stream.messages),
+      one.source === undefined ? String(one.stream.messages) : "",
+      String(one.source?.lag ?? ""),
       String(one.counters.rows_written),
       String(one.dead_letters.total_messages),
-      one.failure ?? one.paused?.text ?? one.at_least_once ?? "",
+      one.failure ?? one.paused?.text ?? strangersOf(one) ?? one.at_least_once ?? "",
     ]),
   );
 }
@@ -79,7 +80,8 @@ function healthFacts(one: PipelineHealth): string {
     ["waits because", one.paused?.text],
     ["way out", one.paused?.way_out],
     ["delivery is at-least-once", one.at_least_once],
-    ["events buffered", one.stream.messages],
+    ["members that are no Sluice", strangersOf(one)],
+    ...positionFacts(one),
     ["batches under way", one.pending_batches],
     ["dead letters", one.dead_letters.total_messages],
     ["dedup remembers", one.keys && `${one.keys.keys} keys in ${one.keys.memory} bytes`],
@@ -90,6 +92,24 @@ function healthFacts(one: PipelineHealth): string {
     ["created", one.created_at],
     ["updated", one.updated_at],
   ]);
+}
+
+/** What waits in front of it: its stream, or what its topic holds behind its positions. */
+function positionFacts({ source, stream }: PipelineHealth): [string, number | undefined][] {
+  if (source === undefined) return [["events buffered", stream.messages]];
+  return [
+    ["partitions read", source.partitions],
+    ["offsets behind the end", source.lag],
+    ["offsets that the group was not told of", source.unsaid === 0 ? undefined : source.unsaid],
+  ];
+}
+
+/** They call themselves as they like, and there may be any number. */
+function strangersOf({ strangers = [] }: PipelineHealth): string | undefined {
+  if (strangers.length === 0) return undefined;
+  const [first = ""] = strangers;
+  const more = strangers.length === 1 ? "" : `, and ${strangers.length - 1} more`;
+  return `${first.slice(0, 60)}${more}, whose partitions are not read here`;
 }
 
 /** What happened besides, where it happened at all. */

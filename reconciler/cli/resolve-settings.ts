@@ -1,6 +1,6 @@
 import { Ajv } from "ajv";
 import schema from "../../schemas/sluice-config.schema.json" with { type: "json" };
-import { parseDuration } from "../../schemas/index.ts";
+import { parseDuration, parseQuantity } from "../../schemas/index.ts";
 import { CliError } from "./cli-error.ts";
 import { parseListener } from "./listener-address.ts";
 import { Settings } from "./settings.ts";
@@ -18,16 +18,17 @@ export interface SettingOrigins {
   file: readonly FileEntry[];
 }
 
-/** Nanoseconds: a second, so that nobody polls a server to death, and a day, which every timer can count. */
-const shortestInterval = 1_000_000_000n;
-const longestInterval = 86_400_000_000_000n;
+/** How amounts are read, by their format: as nanoseconds, and as billionths of a byte. */
+const amounts: Readonly<Record<string, (text: string) => bigint | undefined>> = {
+  duration: parseDuration,
+  size: parseQuantity,
+};
 
 const ajv = new Ajv({ strict: true, keywords: ["x-argument", "x-commands", "x-expected", "x-flag"] });
 ajv.addFormat("listener", (text: string) => parseListener(text) !== undefined);
-ajv.addFormat("duration", (text: string) => {
-  const duration = parseDuration(text) ?? 0n;
-  return duration >= shortestInterval && duration <= longestInterval;
-});
+for (const [format, read] of Object.entries(amounts)) ajv.addFormat(format, (text) => read(text) !== undefined);
+addBound("x-from", (amount, bound) => amount >= bound);
+addBound("x-to", (amount, bound) => amount <= bound);
 const fits = ajv.compile(schema);
 
 /**
@@ -52,6 +53,20 @@ export function resolveSettings(command: string, { flags, env, file }: SettingOr
       }),
     ),
   );
+}
+
+/** A keyword that bounds an amount by another one of the same format. */
+function addBound(keyword: string, holds: (amount: bigint, bound: bigint) => boolean): void {
+  const compile = (bound: string, parent: object) => {
+    const read = amounts["format" in parent ? String(parent.format) : ""];
+    const limit = read?.(bound);
+    if (read === undefined || limit === undefined) throw new Error(`${keyword}: expected an amount, found "${bound}"`);
+    return (text: string): boolean => {
+      const amount = read(text);
+      return amount !== undefined && holds(amount, limit);
+    };
+  };
+  ajv.addKeyword({ keyword, type: "string", schemaType: "string", errors: false, compile });
 }
 
 function fromFlags(taken: Setting[], flags: SettingOrigins["flags"]): Map<string, Found> {

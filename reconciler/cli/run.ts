@@ -10,6 +10,7 @@ import { controlApi } from "./control/routes.ts";
 import { listenControl } from "./control/server.ts";
 import { desiredSource } from "./desired-source.ts";
 import type { ExitCode, Invocation } from "./invocation.ts";
+import { kafkaSettings } from "./kafka-settings.ts";
 import { listenHttp } from "./listen.ts";
 import { createLog, standardError } from "./log.ts";
 import { Parts } from "./parts.ts";
@@ -29,7 +30,8 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   try {
     const dataDir = settings.text("data_dir");
     const secrets = new FileAndEnvSecrets(env);
-    const engine = parts.add(await openEngine({ dataDir, log, registry, secrets }, settings.isOn("standby")));
+    const options = { dataDir, log, registry, secrets, kafka: kafkaSettings(settings) };
+    const engine = parts.add(await openEngine(options, settings.isOn("standby")));
     const signal = invocation.untilStopped();
     const interval = settings.duration("interval");
     const reconciler = new Reconciler({ source, engine, dataDir, log, registry, interval });

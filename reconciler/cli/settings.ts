@@ -1,4 +1,4 @@
-import { durationMs } from "../../schemas/index.ts";
+import { durationMs, quantityBytes } from "../../schemas/index.ts";
 import { parseListener } from "./listener-address.ts";
 import type { ListenerAddress } from "./listener-address.ts";
 import type { SettingName, SettingValue } from "./settings-table.ts";
@@ -34,6 +34,11 @@ export class Settings {
   /** A duration, in milliseconds. */
   duration(name: SettingName): number {
     return durationMs(this.text(name));
+  }
+
+  /** A size, in bytes. */
+  size(name: SettingName): number {
+    return quantityBytes(this.text(name));
   }
 
   listener(name: SettingName): ListenerAddress | "off" {

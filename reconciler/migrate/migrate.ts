@@ -21,10 +21,13 @@ export interface Migration {
   warnings: Warning[];
 }
 
+/** Valid v3 that Sluice does not run. */
+const notRun: readonly string[] = ["NOT_SUPPORTED", "NOT_SUPPORTED_YET"];
+
 /**
  * Makes a v3 document of a v2 one (specification, v2 and migration). Pure. What keeps the result from being valid v3 is
- * a warning, except what this version of Sluice does not run yet. Throws MigrationError for a document that is not of
- * the types of version v2 or whose join has no two sides, and nothing else.
+ * a warning, except what Sluice does not run. Throws MigrationError for a document that is not of the types of version
+ * v2 or whose join has no two sides, and nothing else.
  */
 export function migrate(v2: unknown, options: MigrateOptions = {}): Migration {
   const { root, remarks } = convert(v2, options);
@@ -32,7 +35,7 @@ export function migrate(v2: unknown, options: MigrateOptions = {}): Migration {
     new SourceText("", ""),
     nodeOf(root, () => ({ key: 0, at: 0 })),
   );
-  const missing = check(document).filter(({ code, severity }) => severity === "error" && code !== "NOT_SUPPORTED_YET");
+  const missing = check(document).filter(({ code, severity }) => severity === "error" && !notRun.includes(code));
   const said = remarks.map(({ code, finding }) => problem(code, nowhere, finding));
   return { config: valueOf(root) as Record<string, unknown>, warnings: [...said, ...missing].map(withoutPlace) };
 }

@@ -58,22 +58,30 @@ function toStopped(status: Status, isShut: boolean, update: Call[]): Route {
   }
 }
 
+/** Why a pipeline ends: its file is gone, or it is made anew, because a change of it is one that no pipeline can take. */
+export type Ending = "prune" | "recreate";
+
 /**
- * The way to the end: it refuses new events from the first call on, and what it has accepted is written before it is
- * deleted. A terminated one has let go of all that already.
+ * The way to the end: it refuses new events from the first call on, and what it has accepted is written, and told where
+ * it was read from, before it is deleted. A terminated one whose file is gone has been told to let go of all that.
  */
-export function routeToDeletion({ status, isShut }: Standing, isWritten: boolean): Route {
+export function routeToEnd({ status, isShut }: Standing, isSettled: boolean, ending: Ending): Route {
   switch (status) {
     case "Running":
       return ["stop", "delete"];
     case "Stopped":
-      if (!isWritten) return ["resume", "stop", "delete"];
+      if (!isSettled) return ["resume", "stop", "delete"];
       return isShut ? ["delete"] : ["stop", "delete"];
     case "Failed":
       return isShut ? ["delete"] : ["stop", "delete"];
     case "Terminated":
-      return ["delete"];
+      return ending === "recreate" && !isSettled ? ["resume", "stop", "delete"] : ["delete"];
     default:
       return "wait";
   }
+}
+
+/** Whether a deletion follows: a pipeline that is stopped, or resumed, on its way there takes no event any more. */
+export function endsLater(calls: readonly Call[], index: number): boolean {
+  return calls.includes("delete", index);
 }

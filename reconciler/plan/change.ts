@@ -6,7 +6,7 @@ import type { FieldChange } from "./differences.ts";
 
 /** What happens to a pipeline. `refuse` and `no-op` make no call; a refusal waits for a person. */
 export type ChangeKind =
-  "create" | "update" | "rename" | "stop" | "resume" | "terminate" | "delete" | "refuse" | "no-op";
+  "create" | "update" | "rename" | "recreate" | "stop" | "resume" | "terminate" | "delete" | "refuse" | "no-op";
 
 /**
  * Why, in one word: the reason of conditions and a metric label.
@@ -15,7 +15,8 @@ export type ChangeKind =
  * - Nothing to do: `InSync`, `Suspended`, `PruneDisabled`, `NotOwned` (somebody else's).
  * - Later, by itself: `InTransition`, `InProgress`, `DependencyNotReady`, `PruneHeld`.
  * - Refused until a person changes something: the others. `InvalidFile` leaves a running pipeline at its last good file.
- *   `EventsHeld` and `DeadLettersHeld` keep a pipeline whose deletion has begun until what it holds is gone.
+ *   `EventsHeld`, `GroupBehind` and `DeadLettersHeld` keep a pipeline whose end has begun until what it holds is gone,
+ *   and its consumer group has been told how far it came.
  */
 export type Cause =
   | "New"
@@ -37,6 +38,7 @@ export type Cause =
   | "NotAdopted"
   | "EmptySource"
   | "EventsHeld"
+  | "GroupBehind"
   | "DeadLettersHeld";
 
 /** What Git wants, and what could not be read of it. */
@@ -60,6 +62,10 @@ export interface Change {
   fields: FieldChange[];
   /** Lifecycle calls, in order. */
   calls: Call[];
+  /** What is planned and is perhaps not meant; a person should look at it. Absent where there is nothing of that kind. */
+  warnings?: string[];
+  /** What a recreation throws away. It does not go through with more than that. */
+  loses?: { dead_letters: number };
   /** It takes the place of a change under way, when the stop that this one waits for has ended. */
   replaces?: true;
   /** Pipelines whose changes of this plan come first. */

@@ -1,7 +1,7 @@
 import type { ActualState } from "../actual/state.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
 import type { Change } from "./change.ts";
-import { idle } from "./desired-change.ts";
+import { idle } from "./idle.ts";
 
 /**
  * Puts `depends_on` into effect. A pipeline is created, changed or resumed only while each of its dependencies runs or

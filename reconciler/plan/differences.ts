@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { effectOf } from "../../schemas/index.ts";
+import { effectOf, highest } from "../../schemas/index.ts";
 import type { Effect, EngineOptions, Path, PipelineConfig } from "../../schemas/index.ts";
 import { shown } from "./shown.ts";
 
@@ -40,9 +40,21 @@ export function differences(from: Kept, to: Kept): Difference[] {
   const keyed = dedupSources(to.config).filter((source) => dedupSources(from.config).includes(source));
   const root: Spot = { names: [], at: [], keyed };
   return [
+    ...kindOfSource(from.config, to.config, root),
     ...compare(from.config, to.config, root),
     ...compare(from.options, to.options, { ...root, names: ["x-sluice"], at: ["x-sluice"] }),
   ];
+}
+
+/** What a change tells of its differences. */
+export function toldOf(found: readonly Difference[]): { fields: FieldChange[]; effect: Effect } {
+  const fields = found.map(({ at: _at, ...field }) => field);
+  return { fields, effect: highest(found.map(({ effect }) => effect)) };
+}
+
+/** Such as `name and 1 more changed`. */
+export function summaryOf([first, ...others]: readonly Difference[]): string {
+  return `${first?.path}${others.length === 0 ? "" : ` and ${others.length} more`} changed`;
 }
 
 function dedupSources(config: PipelineConfig): string[] {
@@ -58,6 +70,16 @@ function compare(from: unknown, to: unknown, spot: Spot): Difference[] {
   const ids = Array.isArray(from) && Array.isArray(to) ? identity(from, to) : undefined;
   if (ids !== undefined) return compareLists(from as unknown[], to as unknown[], ids, spot);
   return [difference(from, to, spot)];
+}
+
+/** Sources are paired by their types, so that another type would only show as another source. */
+function kindOfSource(
+  { sources: [from] }: PipelineConfig,
+  { sources: [to] }: PipelineConfig,
+  spot: Spot,
+): Difference[] {
+  const type = into(into(into(spot, "sources", "sources"), "0", 0), "type", "type");
+  return from === undefined || to === undefined ? [] : compare(from.type, to.type, type);
 }
 
 /** Entries are paired by what tells them apart, so that one that was put in front does not change all the others. */

@@ -2,7 +2,8 @@ import type { ActualState } from "../actual/state.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
 import type { Change, Plan, WantedState } from "./change.ts";
 import { compare, inOrder } from "./dependencies.ts";
-import { desiredChange, idle } from "./desired-change.ts";
+import { desiredChange } from "./desired-change.ts";
+import { idle } from "./idle.ts";
 import { obstaclesById } from "./obstacles.ts";
 import type { Obstacle } from "./obstacles.ts";
 import { exchanges, idChanged, removal } from "./removal.ts";
@@ -13,14 +14,14 @@ import { exchanges, idChanged, removal } from "./removal.ts";
  */
 export function plan(actual: ActualState, wanted: WantedState): Plan {
   const exchanged = exchanges(actual, wanted);
+  const described = new Set(wanted.pipelines.map(({ pipeline_id }) => pipeline_id));
   const changes = wanted.pipelines.map((desired) => {
     const exchange = exchanged.get(desired.file);
     const isNew = exchange?.to.includes(desired.pipeline_id) ?? false;
     return exchange !== undefined && isNew
       ? idRefused(desired, idChanged(desired.file, exchange))
-      : desiredChange(desired, actual);
+      : desiredChange(desired, actual, described);
   });
-  const described = new Set(wanted.pipelines.map(({ pipeline_id }) => pipeline_id));
   const obstacles = obstaclesById(actual, wanted, described);
   const left = [...actual.pipelines.values()].filter(
     ({ pipeline_id }) => !described.has(pipeline_id) && !obstacles.has(pipeline_id),

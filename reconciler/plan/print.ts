@@ -32,8 +32,9 @@ function where({ kind, cause, file, line, column }: Change): string {
   return kind === "refuse" || cause === "InvalidFile" ? `${file}:${line}:${column}: ` : "";
 }
 
-function details({ calls, after, fields }: Change): string[] {
+function details({ calls, after, warnings = [], fields }: Change): string[] {
   return [
+    ...warnings.map((warning) => `    warning: ${warning}`),
     ...(calls.length > 0 ? [`    calls: ${calls.join(", ")}`] : []),
     ...(after.length > 0 ? [`    after: ${after.join(", ")}`] : []),
     ...fields.flatMap((field) => [`    ${field.path}`, ...values(field)]),

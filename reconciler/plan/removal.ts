@@ -2,7 +2,8 @@ import type { InventoryEntry } from "../actual/inventory.ts";
 import type { ActualPipeline, ActualState } from "../actual/state.ts";
 import type { RefusedDocument } from "../desired/desired-state.ts";
 import type { Cause, Change, ChangeKind, WantedState } from "./change.ts";
-import { deletionOf } from "./deletion.ts";
+import { effectOfDeletion, endOf } from "./ending.ts";
+import { readsFromKafka } from "./reading.ts";
 import { inPlace } from "./takeover.ts";
 
 /** What is to be done with a pipeline that the engine has and no valid file describes. */
@@ -55,6 +56,8 @@ function mayHoldAny({ file, freezesFile, pipeline_ids }: RefusedDocument, { owne
 interface Exchange {
   from: string[];
   to: string[];
+  /** The new ones read a topic. */
+  isReader: boolean;
 }
 
 /**
@@ -70,27 +73,30 @@ export function exchanges({ pipelines, owned }: ActualState, wanted: WantedState
   const files = new Set(vanished.map(([, { file }]) => file));
   return new Map(
     [...files].flatMap((file): [string, Exchange][] => {
-      const to = fresh.filter((one) => one.file === file).map(({ pipeline_id }) => pipeline_id);
+      const there = fresh.filter((one) => one.file === file);
+      const to = there.map(({ pipeline_id }) => pipeline_id);
+      const isReader = there.some(({ config }) => readsFromKafka(config));
       const from = vanished.filter(([, entry]) => entry.file === file).map(([id]) => id);
-      return to.length === 0 ? [] : [[file, { from, to }]];
+      return to.length === 0 ? [] : [[file, { from, to, isReader }]];
     }),
   );
 }
 
 export function idChanged(file: string, exchange: Exchange): string {
   const [from, to] = [exchange.from.join(", "), exchange.to.join(", ")];
+  const again = exchange.isReader ? ": its topic is then read again, by another consumer group" : "";
   return (
     `pipeline_id cannot change, and ${file} had ${from} where it now has ${to}: ${from} runs on unchanged. Ways out: put ` +
-    `${from} back, and change name instead; or put ${to} into a file of its own, which creates it and deletes ${from}`
+    `${from} back, and change name instead; or put ${to} into a file of its own, which creates it and deletes ${from}${again}`
   );
 }
 
 function deletion(present: ActualPipeline, entry: InventoryEntry): Change {
-  const step = deletionOf(present);
+  const step = endOf(present, "prune");
   const gone = `${entry.file} no longer has it`;
   if (step.kind === "waits") return change(present, "no-op", "InTransition", `${gone}: ${step.text}`, entry);
   if (step.kind === "hindered") return change(present, "refuse", step.cause, `${gone}: ${step.text}`, entry);
-  const removed = change(present, "delete", "FileRemoved", `${gone}${step.text}`, entry);
+  const removed = change(present, "delete", "FileRemoved", `${gone}${effectOfDeletion(present)}`, entry);
   return { ...removed, effect: "forget", calls: step.calls };
 }
 

@@ -1,14 +1,17 @@
+import { consumerGroup } from "../../engine/index.ts";
 import type { PipelineHealth } from "../../engine/index.ts";
 import type { Outcome } from "../apply/outcome.ts";
 import { SourceError } from "../git/revision.ts";
 import type { WishedState } from "../plan/calls.ts";
 import type { Change } from "../plan/change.ts";
+import { printable } from "../validate/problem.ts";
 
-export type ConditionType = "Ready" | "Reconciling" | "Stalled" | "AtLeastOnce";
+export type ConditionType = "Ready" | "Reconciling" | "Stalled" | "AtLeastOnce" | "ForeignMembers";
 
 /**
- * A condition as kstatus knows it. `Reconciling`, `Stalled` and `AtLeastOnce` are there only while they are True. The last
- * says that the target cannot drop a repeated insert: the pipeline does well, and rows may stand there twice.
+ * A condition as kstatus knows it. Those besides `Ready` are there only while they are True. With the last two the
+ * pipeline does well: its target cannot drop a repeated insert, so that rows may stand there twice; and its consumer
+ * group has members that are no Sluice, so that it does not read the partitions which they have.
  */
 export interface Condition {
   type: ConditionType;
@@ -31,10 +34,14 @@ export interface Observation {
   wished?: WishedState;
 }
 
-/** Conditions of a pipeline, with what its target cannot do. */
+/** Conditions of a pipeline, with what its target cannot do, and who else reads for it. */
 export function conditionsOf(observation: Observation): Condition[] {
-  const reason = observation.health?.at_least_once;
-  return [...ownConditions(observation), ...(reason === undefined ? [] : [atLeastOnce(reason)])];
+  const { at_least_once, strangers = [], pipeline_id = "" } = observation.health ?? {};
+  return [
+    ...ownConditions(observation),
+    ...(at_least_once === undefined ? [] : [atLeastOnce(at_least_once)]),
+    ...(strangers.length === 0 ? [] : [foreignMembers(pipeline_id, strangers)]),
+  ];
 }
 
 /** First what a change under way is at, then what a person must do, then what goes on by itself, then how it does. */
@@ -95,9 +102,7 @@ export function sourceConditions(error: Error | undefined, revision: string | un
   if (open.stalled.length === 0 && open.retrying.length === 0) {
     return [ready("True", "ReconciliationSucceeded", `everything is as ${revision} says`)];
   }
-  const names = [...open.stalled, ...open.retrying];
-  const more = names.length > 5 ? `, and ${names.length - 5} more` : "";
-  const message = `${revision}: not as their files say: ${names.slice(0, 5).join(", ")}${more}`;
+  const message = `${revision}: not as their files say: ${listed([...open.stalled, ...open.retrying])}`;
   return open.retrying.length > 0
     ? retrying("ReconciliationIncomplete", message)
     : stalled("ReconciliationIncomplete", message);
@@ -107,6 +112,12 @@ export function sourceConditions(error: Error | undefined, revision: string | un
 export interface Open {
   stalled: string[];
   retrying: string[];
+}
+
+/** The first of them, and how many more there are. */
+function listed(names: readonly string[]): string {
+  const more = names.length > 5 ? `, and ${names.length - 5} more` : "";
+  return `${names.slice(0, 5).join(", ")}${more}`;
 }
 
 function ready(status: Condition["status"], reason: string, message: string): Condition {
@@ -139,4 +150,12 @@ function pendingBatches(health: PipelineHealth | undefined): string | undefined 
 
 function atLeastOnce(message: string): Condition {
   return { type: "AtLeastOnce", status: "True", reason: "TargetCannotDeduplicate", message };
+}
+
+/** They call themselves as they like, and there may be any number. */
+function foreignMembers(pipeline_id: string, strangers: readonly string[]): Condition {
+  const message =
+    `consumer group ${consumerGroup(pipeline_id)} has members that are no Sluice, whose partitions are not read here: ` +
+    `${listed(strangers.map((one) => printable(one)))}. Give them a group of their own`;
+  return { type: "ForeignMembers", status: "True", reason: "NotSluice", message };
 }

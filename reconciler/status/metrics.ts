@@ -68,7 +68,7 @@ export function createMetrics(registry: Registry) {
     }),
     pruneBlocked: new Counter({
       name: "sluice_gitops_prune_blocked_total",
-      help: "Deletions that were refused or held back, counted when that begins.",
+      help: "Deletions, also those of a recreation, that were refused or held back, counted when that begins.",
       labelNames: ["reason"],
       registers,
     }),

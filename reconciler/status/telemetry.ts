@@ -62,7 +62,11 @@ export function createTelemetry(log: Log, registry: Registry) {
         plan.changes.map(({ pipeline_id }) => pipeline_id),
       );
       const text = printPlan(plan);
-      if (news.isNew("plan", text) && hasCalls(plan)) log.info({ plan: text }, `The plan: ${summary(plan)}.`);
+      if (!news.isNew("plan", text) || !hasCalls(plan)) return;
+      log.info({ plan: text }, `The plan: ${summary(plan)}.`);
+      for (const { pipeline_id, warnings = [] } of plan.changes) {
+        for (const warning of warnings) log.warn({ pipeline_id, warning }, "The plan does what is perhaps not meant.");
+      }
     },
 
     callEnded(op: Call, result: "success" | "error", seconds: number): void {
@@ -70,11 +74,11 @@ export function createTelemetry(log: Log, registry: Registry) {
       metrics.operationSeconds.observe({ op }, seconds);
     },
 
-    changeEnded({ pipeline_id, kind, calls }: Change, { result, message, next_attempt }: Outcome): void {
+    changeEnded({ pipeline_id, kind, calls, loses }: Change, { result, message, next_attempt }: Outcome): void {
       if (kind === "delete" && result === "applied") metrics.pruned.inc();
-      if (result === "applied") log.info({ pipeline_id, kind, calls }, "A change was applied.");
+      if (result === "applied") log.info({ pipeline_id, kind, calls, loses }, "A change was applied.");
       else if (result === "replaced") log.info({ pipeline_id, kind }, "A change was replaced by a newer one.");
-      else if (result === "held") log.warn({ pipeline_id, kind, reason: message }, "A pipeline is not deleted yet.");
+      else if (result === "held") log.warn({ pipeline_id, kind, reason: message }, "A pipeline does not end yet.");
       else log.error({ pipeline_id, kind, error: message, next_attempt }, "A change could not be applied.");
     },
 
@@ -97,10 +101,10 @@ export function createTelemetry(log: Log, registry: Registry) {
   function blocked({ pipeline_id, kind, cause, reason, file, line, column, fields }: Change): void {
     const isBlocked = kind === "refuse" || cause === "PruneHeld" || cause === "InvalidFile";
     // What it holds grows less meanwhile, which is no other refusal.
-    const what = cause === "EventsHeld" ? cause : `${cause} ${reason}`;
+    const what = cause === "EventsHeld" || cause === "GroupBehind" ? cause : `${cause} ${reason}`;
     if (!news.isNew(`blocked ${pipeline_id}`, isBlocked ? what : undefined) || !isBlocked) return;
     if (pruneCauses.has(cause)) metrics.pruneBlocked.inc({ reason: cause });
-    for (const { path, effect } of fields) {
+    for (const { path, effect } of cause === "ImmutableField" ? fields : []) {
       if (effect === "refuse") metrics.immutable.inc({ field: path.replaceAll(/\[[^\]]*\]/g, "[]") });
     }
     const at = file === undefined || line === undefined ? file : `${file}:${line}:${column}`;
@@ -112,6 +116,7 @@ export function createTelemetry(log: Log, registry: Registry) {
 const pruneCauses: ReadonlySet<string> = new Set([
   "EmptySource",
   "EventsHeld",
+  "GroupBehind",
   "DeadLettersHeld",
   "PruneHeld",
   "IdChanged",

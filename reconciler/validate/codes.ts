@@ -60,6 +60,7 @@ export const codes = {
   COLUMN_MISMATCH: error("A field cannot feed a column of this type."),
   ALIAS_CONFLICT: error("Two spellings of one setting say different things."),
   STORAGE: error("Storage is given to a source without dedup, which alone needs it."),
+  NOT_SUPPORTED: error("The format allows it, and Sluice refuses it for a reason that its message gives."),
   NOT_SUPPORTED_YET: error("The format allows it, and this version of Sluice does not run it yet."),
   // What runs, but perhaps not as meant.
   DEPENDS_ON_MISSING: warning("A pipeline waits for one that no file describes."),

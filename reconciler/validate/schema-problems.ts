@@ -152,6 +152,8 @@ function suggestion({ keyword, params, parentSchema, data }: SchemaError): strin
     : undefined;
 }
 
+/** A number that was rounded, such as what YAML makes of 12e00099, no longer tells its own text. */
 function inQuotes(parentSchema: SchemaError["parentSchema"], data: number | boolean): string {
-  return parentSchema?.["x-secret"] === true ? "put it in quotes" : `put it in quotes: "${data}"`;
+  const isRounded = typeof data === "number" && Math.abs(data) > Number.MAX_SAFE_INTEGER;
+  return parentSchema?.["x-secret"] === true || isRounded ? "put it in quotes" : `put it in quotes: "${data}"`;
 }

@@ -17,6 +17,9 @@ interface ModelPipeline extends PipelineView, Intake {
   letters: number;
   paused?: PipelineHealth["paused"];
   at_least_once?: string;
+  source?: PipelineHealth["source"];
+  strangers?: string[];
+  keys?: PipelineHealth["keys"];
 }
 
 const ends = { stop: "Stopped", terminate: "Terminated", resume: "Running" } as const;
@@ -37,7 +40,8 @@ export class ModelEngine implements AppliedEngine {
     const at = "2026-01-01T00:00:00.000Z";
     const { pipeline_id } = config;
     const view = { pipeline_id, config, options, status, revision: 1, created_at: at, updated_at: at };
-    this.pipelines.set(pipeline_id, { ...view, held, pending: 0, letters: 0 });
+    const source = config.sources[0]?.type === "kafka" ? { source: { partitions: 1, lag: 0, unsaid: 0 } } : {};
+    this.pipelines.set(pipeline_id, { ...view, ...source, held, pending: 0, letters: 0 });
   }
 
   async create(config: PipelineConfig, options: EngineOptions): Promise<{ access_token?: string }> {
@@ -61,7 +65,8 @@ export class ModelEngine implements AppliedEngine {
 
   get(pipeline_id: string): PipelineView {
     const { held: _held, pending: _pending, letters: _letters, ...rest } = this.#of(pipeline_id);
-    const { paused: _paused, at_least_once: _atLeastOnce, ...view } = rest;
+    const { paused: _paused, at_least_once: _atLeastOnce, source: _source, ...more } = rest;
+    const { strangers: _strangers, keys: _keys, ...view } = more;
     return structuredClone(view);
   }
 
@@ -71,7 +76,7 @@ export class ModelEngine implements AppliedEngine {
 
   health(pipeline_id: string): PipelineHealth {
     const { config, status, failure, created_at, updated_at, ...facts } = this.#of(pipeline_id);
-    const { held, pending, letters, paused, at_least_once } = facts;
+    const { held, pending, letters, paused, at_least_once, source, strangers, keys } = facts;
     return {
       pipeline_id,
       pipeline_name: config.name,
@@ -79,6 +84,9 @@ export class ModelEngine implements AppliedEngine {
       ...(failure !== undefined && { failure }),
       ...(paused !== undefined && { paused }),
       ...(at_least_once !== undefined && { at_least_once }),
+      ...(source !== undefined && { source }),
+      ...(strangers !== undefined && { strangers }),
+      ...(keys !== undefined && { keys }),
       stream: { messages: held, bytes: held, first: 1, last: held },
       pending_batches: pending,
       dead_letters: {
@@ -139,7 +147,10 @@ export class ModelEngine implements AppliedEngine {
     pipeline.status = ends[request];
     delete pipeline.failure;
     if (request === "terminate") pipeline.held = 0;
-    if (request === "stop" && pipeline.paused === undefined) Object.assign(pipeline, { held: 0, pending: 0 });
+    if (request === "stop" && pipeline.paused === undefined) {
+      Object.assign(pipeline, { held: 0, pending: 0 });
+      if (pipeline.source !== undefined) pipeline.source = { ...pipeline.source, unsaid: 0 };
+    }
   }
 
   #setIntake(pipeline: ModelPipeline, intake: "closed" | undefined): void {

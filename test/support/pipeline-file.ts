@@ -24,7 +24,7 @@ sink:
     - { name: amount, column_name: amount, column_type: Float64 }
 `;
 
-/** A Kafka pipeline with every section, and nothing to say about but what is not supported yet. */
+/** A Kafka pipeline with every section, and nothing to say about. */
 export const kafkaPipeline = `version: v3
 pipeline_id: orders-eu
 sources:
@@ -69,7 +69,7 @@ sink:
     - { name: double, column_name: double, column_type: Float64 }
 `;
 
-/** Two Kafka sources and their join, likewise. */
+/** Two Kafka sources and their join, with nothing to say about but what is not supported yet. */
 export const joinPipeline = `version: v3
 pipeline_id: orders-eu
 sources:

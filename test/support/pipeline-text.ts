@@ -2,6 +2,12 @@
 export interface PipelineText {
   id: string;
   name?: string;
+  /** Reads this topic instead of a webhook. */
+  topic?: string;
+  /** Lines of a source of type kafka besides its topic, such as `consumer_group_initial_offset: latest`. */
+  kafka?: string[];
+  /** Default: `kafka:9092`. */
+  brokers?: string[];
   expression?: string;
   tags?: string[];
   /** Transforms besides the filter, such as `{ type: dedup, … }`. */
@@ -16,7 +22,7 @@ export interface PipelineText {
   root?: string[];
 }
 
-/** A webhook pipeline with a filter, as a person writes it. */
+/** A webhook pipeline with a filter, or one that reads a topic, as a person writes it. */
 export function pipelineText(of: PipelineText): string {
   const { id, name, expression = 'level == "error"', tags, transforms = [] } = of;
   const { sluice = [], connection = [], root = [] } = of;
@@ -25,8 +31,7 @@ export function pipelineText(of: PipelineText): string {
     `pipeline_id: ${id}`,
     ...(name === undefined ? [] : [`name: ${name}`]),
     "sources:",
-    "  - type: webhook",
-    "    source_id: input",
+    ...sourceLines(of),
     "    schema_fields: [{ name: id, type: int }, { name: level, type: string }]",
     "transforms:",
     "  - type: filter",
@@ -51,4 +56,11 @@ export function pipelineText(of: PipelineText): string {
     ...root,
     "",
   ].join("\n");
+}
+
+function sourceLines({ topic, kafka = [], brokers = ["kafka:9092"] }: PipelineText): string[] {
+  if (topic === undefined) return ["  - type: webhook", "    source_id: input"];
+  const connection = `    connection_params: { brokers: [${brokers.map((one) => `"${one}"`).join(", ")}], protocol: PLAINTEXT }`;
+  const lines = kafka.map((line) => `    ${line}`);
+  return ["  - type: kafka", "    source_id: input", connection, `    topic: ${topic}`, ...lines];
 }

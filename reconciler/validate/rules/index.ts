@@ -7,6 +7,7 @@ import { joinRules } from "./join.ts";
 import { kafkaRules } from "./kafka.ts";
 import { noEffectRules } from "./no-effect.ts";
 import { notYetRules } from "./not-yet.ts";
+import { positionRules } from "./positions.ts";
 import { quantityRules } from "./quantities.ts";
 import { resourceRules } from "./resources.ts";
 import { reviewRules } from "./review.ts";
@@ -22,6 +23,7 @@ import { unusedRules } from "./unused.ts";
 export const rules: readonly Rule[] = [
   ...sourceRules,
   ...kafkaRules,
+  ...positionRules,
   ...formatRules,
   ...transformRules,
   ...expressionRules,

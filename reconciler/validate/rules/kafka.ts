@@ -4,6 +4,7 @@ import type { Rule, View } from "../view.ts";
 
 /** Rules of the v3 format, sections 2.1 and 2.2: what a connection to Kafka needs, and what does not go together. */
 export const kafkaRules: readonly Rule[] = [
+  eachConnection(noKerberos),
   eachConnection(credentials),
   eachConnection(saslProtocol),
   eachConnection(certificates),
@@ -29,6 +30,17 @@ const needs: ReadonlyMap<string, readonly string[]> = new Map([
 
 function mechanismOf(connection: View): string {
   return connection.get("mechanism").text ?? "NO_AUTH";
+}
+
+/** The client that Sluice reads with knows no Kerberos, and no library for Node that is kept up adds it here. */
+function* noKerberos(connection: View): Iterable<Problem> {
+  const given = connection.get("mechanism");
+  if (given.text !== "GSSAPI") return;
+  yield given.problem("NOT_SUPPORTED", {
+    expected: "NO_AUTH, PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512, which work here",
+    found: '"GSSAPI" (Kerberos), for which no maintained library for Node serves Sluice',
+    suggestion: "give Sluice a listener of the brokers with SCRAM, or with TLS and a client certificate",
+  });
 }
 
 function usesTls(connection: View): boolean {

@@ -1,21 +1,18 @@
 import { found } from "../found.ts";
 import type { Problem } from "../problem.ts";
 import type { Rule, View } from "../view.ts";
+import { joins } from "./feeds.ts";
 
 /** What the format has and nothing acts on yet. To support something, delete its line. */
 const notYet: readonly { path: string; values?: readonly unknown[]; what: string }[] = [
-  { path: "sources[].type", values: ["kafka"], what: "a Kafka source" },
   { path: "sources[].type", values: ["otlp.logs", "otlp.traces", "otlp.metrics"], what: "an OTLP source" },
   { path: "sources[].format", values: ["avro", "protobuf"], what: "a format other than json" },
   { path: "sources[].schema_registry", what: "a schema registry" },
   { path: "join.enabled", values: [true], what: "a join" },
-  { path: "x-sluice.start", what: "start" },
-  { path: "x-sluice.take_over", what: "take_over" },
   { path: "x-sluice.adopt", values: [true], what: "adopt" },
-  { path: "x-sluice.recreate", values: [true], what: "recreate" },
 ];
 
-export const notYetRules: readonly Rule[] = [notSupportedYet];
+export const notYetRules: readonly Rule[] = [notSupportedYet, severalSources];
 
 function* notSupportedYet(document: View): Iterable<Problem> {
   for (const { path, values, what } of notYet) {
@@ -27,6 +24,19 @@ function* notSupportedYet(document: View): Iterable<Problem> {
         found: `${got}, which is not supported yet`,
       });
     }
+  }
+}
+
+/** The format lets several topics flow into one table; a join of two has a line of its own above. */
+function* severalSources(document: View): Iterable<Problem> {
+  const [, ...others] = document.sources("kafka");
+  if (joins(document)) return;
+  for (const source of others) {
+    yield source.problem("NOT_SUPPORTED_YET", {
+      expected: "one Kafka source in a pipeline",
+      found: "another one, which is not supported yet",
+      suggestion: "give it a pipeline of its own, which may write to the same table",
+    });
   }
 }
 

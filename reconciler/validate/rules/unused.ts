@@ -3,7 +3,7 @@ import type { Rule, View } from "../view.ts";
 import { joins } from "./feeds.ts";
 
 /** What is computed or set and reaches nothing. */
-export const unusedRules: readonly Rule[] = [outputs, joinOutputs, token, kafkaDirectives];
+export const unusedRules: readonly Rule[] = [outputs, joinOutputs, token];
 
 function mapped(document: View): Set<string | undefined> {
   const mapping = document.get("sink", "mapping").items();
@@ -46,13 +46,4 @@ function* token(document: View): Iterable<Problem> {
   const access_token = document.get("x-sluice", "access_token");
   if (!access_token.exists || document.sources("webhook").length > 0 || document.sources().length === 0) return;
   yield access_token.problem("UNUSED", { expected: "a webhook source, which alone has a token", found: "none" });
-}
-
-function* kafkaDirectives(document: View): Iterable<Problem> {
-  if (document.sources("kafka").length > 0 || document.sources().length === 0) return;
-  for (const key of ["start", "take_over"]) {
-    const directive = document.get("x-sluice", key);
-    if (directive.exists)
-      yield directive.problem("UNUSED", { expected: "a Kafka source, which alone has positions", found: "none" });
-  }
 }

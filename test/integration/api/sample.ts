@@ -48,6 +48,7 @@ export function view(changes: Partial<PipelineView> = {}): PipelineView {
   };
 }
 
+/** What the sample engine says of a pipeline; `kafka` is one that reads a topic, and not alone. */
 export function healthOf(one: PipelineView): PipelineHealth {
   const {
     pipeline_id,
@@ -62,6 +63,10 @@ export function healthOf(one: PipelineView): PipelineHealth {
     pipeline_id,
     pipeline_name: name,
     overall_status: status,
+    ...(pipeline_id === "kafka" && {
+      source: { partitions: 6, lag: 42, unsaid: 5 },
+      strangers: ["app\u001b[2J", "app-2"],
+    }),
     stream: { messages: 3, bytes: 90, first: 5, last: 7 },
     pending_batches: 1,
     dead_letters: letters.state(),

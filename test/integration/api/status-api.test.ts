@@ -133,6 +133,14 @@ describe("what is there is told", () => {
     expect([answer.status, answer.json]).toEqual([200, expected()]);
   });
 
+  test("how far a pipeline is behind its topic, and who else reads for it", async () => {
+    sources.engine = restingEngine([view({ pipeline_id: "kafka" })]);
+    expect((await get("/api/v1/pipeline/kafka/health")).json).toMatchObject({
+      source: { partitions: 6, lag: 42, unsaid: 5 },
+      strangers: ["app\u001b[2J", "app-2"],
+    });
+  });
+
   test("the root lists every URL", async () => {
     const { urls } = (await get("/")).json as { urls: string[] };
     for (const url of urls) expect((await get(url.replace("{id}", "orders"))).status).toBe(200);

@@ -29,7 +29,11 @@ function refuse(): never {
 beforeEach(async () => {
   dataDir = await mkdtemp(join(tmpdir(), "sluice-cli-"));
   const engine = {
-    ...restingEngine([view(), view({ pipeline_id: "paused", status: "Failed", failure: "gone\u001b[2J" })]),
+    ...restingEngine([
+      view(),
+      view({ pipeline_id: "paused", status: "Failed", failure: "gone\u001b[2J" }),
+      view({ pipeline_id: "kafka" }),
+    ]),
     tokens: { show: (id: string) => (engine.get(id), token), rotate: async (id: string) => `new-token-of-${id}` },
     reprocess: async () => ({
       request_id: "dlq-reprocess-1",
@@ -68,6 +72,7 @@ describe("for people", () => {
       "ID      NAME    STATUS   TYPE         TAGS  UPDATED",
       "orders  Orders  Running  Ingest Only  shop  2026-01-02T00:00:00.000Z",
       "paused  Orders  Failed   Ingest Only  shop  2026-01-02T00:00:00.000Z",
+      "kafka   Orders  Running  Ingest Only  shop  2026-01-02T00:00:00.000Z",
     ]);
   });
 
@@ -78,6 +83,23 @@ describe("for people", () => {
   test("health says what keeps a pipeline from working, without obeying it", async () => {
     expect((await sluice("health", "paused")).out).toContain("\nfailed because:              gone\\u001b[2J\n");
     expect((await sluice("health")).out).toContain("gone\\u001b[2J");
+  });
+
+  test("health says how far a pipeline is behind its topic, and who else reads for it", async () => {
+    const strangers = "app\\u001b[2J, and 1 more, whose partitions are not read here";
+    expect((await sluice("health")).out.split("\n").map((line) => line.split(/ {2,}/))).toEqual([
+      ["ID", "STATUS", "BUFFERED", "LAG", "ROWS WRITTEN", "DEAD LETTERS", "REMARK"],
+      ["orders", "Running", "3", "3", "2"],
+      ["paused", "Failed", "3", "3", "2", "gone\\u001b[2J"],
+      ["kafka", "Running", "42", "3", "2", strangers],
+    ]);
+    const { out } = await sluice("health", "kafka");
+    expect(out).toMatch(/^partitions read: +6$/m);
+    expect(out).toMatch(/^offsets behind the end: +42$/m);
+    expect(out).toMatch(/^offsets that the group was not told of: +5$/m);
+    expect(out).toContain(strangers);
+    expect(out).not.toContain("events buffered");
+    expect((await sluice("health", "orders")).out).toMatch(/^events buffered: +3$/m);
   });
 
   test.each([

@@ -1,4 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { defaultKafkaSettings } from "../../../engine/index.ts";
+import { kafkaSettings } from "../../../reconciler/cli/kafka-settings.ts";
 import { resolveSettings } from "../../../reconciler/cli/resolve-settings.ts";
 import { parseSettings } from "../../../reconciler/cli/settings-file.ts";
 import { settings } from "../../../reconciler/cli/settings-table.ts";
@@ -54,6 +56,77 @@ describe("values are read as what they mean", () => {
       repo: "optional",
     } as const;
     expect(resolved[read[name]](name)).toEqual(expected);
+  });
+});
+
+const kafka = (origins: Parameters<typeof resolve>[0] = {}) => kafkaSettings(resolve(origins));
+
+describe("how Kafka is read", () => {
+  const { fetchMinBytes: _fixed, ...defaults } = defaultKafkaSettings;
+
+  test("is the engine's default where nobody says anything", () => {
+    expect(kafka()).toEqual(defaults);
+  });
+
+  test.each([
+    ["a flag", { flags: { kafka_session_timeout: "45s" } }, { sessionTimeout: 45_000 }],
+    ["a variable", { env: { SLUICE_KAFKA_HEARTBEAT_INTERVAL: "1.5s" } }, { heartbeatInterval: 1_500 }],
+    ["the file", { yaml: "kafka_fetch_size: 20MB" }, { fetchMaxBytes: 20 * 1024 * 1024 }],
+    ["bytes", { yaml: 'kafka_partition_fetch_size: "65536"' }, { partitionMaxBytes: 65_536 }],
+    ["a part of a millisecond, which counts as one", { flags: { kafka_fetch_wait: "10.2ms" } }, { fetchWait: 11 }],
+    ["how often it is looked for partitions", { flags: { kafka_metadata_age: "5m" } }, { metadataMaxAge: 300_000 }],
+  ] as const)("is set by %s", (_, origins, expected) => {
+    expect(kafka(origins)).toEqual({ ...defaults, ...expected });
+  });
+
+  test.each([
+    [
+      "a session shorter than two heartbeats",
+      { flags: { kafka_heartbeat_interval: "15s" } },
+      '--kafka-heartbeat-interval: expected less than half of the 30s of the default of --kafka-session-timeout, found "15s"',
+    ],
+    [
+      "heartbeats that are too rare for the session that is set",
+      { yaml: "kafka_session_timeout: 6s" },
+      'the default of --kafka-heartbeat-interval: expected less than half of the 6s of kafka_session_timeout (sluice.yaml:1:1), found "3s"',
+    ],
+    [
+      "more of one partition than of all",
+      { env: { SLUICE_KAFKA_FETCH_SIZE: "128Ki" } },
+      'the default of --kafka-partition-fetch-size: expected at most the 128Ki of SLUICE_KAFKA_FETCH_SIZE, found "256Ki"',
+    ],
+    [
+      "a session that no broker allows",
+      { flags: { kafka_session_timeout: "31m" } },
+      "--kafka-session-timeout: expected a duration from 1s to 30m",
+    ],
+    [
+      "no wait at all",
+      { flags: { kafka_fetch_wait: "0" } },
+      "--kafka-fetch-wait: expected a duration from 10ms to 10s",
+    ],
+    [
+      "a size without a unit that is none",
+      { flags: { kafka_fetch_size: "ten" } },
+      '--kafka-fetch-size: expected a size from 1Ki to 128Mi, such as "10Mi", found "ten"',
+    ],
+    [
+      "a fetch larger than the memory for it",
+      { yaml: "kafka_fetch_size: 1Gi" },
+      "sluice.yaml:1:19: kafka_fetch_size: expected a size from 1Ki to 128Mi",
+    ],
+    [
+      "a number for a size",
+      { yaml: "kafka_fetch_size: 1048576" },
+      'kafka_fetch_size: expected a size from 1Ki to 128Mi, such as "10Mi", found 1048576',
+    ],
+    [
+      "a fetch of a few bytes",
+      { flags: { kafka_partition_fetch_size: "100" } },
+      "--kafka-partition-fetch-size: expected a size from 1Ki",
+    ],
+  ])("is refused: %s", (_, origins, expected) => {
+    expect(() => kafka(origins)).toThrow(expected);
   });
 });
 

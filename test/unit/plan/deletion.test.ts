@@ -166,7 +166,7 @@ describe("a pipeline whose file is gone", () => {
       expect(changeFor({ wanted: [orders], there: [{ was: orders, ...closed }] })).toMatchObject({
         kind: "resume",
         cause: "StateWished",
-        reason: "it is Running and takes no events, as its file was gone, x-sluice.state is Running",
+        reason: "it is Running and takes no events, as it was about to end, x-sluice.state is Running",
       });
     });
   });

@@ -14,6 +14,9 @@ import type { PipelineText } from "../../support/pipeline-text.ts";
 
 const ids = ["alpha", "bravo", "charlie", "delta"] as const;
 
+const limits = (max_age: string | undefined): string[] =>
+  max_age === undefined ? [] : [`resources: { nats: { stream: { max_age: ${max_age} } } }`];
+
 /** What a file may say of one pipeline. Dependencies go to the left only, so that there is no circle. */
 const text = (index: number): fc.Arbitrary<PipelineText> =>
   fc
@@ -22,14 +25,17 @@ const text = (index: number): fc.Arbitrary<PipelineText> =>
       expression: fc.constantFrom("id > 1", "id > 2"),
       tags: fc.subarray(["a", "b"]),
       state: fc.constantFrom("Running", "Stopped", "Terminated"),
+      topic: fc.constantFrom(undefined, undefined, undefined, "first", "second"),
       max_age: fc.constantFrom("24h", "48h", undefined),
+      recreate: fc.boolean(),
       depends_on: fc.subarray(ids.slice(0, index)),
     })
-    .map(({ state, max_age, depends_on, ...rest }) => ({
+    .map(({ state, max_age, depends_on, topic, recreate, ...rest }) => ({
       ...rest,
+      ...(topic !== undefined && { topic }),
       id: ids[index] ?? "",
-      sluice: [`state: ${state}`, `depends_on: [${depends_on.join(", ")}]`],
-      root: max_age === undefined ? [] : [`resources: { nats: { stream: { max_age: ${max_age} } } }`],
+      sluice: [`state: ${state}`, `depends_on: [${depends_on.join(", ")}]`, `recreate: ${recreate}`],
+      root: limits(max_age),
     }));
 
 /** A folder: each pipeline is there, missing, or in a file that cannot be read. */
@@ -60,9 +66,10 @@ class World {
   }
 
   async carryOut({ changes }: Plan, { pipelines }: WantedState): Promise<void> {
-    for (const { pipeline_id, calls, kind } of changes) {
+    for (const change of changes) {
+      const { pipeline_id, calls, kind } = change;
       const desired = pipelines.find((one) => one.pipeline_id === pipeline_id);
-      for (const call of calls) await carryOut(this.engine, call, pipeline_id, desired);
+      for (const index of calls.keys()) await carryOut(this.engine, change, index, desired);
       if (kind === "delete") delete this.owned[pipeline_id];
       else if (desired !== undefined) this.owned[pipeline_id] = { file: desired.file, prune: true, suspend: false };
     }

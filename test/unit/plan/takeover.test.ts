@@ -73,7 +73,7 @@ describe("a change under way that still waits for a stop", () => {
   });
 
   test("that is a deletion goes on while there is no file, and is replaced when it is put back", () => {
-    const deleting = { there: [stopping], busy: { orders: { isStopping: true } } };
+    const deleting = { there: [stopping], busy: { orders: { isStopping: true, isEnding: true as const } } };
     expect(changeFor({ ...deleting, wanted: [{ id: "other" }] })).toMatchObject({ cause: "InProgress", calls: [] });
     expect(changeFor({ ...deleting, wanted: [orders] })).toMatchObject({ ...replaced, calls: ["resume"] });
   });

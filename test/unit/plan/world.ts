@@ -11,9 +11,11 @@ import type { PipelineText } from "../../support/pipeline-text.ts";
 
 /** What the engine has of a pipeline: `was` is the file that it was made from. */
 export interface There extends Partial<
-  Pick<ActualPipeline, "held" | "pending_batches" | "dead_letters" | "failure" | "paused" | "intake">
+  Pick<ActualPipeline, "held" | "pending_batches" | "dead_letters" | "lag" | "keys" | "failure" | "paused" | "intake">
 > {
   was: PipelineText;
+  /** Of a pipeline that reads a topic, default 0: its group was told everything. */
+  unsaid?: number | "unknown";
   status?: Status;
   /** The entry of the inventory; null for a pipeline of somebody else. Default: `<id>.yaml`. */
   owned?: Partial<InventoryEntry> | null;
@@ -53,9 +55,11 @@ export function actualOf(there: readonly There[], busy: Record<string, Underway>
   };
 }
 
-function actualPipeline({ was, owned: _owned, ...facts }: There): ActualPipeline {
+function actualPipeline({ was, owned: _owned, unsaid = 0, ...facts }: There): ActualPipeline {
   const { pipeline_id, config, options } = read(was);
-  return { pipeline_id, config, options, status: "Running", held: 0, pending_batches: 0, dead_letters: 0, ...facts };
+  const reading = was.topic === undefined || unsaid === "unknown" ? {} : { lag: 0, unsaid };
+  const held = { held: 0, pending_batches: 0, dead_letters: 0 };
+  return { pipeline_id, config, options, status: "Running", ...held, ...reading, ...facts };
 }
 
 /** The pipeline of a file. Throws where the file is not good. */

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import type { Pause } from "../../../engine/index.ts";
+import { consumerGroup, type Pause } from "../../../engine/index.ts";
 import type { Outcome } from "../../../reconciler/apply/outcome.ts";
 import type { Change } from "../../../reconciler/plan/change.ts";
 import { conditionsOf } from "../../../reconciler/status/conditions.ts";
@@ -71,6 +71,35 @@ describe("a pipeline that runs", () => {
       "Stalled True ImmutableField",
       "AtLeastOnce True TargetCannotDeduplicate",
     ]);
+  });
+});
+
+const names = (count: number) => Array.from({ length: count }, (_, n) => `app-${n}`);
+const toldOf = (strangers: string[]): Condition | undefined => {
+  engine.change("orders", { strangers });
+  return conditions().find(({ type }) => type === "ForeignMembers");
+};
+
+describe("a pipeline whose consumer group has members that are no Sluice", () => {
+  test("is Ready, and names them and what follows", () => {
+    expect(toldOf(["kafka-console-consumer"])).toEqual({
+      type: "ForeignMembers",
+      status: "True",
+      reason: "NotSluice",
+      message:
+        `consumer group ${consumerGroup("orders")} has members that are no Sluice, whose partitions are not read here: ` +
+        "kafka-console-consumer. Give them a group of their own",
+    });
+    expect(brief(conditions())).toEqual(["Ready True ReconciliationSucceeded", "ForeignMembers True NotSluice"]);
+  });
+
+  test("names no more than five, shortened and without control characters", () => {
+    expect(toldOf(names(9))?.message).toContain("app-0, app-1, app-2, app-3, app-4, and 4 more. ");
+    expect(toldOf([`\u001b[2J${"x".repeat(10_000)}`])?.message).toMatch(/here: \\u001b\[2Jx{50,60}…\. /);
+  });
+
+  test("says nothing when they are gone", () => {
+    expect(toldOf([])).toBeUndefined();
   });
 });
 

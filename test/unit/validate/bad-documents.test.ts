@@ -540,11 +540,11 @@ const documents: Bad[] = [
   },
   {
     title: "a directive that nothing acts on yet",
-    content: end("x-sluice: { start: latest }\n"),
+    content: end("x-sluice: { adopt: true }\n"),
     code: "NOT_SUPPORTED_YET",
     at: [22, 20],
-    path: "x-sluice.start",
-    found: "start, which is not supported yet",
+    path: "x-sluice.adopt",
+    found: "adopt (true), which is not supported yet",
   },
   {
     title: "a filter over a field that is not there",

@@ -1,10 +1,17 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { validate } from "../../../reconciler/validate/validate.ts";
-import { changed, fileOf, goodPipeline } from "../../support/pipeline-file.ts";
+import { changed, fileOf, goodPipeline, kafkaPipeline } from "../../support/pipeline-file.ts";
 
 describe("nothing is said about", () => {
   test.each([
     ["the good pipeline", goodPipeline],
+    ["a Kafka pipeline", kafkaPipeline],
+    [
+      "a Kafka pipeline that says where it begins",
+      `${kafkaPipeline}x-sluice: { start: latest, take_over: "7f3c0a1b" }\n`,
+    ],
+    ["recreate", `${goodPipeline}x-sluice: { recreate: true }\n`],
     ["a UTF-8 byte order mark at the start", `\ufeff${goodPipeline}`],
     [
       "a dedup, with its storage",
@@ -35,6 +42,15 @@ describe("nothing is said about", () => {
     ],
   ])("%s", (_, content) => {
     expect(validate([fileOf(content)])).toEqual([]);
+  });
+
+  test("the pipelines of the examples", () => {
+    const examples = readdirSync("examples", { recursive: true, encoding: "utf8" }).filter((path) =>
+      /\.ya?ml$/.test(path),
+    );
+    const files = examples.map((path) => ({ path, bytes: readFileSync(`examples/${path}`) }));
+    expect(examples).toContain("kafka/pipelines/shop-orders.yaml");
+    expect(validate(files)).toEqual([]);
   });
 
   test("JSON, with the same keys", () => {

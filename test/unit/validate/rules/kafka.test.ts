@@ -210,10 +210,109 @@ describe("what does not go together", () => {
   ]);
 });
 
+describe("what Sluice does not run is refused", () => {
+  const second = `  - type: kafka
+    source_id: more
+    connection_params: *connection
+    topic: more
+    schema_fields: [{ name: id, type: int64 }]
+transforms:
+`;
+  remarks([
+    {
+      title: "Kerberos",
+      content: login(...gssapi),
+      code: "NOT_SUPPORTED",
+      path: `${params}.mechanism`,
+      at: "GSSAPI",
+      found: '"GSSAPI" (Kerberos), for which no maintained library for Node serves Sluice',
+      suggestion: "give Sluice a listener of the brokers with SCRAM, or with TLS and a client certificate",
+    },
+    {
+      title: "a second topic without a join",
+      content: kafka(
+        "connection_params:\n",
+        "connection_params: &connection\n",
+        "transforms:\n",
+        second,
+        "sink:\n",
+        "sink:\n",
+      ),
+      code: "NOT_SUPPORTED_YET",
+      path: "sources[1]",
+      at: "type: kafka",
+      found: "another one, which is not supported yet",
+      suggestion: "give it a pipeline of its own, which may write to the same table",
+    },
+  ]);
+
+  test("Kerberos, with the mechanisms that work", () => {
+    const [told] = said(login(...gssapi));
+    expect(told?.message).toBe(
+      `${params}.mechanism: expected NO_AUTH, PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512, which work here, got "GSSAPI" ` +
+        "(Kerberos), for which no maintained library for Node serves Sluice",
+    );
+  });
+});
+
+const start = (text: string) => `${kafkaPipeline}x-sluice: { start: ${text} }\n`;
+
+describe("where a group begins", () => {
+  test.each(["earliest", "latest", "2026-01-31T00:00Z", "2028-02-29T23:59:59.123+14:00"])("may be %s", (text) => {
+    expect(said(start(text))).toEqual([]);
+  });
+
+  remarks([
+    ...["2026-02-31T00:00:00Z", "2026-13-01T00:00:00Z", "2026-01-01T25:00:00Z"].map((text) => ({
+      title: "a time that does not exist",
+      content: start(text),
+      code: "VALUE" as const,
+      path: "x-sluice.start",
+      at: text,
+      found: `"${text}"`,
+    })),
+    {
+      title: "a time without a zone",
+      content: start("2026-01-31T00:00:00"),
+      code: "VALUE",
+      path: "x-sluice.start",
+      at: "2026-01-31",
+      found: '"2026-01-31T00:00:00"',
+    },
+  ]);
+});
+
+const takeOver = (text: string) => `${kafkaPipeline}x-sluice: { take_over: ${text} }\n`;
+
+describe("a run that is taken over", () => {
+  test("has eight hexadecimal digits", () => {
+    expect(said(takeOver("7f3c0a1b"))).toEqual([]);
+  });
+
+  remarks(
+    [
+      { title: "a word", text: "other", code: "VALUE" as const, found: '"other"' },
+      {
+        title: "one that YAML reads as a number",
+        text: "12345678",
+        code: "TYPE" as const,
+        found: "the number 12345678",
+        suggestion: 'put it in quotes: "12345678"',
+      },
+      {
+        title: "one that YAML reads as a number and rounds",
+        text: "12e00099",
+        code: "TYPE" as const,
+        found: "the number 1.2e+100",
+        suggestion: "put it in quotes",
+      },
+    ].map(({ text, ...one }) => ({ ...one, content: takeOver(text), path: "x-sluice.take_over", at: text })),
+  );
+});
+
 describe("nothing is said about", () => {
   test.each([
     ["PLAIN", login("mechanism: PLAIN", "username: u", "password: ${env:P}")],
-    ["GSSAPI with a principal", login(...gssapi, "username: u")],
     ["a password of blanks", kafka("${env:KAFKA_PASSWORD}", '" ${env:P} "')],
     ["no login at all", changedIn(login(), "SASL_SSL", "PLAINTEXT")],
     ["SSL with the certificates of the system", changedIn(login(), "SASL_SSL", "SSL")],

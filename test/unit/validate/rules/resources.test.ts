@@ -261,7 +261,7 @@ describe("what has no effect in one process", () => {
       at: '"${env:T}"',
       found: "none",
     },
-    ...["start: latest", "take_over: run"].map((line) => ({
+    ...["start: latest", "take_over: 7f3c0a1b"].map((line) => ({
       title: `${line} without Kafka`,
       content: `${goodPipeline}x-sluice: { ${line} }\n`,
       code: "UNUSED" as const,
