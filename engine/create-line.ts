@@ -37,6 +37,9 @@ export function createLine(parts: LineOptions): Line {
   if (source === undefined || config.sources.length > 1 || (source.type !== "webhook" && source.type !== "kafka")) {
     throw notSupported(config, "expected one source of type webhook or kafka");
   }
+  if (source.type === "kafka" && source.connection_params.mechanism === "GSSAPI") {
+    throw notSupported(config, "expected another mechanism than GSSAPI, for which this version has no client");
+  }
   const fields = source.schema_fields;
   const transforms = config.transforms.map((entry) => createTransform(parts, entry, fields));
   const stateless = transforms.find((transform) => transform instanceof StatelessTransform);

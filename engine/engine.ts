@@ -139,7 +139,7 @@ export class Engine {
       pending_batches: journal.pendingCount(pipeline_id),
       dead_letters: letters.queue(pipeline_id).state(),
       ...(keys === undefined ? {} : { keys }),
-      ...(source === undefined ? {} : { source }),
+      ...(source === undefined ? this.#unread(pipeline_id) : { source }),
       ...(strangers === undefined ? {} : { strangers }),
       counters: { ...counters },
       created_at,
@@ -282,6 +282,15 @@ export class Engine {
       if (status !== "Running") await this.#register.change(pipeline_id, "Running");
       this.#runner.restart(pipeline_id);
     }
+  }
+
+  /** A Kafka pipeline of which nothing was ever read: nothing has to be said to its group. */
+  #unread(pipeline_id: string): Pick<PipelineHealth, "source"> {
+    const { journal } = this.#parts;
+    if (isPushed(this.#register.get(pipeline_id).config)) return {};
+    const isUnread =
+      Object.keys(journal.progress(pipeline_id).positions).length + journal.pendingCount(pipeline_id) === 0;
+    return isUnread ? { source: { partitions: 0, lag: 0, unsaid: 0 } } : {};
   }
 
   async #openStream(pipeline_id: string, config: PipelineConfig): Promise<void> {

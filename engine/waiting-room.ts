@@ -18,8 +18,8 @@ const waysOut: Record<Pause["class"], string> = {
   probe: "grant what is named, or correct the mapping or the table; it goes on by itself within a minute",
   uncertain: "set x-sluice.on_uncertain to insert (at least once) or skip (at most once)",
   source: "correct the brokers, the login, the rights or the topic; it goes on by itself when they answer",
-  owner: "stop the other one, or set x-sluice.take_over to the run that is named",
-  lost: "restore what is gone, or set x-sluice.on_lost: skip",
+  owner: `stop the other one, or set x-sluice.take_over to its run, such as "0a1b2c3d", to go on from where it stands`,
+  lost: "restore what is gone, or set x-sluice.on_lost: skip to go on with what is left",
   storage:
     "it goes on by itself as keys expire; a shorter time_window, or more limits.memory for the transform, makes room sooner",
 };

@@ -4,6 +4,9 @@ import { engineMetrics, type EngineMetrics } from "./metrics.ts";
 import { Observed } from "./observed.ts";
 import type { Telemetry, Told } from "./telemetry.ts";
 
+/** Anybody may join a group, under any name: so many members are shown, each with so much of its name. */
+const [mostShown, longestShown] = [20, 100];
+
 /** What is told of a source that is read: log lines, metrics and counters of health. */
 export class SourceRecorder implements Pick<
   Telemetry,
@@ -77,10 +80,10 @@ export class SourceRecorder implements Pick<
     const observed = this.observed(pipeline_id);
     this.metrics.strangers.set({ pipeline_id }, members.length);
     if (members.length === 0) delete observed.strangers;
-    else observed.strangers = members;
+    else observed.strangers = members.slice(0, mostShown).map((name) => name.slice(0, longestShown));
     if (members.length > 0) {
       this.log.warn(
-        { pipeline_id, members },
+        { pipeline_id, members: observed.strangers },
         "The consumer group has members that are no Sluice: their partitions are not read here.",
       );
     } else this.log.info({ pipeline_id }, "The consumer group has no member any more that is no Sluice.");

@@ -1,6 +1,8 @@
 import type { FieldType } from "../../../schemas/pipeline.ts";
 import { bare } from "./column-type.ts";
 import type { ColumnType } from "./column-type.ts";
+import { rawWalk } from "./raw-values.ts";
+import { stampOf } from "./row-body.ts";
 import type { RowBody } from "./row-body.ts";
 
 /** Adds a value to a row as the converter of its column would write it, or adds nothing and says so. */
@@ -15,9 +17,8 @@ export const noDirectWrite: DirectWrite = () => false;
  */
 export function directWrite(source: FieldType, column: ColumnType): DirectWrite {
   const type = bare(column);
+  if (source === "string") return writeText(type);
   switch (`${source} ${type.kind}`) {
-    case "string String":
-      return (value, body) => typeof value === "string" && body.addShortText(value);
     case "bool Bool":
       return writeTruth;
     case "int Int":
@@ -27,26 +28,51 @@ export function directWrite(source: FieldType, column: ColumnType): DirectWrite 
       return writeWhole(type as Extract<ColumnType, { bits: number }>);
     case "int Float":
     case "uint Float":
+      return (value, body) => Number.isInteger(value) && body.addShortNumber(value as number);
     case "float Float":
-      return (value, body) => Number.isInteger(value) && body.addShortWhole(value as number);
+      return (value, body) => typeof value === "number" && body.addShortNumber(value);
     default:
       return noDirectWrite;
   }
 }
 
-const [yes, no] = [Buffer.from("true"), Buffer.from("false")];
+/** Texts that a walk finds to be what the column takes, spelled as the converter spells them. */
+function writeText(type: ColumnType): DirectWrite {
+  if (type.kind === "String") return (value, body) => typeof value === "string" && body.addShortText(value);
+  const walk = rawWalk("string", type);
+  if (walk === undefined) return noDirectWrite;
+  const length = lengthOf(type);
+  return (value, body) => {
+    if (typeof value !== "string" || (length !== undefined && value.length !== length)) return false;
+    const before = body.length;
+    if (!body.addShortText(value)) return false;
+    if (body.passes(before, walk)) return true;
+    body.cutTo(before);
+    return false;
+  };
+}
+
+/** Characters of a time that has as many digits as the converter gives it; undefined where any may pass the walk. */
+function lengthOf(type: ColumnType): number | undefined {
+  const seconds = "2024-05-31T12:30:45Z".length;
+  if (type.kind === "DateTime") return seconds;
+  if (type.kind !== "DateTime64") return undefined;
+  return type.precision === 0 ? seconds : seconds + 1 + type.precision;
+}
+
+const [yes, no] = [stampOf("true"), stampOf("false")];
 
 function writeTruth(value: unknown, body: RowBody): boolean {
   if (typeof value !== "boolean") return false;
-  body.addShort(value ? yes : no);
+  body.addStamp(value ? yes : no);
   return true;
 }
 
 function writeWhole({ kind, bits }: { kind: string; bits: number }): DirectWrite {
   const [low, high] = kind === "Int" ? [-(2 ** (bits - 1)), 2 ** (bits - 1) - 1] : [0, 2 ** bits - 1];
-  return (value, body) =>
-    Number.isInteger(value) &&
-    (value as number) >= low &&
-    (value as number) <= high &&
-    body.addShortWhole(value as number);
+  return (value, body) => {
+    if (!Number.isSafeInteger(value) || (value as number) < low || (value as number) > high) return false;
+    body.addWhole(value as number);
+    return true;
+  };
 }

@@ -14,13 +14,44 @@ const mostDigits = 9;
  */
 export function rawTime(before: string): Walk {
   const [first, beyond] = [Buffer.from("1970-01-01T00:00:00"), Buffer.from(before)];
+  const lastDay = Buffer.from(before.slice(0, "2024-05-31".length));
+  const known = new KnownDay();
   return (bytes, start) => {
-    const clock = dayEnd(bytes, start);
+    const isKnown = known.standsAt(bytes, start);
+    const clock = isKnown ? start + dayLayout.length : dayEnd(bytes, start);
     if (clock === 0 || !isClock(bytes, clock)) return 0;
-    if (isBefore(bytes, start + 1, first) || !isBefore(bytes, start + 1, beyond)) return 0;
+    if (!isKnown && (isBefore(bytes, start + 1, first) || !isBefore(bytes, start + 1, beyond))) return 0;
+    if (!isKnown && isBefore(bytes, start + 1, lastDay)) known.learn(bytes, start);
     const end = fractionEnd(bytes, clock + clockLayout.length);
     return end !== 0 && bytes.getUint8(end) === letterZ && bytes.getUint8(end + 1) === quote ? end + 2 : 0;
   };
+}
+
+/** A day that exists, and each second of which is within the range: most times are of the day of the one before. */
+class KnownDay {
+  #first = 0;
+  #second = 0;
+  #third = 0;
+
+  constructor() {
+    const { buffer, byteOffset, length } = Buffer.from('"1970-01-01');
+    this.learn(new DataView(buffer, byteOffset, length), 0);
+  }
+
+  /** Takes the quote and the day that stand at a place. */
+  learn(bytes: DataView, start: number): void {
+    this.#first = bytes.getInt32(start, true);
+    this.#second = bytes.getInt32(start + 4, true);
+    this.#third = bytes.getInt32(start + 7, true);
+  }
+
+  standsAt(bytes: DataView, start: number): boolean {
+    return (
+      bytes.getInt32(start, true) === this.#first &&
+      bytes.getInt32(start + 4, true) === this.#second &&
+      bytes.getInt32(start + 7, true) === this.#third
+    );
+  }
 }
 
 /** A day as `2024-05-31`, from `first` until before `beyond`. */

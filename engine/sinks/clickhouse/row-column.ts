@@ -9,11 +9,13 @@ import type { Converter } from "./converter.ts";
 import { directWrite, noDirectWrite } from "./direct-writing.ts";
 import type { DirectWrite } from "./direct-writing.ts";
 import { canFeed } from "./feeding.ts";
+import { stampOf } from "./row-body.ts";
+import type { Stamp } from "./row-body.ts";
 
 /** An entry of a mapping, compiled. */
 export interface Column {
   /** What stands before the value in a line: `{"a":` or `,"b":`. */
-  prefix: Buffer;
+  prefix: Stamp;
   read: ReadField;
   /** Writes the usual values, as the converter would. */
   direct: DirectWrite;
@@ -33,7 +35,7 @@ export function columnOf(
   const converter = convert(entry, schema, configured);
   const isSame = real === undefined || columnTypeText(bare(real)) === columnTypeText(bare(configured));
   return {
-    prefix: Buffer.from(`${index === 0 ? "{" : ","}${JSON.stringify(entry.column_name)}:`),
+    prefix: stampOf(`${index === 0 ? "{" : ","}${JSON.stringify(entry.column_name)}:`),
     read: fieldReader(entry.name),
     direct: isSame ? directFor(entry, schema, configured) : noDirectWrite,
     converter:

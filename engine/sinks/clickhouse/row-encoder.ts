@@ -7,11 +7,11 @@ import { isStructured } from "./column-type.ts";
 import type { ColumnType } from "./column-type.ts";
 import { rawColumns } from "./raw-columns.ts";
 import { RawEvents } from "./raw-events.ts";
-import { RowBody } from "./row-body.ts";
+import { RowBody, stampOf } from "./row-body.ts";
 import { columnOf, configuredType } from "./row-column.ts";
 import type { Column } from "./row-column.ts";
 
-const closing = Buffer.from("}");
+const closing = stampOf("}");
 
 /** Column types of the table as it is, by column name. */
 export type RealTypes = ReadonlyMap<string, ColumnType>;
@@ -64,7 +64,7 @@ export class RowEncoder {
   #add(value: Record<string, unknown>, body: RowBody): boolean {
     const { length } = body;
     for (const { prefix, read, direct, converter } of this.#columns) {
-      body.addShort(prefix);
+      body.addStamp(prefix);
       const found = read(value);
       if (direct(found, body)) continue;
       const text = converter.convert(found);
@@ -74,7 +74,7 @@ export class RowEncoder {
       }
       body.addJson(text);
     }
-    body.addShort(closing);
+    body.addStamp(closing);
     return true;
   }
 

@@ -73,7 +73,7 @@ export class Opening {
       }
       const text =
         `partition ${partition} of topic ${this.#positions.topic} goes on at offset ${from}, and the brokers have ` +
-        `${low} to ${high}: set x-sluice.on_lost: skip to go on at ${low}`;
+        `${low} to ${high}`;
       await this.wait({ class: "lost", text }, attempt, signals);
     }
   }

@@ -91,8 +91,8 @@ function ownerOf(
     if (isStrange(claim)) return owner(known, claim, `was read in partition ${partition}`);
     const local = known.next(partition);
     if (local === undefined || committed!.offset <= local) continue;
-    const what = `was read in partition ${partition} up to offset ${committed!.offset}, and this data dir only knows of ${local}: it is an older copy of itself`;
-    return { kind: "owner", run: claim.run, text: `consumer group ${groupId} ${what}${wayOut(claim)}` };
+    const what = `was read in partition ${partition} up to offset ${committed!.offset} by run ${claim.run} of this data dir, and here only ${local} is known: this is an older copy of it`;
+    return { kind: "owner", run: claim.run, text: `consumer group ${groupId} ${what}` };
   }
   return undefined;
 }
@@ -102,11 +102,7 @@ function owner(known: Known, claim: Claim, what: string): Judgement {
   const text =
     `consumer group ${groupId} of topic ${topic} ${what} by the data dir ${claim.dataDir}, run ${claim.run}; ` +
     `this is the data dir ${identity.dataDir}, run ${identity.run}`;
-  return { kind: "owner", run: claim.run, text: `${text}${wayOut(claim)}` };
-}
-
-function wayOut({ run }: Claim): string {
-  return `: stop the other one, or set x-sluice.take_over: ${run} to go on from where it stands`;
+  return { kind: "owner", run: claim.run, text };
 }
 
 function isKnown(run: string, { run: current, earlier }: KafkaIdentity): boolean {

@@ -32,13 +32,17 @@ function mechanismOf(connection: View): string {
   return connection.get("mechanism").text ?? "NO_AUTH";
 }
 
-/** The client that Sluice reads with knows no Kerberos, and no library for Node that is kept up adds it here. */
+/**
+ * The client that Sluice reads with knows no Kerberos. The library that could add it takes keytab and realm from the
+ * environment of the process: pipelines with logins of their own cannot have that.
+ */
 function* noKerberos(connection: View): Iterable<Problem> {
   const given = connection.get("mechanism");
   if (given.text !== "GSSAPI") return;
   yield given.problem("NOT_SUPPORTED", {
     expected: "NO_AUTH, PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512, which work here",
-    found: '"GSSAPI" (Kerberos), for which no maintained library for Node serves Sluice',
+    found:
+      '"GSSAPI" (Kerberos), whose tickets and keytabs a library for Node keeps for a whole process, and not for each pipeline',
     suggestion: "give Sluice a listener of the brokers with SCRAM, or with TLS and a client certificate",
   });
 }

@@ -117,7 +117,7 @@ describe("another data dir on the same group", () => {
           ({ paused: now }) => now?.text.includes("partition") === true,
         );
         expect(await scene.ids()).toEqual(span(1, 150));
-        const take_over = /take_over: ([0-9a-f]+)/.exec(later.paused!.text)![1]!;
+        const take_over = /run ([0-9a-f]{8})/.exec(later.paused!.text)![1]!;
         await other.engine.configure(scene.pipeline_id, { ...defaultOptions, take_over });
         await scene.holds(span(1, 200));
         await scene.resume();

@@ -1,5 +1,7 @@
 import { Event } from "../../../engine/core/batch.ts";
-import type { Answer } from "../../../engine/core/sink.ts";
+import type { Answer, Block } from "../../../engine/core/sink.ts";
+import type { ClickHouseSink } from "../../../engine/sinks/clickhouse/sink.ts";
+import { DeclaredFields } from "../../../engine/sources/declared-fields.ts";
 import type { TestClickHouse } from "../../support/clickhouse.ts";
 import { patient, sinkOn } from "./support.ts";
 import type { Field } from "./support.ts";
@@ -61,6 +63,7 @@ async function outcome(
   const opened = await sink.open(patient);
   if (opened.kind !== "ok") throw new Error(opened.failure.text);
   const block = sink.encode(events);
+  checkWalked(fields, events, block, sink);
   const answer = await sink.insert(block, table, patient);
   await sink.close();
   const rows = (await select(server, table, "JSONCompactEachRow")).toString().split("\n").slice(0, -1);
@@ -71,6 +74,18 @@ async function outcome(
     outcome: { rows, binary, rejected: block.rejected.map(({ position, error }) => ({ position, error })), answer },
     lines: new Map(block.events.map(({ position }, index) => [position, lines[index] ?? ""])),
   };
+}
+
+/** What the ingestor found out on its walk gives the same rows as what the sink finds out itself. */
+function checkWalked(fields: Field[], events: readonly Event[], { body, rejected }: Block, sink: ClickHouseSink): void {
+  const again = events.map((event) =>
+    event.received === undefined ? event : new Event(event.position, 0, event.received),
+  );
+  const schema = fields.map(([name, type]) => ({ name, type }));
+  new DeclaredFields(schema, { keys: ["of", "c"], rows: () => sink.rowWalks }).apply(again);
+  const walked = sink.encode(again);
+  if (!walked.body.equals(body)) throw new Error(`expected ${body.toString()}, found ${walked.body.toString()}`);
+  if (walked.rejected.length !== rejected.length) throw new Error(`expected ${rejected.length} rejections`);
 }
 
 async function select(server: TestClickHouse, table: string, format: string): Promise<Buffer> {

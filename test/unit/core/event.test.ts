@@ -3,15 +3,15 @@ import { Event } from "../../../engine/core/batch.ts";
 
 describe("an event of bytes", () => {
   const text = '{"id":9007199254740993,"name":"é"}';
-  const event = new Event(7, 1000, Buffer.from(text));
 
-  test("is a view of them", () => {
+  test.each([
+    ["alone", new Event(7, 1000, Buffer.from(text))],
+    ["among others", new Event(7, 1000, Buffer.from(`{}${text}{}`), 2, 2 + Buffer.byteLength(text))],
+  ])("is a view of them, %s", (_title, event) => {
     expect([event.text, event.size, event.bytes.toString()]).toEqual([text, Buffer.byteLength(text), text]);
-    expect(event.received).toBe(event.bytes);
-  });
-
-  test("has a value with every digit", () => {
+    expect(event.received).toEqual(event.bytes);
     expect(event.value).toEqual({ id: 9007199254740993n, name: "é" });
+    expect(event.isTombstone).toBe(false);
   });
 });
 
@@ -23,12 +23,32 @@ describe("an event that a transform made", () => {
     expect([event.position, event.receivedAt]).toEqual([7, 1000]);
   });
 
-  test("has the text, the bytes and the size of its value", () => {
-    expect([event.text, event.size, event.bytes.toString()]).toEqual([text, Buffer.byteLength(text), text]);
+  test("has the text and the bytes of its value", () => {
+    expect([event.text, event.bytes.toString()]).toEqual([text, text]);
     expect(event.value).toEqual({ id: 18446744073709551615n, name: "é" });
   });
 
   test("has bytes, and yet none that were received", () => {
-    expect([event.bytes.length, event.received]).toEqual([event.size, undefined]);
+    expect([event.within, event.received]).toEqual([undefined, undefined]);
   });
+
+  test.each([
+    [{}],
+    [{ text: "of some letters", number: 1.25, yes: true, nothing: null, none: "" }],
+    [{ wide: 18446744073709551615n, list: [1, "two", [false]], inner: { a: { b: "c" } } }],
+  ])("has about the size of its JSON: %s", (value) => {
+    const made = new Event(1, 0, value);
+    expect(Math.abs(made.size - made.bytes.length)).toBeLessThanOrEqual(20);
+  });
+});
+
+test("a tombstone is an event without a value", () => {
+  const event = new Event(7, 1000, Buffer.from('{"id":1}'), 0, -1);
+  expect([event.isTombstone, event.within, event.received, event.record]).toEqual([
+    true,
+    undefined,
+    undefined,
+    undefined,
+  ]);
+  expect([event.text, event.size, event.bytes.length]).toEqual(["", 0, 0]);
 });

@@ -149,3 +149,16 @@ test.each([0, 15, 17, 32])("a secret of %d bytes is refused", (length) => {
     `secret of fingerprints: expected 16 bytes, found ${length}`,
   );
 });
+
+test("letters that lie in bytes have the fingerprint of their text", () => {
+  const prints = new Fingerprints(Buffer.alloc(16, 5));
+  const ascii = fc.string({ unit: "binary-ascii", maxLength: 40 });
+  fc.assert(
+    fc.property(ascii, ascii, ascii, (before, letters, behind) => {
+      const [found, expected] = [new Uint32Array(5), new Uint32Array(5)];
+      prints.of(letters, expected, 1);
+      prints.ofLetters(Buffer.from(before + letters + behind), before.length, before.length + letters.length, found, 1);
+      expect(found).toEqual(expected);
+    }),
+  );
+});

@@ -94,12 +94,12 @@ describe("a group is another Sluice's", () => {
     ["a run that we know committed beyond our position", [51, claimText(before, 51)], [], before.run],
     ["another data dir has a live member", undefined, [clientId(other, 1)], other.run],
     ["a run that we do not know has a live member", [50, claimText(own, 50)], [clientId(unknown, 3)], unknown.run],
-  ])("%s: says whose, and how to take over", (_what, committed, members, run) => {
+  ])("%s: says whose", (_what, committed, members, run) => {
     for (const isBeforeJoin of [true, false]) {
       const found = judged(committed, { members, isBeforeJoin });
       expect(found).toMatchObject({ kind: "owner", run });
       const { text } = found as { text: string };
-      for (const said of ["consumer group g", `take_over: ${run}`]) expect(text).toContain(said);
+      for (const said of ["consumer group g", `run ${run}`]) expect(text).toContain(said);
     }
   });
 

@@ -2,19 +2,20 @@ import { describe, expect, test } from "vitest";
 import { Event } from "../../../engine/core/batch.ts";
 import { parseColumnType } from "../../../engine/sinks/clickhouse/column-grammar.ts";
 import type { ColumnType } from "../../../engine/sinks/clickhouse/column-type.ts";
-import { textEnd } from "../../../engine/sinks/clickhouse/raw-json.ts";
+import { textEnd } from "../../../engine/core/raw-json.ts";
+import { RawScan } from "../../../engine/core/raw-scan.ts";
 import { wholeWithin } from "../../../engine/sinks/clickhouse/raw-numbers.ts";
-import { RawRows } from "../../../engine/sinks/clickhouse/raw-rows.ts";
-import { RowBody } from "../../../engine/sinks/clickhouse/row-body.ts";
 import { RowEncoder } from "../../../engine/sinks/clickhouse/row-encoder.ts";
 import type { FieldType } from "../../../schemas/pipeline.ts";
 
-function rowsOf(...names: string[]): RawRows {
-  return new RawRows(new Map(names.map((name) => [name, name.startsWith("n") ? wholeWithin("9", "99") : textEnd])));
+function rowsOf(...names: string[]): RawScan {
+  const rows = new Map(names.map((name) => [name, name.startsWith("n") ? wholeWithin("9", "99") : textEnd]));
+  return new RawScan({ declared: new Map(), noted: [], rows });
 }
 
-function isRow(rows: RawRows, event: string): boolean {
-  return new RowBody(0).addIfRow(Buffer.from(event), rows);
+function isRow(rows: RawScan, event: string): boolean {
+  const bytes = Buffer.from(event);
+  return rows.look(bytes, 0, bytes.length);
 }
 
 const long = "a text that is longer than all of the rest";

@@ -1,7 +1,8 @@
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import type { Walk } from "../../../engine/core/raw-json.ts";
+import { RawScan } from "../../../engine/core/raw-scan.ts";
 import { isProblem, parseColumnType } from "../../../engine/sinks/clickhouse/column-grammar.ts";
-import { RawRows } from "../../../engine/sinks/clickhouse/raw-rows.ts";
-import { RowBody } from "../../../engine/sinks/clickhouse/row-body.ts";
 import { rawWalk } from "../../../engine/sinks/clickhouse/raw-values.ts";
 import type { FieldType } from "../../../schemas/pipeline.ts";
 
@@ -11,8 +12,16 @@ function taken(type: FieldType, column: string, values: readonly string[]): stri
   if (isProblem(parsed)) throw new Error(parsed.problem);
   const walk = rawWalk(type, parsed);
   if (walk === undefined) return [];
-  const rows = new RawRows(new Map([["c", walk]]));
-  return values.filter((value) => new RowBody(0).addIfRow(Buffer.from(`{"c":${value}}`), rows));
+  const scan = scanOf(walk);
+  return values.filter((value) => isRow(scan, Buffer.from(`{"c":${value}}`)));
+}
+
+function scanOf(walk: Walk): RawScan {
+  return new RawScan({ declared: new Map(), noted: [], rows: new Map([["c", walk]]) });
+}
+
+function isRow(scan: RawScan, event: Buffer): boolean {
+  return scan.look(event, 0, event.length);
 }
 
 type Row = [FieldType, string, string[], string[]];
@@ -150,10 +159,10 @@ test.each([
   ["four bytes longer than they need be", [0xf0, 0x8f, 0xbf, 0xbf]],
   ["a byte that is never used", [0xff]],
 ] as const)("a text that holds %s is not taken", (_title, inner) => {
-  const rows = new RawRows(new Map([["c", rawWalk("string", { kind: "String" })!]]));
+  const scan = scanOf(rawWalk("string", { kind: "String" })!);
   const [before, behind] = [Buffer.from('{"c":"abc'), Buffer.from('defgh"}')];
   const bytes = Buffer.concat([before, Buffer.from(inner), behind]);
-  expect(new RowBody(0).addIfRow(bytes, rows)).toBe(false);
+  expect(isRow(scan, bytes)).toBe(false);
 });
 
 test("a text is taken where JSON takes it, whatever character stands wherever", () => {
@@ -163,6 +172,23 @@ test("a text is taken where JSON takes it, whatever character stands wherever", 
   );
   expect(taken("string", "String", texts)).toEqual(texts.filter(isJson));
 });
+
+test.each(["DateTime", "DateTime64(3)", "DateTime64(9)"])(
+  "what came before is of no consequence for a %s",
+  (column) => {
+    const days =
+      "1969-12-31 1970-01-01 2024-02-29 2023-02-29 2106-02-07 2262-04-11 2299-12-31 2300-01-01 2024-02-2".split(" ");
+    const clocks = "T00:00:00Z T23:59:59.999Z T24:00:00Z T06:28:15Z T23:47:16Z T12:30:45 12:30:45Z".split(" ");
+    const values = fc.tuple(fc.constantFrom(...days), fc.constantFrom(...clocks)).map((parts) => `"${parts.join("")}"`);
+    const alone = (value: string): boolean => taken("string", column, [value]).length === 1;
+    fc.assert(
+      fc.property(fc.array(values, { minLength: 2, maxLength: 30 }), (list) => {
+        expect(taken("string", column, list)).toEqual(list.filter(alone));
+      }),
+      { numRuns: 200, seed: 1 },
+    );
+  },
+);
 
 function isJson(text: string): boolean {
   try {

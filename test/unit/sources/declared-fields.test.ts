@@ -1,11 +1,21 @@
 import { describe, expect, test } from "vitest";
 import type { FieldType } from "../../../schemas/pipeline.ts";
 import { Event } from "../../../engine/core/batch.ts";
+import { textEnd, type RowWalks } from "../../../engine/core/raw-json.ts";
 import { DeclaredFields } from "../../../engine/sources/declared-fields.ts";
 
+function eventOf(text: string): Event {
+  return new Event(7, 0, Buffer.from(text));
+}
+
+/** What becomes of an event, whether a walk over its bytes can tell, or its spaces leave that to a parse. */
 function check(name: string, type: FieldType, text: string): string {
-  const { passed, rejected } = new DeclaredFields([{ name, type }]).apply([new Event(7, 0, Buffer.from(text))]);
-  return passed.length === 1 ? "passes" : rejected[0]!.error.replace("failed to validate data: ", "");
+  const outcomes = [text, text.replaceAll(/([:,]) /g, "$1"), ` ${text}`].map((spelled) => {
+    const { passed, rejected } = new DeclaredFields([{ name, type }]).apply([eventOf(spelled)]);
+    return passed.length === 1 ? "passes" : rejected[0]!.error.replace("failed to validate data: ", "");
+  });
+  expect(new Set(outcomes).size).toBe(1);
+  return outcomes[0]!;
 }
 
 describe("a declared field must be there, and of its kind", () => {
@@ -55,4 +65,57 @@ describe("a name with dots", () => {
 test("fields that are not declared are kept", () => {
   const event = new Event(1, 0, Buffer.from('{"f": 1, "more": {"x": [1e400]}}'));
   expect(new DeclaredFields([{ name: "f", type: "int" }]).apply([event]).passed).toEqual([event]);
+});
+
+test.each(["", "null", "[]", "1", "{", '{"f":1}{"f":1}', '{"f":1', "\ufeff{}"])("%j is no event", (text) => {
+  const { passed, rejected } = new DeclaredFields([{ name: "f", type: "int" }]).apply([eventOf(text)]);
+  expect(passed).toEqual([]);
+  expect(rejected).toMatchObject([{ reason: "parse_error", original_message: text, position: 7 }]);
+});
+
+test("a tombstone is a dead letter without a text", () => {
+  const tombstone = new Event(7, 0, Buffer.from('{"f":1}'), 0, -1);
+  expect(new DeclaredFields([{ name: "f", type: "int" }]).apply([tombstone]).rejected).toEqual([
+    {
+      component: "ingestor",
+      reason: "parse_error",
+      error: "failed to validate data: expected a JSON object, found a tombstone (null value)",
+      original_message: "",
+      position: 7,
+    },
+  ]);
+});
+
+describe("what those behind want to know", () => {
+  const fields = [{ name: "f", type: "string" as const }];
+  test("is noted on the events that a walk can tell of", () => {
+    const wanted = { keys: ["f", "g"], rows: () => undefined };
+    const events = [eventOf('{"f":"a","g":2}'), eventOf(' {"f":"b"}'), eventOf('{"f":"c"}')];
+    expect(new DeclaredFields(fields, wanted).apply(events).passed).toEqual(events);
+    expect(events.map(({ notes }) => notes?.names)).toEqual([["f", "g"], undefined, ["f", "g"]]);
+    expect(events.map(({ place }) => place)).toEqual([0, 0, 2]);
+  });
+
+  test("is found out by the walks of the moment", () => {
+    const strict: RowWalks = new Map([["f", () => 0]]);
+    const lax: RowWalks = new Map([["f", textEnd]]);
+    let rows = strict;
+    const ingestor = new DeclaredFields(fields, { keys: [], rows: () => rows });
+    const events = [eventOf('{"f":"a"}'), eventOf('{"f":"b"}')];
+    ingestor.apply(events.slice(0, 1));
+    rows = lax;
+    ingestor.apply(events.slice(1));
+    expect(events.map((event) => [event.isRowBy(strict), event.isRowBy(lax)])).toEqual([
+      [false, undefined],
+      [undefined, true],
+    ]);
+  });
+
+  test("is found out of hardly any event after a hundred that no walk could tell of", () => {
+    const ingestor = new DeclaredFields(fields, { keys: ["f"], rows: () => undefined });
+    const events = Array.from({ length: 350 }, (_, index) => eventOf(`${index < 120 ? " " : ""}{"f":"a"}`));
+    expect(ingestor.apply(events).passed).toHaveLength(350);
+    const seen = events.flatMap(({ notes }, index) => (notes === undefined ? [] : [index]));
+    expect(seen).toEqual(Array.from({ length: 150 }, (_, index) => index + 200));
+  });
 });

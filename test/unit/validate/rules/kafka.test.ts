@@ -225,7 +225,8 @@ transforms:
       code: "NOT_SUPPORTED",
       path: `${params}.mechanism`,
       at: "GSSAPI",
-      found: '"GSSAPI" (Kerberos), for which no maintained library for Node serves Sluice',
+      found:
+        '"GSSAPI" (Kerberos), whose tickets and keytabs a library for Node keeps for a whole process, and not for each pipeline',
       suggestion: "give Sluice a listener of the brokers with SCRAM, or with TLS and a client certificate",
     },
     {
@@ -250,7 +251,7 @@ transforms:
     const [told] = said(login(...gssapi));
     expect(told?.message).toBe(
       `${params}.mechanism: expected NO_AUTH, PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512, which work here, got "GSSAPI" ` +
-        "(Kerberos), for which no maintained library for Node serves Sluice",
+        "(Kerberos), whose tickets and keytabs a library for Node keeps for a whole process, and not for each pipeline",
     );
   });
 });
