@@ -20,7 +20,7 @@ interface SourceTools {
 export interface CreatedSource {
   source: Source;
   /** Tells that the stream's events up to a sequence are durable. */
-  arrived(end: number): void;
+  arrived: (end: number) => void;
   maxAge: number;
 }
 

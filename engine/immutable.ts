@@ -20,8 +20,8 @@ function immutableFields(config: PipelineConfig): Map<string, string | number> {
   const { pipeline_id, resources, transforms } = config;
   const fields = new Map<string, string | number>([["pipeline_id", pipeline_id]]);
   // Accepted events of another kind of source would be left behind.
-  const type = config.sources[0]?.type;
-  if (type !== undefined) fields.set("sources[0].type", type);
+  const [source] = config.sources;
+  if (source !== undefined) fields.set("sources[0].type", source.type);
   // A pipeline that reads from Kafka has no stream whose limits could be other than they were.
   for (const [name, limit] of isPushed(config) ? Object.entries(resources.nats.stream) : []) {
     fields.set(`resources.nats.stream.${name}`, limit);

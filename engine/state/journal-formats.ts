@@ -23,7 +23,7 @@ export function upgradeJournal(
     progress.putSync(key, { ...rest, positions: { [streamFeed]: position } });
   }
   for (const { key, value } of Array.from(records.getRange())) {
-    if (!("ranges" in value)) records.putSync(key, withRanges(value as FormerRecord, stands.get(key[0]) ?? 0));
+    if (!("ranges" in value)) records.putSync(key, withRanges(value, stands.get(key[0]) ?? 0));
   }
 }
 

@@ -16,6 +16,6 @@ export async function drawRun(store: Store): Promise<Runs> {
   const runs = store.table<string, string>("runs");
   const earlier = new Set(runs.getKeys());
   const run = randomBytes(4).toString("hex");
-  await store.write(() => void runs.putSync(run, new Date().toISOString()));
+  await store.write(() => runs.putSync(run, new Date().toISOString()));
   return { run, earlier };
 }

@@ -14,7 +14,7 @@ export class Recorder extends SourceRecorder implements Telemetry {
 
   started({ pipeline_id, components }: Told<"started">): void {
     // What an earlier start waited for is over with it, also where its thread died and said nothing more.
-    for (const { class: kind, since } of [...this.observed(pipeline_id).pauses.values()]) {
+    for (const { class: kind, since } of this.observed(pipeline_id).pauses.values()) {
       this.wentOn({ pipeline_id, class: kind, seconds: (Date.now() - Date.parse(since)) / 1000 });
     }
     const dead_letters = deadLetterStream(pipeline_id);

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { DeadLetterQueue, Rejection } from "../../engine/core/dead-letter.ts";
 import type { BatchRecord, FinalKeys, Journal, KeyBlock } from "../../engine/core/journal.ts";
-import { streamFeed } from "../../engine/core/positions.ts";
+import { streamFeed, type PositionRange } from "../../engine/core/positions.ts";
 
 export interface JournalUnderTest {
   journal: Journal;
@@ -31,6 +31,11 @@ export function record(batch: number, over: Partial<BatchRecord> = {}): BatchRec
 
 export function rejection(position: number): Rejection {
   return { component: "sink", reason: "schema_mismatch", error: "field a", original_message: "{}", position };
+}
+
+/** A range of one event. */
+function rangeOf(feed: string, first: number, last: number): PositionRange {
+  return { feed, base: first, first, last, count: 1 };
 }
 
 /** A record of letters, by the numbers of their ids: it has no position of the source. */
@@ -260,16 +265,14 @@ export function journalSuite(
     });
 
     describe("positions that no batch made final", () => {
-      const of = (feed: string, first: number, last: number) => ({ feed, base: first, first, last, count: 1 });
-
       test("are where feeds stand from then on, also lower ones, each feed its own", async () => {
         await opened.journal.place("orders", { a: 9, b: -1 });
-        await opened.journal.commit(record(1, { ranges: [of("a", 10, 19), of("c", 0, 4)] }));
+        await opened.journal.commit(record(1, { ranges: [rangeOf("a", 10, 19), rangeOf("c", 0, 4)] }));
         expect(opened.journal.progress("orders").positions).toEqual({ a: 19, b: -1, c: 4 });
         await opened.journal.place("orders", { a: 3 });
         await reopen();
         expect(opened.journal.progress("orders").positions).toEqual({ a: 3, b: -1, c: 4 });
-        await opened.journal.commit(record(2, { ranges: [of("a", 4, 6)] }));
+        await opened.journal.commit(record(2, { ranges: [rangeOf("a", 4, 6)] }));
         expect(opened.journal.progress("orders").positions).toMatchObject({ a: 6 });
       });
 
@@ -285,12 +288,12 @@ export function journalSuite(
         async (ends) => {
           await opened.journal.place("orders", { a: 9 });
           for (const batch of [1, 2])
-            await opened.journal.prepare(record(batch, { ranges: [of("a", 10 * batch, 10 * batch + 5)] }));
+            await opened.journal.prepare(record(batch, { ranges: [rangeOf("a", 10 * batch, 10 * batch + 5)] }));
           await opened.journal.place("orders", { a: 2 }, { isMove: true });
-          await opened.journal.commit(record(1, { ranges: [of("a", 10, 15)] }));
+          await opened.journal.commit(record(1, { ranges: [rangeOf("a", 10, 15)] }));
           await reopen();
           expect(opened.journal.progress("orders")).toMatchObject({ positions: { a: 15 }, moved: { a: 2 } });
-          const last = record(2, { ranges: [of("a", 20, 25)] });
+          const last = record(2, { ranges: [rangeOf("a", 20, 25)] });
           await (ends === "commits" ? opened.journal.commit(last) : opened.journal.giveUp(last));
           await reopen();
           expect(opened.journal.progress("orders")).toMatchObject({ positions: { a: 2 } });
@@ -299,8 +302,8 @@ export function journalSuite(
       );
 
       test("a batch that is given up is pending no more, its keys are free and its positions not final", async () => {
-        await opened.journal.prepare(record(1, { ranges: [of("a", 10, 19)], keys: keysAt([10]) }));
-        await opened.journal.giveUp(record(1, { ranges: [of("a", 10, 19)] }));
+        await opened.journal.prepare(record(1, { ranges: [rangeOf("a", 10, 19)], keys: keysAt([10]) }));
+        await opened.journal.giveUp(record(1, { ranges: [rangeOf("a", 10, 19)] }));
         await reopen();
         expect(opened.journal.pending("orders")).toEqual([]);
         expect(await allFinalKeys(opened.journal)).toEqual([]);

@@ -12,11 +12,11 @@ export interface FetcherOptions {
   settings: KafkaSettings;
   buffer: FetchBuffer;
   /** A fetch failed so many times in a row; `undefined`: fetches work again. */
-  onTrouble(error: unknown, attempt: number): void;
+  onTrouble: (error: unknown, attempt: number) => void;
   /** The next offset of a partition is not, or no longer, there. It is fetched no more until it is set again. */
-  onOutOfRange(partition: number): void;
+  onOutOfRange: (partition: number) => void;
   /** How far a partition goes: the offset behind the last that may be read. */
-  onEnd(partition: number, end: number): void;
+  onEnd: (partition: number, end: number) => void;
 }
 
 /** Stands for the loop that finds out who leads what. */

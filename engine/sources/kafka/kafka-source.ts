@@ -254,6 +254,6 @@ export class KafkaSource implements Source {
   #changed(): void {
     if (this.#closing === undefined) this.#backPressure.look(this.#buffer?.hasRoom !== false);
     this.#fetcher?.look();
-    for (const wake of [...this.#wakes]) wake();
+    for (const wake of this.#wakes) wake();
   }
 }

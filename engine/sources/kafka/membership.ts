@@ -18,7 +18,7 @@ export interface MembershipParts extends KafkaSourceParts {
   /** What a member needs, by its number from 1. */
   member(number: number): Omit<MemberOptions, "onAssigned" | "onTrouble">;
   /** These partitions, and no others, may be read. */
-  onHeld(partitions: ReadonlySet<number>): void;
+  onHeld: (partitions: ReadonlySet<number>) => void;
 }
 
 /**

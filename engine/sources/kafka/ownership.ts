@@ -7,7 +7,7 @@ export interface Known {
   topic: string;
   identity: KafkaIdentity;
   /** The offset behind the last final one of a partition; undefined where nothing is final in it. */
-  next(partition: number): number | undefined;
+  next: (partition: number) => number | undefined;
   /** The run that may be taken over. */
   takeOver: string | undefined;
 }
@@ -83,12 +83,12 @@ function ownerOf(
   const isStrange = (claim: Claim): boolean =>
     claim.run !== takeOver && (claim.dataDir !== identity.dataDir || !isKnown(claim.run, identity));
   for (const { client, claim } of members) {
-    if (claim !== undefined && isStrange(claim)) return owner(known, claim, `has the live member ${client}`);
+    if (claim !== undefined && isStrange(claim)) return ownedBy(known, claim, `has the live member ${client}`);
   }
   for (const { partition, committed } of partitions) {
     const claim = committed && claimOf(committed.metadata, committed.offset);
     if (claim === undefined || claim.run === takeOver) continue;
-    if (isStrange(claim)) return owner(known, claim, `was read in partition ${partition}`);
+    if (isStrange(claim)) return ownedBy(known, claim, `was read in partition ${partition}`);
     const local = known.next(partition);
     if (local === undefined || committed!.offset <= local) continue;
     const what = `was read in partition ${partition} up to offset ${committed!.offset} by run ${claim.run} of this data dir, and here only ${local} is known: this is an older copy of it`;
@@ -97,7 +97,7 @@ function ownerOf(
   return undefined;
 }
 
-function owner(known: Known, claim: Claim, what: string): Judgement {
+function ownedBy(known: Known, claim: Claim, what: string): Judgement {
   const { groupId, identity, topic } = known;
   const text =
     `consumer group ${groupId} of topic ${topic} ${what} by the data dir ${claim.dataDir}, run ${claim.run}; ` +

@@ -5,7 +5,7 @@ import type { RecordRun } from "./protocol/record-run.ts";
 export function eventsOf({ bytes, offsets, starts, ends }: RecordRun, from: number, to: number): Event[] {
   const events: Event[] = [];
   for (let index = from; index < to; index += 1) {
-    events.push(new Event(offsets[index]!, 0, bytes, starts[index]!, ends[index]!));
+    events.push(new Event(offsets[index]!, 0, bytes, starts[index], ends[index]));
   }
   return events;
 }

@@ -40,6 +40,6 @@ export class Troubles {
   }
 
   clearAll(): void {
-    for (const who of [...this.#texts.keys()]) this.clear(who);
+    for (const who of this.#texts.keys()) this.clear(who);
   }
 }

@@ -150,11 +150,15 @@ export function span(from: number, to: number): number[] {
   return Array.from({ length: to - from + 1 }, (_, index) => from + index);
 }
 
+function some(ids: readonly number[]): string {
+  return ids.slice(0, 5).join(", ");
+}
+
 function difference(found: readonly number[], expected: readonly number[]): string {
   const seen = new Map<number, number>();
   for (const id of found) seen.set(id, (seen.get(id) ?? 0) + 1);
   const missing = expected.filter((id) => !seen.has(id));
   const doubled = [...seen].filter(([, count]) => count > 1).map(([id]) => id);
   const strange = found.filter((id) => !expected.includes(id));
-  return `missing ${missing.slice(0, 5)}, doubled ${doubled.slice(0, 5)}, unexpected ${strange.slice(0, 5)}`;
+  return `missing ${some(missing)}; doubled ${some(doubled)}; unexpected ${some(strange)}`;
 }

@@ -96,11 +96,11 @@ describe("where a group without offsets begins", () => {
     }));
 });
 
-describe("a person who moves the group", () => {
-  const moveTo = async (scene: KafkaScene, offset: number): Promise<void> => {
-    await scene.kafka.groups.set(scene.group, [{ topic: scene.topic, partition: 0, offset }]);
-  };
+const moveTo = async (scene: KafkaScene, offset: number): Promise<void> => {
+  await scene.kafka.groups.set(scene.group, [{ topic: scene.topic, partition: 0, offset }]);
+};
 
+describe("a person who moves the group", () => {
   test("is followed: backward the events are read again, forward they are left out", () =>
     inScene(
       async (scene) => {

@@ -22,6 +22,8 @@ const inScene = (play: (scene: KafkaScene) => Promise<void>, options?: Parameter
   KafkaScene.play(kafka(), server, play, options);
 
 const event = (id: number): string => JSON.stringify({ id });
+const keyed = (id: number, key: string): { key: string; value: string } => ({ key, value: event(id) });
+const base64 = (pem = ""): string => Buffer.from(pem).toString("base64");
 
 describe("records of a topic", () => {
   test.each(["gzip", "snappy", "lz4", "zstd"] as const)("compressed with %s are read", (compression) =>
@@ -82,7 +84,6 @@ describe("records of a topic", () => {
 test("what a compaction took from a pending batch is counted, and the rest is written", () =>
   inScene(
     async (scene) => {
-      const keyed = (id: number, key: string) => ({ key, value: event(id) });
       scene.proxy.decideInserts(() => heldOff);
       await scene.create();
       await scene.kafka.produce(scene.topic, [keyed(1, "a"), keyed(2, "b")]);
@@ -103,18 +104,18 @@ test("what a compaction took from a pending batch is counted, and the rest is wr
     { partitions: 1, config: compacted },
   ));
 
+const through = (scene: KafkaScene, connection_params: object) => {
+  const { sources, sink } = scene.config();
+  const { schema_fields, topic } = sources[0] as { schema_fields: object; topic: string };
+  return kafkaPipeline(scene.pipeline_id, { topic, schema_fields, connection_params }, { sink });
+};
+
 describe("a pipeline comes in", () => {
   const doors = [
     ["PLAINTEXT", undefined],
     ["SSL", undefined],
     ...(["SASL_PLAINTEXT", "SASL_SSL"] as const).flatMap((protocol) => mechanisms.map((one) => [protocol, one])),
   ] as Parameters<KafkaScene["kafka"]["connectionParams"]>[];
-
-  const through = (scene: KafkaScene, connection_params: object) => {
-    const { sources, sink } = scene.config();
-    const { schema_fields, topic } = sources[0] as { schema_fields: object; topic: string };
-    return kafkaPipeline(scene.pipeline_id, { topic, schema_fields, connection_params }, { sink });
-  };
 
   test.each(doors)("by %s %s", (protocol, mechanism) =>
     inScene(async (scene) => {
@@ -127,7 +128,6 @@ describe("a pipeline comes in", () => {
   test("with certificates in base64, and without checking those of the brokers", () =>
     inScene(async (scene) => {
       const { root_ca, client_cert, client_key, ...params } = scene.kafka.connectionParams("SSL");
-      const base64 = (pem = ""): string => Buffer.from(pem).toString("base64");
       await scene.produce(1, 10);
       await scene.create(
         through(scene, {

@@ -28,12 +28,12 @@ export class Stranger {
     await consumer.subscribe({ topic, fromBeginning: true });
     await consumer.run({
       autoCommit: commits,
-      eachBatch: async ({ batch, resolveOffset, commitOffsetsIfNecessary }) => {
-        for (const { value, offset } of batch.messages) {
+      eachBatch: async (payload) => {
+        for (const { value, offset } of payload.batch.messages) {
           stranger.seen.push((JSON.parse(String(value)) as { id: number }).id);
-          resolveOffset(offset);
+          payload.resolveOffset(offset);
         }
-        if (commits) await commitOffsetsIfNecessary();
+        if (commits) await payload.commitOffsetsIfNecessary();
       },
     });
     await joined;

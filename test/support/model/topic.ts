@@ -33,7 +33,7 @@ export class ModelTopic implements ModelSourceLog {
       stored.push({ id, offset: firstOffset + 2 * stored.length, text });
       this.events.push(new Event(id, 0, Buffer.from(text)));
     }
-    for (const wake of [...this.wakes]) wake();
+    for (const wake of this.wakes) wake();
   }
 
   /** A pipeline that is terminated goes on where it stood: what is in the topic is read later. */
