@@ -49,11 +49,14 @@ export class DeclaredFields implements Transform {
   readonly #dotted: readonly DeclaredField[];
   readonly #dottedPick: FieldPick;
   readonly #noted: readonly string[];
+  /** A name is declared twice, and maybe as two kinds: no event has both. */
+  readonly #isContradictory: boolean;
   readonly #rows: Wanted["rows"];
   #scan: { of: EventScan; rows: RowWalks | undefined };
 
   constructor(fields: readonly SchemaField[], { keys, rows } = nothing) {
     this.#fields = fields.map(({ name, type }) => ({ name, kind: kinds[type], read: fieldReader(name) }));
+    this.#isContradictory = new Set(this.#fields.map(({ name }) => name)).size < fields.length;
     this.#dotted = this.#fields.filter(({ name }) => name.includes("."));
     const dottedKeys = this.#dotted.flatMap(({ name }) => keysRead(name));
     this.#dottedPick = new FieldPick(dottedKeys);
@@ -78,16 +81,15 @@ export class DeclaredFields implements Transform {
 
   #newScan(): { of: EventScan; rows: RowWalks | undefined } {
     const rows = this.#rows();
-    const declared = new Map(
-      this.#fields.filter(({ name }) => !name.includes(".")).map(({ name, kind }) => [name, kind]),
-    );
+    const plain = this.#fields.filter(({ name }) => !name.includes("."));
+    const declared = new Map(plain.map(({ name, kind }) => [name, kind]));
     return { of: new EventScan({ declared, noted: this.#noted, rows }), rows };
   }
 
   /** Whether the walk tells that nothing is wrong with an event. */
   #isSound(event: Event, notes: FieldNotes, place: number): boolean {
     const { of: scan } = this.#scan;
-    if (!scan.passes(event, notes, place) || !scan.hasDeclared) return false;
+    if (!scan.passes(event, notes, place) || !scan.hasDeclared || this.#isContradictory) return false;
     if (this.#dotted.length === 0) return true;
     const record = this.#dottedPick.of(event)!;
     return this.#dotted.every(({ read, kind }) => kindOf(read(record)) === kind);

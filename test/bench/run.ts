@@ -8,9 +8,17 @@ const benchmarks: Readonly<Record<string, { says: string; load: () => Promise<{ 
     says: "dedup with 1 and 10 million keys: CPU, memory, disk, start, beside the journal without keys",
     load: () => import("./dedup.ts"),
   },
+  kafka: {
+    says: "topics to rows, exactly once, beside kafkajs reading them and ClickHouse loading the same from a file",
+    load: () => import("./kafka.ts"),
+  },
   rows: {
     says: "rows made of events' values, beside events whose own bytes are the row",
     load: () => import("./rows.ts"),
+  },
+  scan: {
+    says: "what happens to an event between a source and an insert, stage by stage, beside JSON.parse",
+    load: () => import("./scan.ts"),
   },
   webhook: {
     says: "events over HTTP to rows, beside a server that only reads the bodies",

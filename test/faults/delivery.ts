@@ -5,6 +5,7 @@ import { Random } from "../support/random.ts";
 import { EventMix } from "./event-mix.ts";
 import { findAll } from "./found.ts";
 import { type Audit, Ledger } from "./ledger.ts";
+import { died } from "./patience.ts";
 import { Poster } from "./poster.ts";
 import { type Seen, Sightings } from "./sightings.ts";
 import { type Sight, type Step, steps } from "./steps.ts";
@@ -35,8 +36,6 @@ interface Subject {
 
 /** So much of padding fills a segment of a stream, of 64 MiB, in a few hundred events. */
 const paddingToTrim = 240 * 1024;
-/** A step under load that is not reached within this time, in milliseconds, never is. */
-const stepLimit = 60_000;
 
 /**
  * `sluice run` with one pipeline for each variant, under load, which is killed again and again. After each kill it is
@@ -96,7 +95,7 @@ export class Delivery {
       await this.#reading(pipeline_id);
       await this.#sightings.sample(this.#daemon);
       await this.#trap.arm({ step, pipeline_id, nth });
-      await this.#killed(step);
+      await died(this.#daemon, `to come to a batch ${step}`);
       await this.#trap.collect();
       await this.#restart();
       subject.mix.padding = 0;
@@ -131,21 +130,6 @@ export class Delivery {
       reports.push(await this.#report(subject, `${kills} random kills`, before[index]!, steps["before prepare"]));
     }
     return reports;
-  }
-
-  async #killed(step: Step): Promise<void> {
-    const deadline = new AbortController();
-    const late = sleep(stepLimit, undefined, { signal: deadline.signal }).then(() => {
-      throw new Error(
-        `waited in vain for a batch ${step}; the last lines were:\n${this.#daemon.log.slice(-20).join("\n")}`,
-      );
-    });
-    try {
-      await Promise.race([this.#daemon.ended(), late]);
-    } finally {
-      deadline.abort();
-      late.catch(() => undefined);
-    }
   }
 
   async #restart(): Promise<void> {

@@ -2,70 +2,30 @@
  * Loaded into the daemon before its own code: ends its process with SIGKILL at an exact step of a batch's life. It looks
  * from outside, at messages between the process and its threads, at requests and at files; the product knows nothing of
  * it.
- *
- * The orders are in a file, so that they can be given to a process that runs. Its new name says that they were carried
- * out.
  */
-import { readFileSync, renameSync } from "node:fs";
 import files from "node:fs/promises";
 import { ClientRequest, type IncomingMessage } from "node:http";
 import { syncBuiltinESMExports } from "node:module";
 import { basename } from "node:path";
 import { isMainThread, Worker } from "node:worker_threads";
-import type { BatchRecord } from "../../engine/core/journal.ts";
 import type { FromThread, ToThread } from "../../engine/thread/protocol.ts";
-import type { Orders, Step } from "./steps.ts";
+import { noted, watchAnswers, watchOffsetCommits } from "./kafka-killer.ts";
+import { isTime, kill, replace } from "./kill-orders.ts";
 
-type Method = (...values: unknown[]) => unknown;
-type Told = Extract<FromThread, { record: BatchRecord }>;
+type Told = Extract<FromThread, { type: "prepare" | "amend" | "commit" }>;
 
-const ordersFile = process.env["KILL_ORDERS"] ?? "";
 /** What each thread told that it has had no answer to. */
 const told = new WeakMap<Worker, Map<number, Told>>();
 /** Batches that were prepared. */
 const prepared = new Set<string>();
-let times = 0;
 
 const script = basename(process.argv[1] ?? "");
 if (script === (isMainThread ? "sluice.js" : "thread.js")) {
   watchMessages();
   watchInserts();
   watchFiles();
-}
-
-/** Whether the process is to be killed now. */
-function isTime(step: Step, isOf: (pipeline_id: string) => boolean): boolean {
-  const orders = readOrders();
-  if (orders?.step !== step || !isOf(orders.pipeline_id)) return false;
-  times += 1;
-  return times === orders.nth;
-}
-
-function readOrders(): Orders | undefined {
-  try {
-    return JSON.parse(readFileSync(ordersFile, "utf8")) as Orders;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
-  }
-}
-
-function kill(): void {
-  renameSync(ordersFile, `${ordersFile}.done`);
-  process.kill(process.pid, "SIGKILL");
-}
-
-/** Puts `instead` in the place of a method; it is given the method as it was, and calls it or not. */
-function replace<Self>(
-  prototype: Self,
-  name: keyof Self & string,
-  instead: (self: Self, method: Method, values: unknown[]) => unknown,
-): void {
-  const methods = prototype as Record<string, Method>;
-  const method = methods[name]!;
-  methods[name] = function (this: Self, ...values: unknown[]) {
-    return instead(this, method.bind(this), values);
-  };
+  watchAnswers(isInsertOf);
+  if (!isMainThread) watchOffsetCommits();
 }
 
 function watchMessages(): void {
@@ -82,7 +42,7 @@ function watchMessages(): void {
 }
 
 function hear(worker: Worker, message: FromThread): void {
-  if (message.type !== "prepare" && message.type !== "commit") return;
+  if (message.type !== "prepare" && message.type !== "amend" && message.type !== "commit") return;
   const { pipeline_id, batch, rows } = message.record;
   if (rows === 0) return;
   if (message.type === "prepare") {
@@ -99,8 +59,11 @@ function answer(worker: Worker, call: number): void {
   const message = told.get(worker)?.get(call);
   if (message === undefined) return;
   told.get(worker)?.delete(call);
-  const step = message.type === "prepare" ? "after prepare" : "after commit";
-  if (isTime(step, (wanted) => wanted === message.record.pipeline_id)) kill();
+  const { type, record } = message;
+  noted(type, record);
+  if (type === "amend") return;
+  const step = type === "prepare" ? "after prepare" : "after commit";
+  if (isTime(step, (wanted) => wanted === record.pipeline_id)) kill(record.ranges);
 }
 
 function watchInserts(): void {
@@ -108,7 +71,7 @@ function watchInserts(): void {
     if (!isTime("during the insert", isInsertOf(request))) return write(...values);
     const body = Buffer.from(values[0] as Uint8Array);
     // The rest never follows: the process ends when the socket has taken this half.
-    write(body.subarray(0, body.length >> 1), kill);
+    write(body.subarray(0, body.length >> 1), () => kill());
     return false;
   });
   replace(ClientRequest.prototype, "emit", (request, emit, values) => {

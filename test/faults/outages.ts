@@ -8,6 +8,7 @@ import { Random } from "../support/random.ts";
 import { EventMix } from "./event-mix.ts";
 import { type Audit, Ledger } from "./ledger.ts";
 import { Poster } from "./poster.ts";
+import { until } from "./patience.ts";
 import { ResidentMemory } from "./resident-memory.ts";
 
 export interface OutageOptions {
@@ -78,7 +79,7 @@ export async function suffer({ each, cut, log = () => undefined }: OutageOptions
       await sleep(each);
       // The pipeline may just then wait before its next attempt.
       if (outage !== "refusing") {
-        await until(daemon, `to meet the outage ${outage}`, () => Promise.resolve(proxy.met(outage) > 0));
+        await until(daemon, `to meet the outage ${outage}`, () => proxy.met(outage) > 0, recoveryLimit);
       }
       await proxy.change("passing");
       if (cut) proxy.cut();
@@ -115,23 +116,16 @@ function fileFor(proxy: OutageProxy, { username }: TestClickHouse): string {
 /** Resolves when more rows are written than now. */
 async function written(daemon: Daemon): Promise<void> {
   const before = (await daemon.health(pipeline_id)).counters.rows_written;
-  await until(daemon, `to write rows after ${before}`, async () => {
-    return (await daemon.health(pipeline_id)).counters.rows_written > before;
-  });
+  const hasWritten = async (): Promise<boolean> => (await daemon.health(pipeline_id)).counters.rows_written > before;
+  await until(daemon, `to write rows after ${before}`, hasWritten, recoveryLimit);
 }
 
 async function settled(daemon: Daemon): Promise<void> {
-  await until(daemon, "to settle all events", async () => {
+  const isSettled = async (): Promise<boolean> => {
     const { stream, pending_batches } = await daemon.health(pipeline_id);
     return stream.messages + pending_batches === 0;
-  });
-}
-
-async function until(daemon: Daemon, what: string, isSo: () => Promise<boolean>): Promise<void> {
-  for (const limit = Date.now() + recoveryLimit; !(await isSo()); await sleep(50)) {
-    if (Date.now() > limit)
-      throw new Error(`waited in vain for sluice run ${what}:\n${daemon.log.slice(-20).join("\n")}`);
-  }
+  };
+  await until(daemon, "to settle all events", isSettled, recoveryLimit);
 }
 
 async function rowIds(clickhouse: TestClickHouse): Promise<Map<string, number>> {
@@ -147,7 +141,8 @@ async function droppedBy(clickhouse: TestClickHouse): Promise<number> {
   return Number(row?.n);
 }
 
-async function failuresOf(daemon: Daemon): Promise<Record<string, number>> {
+/** Failed inserts by the name of the error. */
+export async function failuresOf(daemon: Daemon): Promise<Record<string, number>> {
   const text = await daemon.get<string>("/metrics");
   const series = text.matchAll(/^gfm_sink_errors_by_classification_total\{(.*)\} (\d+)$/gm);
   return Object.fromEntries(

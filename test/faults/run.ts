@@ -3,6 +3,9 @@ import { parseArgs } from "node:util";
 import { crash } from "./crash.ts";
 import { Delivery } from "./delivery.ts";
 import { broken, lineOf, missing, summaryOf } from "./delivery-report.ts";
+import { killKafka } from "./kafka-matrix.ts";
+import { brokenByOutages, sufferOutages } from "./kafka-outages.ts";
+import { withKafka } from "./kafka-servers.ts";
 import { brokenBy, suffer } from "./outages.ts";
 import { type Step, steps } from "./steps.ts";
 import { variants } from "./variants.ts";
@@ -10,14 +13,18 @@ import { variants } from "./variants.ts";
 interface Options {
   /** Kills at random moments. */
   kills: number;
+  /** Events of one run, where a run has an end. */
+  events: number;
   seed: number;
 }
 
 /** `npm run faults -- NAME`: the long forms. Each prints what it counted, and resolves with whether every promise was kept. */
-const faults: Record<string, { kills: number; run: (options: Options) => Promise<boolean> }> = {
-  crash: { kills: 50, run: runCrash },
-  delivery: { kills: 100, run: runDelivery },
-  outages: { kills: 0, run: runOutages },
+const faults: Record<string, Omit<Options, "seed"> & { run: (options: Options) => Promise<boolean> }> = {
+  crash: { kills: 50, events: 0, run: runCrash },
+  delivery: { kills: 100, events: 0, run: runDelivery },
+  kafka: { kills: 30, events: 1_000_000, run: runKafka },
+  "kafka-outages": { kills: 0, events: 0, run: runKafkaOutages },
+  outages: { kills: 0, events: 0, run: runOutages },
 };
 
 async function runCrash({ kills }: Options): Promise<boolean> {
@@ -53,28 +60,43 @@ async function runDelivery({ kills, seed }: Options): Promise<boolean> {
   return unseen.length === 0 && reports.every((report) => broken(report).length === 0);
 }
 
+async function runKafka(options: Options): Promise<boolean> {
+  return isUnbroken(await withKafka((servers) => killKafka(servers, { ...options, log: (line) => console.log(line) })));
+}
+
+async function runKafkaOutages(): Promise<boolean> {
+  const hard = { each: 90_000, cut: false, log: (line: string) => console.log(line) };
+  const report = await withKafka((servers) => sufferOutages({ ...servers, ...hard }));
+  console.log(JSON.stringify(report, undefined, 2));
+  return isUnbroken(brokenByOutages(report));
+}
+
 async function runOutages(): Promise<boolean> {
   const report = await suffer({ each: 90_000, cut: false, log: (line) => console.log(line) });
   console.log(JSON.stringify(report, undefined, 2));
-  const problems = brokenBy(report);
+  return isUnbroken(brokenBy(report));
+}
+
+function isUnbroken(problems: readonly string[]): boolean {
   for (const problem of problems) console.log(`BROKEN: ${problem}`);
   return problems.length === 0;
 }
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { kills: { type: "string" }, seed: { type: "string" } },
+  options: { kills: { type: "string" }, events: { type: "string" }, seed: { type: "string" } },
 });
 const [name = ""] = positionals;
 const fault = Object.hasOwn(faults, name) ? faults[name] : undefined;
 const kills = Number(values.kills ?? fault?.kills);
+const events = Number(values.events ?? fault?.events);
 const seed = Number(values.seed ?? Date.now() % 2 ** 31);
-if (fault === undefined || !Number.isInteger(kills) || !Number.isInteger(seed)) {
+if (fault === undefined || ![kills, events, seed].every(Number.isInteger)) {
   const names = Object.keys(faults).join(", ");
-  console.error(`usage: npm run faults -- NAME [--kills N] [--seed N], where NAME is one of: ${names}`);
+  console.error(`usage: npm run faults -- NAME [--kills N] [--events N] [--seed N], where NAME is one of: ${names}`);
   process.exitCode = 1;
 } else {
   execFileSync("npm", ["run", "--silent", "build"], { stdio: "inherit" });
-  console.log(`faults -- ${name} --kills ${kills} --seed ${seed}`);
-  process.exitCode = (await fault.run({ kills, seed })) ? 0 : 1;
+  console.log(`faults -- ${name} --kills ${kills} --events ${events} --seed ${seed}`);
+  process.exitCode = (await fault.run({ kills, events, seed })) ? 0 : 1;
 }

@@ -19,10 +19,3 @@ export interface Sight {
   /** Inserts that the server dropped as repeats, of all pipelines. */
   dropped: number;
 }
-
-/** When to kill: at the n-th time that a pipeline comes to a step, counted from when the orders are given. */
-export interface Orders {
-  step: Step;
-  pipeline_id: string;
-  nth: number;
-}

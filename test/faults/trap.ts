@@ -1,8 +1,9 @@
-import { access, rename, rm, writeFile } from "node:fs/promises";
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build } from "esbuild";
-import type { Orders } from "./steps.ts";
+import type { PositionRange } from "../../engine/core/positions.ts";
+import type { Orders } from "./kill-orders.ts";
 
 /** Kills a daemon that was started with its environment at an exact step (see `killer.ts`). */
 export class Trap {
@@ -39,14 +40,19 @@ export class Trap {
     await rename(`${this.#orders}.new`, this.#orders);
   }
 
-  /** Takes the orders back. Throws if they were not carried out: then the process ended of something else. */
-  async collect(): Promise<void> {
+  /**
+   * Takes the orders back. Returns what the batch held at whose step they were carried out, where that is known. Throws if
+   * they were not: then the process ended of something else.
+   */
+  async collect(): Promise<PositionRange[]> {
     await rm(this.#orders, { force: true });
+    await rm(`${this.#orders}.held`, { force: true });
     try {
-      await access(`${this.#orders}.done`);
+      return JSON.parse(await readFile(`${this.#orders}.done`, "utf8")) as PositionRange[];
     } catch (cause) {
       throw new Error("expected the daemon to be killed at a step; it ended before it came there", { cause });
+    } finally {
+      await rm(`${this.#orders}.done`, { force: true });
     }
-    await rm(`${this.#orders}.done`);
   }
 }

@@ -5,11 +5,14 @@ import { type TestClickHouse, startClickHouse } from "../support/clickhouse.ts";
 import { patient, sinkOn } from "../integration/sink/support.ts";
 import type { Wish } from "../integration/sink/support.ts";
 import { bothWays } from "../integration/sink/both-ways.ts";
+import { checkScan } from "./scan-check.ts";
+import { scannedBatches } from "./scanned-events.ts";
 import { batches } from "./spelled-events.ts";
 
-/** 60 and 40 batches in the short form; `FUZZ_RUNS` and `FUZZ_SEED` set other ones. */
+/** 60, 40 and 500 batches in the short form; `FUZZ_RUNS` and `FUZZ_SEED` set other ones. */
 const numRuns = Number(process.env["FUZZ_RUNS"] ?? 60);
 const rawRuns = Number(process.env["FUZZ_RUNS"] ?? 40);
+const scanRuns = 50 * Number(process.env["FUZZ_RUNS"] ?? 10);
 const seed = Number(process.env["FUZZ_SEED"] ?? 1);
 let server: TestClickHouse;
 
@@ -149,6 +152,15 @@ test(
     expect(sent.refused).toBeGreaterThan(rawRuns);
   },
 );
+
+test("a walk over the bytes of an event tells what a parse tells", { timeout: 30_000 + scanRuns * 100 }, () => {
+  const met = { walked: 0, parsed: 0, refused: 0, rows: 0 };
+  fc.assert(
+    fc.property(scannedBatches, (batch) => checkScan(batch, met)),
+    { numRuns: scanRuns, seed, endOnFailure: true },
+  );
+  for (const count of Object.values(met)) expect(count).toBeGreaterThan(scanRuns);
+});
 
 function isObject(bytes: Buffer): boolean {
   return new Event(1, 0, bytes).record !== undefined;

@@ -1,0 +1,68 @@
+import type { TestClickHouse } from "../support/clickhouse.ts";
+
+/** What is in a table of ids, held against the ids that there must be: 0 up to their number, each once. */
+export interface TableAudit {
+  count: number;
+  unique: number;
+  /** Some of the ids that are wrong, by what is wrong with them; empty where nothing is. */
+  lost: number[];
+  doubled: number[];
+  strangers: number[];
+  /** There, and `n` is not what it was. */
+  changed: number[];
+}
+
+/** So many wrong ids are named. */
+const named = 5;
+
+/** A table of `id` and `n` that remembers what was inserted, on a server that no kill touches. */
+export class CountedTable {
+  readonly name: string;
+  readonly #server: TestClickHouse;
+
+  private constructor(server: TestClickHouse, name: string) {
+    this.#server = server;
+    this.name = name;
+  }
+
+  static async create(server: TestClickHouse, name: string): Promise<CountedTable> {
+    const columns = "(id Int64, n Int64)";
+    const settings = "SETTINGS non_replicated_deduplication_window = 10000";
+    await server.client.command({
+      query: `CREATE TABLE ${name} ${columns} ENGINE = MergeTree ORDER BY id ${settings}`,
+    });
+    return new CountedTable(server, name);
+  }
+
+  async rows(): Promise<number> {
+    const [row] = await this.#server.query<{ n: string }>(`SELECT toString(count()) AS n FROM ${this.name}`);
+    return Number(row?.n);
+  }
+
+  async audit(distinct: number): Promise<TableAudit> {
+    const { name } = this;
+    const [counts] = await this.#server.query<{ count: string; unique: string }>(
+      `SELECT toString(count()) AS count, toString(uniqExact(id)) AS unique FROM ${name}`,
+    );
+    return {
+      count: Number(counts?.count),
+      unique: Number(counts?.unique),
+      lost: await this.#ids(`SELECT number AS id FROM numbers(${distinct}) WHERE id NOT IN (SELECT id FROM ${name})`),
+      doubled: await this.#ids(`SELECT id FROM ${name} GROUP BY id HAVING count() > 1`),
+      strangers: await this.#ids(`SELECT id FROM ${name} WHERE id < 0 OR id >= ${distinct}`),
+      changed: await this.#ids(`SELECT id FROM ${name} WHERE n != id * 7 % 1000`),
+    };
+  }
+
+  /** Inserts that the server dropped as repeats since it started, of all its tables. */
+  async dropped(): Promise<number> {
+    const query = "SELECT toString(sum(value)) AS n FROM system.events WHERE event = 'DuplicatedInsertedBlocks'";
+    const [row] = await this.#server.query<{ n: string }>(query);
+    return Number(row?.n);
+  }
+
+  async #ids(query: string): Promise<number[]> {
+    const rows = await this.#server.query<{ id: string }>(`${query} ORDER BY id LIMIT ${named}`);
+    return rows.map(({ id }) => Number(id));
+  }
+}

@@ -1,0 +1,56 @@
+import { Random } from "../support/random.ts";
+import { KafkaDelivery } from "./kafka-delivery.ts";
+import { type KafkaReport, brokenBy, heading, lineOf, missing } from "./kafka-report.ts";
+import type { KafkaServers } from "./kafka-servers.ts";
+import { type KafkaStep, kafkaSteps } from "./kafka-steps.ts";
+import { kafkaVariants, type SubjectOptions } from "./kafka-subject.ts";
+
+export interface MatrixOptions {
+  /** Kills at random moments, of each run. */
+  kills: number;
+  /** Events of each run. */
+  events: number;
+  seed: number;
+  log: (line: string) => void;
+}
+
+/** The share of a run's events that is read around the kill at one step. */
+const stepShare = 0.05;
+
+/**
+ * The crash matrix of Kafka: unique ids, and ids that repeat, each with one member and with three. Each run is killed
+ * at every step, then at random moments. Resolves with what must not be, and is.
+ */
+export async function killKafka(servers: KafkaServers, options: MatrixOptions): Promise<string[]> {
+  const reports: KafkaReport[] = [];
+  const problems: string[] = [];
+  for (const variant of Object.values(kafkaVariants)) {
+    for (const members of [1, 3]) {
+      const run = await runOf(
+        { ...servers, variant, members, random: new Random(options.seed + reports.length) },
+        options,
+      );
+      reports.push(...run);
+      problems.push(...run.flatMap(brokenBy), ...missing(run));
+    }
+  }
+  for (const line of [heading, ...reports.map(lineOf)]) options.log(line);
+  return problems;
+}
+
+async function runOf(subject: SubjectOptions, { kills, events, log }: MatrixOptions): Promise<KafkaReport[]> {
+  const delivery = await KafkaDelivery.start(subject);
+  const reports: KafkaReport[] = [];
+  const share = Math.floor(events * stepShare);
+  const tell = (report: KafkaReport): void => {
+    reports.push(report);
+    log(lineOf(report));
+  };
+  try {
+    for (const step of Object.keys(kafkaSteps) as KafkaStep[]) tell(await delivery.killAt(step, share));
+    tell(await delivery.killAtRandom(kills, events - reports.length * share, log));
+  } finally {
+    await delivery.clean();
+  }
+  return reports;
+}

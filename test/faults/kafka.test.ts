@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { startClickHouse, type TestClickHouse } from "../support/clickhouse.ts";
+import { useKafka } from "../support/kafka/use-kafka.ts";
+import { Random } from "../support/random.ts";
+import { KafkaDelivery } from "./kafka-delivery.ts";
+import { brokenBy } from "./kafka-report.ts";
+import { kafkaSteps } from "./kafka-steps.ts";
+import { kafkaVariants } from "./kafka-subject.ts";
+
+vi.setConfig({ testTimeout: 240_000 });
+
+const seed = Number(process.env["FAULTS_SEED"] ?? Date.now() % 2 ** 31);
+const kafka = useKafka();
+let server: TestClickHouse;
+
+beforeAll(async () => {
+  server = await startClickHouse();
+});
+afterAll(() => server.stop());
+
+/**
+ * Each step once. What is read a second time only shows where dedup does not drop it: there the pipeline is killed around
+ * its commits, and at random moments.
+ */
+const runs = [
+  {
+    variant: kafkaVariants.unique,
+    members: 3,
+    steps: ["before prepare", "after commit", "offset commit unanswered", "later batch committed"],
+    random: [3],
+  },
+  {
+    variant: kafkaVariants.repeats,
+    members: 1,
+    steps: ["after prepare", "during the insert", "after the insert", "later batch written"],
+    random: [],
+  },
+] as const;
+
+describe.each(runs)("each id is there once: $variant.name, members: $members", ({ variant, members, ...kills }) => {
+  let delivery: Promise<KafkaDelivery> | undefined;
+  // Where there is no Kafka, tests are skipped and hooks are not.
+  const started = (): Promise<KafkaDelivery> =>
+    (delivery ??= KafkaDelivery.start({ kafka: kafka(), server, variant, members, random: new Random(seed) }));
+  afterAll(async () => (await delivery)?.clean());
+
+  test.each(kills.steps)(`killed %s (FAULTS_SEED=${seed})`, async (step) => {
+    expect(brokenBy(await (await started()).killAt(step, 5_000))).toEqual([]);
+  });
+
+  test.each(kills.random)(`killed %d times at random moments (FAULTS_SEED=${seed})`, async (times) => {
+    expect(brokenBy(await (await started()).killAtRandom(times, 50_000))).toEqual([]);
+  });
+});
+
+test("each step is among them", () => {
+  expect(runs.flatMap(({ steps }) => steps as readonly string[]).toSorted()).toEqual(
+    Object.keys(kafkaSteps).toSorted(),
+  );
+});

@@ -1,0 +1,91 @@
+import { isDeepStrictEqual } from "node:util";
+import { expect } from "vitest";
+import { Event } from "../../engine/core/batch.ts";
+import { fieldReader, keysRead } from "../../engine/core/field-path.ts";
+import { FieldPick } from "../../engine/core/field-pick.ts";
+import type { TransformResult } from "../../engine/core/transform.ts";
+import { DeclaredFields } from "../../engine/sources/declared-fields.ts";
+import { RowEncoder } from "../../engine/sinks/clickhouse/row-encoder.ts";
+import { dedupKeyText } from "../../engine/transforms/dedup/dedup-key.ts";
+import { Fingerprints } from "../../engine/transforms/dedup/fingerprint.ts";
+import { KeyReader } from "../../engine/transforms/dedup/key-reader.ts";
+import type { FieldType, SchemaField } from "../../schemas/pipeline.ts";
+import { asParsed, asReceived, type ScannedBatch } from "./scanned-events.ts";
+
+/** What was met, so that a run that tells nothing is seen. */
+export interface Met {
+  walked: number;
+  parsed: number;
+  refused: number;
+  rows: number;
+}
+
+const columnTypes: Record<FieldType, string> = {
+  string: "String",
+  bool: "Bool",
+  int: "Int64",
+  uint: "UInt64",
+  float: "Float64",
+  array: "String",
+  map: "String",
+};
+
+/** Checks that a walk over the bytes of events tells of each what a parse of it tells, and counts what it met. */
+export function checkScan(batch: ScannedBatch, met: Met): void {
+  const { fields } = batch;
+  const names = new Set(["id", "missing", ...fields.flatMap(({ name }) => keysRead(name))]);
+  const encoder = encoderOf(fields);
+  const [received, rows] = [asReceived(batch), encoder.rowWalks];
+  const before = Buffer.from(received[0]!.within!);
+  const walking = new DeclaredFields(fields, { keys: [...names].flatMap(keysRead), rows: () => rows });
+  const [walked, parsed] = [walking.apply(received), new DeclaredFields(fields).apply(asParsed(batch))];
+  expect(verdictOf(walked, "")).toEqual(verdictOf(parsed, " "));
+  expect(received[0]!.within!.equals(before)).toBe(true);
+  for (const name of names) checkField(name, walked.passed, parsed.passed);
+  checkRows(walked.passed, fields, encoder);
+  const seen = walked.passed.filter(({ notes }) => notes !== undefined);
+  met.walked += seen.length;
+  met.parsed += walked.passed.length - seen.length;
+  met.refused += walked.rejected.length;
+  met.rows += rows === undefined ? 0 : walked.passed.filter((event) => event.isRowBy(rows)).length;
+}
+
+function encoderOf(fields: readonly SchemaField[]): RowEncoder {
+  const mapping = fields.map(({ name, type }) => ({ name, column_name: name, column_type: columnTypes[type] }));
+  return new RowEncoder(mapping, fields);
+}
+
+/** `before` stands before each event. */
+function verdictOf({ passed, rejected }: TransformResult, before: string): unknown {
+  const without = (text: string): string => text.slice(text.startsWith(before) ? before.length : 0);
+  return {
+    passed: passed.map(({ position }) => position),
+    rejected: rejected.map((rejection) => ({ ...rejection, original_message: without(rejection.original_message) })),
+  };
+}
+
+const prints = new Fingerprints(Buffer.alloc(16, 7));
+
+/** A field has the value that it has in the parsed event, and as a key the fingerprint of that value. */
+function checkField(name: string, events: readonly Event[], parsed: readonly Event[]): void {
+  const [read, key] = [fieldReader(name), new KeyReader(name, prints)];
+  const [pick, dotted] = [new FieldPick([name]), new FieldPick(keysRead(name))];
+  for (const [index, event] of events.entries()) {
+    const record = parsed[index]!.record!;
+    const own = Object.hasOwn(record, name) ? record[name] : undefined;
+    const value = read(record);
+    expect(isDeepStrictEqual([pick.of(event)![name], read(dotted.of(event)!)], [own, value])).toBe(true);
+    const text = dedupKeyText(value);
+    const print = new Uint32Array(4);
+    if (text !== undefined) prints.of(text, print, 0);
+    expect([key.makePrint(event), text === undefined ? print : key.print]).toEqual([text !== undefined, print]);
+  }
+}
+
+/** What the walk took for rows are those that the sink takes, and all others become the rows of their values. */
+function checkRows(events: readonly Event[], fields: readonly SchemaField[], encoder: RowEncoder): void {
+  const unseen = events.map(({ position, receivedAt, bytes }) => new Event(position, receivedAt, bytes));
+  const [one, other] = [encoder.encode(events), encoderOf(fields).encode(unseen)];
+  expect(one.body.toString("latin1")).toBe(other.body.toString("latin1"));
+  expect(one.rejected).toEqual(other.rejected);
+}
