@@ -122,7 +122,8 @@ export class Assembly {
   /** Its rows, without those at the positions in `excluded`. */
   encode(excluded: readonly number[] = []): Block {
     const gone = new Set(excluded);
-    const block = this.#line.sink.encode(this.#passed.filter(({ position }) => !gone.has(position)));
+    const left = gone.size === 0 ? this.#passed : this.#passed.filter(({ position }) => !gone.has(position));
+    const block = this.#line.sink.encode(left);
     const rejected = block.rejected.map((rejection) => this.withSource(rejection));
     return { ...block, rejected: [...this.#rejections, ...rejected] };
   }

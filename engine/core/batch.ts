@@ -37,7 +37,8 @@ export class Event {
 
   /**
    * `content` is the value that a transform made, or what the event's bytes lie in, at `start` until before `end`; an
-   * `end` below 0 makes a tombstone.
+   * `end` below 0 makes a tombstone. While an event is looked at, the byte behind it is another one for a moment: nobody
+   * else may read these bytes from another thread, or write them.
    */
   constructor(
     position: number,
@@ -46,7 +47,7 @@ export class Event {
     start = 0,
     end?: number,
   ) {
-    const bytes = Buffer.isBuffer(content) ? content : undefined;
+    const bytes = end !== undefined || Buffer.isBuffer(content) ? (content as Buffer) : undefined;
     const last = end ?? bytes?.length ?? 0;
     this.position = position;
     this.receivedAt = receivedAt;

@@ -147,10 +147,10 @@ export class RowBody {
     return Math.abs(value);
   }
 
-  /** A whole number below `part.size`, with zeros before it where it has fewer digits than that. */
-  #addDigits(value: number, fewest: number): void {
-    let digits = fewest;
-    for (let limit = 10 ** fewest; value >= limit; limit *= 10) digits += 1;
+  /** A whole number below `part.size` in so many digits, zeros before it included; in as many as it needs where that is 1. */
+  #addDigits(value: number, count: number): void {
+    let digits = count;
+    if (count === 1) for (let limit = 10; value >= limit; limit *= 10) digits += 1;
     let rest = value;
     for (let at = this.#end + digits - 1; at >= this.#end; at -= 1) {
       const tens = (rest / 10) | 0;
