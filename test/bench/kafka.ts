@@ -28,25 +28,30 @@ const batches = [goalBatch, 1_000];
 export async function run(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "sluice-bench-"));
   const server = await startClickHouse();
-  const kafka = await KafkaBroker.start();
   try {
-    for (const shape of shapes) {
-      const wanted = rowsOf(shape);
-      if (wanted.every(({ of }) => of === undefined)) continue;
-      const filled = await fillTopic(kafka, shape, folder);
-      const size = Math.round(filled.bytes / shape.events);
-      const what = `${shape.events} events of ${size} bytes and ${shape.fields.length} fields in ${partitions} partitions`;
-      console.log(`${what}, medians of ${runs} runs`);
-      await measure(wanted, { kafka, server, topic: filled.topic }, filled);
-      console.log([tableHeader(), ...table(wanted, filled.bytes)].join("\n"));
-      await kafka.topics.delete(filled.topic);
-      await rm(filled.path);
+    const kafka = await KafkaBroker.start();
+    try {
+      for (const shape of shapes) await runShape(shape, { kafka, server }, folder);
+    } finally {
+      await kafka.stop();
     }
   } finally {
-    await kafka.stop();
     await server.stop();
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+async function runShape(shape: Shape, { kafka, server }: Omit<Scene, "topic">, folder: string): Promise<void> {
+  const rows = rowsOf(shape);
+  if (rows.every(({ of }) => of === undefined)) return;
+  const filled = await fillTopic(kafka, shape, folder);
+  const size = Math.round(filled.bytes / shape.events);
+  const what = `${shape.events} events of ${size} bytes and ${shape.fields.length} fields in ${partitions} partitions`;
+  console.log(`${what}, medians of ${runs} runs`);
+  await measure(rows, { kafka, server, topic: filled.topic }, filled);
+  console.log([tableHeader(), ...table(rows, filled.bytes)].join("\n"));
+  await kafka.topics.delete(filled.topic);
+  await rm(filled.path);
 }
 
 /** The floors, and the cases that were asked for. */

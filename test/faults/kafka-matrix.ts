@@ -3,7 +3,8 @@ import { KafkaDelivery } from "./kafka-delivery.ts";
 import { type KafkaReport, brokenBy, heading, lineOf, missing } from "./kafka-report.ts";
 import type { KafkaServers } from "./kafka-servers.ts";
 import { type KafkaStep, kafkaSteps } from "./kafka-steps.ts";
-import { kafkaVariants, type SubjectOptions } from "./kafka-subject.ts";
+import type { SubjectOptions } from "./kafka-subject.ts";
+import { kafkaVariants } from "./kafka-variants.ts";
 
 export interface MatrixOptions {
   /** Kills at random moments, of each run. */

@@ -1,6 +1,6 @@
 import type { TableAudit } from "./counted-table.ts";
 import type { KafkaSight } from "./kafka-steps.ts";
-import type { KafkaVariant } from "./kafka-subject.ts";
+import type { KafkaVariant } from "./kafka-variants.ts";
 
 /** What came of a pipeline: the whole of what was produced so far, and what the last kills caused. */
 export interface KafkaReport extends TableAudit {

@@ -8,19 +8,7 @@ import type { Random } from "../support/random.ts";
 import { CountedTable } from "./counted-table.ts";
 import { KafkaMix } from "./kafka-mix.ts";
 import type { KafkaServers } from "./kafka-servers.ts";
-
-export interface KafkaVariant {
-  name: string;
-  /** It drops the later ones of events with one id. */
-  dropsRepeats: boolean;
-  /** Percent of events with an id that was there before. */
-  repeats: number;
-}
-
-export const kafkaVariants = {
-  unique: { name: "unique ids", dropsRepeats: false, repeats: 0 },
-  repeats: { name: "dedup, 10 % repeats", dropsRepeats: true, repeats: 10 },
-} as const satisfies Record<string, KafkaVariant>;
+import type { KafkaVariant } from "./kafka-variants.ts";
 
 /** What every start of the daemon has in common. */
 export type Started = Required<Pick<DaemonOptions, "args" | "listeners" | "env">>;
@@ -52,6 +40,8 @@ export class KafkaSubject {
   readonly mix: KafkaMix;
   readonly table: CountedTable;
   readonly #options: SubjectOptions;
+  /** The offset behind the last event, by partition, when what was asked for last had been produced. */
+  #ends: readonly number[] = [];
 
   private constructor(pipeline_id: string, table: CountedTable, options: SubjectOptions) {
     this.pipeline_id = pipeline_id;
@@ -86,8 +76,10 @@ export class KafkaSubject {
   }
 
   /** Writes so many events to the topic. */
-  produce(count: number): Promise<void> {
-    return this.#options.kafka.produce(this.pipeline_id, this.mix.take(count));
+  async produce(count: number): Promise<void> {
+    const { kafka } = this.#options;
+    await kafka.produce(this.pipeline_id, this.mix.take(count));
+    this.#ends = await kafka.topics.endOffsets(this.pipeline_id);
   }
 
   /** Whether all its members are in the group, and nobody else. */
@@ -102,10 +94,10 @@ export class KafkaSubject {
     return state === "Stable" ? members.map(({ memberId }) => memberId).toSorted() : [];
   }
 
-  /** Whether the group has heard of all that is in the topic. */
+  /** Whether the group has heard of all that was produced. */
   async isRead(): Promise<boolean> {
-    const [ends, next] = await Promise.all([this.#options.kafka.topics.endOffsets(this.pipeline_id), this.#offsets()]);
-    return ends.every((end, partition) => (next.get(partition) ?? 0) === end);
+    const next = await this.#offsets();
+    return this.#ends.every((end, partition) => (next.get(partition) ?? 0) === end);
   }
 
   /** How many positions of these ranges the group has not heard of. */

@@ -5,7 +5,7 @@ import { Random } from "../support/random.ts";
 import { KafkaDelivery } from "./kafka-delivery.ts";
 import { brokenBy } from "./kafka-report.ts";
 import { kafkaSteps } from "./kafka-steps.ts";
-import { kafkaVariants } from "./kafka-subject.ts";
+import { kafkaVariants } from "./kafka-variants.ts";
 
 vi.setConfig({ testTimeout: 240_000 });
 

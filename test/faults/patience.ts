@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Daemon } from "../../examples/quickstart/daemon.ts";
 
-const look = 20;
+/** Between two looks, in milliseconds. */
+const pause = 50;
 
 /**
  * Looks again and again until it is so; what the look throws meanwhile is no answer yet. Throws the daemon's last lines
@@ -14,7 +15,7 @@ export async function until(
   limit = 60_000,
 ): Promise<void> {
   let cause: unknown;
-  for (const end = Date.now() + limit; Date.now() < end && isAlive(daemon); await sleep(look)) {
+  for (const end = Date.now() + limit; Date.now() < end && isAlive(daemon); await sleep(pause)) {
     try {
       if (await isSo()) return;
     } catch (error) {

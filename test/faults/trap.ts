@@ -36,6 +36,7 @@ export class Trap {
 
   /** From now on the step is waited for, in the process that runs or the next one. */
   async arm(orders: Orders): Promise<void> {
+    await this.#forget();
     await writeFile(`${this.#orders}.new`, JSON.stringify(orders));
     await rename(`${this.#orders}.new`, this.#orders);
   }
@@ -45,14 +46,16 @@ export class Trap {
    * they were not: then the process ended of something else.
    */
   async collect(): Promise<PositionRange[]> {
-    await rm(this.#orders, { force: true });
-    await rm(`${this.#orders}.held`, { force: true });
     try {
       return JSON.parse(await readFile(`${this.#orders}.done`, "utf8")) as PositionRange[];
     } catch (cause) {
       throw new Error("expected the daemon to be killed at a step; it ended before it came there", { cause });
     } finally {
-      await rm(`${this.#orders}.done`, { force: true });
+      await this.#forget();
     }
+  }
+
+  async #forget(): Promise<void> {
+    for (const end of ["", ".held", ".done"]) await rm(`${this.#orders}${end}`, { force: true });
   }
 }
