@@ -72,16 +72,19 @@ export class WebhookSource implements Source {
     const position = this.#position + count - 1;
     if (position <= this.#end || signal.aborted) return Promise.resolve();
     return new Promise((resolve) => {
-      const timer = until === undefined ? undefined : setTimeout(() => wake(), Math.max(0, until - Date.now()));
-      const wake = (): void => {
-        if (position > this.#end && !signal.aborted && (until === undefined || Date.now() < until)) return;
+      const finish = (): void => {
         clearTimeout(timer);
         this.#waiting.delete(wake);
-        signal.removeEventListener("abort", wake);
+        signal.removeEventListener("abort", finish);
         resolve();
       };
+      const wake = (): void => {
+        if (position <= this.#end) finish();
+      };
+      // A timer may be a little early by the wall clock: whoever waits looks at the time again.
+      const timer = until === undefined ? undefined : setTimeout(finish, Math.max(0, until - Date.now()));
       this.#waiting.add(wake);
-      signal.addEventListener("abort", wake);
+      signal.addEventListener("abort", finish);
     });
   }
 
