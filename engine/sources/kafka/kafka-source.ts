@@ -46,8 +46,12 @@ export class KafkaSource implements Source {
   #buffer: FetchBuffer | undefined;
   #fetcher: Fetcher | undefined;
   #membership: Membership | undefined;
-  /** Partitions that are fetched. */
+  /** Partitions that are ours to read. */
+  #held: ReadonlySet<number> = new Set();
+  /** Those of them that are fetched. */
   #reading = new Set<number>();
+  /** Partitions that go on where the topic holds nothing, once what was fetched of them before is read. */
+  readonly #lost = new Set<number>();
   #isDraining = false;
   #closing: Promise<void> | undefined;
   #wakes = new Set<() => void>();
@@ -88,7 +92,10 @@ export class KafkaSource implements Source {
         if (error === undefined) this.#troubles.clear("fetch");
         else this.#troubles.note("fetch", error, attempt);
       },
-      onOutOfRange: (partition) => void this.#outOfRange(partition),
+      onOutOfRange: (partition) => {
+        this.#lost.add(partition);
+        this.#lookForLost();
+      },
       onEnd: (partition, end) => this.#lag.end(partition, end),
     });
     buffer.onChange = () => this.#changed();
@@ -206,27 +213,34 @@ export class KafkaSource implements Source {
 
   /** Reads these partitions, and no others. */
   #hold(partitions: ReadonlySet<number>): void {
+    this.#held = partitions;
     for (const partition of this.#reading) if (!partitions.has(partition)) this.#stopReading(partition);
     for (const partition of partitions) this.#read(partition);
     this.#lag.held(partitions);
   }
 
   #read(partition: number): void {
-    if (this.#reading.has(partition) || this.#closing !== undefined) return;
+    if (!this.#held.has(partition) || this.#reading.has(partition) || this.#closing !== undefined) return;
     this.#reading.add(partition);
     this.#fetcher!.set(partition, this.#positions.next(partition)!);
   }
 
   #stopReading(partition: number): void {
+    this.#lost.delete(partition);
     this.#fetcher!.unset(partition);
     this.#buffer!.drop(partition);
     this.#reading.delete(partition);
   }
 
+  #lookForLost(): void {
+    for (const partition of this.#lost) {
+      if (this.#buffer!.holds(partition) || !this.#lost.delete(partition)) continue;
+      void this.#findAgain(partition);
+    }
+  }
+
   /** Where it goes on is not in the topic: the options say what follows. */
-  async #outOfRange(partition: number): Promise<void> {
-    // What was fetched before is read first: it is not lost.
-    while (this.#buffer?.holds(partition) === true) await this.wait(1, Date.now() + 100, this.#signals!.drain);
+  async #findAgain(partition: number): Promise<void> {
     this.#reading.delete(partition);
     try {
       await this.#opening.checkRange(this.#signals!);
@@ -235,7 +249,7 @@ export class KafkaSource implements Source {
     } catch (error) {
       if (error instanceof LeftForLater) return;
       this.#troubles.note("offsets", error, 1);
-      setTimeout(() => void this.#outOfRange(partition), 1_000).unref();
+      setTimeout(() => void this.#findAgain(partition), 1_000).unref();
     }
   }
 
@@ -254,6 +268,7 @@ export class KafkaSource implements Source {
   #changed(): void {
     if (this.#closing === undefined) this.#backPressure.look(this.#buffer?.hasRoom !== false);
     this.#fetcher?.look();
+    this.#lookForLost();
     for (const wake of this.#wakes) wake();
   }
 }

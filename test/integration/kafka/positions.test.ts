@@ -163,6 +163,28 @@ describe("offsets that are not in the topic", () => {
       { partitions: 1 },
     ));
 
+  test("behind what was fetched and not read yet are skipped when that is read", () =>
+    inScene(
+      async (scene) => {
+        // There is room for one fetch of 300 events and a part of another.
+        const resources = { sources: [{ source_id: "input", limits: { memory: "32Ki" } }] };
+        scene.proxy.decideInserts(() => heldOff);
+        await scene.create(scene.config({ max_batch_size: 10 }, { resources }), { on_lost: "skip" });
+        await scene.produce(1, 300);
+        await scene.until(({ pending_batches }) => pending_batches > 0);
+        await scene.produce(301, 600);
+        const isFull = async (): Promise<boolean> =>
+          / 1$/m.test(await scene.running.registry.getSingleMetricAsString("gfm_ingestor_backpressure_active"));
+        while (!(await isFull())) await new Promise((resolve) => setTimeout(resolve, 50));
+        await scene.produce(601, 900);
+        await scene.kafka.topics.deleteRecords(scene.topic, 0, 700);
+        scene.proxy.decide();
+        await scene.holds([...span(1, 600), ...span(701, 900)]);
+        expect(scene.health.counters.positions_skipped).toBe(100);
+      },
+      { partitions: 1 },
+    ));
+
   test("of a pending batch are a pause, or what is left of it is sent", () =>
     inScene(
       async (scene) => {
