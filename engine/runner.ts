@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
+import { backOff } from "./core/back-off.ts";
 import type { PipelineConfig } from "../schemas/pipeline.ts";
 import type { StoreJournal } from "./state/journal.ts";
 import type { LetterEvent } from "./assembler.ts";
@@ -162,7 +163,7 @@ export class Runner {
       } catch (error) {
         this.#pause(pipeline_id, error as Error);
       }
-      const wait = Math.min(longestRelaunchWait, firstRelaunchWait * 2 ** (attempt - 1));
+      const wait = backOff(attempt, firstRelaunchWait, longestRelaunchWait);
       await sleep(wait, undefined, { signal }).catch(() => undefined);
     }
   }

@@ -1,13 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { backOff } from "./core/back-off.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
 import type { Pause } from "./view.ts";
 
 const firstWait = 500;
 const longestWait = 60_000;
-/** A transient failure shorter than this many attempts is no pause that a person needs to see. */
-const quietAttempts = 3;
+/** A failure that may pass, shorter than this many attempts, is no pause that a person needs to see. */
+export const quietAttempts = 3;
 
-const waysOut: Record<Pause["class"], string> = {
+/** What a person can do about a pause. */
+export const waysOut: Record<Pause["class"], string> = {
   transient: "it goes on by itself when the server answers again",
   row: "correct the mapping or the table; it goes on by itself when the server takes the rows",
   partitions:
@@ -53,8 +55,7 @@ export class WaitingRoom {
   /** Waits before attempt number `attempt` + 1 (attempts count from 1). Returns early, without an error, when `signal` aborts. */
   async wait(failure: { class: Pause["class"]; text: string }, attempt: number, signal: AbortSignal): Promise<void> {
     if (this.isPause(failure, attempt)) this.#enter(failure);
-    const longest = Math.min(longestWait, firstWait * 2 ** (attempt - 1));
-    await this.#pace(longest * (0.5 + Math.random() / 2), signal);
+    await this.#pace(backOff(attempt, firstWait, longestWait), signal);
   }
 
   /** Something worked: the pause is over. */

@@ -3,6 +3,7 @@ import { routeToEnd } from "./calls.ts";
 import type { Call, Ending } from "./calls.ts";
 import type { Cause } from "./change.ts";
 import { keptInKafka, readsFromKafka } from "./reading.ts";
+import { counted, listed } from "./wording.ts";
 
 /** What a pipeline holds that its deletion would take away. */
 type Holdings = Pick<ActualPipeline, "held" | "pending_batches" | "dead_letters">;
@@ -130,21 +131,13 @@ function unsettledOf(present: ActualPipeline): string {
 
 function untold({ unsaid }: ActualPipeline): string {
   if (unsaid === undefined) return "its place in the topic, which its consumer group may not have been told";
-  return `${counted(unsaid, "offset", "offsets")} that its consumer group was not told of`;
+  return `${counted(unsaid, "offset")} that its consumer group was not told of`;
 }
 
 function parts({ held, pending_batches, dead_letters }: Holdings): string[] {
   return [
-    counted(held, "accepted event", "accepted events"),
+    counted(held, "accepted event"),
     counted(pending_batches, "pending batch", "pending batches"),
-    counted(dead_letters, "dead letter", "dead letters"),
+    counted(dead_letters, "dead letter"),
   ].filter((part) => part !== "");
-}
-
-function listed(things: readonly string[]): string {
-  return things.length < 2 ? things.join("") : `${things.slice(0, -1).join(", ")} and ${things.at(-1)}`;
-}
-
-function counted(count: number, one: string, several: string): string {
-  return count === 0 ? "" : `${count} ${count === 1 ? one : several}`;
 }

@@ -2,6 +2,7 @@ import { consumerGroup } from "../../engine/index.ts";
 import type { KafkaSourceConfig, PipelineConfig } from "../../schemas/index.ts";
 import type { ActualPipeline } from "../actual/state.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
+import { counted } from "./wording.ts";
 
 /** Whether a pipeline reads its events itself, from where they stay. Others are sent theirs. */
 export function readsFromKafka(config: PipelineConfig): boolean {
@@ -30,20 +31,16 @@ export function startOf(source: KafkaSourceConfig, start: string = source.consum
 export function keptInKafka({ pipeline_id, config, lag, unsaid = 0 }: ActualPipeline): string {
   return forTopics(config, ({ topic }) => {
     const group = `consumer group ${consumerGroup(pipeline_id)} keeps its place in topic ${topic}`;
-    const before = lag === undefined || lag === 0 ? "" : `, ${offsets(lag)} before its end`;
-    const again = unsaid === 0 ? "" : `, which reads ${offsets(unsaid)} again`;
+    const before = lag === undefined || lag === 0 ? "" : `, ${counted(lag, "offset")} before its end`;
+    const again = unsaid === 0 ? "" : `, which reads ${counted(unsaid, "offset")} again`;
     return `; ${group}${before}, and a pipeline with this pipeline_id goes on there${again}`;
   });
 }
 
 /** What a stop leaves in the topic. */
 export function leftInTopic({ config, lag = 0 }: ActualPipeline): string {
-  const stay = `${offsets(lag)} ${lag === 1 ? "stays" : "stay"}`;
+  const stay = `${counted(lag, "offset")} ${lag === 1 ? "stays" : "stay"}`;
   return forTopics(config, ({ topic }) => (lag === 0 ? "" : `; ${stay} unread in topic ${topic}`));
-}
-
-function offsets(lag: number): string {
-  return `${lag} ${lag === 1 ? "offset" : "offsets"}`;
 }
 
 /** What an edit of topic, brokers or options does to where a pipeline reads. */
@@ -68,7 +65,7 @@ function otherTopic(
     );
   }
   if (source.topic === old.topic) return "";
-  const left = lag === 0 ? "" : ` (${offsets(lag)})`;
+  const left = lag === 0 ? "" : ` (${counted(lag, "offset")})`;
   return (
     `; topic ${source.topic} is read from ${start}, unless the consumer group ${consumerGroup(pipeline_id)} has offsets ` +
     `of it; what was not read yet of topic ${old.topic}${left} stays unread`

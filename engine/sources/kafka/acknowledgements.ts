@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Commit } from "./member.ts";
+import { waitAtMost } from "./wait-at-most.ts";
 
 /** How long the end of a source waits for its last commit, in milliseconds. */
 const lastWait = 3_000;
@@ -25,10 +25,8 @@ export class Acknowledgements {
   }
 
   /** Resolves when everything was said, or after a moment. */
-  async told(): Promise<void> {
-    const stop = new AbortController();
-    await Promise.race([this.#underway, sleep(lastWait, undefined, { signal: stop.signal }).catch(() => undefined)]);
-    stop.abort();
+  told(): Promise<void> {
+    return waitAtMost(lastWait, this.#underway);
   }
 
   async #tell(): Promise<void> {

@@ -42,6 +42,8 @@ interface Cluster {
 }
 
 const readCommitted = 1;
+/** What a broker answers where the offset of a fetch is not, or no longer, there. */
+export const outOfRange = 1;
 
 /**
  * The brokers of a cluster as they are read from: fetches that belong to no group, of any range, decoded by ourselves.
@@ -69,15 +71,12 @@ export class Brokers {
     await this.#cluster.connect();
   }
 
-  /** The partitions of a topic by the broker that leads them. */
-  async leaders(topic: string): Promise<Map<number, number[]>> {
+  /** The node that leads each partition of a topic; one that nobody leads at the moment is left out. */
+  async leaders(topic: string): Promise<Map<number, number>> {
     await this.#know(topic);
     await this.#cluster.refreshMetadataIfNecessary();
-    const leaders = new Map<number, number[]>();
-    for (const { partitionId, leader } of this.#cluster.findTopicPartitionMetadata(topic)) {
-      leaders.set(leader, [...(leaders.get(leader) ?? []), partitionId]);
-    }
-    return leaders;
+    const partitions = this.#cluster.findTopicPartitionMetadata(topic).filter(({ leader }) => leader >= 0);
+    return new Map(partitions.map(({ partitionId, leader }) => [partitionId, leader]));
   }
 
   /** Asks again who leads what: after an error that says that somebody else does. */
@@ -129,6 +128,10 @@ export class Brokers {
     await this.#cluster.addTargetTopic(topic);
     this.#topics.add(topic);
   }
+}
+
+export function noLeader(topic: string, partition: number): Error {
+  return new Error(`topic ${topic}, partition ${partition}: expected a leader, found none`);
 }
 
 /** An error as kafkajs names it, by the code that a broker answered. */

@@ -46,10 +46,6 @@ export class FetchBuffer {
     this.#most = most;
   }
 
-  get bytes(): number {
-    return this.#bytes;
-  }
-
   get isEmpty(): boolean {
     return this.#queue.length === 0 && this.#reading === undefined && this.#failure === undefined;
   }

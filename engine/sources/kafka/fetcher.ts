@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { brokerError, type Brokers } from "./brokers.ts";
+import { backOff } from "../../core/back-off.ts";
+import { brokerError, noLeader, outOfRange, type Brokers } from "./brokers.ts";
 import type { FetchBuffer } from "./fetch-buffer.ts";
 import { batchHead } from "./protocol/batch-head.ts";
 import { entryAt } from "./protocol/entry.ts";
@@ -21,7 +22,6 @@ export interface FetcherOptions {
 
 /** Stands for the loop that finds out who leads what. */
 const unknown = -1;
-const outOfRange = 1;
 /** Somebody else leads the partition by now, or nobody. */
 const moved = new Set([3, 5, 6, 9, 74, 75, 76]);
 const [firstWait, longestWait] = [200, 10_000];
@@ -32,7 +32,8 @@ export class Fetcher {
   /** The next offset to fetch, of each partition that may be read. */
   readonly #next = new Map<number, number>();
   readonly #stopped = new AbortController();
-  #leaders = new Map<number, number>();
+  /** The node that leads each partition. */
+  #leaders: ReadonlyMap<number, number> = new Map();
   readonly #following = new Map<number, Promise<void>>();
   #wake: () => void = () => undefined;
   #changed = Promise.resolve();
@@ -83,12 +84,9 @@ export class Fetcher {
   async #findLeaders(): Promise<void> {
     const { brokers, topic } = this.#options;
     await this.#untilDone(async () => {
-      const leaders = await brokers.leaders(topic);
-      this.#leaders = new Map(
-        [...leaders].flatMap(([node, own]) => own.map((partition) => [partition, node] as const)),
-      );
-      const orphan = [...this.#next.keys()].find((partition) => (this.#leaders.get(partition) ?? -1) < 0);
-      if (orphan !== undefined) throw new Error(`topic ${topic}, partition ${orphan}: expected a leader, found none`);
+      this.#leaders = await brokers.leaders(topic);
+      const orphan = [...this.#next.keys()].find((partition) => !this.#leaders.has(partition));
+      if (orphan !== undefined) throw noLeader(topic, orphan);
     });
     for (const node of new Set(this.#leaders.values())) this.#begin(node, () => this.#fetchFrom(node));
   }
@@ -156,8 +154,7 @@ export class Fetcher {
       } catch (error) {
         if (signal.aborted) return;
         this.#options.onTrouble(error, attempt);
-        const wait = Math.min(longestWait, firstWait * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2);
-        await sleep(wait, undefined, { signal }).catch(() => undefined);
+        await sleep(backOff(attempt, firstWait, longestWait), undefined, { signal }).catch(() => undefined);
         await this.#options.brokers.refresh().catch(() => undefined);
       }
     }

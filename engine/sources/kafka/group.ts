@@ -44,8 +44,8 @@ export class Group {
     const [{ clusterId }, offsets, committed, members] = await Promise.all([
       this.#admin.describeCluster(),
       this.#admin.fetchTopicOffsets(this.#topic),
-      this.committed(),
-      this.members(),
+      this.#committed(),
+      this.#members(),
     ]);
     const partitions = offsets.map(({ partition, low, high }) => {
       const own = committed.get(partition);
@@ -59,22 +59,6 @@ export class Group {
     return { cluster: clusterId, partitions: partitions.toSorted((a, b) => a.partition - b.partition), members };
   }
 
-  async committed(): Promise<Map<number, Committed>> {
-    await this.#connect();
-    const [of] = await this.#admin.fetchOffsets({ groupId: this.#groupId, topics: [this.#topic] });
-    const found = new Map<number, Committed>();
-    for (const { partition, offset, metadata } of of?.partitions ?? []) {
-      if (Number(offset) >= 0) found.set(partition, { offset: Number(offset), metadata });
-    }
-    return found;
-  }
-
-  async members(): Promise<string[]> {
-    await this.#connect();
-    const { groups } = await this.#admin.describeGroups([this.#groupId]);
-    return groups.flatMap(({ members }) => members.map(({ clientId }) => clientId));
-  }
-
   /** The first offset of each partition that was written at a time (ms since the epoch) or later; its end if none was. */
   async offsetsSince(time: number): Promise<Map<number, number>> {
     await this.#connect();
@@ -86,6 +70,20 @@ export class Group {
     if (!this.#isConnected) return;
     this.#isConnected = false;
     await this.#admin.disconnect();
+  }
+
+  async #committed(): Promise<Map<number, Committed>> {
+    const [of] = await this.#admin.fetchOffsets({ groupId: this.#groupId, topics: [this.#topic] });
+    const found = new Map<number, Committed>();
+    for (const { partition, offset, metadata } of of?.partitions ?? []) {
+      if (Number(offset) >= 0) found.set(partition, { offset: Number(offset), metadata });
+    }
+    return found;
+  }
+
+  async #members(): Promise<string[]> {
+    const { groups } = await this.#admin.describeGroups([this.#groupId]);
+    return groups.flatMap(({ members }) => members.map(({ clientId }) => clientId));
   }
 
   async #connect(): Promise<void> {

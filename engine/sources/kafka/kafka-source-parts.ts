@@ -2,7 +2,6 @@ import type { EngineOptions, KafkaSourceConfig } from "../../../schemas/pipeline
 import type { Journal } from "../../core/journal.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Telemetry } from "../../telemetry/telemetry.ts";
-import type { Pace } from "../../waiting-room.ts";
 import type { KafkaIdentity } from "./identity.ts";
 import type { KafkaSettings } from "./settings.ts";
 
@@ -22,5 +21,4 @@ export interface KafkaSourceParts {
   hasDedup: boolean;
   /** Bytes that are held of what was fetched and not read yet. */
   bufferBytes: number;
-  pace?: Pace;
 }

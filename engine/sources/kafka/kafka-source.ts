@@ -1,3 +1,4 @@
+import { Arrivals } from "../../core/arrivals.ts";
 import { LeftForLater } from "../../core/errors.ts";
 import { consumerGroup } from "../../core/names.ts";
 import type { Chunk, PositionRange } from "../../core/positions.ts";
@@ -54,16 +55,16 @@ export class KafkaSource implements Source {
   readonly #lost = new Set<number>();
   #isDraining = false;
   #closing: Promise<void> | undefined;
-  #wakes = new Set<() => void>();
+  readonly #arrivals = new Arrivals();
 
   constructor(parts: KafkaSourceParts) {
-    const { pipeline_id, source, identity, settings, telemetry, log, pace } = parts;
+    const { pipeline_id, source, identity, settings, journal, telemetry, log } = parts;
     this.#parts = parts;
     const client = kafkaClient(source.connection_params, clientId(identity, 0), log);
-    this.#positions = new KafkaPositions(source.topic);
+    this.#positions = new KafkaPositions(source.topic, pipeline_id, journal);
     this.#group = new Group(client, consumerGroup(pipeline_id), source.topic);
     this.#brokers = new Brokers(client, settings);
-    this.#room = new WaitingRoom(pipeline_id, telemetry, pace);
+    this.#room = new WaitingRoom(pipeline_id, telemetry);
     this.#opening = new Opening(parts, this.#group, this.#positions, this.#room);
     this.#troubles = new Troubles(pipeline_id, telemetry);
     this.#lag = new Lag(pipeline_id, telemetry, this.#positions, () => this.#sayAgain());
@@ -133,18 +134,7 @@ export class KafkaSource implements Source {
   }
 
   wait(_count: number, until: number | undefined, signal: AbortSignal): Promise<void> {
-    if (signal.aborted || this.#buffer?.isEmpty === false) return Promise.resolve();
-    return new Promise((resolve) => {
-      const timer = until === undefined ? undefined : setTimeout(() => wake(), Math.max(0, until - Date.now()));
-      const wake = (): void => {
-        clearTimeout(timer);
-        this.#wakes.delete(wake);
-        signal.removeEventListener("abort", wake);
-        resolve();
-      };
-      this.#wakes.add(wake);
-      signal.addEventListener("abort", wake);
-    });
+    return this.#arrivals.wait(() => this.#buffer?.isEmpty === false, until, signal);
   }
 
   async *again(ranges: readonly PositionRange[]): AsyncGenerator<Chunk> {
@@ -176,10 +166,7 @@ export class KafkaSource implements Source {
   }
 
   acknowledge(ranges: readonly PositionRange[]): void {
-    for (const partition of this.#positions.settle(ranges)) {
-      // Before the first join nobody is there to say it: the claims of the join do.
-      if (this.#membership !== undefined) this.#acknowledgements.note(partition, this.#positions.final(partition)!);
-    }
+    this.#say(this.#positions.settle(ranges));
   }
 
   drain(): void {
@@ -205,10 +192,13 @@ export class KafkaSource implements Source {
 
   /** A commit may have failed, after which nothing came that would have said it anew. */
   #sayAgain(): void {
+    this.#say(this.#positions.unsaid().keys());
+  }
+
+  /** Tells the group how far partitions have come. Before the first join nobody is there to say it: its claims do. */
+  #say(partitions: Iterable<number>): void {
     if (this.#membership === undefined) return;
-    for (const partition of this.#positions.unsaid().keys()) {
-      this.#acknowledgements.note(partition, this.#positions.final(partition)!);
-    }
+    for (const partition of partitions) this.#acknowledgements.note(partition, this.#positions.final(partition)!);
   }
 
   /** Reads these partitions, and no others. */
@@ -269,6 +259,6 @@ export class KafkaSource implements Source {
     if (this.#closing === undefined) this.#backPressure.look(this.#buffer?.hasRoom !== false);
     this.#fetcher?.look();
     this.#lookForLost();
-    for (const wake of this.#wakes) wake();
+    this.#arrivals.came();
   }
 }

@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Consumer, Kafka } from "kafkajs";
+import { backOff } from "../../core/back-off.ts";
 import type { KafkaSettings } from "./settings.ts";
+import { waitAtMost } from "./wait-at-most.ts";
 
 export interface MemberOptions {
   kafka: Kafka;
@@ -67,8 +69,7 @@ export class Member {
       if (Date.now() - started > longestWait) attempt = 1;
       this.#options.onTrouble(error, attempt);
       this.#options.onAssigned([]);
-      const wait = Math.min(longestWait, firstWait * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2);
-      await sleep(wait, undefined, { signal }).catch(() => undefined);
+      await sleep(backOff(attempt, firstWait, longestWait), undefined, { signal }).catch(() => undefined);
     }
   }
 
@@ -117,12 +118,10 @@ export class Member {
  * Leaves the group. A consumer that is just joining cannot leave before it has joined, and would be a member for good if
  * it was left alone; where that takes long, it is not waited for.
  */
-async function leave(consumer: Consumer, joining: Promise<void> | undefined): Promise<void> {
+function leave(consumer: Consumer, joining: Promise<void> | undefined): Promise<void> {
   const left = Promise.resolve(joining)
     .catch(() => undefined)
     .then(() => consumer.disconnect())
     .catch(() => undefined);
-  const stop = new AbortController();
-  await Promise.race([left, sleep(longestLeave, undefined, { signal: stop.signal }).catch(() => undefined)]);
-  stop.abort();
+  return waitAtMost(longestLeave, left);
 }

@@ -1,6 +1,6 @@
 import type { SourceSignals } from "../../core/source.ts";
 import { byHolder } from "./acknowledgements.ts";
-import type { Group, GroupStanding } from "./group.ts";
+import type { Group } from "./group.ts";
 import { claimText } from "./identity.ts";
 import type { KafkaSourceParts } from "./kafka-source-parts.ts";
 import { Member, type Commit, type MemberOptions } from "./member.ts";
@@ -106,10 +106,7 @@ export class Membership {
         const judged = judge(standing, opening.known, false);
         if (judged.kind === "owner") return await this.#giveWay(judged.text);
         this.#tellStrangers(judged.strangers);
-        for (const [partition, offset] of judged.strange) {
-          telemetry.strangerCommitted({ pipeline_id, partition, offset, local: positions.final(partition)! });
-        }
-        await this.#placeNew(standing, judged);
+        await opening.placeNew(standing, judged);
         const held = new Set([...this.#held.values()].flat());
         await this.commit(new Map([...held].map((partition) => [partition, positions.final(partition)!] as const)));
         if (assignment !== this.#assignment) return;
@@ -123,20 +120,6 @@ export class Membership {
         await new Promise((resolve) => setTimeout(resolve, Math.min(5_000, 200 * attempt)));
       }
     }
-  }
-
-  /** Partitions that appeared after the first join begin at their beginning, or where the group stands. */
-  async #placeNew(
-    { partitions }: GroupStanding,
-    { found, fresh }: { found: Map<number, number>; fresh: number[] },
-  ): Promise<void> {
-    const { journal, pipeline_id, positions } = this.#parts;
-    const begins = new Map(found);
-    for (const { partition, low } of partitions) if (fresh.includes(partition)) begins.set(partition, low);
-    if (begins.size === 0) return;
-    const lasts = [...begins].map(([partition, next]) => [positions.feed(partition), next - 1]);
-    await journal.place(pipeline_id, Object.fromEntries(lasts) as Record<string, number>);
-    for (const [partition, offset] of begins) positions.place(partition, offset);
   }
 
   #tellStrangers(members: string[]): void {

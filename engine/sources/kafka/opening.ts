@@ -55,7 +55,7 @@ export class Opening {
 
   /** Partitions that appeared since, or whose end is not where they go on: brings them to where they can be read. */
   async checkRange(signals: SourceSignals): Promise<void> {
-    const { options, telemetry, pipeline_id, journal } = this.#parts;
+    const { options, telemetry, pipeline_id } = this.#parts;
     for (let attempt = 1; ; attempt += 1) {
       const { partitions } = await this.#group.read();
       const lost = partitions.find(({ partition, low, high }) => {
@@ -66,8 +66,7 @@ export class Opening {
       const { partition, low, high } = lost;
       const from = this.#positions.next(partition)!;
       if (options.on_lost === "skip") {
-        await journal.place(pipeline_id, { [this.#positions.feed(partition)]: low - 1 });
-        this.#positions.place(partition, low);
+        await this.#positions.place(new Map([[partition, low]]));
         telemetry.positionsSkipped({ pipeline_id, partition, from, to: low });
         continue;
       }
@@ -76,6 +75,23 @@ export class Opening {
         `${low} to ${high}`;
       await this.wait({ class: "lost", text }, attempt, signals);
     }
+  }
+
+  /**
+   * Partitions of which nothing was known here go on where the group stands in them, or begin; and it is told what
+   * strangers have committed, which counts for nothing. `taken`: where those go on that are taken over.
+   */
+  async placeNew(
+    of: GroupStanding,
+    { found, fresh, strange }: Ours,
+    taken: ReadonlyMap<number, number> = new Map(),
+  ): Promise<void> {
+    const { telemetry, pipeline_id } = this.#parts;
+    const begins = new Map([...found, ...taken, ...(await this.#begins(of, fresh))]);
+    for (const [partition, offset] of strange) {
+      telemetry.strangerCommitted({ pipeline_id, partition, offset, local: this.#positions.final(partition)! });
+    }
+    await this.#positions.place(begins);
   }
 
   /** Waits before another attempt. Throws LeftForLater where the pipeline stops meanwhile. */
@@ -91,10 +107,9 @@ export class Opening {
   }
 
   async #standing(signals: SourceSignals): Promise<{ of: GroupStanding; judgement: Ours }> {
-    const { journal, pipeline_id } = this.#parts;
     for (let attempt = 1; ; attempt += 1) {
       const of = await this.#group.read();
-      this.#positions.learn(of.cluster, journal.progress(pipeline_id), journal.pending(pipeline_id));
+      this.#positions.learn(of.cluster);
       for (const { partition, committed } of of.partitions) {
         this.#positions.said(partition, committed?.offset ?? 0);
       }
@@ -106,23 +121,13 @@ export class Opening {
 
   async #place(of: GroupStanding, judged: Ours): Promise<Opened> {
     const { journal, pipeline_id, telemetry, hasDedup } = this.#parts;
-    const { moved, found, taken, fresh, strange } = judged;
+    const { moved, taken } = judged;
     const givenUp = await this.#takeOver(taken);
-    const begins = new Map([...found, ...taken, ...(await this.#begins(of, fresh))]);
-    for (const [partition, offset] of strange) this.#tellStrange(partition, offset);
-    if (begins.size > 0) await journal.place(pipeline_id, this.#lasts(begins));
-    if (moved.size > 0) await journal.place(pipeline_id, this.#lasts(moved), { isMove: true });
-    for (const [partition, to] of moved) {
-      const from = this.#positions.final(partition)!;
-      telemetry.positionMoved({ pipeline_id, partition, from, to, hasDedup });
-    }
-    for (const [partition, offset] of [...begins, ...moved]) this.#positions.place(partition, offset);
+    await this.placeNew(of, judged, taken);
+    const moves = [...moved].map(([partition, to]) => ({ partition, from: this.#positions.final(partition)!, to }));
+    await this.#positions.place(moved, { isMove: true });
+    for (const move of moves) telemetry.positionMoved({ pipeline_id, ...move, hasDedup });
     return { givenUp, isMoved: moved.size > 0 || journal.progress(pipeline_id).moved !== undefined };
-  }
-
-  #tellStrange(partition: number, offset: number): void {
-    const { telemetry, pipeline_id } = this.#parts;
-    telemetry.strangerCommitted({ pipeline_id, partition, offset, local: this.#positions.final(partition)! });
   }
 
   /** Where partitions begin of which nobody knows anything: at the first start as the options say, later at their beginning. */
@@ -154,10 +159,6 @@ export class Opening {
       telemetry.takenOver({ pipeline_id, run: options.take_over!, batches: read.length, rows });
     }
     return read.map(({ batch }) => batch);
-  }
-
-  #lasts(offsets: ReadonlyMap<number, number>): Record<string, number> {
-    return Object.fromEntries([...offsets].map(([partition, next]) => [this.#positions.feed(partition), next - 1]));
   }
 
   /** Tries until the brokers answer. */

@@ -1,5 +1,5 @@
 import type { Chunk, PositionRange } from "../../core/positions.ts";
-import { brokerError, type Brokers } from "./brokers.ts";
+import { brokerError, noLeader, outOfRange, type Brokers } from "./brokers.ts";
 import { kafkaPartition } from "./feed.ts";
 import type { Codecs } from "./protocol/codecs.ts";
 import type { FetchedPartition } from "./protocol/fetch-response.ts";
@@ -8,7 +8,6 @@ import { RecordRun } from "./protocol/record-run.ts";
 import { eventsOf } from "./run-events.ts";
 
 const readBytes = 4 * 1024 * 1024;
-const outOfRange = 1;
 
 /** Reads ranges of partitions again, without any group knowing of it. */
 export class PartitionReader {
@@ -48,9 +47,12 @@ export class PartitionReader {
 
   /** What is there from an offset on; undefined where there is nothing, `gone` where it lies before or behind all there is. */
   async #fetch(topic: string, partition: number, offset: number): Promise<FetchedPartition | "gone" | undefined> {
-    const leaders = await this.#brokers.leaders(topic);
-    const leader = [...leaders].find(([, partitions]) => partitions.includes(partition))?.[0];
-    if (leader === undefined) throw new Error(`topic ${topic}, partition ${partition}: expected a leader, found none`);
+    const leader = (await this.#brokers.leaders(topic)).get(partition);
+    if (leader === undefined) {
+      // The next attempt knows who leads it by then.
+      await this.#brokers.refresh();
+      throw noLeader(topic, partition);
+    }
     const offsets = new Map([[partition, offset]]);
     const wanted = { topic, offsets, partitionMaxBytes: readBytes, wait: 100, minBytes: 1 };
     const [fetched] = await this.#brokers.fetch(leader, wanted);

@@ -1,26 +1,31 @@
-import { nextPosition, type BatchRecord, type Progress } from "../../core/journal.ts";
+import { nextPosition, type Journal } from "../../core/journal.ts";
 import type { Feed, PositionRange } from "../../core/positions.ts";
 import { kafkaFeed, kafkaPartition } from "./feed.ts";
 
-/** How far the partitions of a topic have come here, as the next offset of each. */
+/** How far the partitions of a topic have come here, as the next offset of each. The journal has it first. */
 export class KafkaPositions {
   readonly topic: string;
+  readonly #pipeline_id: string;
+  readonly #journal: Journal;
   #cluster = "";
   /** Behind the last that is final. */
   readonly #final = new Map<number, number>();
   /** Behind the last that was handed out, or that a pending batch holds. */
   readonly #next = new Map<number, number>();
-
   /** What the group has committed, as far as that is known. */
   readonly #said = new Map<number, number>();
 
-  constructor(topic: string) {
+  constructor(topic: string, pipeline_id: string, journal: Journal) {
     this.topic = topic;
+    this.#pipeline_id = pipeline_id;
+    this.#journal = journal;
   }
 
   /** Takes what the journal knows of the topic in this cluster. */
-  learn(cluster: string, progress: Progress, pending: readonly BatchRecord[]): void {
+  learn(cluster: string): void {
     this.#cluster = cluster;
+    const progress = this.#journal.progress(this.#pipeline_id);
+    const pending = this.#journal.pending(this.#pipeline_id);
     for (const feed of Object.keys(progress.positions)) {
       const partition = this.partitionOf(feed);
       if (partition === undefined) continue;
@@ -43,10 +48,15 @@ export class KafkaPositions {
     return this.#next.get(partition);
   }
 
-  /** It goes on at this offset, whatever was before. */
-  place(partition: number, offset: number): void {
-    this.#final.set(partition, offset);
-    this.#next.set(partition, offset);
+  /** Partitions go on at these offsets, whatever was before. Throws what the journal throws; nothing has changed then. */
+  async place(offsets: ReadonlyMap<number, number>, options?: { isMove?: boolean }): Promise<void> {
+    if (offsets.size === 0) return;
+    const lasts = [...offsets].map(([partition, offset]) => [this.feed(partition), offset - 1] as const);
+    await this.#journal.place(this.#pipeline_id, Object.fromEntries(lasts), options);
+    for (const [partition, offset] of offsets) {
+      this.#final.set(partition, offset);
+      this.#next.set(partition, offset);
+    }
   }
 
   handedOut(feed: Feed, last: number): void {

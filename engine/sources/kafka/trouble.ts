@@ -5,11 +5,6 @@ export function troubleText(error: unknown): string {
   return `${message}${kind}`;
 }
 
-/** Kafka's name of an error, such as `UNKNOWN_TOPIC_OR_PARTITION`; undefined where the network failed. */
-export function troubleType(error: unknown): string | undefined {
-  return rootOf(error).type;
-}
-
 const forPeople = new Set([
   "UNKNOWN_TOPIC_OR_PARTITION",
   "INVALID_TOPIC_EXCEPTION",

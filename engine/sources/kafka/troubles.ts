@@ -1,8 +1,6 @@
 import type { Telemetry } from "../../telemetry/telemetry.ts";
+import { quietAttempts, waysOut } from "../../waiting-room.ts";
 import { needsPerson, troubleText } from "./trouble.ts";
-
-/** A failure shorter than this many attempts is nothing that a person needs to see. */
-const quietAttempts = 3;
 
 /**
  * What keeps a running source from reading: who fails, and why. The first one that lasts, or that needs a person, is a
@@ -26,8 +24,7 @@ export class Troubles {
     if (this.#texts.get(who) === text) return;
     this.#texts.set(who, text);
     this.#since ??= new Date().toISOString();
-    const way_out = "correct the brokers, the login, the rights or the topic; it goes on by itself when they answer";
-    const pause = { class: "source" as const, since: this.#since, text, way_out };
+    const pause = { class: "source" as const, since: this.#since, text, way_out: waysOut.source };
     this.#telemetry.paused({ pipeline_id: this.#pipeline_id, pause });
   }
 

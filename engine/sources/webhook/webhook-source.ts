@@ -1,3 +1,4 @@
+import { Arrivals } from "../../core/arrivals.ts";
 import type { Chunk, PositionRange } from "../../core/positions.ts";
 import { streamFeed } from "../../core/positions.ts";
 import type { Source } from "../../core/source.ts";
@@ -16,7 +17,7 @@ export class WebhookSource implements Source {
   #position: number;
   #end: number;
   #lastToRead = Infinity;
-  #waiting = new Set<() => void>();
+  readonly #arrivals = new Arrivals();
 
   /** `end` is the newest durable sequence at the start, `position` the first one that no batch holds yet. */
   constructor(reader: StreamReader, end: number, position: number) {
@@ -38,7 +39,7 @@ export class WebhookSource implements Source {
     if (end <= this.#end) return;
     this.#end = end;
     this.#reader.advance(end);
-    for (const wake of this.#waiting) wake();
+    this.#arrivals.came();
   }
 
   async next(limit: number, maxBytes: number): Promise<Chunk[]> {
@@ -70,22 +71,7 @@ export class WebhookSource implements Source {
 
   wait(count: number, until: number | undefined, signal: AbortSignal): Promise<void> {
     const position = this.#position + count - 1;
-    if (position <= this.#end || signal.aborted) return Promise.resolve();
-    return new Promise((resolve) => {
-      const finish = (): void => {
-        clearTimeout(timer);
-        this.#waiting.delete(wake);
-        signal.removeEventListener("abort", finish);
-        resolve();
-      };
-      const wake = (): void => {
-        if (position <= this.#end) finish();
-      };
-      // A timer may be a little early by the wall clock: whoever waits looks at the time again.
-      const timer = until === undefined ? undefined : setTimeout(finish, Math.max(0, until - Date.now()));
-      this.#waiting.add(wake);
-      signal.addEventListener("abort", finish);
-    });
+    return this.#arrivals.wait(() => position <= this.#end, until, signal);
   }
 
   /** The stream is trimmed by the process that owns it. */

@@ -1,25 +1,14 @@
 import { cp, rm } from "node:fs/promises";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { startClickHouse, type TestClickHouse } from "../../support/clickhouse.ts";
+import { describe, expect, test, vi } from "vitest";
 import { TestEngine } from "../../support/engine.ts";
 import { useKafka } from "../../support/kafka/use-kafka.ts";
 import { defaultOptions } from "../../../schemas/index.ts";
-import { KafkaScene, quick, span } from "./kafka-scene.ts";
+import { quick, span, useScenes } from "./kafka-scene.ts";
 import { Stranger } from "./stranger.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 
-let server: TestClickHouse;
-const kafka = useKafka();
-
-beforeAll(async () => {
-  server = await startClickHouse();
-});
-
-afterAll(() => server.stop());
-
-const inScene = (play: (scene: KafkaScene) => Promise<void>, options?: Parameters<typeof KafkaScene.play>[3]) =>
-  KafkaScene.play(kafka(), server, play, options);
+const inScene = useScenes(useKafka());
 
 describe("a member of the group that is no Sluice", () => {
   test.each([false, true])("that commits: %s takes partitions and leaves; each event is written once here", (commits) =>

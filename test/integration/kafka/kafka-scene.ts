@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
+import { afterAll, beforeAll } from "vitest";
 import { consumerGroup, type PipelineHealth } from "../../../engine/index.ts";
 import type { EngineOptions, PipelineConfig } from "../../../schemas/pipeline.ts";
 import { defaultOptions } from "../../../schemas/index.ts";
-import type { TestClickHouse } from "../../support/clickhouse.ts";
+import { startClickHouse, type TestClickHouse } from "../../support/clickhouse.ts";
 import { ClickHouseProxy } from "../../support/clickhouse-proxy.ts";
 import { TestEngine } from "../../support/engine.ts";
 import type { TestKafka } from "../../support/kafka/test-kafka.ts";
@@ -15,6 +16,24 @@ export const quick = {
   fetchWait: 50,
   metadataMaxAge: 300,
 };
+
+type Play = (scene: KafkaScene) => Promise<void>;
+
+export interface Stage {
+  partitions?: number;
+  /** Of the topic. */
+  config?: Record<string, string>;
+}
+
+/** Plays scenes on a Kafka and a ClickHouse, which the test file has for itself. */
+export function useScenes(kafka: () => TestKafka): (play: Play, stage?: Stage) => Promise<void> {
+  let server: TestClickHouse;
+  beforeAll(async () => {
+    server = await startClickHouse();
+  });
+  afterAll(() => server.stop());
+  return (play, stage) => KafkaScene.play(kafka(), server, play, stage);
+}
 
 /** One pipeline that reads a topic of its own into a table of its own, through a proxy in front of the ClickHouse. */
 export class KafkaScene {
@@ -40,8 +59,8 @@ export class KafkaScene {
   static async play(
     kafka: TestKafka,
     server: TestClickHouse,
-    play: (scene: KafkaScene) => Promise<void>,
-    { partitions = 3, config = {} }: { partitions?: number; config?: Record<string, string> } = {},
+    play: Play,
+    { partitions = 3, config = {} }: Stage = {},
   ): Promise<void> {
     const proxy = await ClickHouseProxy.start(server.url);
     const scene = new KafkaScene(kafka, server, proxy, await TestEngine.open({ kafka: quick }));

@@ -1,23 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { defaultOptions } from "../../../schemas/index.ts";
-import { startClickHouse, type TestClickHouse } from "../../support/clickhouse.ts";
 import { useKafka } from "../../support/kafka/use-kafka.ts";
 import { heldOff } from "../engine/scene.ts";
-import { KafkaScene, span } from "./kafka-scene.ts";
+import { type KafkaScene, span, useScenes } from "./kafka-scene.ts";
 
 vi.setConfig({ testTimeout: 180_000 });
 
-let server: TestClickHouse;
-const kafka = useKafka();
-
-beforeAll(async () => {
-  server = await startClickHouse();
-});
-
-afterAll(() => server.stop());
-
-const inScene = (play: (scene: KafkaScene) => Promise<void>, options?: Parameters<typeof KafkaScene.play>[3]) =>
-  KafkaScene.play(kafka(), server, play, options);
+const inScene = useScenes(useKafka());
 
 const mapping = (...names: string[]) => names.map((name) => ({ name: "id", column_name: name, column_type: "Int64" }));
 

@@ -1,20 +1,12 @@
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { DeadLetter } from "../../../engine/index.ts";
-import { startClickHouse, type TestClickHouse } from "../../support/clickhouse.ts";
 import { useKafka } from "../../support/kafka/use-kafka.ts";
 import { kafkaPipeline } from "../../support/pipelines.ts";
-import { KafkaScene } from "./kafka-scene.ts";
+import { type KafkaScene, useScenes } from "./kafka-scene.ts";
 
 vi.setConfig({ testTimeout: 180_000 });
 
-let server: TestClickHouse;
-const kafka = useKafka();
-
-beforeAll(async () => {
-  server = await startClickHouse();
-});
-
-afterAll(() => server.stop());
+const inScene = useScenes(useKafka());
 
 const [events, every] = [100_000, 100];
 
@@ -80,7 +72,7 @@ const malformed: [string, (id: number) => string | null, component: string, reas
 ];
 
 test("of 100,000 events, 1 % of them malformed in 12 ways, each malformed one is alone in the dead letters, with its reason", () =>
-  KafkaScene.play(kafka(), server, async (scene) => {
+  inScene(async (scene) => {
     const { topic } = scene;
     const schema_fields = Object.entries({
       id: "int",
@@ -96,8 +88,8 @@ test("of 100,000 events, 1 % of them malformed in 12 ways, each malformed one is
       ["ok", "Bool"],
       ["price", "Float32"],
     ];
-    await server.client.command({ query: `DROP TABLE ${scene.table}` });
-    await server.client.command({
+    await scene.server.client.command({ query: `DROP TABLE ${scene.table}` });
+    await scene.server.client.command({
       query: `CREATE TABLE ${scene.table} (id Int64, name String, ok Bool, price Float32) ENGINE = MergeTree ORDER BY id SETTINGS non_replicated_deduplication_window = 1000`,
     });
     const ways = new Map<number, number>();
@@ -107,7 +99,7 @@ test("of 100,000 events, 1 % of them malformed in 12 ways, each malformed one is
       ways.set(id, way);
       return { value: malformed[way]![1](id) };
     });
-    await kafka().produce(topic, messages);
+    await scene.kafka.produce(topic, messages);
     const { sink } = scene.config();
     const mapping = columns.map(([name, column_type]) => ({ name, column_name: name, column_type }));
     await scene.create(
@@ -115,7 +107,7 @@ test("of 100,000 events, 1 % of them malformed in 12 ways, each malformed one is
         scene.pipeline_id,
         {
           topic,
-          connection_params: kafka().connectionParams(),
+          connection_params: scene.kafka.connectionParams(),
           schema_fields: schema_fields.map(([name, type]) => ({ name, type })),
         },
         { sink: { ...sink, mapping, max_batch_size: 5_000 } },
@@ -123,7 +115,7 @@ test("of 100,000 events, 1 % of them malformed in 12 ways, each malformed one is
     );
     const dead = ways.size;
     await scene.until(({ counters }) => counters.rows_written + counters.dead_lettered >= events);
-    const [{ rows, distinct, wrong }] = (await server.query(
+    const [{ rows, distinct, wrong }] = (await scene.server.query(
       `SELECT count() AS rows, uniqExact(id) AS distinct, countIf(id % ${every} = 0) AS wrong FROM ${scene.table}`,
     )) as [Record<string, string>];
     expect([rows, distinct, wrong].map(Number)).toEqual([events - dead, events - dead, 0]);

@@ -1,22 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { startClickHouse, type TestClickHouse } from "../../support/clickhouse.ts";
+import { describe, expect, test, vi } from "vitest";
 import { useKafka } from "../../support/kafka/use-kafka.ts";
 import { heldOff } from "../engine/scene.ts";
-import { KafkaScene, span } from "./kafka-scene.ts";
+import { type KafkaScene, span, useScenes } from "./kafka-scene.ts";
 
 vi.setConfig({ testTimeout: 90_000 });
 
-let server: TestClickHouse;
-const kafka = useKafka();
-
-beforeAll(async () => {
-  server = await startClickHouse();
-});
-
-afterAll(() => server.stop());
-
-const inScene = (play: (scene: KafkaScene) => Promise<void>, options?: Parameters<typeof KafkaScene.play>[3]) =>
-  KafkaScene.play(kafka(), server, play, options);
+const inScene = useScenes(useKafka());
 
 describe("a pipeline that reads a topic", () => {
   test("writes each event once, commits with its claim, and goes on after a stop and after a restart", () =>

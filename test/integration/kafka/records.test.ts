@@ -1,25 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { startClickHouse, type TestClickHouse } from "../../support/clickhouse.ts";
+import { describe, expect, test, vi } from "vitest";
 import { mechanisms } from "../../support/kafka/access.ts";
 import { compacted } from "../../support/kafka/topics.ts";
 import { useKafka } from "../../support/kafka/use-kafka.ts";
 import { kafkaPipeline } from "../../support/pipelines.ts";
 import { heldOff } from "../engine/scene.ts";
-import { KafkaScene, span } from "./kafka-scene.ts";
+import { type KafkaScene, span, useScenes } from "./kafka-scene.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 
-let server: TestClickHouse;
-const kafka = useKafka({ wantsLogin: true });
-
-beforeAll(async () => {
-  server = await startClickHouse();
-});
-
-afterAll(() => server.stop());
-
-const inScene = (play: (scene: KafkaScene) => Promise<void>, options?: Parameters<typeof KafkaScene.play>[3]) =>
-  KafkaScene.play(kafka(), server, play, options);
+const inScene = useScenes(useKafka({ wantsLogin: true }));
 
 const event = (id: number): string => JSON.stringify({ id });
 const keyed = (id: number, key: string): { key: string; value: string } => ({ key, value: event(id) });

@@ -1,21 +1,14 @@
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { startClickHouse, type TestClickHouse } from "../../support/clickhouse.ts";
+import { expect, test, vi } from "vitest";
 import { useOwnKafka } from "../../support/kafka/use-kafka.ts";
-import { KafkaScene, span } from "./kafka-scene.ts";
+import { span, useScenes } from "./kafka-scene.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 
-let server: TestClickHouse;
 const kafka = useOwnKafka();
-
-beforeAll(async () => {
-  server = await startClickHouse();
-});
-
-afterAll(() => server.stop());
+const inScene = useScenes(kafka);
 
 test.each(["restart", "kill"] as const)("a broker that is ended by %s and comes back is read on, by itself", (how) =>
-  KafkaScene.play(kafka(), server, async (scene) => {
+  inScene(async (scene) => {
     await scene.produce(1, 200);
     await scene.create();
     await scene.holds(span(1, 200));
@@ -34,7 +27,7 @@ test.each(["restart", "kill"] as const)("a broker that is ended by %s and comes 
 );
 
 test("a pipeline that starts while no broker answers is paused, and goes on when one does", () =>
-  KafkaScene.play(kafka(), server, async (scene) => {
+  inScene(async (scene) => {
     await scene.produce(1, 50);
     await kafka().kill();
     await scene.create();

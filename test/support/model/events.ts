@@ -1,3 +1,5 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { Arrivals } from "../../../engine/core/arrivals.ts";
 import { Event } from "../../../engine/core/batch.ts";
 import { nextPosition, type Journal } from "../../../engine/core/journal.ts";
 import { streamFeed, type Chunk, type PositionRange } from "../../../engine/core/positions.ts";
@@ -35,7 +37,7 @@ export interface ModelSourceLog {
 /** The log of a source in memory: its events stay, but for those that a termination dropped. */
 export class ModelLog implements ModelSourceLog {
   readonly events: (Event | undefined)[] = [];
-  readonly wakes = new Set<() => void>();
+  readonly arrivals = new Arrivals();
 
   get end(): number {
     return this.events.length;
@@ -46,7 +48,7 @@ export class ModelLog implements ModelSourceLog {
       const id = this.events.length + 1;
       this.events.push(new Event(id, 0, Buffer.from(JSON.stringify({ id, ...one }))));
     }
-    for (const wake of this.wakes) wake();
+    this.arrivals.came();
   }
 
   drop(position: number): number {
@@ -107,19 +109,11 @@ class ModelSource implements Source {
     return Promise.resolve(false);
   }
 
-  wait(count: number, until: number | undefined, signal: AbortSignal): Promise<void> {
-    if (this.#position + count - 1 <= this.#log.end || until !== undefined || signal.aborted) {
-      return new Promise((resolve) => setImmediate(resolve));
-    }
-    const { wakes } = this.#log;
-    return new Promise((resolve) => {
-      const wake = (): void => {
-        wakes.delete(wake);
-        resolve();
-      };
-      wakes.add(wake);
-      signal.addEventListener("abort", wake, { once: true });
-    });
+  async wait(count: number, until: number | undefined, signal: AbortSignal): Promise<void> {
+    // No time passes in a model: a turn of the event loop is as long as any.
+    await nextTurn();
+    if (until !== undefined) return;
+    await this.#log.arrivals.wait(() => this.#position + count - 1 <= this.#log.end, undefined, signal);
   }
 
   acknowledge(): void {}

@@ -1,3 +1,5 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { Arrivals } from "../../../engine/core/arrivals.ts";
 import { Event } from "../../../engine/core/batch.ts";
 import { nextPosition, type Journal } from "../../../engine/core/journal.ts";
 import type { Chunk, Feed, PositionRange } from "../../../engine/core/positions.ts";
@@ -17,7 +19,7 @@ interface Stored {
 export class ModelTopic implements ModelSourceLog {
   readonly events: Event[] = [];
   readonly partitions = new Map<Feed, Stored[]>();
-  readonly wakes = new Set<() => void>();
+  readonly arrivals = new Arrivals();
 
   constructor(partitions: number) {
     for (let partition = 0; partition < partitions; partition += 1)
@@ -33,7 +35,7 @@ export class ModelTopic implements ModelSourceLog {
       stored.push({ id, offset: firstOffset + 2 * stored.length, text });
       this.events.push(new Event(id, 0, Buffer.from(text)));
     }
-    for (const wake of this.wakes) wake();
+    this.arrivals.came();
   }
 
   /** A pipeline that is terminated goes on where it stood: what is in the topic is read later. */
@@ -115,18 +117,12 @@ class ModelTopicSource implements Source {
     return Promise.resolve(true);
   }
 
-  wait(_count: number, until: number | undefined, signal: AbortSignal): Promise<void> {
-    const hasMore = [...this.#next].some(([feed, next]) => this.#topic.read(feed, next, Infinity, 1).length > 0);
-    if (hasMore || until !== undefined || signal.aborted) return new Promise((resolve) => setImmediate(resolve));
-    const { wakes } = this.#topic;
-    return new Promise((resolve) => {
-      const wake = (): void => {
-        wakes.delete(wake);
-        resolve();
-      };
-      wakes.add(wake);
-      signal.addEventListener("abort", wake, { once: true });
-    });
+  async wait(_count: number, until: number | undefined, signal: AbortSignal): Promise<void> {
+    // No time passes in a model: a turn of the event loop is as long as any.
+    await nextTurn();
+    if (until !== undefined) return;
+    const hasMore = () => [...this.#next].some(([feed, next]) => this.#topic.read(feed, next, Infinity, 1).length > 0);
+    await this.#topic.arrivals.wait(hasMore, undefined, signal);
   }
 
   acknowledge(): void {}

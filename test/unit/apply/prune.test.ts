@@ -2,8 +2,7 @@ import { Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { EngineError } from "../../../engine/index.ts";
 import type { Reconciler } from "../../../reconciler/reconciler.ts";
-import type { Condition } from "../../../reconciler/status/conditions.ts";
-import { orders, outcomes, readyOf, signal, World } from "./world.ts";
+import { conditionOf, orders, outcomes, paused, readyOf, signal, World } from "./world.ts";
 
 let world: World;
 let engine: World["engine"];
@@ -15,11 +14,6 @@ beforeEach(async () => {
 });
 
 afterEach(() => world.remove());
-
-const paused = { class: "setup", since: "", text: "the table is missing", way_out: "create it" } as const;
-
-const conditionOf = (reconciler: Reconciler): Condition | undefined =>
-  reconciler.snapshot().pipelines.find(({ pipeline_id }) => pipeline_id === "orders")?.conditions[0];
 
 /** A reconciler of two pipelines, one of which has these facts when its file goes. */
 async function removed(facts: Parameters<World["engine"]["change"]>[1]): Promise<Reconciler> {

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { EngineError } from "../../../engine/index.ts";
 import type { Reconciler } from "../../../reconciler/reconciler.ts";
-import type { Condition } from "../../../reconciler/status/conditions.ts";
-import { edited, orders, outcomes, readyOf, signal, World } from "./world.ts";
+import { conditionOf, edited, orders, outcomes, paused, readyOf, signal, World } from "./world.ts";
 
 let world: World;
 let engine: World["engine"];
@@ -17,10 +16,6 @@ afterEach(() => world.remove());
 
 const resources = ["resources: { nats: { stream: { max_age: 48h } } }"];
 const wished = { ...orders, root: resources, sluice: ["recreate: true"] };
-const paused = { class: "setup", since: "", text: "the table is missing", way_out: "create it" } as const;
-
-const conditionOf = (reconciler: Reconciler): Condition | undefined =>
-  reconciler.snapshot().pipelines.find(({ pipeline_id }) => pipeline_id === "orders")?.conditions[0];
 
 const maxAge = (): string => engine.get("orders").config.resources.nats.stream.max_age;
 

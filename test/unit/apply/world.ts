@@ -7,6 +7,7 @@ import type { Revision, RevisionSource } from "../../../reconciler/git/revision.
 import type { Call } from "../../../reconciler/plan/calls.ts";
 import { Reconciler } from "../../../reconciler/reconciler.ts";
 import type { ReconcilerOptions } from "../../../reconciler/reconciler.ts";
+import type { Condition } from "../../../reconciler/status/conditions.ts";
 import { keptLog } from "../../support/engine.ts";
 import { ModelEngine } from "../../support/model-engine.ts";
 import { pipelineText } from "../../support/pipeline-text.ts";
@@ -15,6 +16,8 @@ import type { PipelineText } from "../../support/pipeline-text.ts";
 export const signal = new AbortController().signal;
 export const orders = { id: "orders" };
 export const edited = { id: "orders", expression: "id > 1" };
+/** Why a pipeline waits for a person. */
+export const paused = { class: "setup", since: "", text: "the table is missing", way_out: "create it" } as const;
 
 /** A source that says what the test says. */
 class TestSource implements RevisionSource {
@@ -84,9 +87,18 @@ export async function outcomes(reconciler: Reconciler): Promise<Record<string, s
   return Object.fromEntries(all.map((one) => [one.pipeline_id, one.result]));
 }
 
+function conditionsOf(reconciler: Reconciler, id: string): Condition[] {
+  return reconciler.snapshot().pipelines.find(({ pipeline_id }) => pipeline_id === id)?.conditions ?? [];
+}
+
+/** Ready, which comes first. */
+export function conditionOf(reconciler: Reconciler, id = "orders"): Condition | undefined {
+  return conditionsOf(reconciler, id)[0];
+}
+
 /** Status and reason of Ready, and the types of the other conditions. */
 export function readyOf(reconciler: Reconciler, id = "orders"): (string | undefined)[] {
-  const conditions = reconciler.snapshot().pipelines.find(({ pipeline_id }) => pipeline_id === id)?.conditions;
-  const { status, reason } = conditions?.find(({ type }) => type === "Ready") ?? {};
-  return [status, reason, ...(conditions ?? []).map(({ type }) => type).filter((type) => type !== "Ready")];
+  const conditions = conditionsOf(reconciler, id);
+  const { status, reason } = conditions.find(({ type }) => type === "Ready") ?? {};
+  return [status, reason, ...conditions.map(({ type }) => type).filter((type) => type !== "Ready")];
 }

@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { Assembler } from "../../../engine/assembler.ts";
 import { Event } from "../../../engine/core/batch.ts";
 import type { Line } from "../../../engine/line.ts";
@@ -91,19 +91,6 @@ describe("a batch", () => {
     setTimeout(() => source.arrived(3), 5);
     expect((await batch)?.ranges[0]?.last).toBe(3);
   });
-});
-
-test("a wait ends when its time has come, also where the timer is early by the wall clock", async () => {
-  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-  try {
-    const source = sourceOf(3, 1);
-    const waited = source.wait(3, Date.now() + 60_000, new AbortController().signal);
-    // The timer fires at once, a minute before the wall clock is there.
-    vi.advanceTimersByTime(60_000);
-    await waited;
-  } finally {
-    vi.useRealTimers();
-  }
 });
 
 describe("a drain", () => {

@@ -1,0 +1,9 @@
+/** Such as `a, b and c`. */
+export function listed(things: readonly string[]): string {
+  return things.length < 2 ? things.join("") : `${things.slice(0, -1).join(", ")} and ${things.at(-1)}`;
+}
+
+/** Such as `2 dead letters`; empty where there is none. */
+export function counted(count: number, one: string, several = `${one}s`): string {
+  return count === 0 ? "" : `${count} ${count === 1 ? one : several}`;
+}
