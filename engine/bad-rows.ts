@@ -1,3 +1,4 @@
+import { EventList } from "./core/event-list.ts";
 import type { BatchRecord } from "./core/journal.ts";
 import type { Block, Failure, Sink } from "./core/sink.ts";
 import type { Line } from "./line.ts";
@@ -74,7 +75,7 @@ async function isSampleBad({ block, failure }: Refused, sink: Sink, signal: Abor
 function firstRows({ events, body }: Block, count: number): Block {
   let end = 0;
   for (let row = 0; row < count; row += 1) end = body.indexOf("\n", end) + 1;
-  return { events: events.slice(0, count), body: body.subarray(0, end), rejected: [] };
+  return { events: EventList.of(events.slice(0, count)), body: body.subarray(0, end), rejected: [] };
 }
 
 async function badRows(

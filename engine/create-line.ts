@@ -41,8 +41,8 @@ export function createLine(parts: LineOptions): Line {
     throw notSupported(config, "expected another mechanism than GSSAPI, for which this version has no client");
   }
   const fields = source.schema_fields;
-  const transforms = config.transforms.map((entry) => createTransform(parts, entry, fields));
-  const stateless = transforms.find((transform) => transform instanceof StatelessTransform);
+  const transforms = config.transforms.flatMap((entry) => createTransform(parts, entry, fields) ?? []);
+  const stateless = createStateless(config, fields);
   const sink = new ClickHouseSink({
     pipeline_id: config.pipeline_id,
     sink: config.sink,
@@ -53,8 +53,13 @@ export function createLine(parts: LineOptions): Line {
   });
   // Where stateless makes others of them, no event is a row as it was received.
   const rows = stateless === undefined ? () => sink.rowWalks : () => undefined;
-  const keys = transforms.flatMap(({ reads = [] }) => reads);
-  return { revision, transforms: [new DeclaredFields(fields, { keys, rows }), ...transforms], sink };
+  const keys = [...transforms, ...(stateless === undefined ? [] : [stateless])].flatMap(({ reads = [] }) => reads);
+  return {
+    revision,
+    transforms: [new DeclaredFields(fields, { keys, rows }), ...transforms],
+    ...(stateless === undefined ? {} : { stateless }),
+    sink,
+  };
 }
 
 /** What is remembered by a pipeline's dedup, within its limits; nothing where it has none. */
@@ -77,10 +82,18 @@ function createTransform(
   { keys, salt }: LineOptions,
   entry: PipelineConfig["transforms"][number],
   fields: readonly SchemaField[],
-): Transform {
+): Transform | undefined {
+  if (entry.type === "stateless") return undefined;
   if (entry.type === "filter") return new FilterTransform(entry.config.expression, fields);
-  if (entry.type === "stateless") return new StatelessTransform(entry.config.transforms, fields);
   return new DedupTransform(entry.config.key, keys, new Fingerprints(saltFor(entry, salt)));
+}
+
+function createStateless(
+  { transforms }: PipelineConfig,
+  fields: readonly SchemaField[],
+): StatelessTransform | undefined {
+  const entry = transforms.find(({ type }) => type === "stateless");
+  return entry?.type === "stateless" ? new StatelessTransform(entry.config.transforms, fields) : undefined;
 }
 
 /** Another key, or the key of another source, is another window: what was remembered for it does not count. */

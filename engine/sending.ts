@@ -1,6 +1,7 @@
 import { judgeRows, wrongMapping, type BadRow, type Suspicion, type Trouble } from "./bad-rows.ts";
 import { Clearance, namesOf, type Verdict } from "./clearance.ts";
 import type { Rejection } from "./core/dead-letter.ts";
+import { EventList } from "./core/event-list.ts";
 import { deadPositions, mayBeInTable, type BatchRecord } from "./core/journal.ts";
 import type { Answer, Block, Failure } from "./core/sink.ts";
 import type { Line } from "./line.ts";
@@ -36,7 +37,7 @@ export class Sending {
   readonly #settlement: Settlement;
   readonly #underway: Underway;
   #record: BatchRecord;
-  #block: Block = { events: [], body: Buffer.alloc(0), rejected: [] };
+  #block: Block = { events: new EventList(), body: Buffer.alloc(0), rejected: [] };
   /** An answer is missing: its rows may be in the table, all or some of them. */
   #isUncertain: boolean;
   readonly #clearance: Clearance;
@@ -165,16 +166,10 @@ export class Sending {
   }
 
   async #exclude(rows: readonly BadRow[]): Promise<void> {
-    const letters = rows.map(({ row, failure }) => {
-      const event = this.#block.events[row]!;
-      return this.#underway.assembly.withSource({
-        component: "sink",
-        reason: `sink_rejection_${failure.name}`,
-        error: failure.text,
-        original_message: event.text,
-        position: event.position,
-      });
-    });
+    const { assembly } = this.#underway;
+    const letters = rows.map(({ row, failure: { name, text } }) =>
+      assembly.letter(this.#block.events.at(row), { reason: `sink_rejection_${name}`, error: text }),
+    );
     const { excluded, rejections } = this.#record;
     await this.#amend({
       rows: this.#record.rows - rows.length,

@@ -2,7 +2,8 @@ import { randomBytes } from "node:crypto";
 import type { BatchRecord } from "./core/journal.ts";
 import type { KeyMemory } from "./core/key-memory.ts";
 import type { Block } from "./core/sink.ts";
-import type { Assembly, Line } from "./line.ts";
+import type { Assembly } from "./assembly.ts";
+import type { Line } from "./line.ts";
 
 /** A batch on its way: its record, the events that it was made of, and the line that makes its rows. */
 export interface Underway {

@@ -1,5 +1,6 @@
 import type { Event } from "./batch.ts";
 import type { Rejection } from "./dead-letter.ts";
+import type { EventList } from "./event-list.ts";
 
 /**
  * What the server said to an insert.
@@ -57,11 +58,23 @@ export type Probe =
 
 /** Rows ready to be sent: encoded bytes, one entry of `events` per row, in order. */
 export interface Block {
-  /** The events that became rows. `events[i]` is row `i`. */
-  events: readonly Event[];
+  /** The events that became rows, as they were before the stateless transform. `events[i]` is row `i`. */
+  events: EventList;
   /** The insert's body, in the format that the sink sends. */
   body: Buffer;
   rejected: Rejection[];
+}
+
+/** The rows of a block while they are written, for the columns of the target as they were when it was begun. */
+export interface RowWriter {
+  /** Adds the rows of events, in order. Events whose values do not fit their columns come back. Keeps none of them. */
+  add(events: readonly Event[]): Rejection[];
+  /** Bytes of the rows that were added. */
+  readonly size: number;
+  /** Whether the target's columns are still those that it writes for. */
+  readonly isCurrent: boolean;
+  /** The insert's body, in the format that the sink sends. Nothing may be added any more. */
+  body(): Buffer;
 }
 
 /**
@@ -84,8 +97,8 @@ export interface Sink {
     isFresh: boolean,
     signal: AbortSignal,
   ): Promise<{ kind: "read"; reading: Reading } | Exclude<Answer, { kind: "ok" }>>;
-  /** Turns events into rows. Pure. Events whose values do not fit their columns come back as rejections. */
-  encode(events: readonly Event[]): Block;
+  /** Begins the rows of a block. */
+  begin(): RowWriter;
   /**
    * Inserts a block as one insert with `token`. Never throws for what the server or the network does. With
    * `ignoreViews` an error in a materialized view is no error: the base table gets the rows, and so do the other views.
@@ -95,4 +108,10 @@ export interface Sink {
   probe(block: Block, signal: AbortSignal): Promise<Probe>;
   /** Releases connections. Safe to call twice. */
   close(): Promise<void>;
+}
+
+/** The block of what a writer wrote of events, of which it gave those back that it `rejected`. */
+export function blockOf(events: EventList, writer: RowWriter, rejected: readonly Rejection[]): Block {
+  const gone = new Set(rejected.map(({ position }) => position));
+  return { events: events.without(gone), body: writer.body(), rejected: [...rejected] };
 }

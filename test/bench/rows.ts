@@ -1,6 +1,7 @@
 import { Event } from "../../engine/core/batch.ts";
 import { RowEncoder } from "../../engine/sinks/clickhouse/row-encoder.ts";
 import type { Mapping, SchemaField } from "../../schemas/pipeline.ts";
+import { encoded } from "../support/encoded.ts";
 
 const EVENTS = 2_000;
 /** Runs of each measurement, of which the median counts, and times that one run goes over the events. */
@@ -84,11 +85,11 @@ function measure(columns: readonly Column[]): void {
   const made = received.map((event) => event.with(event.value));
   const bytes = buffers.reduce((sum, { length }) => sum + length, 0);
   const [encoder, passer] = [encoderOf(columns), encoderOf(columns)];
-  const isPassedOn = passer.encode(received).body.length === bytes + EVENTS;
+  const isPassedOn = encoded(passer, received).body.length === bytes + EVENTS;
   if (!isPassedOn) throw new Error("expected the events to be rows as they are");
   const parsing = median(() => buffers.forEach((content) => void new Event(0, 0, content).value));
-  const encoding = median(() => encoder.encode(made));
-  const passing = median(() => passer.encode(received));
+  const encoding = median(() => encoded(encoder, made));
+  const passing = median(() => encoded(passer, received));
   console.log(
     `${EVENTS} events of ${Math.round(bytes / EVENTS)} bytes and ${columns.length} fields, medians of ${RUNS} runs`,
   );

@@ -10,6 +10,7 @@ import { StatelessTransform } from "../../engine/transforms/stateless/stateless.
 import { large } from "./kafka-large.ts";
 import { eventText, type Shape } from "./kafka-shape.ts";
 import { small } from "./kafka-small.ts";
+import { encoded } from "../support/encoded.ts";
 
 /** As many as a source hands out at once. */
 const EVENTS = 4096;
@@ -88,7 +89,7 @@ function lineOf(shape: Shape, { bytes, starts, ends }: Given, stages: Stages): (
   const line = [new DeclaredFields(shape.fields, { keys, rows }), ...transforms];
   const first = passOf(line, bytes, starts, ends);
   if (first.length < EVENTS / 2) throw new Error(`expected most events to pass, found ${first.length}`);
-  return () => encoder.encode(passOf(line, bytes, starts, ends));
+  return () => encoded(encoder, passOf(line, bytes, starts, ends));
 }
 
 let batches = 0;

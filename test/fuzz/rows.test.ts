@@ -8,6 +8,7 @@ import { bothWays } from "../integration/sink/both-ways.ts";
 import { checkScan } from "./scan-check.ts";
 import { scannedBatches } from "./scanned-events.ts";
 import { batches } from "./spelled-events.ts";
+import { encoded } from "../support/encoded.ts";
 
 /** 60, 40 and 500 batches in the short form; `FUZZ_RUNS` and `FUZZ_SEED` set other ones. */
 const numRuns = Number(process.env["FUZZ_RUNS"] ?? 60);
@@ -110,7 +111,7 @@ test(
     await fc.assert(
       fc.asyncProperty(fc.array(fc.oneof(event, likely), { minLength: 1, maxLength: 50 }), async (values) => {
         const given = values.map((value, index) => new Event(index, 0, Buffer.from(JSON.stringify(value))));
-        const block = sink.encode(given);
+        const block = encoded(sink, given);
         expect(block.events.length + block.rejected.length).toBe(given.length);
         const token = `fuzz ${seen.size}`;
         expect(await sink.insert(block, token, patient)).toEqual({ kind: "ok" });
@@ -142,7 +143,7 @@ test(
         sent.encoded += found.received.rows.length - found.sentAsTheyAre.length;
         // What is no JSON is never sent: reading its value is what fails.
         const sink = sinkOn(server, { fields: columns, table: "none" });
-        for (const bytes of others) expect(() => sink.encode([new Event(1, 0, bytes)])).toThrow();
+        for (const bytes of others) expect(() => encoded(sink, [new Event(1, 0, bytes)])).toThrow();
         sent.refused += others.length;
       }),
       { numRuns: rawRuns, seed, endOnFailure: true },

@@ -11,6 +11,7 @@ import { Fingerprints } from "../../engine/transforms/dedup/fingerprint.ts";
 import { KeyReader } from "../../engine/transforms/dedup/key-reader.ts";
 import type { FieldType, SchemaField } from "../../schemas/pipeline.ts";
 import { asParsed, asReceived, type ScannedBatch } from "./scanned-events.ts";
+import { encoded } from "../support/encoded.ts";
 
 /** What was met, so that a run that tells nothing is seen. */
 export interface Met {
@@ -85,7 +86,7 @@ function checkField(name: string, events: readonly Event[], parsed: readonly Eve
 /** What the walk took for rows are those that the sink takes, and all others become the rows of their values. */
 function checkRows(events: readonly Event[], fields: readonly SchemaField[], encoder: RowEncoder): void {
   const unseen = events.map(({ position, receivedAt, bytes }) => new Event(position, receivedAt, bytes));
-  const [one, other] = [encoder.encode(events), encoderOf(fields).encode(unseen)];
+  const [one, other] = [encoded(encoder, events), encoded(encoderOf(fields), unseen)];
   expect(one.body.toString("latin1")).toBe(other.body.toString("latin1"));
   expect(one.rejected).toEqual(other.rejected);
 }

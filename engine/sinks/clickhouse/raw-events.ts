@@ -15,13 +15,6 @@ export class RawEvents {
     this.#scan = new EventScan({ declared: new Map(), noted: [], rows: walks });
   }
 
-  /** A guess at the bytes of a body with the rows of these events. */
-  sizeOf(events: readonly Event[]): number {
-    let size = 0;
-    if (this.walks !== undefined) for (const { start, end } of events) size += end - start + 1;
-    return size;
-  }
-
   /** Adds an event to a body as it is, without a line break; false if it has to be encoded. */
   add(event: Event, body: RowBody): boolean {
     const { within, start, end } = event;

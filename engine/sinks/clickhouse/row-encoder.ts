@@ -2,12 +2,12 @@ import type { Mapping, SchemaField } from "../../../schemas/pipeline.ts";
 import type { Event } from "../../core/batch.ts";
 import type { Rejection } from "../../core/dead-letter.ts";
 import type { RowWalks } from "../../core/raw-json.ts";
-import type { Block } from "../../core/sink.ts";
 import { isStructured } from "./column-type.ts";
 import type { ColumnType } from "./column-type.ts";
 import { rawColumns } from "./raw-columns.ts";
 import { RawEvents } from "./raw-events.ts";
-import { RowBody, stampOf } from "./row-body.ts";
+import { stampOf } from "./row-body.ts";
+import type { RowBody } from "./row-body.ts";
 import { columnOf, configuredType } from "./row-column.ts";
 import type { Column } from "./row-column.ts";
 
@@ -49,15 +49,11 @@ export class RowEncoder {
     return this.#raw.walks;
   }
 
-  encode(events: readonly Event[]): Block {
-    const [rows, rejected, body]: [Event[], Rejection[], RowBody] = [[], [], new RowBody(this.#raw.sizeOf(events))];
-    for (const event of events) {
-      if (this.#raw.add(event, body) || this.#add(event.value, body)) {
-        body.endRow();
-        rows.push(event);
-      } else rejected.push(this.#reject(event));
-    }
-    return { events: rows, body: body.toBytes(), rejected };
+  /** Adds the row of an event to a body; gives it back where its values do not fit their columns. */
+  add(event: Event, body: RowBody): Rejection | undefined {
+    if (!this.#raw.add(event, body) && !this.#add(event.value, body)) return this.#reject(event);
+    body.endRow();
+    return undefined;
   }
 
   /** Adds the row of a value; nothing where it does not fit. */

@@ -1,8 +1,7 @@
 import type { ClickHouseSettings } from "@clickhouse/client";
 import type { SchemaField, SinkConfig } from "../../../schemas/pipeline.ts";
-import type { Event } from "../../core/batch.ts";
 import type { RowWalks } from "../../core/raw-json.ts";
-import type { Answer, Block, Probe, Reading, Sink } from "../../core/sink.ts";
+import type { Answer, Block, Probe, Reading, RowWriter, Sink } from "../../core/sink.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { answered } from "./answered.ts";
 import { Connection } from "./connection.ts";
@@ -17,6 +16,7 @@ import { BlockProbe } from "./probe.ts";
 import { readProfile, refusalOf } from "./profile.ts";
 import { encoderFor } from "./real-columns.ts";
 import { RowEncoder } from "./row-encoder.ts";
+import { RowLines } from "./row-lines.ts";
 import { selectOn } from "./select.ts";
 import type { Select } from "./select.ts";
 import { findColumns, findTable } from "./table.ts";
@@ -50,6 +50,8 @@ export class ClickHouseSink implements Sink {
   readonly #reader: TargetReader;
   readonly #inserter: Inserter;
   #encoder: RowEncoder;
+  /** Bytes of the rows that were sent last: the next ones are about as many. */
+  #usualBytes = 0;
   /** How the table was described when it was opened; undefined before. */
   #description: string | undefined;
   #columns: readonly ColumnInfo[] = [];
@@ -119,8 +121,8 @@ export class ClickHouseSink implements Sink {
     );
   }
 
-  encode(events: readonly Event[]): Block {
-    return this.#encoder.encode(events);
+  begin(): RowWriter {
+    return new RowLines(() => this.#encoder, this.#usualBytes);
   }
 
   async insert(
@@ -130,6 +132,7 @@ export class ClickHouseSink implements Sink {
     { ignoreViews = false }: { ignoreViews?: boolean } = {},
   ): Promise<Answer> {
     if (block.body.length === 0) return { kind: "ok" };
+    this.#usualBytes = block.body.length;
     const { connection_params, table } = this.#options.sink;
     const statement = insertStatement(connection_params.database, table, this.#encoder.columnNames);
     const settings = commonSettings(this.#encoder.isStructured);

@@ -5,6 +5,7 @@ import { DeclaredFields } from "../../../engine/sources/declared-fields.ts";
 import type { TestClickHouse } from "../../support/clickhouse.ts";
 import { patient, sinkOn } from "./support.ts";
 import type { Field } from "./support.ts";
+import { encoded } from "../../support/encoded.ts";
 
 /** What became of events that one sink wrote to a table of its own. */
 export interface Outcome {
@@ -38,11 +39,11 @@ export async function bothWays(
   const events = texts.map((text, index) => new Event(index, 0, Buffer.from(text as string)));
   const made = events.map((event) => event.with(event.value));
   const received = await outcome(server, fields, events, real);
-  const encoded = await outcome(server, fields, made, real);
+  const written = await outcome(server, fields, made, real);
   const sentAsTheyAre = events.filter((event) => received.lines.get(event.position) === event.text);
   return {
     received: received.outcome,
-    encoded: encoded.outcome,
+    encoded: written.outcome,
     sentAsTheyAre: sentAsTheyAre.map(({ position }) => position),
   };
 }
@@ -62,7 +63,7 @@ async function outcome(
   const sink = sinkOn(server, { fields, table });
   const opened = await sink.open(patient);
   if (opened.kind !== "ok") throw new Error(opened.failure.text);
-  const block = sink.encode(events);
+  const block = encoded(sink, events);
   checkWalked(fields, events, block, sink);
   const answer = await sink.insert(block, table, patient);
   await sink.close();
@@ -72,7 +73,7 @@ async function outcome(
   const lines = block.body.toString().split("\n");
   return {
     outcome: { rows, binary, rejected: block.rejected.map(({ position, error }) => ({ position, error })), answer },
-    lines: new Map(block.events.map(({ position }, index) => [position, lines[index] ?? ""])),
+    lines: new Map([...block.events].map(({ position }, index) => [position, lines[index] ?? ""])),
   };
 }
 
@@ -83,7 +84,7 @@ function checkWalked(fields: Field[], events: readonly Event[], { body, rejected
   );
   const schema = fields.map(([name, type]) => ({ name, type }));
   new DeclaredFields(schema, { keys: ["of", "c"], rows: () => sink.rowWalks }).apply(again);
-  const walked = sink.encode(again);
+  const walked = encoded(sink, again);
   if (!walked.body.equals(body)) throw new Error(`expected ${body.toString()}, found ${walked.body.toString()}`);
   if (walked.rejected.length !== rejected.length) throw new Error(`expected ${rejected.length} rejections`);
 }

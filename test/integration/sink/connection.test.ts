@@ -10,6 +10,7 @@ import { silent, startClickHouse, type TestClickHouse } from "../../support/clic
 import { selfSigned } from "./certificate.ts";
 import { events, listen, patient, sinkOn, write } from "./support.ts";
 import type { Wish } from "./support.ts";
+import { encoded } from "../../support/encoded.ts";
 
 const secret = "s3cr3t-passw0rd";
 const fields: Wish["fields"] = [["id", "int", "Int64"]];
@@ -29,7 +30,7 @@ function on(url: string, wish: Partial<Wish> = {}): ClickHouseSink {
 
 async function inserted(url: string, signal = patient, wish: Partial<Wish> = {}): Promise<Answer> {
   const sink = on(url, wish);
-  const answer = await sink.insert(sink.encode(events({ id: 1 })), "t", signal);
+  const answer = await sink.insert(encoded(sink, events({ id: 1 })), "t", signal);
   expect(JSON.stringify(answer)).not.toContain(secret);
   return answer;
 }

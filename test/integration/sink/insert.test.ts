@@ -1,8 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { EventList } from "../../../engine/core/event-list.ts";
 import type { ClickHouseSink } from "../../../engine/sinks/clickhouse/sink.ts";
 import { type TestClickHouse, startClickHouse } from "../../support/clickhouse.ts";
 import { events, patient, sinkOn, write } from "./support.ts";
 import type { Wish } from "./support.ts";
+import { encoded } from "../../support/encoded.ts";
 
 let server: TestClickHouse;
 const open: ClickHouseSink[] = [];
@@ -101,7 +103,7 @@ describe("open", () => {
       ]),
     ).toEqual({ kind: "ok" });
     expect(await rows("real")).toEqual([{ id: 1, name: null, s: 5 }]);
-    expect(real.encode(events({ id: 300, s: 6 })).rejected[0]?.error).toContain("of type UInt8");
+    expect(encoded(real, events({ id: 300, s: 6 })).rejected[0]?.error).toContain("of type UInt8");
   });
 });
 
@@ -120,7 +122,7 @@ describe("insert", () => {
 
   test("sends nothing for a block without rows", async () => {
     const empty = sink({ fields: [["id", "int", "Int64"]], table: "nowhere" });
-    expect(await empty.insert(empty.encode([]), "t", patient)).toEqual({ kind: "ok" });
+    expect(await empty.insert(encoded(empty, []), "t", patient)).toEqual({ kind: "ok" });
   });
 
   test("sends every setting that makes one block count once", async () => {
@@ -154,7 +156,7 @@ describe("insert", () => {
     await parse.open(patient);
     await run("ALTER TABLE d.parse ADD COLUMN n Int8");
     const block = {
-      events: events(1, 2, 3),
+      events: EventList.of(events(1, 2, 3)),
       body: Buffer.from('{"e":"a"}\n{"e":"b"}\n{"e":"(at row 1)" oops}\n'),
       rejected: [],
     };
@@ -170,7 +172,7 @@ describe("insert", () => {
     const gone = sink({ fields: [["id", "int", "Int64"]], table: "gone" });
     await gone.open(patient);
     await run("DROP TABLE d.gone SYNC");
-    expect(await gone.insert(gone.encode(events({ id: 1 })), "t", patient)).toMatchObject({
+    expect(await gone.insert(encoded(gone, events({ id: 1 })), "t", patient)).toMatchObject({
       kind: "refused",
       failure: { class: "setup", code: 60, name: "UNKNOWN_TABLE" },
     });
@@ -230,7 +232,7 @@ describe("hostile values arrive as they are", () => {
     const wish: Wish = { fields: [["s", "string", "String"]], table: "surrogates", create_table: true };
     const surrogates = sink(wish);
     await surrogates.open(patient);
-    const block = surrogates.encode(events({ s: "good" }, { s: "\ud800" }));
+    const block = encoded(surrogates, events({ s: "good" }, { s: "\ud800" }));
     expect(block.rejected).toMatchObject([{ reason: "schema_mismatch", position: 2 }]);
     expect(await surrogates.insert(block, "t", patient)).toEqual({ kind: "ok" });
     expect(await rows("surrogates")).toEqual([{ s: "good" }]);

@@ -4,6 +4,7 @@ import type { ClickHouseSink } from "../../../engine/sinks/clickhouse/sink.ts";
 import { type TestClickHouse, startClickHouse } from "../../support/clickhouse.ts";
 import { denied, proxyTo } from "./proxy.ts";
 import { events, patient, sinkOn } from "./support.ts";
+import { encoded } from "../../support/encoded.ts";
 
 let server: TestClickHouse;
 const sinks: ClickHouseSink[] = [];
@@ -36,7 +37,7 @@ async function opened(name: string, url = server.url): Promise<ClickHouseSink> {
 
 /** One row for each of so many partitions. */
 function rowsFor(sink: ClickHouseSink, partitions: number): Block {
-  return sink.encode(events(...Array.from({ length: partitions }, (_, id) => ({ id }))));
+  return encoded(sink, events(...Array.from({ length: partitions }, (_, id) => ({ id }))));
 }
 
 async function count(name: string): Promise<number> {

@@ -1,10 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { EventList } from "../../../engine/core/event-list.ts";
 import type { Block, Probe } from "../../../engine/core/sink.ts";
 import type { ClickHouseSink } from "../../../engine/sinks/clickhouse/sink.ts";
 import { type TestClickHouse, startClickHouse } from "../../support/clickhouse.ts";
 import { type Proxy, proxyTo, type Said } from "./proxy.ts";
 import { events, patient, sinkOn } from "./support.ts";
 import type { Wish } from "./support.ts";
+import { encoded } from "../../support/encoded.ts";
 
 let server: TestClickHouse;
 const sinks: ClickHouseSink[] = [];
@@ -55,7 +57,11 @@ function said(status: number, code: number, name: string): Said {
 
 /** A block of these lines, whatever they are. */
 function blockOf(lines: readonly string[]): Block {
-  return { events: events(...lines), body: Buffer.from(lines.map((line) => `${line}\n`).join("")), rejected: [] };
+  return {
+    events: EventList.of(events(...lines)),
+    body: Buffer.from(lines.map((line) => `${line}\n`).join("")),
+    rejected: [],
+  };
 }
 
 const good = '{"id":1,"n":2}';
@@ -123,7 +129,7 @@ describe("a probe finds", () => {
       query: "CREATE TABLE d.indexed (s String, INDEX broken toUInt8(s) TYPE minmax) ENGINE = MergeTree ORDER BY s",
     });
     const sink = await sinkAt(server.url, "indexed", [["s", "string", "String"]]);
-    const block = sink.encode(events({ s: "1" }, { s: "x" }));
+    const block = encoded(sink, events({ s: "1" }, { s: "x" }));
     expect(await sink.insert(block, "t", patient)).toMatchObject({
       kind: "refused",
       failure: { class: "row", code: 6 },
@@ -141,7 +147,7 @@ describe("a probe finds", () => {
       ["id", "int", "Int64"],
       ["l", "int", "UInt8"],
     ]);
-    expect(found(await sink.probe(sink.encode(events({ id: 1, l: 1 }, { id: 50, l: 1 })), patient))).toEqual([
+    expect(found(await sink.probe(encoded(sink, events({ id: 1, l: 1 }, { id: 50, l: 1 })), patient))).toEqual([
       [1, 469],
     ]);
   });

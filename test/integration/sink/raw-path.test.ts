@@ -12,6 +12,7 @@ import { days, farDays, fractions, largest, lastTimes, laterTimes, spellings, st
 import { truths, uuids, wholes, wideWholes } from "./spellings.ts";
 import { events, patient, sinkOn } from "./support.ts";
 import type { Field } from "./support.ts";
+import { encoded } from "../../support/encoded.ts";
 
 let server: TestClickHouse;
 
@@ -250,7 +251,7 @@ test("ClickHouse is asked to read over keys that are not mapped", async () => {
   await new Promise<void>((resolve) => void listener.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(listener.address() as AddressInfo).port}`;
   const sink = sinkOn({ url, username: "u", password: "p" }, { fields: [["id", "int", "Int64"]], table: "t" });
-  expect(await sink.insert(sink.encode(events({ id: 1 })), "t", patient)).toEqual({ kind: "ok" });
+  expect(await sink.insert(encoded(sink, events({ id: 1 })), "t", patient)).toEqual({ kind: "ok" });
   await sink.close();
   listener.close();
   expect(asked.at(-1)).toContain("input_format_skip_unknown_fields=1");

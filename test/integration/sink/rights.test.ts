@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { EventList } from "../../../engine/core/event-list.ts";
 import type { Answer, Probe } from "../../../engine/core/sink.ts";
 import type { ClickHouseSink } from "../../../engine/sinks/clickhouse/sink.ts";
 import type { TestClickHouse } from "../../support/clickhouse.ts";
 import { denied, proxyTo } from "./proxy.ts";
 import { RestrictedClickHouse, type Rights } from "./restricted.ts";
 import { events, patient, sinkOn } from "./support.ts";
+import { encoded } from "../../support/encoded.ts";
 
 let clickhouse: RestrictedClickHouse;
 const window = "SETTINGS non_replicated_deduplication_window = 100";
@@ -53,7 +55,7 @@ function constraint(name: string, rule: string): string {
 }
 
 const grants = ["GRANT INSERT ON d.t"];
-const block = (sink: ClickHouseSink) => sink.encode(events({ id: 1, p: 1 }, { id: 500, p: 1 }, { id: 2, p: 1 }));
+const block = (sink: ClickHouseSink) => encoded(sink, events({ id: 1, p: 1 }, { id: 500, p: 1 }, { id: 2, p: 1 }));
 
 describe("a user who may insert and nothing else", () => {
   test("opens, reads and writes", async () => {
@@ -61,7 +63,7 @@ describe("a user who may insert and nothing else", () => {
       expect(opened).toEqual({ kind: "ok" });
       expect(sink.atLeastOnce).toBeUndefined();
       const before = await sink.read(true, patient);
-      expect(await sink.insert(sink.encode(events({ id: 1 })), "a", patient)).toEqual({ kind: "ok" });
+      expect(await sink.insert(encoded(sink, events({ id: 1 })), "a", patient)).toEqual({ kind: "ok" });
       const after = await sink.read(true, patient);
       if (before.kind !== "read" || after.kind !== "read") throw new Error("expected two readings");
       expect(after.reading.blocks! - before.reading.blocks!).toBe(1);
@@ -94,7 +96,7 @@ describe("a user who may make temporary tables in memory alone", () => {
   const probed = (...lines: string[]): Promise<Probe> =>
     sunk({ grants: some }, (sink) => {
       const body = Buffer.from(lines.map((line) => `${line}\n`).join(""));
-      return sink.probe({ events: events(...lines), body, rejected: [] }, patient);
+      return sink.probe({ events: EventList.of(events(...lines)), body, rejected: [] }, patient);
     });
 
   test("finds what does not fit the types", async () => {
@@ -137,7 +139,7 @@ describe("a profile", () => {
   ])("%s is a setup failure that says so", async (_title, profile, text) => {
     const [opened, written] = await sunk({ grants, profile }, async (sink, answer) => [
       answer,
-      await sink.insert(sink.encode(events({ id: 1 })), "b", patient),
+      await sink.insert(encoded(sink, events({ id: 1 })), "b", patient),
     ]);
     expect(opened).toMatchObject({ kind: "refused", failure: { class: "setup", text: expect.stringContaining(text) } });
     // What the check foretells is what the server does.
@@ -148,7 +150,7 @@ describe("a profile", () => {
     const profile = constraint("async_insert", "<const/>") + constraint("insert_deduplicate", "<const/>");
     await sunk({ grants, profile }, async (sink, opened) => {
       expect(opened).toEqual({ kind: "ok" });
-      expect(await sink.insert(sink.encode(events({ id: 3 })), "c", patient)).toEqual({ kind: "ok" });
+      expect(await sink.insert(encoded(sink, events({ id: 3 })), "c", patient)).toEqual({ kind: "ok" });
     });
   });
 
@@ -158,7 +160,7 @@ describe("a profile", () => {
   ])("%s leaves an insert into too many partitions for somebody to mend", async (_title, profile) => {
     await sunk({ grants, profile }, async (sink, opened) => {
       expect(opened).toEqual({ kind: "ok" });
-      const many = sink.encode(events(...Array.from({ length: 300 }, (_, p) => ({ id: 1, p }))));
+      const many = encoded(sink, events(...Array.from({ length: 300 }, (_, p) => ({ id: 1, p }))));
       expect(await sink.insert(many, "d", patient)).toMatchObject({
         kind: "refused",
         failure: { class: "partitions", code: 252 },
@@ -175,7 +177,7 @@ test("where the profile cannot be read, what it forbids shows when it is met", a
     );
     const sink = sinkOn({ ...server, url: proxy.url }, { fields: [["p", "int", "Int64"]], table: "t" });
     expect(await sink.open(patient)).toEqual({ kind: "ok" });
-    const many = sink.encode(events(...Array.from({ length: 300 }, (_, p) => ({ p }))));
+    const many = encoded(sink, events(...Array.from({ length: 300 }, (_, p) => ({ p }))));
     for (const inserts of [2, 3]) {
       expect(await sink.insert(many, "e", patient)).toMatchObject({
         kind: "refused",
@@ -183,7 +185,7 @@ test("where the profile cannot be read, what it forbids shows when it is met", a
       });
       expect(proxy.statements.filter((statement) => statement.startsWith("INSERT"))).toHaveLength(inserts);
     }
-    expect(await sink.insert(sink.encode(events({ p: 1 })), "f", patient)).toEqual({ kind: "ok" });
+    expect(await sink.insert(encoded(sink, events({ p: 1 })), "f", patient)).toEqual({ kind: "ok" });
     await sink.close();
     await proxy.stop();
   });

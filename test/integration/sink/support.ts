@@ -6,6 +6,7 @@ import { ClickHouseSink } from "../../../engine/sinks/clickhouse/sink.ts";
 import type { Log } from "../../../engine/telemetry/log.ts";
 import type { FieldType, Mapping, SinkConnection } from "../../../schemas/pipeline.ts";
 import type { TestClickHouse } from "../../support/clickhouse.ts";
+import { encoded } from "../../support/encoded.ts";
 
 /** A field, the column of the same name, and its type. */
 export type Field = [name: string, type: FieldType, column_type: string];
@@ -64,7 +65,7 @@ let tokens = 0;
 export async function write(sink: ClickHouseSink, values: unknown[], token = `t${++tokens}`): Promise<Answer> {
   const opened = await sink.open(patient);
   if (opened.kind !== "ok") return opened;
-  return sink.insert(sink.encode(events(...values)), token, patient);
+  return sink.insert(encoded(sink, events(...values)), token, patient);
 }
 
 /** A TCP server on loopback that does what `talk` says with each connection. */

@@ -4,6 +4,7 @@ import type { ClickHouseSink } from "../../../engine/sinks/clickhouse/sink.ts";
 import { type TestClickHouse, startClickHouse } from "../../support/clickhouse.ts";
 import { denied, type Proxy, proxyTo, type Said } from "./proxy.ts";
 import { events, patient, sinkOn } from "./support.ts";
+import { encoded } from "../../support/encoded.ts";
 
 let server: TestClickHouse;
 const sinks: ClickHouseSink[] = [];
@@ -66,7 +67,7 @@ let tokens = 0;
 
 async function insert(sink: ClickHouseSink, partitions: number): Promise<void> {
   const rows = Array.from({ length: partitions }, (_, p) => ({ id: 1, p }));
-  expect(await sink.insert(sink.encode(events(...rows)), `t${++tokens}`, patient)).toEqual({ kind: "ok" });
+  expect(await sink.insert(encoded(sink, events(...rows)), `t${++tokens}`, patient)).toEqual({ kind: "ok" });
 }
 
 /** A proxy that says `instead` for statements which hold `words`. */

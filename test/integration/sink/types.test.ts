@@ -3,6 +3,7 @@ import type { FieldType } from "../../../schemas/pipeline.ts";
 import { Event } from "../../../engine/core/batch.ts";
 import { type TestClickHouse, startClickHouse } from "../../support/clickhouse.ts";
 import { patient, sinkOn } from "./support.ts";
+import { encoded } from "../../support/encoded.ts";
 
 let server: TestClickHouse;
 let tables = 0;
@@ -18,7 +19,7 @@ async function stored(type: FieldType, column: string, json: string): Promise<st
   const table = `t${++tables}`;
   const sink = sinkOn(server, { fields: [["c", type, column]], table, create_table: true });
   expect(await sink.open(patient)).toEqual({ kind: "ok" });
-  const block = sink.encode([new Event(1, 0, Buffer.from(`{"c":${json}}`))]);
+  const block = encoded(sink, [new Event(1, 0, Buffer.from(`{"c":${json}}`))]);
   expect(block.rejected).toEqual([]);
   expect(await sink.insert(block, "t", patient)).toEqual({ kind: "ok" });
   await sink.close();

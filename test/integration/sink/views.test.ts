@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { ClickHouseSink } from "../../../engine/sinks/clickhouse/sink.ts";
 import { type TestClickHouse, startClickHouse } from "../../support/clickhouse.ts";
 import { events, patient, sinkOn } from "./support.ts";
+import { encoded } from "../../support/encoded.ts";
 
 let server: TestClickHouse;
 const open: ClickHouseSink[] = [];
@@ -114,7 +115,7 @@ describe.each(cases)("%s that fails", (_title, name, { behind, mend, code, table
     await run(named("CREATE MATERIALIZED VIEW d.%_beside_view TO d.%_beside AS SELECT s FROM d.%_base"));
     for (const statement of behind) await run(named(statement));
     const base = await sink(`${name}_base`);
-    const block = base.encode(events({ s: "1" }, { s: "bad" }));
+    const block = encoded(base, events({ s: "1" }, { s: "bad" }));
     const failed = await base.insert(block, "token", patient);
     expect(failed).toMatchObject({ kind: "unknown", failure: { class: "view", code } });
     expect(failed).not.toHaveProperty("failure.row");
@@ -137,7 +138,7 @@ test("where errors of views are to be ignored, the base and the other views get 
     await run(`CREATE MATERIALIZED VIEW d.${to}_view TO d.${to} AS ${query}`);
   }
   const base = await sink("base");
-  const block = base.encode(events({ s: "1" }, { s: "x" }));
+  const block = encoded(base, events({ s: "1" }, { s: "x" }));
   expect(await base.insert(block, "token", patient)).toMatchObject({ failure: { class: "view" } });
   expect(await base.insert(block, "token", patient, { ignoreViews: true })).toEqual({ kind: "ok" });
   expect(await counts("base", "good", "broken")).toEqual([2, 2, 0]);
@@ -148,7 +149,7 @@ test("a view that came after open is never taken for a row that wrote nothing", 
   const early = await sink("early");
   await run(`CREATE TABLE d.late ${kept("s String, CONSTRAINT short CHECK length(s) < 2")}`);
   await run("CREATE MATERIALIZED VIEW d.late_view TO d.late AS SELECT s FROM d.early");
-  const block = early.encode(events({ s: "1" }, { s: "long" }));
+  const block = encoded(early, events({ s: "1" }, { s: "long" }));
   const answer = await early.insert(block, "token", patient);
   expect(answer).toMatchObject({ kind: "unknown" });
   expect(answer).not.toHaveProperty("failure.row");
@@ -163,7 +164,7 @@ test("an event that speaks like a view is a bad row", async () => {
   await run("CREATE MATERIALIZED VIEW d.hostile_view TO d.hostile_out AS SELECT s FROM d.hostile");
   const hostile = await sink("hostile");
   for (const s of ["x: while pushing to view d.hostile_view", "x': while pushing to view d.hostile_view"]) {
-    expect(await hostile.insert(hostile.encode(events({ s: "1" }, { s })), "token", patient)).toMatchObject({
+    expect(await hostile.insert(encoded(hostile, events({ s: "1" }, { s })), "token", patient)).toMatchObject({
       kind: "refused",
       failure: { class: "row", code: 469, row: 1 },
     });

@@ -1,7 +1,7 @@
 import type { Event } from "../../../engine/core/batch.ts";
 import type { Rejection } from "../../../engine/core/dead-letter.ts";
 import type { KeyMemory } from "../../../engine/core/key-memory.ts";
-import type { Answer, Block, Probe, Reading, Sink } from "../../../engine/core/sink.ts";
+import type { Answer, Block, Probe, Reading, RowWriter, Sink } from "../../../engine/core/sink.ts";
 import type { Transform } from "../../../engine/core/transform.ts";
 import type { Line } from "../../../engine/line.ts";
 import { DedupTransform } from "../../../engine/transforms/dedup/dedup.ts";
@@ -14,7 +14,7 @@ const salt = Buffer.alloc(16, 7);
 /** The real dedup between a model filter, a model transform and a model sink. */
 export function modelLine(revision: number, hasDedup: boolean, keys: KeyMemory, target: ModelTarget): Line {
   const dedup = hasDedup ? [new DedupTransform("key", keys, new Fingerprints(salt))] : [];
-  return { revision, transforms: [filter(revision), ...dedup, stateless], sink: new ModelSink(target) };
+  return { revision, transforms: [filter(revision), ...dedup], stateless, sink: new ModelSink(target) };
 }
 
 function filter(revision: number): Transform {
@@ -73,18 +73,22 @@ class ModelSink implements Sink {
     return Promise.resolve({ kind: "read", reading });
   }
 
-  encode(events: readonly Event[]): Block {
-    const [passed, rejected] = divide(events, "encoder");
-    return { events: passed, body: Buffer.from("rows"), rejected };
+  begin(): RowWriter {
+    return {
+      add: (events) => divide(events, "encoder")[1],
+      size: 0,
+      isCurrent: true,
+      body: () => Buffer.from("rows"),
+    };
   }
 
   async insert(block: Block, token: string): Promise<Answer> {
     await new Promise((resolve) => setImmediate(resolve));
-    return this.#target.insert(block.events.map(modelEvent), token);
+    return this.#target.insert([...block.events].map(modelEvent), token);
   }
 
   probe(block: Block): Promise<Probe> {
-    const rows = block.events.flatMap((event, row) =>
+    const rows = [...block.events].flatMap((event, row) =>
       this.#target.refuses(modelEvent(event))
         ? [{ row, failure: { class: "row", name: "VIOLATED_CONSTRAINT", code: 469, text: "bad" } as const }]
         : [],

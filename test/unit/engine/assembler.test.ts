@@ -21,13 +21,18 @@ function sourceOf(held: number, end = held): WebhookSource {
   );
 }
 
+/** Takes all rows; nothing is sent. */
+const sink = {
+  begin: () => ({ add: () => [], size: 0, isCurrent: true, body: () => Buffer.alloc(0) }),
+} as Pick<Line["sink"], "begin"> as Line["sink"];
+
 /** A line that keeps the events whose position `keeps`. */
 function line(keeps: (position: number) => boolean = () => true): Line {
   const apply = (events: readonly Event[]) => {
     const passed = events.filter(({ position }) => keeps(position));
     return { passed, dropped: events.length - passed.length, rejected: [] };
   };
-  return { revision: 1, transforms: [{ name: "ingestor", apply }], sink: {} as Line["sink"] };
+  return { revision: 1, transforms: [{ name: "ingestor", apply }], sink };
 }
 
 function assemblerOf(source: WebhookSource, max_batch_size: number, max_delay_time: string) {

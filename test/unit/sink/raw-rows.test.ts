@@ -7,6 +7,7 @@ import { RawScan } from "../../../engine/core/raw-scan.ts";
 import { wholeWithin } from "../../../engine/sinks/clickhouse/raw-numbers.ts";
 import { RowEncoder } from "../../../engine/sinks/clickhouse/row-encoder.ts";
 import type { FieldType } from "../../../schemas/pipeline.ts";
+import { encoded } from "../../support/encoded.ts";
 
 function rowsOf(...names: string[]): RawScan {
   const rows = new Map(names.map((name) => [name, name.startsWith("n") ? wholeWithin("9", "99") : textEnd]));
@@ -135,7 +136,7 @@ function encoderOf(...fields: Field[]): RowEncoder {
 }
 
 function bodyOf(encoder: RowEncoder, ...events: Event[]): string {
-  const { body, rejected } = encoder.encode(events);
+  const { body, rejected } = encoded(encoder, events);
   return `${body.toString()}${rejected.map(({ position }) => `rejected ${position}\n`).join("")}`;
 }
 
@@ -194,7 +195,7 @@ describe("the encoder sends an event as it is", () => {
   test("less often after a hundred others, and again after one", () => {
     const encoder = encoderOf(id, text);
     const others = Array.from({ length: 101 }, () => event('{"id":1}'));
-    encoder.encode(others);
+    encoded(encoder, others);
     const lines = bodyOf(encoder, ...Array.from({ length: 103 }, () => event(odd))).split("\n");
     expect(lines.findIndex((line) => line === odd)).toBe(99);
     expect(lines.slice(99, 103)).toEqual([odd, odd, odd, odd]);

@@ -1,0 +1,93 @@
+import type { Event } from "./core/batch.ts";
+import { EventList } from "./core/event-list.ts";
+import type { Rejection } from "./core/dead-letter.ts";
+import { blockOf, type Block, type RowWriter } from "./core/sink.ts";
+import type { BatchContext } from "./core/transform.ts";
+import type { Line } from "./line.ts";
+import { Stage } from "./stage.ts";
+import type { Telemetry } from "./telemetry/telemetry.ts";
+
+/** Rows are made again in parts of so many events. */
+const partEvents = 512;
+
+/**
+ * The rows of a batch while it is put together. What the stateless transform makes of an event is encoded at once and
+ * forgotten: it is made again, from the event that it was made of, in the few cases where somebody asks once more.
+ */
+export class Rows {
+  /** What becomes a row, or was refused by the sink, as it was before stateless. */
+  readonly events = new EventList();
+  readonly #line: Line;
+  readonly #context: BatchContext;
+  readonly #stage: Stage | undefined;
+  /** The rows of all `events`; undefined once they were handed out. */
+  #writer: RowWriter | undefined;
+  /** Of the sink, for what `#writer` wrote. */
+  readonly #rejected: Rejection[] = [];
+  /** By position; undefined until somebody asks, as few are ever asked for. */
+  #indexes: Map<number, number> | undefined;
+
+  constructor(line: Line, context: BatchContext) {
+    this.#line = line;
+    this.#context = context;
+    this.#stage = line.stateless === undefined ? undefined : new Stage(line.stateless);
+    this.#writer = line.sink.begin();
+  }
+
+  get count(): number {
+    return this.events.length;
+  }
+
+  /** Bytes of the rows. */
+  get bytes(): number {
+    return this.#writer?.size ?? 0;
+  }
+
+  /** Adds the rows of events of so many bytes. Gives back those on which the transform failed. */
+  add(events: readonly Event[], bytes: number): readonly Rejection[] {
+    const { passed: made, rejected = [] } = this.#stage?.apply(events, bytes, this.#context) ?? { passed: events };
+    const gone = new Set(rejected.map(({ position }) => position));
+    for (const event of events) if (gone.size === 0 || !gone.has(event.position)) this.events.push(event);
+    for (const rejection of this.#writer!.add(made)) this.#rejected.push(rejection);
+    return rejected;
+  }
+
+  tell(telemetry: Telemetry, pipeline_id: string): void {
+    this.#stage?.tell(telemetry, pipeline_id);
+  }
+
+  /** The rows of all events but those at the `excluded` positions, for the columns as they are now. */
+  block(excluded: ReadonlySet<number>): Block {
+    const writer = this.#writer;
+    this.#writer = undefined;
+    if (writer?.isCurrent === true && excluded.size === 0) return blockOf(this.events, writer, this.#rejected);
+    return this.#again(this.events.without(excluded));
+  }
+
+  /** What an event was made, as the sink got it. */
+  made(event: Event): Event {
+    return this.#line.stateless?.apply([event], this.#context).passed[0] ?? event;
+  }
+
+  /** The event at a position, as it was before stateless. */
+  at(position: number): Event | undefined {
+    this.#indexes ??= new Map(Array.from(this.positions(), (of, index) => [of, index]));
+    const index = this.#indexes.get(position);
+    return index === undefined ? undefined : this.events.at(index);
+  }
+
+  *positions(): Generator<number> {
+    for (let index = 0; index < this.events.length; index += 1) yield this.events.positionAt(index);
+  }
+
+  #again(events: EventList): Block {
+    const writer = this.#line.sink.begin();
+    const rejected: Rejection[] = [];
+    for (let at = 0; at < events.length; at += partEvents) {
+      const part = events.slice(at, at + partEvents);
+      const made = this.#line.stateless?.apply(part, this.#context).passed ?? part;
+      for (const rejection of writer.add(made)) rejected.push(rejection);
+    }
+    return blockOf(events, writer, rejected);
+  }
+}

@@ -1,0 +1,60 @@
+import type { Event } from "./core/batch.ts";
+import type { BatchContext, Transform, TransformResult } from "./core/transform.ts";
+import type { Telemetry, TransformedEvent } from "./telemetry/telemetry.ts";
+
+type Count = Omit<TransformedEvent, "pipeline_id" | "component">;
+
+/** The names that metrics know the transforms by; the ingestor's check has none. */
+const components: Partial<Record<Transform["name"], TransformedEvent["component"]>> = {
+  filter: "filter",
+  dedup: "dedup",
+  stateless: "transform",
+};
+
+/** One transform while a batch is put together: what it did with the events of a part is counted until it is told. */
+export class Stage {
+  readonly name: Transform["name"];
+  readonly #transform: Transform;
+  readonly #component: TransformedEvent["component"] | undefined;
+  #count: Count = nothing();
+
+  constructor(transform: Transform) {
+    this.name = transform.name;
+    this.#transform = transform;
+    this.#component = components[transform.name];
+  }
+
+  /** `bytesIn` is the size of the events; the result has that of those that passed. */
+  apply(events: readonly Event[], bytesIn: number, context: BatchContext): TransformResult & { bytes: number } {
+    const started = performance.now();
+    const result = this.#transform.apply(events, context);
+    const { passed, dropped, rejected } = result;
+    const isSame = passed.length === events.length && passed[0] === events[0];
+    const bytes = isSame ? bytesIn : sizeOf(passed);
+    const count = this.#count;
+    count.passed += passed.length;
+    count.dropped += dropped;
+    count.rejected += rejected.length;
+    count.bytesIn += bytesIn;
+    count.bytesOut += bytes;
+    count.seconds += (performance.now() - started) / 1000;
+    return { ...result, bytes };
+  }
+
+  /** Tells what it did since it told. */
+  tell(telemetry: Telemetry, pipeline_id: string): void {
+    if (this.#component === undefined) return;
+    telemetry.transformed({ pipeline_id, component: this.#component, ...this.#count });
+    this.#count = nothing();
+  }
+}
+
+export function sizeOf(events: readonly Event[]): number {
+  let bytes = 0;
+  for (const event of events) bytes += event.size;
+  return bytes;
+}
+
+function nothing(): Count {
+  return { passed: 0, dropped: 0, rejected: 0, bytesIn: 0, bytesOut: 0, seconds: 0 };
+}

@@ -1,0 +1,17 @@
+import { Event } from "../../engine/core/batch.ts";
+import { EventList } from "../../engine/core/event-list.ts";
+import { blockOf, type Block, type Sink } from "../../engine/core/sink.ts";
+import { RowEncoder } from "../../engine/sinks/clickhouse/row-encoder.ts";
+import { RowLines } from "../../engine/sinks/clickhouse/row-lines.ts";
+
+/** The rows of events, as a sink or its encoder writes them. */
+export function encoded(by: RowEncoder | Pick<Sink, "begin">, events: readonly Event[]): Block {
+  const writer = by instanceof RowEncoder ? new RowLines(() => by, 0) : by.begin();
+  const rejected = writer.add(events);
+  return blockOf(EventList.of(events.map(asReceived)), writer, rejected);
+}
+
+/** The event that has the bytes of another one, which a transform may have made. */
+function asReceived({ position, receivedAt, bytes }: Event): Event {
+  return new Event(position, receivedAt, bytes);
+}
