@@ -4,8 +4,8 @@ import type { Telemetry, TransformedEvent } from "./telemetry/telemetry.ts";
 
 type Count = Omit<TransformedEvent, "pipeline_id" | "component">;
 
-/** The names that metrics know the transforms by; the ingestor's check has none. */
-const components: Partial<Record<Transform["name"], TransformedEvent["component"]>> = {
+/** The names that metrics and logs know the transforms by. */
+export const components: Record<Exclude<Transform["name"], "ingestor">, TransformedEvent["component"]> = {
   filter: "filter",
   dedup: "dedup",
   stateless: "transform",
@@ -13,15 +13,14 @@ const components: Partial<Record<Transform["name"], TransformedEvent["component"
 
 /** One transform while a batch is put together: what it did with the events of a part is counted until it is told. */
 export class Stage {
-  readonly name: Transform["name"];
   readonly #transform: Transform;
   readonly #component: TransformedEvent["component"] | undefined;
   #count: Count = nothing();
 
   constructor(transform: Transform) {
-    this.name = transform.name;
     this.#transform = transform;
-    this.#component = components[transform.name];
+    // The ingestor's check has no metrics of its own.
+    this.#component = transform.name === "ingestor" ? undefined : components[transform.name];
   }
 
   /** `bytesIn` is the size of the events; the result has that of those that passed. */

@@ -2,6 +2,7 @@ import { parentPort } from "node:worker_threads";
 import { createKeys, createLine } from "../create-line.ts";
 import { createSource, type CreatedSource } from "../create-source.ts";
 import { Pipeline } from "../pipeline.ts";
+import { components } from "../stage.ts";
 import { pipelineClock } from "../pipeline-clock.ts";
 import type { PipelineSpec, ToThread } from "./protocol.ts";
 import { Remote, toPlain } from "./remote.ts";
@@ -98,5 +99,5 @@ function build(spec: PipelineSpec): Running {
 
 /** By the names that metrics and dead letters know them by. */
 function componentsOf({ transforms }: PipelineSpec["config"]): string[] {
-  return ["ingestor", ...transforms.map(({ type }) => (type === "stateless" ? "transform" : type)), "sink"];
+  return ["ingestor", ...transforms.map(({ type }) => components[type]), "sink"];
 }

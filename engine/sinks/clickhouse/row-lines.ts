@@ -15,7 +15,7 @@ export class RowLines implements RowWriter {
   constructor(current: () => RowEncoder, size: number) {
     this.#current = current;
     this.#encoder = current();
-    this.#body = new RowBody(size);
+    this.#body = new RowBody(size + (size >> 4));
   }
 
   add(events: readonly Event[]): Rejection[] {
