@@ -114,9 +114,18 @@ function leftBy(wish: Directives["state"], present: ActualPipeline): string {
   const { status, config, held } = present;
   if (status !== "Running" || wish === "Running") return "";
   if (readsFromKafka(config)) return leftInTopic(present);
-  if (wish === "Stopped") return writtenFirst(present);
+  if (wish === "Stopped") return `${writtenFirst(present)}${keptAtRest(config)}`;
   if (held === 0) return "";
   return held === 1
     ? "; 1 accepted event goes if it is not under way"
     : `; of ${held} accepted events those go that are not under way`;
+}
+
+/** How long a stream keeps what is pushed at a pipeline that is stopped. */
+function keptAtRest({ resources }: ActualPipeline["config"]): string {
+  const { max_age } = resources.nats.stream;
+  return (
+    `; what comes while it is stopped waits for at most ${max_age} (resources.nats.stream.max_age), after which it is ` +
+    `removed unwritten, and counted`
+  );
 }

@@ -94,6 +94,21 @@ describe("a pipeline that a file describes", () => {
       { kind: "stop", cause: "StateWished", calls: ["stop"], fields: [] },
     ],
     [
+      "is stopped, and told how long its stream keeps what comes meanwhile",
+      {
+        wanted: [
+          { ...orders, root: ["resources: { nats: { stream: { max_age: 36h } } }"], sluice: ["state: Stopped"] },
+        ],
+        there: [{ was: { ...orders, root: ["resources: { nats: { stream: { max_age: 36h } } }"] }, held: 7 }],
+      },
+      {
+        kind: "stop",
+        reason:
+          "it is Running, x-sluice.state is Stopped; 7 accepted events are written first; what comes while it is stopped " +
+          "waits for at most 36h0m0s (resources.nats.stream.max_age), after which it is removed unwritten, and counted",
+      },
+    ],
+    [
       "is terminated where the file says so",
       { wanted: [{ ...orders, sluice: ["state: Terminated"] }], there: [{ was: orders, status: "Stopped" }] },
       { kind: "terminate", calls: ["terminate"] },
