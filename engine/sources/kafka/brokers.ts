@@ -34,6 +34,7 @@ interface Cluster {
   connect(): Promise<void>;
   disconnect(): Promise<void>;
   addTargetTopic(topic: string): Promise<void>;
+  metadata(of: { topics: string[] }): Promise<{ clusterId: string } | null>;
   refreshMetadata(): Promise<void>;
   refreshMetadataIfNecessary(): Promise<void>;
   findTopicPartitionMetadata(topic: string): { partitionId: number; leader: number }[];
@@ -71,6 +72,14 @@ export class Brokers {
     await this.#cluster.connect();
   }
 
+  /** The id of the cluster. It is asked with one topic alone: others, that nobody leads, are no hindrance then. */
+  async clusterId(topic: string): Promise<string> {
+    await this.#know(topic);
+    const found = await this.#cluster.metadata({ topics: [topic] });
+    if (found === null) throw new Error(`topic ${topic}: expected a broker that names its cluster, found none`);
+    return found.clusterId;
+  }
+
   /** The node that leads each partition of a topic; one that nobody leads at the moment is left out. */
   async leaders(topic: string): Promise<Map<number, number>> {
     await this.#know(topic);
@@ -85,11 +94,13 @@ export class Brokers {
   }
 
   /** The first offset that a partition still has. */
-  async earliest(topic: string, partition: number): Promise<number> {
-    await this.#know(topic);
-    const wanted = { topic, partitions: [{ partition }], fromBeginning: true };
-    const [found] = await this.#cluster.fetchTopicsOffset([wanted]);
-    return Number(found!.partitions[0]!.offset);
+  earliest(topic: string, partition: number): Promise<number> {
+    return this.#offset(topic, partition, true);
+  }
+
+  /** The offset behind the last that may be read. A broker that has just begun to lead, and does not know, is an error. */
+  end(topic: string, partition: number): Promise<number> {
+    return this.#offset(topic, partition, false);
   }
 
   async fetch(nodeId: number, wanted: FetchRequest): Promise<FetchedPartition[]> {
@@ -121,6 +132,13 @@ export class Brokers {
 
   async close(): Promise<void> {
     await this.#cluster.disconnect();
+  }
+
+  async #offset(topic: string, partition: number, fromBeginning: boolean): Promise<number> {
+    await this.#know(topic);
+    const wanted = { topic, partitions: [{ partition }], fromBeginning };
+    const [found] = await this.#cluster.fetchTopicsOffset([wanted]);
+    return Number(found!.partitions[0]!.offset);
   }
 
   async #know(topic: string): Promise<void> {

@@ -93,15 +93,14 @@ export class Fetcher {
 
   async #fetchFrom(node: number): Promise<void> {
     while (!this.#stopped.signal.aborted) {
-      const wanted = this.#wantedOf(node);
-      if (wanted.size === 0) return;
+      if (this.#wantedOf(node).size === 0) return;
       if (!this.#options.buffer.hasRoom) {
         await this.#changed;
         continue;
       }
       let isMoved = false;
       await this.#untilDone(async () => {
-        isMoved = await this.#fetchOnce(node, wanted);
+        isMoved = await this.#fetchOnce(node);
       });
       if (!isMoved) continue;
       await this.#untilDone(() => this.#options.brokers.refresh());
@@ -110,12 +109,16 @@ export class Fetcher {
     }
   }
 
-  /** Whether some partition is led by another broker. */
-  async #fetchOnce(node: number, offsets: Map<number, number>): Promise<boolean> {
-    const { brokers, topic, settings, onEnd, onOutOfRange } = this.#options;
+  /** Whether some partition is led by another broker. Throws what is wrong with one when all others are taken. */
+  async #fetchOnce(node: number): Promise<boolean> {
+    const { brokers, buffer, topic, settings, onEnd, onOutOfRange } = this.#options;
+    const offsets = this.#wantedOf(node);
+    // After a failure of one, others have gone on.
+    if (offsets.size === 0 || !buffer.hasRoom) return false;
     const { partitionMaxBytes, fetchWait: wait, fetchMinBytes: minBytes } = settings;
     const partitions = await brokers.fetch(node, { topic, offsets, partitionMaxBytes, wait, minBytes });
     let isMoved = false;
+    let failure: Error | undefined;
     for (const fetched of partitions) {
       const { partition, errorCode } = fetched;
       const from = offsets.get(partition);
@@ -124,12 +127,13 @@ export class Fetcher {
         this.unset(partition);
         onOutOfRange(partition);
       } else if (moved.has(errorCode)) isMoved = true;
-      else if (errorCode !== 0) throw brokerError(errorCode);
+      else if (errorCode !== 0) failure ??= brokerError(errorCode);
       else {
         onEnd(partition, fetched.lastStableOffset);
         this.#take(fetched, from);
       }
     }
+    if (failure !== undefined) throw failure;
     return isMoved;
   }
 
@@ -156,6 +160,8 @@ export class Fetcher {
         this.#options.onTrouble(error, attempt);
         await sleep(backOff(attempt, firstWait, longestWait), undefined, { signal }).catch(() => undefined);
         await this.#options.brokers.refresh().catch(() => undefined);
+        // A broker that is gone says of none of its partitions who leads it now.
+        this.#follow();
       }
     }
   }

@@ -1,4 +1,5 @@
 import type { Admin, Kafka } from "kafkajs";
+import type { Brokers } from "./brokers.ts";
 
 /** What a group has committed for a partition. */
 export interface Committed {
@@ -28,12 +29,14 @@ export interface GroupStanding {
 /** A topic and a consumer group, as anybody sees them who is not a member. */
 export class Group {
   readonly #admin: Admin;
+  readonly #brokers: Brokers;
   readonly #groupId: string;
   readonly #topic: string;
   #isConnected = false;
 
-  constructor(kafka: Kafka, groupId: string, topic: string) {
+  constructor(kafka: Kafka, brokers: Brokers, groupId: string, topic: string) {
     this.#admin = kafka.admin();
+    this.#brokers = brokers;
     this.#groupId = groupId;
     this.#topic = topic;
   }
@@ -41,9 +44,10 @@ export class Group {
   /** Throws what kafkajs throws. */
   async read(): Promise<GroupStanding> {
     await this.#connect();
-    const [{ clusterId }, offsets, committed, members] = await Promise.all([
-      this.#admin.describeCluster(),
-      this.#admin.fetchTopicOffsets(this.#topic),
+    // The topic first: kafkajs asks for all topics as long as it knows of none, and fails where one has no leader.
+    const offsets = await this.#admin.fetchTopicOffsets(this.#topic);
+    const [cluster, committed, members] = await Promise.all([
+      this.#brokers.clusterId(this.#topic),
       this.#committed(),
       this.#members(),
     ]);
@@ -56,7 +60,7 @@ export class Group {
         ...(own === undefined ? {} : { committed: own }),
       };
     });
-    return { cluster: clusterId, partitions: partitions.toSorted((a, b) => a.partition - b.partition), members };
+    return { cluster, partitions: partitions.toSorted((a, b) => a.partition - b.partition), members };
   }
 
   /** The first offset of each partition that was written at a time (ms since the epoch) or later; its end if none was. */

@@ -8,7 +8,6 @@ import { Acknowledgements } from "./acknowledgements.ts";
 import { BackPressure } from "./back-pressure.ts";
 import { Brokers } from "./brokers.ts";
 import { kafkaClient } from "./connection.ts";
-import { kafkaPartition } from "./feed.ts";
 import { FetchBuffer } from "./fetch-buffer.ts";
 import { Fetcher } from "./fetcher.ts";
 import { Group } from "./group.ts";
@@ -62,8 +61,8 @@ export class KafkaSource implements Source {
     this.#parts = parts;
     const client = kafkaClient(source.connection_params, clientId(identity, 0), log);
     this.#positions = new KafkaPositions(source.topic, pipeline_id, journal);
-    this.#group = new Group(client, consumerGroup(pipeline_id), source.topic);
     this.#brokers = new Brokers(client, settings);
+    this.#group = new Group(client, this.#brokers, consumerGroup(pipeline_id), source.topic);
     this.#room = new WaitingRoom(pipeline_id, telemetry);
     this.#opening = new Opening(parts, this.#group, this.#positions, this.#room);
     this.#troubles = new Troubles(pipeline_id, telemetry);
@@ -84,6 +83,7 @@ export class KafkaSource implements Source {
   begin(): Promise<void> {
     const { source, settings, identity, pipeline_id, log } = this.#parts;
     const buffer = this.#buffer!;
+    this.#positions.began();
     this.#fetcher = new Fetcher({
       brokers: this.#brokers,
       topic: source.topic,
@@ -156,13 +156,8 @@ export class KafkaSource implements Source {
     }
   }
 
-  async stillHolds(ranges: readonly PositionRange[]): Promise<boolean> {
-    if (!ranges.every(({ feed }) => this.#positions.partitionOf(feed) !== undefined)) return false;
-    const { partitions } = await this.#group.read();
-    return ranges.every(({ feed, first, last, count }) => {
-      const of = partitions.find(({ partition }) => partition === kafkaPartition(feed)!.partition);
-      return count === 0 || (of !== undefined && of.low <= first && last < of.high);
-    });
+  stillHolds(ranges: readonly PositionRange[]): Promise<boolean> {
+    return this.#opening.stillHolds(ranges, this.#signals!);
   }
 
   acknowledge(ranges: readonly PositionRange[]): void {
@@ -233,7 +228,7 @@ export class KafkaSource implements Source {
   async #findAgain(partition: number): Promise<void> {
     this.#reading.delete(partition);
     try {
-      await this.#opening.checkRange(this.#signals!);
+      await this.#opening.checkRange(this.#signals!, partition);
       this.#room.leave();
       this.#read(partition);
     } catch (error) {

@@ -1,14 +1,22 @@
-import { LeftForLater } from "../../core/errors.ts";
+import { EngineError, LeftForLater } from "../../core/errors.ts";
+import type { BatchRecord } from "../../core/journal.ts";
 import { consumerGroup } from "../../core/names.ts";
+import type { PositionRange } from "../../core/positions.ts";
 import type { SourceSignals } from "../../core/source.ts";
 import type { WaitingRoom } from "../../waiting-room.ts";
 import type { Group, GroupStanding } from "./group.ts";
 import type { KafkaSourceParts } from "./kafka-source-parts.ts";
 import { judge, type Judgement, type Known } from "./ownership.ts";
 import type { KafkaPositions } from "./positions.ts";
+import { readByAnother } from "./take-over.ts";
 import { troubleText } from "./trouble.ts";
 
 type Ours = Extract<Judgement, { kind: "ours" }>;
+
+interface Waited {
+  class: "source" | "owner" | "lost" | "disk";
+  text: string;
+}
 
 /** What was found before the first join. */
 export interface Opened {
@@ -45,20 +53,35 @@ export class Opening {
 
   /** Waits until the brokers answer and the group is ours. Throws LeftForLater. */
   async run(signals: SourceSignals): Promise<Opened> {
-    const standing = await this.#until(signals, () => this.#standing(signals));
-    const { judgement, of } = standing;
-    const opened = await this.#until(signals, () => this.#place(of, judgement));
+    const { judgement, of } = await this.#until(signals, () => this.#standing(signals));
+    // Found out once: another attempt finds fewer batches in the journal, and partitions where they go on.
+    const taken = this.#further(judgement.taken);
+    const read = this.#readByAnother(taken);
+    const isMoved = await this.#until(signals, () => this.#place(of, { ...judgement, taken }, read));
+    if (taken.size > 0 || read.length > 0) this.#tellTakenOver(read);
     await this.#until(signals, () => this.checkRange(signals));
     this.#room.leave();
-    return opened;
+    return { givenUp: read.map(({ batch }) => batch), isMoved };
   }
 
-  /** Partitions that appeared since, or whose end is not where they go on: brings them to where they can be read. */
-  async checkRange(signals: SourceSignals): Promise<void> {
+  /** Whether the brokers still have what ranges hold; waits until they answer. Throws LeftForLater. */
+  async stillHolds(ranges: readonly PositionRange[], signals: SourceSignals): Promise<boolean> {
+    if (!ranges.every(({ feed }) => this.#positions.partitionOf(feed) !== undefined)) return false;
+    const { partitions } = await this.#until(signals, () => this.#group.read());
+    this.#room.leave();
+    return ranges.every(({ feed, first, last, count }) => {
+      const of = partitions.find(({ partition }) => partition === this.#positions.partitionOf(feed));
+      return count === 0 || (of !== undefined && of.low <= first && last < of.high);
+    });
+  }
+
+  /** Where the topic does not hold what comes next in a partition, or in this one: brings it to where it can be read. */
+  async checkRange(signals: SourceSignals, only?: number): Promise<void> {
     const { options, telemetry, pipeline_id } = this.#parts;
     for (let attempt = 1; ; attempt += 1) {
       const { partitions } = await this.#group.read();
       const lost = partitions.find(({ partition, low, high }) => {
+        if (only !== undefined && partition !== only) return false;
         const next = this.#positions.next(partition);
         return next !== undefined && (next < low || next > high);
       });
@@ -95,7 +118,7 @@ export class Opening {
   }
 
   /** Waits before another attempt. Throws LeftForLater where the pipeline stops meanwhile. */
-  async wait(failure: { class: "source" | "owner" | "lost"; text: string }, attempt: number, signals: SourceSignals) {
+  async wait(failure: Waited, attempt: number, signals: SourceSignals) {
     if (signals.drain.aborted) throw new LeftForLater(failure.text);
     await this.#room.wait(failure, attempt, signals.drain);
     if (signals.drain.aborted) throw new LeftForLater(failure.text);
@@ -119,15 +142,20 @@ export class Opening {
     }
   }
 
-  async #place(of: GroupStanding, judged: Ours): Promise<Opened> {
+  /** Places everything that was found; resolves with whether a person has moved the group. */
+  async #place(of: GroupStanding, judged: Ours, givenUp: readonly BatchRecord[]): Promise<boolean> {
     const { journal, pipeline_id, telemetry, hasDedup } = this.#parts;
     const { moved, taken } = judged;
-    const givenUp = await this.#takeOver(taken);
+    // From behind: what is left of them after a crash is a beginning, and so names no more than it did.
+    for (const record of givenUp.toReversed()) {
+      await journal.giveUp(record);
+      for (const range of record.ranges) this.#positions.givenUp(range);
+    }
     await this.placeNew(of, judged, taken);
     const moves = [...moved].map(([partition, to]) => ({ partition, from: this.#positions.final(partition)!, to }));
     await this.#positions.place(moved, { isMove: true });
     for (const move of moves) telemetry.positionMoved({ pipeline_id, ...move, hasDedup });
-    return { givenUp, isMoved: moved.size > 0 || journal.progress(pipeline_id).moved !== undefined };
+    return moved.size > 0 || journal.progress(pipeline_id).moved !== undefined;
   }
 
   /** Where partitions begin of which nobody knows anything: at the first start as the options say, later at their beginning. */
@@ -143,33 +171,41 @@ export class Opening {
       });
   }
 
-  /** Gives up pending batches that another run may have read. */
-  async #takeOver(taken: ReadonlyMap<number, number>): Promise<number[]> {
-    const { journal, pipeline_id, telemetry, options } = this.#parts;
-    const isBelow = ({ feed, first }: { feed: string; first: number }): boolean => {
-      const partition = this.#positions.partitionOf(feed);
-      const offset = partition === undefined ? undefined : taken.get(partition);
-      return offset !== undefined && first < offset;
-    };
-    const read = journal.pending(pipeline_id).filter(({ ranges }) => ranges.some(isBelow));
-    for (const record of read) await journal.giveUp(record);
-    const changes = [...taken].some(([partition, offset]) => this.#positions.final(partition) !== offset);
-    if (changes || read.length > 0) {
-      const rows = read.reduce((sum, record) => sum + record.rows, 0);
-      telemetry.takenOver({ pipeline_id, run: options.take_over!, batches: read.length, rows });
-    }
-    return read.map(({ batch }) => batch);
+  /** Where something was read elsewhere. In other partitions what was prepared here holds what comes next. */
+  #further(taken: ReadonlyMap<number, number>): Map<number, number> {
+    return new Map([...taken].filter(([partition, offset]) => this.#positions.final(partition) !== offset));
   }
 
-  /** Tries until the brokers answer. */
+  #readByAnother(taken: ReadonlyMap<number, number>): BatchRecord[] {
+    const { journal, pipeline_id } = this.#parts;
+    return readByAnother(journal.pending(pipeline_id), (feed) => {
+      const partition = this.#positions.partitionOf(feed);
+      return partition === undefined ? undefined : taken.get(partition);
+    });
+  }
+
+  #tellTakenOver(givenUp: readonly BatchRecord[]): void {
+    const { telemetry, pipeline_id, options } = this.#parts;
+    const rows = givenUp.reduce((sum, record) => sum + record.rows, 0);
+    telemetry.takenOver({ pipeline_id, run: options.take_over!, batches: givenUp.length, rows });
+  }
+
+  /** Tries until the brokers answer, and the disk has room for what is journaled. */
   async #until<T>(signals: SourceSignals, work: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await work();
       } catch (error) {
         if (error instanceof LeftForLater) throw error;
-        await this.wait({ class: "source", text: troubleText(error) }, attempt, signals);
+        await this.wait(waitedFor(error), attempt, signals);
       }
     }
   }
+}
+
+/** What is waited for after an error. Throws it where it is the journal's and no wait can mend it. */
+function waitedFor(error: unknown): Waited {
+  if (!(error instanceof EngineError)) return { class: "source", text: troubleText(error) };
+  if (error.code !== "DISK_FULL") throw error;
+  return { class: "disk", text: error.message };
 }

@@ -24,7 +24,7 @@ export type Judgement =
       strange: Map<number, number>;
       /** Where the group stands in partitions of which nothing is known here. */
       found: Map<number, number>;
-      /** Partitions of a run that is taken over: the next offset. */
+      /** Partitions of a run that is taken over, before a join: the next offset. Later we have gone on from there. */
       taken: Map<number, number>;
       /** Of nobody: neither here nor in the group is anything known of them. */
       fresh: number[];
@@ -49,15 +49,15 @@ export function judge(standing: GroupStanding, known: Known, isBeforeJoin: boole
     fresh: [] as number[],
     strangers: members.flatMap(({ client, claim }) => (claim === undefined ? [client] : [])),
   };
-  const isPerson = isBeforeJoin && members.length === 0;
-  for (const of of standing.partitions) judgePartition(of, known, isPerson, judged);
+  const when = { isBeforeJoin, isPerson: isBeforeJoin && members.length === 0 };
+  for (const of of standing.partitions) judgePartition(of, known, when, judged);
   return judged;
 }
 
 function judgePartition(
   { partition, committed }: PartitionStanding,
   { next, takeOver }: Known,
-  isPerson: boolean,
+  { isBeforeJoin, isPerson }: { isBeforeJoin: boolean; isPerson: boolean },
   judged: Extract<Judgement, { kind: "ours" }>,
 ): void {
   const local = next(partition);
@@ -66,7 +66,7 @@ function judgePartition(
     return;
   }
   const claim = claimOf(committed.metadata, committed.offset);
-  if (claim !== undefined && claim.run === takeOver) judged.taken.set(partition, committed.offset);
+  if (isBeforeJoin && claim !== undefined && claim.run === takeOver) judged.taken.set(partition, committed.offset);
   else if (local === undefined) judged.found.set(partition, committed.offset);
   else if (claim === undefined && committed.offset !== local) {
     (isPerson ? judged.moved : judged.strange).set(partition, committed.offset);

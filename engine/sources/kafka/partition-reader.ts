@@ -8,6 +8,8 @@ import { RecordRun } from "./protocol/record-run.ts";
 import { eventsOf } from "./run-events.ts";
 
 const readBytes = 4 * 1024 * 1024;
+/** So many answers in a row without an event, where there should be some, are a failure. */
+const mostEmpty = 20;
 
 /** Reads ranges of partitions again, without any group knowing of it. */
 export class PartitionReader {
@@ -20,18 +22,30 @@ export class PartitionReader {
     this.#codecs = codecs;
   }
 
-  /** What is left of a range, from an offset on. Throws what kafkajs throws, and UnreadableRecords. */
+  /**
+   * What is left of a range, from an offset on. Throws what kafkajs throws, and UnreadableRecords; it can be read on from
+   * there, by whoever leads the partition then.
+   */
   async *read({ feed, last: end }: PositionRange, from: number): AsyncGenerator<Chunk> {
     const { topic, partition } = kafkaPartition(feed)!;
+    let empty = 0;
     for (let position = from; position <= end;) {
-      const fetched = await this.#fetch(topic, partition, position);
+      const fetched = await this.#freshly(() => this.#fetch(topic, partition, position));
       if (fetched === "gone") {
-        const earliest = await this.#brokers.earliest(topic, partition);
+        const earliest = await this.#freshly(() => this.#brokers.earliest(topic, partition));
         if (earliest <= position) return;
         position = earliest;
         continue;
       }
-      if (fetched === undefined) return;
+      if (fetched === undefined) {
+        // So answers, too, a broker that holds its client back, that takes its time to read, or that leads since just now.
+        const behind = await this.#freshly(() => this.#brokers.end(topic, partition));
+        if (behind <= position) return;
+        empty += 1;
+        if (empty === mostEmpty) throw noEvents(topic, partition, position, behind);
+        continue;
+      }
+      empty = 0;
       const batches = new RecordBatches(fetched, position, this.#codecs, this.#run);
       while (batches.next()) {
         const { count, offsets } = this.#run;
@@ -45,14 +59,10 @@ export class PartitionReader {
     }
   }
 
-  /** What is there from an offset on; undefined where there is nothing, `gone` where it lies before or behind all there is. */
+  /** What came from an offset on; undefined where nothing did, `gone` where it lies before or behind all there is. */
   async #fetch(topic: string, partition: number, offset: number): Promise<FetchedPartition | "gone" | undefined> {
     const leader = (await this.#brokers.leaders(topic)).get(partition);
-    if (leader === undefined) {
-      // The next attempt knows who leads it by then.
-      await this.#brokers.refresh();
-      throw noLeader(topic, partition);
-    }
+    if (leader === undefined) throw noLeader(topic, partition);
     const offsets = new Map([[partition, offset]]);
     const wanted = { topic, offsets, partitionMaxBytes: readBytes, wait: 100, minBytes: 1 };
     const [fetched] = await this.#brokers.fetch(leader, wanted);
@@ -61,4 +71,19 @@ export class PartitionReader {
     if (fetched.errorCode !== 0) throw brokerError(fetched.errorCode);
     return fetched.records.length === 0 ? undefined : fetched;
   }
+
+  /** After a failure somebody else may lead: it is asked anew who, for the next attempt. */
+  async #freshly<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      await this.#brokers.refresh().catch(() => undefined);
+      throw error;
+    }
+  }
+}
+
+function noEvents(topic: string, partition: number, from: number, end: number): Error {
+  const where = `topic ${topic}, partition ${partition}`;
+  return new Error(`${where}: expected events between the offsets ${from} and ${end}, found none`);
 }

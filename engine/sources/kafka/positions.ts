@@ -14,6 +14,8 @@ export class KafkaPositions {
   readonly #next = new Map<number, number>();
   /** What the group has committed, as far as that is known. */
   readonly #said = new Map<number, number>();
+  /** Partitions that a person has moved, as long as batches from before are settled. */
+  readonly #moved = new Set<number>();
 
   constructor(topic: string, pipeline_id: string, journal: Journal) {
     this.topic = topic;
@@ -29,8 +31,10 @@ export class KafkaPositions {
     for (const feed of Object.keys(progress.positions)) {
       const partition = this.partitionOf(feed);
       if (partition === undefined) continue;
-      this.#final.set(partition, (progress.moved?.[feed] ?? progress.positions[feed]!) + 1);
-      const held = progress.moved?.[feed] === undefined ? nextPosition(feed, progress, pending) : undefined;
+      const moved = progress.moved?.[feed];
+      if (moved !== undefined) this.#moved.add(partition);
+      this.#final.set(partition, (moved ?? progress.positions[feed]!) + 1);
+      const held = moved === undefined ? nextPosition(feed, progress, pending) : undefined;
       this.#next.set(partition, held ?? this.#final.get(partition)!);
     }
   }
@@ -56,7 +60,20 @@ export class KafkaPositions {
     for (const [partition, offset] of offsets) {
       this.#final.set(partition, offset);
       this.#next.set(partition, offset);
+      if (options?.isMove === true) this.#moved.add(partition);
     }
+  }
+
+  /** Batches from before a move are settled: what is read from now on counts. */
+  began(): void {
+    this.#moved.clear();
+  }
+
+  /** A batch was given up: its range is read again. */
+  givenUp({ feed, first }: PositionRange): void {
+    const partition = this.partitionOf(feed);
+    const next = partition === undefined ? undefined : this.#next.get(partition);
+    if (partition !== undefined && next !== undefined) this.#next.set(partition, Math.min(next, first));
   }
 
   handedOut(feed: Feed, last: number): void {
@@ -64,12 +81,15 @@ export class KafkaPositions {
     if (partition !== undefined) this.#next.set(partition, last + 1);
   }
 
-  /** Ranges are final. Those of a partition come in their order. Returns the partitions of this topic among them. */
+  /**
+   * Ranges are final. Those of a partition come in their order; where a person has moved it meanwhile, that counts.
+   * Returns the partitions of this topic that come further with them.
+   */
   settle(ranges: readonly PositionRange[]): number[] {
     return ranges.flatMap(({ feed, last }) => {
       const partition = this.partitionOf(feed);
       const final = partition === undefined ? undefined : this.#final.get(partition);
-      if (partition === undefined || final === undefined || final > last) return [];
+      if (partition === undefined || final === undefined || final > last || this.#moved.has(partition)) return [];
       this.#final.set(partition, last + 1);
       return [partition];
     });

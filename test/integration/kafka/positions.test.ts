@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
+import { pass } from "../../support/clickhouse-proxy.ts";
 import { useKafka } from "../../support/kafka/use-kafka.ts";
 import { heldOff } from "../engine/scene.ts";
 import { type KafkaScene, span, useScenes } from "./kafka-scene.ts";
@@ -127,6 +128,37 @@ describe("a person who moves the group", () => {
         });
         await scene.holds([...span(1, 20), ...span(21, 100).flatMap((id) => [id, id])]);
         expect(scene.health.counters.positions_moved).toBe(1);
+      },
+      { partitions: 1 },
+    ));
+});
+
+describe("a person who moves the group back while a batch is pending", () => {
+  test("is still followed after a stop that comes before anything was read from there", () =>
+    inScene(
+      async (scene) => {
+        scene.proxy.decideInserts(() => heldOff);
+        await scene.produce(1, 100);
+        await scene.create(scene.config({ max_delay_time: "1h" }));
+        await scene.until(({ pending_batches }) => pending_batches > 0);
+        await scene.stop();
+        await moveTo(scene, 20);
+        let isFirst = true;
+        scene.proxy.decideInserts(() => {
+          const fate = isFirst ? pass : heldOff;
+          isFirst = false;
+          return fate;
+        });
+        await scene.resume();
+        await scene.holds(span(1, 100));
+        await scene.produce(101, 120);
+        await scene.until(({ counters, pending_batches }) => counters.rows_written === 100 && pending_batches > 0);
+        await scene.stop();
+        const [committed] = await scene.kafka.groups.offsets(scene.group, scene.topic);
+        expect(committed?.offset).toBe(20);
+        scene.proxy.decide();
+        await scene.resume();
+        await scene.holds([...span(1, 20), ...span(21, 100).flatMap((id) => [id, id]), ...span(101, 120)]);
       },
       { partitions: 1 },
     ));

@@ -108,6 +108,13 @@ describe("a group is another Sluice's", () => {
     const found = judged([70, claimText(other, 70)], { members: [clientId(other, 1)], over });
     expect(found).toMatchObject({ kind: "ours", taken: new Map([[0, 70]]), moved: new Map(), strangers: [] });
   });
+
+  test("that is taken over, after a join: it counts where nothing is known here, elsewhere we have gone on", () => {
+    const options = { isBeforeJoin: false, over: { takeOver: other.run } };
+    expect(judged([70, claimText(other, 70)], options)).toMatchObject({ taken: new Map(), found: new Map() });
+    const unknownHere = { ...options, over: { ...options.over, ...nothingKnown } };
+    expect(judged([70, claimText(other, 70)], unknownHere)).toMatchObject({ found: new Map([[0, 70]]) });
+  });
 });
 
 test.each([[""], [null], ["x"], ["aa:11111111:5"], [`${own.dataDir}:11111111:6`], [`${own.dataDir}:11111111:5 `]])(

@@ -1,0 +1,88 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { Brokers } from "../../../engine/sources/kafka/brokers.ts";
+import { kafkaClient } from "../../../engine/sources/kafka/connection.ts";
+import { FetchBuffer } from "../../../engine/sources/kafka/fetch-buffer.ts";
+import { Fetcher } from "../../../engine/sources/kafka/fetcher.ts";
+import { defaultKafkaSettings } from "../../../engine/sources/kafka/settings.ts";
+import { keptLog } from "../../support/engine.ts";
+import { codecs } from "./read.ts";
+import { StandInCluster } from "./stand-in-cluster.ts";
+import { batchBytes, fetched, numbered } from "./written.ts";
+
+const storageError = 56;
+
+let cluster: StandInCluster;
+let brokers: Brokers;
+let buffer: FetchBuffer;
+let fetcher: Fetcher;
+let troubles: unknown[];
+
+beforeEach(async () => {
+  cluster = await StandInCluster.start();
+  brokers = new Brokers(kafkaClient(cluster.connection, "test", keptLog()), {
+    ...defaultKafkaSettings,
+    metadataMaxAge: 3_600_000,
+  });
+  buffer = new FetchBuffer(String, codecs, 1);
+  troubles = [];
+  fetcher = new Fetcher({
+    brokers,
+    topic: cluster.topic,
+    settings: defaultKafkaSettings,
+    buffer,
+    onTrouble: (error) => void (error === undefined || troubles.push(error)),
+    onOutOfRange: () => undefined,
+    onEnd: () => undefined,
+  });
+});
+afterEach(async () => {
+  await fetcher.stop();
+  await brokers.close();
+  cluster.close();
+});
+
+async function somethingArrives(): Promise<void> {
+  if (buffer.isEmpty) await new Promise<void>((resolve) => (buffer.onChange = resolve));
+}
+
+/** What was fetched, when something was: its partition and its offsets. Makes room for more. */
+async function arrived(): Promise<[string, number[]][]> {
+  await somethingArrives();
+  const chunks = buffer.take(100, 1e6);
+  fetcher.look();
+  return chunks.map(({ feed, events }) => [feed, events.map(({ position }) => position)]);
+}
+
+const batch = (from: number): Buffer => batchBytes({ baseOffset: from, records: numbered(2, from) });
+
+test("a partition that fails holds up no other of its broker", async () => {
+  cluster.hasSecond = true;
+  const first = cluster.partition;
+  const failed = fetched(Buffer.alloc(0), { partition: first, errorCode: storageError });
+  cluster.answers = [0, 2].map((from) => [failed, fetched(batch(from), { partition: first + 1 })]);
+  fetcher.set(first, 0);
+  fetcher.set(first + 1, 0);
+  expect(await arrived()).toEqual([[String(first + 1), [0, 1]]]);
+  expect(await arrived()).toEqual([[String(first + 1), [2, 3]]]);
+  await expect.poll(() => troubles).toContainEqual(expect.objectContaining({ type: "KAFKA_STORAGE_ERROR" }));
+});
+
+test("a partition that has another leader is fetched from that one", async () => {
+  cluster.answers = [cluster.holds(batch(0))];
+  await brokers.leaders(cluster.topic);
+  cluster.leader = 2;
+  fetcher.set(cluster.partition, 0);
+  expect(await arrived()).toEqual([[String(cluster.partition), [0, 1]]]);
+});
+
+test("a partition whose broker is gone is fetched from the one that leads it then", async () => {
+  cluster.answers = [cluster.holds(batch(0))];
+  fetcher.set(cluster.partition, 0);
+  // There is no room for more until it is taken.
+  await somethingArrives();
+  cluster.end(1);
+  cluster.leader = 2;
+  cluster.answers = [cluster.holds(batch(2))];
+  expect(await arrived()).toEqual([[String(cluster.partition), [0, 1]]]);
+  expect(await arrived()).toEqual([[String(cluster.partition), [2, 3]]]);
+});

@@ -1,0 +1,29 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { Brokers } from "../../../engine/sources/kafka/brokers.ts";
+import { kafkaClient } from "../../../engine/sources/kafka/connection.ts";
+import { Group } from "../../../engine/sources/kafka/group.ts";
+import { defaultKafkaSettings } from "../../../engine/sources/kafka/settings.ts";
+import { keptLog } from "../../support/engine.ts";
+import { StandInCluster } from "./stand-in-cluster.ts";
+
+let cluster: StandInCluster;
+let brokers: Brokers;
+let group: Group;
+
+beforeEach(async () => {
+  cluster = await StandInCluster.start();
+  const client = kafkaClient(cluster.connection, "test", keptLog());
+  brokers = new Brokers(client, defaultKafkaSettings);
+  group = new Group(client, brokers, "g", cluster.topic);
+});
+afterEach(async () => {
+  await Promise.all([group.close(), brokers.close()]);
+  cluster.close();
+});
+
+test.each([false, true])("a group is read, whatever other topics are not led: %s", async (hasOrphan) => {
+  Object.assign(cluster, { hasOrphan, low: 5, high: 9, committed: 7 });
+  const committed = { offset: 7, metadata: null };
+  const partitions = [{ partition: cluster.partition, low: 5, high: 9, committed }];
+  expect(await group.read()).toEqual({ cluster: cluster.id, partitions, members: [] });
+});

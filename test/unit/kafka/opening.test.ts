@@ -1,0 +1,302 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { EngineError } from "../../../engine/core/errors.ts";
+import type { BatchRecord } from "../../../engine/core/journal.ts";
+import { Brokers } from "../../../engine/sources/kafka/brokers.ts";
+import { kafkaClient } from "../../../engine/sources/kafka/connection.ts";
+import { kafkaFeed } from "../../../engine/sources/kafka/feed.ts";
+import { Group, type GroupStanding } from "../../../engine/sources/kafka/group.ts";
+import { claimText } from "../../../engine/sources/kafka/identity.ts";
+import type { KafkaSourceParts } from "../../../engine/sources/kafka/kafka-source-parts.ts";
+import { Opening } from "../../../engine/sources/kafka/opening.ts";
+import { judge } from "../../../engine/sources/kafka/ownership.ts";
+import { KafkaPositions } from "../../../engine/sources/kafka/positions.ts";
+import { defaultKafkaSettings } from "../../../engine/sources/kafka/settings.ts";
+import { DeadLetters } from "../../../engine/state/dead-letters.ts";
+import { StoreJournal } from "../../../engine/state/journal.ts";
+import { Store } from "../../../engine/state/store.ts";
+import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
+import type { Pause } from "../../../engine/view.ts";
+import { WaitingRoom } from "../../../engine/waiting-room.ts";
+import { keptLog } from "../../support/engine.ts";
+import { kafkaPipeline } from "../../support/pipelines.ts";
+
+const own = { dataDir: "a".repeat(16), run: "11111111" };
+const other = { dataDir: "b".repeat(16), run: "22222222" };
+const [pipeline_id, topic, cluster] = ["orders", "orders", "c"];
+const connection = {
+  brokers: ["127.0.0.1:1"],
+  protocol: "PLAINTEXT" as const,
+  mechanism: "NO_AUTH" as const,
+  skip_tls_verification: false,
+};
+const signals = { leave: new AbortController().signal, drain: new AbortController().signal };
+
+/** A group that stands as it is told, and whose brokers do not answer so many times. */
+class ToldGroup extends Group {
+  committed = new Map<number, [offset: number, metadata: string | null]>();
+  partitions = 2;
+  low = 0;
+  failures = 0;
+
+  constructor() {
+    const client = kafkaClient(connection, "test", keptLog());
+    super(client, new Brokers(client, defaultKafkaSettings), "g", topic);
+  }
+
+  override read(): Promise<GroupStanding> {
+    if (this.failures > 0) {
+      this.failures -= 1;
+      return Promise.reject(new Error("nobody answers"));
+    }
+    const partitions = Array.from({ length: this.partitions }, (_, partition) => {
+      const [offset, metadata] = this.committed.get(partition) ?? [];
+      const committed = offset === undefined ? {} : { committed: { offset, metadata: metadata! } };
+      return { partition, low: this.low, high: 1000, ...committed };
+    });
+    return Promise.resolve({ cluster, partitions, members: [] });
+  }
+}
+
+/** A real journal, some of whose writes fail. */
+class TroubledJournal extends StoreJournal {
+  failures: ("place" | "move" | "giveUp")[] = [];
+  failure: Error = new EngineError("DISK_FULL", "no room on the disk");
+
+  override async place(...of: Parameters<StoreJournal["place"]>): Promise<void> {
+    this.#failOnce(of[2]?.isMove === true ? "move" : "place");
+    await super.place(...of);
+  }
+
+  override async giveUp(record: BatchRecord): Promise<void> {
+    this.#failOnce("giveUp");
+    await super.giveUp(record);
+  }
+
+  #failOnce(write: "place" | "move" | "giveUp"): void {
+    const at = this.failures.indexOf(write);
+    if (at === -1) return;
+    this.failures.splice(0, at + 1);
+    throw this.failure;
+  }
+}
+
+let folder: string;
+let store: Store;
+let journal: TroubledJournal;
+let group: ToldGroup;
+let told: [event: string, fields: Record<string, unknown>][];
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "sluice-opening-"));
+  store = Store.open(folder);
+  const letters: DeadLetters = new DeadLetters(store, (id) => journal.heldLetters(id));
+  journal = new TroubledJournal(store, letters);
+  group = new ToldGroup();
+  told = [];
+});
+afterEach(async () => {
+  await store.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** A start of the pipeline on what the journal holds. */
+function start(options: Partial<KafkaSourceParts["options"]> = {}): { opening: Opening; positions: KafkaPositions } {
+  const telemetry = new Proxy({} as Telemetry, {
+    get: (_target, event) => (fields: Record<string, unknown>) => void told.push([String(event), fields]),
+  });
+  const parts: KafkaSourceParts = {
+    pipeline_id,
+    source: kafkaPipeline(pipeline_id, { topic, connection_params: connection }).sources[0] as never,
+    replicas: 1,
+    identity: { ...own, earlier: new Set() },
+    options: { take_over: other.run, on_lost: "pause", ...options },
+    settings: defaultKafkaSettings,
+    journal,
+    telemetry,
+    log: keptLog(),
+    hasDedup: true,
+    bufferBytes: 1,
+  };
+  const positions = new KafkaPositions(topic, pipeline_id, journal);
+  const room = new WaitingRoom(pipeline_id, telemetry, () => Promise.resolve());
+  return { opening: new Opening(parts, group, positions, room), positions };
+}
+
+const feedOf = (partition: number): string => kafkaFeed({ cluster, topic, partition });
+
+const rangeOf = (partition: number, first: number, last: number) => {
+  return { feed: feedOf(partition), base: first, first, last, count: last - first + 1 };
+};
+
+/** Makes a batch pending. */
+async function prepared(batch: number, ranges: BatchRecord["ranges"], over: Partial<BatchRecord> = {}) {
+  const rows = ranges.reduce((sum, { count }) => sum + count, 0);
+  const token = String(batch).padStart(32, "0");
+  const fixed = { revision: 1, clock: 1, oldest: 0, rejections: [], excluded: [], heard: "nothing" as const };
+  const record: BatchRecord = { batch, pipeline_id, ranges, token, rows, ...fixed, ...over };
+  await journal.prepare(record);
+  return record;
+}
+
+/** Both partitions stand at 50 here; another run has read so many of the first. */
+async function readElsewhere(upTo: number): Promise<void> {
+  await journal.place(pipeline_id, { [feedOf(0)]: 49, [feedOf(1)]: 49 });
+  group.committed = new Map([[0, [upTo, claimText(other, upTo)]]]);
+}
+
+const pending = (): number[] => journal.pending(pipeline_id).map(({ batch }) => batch);
+const takenOver = () => told.filter(([event]) => event === "takenOver").map(([, fields]) => fields);
+
+describe("a run that is taken over", () => {
+  test.each([[[]], [["place"]], [["giveUp"]], [["giveUp", "place"]]] as const)(
+    "gives up what it has read, once, with writes that fail: %j",
+    async (failures) => {
+      await readElsewhere(70);
+      await prepared(1, [rangeOf(0, 50, 59)]);
+      await prepared(2, [rangeOf(0, 60, 69)]);
+      await prepared(3, [rangeOf(1, 50, 59)]);
+      journal.failures = [...failures];
+      const { opening, positions } = start();
+      expect(await opening.run(signals)).toEqual({ givenUp: [1, 2], isMoved: false });
+      expect(pending()).toEqual([3]);
+      expect([positions.next(0), positions.next(1)]).toEqual([70, 60]);
+      expect(takenOver()).toEqual([{ pipeline_id, run: other.run, batches: 2, rows: 20 }]);
+    },
+  );
+
+  test.each([0, 1, 2])(
+    "leaves no gap in another partition of a batch, after a crash behind %i writes",
+    async (writes) => {
+      await readElsewhere(70);
+      await prepared(1, [rangeOf(0, 50, 59), rangeOf(1, 50, 59)]);
+      await prepared(2, [rangeOf(1, 60, 69)]);
+      const given: number[] = [];
+      const giveUp = journal.giveUp.bind(journal);
+      const drain = new AbortController();
+      journal.giveUp = async (record) => {
+        if (given.length === writes) {
+          drain.abort();
+          throw new Error("the process ends");
+        }
+        given.push(record.batch);
+        await giveUp(record);
+      };
+      await start()
+        .opening.run({ ...signals, drain: drain.signal })
+        .catch(() => undefined);
+      journal.giveUp = giveUp;
+      const { opening, positions } = start();
+      await opening.run(signals);
+      expect(pending()).toEqual([]);
+      expect([positions.next(0), positions.next(1)]).toEqual([70, 50]);
+    },
+  );
+
+  test("goes on where it stood, also where a person has moved another partition and that fails at first", async () => {
+    await readElsewhere(70);
+    group.committed.set(1, [20, null]);
+    await prepared(1, [rangeOf(0, 50, 59)]);
+    journal.failures = ["move"];
+    const { opening, positions } = start();
+    expect(await opening.run(signals)).toEqual({ givenUp: [1], isMoved: true });
+    expect([positions.next(0), positions.next(1)]).toEqual([70, 20]);
+    expect(takenOver()).toEqual([{ pipeline_id, run: other.run, batches: 1, rows: 10 }]);
+  });
+
+  test("and has read nothing: what is pending here is written, and not read again", async () => {
+    await readElsewhere(50);
+    await prepared(1, [rangeOf(0, 50, 59)]);
+    const { opening, positions } = start();
+    expect(await opening.run(signals)).toMatchObject({ givenUp: [] });
+    expect(pending()).toEqual([1]);
+    expect([positions.final(0), positions.next(0)]).toEqual([50, 60]);
+  });
+
+  test("has not read what is judged again here", async () => {
+    await readElsewhere(70);
+    await prepared(1, [rangeOf(0, 10, 12)], { isAside: true });
+    expect(await start().opening.run(signals)).toMatchObject({ givenUp: [] });
+    expect(pending()).toEqual([1]);
+  });
+
+  test("and commits in a partition that appears later: it goes on where that stands", async () => {
+    await readElsewhere(70);
+    const { opening, positions } = start();
+    await opening.run(signals);
+    positions.settle([rangeOf(0, 70, 79)]);
+    group.partitions = 3;
+    group.committed = new Map([
+      [0, [75, claimText(other, 75)]],
+      [2, [30, claimText(other, 30)]],
+    ]);
+    const standing = await group.read();
+    const judged = judge(standing, opening.known, false);
+    if (judged.kind !== "ours") throw new Error("expected a group of our own");
+    await opening.placeNew(standing, judged);
+    expect([positions.final(0), positions.final(1), positions.final(2)]).toEqual([80, 50, 30]);
+  });
+});
+
+describe("a partition that a person has moved while a batch is pending", () => {
+  test.each([
+    ["backward", 20],
+    ["forward", 90],
+  ])("%s goes on from there, and the group is told no other offset", async (_where, to) => {
+    await readElsewhere(50);
+    group.committed = new Map([[0, [to, null]]]);
+    const record = await prepared(1, [rangeOf(0, 50, 59), rangeOf(1, 50, 59)]);
+    const { opening, positions } = start();
+    expect(await opening.run(signals)).toEqual({ givenUp: [], isMoved: true });
+    await journal.commit(record);
+    expect(positions.settle(record.ranges)).toEqual([1]);
+    expect([positions.final(0), positions.final(1)]).toEqual([to, 60]);
+    expect(journal.progress(pipeline_id).positions).toEqual({ [feedOf(0)]: to - 1, [feedOf(1)]: 59 });
+    positions.began();
+    expect(positions.settle([rangeOf(0, to, to + 9)])).toEqual([0]);
+    expect(positions.final(0)).toBe(to + 10);
+  });
+});
+
+test("whether ranges are still there is asked until the brokers answer", async () => {
+  await readElsewhere(50);
+  const { opening } = start();
+  await opening.run(signals);
+  group.failures = 2;
+  expect(await opening.stillHolds([rangeOf(0, 50, 59)], signals)).toBe(true);
+  expect(await opening.stillHolds([rangeOf(0, 995, 1004)], signals)).toBe(false);
+  expect(told.filter(([event]) => event === "paused")).toHaveLength(1);
+  expect(told.at(-1)![0]).toBe("wentOn");
+});
+
+const classes = () => told.filter(([event]) => event === "paused").map(([, { pause }]) => (pause as Pause).class);
+
+describe("a write that fails in the middle of an opening", () => {
+  test("for want of room is a pause of the disk", async () => {
+    journal.failures = ["place"];
+    const { opening, positions } = start({ start: "earliest" });
+    await opening.run(signals);
+    expect(classes()).toEqual(["disk"]);
+    expect(positions.final(1)).toBe(0);
+  });
+
+  test("for another reason ends the start", async () => {
+    journal.failures = ["place"];
+    journal.failure = new EngineError("STORAGE_FAILED", "the store is damaged");
+    await expect(start().opening.run(signals)).rejects.toThrow("the store is damaged");
+    expect(classes()).toEqual([]);
+  });
+});
+
+test("a partition that goes on where nothing is left changes no other, which may be read by somebody else", async () => {
+  await readElsewhere(50);
+  const { opening, positions } = start({ on_lost: "skip" });
+  await opening.run(signals);
+  group.low = 60;
+  await opening.checkRange(signals, 1);
+  expect([positions.next(0), positions.next(1)]).toEqual([50, 60]);
+  const skipped = told.filter(([event]) => event === "positionsSkipped").map(([, fields]) => fields);
+  expect(skipped).toEqual([{ pipeline_id, partition: 1, from: 50, to: 60 }]);
+});
