@@ -44,6 +44,14 @@ export const otlpFields: Readonly<Record<Signal, readonly SchemaField[]>> = {
     ...uints("count"),
     ...floats("sum", "min", "max"),
     ...arrays("bucket_counts", "explicit_bounds"),
+    // Of exponential histograms and summaries alone, beyond the specification: nothing of them is lost.
+    { name: "scale", type: "int" },
+    ...uints("zero_count"),
+    ...floats("zero_threshold"),
+    { name: "positive_offset", type: "int" },
+    ...arrays("positive_bucket_counts"),
+    { name: "negative_offset", type: "int" },
+    ...arrays("negative_bucket_counts", "quantiles", "quantile_values"),
     ...origin,
   ],
 };

@@ -1,0 +1,17 @@
+/** Which signal a push of an OTLP pipeline brings. */
+export type Signal = "logs" | "traces" | "metrics";
+
+/**
+ * Events that were pushed together, in one request: they become durable together or not at all, and are answered
+ * then.
+ */
+export interface Push {
+  /** The events, each one JSON object in UTF-8, one behind the other. */
+  bytes: Buffer;
+  /** Where each event ends in `bytes`, ascending; the next one starts there. */
+  ends: readonly number[];
+  /** When Sluice received it, in milliseconds since the epoch. */
+  receivedAt: number;
+  /** Of an OTLP pipeline, which may have a source for each signal; undefined for a webhook. */
+  signal?: Signal;
+}

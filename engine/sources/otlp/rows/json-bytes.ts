@@ -1,0 +1,201 @@
+import { OversizedRequest } from "./malformed.ts";
+
+/** So many bytes the rows of one request may take: each row repeats what its resource and its scope say. */
+export const mostBytes = 64 << 20;
+
+const [quote, backslash, letterU, zero, minus] = Buffer.from('"\\u0-');
+const mostInt = 2 ** 31 - 1;
+const hexDigits = Buffer.from("0123456789abcdef");
+const beyondAscii = 255;
+/** How each byte of ASCII stands in a JSON text: as it is (0), behind a backslash as the letter given, or `u` as \u00... */
+const escapes = Uint8Array.from({ length: 256 }, (_, byte) => escapeOf(byte));
+
+function escapeOf(byte: number): number {
+  if (byte > 127) return beyondAscii;
+  const spelled = JSON.stringify(String.fromCharCode(byte));
+  return spelled.length === 3 ? 0 : spelled.charCodeAt(2);
+}
+
+/** JSON in UTF-8 that grows while it is written, up to `mostBytes`. */
+export class JsonBytes {
+  bytes: Buffer;
+  length = 0;
+
+  constructor(capacity: number) {
+    this.bytes = Buffer.allocUnsafeSlow(capacity);
+  }
+
+  /** Makes room for so many more bytes. */
+  reserve(count: number): Buffer {
+    if (this.length + count > this.bytes.length) this.#grow(this.length + count);
+    return this.bytes;
+  }
+
+  /** Writes bytes that are JSON already; few of them, else `append` is faster. */
+  put(json: Uint8Array): void {
+    const bytes = this.reserve(json.length);
+    const at = this.length;
+    for (let index = 0; index < json.length; index += 1) bytes[at + index] = json[index]!;
+    this.length = at + json.length;
+  }
+
+  append(json: Uint8Array): void {
+    this.reserve(json.length).set(json, this.length);
+    this.length += json.length;
+  }
+
+  byte(byte: number): void {
+    this.reserve(1)[this.length] = byte;
+    this.length += 1;
+  }
+
+  /** What has been written, as a view. */
+  written(): Buffer {
+    return this.bytes.subarray(0, this.length);
+  }
+
+  /**
+   * Writes UTF-8 as a JSON text, with U+FFFD in the place of what is none. False where it is not all ASCII, so that
+   * other bytes may be the same text.
+   */
+  text(source: Uint8Array, start: number, end: number): boolean {
+    const bytes = this.reserve(end - start + 2);
+    let at = this.length;
+    bytes[at] = quote!;
+    at += 1;
+    let from = start;
+    for (; from < end; from += 1) {
+      const byte = source[from]!;
+      if (escapes[byte] !== 0) break;
+      bytes[at] = byte;
+      at += 1;
+    }
+    this.length = at;
+    if (from < end) return this.#escaped(source, from, end);
+    bytes[at] = quote!;
+    this.length = at + 1;
+    return true;
+  }
+
+  /** Writes bytes as a text of lower-case hexadecimal digits. */
+  hex(source: Uint8Array, start: number, end: number): void {
+    const bytes = this.reserve(2 * (end - start) + 2);
+    let at = this.length;
+    bytes[at] = quote!;
+    at += 1;
+    for (let from = start; from < end; from += 1) {
+      const byte = source[from]!;
+      bytes[at] = hexDigits[byte >> 4]!;
+      bytes[at + 1] = hexDigits[byte & 15]!;
+      at += 2;
+    }
+    bytes[at] = quote!;
+    this.length = at + 1;
+  }
+
+  /** Writes a whole number from 0 to 2^53. */
+  digits(value: number): void {
+    let width = 1;
+    for (let bound = 10; value >= bound; bound *= 10) width += 1;
+    this.#digits(value, width);
+  }
+
+  /** Writes a whole number below 10^width with leading zeros. */
+  padded(value: number, width: number): void {
+    this.#digits(value, width);
+  }
+
+  /** Writes the digits of an unsigned number of 64 bits, given as its halves. */
+  uint64(high: number, low: number): void {
+    const upper = high >>> 0;
+    const lower = low >>> 0;
+    if (upper < 1 << 21) this.digits(upper * 2 ** 32 + lower);
+    else this.ascii(((BigInt(upper) << 32n) | BigInt(lower)).toString());
+  }
+
+  /** Writes a signed number of 64 bits, given as its halves. */
+  int64(high: number, low: number): void {
+    if (high >= 0) {
+      this.uint64(high, low);
+      return;
+    }
+    this.byte(minus!);
+    const lower = (~low + 1) | 0;
+    this.uint64(lower === 0 ? ~high + 1 : ~high, lower);
+  }
+
+  /** Writes ASCII that needs no escapes as a text. */
+  quoted(text: string): void {
+    this.byte(quote!);
+    this.ascii(text);
+    this.byte(quote!);
+  }
+
+  /** Writes ASCII as it is. */
+  ascii(text: string): void {
+    const bytes = this.reserve(text.length);
+    for (let index = 0; index < text.length; index += 1) bytes[this.length + index] = text.charCodeAt(index);
+    this.length += text.length;
+  }
+
+  #digits(value: number, width: number): void {
+    const bytes = this.reserve(width);
+    let rest = value;
+    let at = this.length + width - 1;
+    for (; rest > mostInt; at -= 1) {
+      const tens = Math.floor(rest / 10);
+      bytes[at] = zero! + (rest - 10 * tens);
+      rest = tens;
+    }
+    // Whole numbers of 32 bits are divided much faster.
+    for (let small = rest | 0; at >= this.length; at -= 1) {
+      const tens = (small / 10) | 0;
+      bytes[at] = zero! + (small - 10 * tens);
+      small = tens;
+    }
+    this.length += width;
+  }
+
+  /** Writes the rest of a text, from the first byte on that does not stand for itself. */
+  #escaped(source: Uint8Array, start: number, end: number): boolean {
+    for (let from = start; from < end; from += 1) {
+      const byte = source[from]!;
+      const escape = escapes[byte]!;
+      if (escape === beyondAscii) {
+        const rest = Buffer.from(source.buffer, source.byteOffset + from, end - from).toString("utf8");
+        const json = JSON.stringify(rest).slice(1);
+        this.length += this.reserve(Buffer.byteLength(json)).write(json, this.length);
+        return false;
+      }
+      const bytes = this.reserve(8);
+      if (escape === 0) {
+        bytes[this.length] = byte;
+        this.length += 1;
+        continue;
+      }
+      bytes[this.length] = backslash!;
+      bytes[this.length + 1] = escape;
+      this.length += 2;
+      if (escape === letterU) {
+        this.padded(0, 2);
+        this.bytes[this.length] = hexDigits[byte >> 4]!;
+        this.bytes[this.length + 1] = hexDigits[byte & 15]!;
+        this.length += 2;
+      }
+    }
+    this.byte(quote!);
+    return true;
+  }
+
+  #grow(needed: number): void {
+    if (needed > mostBytes) {
+      throw new OversizedRequest(
+        `the rows of this request take more than ${mostBytes >> 20} MiB, because each repeats the attributes of its ` +
+          `resource and its scope: send fewer records in a request, or fewer attributes on their resource`,
+      );
+    }
+    const bytes = Buffer.allocUnsafeSlow(Math.min(mostBytes, Math.max(needed, 2 * this.bytes.length)));
+    bytes.set(this.written());
+    this.bytes = bytes;
+  }
+}

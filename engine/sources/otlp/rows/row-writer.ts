@@ -1,0 +1,138 @@
+import { AnyValues } from "./any-values.ts";
+import type { Fields } from "./fields.ts";
+import type { JsonBytes } from "./json-bytes.ts";
+import { writeNumber } from "./decimal.ts";
+import { Origin } from "./origin.ts";
+import { Timestamps } from "./timestamps.ts";
+import { Wire } from "./wire.ts";
+
+const [openObject, closeObject] = Buffer.from("{}");
+
+const attributesKey = Buffer.from(',"attributes":');
+
+/** Writes the members of rows that all signals have, from the fields of the message that a row is made of. */
+export class RowWriter {
+  readonly wire: Wire;
+  readonly out: JsonBytes;
+  readonly values: AnyValues;
+  readonly origin: Origin;
+  /** Where each row ends. */
+  readonly ends: number[] = [];
+  readonly #timestamps = new Timestamps();
+
+  constructor(request: Buffer, out: JsonBytes) {
+    this.wire = new Wire(request);
+    this.out = out;
+    this.values = new AnyValues(this.wire);
+    this.origin = new Origin(this.wire, this.values);
+  }
+
+  /** Writes a key, which comes with a comma before it and its colon: `,"body":`. */
+  key(json: Uint8Array): void {
+    this.out.put(json);
+  }
+
+  /** Makes an object of the members that were written since `start`. */
+  close(start: number): void {
+    this.out.byte(closeObject!);
+    // In the place of the comma before the first member.
+    this.out.bytes[start] = openObject!;
+  }
+
+  timestamp(fields: Fields, number: number): void {
+    const place = fields.start(number);
+    if (place < 0) this.#timestamps.write(this.out, 0, 0);
+    else this.#timestamps.write(this.out, this.wire.uint32(place + 4), this.wire.uint32(place));
+  }
+
+  text(fields: Fields, number: number): void {
+    this.out.text(this.wire.bytes, fields.start(number), fields.end(number));
+  }
+
+  /** Writes the key and the text, unless it is empty. */
+  textUnlessEmpty(json: Uint8Array, fields: Fields, number: number): void {
+    if (fields.start(number) === fields.end(number)) return;
+    this.key(json);
+    this.text(fields, number);
+  }
+
+  /** Writes the key and the id's bytes as hexadecimal digits, unless they are all zero. */
+  idUnlessEmpty(json: Uint8Array, fields: Fields, number: number): void {
+    const { bytes } = this.wire;
+    const end = fields.end(number);
+    for (let at = fields.start(number); at < end; at += 1) {
+      if (bytes[at] === 0) continue;
+      this.key(json);
+      this.out.hex(bytes, fields.start(number), end);
+      return;
+    }
+  }
+
+  /** Writes the lower 32 bits of a varint as an unsigned number. */
+  uint32(fields: Fields, number: number): void {
+    this.out.digits(fields.low(number) >>> 0);
+  }
+
+  /** Writes an enum's number, which may be negative. */
+  enumNumber(fields: Fields, number: number): void {
+    const low = fields.low(number);
+    this.out.int64(low >> 31, low);
+  }
+
+  fixed32(fields: Fields, number: number): void {
+    const place = fields.start(number);
+    this.out.digits(place < 0 ? 0 : this.wire.uint32(place));
+  }
+
+  /**
+   * Ends the row that began at `start` with what its scope has in common, and with its own attributes, which are parts
+   * `number` of its message.
+   */
+  end(start: number, fields: Fields, number: number, depth: number): void {
+    this.out.append(this.origin.members);
+    this.attributes(fields, number, depth);
+    this.close(start);
+    this.ends.push(this.out.length);
+  }
+
+  /** Writes the attributes of a message at `depth`, with their key. */
+  attributes(fields: Fields, number: number, depth: number): void {
+    this.key(attributesKey);
+    this.values.attributes(this.out, fields, number, depth + 1);
+  }
+
+  /** Writes the key and null. */
+  missing(json: Uint8Array): void {
+    this.key(json);
+    this.out.ascii("null");
+  }
+
+  /** Writes the key and a word of ours, which needs no escapes. */
+  name(json: Uint8Array, name: string): void {
+    this.key(json);
+    this.out.quoted(name);
+  }
+
+  /** Writes a signed whole number of 32 bits, whose sign is its lowest bit. */
+  sint32(fields: Fields, number: number): void {
+    const low = fields.low(number);
+    const value = (low >>> 1) ^ -(low & 1);
+    this.out.int64(value >> 31, value);
+  }
+
+  /** Writes the key and a double; `absent` where it is not there, null where JSON has no such number. */
+  double(json: Uint8Array, fields: Fields, number: number, absent: "0" | "null"): void {
+    const place = fields.start(number);
+    this.key(json);
+    if (place < 0) this.out.ascii(absent);
+    else writeNumber(this.out, this.wire.double(place));
+  }
+
+  /** Writes the key and an unsigned whole number of 64 bits; 0 where it is not there. */
+  count(json: Uint8Array, fields: Fields, number: number): void {
+    const place = fields.start(number);
+    this.key(json);
+    if (place < 0) this.out.digits(0);
+    else this.out.uint64(this.wire.uint32(place + 4), this.wire.uint32(place));
+  }
+}

@@ -1,0 +1,38 @@
+import type { Signal } from "../../../engine/core/push.ts";
+import { rowsOf } from "../../../engine/sources/otlp/rows/rows.ts";
+import { requestTypes } from "../../fuzz/otlp-reference.ts";
+
+/** A part of a request, as OTLP/JSON spells it but for bytes, which are base64 as protobufjs takes them. */
+export type Part = Readonly<Record<string, unknown>>;
+
+const outer = {
+  logs: ["resourceLogs", "scopeLogs", "logRecords"],
+  traces: ["resourceSpans", "scopeSpans", "spans"],
+  metrics: ["resourceMetrics", "scopeMetrics", "metrics"],
+} as const;
+
+/** A request of these items from one scope. */
+export function requestOf(signal: Signal, items: readonly Part[], resource?: Part, scope?: Part): Part {
+  const [resources, scopes, name] = outer[signal];
+  return { [resources]: [{ resource, [scopes]: [{ scope, [name]: items }] }] };
+}
+
+/** The request in protobuf's encoding, as protobufjs writes it. */
+export function wireOf(signal: Signal, request: Part): Buffer {
+  const type = requestTypes[signal];
+  return Buffer.from(type.encode(type.fromObject(request)).finish());
+}
+
+/** The texts of the rows of a request. */
+export function rowTexts(signal: Signal, body: Buffer, encoding: "protobuf" | "json" = "protobuf"): string[] {
+  const { bytes, ends } = rowsOf(signal, body, encoding, 5);
+  return ends.map((end, index) => bytes.toString("utf8", ends[index - 1] ?? 0, end));
+}
+
+/** The only row of a request of this item. */
+export function rowOf(signal: Signal, item: Part, resource?: Part, scope?: Part): Record<string, unknown> {
+  const request = requestOf(signal, [item], resource, scope);
+  const texts = rowTexts(signal, wireOf(signal, request));
+  if (texts.length !== 1) throw new Error(`expected one row, found ${texts.length}`);
+  return JSON.parse(texts[0]!) as Record<string, unknown>;
+}

@@ -1,0 +1,130 @@
+import { describe, expect, test } from "vitest";
+import { otlpFields } from "../../../schemas/otlp-fields.ts";
+import { requestOf, rowOf, rowTexts, wireOf } from "./requests.ts";
+
+const text = (stringValue: string) => ({ stringValue });
+
+test("a span becomes a row of all its fields, in the order of the schema", () => {
+  const span = {
+    traceId: "W47/95gDgQPSabYzgT/GDA==",
+    spanId: "7uGbfsPBsXQ=",
+    parentSpanId: "7uGbfsPBsXM=",
+    traceState: "a=1",
+    flags: 257,
+    name: "GET /orders",
+    kind: 2,
+    startTimeUnixNano: "1705315800000000001",
+    endTimeUnixNano: "1705315800250000000",
+    attributes: [{ key: "http.status_code", value: { intValue: "200" } }],
+    droppedAttributesCount: 1,
+    events: [
+      {
+        timeUnixNano: "1705315800100000000",
+        name: "retry",
+        attributes: [{ key: "n", value: { intValue: "2" } }],
+        droppedAttributesCount: 4,
+      },
+      {},
+    ],
+    droppedEventsCount: 2,
+    links: [
+      {
+        traceId: "W47/95gDgQPSabYzgT/GDA==",
+        spanId: "7uGbfsPBsXQ=",
+        traceState: "b=2",
+        attributes: [{ key: "why", value: text("batch") }],
+        droppedAttributesCount: 5,
+        flags: 1,
+      },
+      {},
+    ],
+    droppedLinksCount: 3,
+    status: { code: 2, message: "timeout" },
+  };
+  const row = rowOf("traces", span, { attributes: [{ key: "r", value: text("1") }] }, { name: "s", version: "2" });
+  expect(row).toEqual({
+    trace_id: "5b8efff798038103d269b633813fc60c",
+    span_id: "eee19b7ec3c1b174",
+    parent_span_id: "eee19b7ec3c1b173",
+    trace_state: "a=1",
+    flags: 257,
+    name: "GET /orders",
+    kind: "SERVER",
+    start_timestamp: "2024-01-15T10:50:00.000000001Z",
+    end_timestamp: "2024-01-15T10:50:00.25Z",
+    duration_ns: 249999999,
+    status_code: "ERROR",
+    status_message: "timeout",
+    dropped_attributes_count: 1,
+    dropped_events_count: 2,
+    dropped_links_count: 3,
+    events: [
+      { timestamp: "2024-01-15T10:50:00.1Z", name: "retry", attributes: { n: "2" }, dropped_attributes_count: 4 },
+      { timestamp: "1970-01-01T00:00:00Z", name: "", attributes: {}, dropped_attributes_count: 0 },
+    ],
+    links: [
+      {
+        trace_id: "5b8efff798038103d269b633813fc60c",
+        span_id: "eee19b7ec3c1b174",
+        trace_state: "b=2",
+        attributes: { why: "batch" },
+        dropped_attributes_count: 5,
+      },
+      { attributes: {}, dropped_attributes_count: 0 },
+    ],
+    resource_attributes: { r: "1" },
+    scope_name: "s",
+    scope_version: "2",
+    scope_attributes: {},
+    attributes: { "http.status_code": "200" },
+  });
+  expect(Object.keys(row)).toEqual(otlpFields["otlp.traces"].map(({ name }) => name));
+});
+
+test("what is empty is omitted or has its zero", () => {
+  expect(rowTexts("traces", wireOf("traces", requestOf("traces", [{}])))).toEqual([
+    '{"flags":0,"name":"","kind":"UNSPECIFIED","start_timestamp":"1970-01-01T00:00:00Z",' +
+      '"end_timestamp":"1970-01-01T00:00:00Z","duration_ns":0,"status_code":"UNSET","dropped_attributes_count":0,' +
+      '"dropped_events_count":0,"dropped_links_count":0,"events":[],"links":[],"resource_attributes":{},' +
+      '"scope_name":"","scope_attributes":{},"attributes":{}}',
+  ]);
+});
+
+describe("kinds and statuses are named", () => {
+  test.each([
+    [0, "UNSPECIFIED"],
+    [1, "INTERNAL"],
+    [2, "SERVER"],
+    [3, "CLIENT"],
+    [4, "PRODUCER"],
+    [5, "CONSUMER"],
+    [6, "UNSPECIFIED"],
+    [-1, "UNSPECIFIED"],
+  ])("kind %d is %s", (kind, expected) => {
+    expect(rowOf("traces", { kind })["kind"]).toBe(expected);
+  });
+
+  test.each([
+    [0, "UNSET"],
+    [1, "OK"],
+    [2, "ERROR"],
+    [3, "UNSET"],
+  ])("status %d is %s", (code, expected) => {
+    expect(rowOf("traces", { status: { code } })["status_code"]).toBe(expected);
+  });
+});
+
+describe("a duration is exact, and 0 where a span ends before it starts", () => {
+  test.each([
+    ["0", "0", "0"],
+    ["5", "5", "0"],
+    ["4294967295", "4294967296", "1"],
+    ["2", "1", "0"],
+    ["1705315800000000001", "1705315800000000000", "0"],
+    ["0", "18446744073709551615", "18446744073709551615"],
+    ["1", "9007199254740994", "9007199254740993"],
+  ])("from %s to %s", (startTimeUnixNano, endTimeUnixNano, expected) => {
+    const [row] = rowTexts("traces", wireOf("traces", requestOf("traces", [{ startTimeUnixNano, endTimeUnixNano }])));
+    expect(row).toContain(`"duration_ns":${expected},`);
+  });
+});
