@@ -1,6 +1,13 @@
 import { createHmac } from "node:crypto";
 import { durationMs } from "../schemas/duration.ts";
-import type { PipelineConfig, SchemaField, TransformConfig } from "../schemas/pipeline.ts";
+import { otlpFields } from "../schemas/otlp-fields.ts";
+import type {
+  OtlpSourceConfig,
+  PipelineConfig,
+  SchemaField,
+  SourceConfig,
+  TransformConfig,
+} from "../schemas/pipeline.ts";
 import { quantityBytes } from "../schemas/quantity.ts";
 import { EngineError } from "./core/errors.ts";
 import type { KeyMemory } from "./core/key-memory.ts";
@@ -34,13 +41,11 @@ interface LineOptions {
 export function createLine(parts: LineOptions): Line {
   const { config, revision, options, embedded, log } = parts;
   const source = config.sources[0];
-  if (source === undefined || config.sources.length > 1 || (source.type !== "webhook" && source.type !== "kafka")) {
-    throw notSupported(config, "expected one source of type webhook or kafka");
-  }
+  if (source === undefined || config.sources.length > 1) throw notSupported(config, "expected one source");
   if (source.type === "kafka" && source.connection_params.mechanism === "GSSAPI") {
     throw notSupported(config, "expected another mechanism than GSSAPI, for which this version has no client");
   }
-  const fields = source.schema_fields;
+  const fields = fieldsOf(source);
   const transforms = config.transforms.flatMap((entry) => createTransform(parts, entry, fields) ?? []);
   const stateless = createStateless(config, fields);
   const sink = new ClickHouseSink({
@@ -54,12 +59,18 @@ export function createLine(parts: LineOptions): Line {
   // Where stateless makes others of them, no event is a row as it was received.
   const rows = stateless === undefined ? () => sink.rowWalks : () => undefined;
   const keys = [...transforms, ...(stateless === undefined ? [] : [stateless])].flatMap(({ reads = [] }) => reads);
-  return {
-    revision,
-    transforms: [new DeclaredFields(fields, { keys, rows }), ...transforms],
-    ...(stateless === undefined ? {} : { stateless }),
-    sink,
-  };
+  const declared = new DeclaredFields(isOtlp(source) ? [] : fields, { keys, rows });
+  return { revision, transforms: [declared, ...transforms], ...(stateless === undefined ? {} : { stateless }), sink };
+}
+
+/** The fields of a source's events: declared, or fixed by the OTLP signal. */
+function fieldsOf(source: SourceConfig): readonly SchemaField[] {
+  return isOtlp(source) ? otlpFields[source.type] : source.schema_fields;
+}
+
+/** Rows of OTLP are made here and may leave fields out or have them null: nothing is asked of them. */
+function isOtlp(source: SourceConfig): source is OtlpSourceConfig {
+  return source.type.startsWith("otlp.");
 }
 
 /** What is remembered by a pipeline's dedup, within its limits; nothing where it has none. */

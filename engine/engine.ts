@@ -1,8 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
 import type { EngineOptions, PipelineConfig } from "../schemas/pipeline.ts";
 import { AccessTokens } from "./access-tokens.ts";
 import type { DeadLetterQueue, Selection } from "./core/dead-letter.ts";
 import { EngineError, type ErrorCode } from "./core/errors.ts";
+import { Intakes } from "./intakes.ts";
 import { isPushed } from "./pushed.ts";
 import { expire } from "./expiry.ts";
 import { immutableChange } from "./immutable.ts";
@@ -14,9 +16,8 @@ import { closeParts, openParts, type EngineParts, type EngineSettings } from "./
 import { resolveSecrets } from "./secrets.ts";
 import type { CatalogEntry } from "./state/catalog.ts";
 import { defaultKafkaSettings } from "./sources/kafka/settings.ts";
-import { WebhookIntake } from "./sources/webhook/intake.ts";
+import { defaultOtlpSettings } from "./sources/otlp/receiver/settings.ts";
 import type { PipelineHealth, PipelineView } from "./view.ts";
-import { WebhookDoorkeeper } from "./webhook-doorkeeper.ts";
 
 /** How long a stop drains, in milliseconds. */
 const drainLimit = 5 * 60 * 1000;
@@ -33,8 +34,7 @@ export class Engine {
   readonly tokens: Pick<AccessTokens, "show" | "rotate">;
   readonly #parts: EngineParts;
   readonly #runner: Runner;
-  readonly #door: WebhookDoorkeeper;
-  readonly #intake: WebhookIntake;
+  readonly #intakes: Intakes;
   readonly #register: Register;
   #sweeping: NodeJS.Timeout | undefined;
 
@@ -62,8 +62,8 @@ export class Engine {
       ...(settings.threads === undefined ? {} : { threads: settings.threads }),
       onFailed: (pipeline_id, error) => void this.#register.change(pipeline_id, "Failed", error.message),
     });
-    this.#door = new WebhookDoorkeeper({ register: this.#register, tokens, streams, recorder });
-    this.#intake = new WebhookIntake(this.#door);
+    const otlp = { ...defaultOtlpSettings, ...settings.otlp };
+    this.#intakes = new Intakes({ register: this.#register, tokens, streams, recorder, otlp });
   }
 
   /** Takes the data dir and starts what should run. Throws DATA_DIR_HELD and DATA_DIR_NEWER. */
@@ -154,7 +154,7 @@ export class Engine {
   async stop(pipeline_id: string, { intake }: { intake?: "closed" } = {}): Promise<void> {
     if (intake === "closed") {
       await this.#register.admit(pipeline_id, false);
-      await this.#door.stored(pipeline_id);
+      await this.#intakes.stored(pipeline_id);
       if (isAtRest(this.#register.get(pipeline_id).status)) return;
     }
     await this.#request(pipeline_id, "stop");
@@ -251,8 +251,19 @@ export class Engine {
 
   /** Answers a request to the events listener. Never throws. */
   readonly handleEvents = (request: IncomingMessage, response: ServerResponse): void => {
-    void this.#intake.handle(request, response);
+    void this.#intakes.webhook.handle(request, response);
   };
+
+  /** Answers a request to the OTLP listener for HTTP. Never throws. */
+  readonly handleOtlpHttp = (request: IncomingMessage, response: ServerResponse): void => {
+    void this.#intakes.otlpHttp.handle(request, response);
+  };
+
+  /** Takes over a connection to the OTLP listener for gRPC. */
+  readonly handleOtlpGrpc = (connection: Duplex): void => this.#intakes.otlpGrpc.accept(connection);
+
+  /** Closes the connections that `handleOtlpGrpc` took over, each when its calls have ended, or after `grace` milliseconds. */
+  readonly drainOtlpGrpc = (grace: number): void => this.#intakes.otlpGrpc.drain(grace);
 
   /** The result of a statement on the embedded ClickHouse, as it prints it in `format` (default: a table for people). */
   sql(query: string, format = "PrettyCompactMonoBlock"): Promise<string> {
@@ -262,6 +273,7 @@ export class Engine {
   /** Lets inserts under way end, and gives the data dir back. Statuses stay as they are. */
   async close(): Promise<void> {
     clearInterval(this.#sweeping);
+    this.#intakes.close();
     await this.#runner.close(closeLimit);
     await closeParts(this.#parts);
   }

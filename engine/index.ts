@@ -4,7 +4,7 @@
  *     source ──> declared fields ─> filter ─> dedup ─> stateless ──> sink (ClickHouse)
  *       │  acknowledged only after the sink wrote   └──> dead letters
  *       ├─ Kafka: its log is the queue; read again from there, after a crash, exactly what was read
- *       └─ webhook: stored in a durable stream before the sender gets its answer
+ *       └─ OTLP, webhook: stored in a durable stream before the sender gets its answer
  *
  * The engine has never heard of Git.
  */
@@ -32,6 +32,7 @@ export type { Log } from "./telemetry/log.ts";
 export { zeroCounters } from "./telemetry/counters.ts";
 export { consumerGroup } from "./core/names.ts";
 export { defaultKafkaSettings, type KafkaSettings } from "./sources/kafka/settings.ts";
+export { defaultOtlpSettings, type OtlpSettings } from "./sources/otlp/receiver/settings.ts";
 export type { EngineOptions, PipelineConfig } from "../schemas/pipeline.ts";
 export { parseExactly, writeExactly } from "./core/exact-json.ts";
 export { writeFileDurably } from "./state/durable-file.ts";

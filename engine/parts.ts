@@ -2,6 +2,7 @@ import type { Registry } from "prom-client";
 import { EmbeddedHost } from "./embedded-host.ts";
 import type { SecretSource } from "./secrets.ts";
 import type { KafkaSettings } from "./sources/kafka/settings.ts";
+import type { OtlpSettings } from "./sources/otlp/receiver/settings.ts";
 import { Catalog } from "./state/catalog.ts";
 import { DataDir } from "./state/data-dir.ts";
 import { DeadLetters } from "./state/dead-letters.ts";
@@ -24,6 +25,8 @@ export interface EngineSettings {
   sweepEvery?: number;
   /** How Kafka is read, where it differs from the defaults. */
   kafka?: Partial<KafkaSettings>;
+  /** How OTLP is received, where it differs from the defaults. */
+  otlp?: Partial<OtlpSettings>;
   /** Wait for a data dir that another process holds. Default false. */
   standby?: boolean;
 }

@@ -3,8 +3,7 @@ import { join } from "node:path";
 import type { PipelineConfig } from "../schemas/pipeline.ts";
 import { quantityBytes } from "../schemas/quantity.ts";
 import { EngineError } from "./core/errors.ts";
-import type { Stream, StreamLimits, StreamReader, StreamState } from "./core/stream.ts";
-import { EmbeddedReader } from "./streams/embedded/embedded-reader.ts";
+import type { Stream, StreamLimits, StreamState } from "./core/stream.ts";
 import { EmbeddedStream } from "./streams/embedded/embedded-stream.ts";
 import type { Log } from "./telemetry/log.ts";
 
@@ -33,11 +32,6 @@ export class StreamShelf {
       onAppended: (last) => this.onAppended(pipeline_id, last),
     });
     this.#streams.set(pipeline_id, stream);
-  }
-
-  /** Reads a pipeline's stream up to what is durable now. */
-  reader(pipeline_id: string): StreamReader {
-    return new EmbeddedReader(this.folder(pipeline_id), this.get(pipeline_id).state.last);
   }
 
   /** Whether a pipeline has a stream: one that reads from Kafka has none. */

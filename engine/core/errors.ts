@@ -16,6 +16,7 @@ export const policies = {
   DATA_DIR_NEWER: "halt",
   REPROCESS_FAILED: "retry",
   STREAM_FULL: "retry",
+  PUSH_TOO_LARGE: "reject",
   STREAM_CLOSED: "reject",
   DISK_FULL: "retry",
   STORAGE_FAILED: "halt",

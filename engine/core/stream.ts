@@ -1,8 +1,10 @@
 import type { Event } from "./batch.ts";
+import type { Push, Signal } from "./push.ts";
 
 export interface StreamState {
   /** Events held and not yet trimmed. */
   messages: number;
+  /** Bytes that they take, about. */
   bytes: number;
   /** Sequence of the oldest event held, or of the next to come where there is none. */
   first: number;
@@ -16,17 +18,24 @@ export interface StreamLimits {
   max_msgs: number;
 }
 
+/** Events at the front of a stream: how many, and the sequence of the last one, which means nothing where there are none. */
+export interface Front {
+  count: number;
+  last: number;
+}
+
 /**
  * A durable, ordered queue of pushed events with one writer. Sequences count from 1 and never start again, also not
- * when the stream was emptied.
+ * when the stream was emptied; those of one push follow each other.
  */
 export interface Stream {
   /**
-   * Stores an event; resolves with its sequence once it is on disk and would be there after a power cut. Throws
-   * EngineError `STREAM_FULL` at a limit, `DISK_FULL` without room, `STREAM_CLOSED` when released: the event was then
-   * not stored.
+   * Stores a push; resolves with the sequence of its last event once all of it is on disk and would be there after a
+   * power cut. One without events stores nothing, and resolves with the newest sequence. Throws EngineError
+   * `STREAM_FULL` at a limit, `PUSH_TOO_LARGE` if it would not fit into the empty stream either, `DISK_FULL` without
+   * room, `STREAM_CLOSED` when released: nothing of the push was then stored.
    */
-  append(event: Buffer, receivedAt: number): Promise<number>;
+  append(push: Push): Promise<number>;
   /** Forgets events up to and including `position`. Their space is given back. Safe to repeat. */
   trim(position: number): Promise<void>;
   /**
@@ -34,15 +43,28 @@ export interface Stream {
    * on where they were; the dropped ones leave a gap.
    */
   release(position: number): Promise<void>;
+  /** The events held that were received before `time`, in milliseconds since the epoch, up to the first younger push. */
+  olderThan(time: number): Promise<Front>;
+  /** What it holds. It may be asked for with every append: it costs nothing that grows. */
   readonly state: StreamState;
+  /** What waits is stored first; later pushes are refused. Safe to call twice. */
   close(): Promise<void>;
+}
+
+/** Events that follow each other, of pushes with the same signal. */
+export interface Run {
+  signal: Signal | undefined;
+  events: Event[];
 }
 
 /** The reading side: it may live in another thread, and sees what is durable. */
 export interface StreamReader {
   /** Tells that events up to `last` are durable; it reads no further. */
   advance(last: number): void;
-  /** At most `limit` events and about `maxBytes` bytes from `position` on, in order; empty where there is none yet. */
-  read(position: number, limit: number, maxBytes: number): Promise<Event[]>;
+  /**
+   * At most `limit` events and about `maxBytes` bytes from `position` on, in order, and in one run as long as their
+   * signal is the same; empty where there is none yet. Events that were trimmed may come still, or are left out.
+   */
+  read(position: number, limit: number, maxBytes: number): Promise<Run[]>;
   close(): Promise<void>;
 }

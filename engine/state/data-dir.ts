@@ -8,10 +8,10 @@ import { writeFileDurably } from "./durable-file.ts";
 
 /**
  * The layout of a data dir that this version writes. A newer one is refused, an older one is upgraded by those who read
- * it: 1 had no dedup keys, and its journal kept positions alone; 2 knew positions of
- * streams alone.
+ * it: 1 had no dedup keys, and its journal kept positions alone; 2 knew positions of streams alone; 3 had streams with
+ * one event in each frame.
  */
-export const dataDirFormat = 3;
+export const dataDirFormat = 4;
 
 interface Format {
   format: number;

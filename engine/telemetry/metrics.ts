@@ -4,6 +4,7 @@ const durations = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 1
 const backpressureDurations = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800];
 const records = [1, 10, 100, 1000, 10_000, 100_000];
 const bytes = [1024, 10_240, 102_400, 1_048_576, 10_485_760, 104_857_600];
+const receiverLabels = ["pipeline_id", "component", "transport", "status"] as const;
 
 /** The engine's metrics: the names and labels of the specification (`gfm_`), and our own (`sluice_`). */
 export interface EngineMetrics {
@@ -23,6 +24,10 @@ export interface EngineMetrics {
   ingestorEvents: Counter<"pipeline_id">;
   ingestorDuration: Histogram<"pipeline_id">;
   requests: Counter<"pipeline_id" | "status">;
+  receiverRequests: Counter<"pipeline_id" | "component" | "transport" | "status">;
+  receiverRequestsAlias: Counter<"pipeline_id" | "component" | "transport" | "status">;
+  receiverDuration: Histogram<"pipeline_id" | "component" | "transport" | "status">;
+  receiverRefusals: Counter<"pipeline_id" | "component" | "transport" | "reason">;
   recordsRead: Counter<"pipeline_id" | "component">;
   eventsCompacted: Counter<"pipeline_id">;
   positionsSkipped: Counter<"pipeline_id">;
@@ -117,6 +122,22 @@ export function engineMetrics(registry: Registry): EngineMetrics {
       "pipeline_id",
     ),
     requests: counter("sluice_webhook_requests_total", "Webhook requests by HTTP status.", "pipeline_id", "status"),
+    receiverRequests: counter("gfm_receiver_request_count_total", "OTLP requests.", ...receiverLabels),
+    receiverRequestsAlias: counter("gfm_receiver_request_count", "OTLP requests.", ...receiverLabels),
+    receiverDuration: histogram(
+      "gfm_receiver_request_duration_seconds",
+      "Time until an OTLP request is answered.",
+      durations,
+      ...receiverLabels,
+    ),
+    receiverRefusals: counter(
+      "sluice_otlp_refusals_total",
+      "OTLP requests of which nothing was stored.",
+      "pipeline_id",
+      "component",
+      "transport",
+      "reason",
+    ),
     recordsRead: counter("gfm_kafka_records_read_total", "Events read from Kafka.", "pipeline_id", "component"),
     eventsCompacted: counter(
       "sluice_events_compacted_total",

@@ -1,11 +1,11 @@
 import { holdsPositions } from "../core/journal.ts";
 import { deadLetterStream } from "../core/names.ts";
 import { streamFeed } from "../core/positions.ts";
-import { SourceRecorder } from "./source-recorder.ts";
+import { IntakeRecorder } from "./intake-recorder.ts";
 import type { Telemetry, Told, TransformedEvent } from "./telemetry.ts";
 
 /** The one place where the engine's events become log lines, metrics and the counters of health. */
-export class Recorder extends SourceRecorder implements Telemetry {
+export class Recorder extends IntakeRecorder implements Telemetry {
   statusChanged({ pipeline_id, from, to, reason }: Told<"statusChanged">): void {
     const fields = { pipeline_id, from, to, ...(reason === undefined ? {} : { reason }) };
     if (to === "Failed") this.log.error(fields, "Pipeline failed.");
@@ -21,15 +21,6 @@ export class Recorder extends SourceRecorder implements Telemetry {
     for (const component of components) {
       this.log.info({ pipeline_id, component, dead_letters }, "Component starts; what it cannot process goes there.");
     }
-  }
-
-  eventAccepted({ pipeline_id, bytes }: Told<"eventAccepted">): void {
-    this.metrics.requests.inc({ pipeline_id, status: "202" });
-    this.metrics.bytesProcessed.inc({ pipeline_id, component: "ingestor", direction: "out" }, bytes);
-  }
-
-  eventRefused({ pipeline_id, status }: Told<"eventRefused">): void {
-    this.metrics.requests.inc({ pipeline_id, status: String(status) });
   }
 
   eventsRead({ pipeline_id, count, bytes }: Told<"eventsRead">): void {
@@ -197,21 +188,6 @@ export class Recorder extends SourceRecorder implements Telemetry {
     }
     observed.at_least_once = reason;
     this.log.warn({ pipeline_id, reason }, "The target cannot drop a repeated insert: delivery is at least once.");
-  }
-
-  backpressure({ pipeline_id, active, seconds }: Told<"backpressure">): void {
-    const labels = { pipeline_id, component: "ingestor" };
-    this.metrics.backpressureActive.set(labels, active ? 1 : 0);
-    this.metrics.ingestorActive.set({ pipeline_id }, active ? 1 : 0);
-    if (active) {
-      this.metrics.backpressureEvents.inc(labels);
-      this.metrics.ingestorEvents.inc({ pipeline_id });
-      this.log.warn({ pipeline_id }, "Back-pressure: the sink takes less than comes, and no more is taken in.");
-    } else {
-      this.metrics.backpressureDuration.observe(labels, seconds);
-      this.metrics.ingestorDuration.observe({ pipeline_id }, seconds);
-      this.log.info({ pipeline_id, seconds }, "Back-pressure is over.");
-    }
   }
 
   threadDied({ pipelines, error }: Told<"threadDied">): void {

@@ -1,4 +1,5 @@
 import type { BatchRecord } from "../core/journal.ts";
+import type { Signal } from "../core/push.ts";
 import type { Failure } from "../core/sink.ts";
 import type { Status } from "../lifecycle.ts";
 import type { KeysHeld, Pause, SourceLag } from "../view.ts";
@@ -14,6 +15,8 @@ export interface Telemetry {
   started(event: { pipeline_id: string; components: string[] }): void;
   eventAccepted(event: { pipeline_id: string; bytes: number }): void;
   eventRefused(event: { pipeline_id: string; status: number }): void;
+  /** A request for the OTLP receiver was answered; `refusal` says why nothing of it was stored. */
+  exportAnswered(event: ExportEvent): void;
   eventsRead(event: { pipeline_id: string; count: number; bytes: number }): void;
   /** Events older than `max_age` were removed and never written. */
   agedOut(event: { pipeline_id: string; count: number }): void;
@@ -63,7 +66,13 @@ export interface Telemetry {
   wentOn(event: { pipeline_id: string; class: Pause["class"]; seconds: number }): void;
   /** Whether the target can drop a repeated insert: `reason` says why not, and how to mend it. Told at each change. */
   atLeastOnce(event: { pipeline_id: string; reason?: string }): void;
-  backpressure(event: { pipeline_id: string; active: boolean; seconds: number }): void;
+  /** No more is taken in, or more is again, after so many seconds; `component` is who takes, by default the `ingestor`. */
+  backpressure(event: {
+    pipeline_id: string;
+    component?: "ingestor" | "otlp-receiver";
+    active: boolean;
+    seconds: number;
+  }): void;
   threadDied(event: { pipelines: string[]; error: string }): void;
 }
 
@@ -79,4 +88,19 @@ export interface TransformedEvent {
   bytesIn: number;
   bytesOut: number;
   seconds: number;
+}
+
+export interface ExportEvent {
+  /** `unknown` where no such pipeline takes OTLP. */
+  pipeline_id: string;
+  signal: Signal;
+  transport: "http" | "grpc";
+  /** One of a closed set: a label. */
+  refusal?: string;
+  seconds: number;
+  /** Bytes of the body: over HTTP as it was received, over gRPC decompressed. */
+  bytesIn: number;
+  /** Bytes and number of the rows that were stored. */
+  bytesOut: number;
+  records: number;
 }

@@ -32,7 +32,7 @@ export interface DaemonOptions {
   /** Flags of `sluice run` besides data dir and listeners. */
   args: string[];
   env?: Record<string, string>;
-  /** `HOST:PORT` of the listeners. Default: 8081 and 8080 on loopback, or free ports where these are taken. */
+  /** `HOST:PORT` of the listeners. Default: 8081 and 8080 on loopback, or free ports where these are taken; no OTLP. */
   listeners?: Listeners;
   /** Puts a command line inside of another one, such as that of a namespace. */
   wrap?: (command: string[]) => string[];
@@ -41,6 +41,9 @@ export interface DaemonOptions {
 export interface Listeners {
   api: string;
   events: string;
+  /** None by default. */
+  otlpGrpc?: string;
+  otlpHttp?: string;
 }
 
 /** `sluice run` as a child process, and the other commands against it: what a person would type. */
@@ -53,8 +56,10 @@ export class Daemon {
   private constructor(options: DaemonOptions, listeners: Listeners) {
     this.#options = options;
     this.listeners = listeners;
-    const flags = ["--data-dir", options.dataDir, "--api", listeners.api, "--events", listeners.events];
-    const [command = "", ...args] = this.#wrapped("run", ...options.args, ...flags);
+    const { api, events, otlpGrpc = "off", otlpHttp = "off" } = listeners;
+    const flags = ["--data-dir", options.dataDir, "--api", api, "--events", events];
+    const otlp = ["--otlp-grpc", otlpGrpc, "--otlp-http", otlpHttp];
+    const [command = "", ...args] = this.#wrapped("run", ...options.args, ...flags, ...otlp);
     this.#child = spawn(command, args, {
       env: { ...process.env, ...options.env },
       stdio: ["ignore", "ignore", "pipe"],

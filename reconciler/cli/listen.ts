@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
-import type { RequestListener, Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { RequestListener, Server as HttpServer } from "node:http";
+import { createServer as createSocketServer } from "node:net";
+import type { AddressInfo, Server, Socket } from "node:net";
 import { CliError } from "./cli-error.ts";
 import { formatListener } from "./listener-address.ts";
 import type { ListenerAddress } from "./listener-address.ts";
@@ -12,6 +13,13 @@ export interface Listener {
   readonly address: string;
   /** Takes no more requests, lets those under way end, and cuts off what is left after a grace. Safe to call twice. */
   close(): Promise<void>;
+}
+
+/** What takes connections over from a listener. */
+export interface Connections {
+  accept: (connection: Socket) => void;
+  /** Ends each connection when its calls have ended, or after `grace` milliseconds. */
+  drain: (grace: number) => void;
 }
 
 /** Bytes of a request's head: a token, a few headers and a short path. */
@@ -27,17 +35,41 @@ const grace = 5000;
 
 /** Listens for HTTP where the setting `name` says. Throws CliError that says what to do where the system refuses. */
 export async function listenHttp(
-  name: "api" | "events",
+  name: "api" | "events" | "otlp_http",
   settings: Settings,
   answer: RequestListener,
 ): Promise<Listener> {
-  const address = settings.listener(name);
-  if (address === "off") return { address, close: async () => {} };
   const server = createServer({ maxHeaderSize, ...times }, (req, res) => {
     // A server that closes lets go of idle connections once: those that become idle later would hold it up.
     res.once("close", () => server.listening || setImmediate(() => server.closeIdleConnections()));
     answer(req, res);
   });
+  return listen(name, settings, server, () => closeHttp(server));
+}
+
+/** Listens for connections of gRPC where the setting `name` says. Throws CliError as `listenHttp` does. */
+export async function listenGrpc(
+  name: "otlp_grpc",
+  settings: Settings,
+  { accept, drain }: Connections,
+): Promise<Listener> {
+  const server = createSocketServer({ noDelay: true }, accept);
+  return listen(name, settings, server, async () => {
+    const closed = once(server, "close");
+    server.close();
+    drain(grace);
+    await closed;
+  });
+}
+
+async function listen(
+  name: "api" | "events" | "otlp_http" | "otlp_grpc",
+  settings: Settings,
+  server: Server,
+  close: () => Promise<void>,
+): Promise<Listener> {
+  const address = settings.listener(name);
+  if (address === "off") return { address, close: async () => {} };
   server.maxConnections = maxConnections;
   try {
     server.listen(address);
@@ -46,11 +78,15 @@ export async function listenHttp(
     throw refused(address, settings.origin(name), error as NodeJS.ErrnoException);
   }
   const { port } = server.address() as AddressInfo;
-  return { address: formatListener({ host: address.host, port }), close: () => close(server) };
+  return {
+    address: formatListener({ host: address.host, port }),
+    close: async () => {
+      if (server.listening) await close();
+    },
+  };
 }
 
-async function close(server: Server): Promise<void> {
-  if (!server.listening) return;
+async function closeHttp(server: HttpServer): Promise<void> {
   const closed = once(server, "close");
   server.close();
   server.closeIdleConnections();

@@ -11,7 +11,7 @@ import { listenControl } from "./control/server.ts";
 import { desiredSource } from "./desired-source.ts";
 import type { ExitCode, Invocation } from "./invocation.ts";
 import { kafkaSettings } from "./kafka-settings.ts";
-import { listenHttp } from "./listen.ts";
+import { listenGrpc, listenHttp } from "./listen.ts";
 import { createLog, standardError } from "./log.ts";
 import { Parts } from "./parts.ts";
 import { processInfo } from "./process-info.ts";
@@ -30,7 +30,8 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   try {
     const dataDir = settings.text("data_dir");
     const secrets = new FileAndEnvSecrets(env);
-    const options = { dataDir, log, registry, secrets, kafka: kafkaSettings(settings) };
+    const otlp = { maxConcurrentRequests: settings.number("otlp_max_concurrent_requests") };
+    const options = { dataDir, log, registry, secrets, kafka: kafkaSettings(settings), otlp };
     const engine = parts.add(await openEngine(options, settings.isOn("standby")));
     const signal = invocation.untilStopped();
     const interval = settings.duration("interval");
@@ -41,6 +42,9 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     const pure = parts.add(new PureCalls());
     listeners["api"] = parts.add(await listenHttp("api", settings, statusApi({ ...sources, pure }))).address;
     listeners["events"] = parts.add(await listenHttp("events", settings, engine.handleEvents)).address;
+    const grpc = { accept: engine.handleOtlpGrpc, drain: engine.drainOtlpGrpc };
+    listeners["otlp_grpc"] = parts.add(await listenGrpc("otlp_grpc", settings, grpc)).address;
+    listeners["otlp_http"] = parts.add(await listenHttp("otlp_http", settings, engine.handleOtlpHttp)).address;
     log.info({ ...source.description, ...listeners, control }, "Sluice is running.");
     await reconciler.run(signal);
     log.info({}, "Sluice is stopping.");

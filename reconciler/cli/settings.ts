@@ -31,6 +31,11 @@ export class Settings {
     return this.#found.get(name)?.value === true;
   }
 
+  /** A setting that is a whole number and has a default. */
+  number(name: SettingName): number {
+    return Number(this.#found.get(name)?.value);
+  }
+
   /** A duration, in milliseconds. */
   duration(name: SettingName): number {
     return durationMs(this.text(name));

@@ -12,6 +12,10 @@ const benchmarks: Readonly<Record<string, { says: string; load: () => Promise<{ 
     says: "topics to rows, exactly once, beside kafkajs reading them and ClickHouse loading the same from a file",
     load: () => import("./kafka.ts"),
   },
+  "otlp-decode": {
+    says: "log records in OTLP to rows, beside protobufjs decoding them and JSON.parse",
+    load: () => import("./otlp-decode.ts"),
+  },
   rows: {
     says: "rows made of events' values, beside events whose own bytes are the row",
     load: () => import("./rows.ts"),
@@ -19,6 +23,10 @@ const benchmarks: Readonly<Record<string, { says: string; load: () => Promise<{ 
   scan: {
     says: "what happens to an event between a source and an insert, stage by stage, beside JSON.parse",
     load: () => import("./scan.ts"),
+  },
+  stream: {
+    says: "a durable stream of a million events: append, open, read, trim, beside plain writes with fdatasync",
+    load: () => import("./stream.ts"),
   },
   webhook: {
     says: "events over HTTP to rows, beside a server that only reads the bodies",

@@ -8,6 +8,7 @@ import { brokenByOutages, sufferOutages } from "./kafka-outages.ts";
 import { withKafka } from "./kafka-servers.ts";
 import { brokenBy, suffer } from "./outages.ts";
 import { type Step, steps } from "./steps.ts";
+import { killAppender } from "./stream-kills.ts";
 import { variants } from "./variants.ts";
 
 interface Options {
@@ -25,6 +26,7 @@ const faults: Record<string, Omit<Options, "seed"> & { run: (options: Options) =
   kafka: { kills: 30, events: 1_000_000, run: runKafka },
   "kafka-outages": { kills: 0, events: 0, run: runKafkaOutages },
   outages: { kills: 0, events: 0, run: runOutages },
+  stream: { kills: 200, events: 0, run: runStream },
 };
 
 async function runCrash({ kills }: Options): Promise<boolean> {
@@ -75,6 +77,12 @@ async function runOutages(): Promise<boolean> {
   const report = await suffer({ each: 90_000, cut: false, log: (line) => console.log(line) });
   console.log(JSON.stringify(report, undefined, 2));
   return isUnbroken(brokenBy(report));
+}
+
+async function runStream(options: Options): Promise<boolean> {
+  const report = await killAppender({ ...options, log: (line) => console.log(line) });
+  console.log(JSON.stringify(report, undefined, 2));
+  return isUnbroken(report.broken);
 }
 
 function isUnbroken(problems: readonly string[]): boolean {

@@ -1,11 +1,14 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { EngineError } from "../../core/errors.ts";
+import type { Push } from "../../core/push.ts";
+import { Room } from "../../core/room.ts";
+import { BodyRefused, discardBody, readBody, type BodyLimits } from "../http-body.ts";
 import { problemOfBody } from "./event-body.ts";
 
 /** The largest event, in bytes. */
 const maxBody = 1024 * 1024;
-/** How long a body may take to arrive, in milliseconds. */
-const bodyTimeout = 15_000;
+/** Bytes that bodies which are arriving hold at the most, all together. */
+const arrivingBytes = 32 * 1024 * 1024;
 
 const route = /^\/v1\/pipelines\/([a-z0-9-]{1,64})\/topics\/input\/events$/;
 
@@ -14,8 +17,11 @@ export interface WebhookDoor {
   /** Whether a pipeline takes events, or why it does not. */
   admits(pipeline_id: string): "yes" | "unknown" | "over";
   isToken(pipeline_id: string, token: string): boolean;
-  /** Resolves once the event is on disk. Throws EngineError STREAM_FULL, STREAM_CLOSED, DISK_FULL, STORAGE_FAILED. */
-  store(pipeline_id: string, event: Buffer): Promise<void>;
+  /**
+   * Resolves once the push is on disk. Throws EngineError STREAM_FULL, STREAM_CLOSED, PUSH_TOO_LARGE, DISK_FULL,
+   * STORAGE_FAILED.
+   */
+  store(pipeline_id: string, push: Push): Promise<void>;
   /** Told of each answer; `pipeline_id` only where such a pipeline exists. */
   answered(pipeline_id: string | undefined, status: number, bytes: number): void;
 }
@@ -32,6 +38,7 @@ interface Reply {
  */
 export class WebhookIntake {
   readonly #door: WebhookDoor;
+  readonly #limits: BodyLimits = { most: maxBody, arriving: new Room(arrivingBytes) };
 
   constructor(door: WebhookDoor) {
     this.#door = door;
@@ -42,6 +49,7 @@ export class WebhookIntake {
     const pipeline_id = route.exec(request.url?.split("?", 1)[0] ?? "")?.[1];
     const body: { bytes: number } = { bytes: 0 };
     const reply = await this.#reply(request, pipeline_id, body).catch(replyTo);
+    if (reply.status !== 408) await discardBody(request, this.#limits);
     const isKnown = pipeline_id !== undefined && this.#door.admits(pipeline_id) !== "unknown";
     this.#door.answered(isKnown ? pipeline_id : undefined, reply.status, body.bytes);
     answer(request, response, reply);
@@ -50,17 +58,12 @@ export class WebhookIntake {
   async #reply(request: IncomingMessage, pipeline_id: string | undefined, size: { bytes: number }): Promise<Reply> {
     const refusal = this.#refusal(request, pipeline_id);
     if (refusal !== undefined || pipeline_id === undefined) return refusal ?? notFound("no such route");
-    const body = await readBody(request);
-    if (!Buffer.isBuffer(body)) return body;
+    const body = await readBody(request, this.#limits);
     size.bytes = body.length;
     const problem = problemOfBody(body);
     if (problem !== undefined) return { status: 400, message: problem };
-    try {
-      await this.#door.store(pipeline_id, body);
-      return { status: 202 };
-    } catch (error) {
-      return replyTo(error);
-    }
+    await this.#door.store(pipeline_id, { bytes: body, ends: [body.length], receivedAt: Date.now() });
+    return { status: 202 };
   }
 
   /** What can be said before the body is read. */
@@ -91,36 +94,19 @@ function refusalOfHeaders({ headers }: IncomingMessage): Reply | undefined {
   if (encoding !== undefined && encoding !== "identity") {
     return { status: 415, message: `expected a body without Content-Encoding, found ${encoding}` };
   }
-  if (Number(headers["content-length"] ?? 0) > maxBody) return tooLarge();
   return undefined;
 }
 
-function readBody(request: IncomingMessage): Promise<Buffer | Reply> {
-  return new Promise((resolve) => {
-    const chunks: Buffer[] = [];
-    let size = 0;
-    const timer = setTimeout(() => resolve({ status: 408, message: "the body did not arrive in time" }), bodyTimeout);
-    request.on("data", (chunk: Buffer) => {
-      size += chunk.length;
-      if (size > maxBody) resolve(tooLarge());
-      else chunks.push(chunk);
-    });
-    request.on("end", () => resolve(Buffer.concat(chunks, size)));
-    request.on("error", () => resolve({ status: 400, message: "the body broke off" }));
-    request.on("close", () => {
-      clearTimeout(timer);
-      resolve({ status: 400, message: "the body broke off" });
-    });
-  });
-}
-
 function replyTo(error: unknown): Reply {
+  if (error instanceof BodyRefused) return replyToBody(error);
   if (!(error instanceof EngineError)) return { status: 500, message: "Internal server error" };
   switch (error.code) {
     case "STREAM_FULL":
       return { status: 429, message: error.message, headers: { "retry-after": "1" } };
     case "STREAM_CLOSED":
       return { status: 409, message: error.message };
+    case "PUSH_TOO_LARGE":
+      return { status: 413, message: error.message };
     default:
       return { status: 503, message: error.message, headers: { "retry-after": "5" } };
   }
@@ -141,8 +127,16 @@ function answer(request: IncomingMessage, response: ServerResponse, { status, me
   response.end(body);
 }
 
-function tooLarge(): Reply {
-  return { status: 413, message: `expected an event of at most ${maxBody} bytes` };
+const bodyStatuses: Readonly<Record<BodyRefused["problem"], number>> = {
+  "too large": 413,
+  slow: 408,
+  "broken off": 400,
+  "no room": 429,
+};
+
+function replyToBody({ problem, message }: BodyRefused): Reply {
+  const reply = { status: bodyStatuses[problem], message };
+  return problem === "no room" ? { ...reply, headers: { "retry-after": "1" } } : reply;
 }
 
 function notFound(message: string): Reply {

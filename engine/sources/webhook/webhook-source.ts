@@ -2,7 +2,7 @@ import { Arrivals } from "../../core/arrivals.ts";
 import type { Chunk, PositionRange } from "../../core/positions.ts";
 import { streamFeed } from "../../core/positions.ts";
 import type { Source } from "../../core/source.ts";
-import type { StreamReader } from "../../core/stream.ts";
+import type { Run, StreamReader } from "../../core/stream.ts";
 
 /** One read of a range takes at most this many events and bytes. */
 const readEvents = 10_000;
@@ -44,23 +44,18 @@ export class WebhookSource implements Source {
 
   async next(limit: number, maxBytes: number): Promise<Chunk[]> {
     if (this.#position > this.#lastToRead) return [];
-    const read = await this.#reader.read(this.#position, limit, maxBytes);
-    const events = read.filter(({ position }) => position <= this.#lastToRead);
-    const last = events.at(-1)?.position;
-    if (last === undefined) return [];
-    this.#position = last + 1;
-    return [{ feed: streamFeed, events, last }];
+    const chunks = chunksUpTo(this.#lastToRead, await this.#reader.read(this.#position, limit, maxBytes));
+    this.#position = (chunks.at(-1)?.last ?? this.#position - 1) + 1;
+    return chunks;
   }
 
   async *again(ranges: readonly PositionRange[]): AsyncGenerator<Chunk> {
     for (const { first, last: end } of ranges) {
       for (let position = first; position <= end;) {
-        const read = await this.#reader.read(position, readEvents, readBytes);
-        const events = read.filter((event) => event.position <= end);
-        const last = events.at(-1)?.position;
-        if (last === undefined) break;
-        yield { feed: streamFeed, events, last };
-        position = last + 1;
+        const chunks = chunksUpTo(end, await this.#reader.read(position, readEvents, readBytes));
+        if (chunks.length === 0) break;
+        yield* chunks;
+        position = chunks.at(-1)!.last + 1;
       }
     }
   }
@@ -84,4 +79,14 @@ export class WebhookSource implements Source {
   close(): Promise<void> {
     return this.#reader.close();
   }
+}
+
+/** A chunk for each run, without the events behind the position `end`. */
+function chunksUpTo(end: number, runs: readonly Run[]): Chunk[] {
+  return runs.flatMap(({ events }) => {
+    const isWhole = events.at(-1)!.position <= end;
+    const kept = isWhole ? events : events.filter(({ position }) => position <= end);
+    const last = kept.at(-1)?.position;
+    return last === undefined ? [] : [{ feed: streamFeed, events: kept, last }];
+  });
 }

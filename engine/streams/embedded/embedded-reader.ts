@@ -1,12 +1,9 @@
-import { open, type FileHandle } from "node:fs/promises";
-import { join } from "node:path";
-import type { Event } from "../../core/batch.ts";
 import { EngineError } from "../../core/errors.ts";
-import type { StreamReader } from "../../core/stream.ts";
-import { frameOverhead, readFrame, segmentHeader, segmentName, toEvent } from "./segment.ts";
-import { maxEventBytes, segmentFirsts } from "./segments.ts";
-
-const chunkBytes = 1024 * 1024;
+import type { Run, StreamReader } from "../../core/stream.ts";
+import { takeEvents, type Frame } from "./frame.ts";
+import { FrameWalk, walkMemory } from "./frame-walk.ts";
+import { Marks } from "./marks.ts";
+import { segmentFirsts } from "./scan.ts";
 
 /**
  * Reads a stream's segment files from another thread than the one that writes them. It reads no further than `tail`,
@@ -14,110 +11,151 @@ const chunkBytes = 1024 * 1024;
  */
 export class EmbeddedReader implements StreamReader {
   readonly #folder: string;
+  readonly #memory = walkMemory();
+  /** Where frames begin, as far as it is known, by the first sequence of their segment. */
+  readonly #marks = new Map<number, Marks>();
   #tail: number;
-  #file: FileHandle | undefined;
-  readonly #scratch = Buffer.allocUnsafe(chunkBytes);
-  /** Where the next frame of `#file` is, and the sequence that it holds. */
-  #offset = 0;
-  #next = 0;
-  /** Bytes of the file from `#offset - #at` on, read ahead. */
-  #bytes: Buffer = Buffer.alloc(0);
-  #at = 0;
+  /** What the walk has read ahead is durable up to here. */
+  #sure = 0;
+  #walk: FrameWalk | undefined;
+  /** The frame before the one that the walk goes on with. */
+  #frame: Frame | undefined;
+  /** Events of the walk's file count only before this sequence. */
+  #until = Infinity;
 
   constructor(folder: string, tail: number) {
     this.#folder = folder;
     this.#tail = tail;
   }
 
-  /** Tells the newest durable sequence. */
   advance(tail: number): void {
     this.#tail = Math.max(this.#tail, tail);
   }
 
-  async read(position: number, limit: number, maxBytes: number): Promise<Event[]> {
-    const events: Event[] = [];
+  async read(position: number, limit: number, maxBytes: number): Promise<Run[]> {
+    const runs: Run[] = [];
+    let count = 0;
     let bytes = 0;
-    if (position > this.#tail) return events;
-    if (this.#file === undefined || position < this.#next) await this.#openAt(position);
-    while (events.length < limit && bytes < maxBytes && this.#next <= this.#tail) {
-      const frame = await this.#frame();
-      if (frame === undefined) {
-        if (!(await this.#openNext())) break;
-        continue;
-      }
-      if (this.#next >= position) {
-        events.push(toEvent(this.#next, frame));
-        bytes += frame.event.length;
-      }
-      this.#offset += frame.end - this.#at;
-      this.#at = frame.end;
-      this.#next += 1;
+    for (let at = position; count < limit && bytes < maxBytes && at <= this.#tail;) {
+      const frame = await this.#frameAt(at);
+      if (frame === undefined) break;
+      const from = Math.max(at, frame.first);
+      const { events } = runOf(runs, frame);
+      const before = events.length;
+      const room = Math.min(limit - count, this.#tail - from + 1);
+      bytes += takeEvents(frame, from, events, { room, maxBytes: maxBytes - bytes });
+      count += events.length - before;
+      at = from + events.length - before;
     }
-    return events;
+    return runs;
   }
 
   async close(): Promise<void> {
-    await this.#file?.close();
-    this.#file = undefined;
+    await this.#walk?.close();
+    this.#walk = undefined;
+    this.#frame = undefined;
   }
 
-  /**
-   * The next frame; undefined at the end of this segment. What was read ahead may hold a part of a frame that was being
-   * written just then, so only bytes that were read just now can be called damaged.
-   */
-  async #frame(): Promise<Extract<ReturnType<typeof readFrame>, { kind: "frame" }> | undefined> {
-    let isFresh = false;
+  /** The frame with the event `position`, or the first one behind it; undefined where there is none yet. */
+  async #frameAt(position: number): Promise<Frame | undefined> {
+    if (this.#frame !== undefined && holds(this.#frame, position)) return this.#frame;
+    let walk = this.#walk?.next === position ? this.#walk : await this.#openAt(position);
+    while (walk.next <= this.#tail) {
+      const frame = walk.next < this.#until ? await this.#nextFrame(walk) : undefined;
+      if (frame === undefined) {
+        walk = await this.#openBehind(walk);
+      } else if (frame.first + frame.count > position) {
+        return frame;
+      }
+    }
+    return undefined;
+  }
+
+  /** The next frame of a file; undefined where it has no more. */
+  async #nextFrame(walk: FrameWalk): Promise<Frame | undefined> {
+    if (walk.next > this.#sure) {
+      walk.forget();
+      this.#sure = this.#tail;
+    }
+    const reading = await walk.peek();
+    if (reading.kind === "torn") throw this.#damaged(walk.next);
+    if (reading.kind !== "frame") return undefined;
+    if (reading.first !== walk.next) throw this.#damaged(walk.next);
+    this.#marks.get(walk.first)?.note(reading.first, walk.offset, reading.receivedAt);
+    walk.pass(reading);
+    this.#frame = reading;
+    return reading;
+  }
+
+  /** Goes to the frame with the event `position`, or near before it, or to the first one behind it. */
+  #openAt(position: number): Promise<FrameWalk> {
+    return this.#open(position, (firsts) => firsts.findLast((first) => first <= position) ?? firsts[0]);
+  }
+
+  /** Goes on to the segment behind a file; events between them were dropped on purpose, or are trimmed. */
+  #openBehind({ first: before, next }: FrameWalk): Promise<FrameWalk> {
+    return this.#open(next, (firsts) => firsts.find((first) => first > before && first >= next));
+  }
+
+  async #open(position: number, choose: (firsts: readonly number[]) => number | undefined): Promise<FrameWalk> {
     for (;;) {
-      const frame = readFrame(this.#bytes, this.#at, maxEventBytes);
-      if (frame.kind === "frame") return frame;
-      if (isFresh && frame.kind === "torn") throw this.#damaged();
-      const capacity = Math.max(chunkBytes, isFresh ? this.#frameSize() : 0);
-      if (isFresh && this.#bytes.length - this.#at < capacity && capacity === chunkBytes) return undefined;
-      const chunk = capacity > this.#scratch.length ? Buffer.allocUnsafe(capacity) : this.#scratch;
-      const { bytesRead } = await this.#file!.read(chunk, 0, capacity, this.#offset);
-      // A copy of what came: most reads find little, and events keep the memory that they lie in.
-      this.#bytes = Buffer.from(chunk.subarray(0, bytesRead));
-      this.#at = 0;
-      if (isFresh && bytesRead < capacity) return undefined;
-      isFresh = true;
+      const firsts = await segmentFirsts(this.#folder);
+      const first = choose(firsts);
+      if (first === undefined) throw this.#damaged(position);
+      const walk = await this.#walkOf(first);
+      // It was trimmed just now.
+      if (walk === undefined) continue;
+      this.#until = firsts.find((next) => next > first) ?? Infinity;
+      for (const gone of [...this.#marks.keys()].filter((known) => !firsts.includes(known))) this.#marks.delete(gone);
+      const marks = await this.#marksOf(walk, position);
+      const place = marks.placeOf(position);
+      if (place !== -1) walk.goTo(marks.firsts[place]!, marks.offsets[place]!);
+      else walk.restart();
+      this.#sure = 0;
+      return walk;
     }
   }
 
-  /** Size of the frame whose beginning has been read; never more than a frame can have. */
-  #frameSize(): number {
-    const isThere = this.#bytes.length - this.#at >= 4;
-    return isThere ? Math.min(this.#bytes.readUInt32LE(this.#at), maxEventBytes) + frameOverhead : 0;
+  /** Opens the file of a segment, if it is not the one that is read; undefined where it is gone. */
+  async #walkOf(first: number): Promise<FrameWalk | undefined> {
+    if (this.#walk?.first === first) return this.#walk;
+    await this.close();
+    try {
+      this.#walk = await FrameWalk.open(this.#folder, first, this.#memory);
+      return this.#walk;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+      throw error;
+    }
   }
 
-  async #openAt(position: number): Promise<void> {
-    const firsts = await segmentFirsts(this.#folder);
-    const first = firsts.findLast((candidate) => candidate <= position) ?? firsts[0];
-    if (first === undefined) throw this.#damaged();
-    await this.#open(first);
+  /** Where the frames of a file begin; a closed one tells it. */
+  async #marksOf(walk: FrameWalk, position: number): Promise<Marks> {
+    const known = this.#marks.get(walk.first);
+    if (known !== undefined) return known;
+    const told = position > walk.first ? await walk.closed() : undefined;
+    const marks = told?.marks ?? new Marks();
+    this.#marks.set(walk.first, marks);
+    return marks;
   }
 
-  /** Goes on to the segment behind this one; a gap between them was dropped on purpose. */
-  async #openNext(): Promise<boolean> {
-    const firsts = await segmentFirsts(this.#folder);
-    const first = firsts.find((candidate) => candidate >= this.#next);
-    if (first === undefined) return false;
-    await this.#open(first);
-    return true;
-  }
-
-  async #open(first: number): Promise<void> {
-    await this.#file?.close();
-    this.#file = await open(join(this.#folder, segmentName(first)), "r");
-    this.#offset = segmentHeader.length;
-    this.#next = first;
-    this.#bytes = Buffer.alloc(0);
-    this.#at = 0;
-  }
-
-  #damaged(): EngineError {
+  #damaged(position: number): EngineError {
     return new EngineError(
       "STORAGE_FAILED",
-      `${this.#folder}: the event ${this.#next} is damaged or missing: restore the folder`,
+      `${this.#folder}: the event ${position} is damaged or missing: restore the folder`,
     );
   }
+}
+
+function holds({ first, count }: Frame, position: number): boolean {
+  return first <= position && position < first + count;
+}
+
+/** The run that the events of a frame belong to: the last one, or a new one. */
+function runOf(runs: Run[], { signal }: Frame): Run {
+  const last = runs.at(-1);
+  if (last !== undefined && last.signal === signal) return last;
+  const run: Run = { signal, events: [] };
+  runs.push(run);
+  return run;
 }

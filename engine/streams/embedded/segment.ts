@@ -1,18 +1,42 @@
-import { crc32 } from "node:zlib";
-import { Event } from "../../core/batch.ts";
+import { closingFrame, readFrame, type Format } from "./frame.ts";
+import { Marks } from "./marks.ts";
 
 /**
- * The format of a segment file: a header of 8 bytes, then one frame per event, in the order of their sequences. The
- * file's name is the sequence of its first event.
+ * A segment file: a header of 8 bytes, then frames, in the order of their sequences. Its name is the sequence of its
+ * first event. One that takes no more events ends with a frame that closes it: its marks, then the offset of that frame
+ * (f64), so that it is found from the end of the file and nothing else has to be read at a start.
  *
- *     frame = length of the event (u32) · crc32 of what follows (u32) · received at, ms (f64) · the event
+ * Where the events of a file reach beyond the name of the next one, they count only up to there: the others were
+ * dropped on purpose.
  */
-export const segmentHeader = Buffer.from("SLUICE\u0000\u0001", "latin1");
-export const frameOverhead = 16;
-const suffix = ".segment";
+export interface Segment {
+  first: number;
+  /** `first - 1` while it is empty. */
+  last: number;
+  /** Offset behind its last whole frame of events. */
+  end: number;
+  marks: Marks;
+  /** Whether events may be appended to its file. */
+  isOpen: boolean;
+  /** Whether its file has events that do not count. */
+  isCut: boolean;
+}
+
+export const headerSize = 8;
+const magic = Buffer.from("SLUICE\u0000", "latin1");
+
+/** The header of files that are written now. */
+export const segmentHeader = Buffer.concat([magic, Buffer.from([2])]);
+
+/** The format of a file by its header; undefined where that is none that this version knows. */
+export function formatOf(header: Buffer): Format | undefined {
+  const format = header[7];
+  if (!header.subarray(0, 7).equals(magic)) return undefined;
+  return format === 1 || format === 2 ? format : undefined;
+}
 
 export function segmentName(first: number): string {
-  return String(first).padStart(16, "0") + suffix;
+  return `${String(first).padStart(16, "0")}.segment`;
 }
 
 /** The sequence of the first event of a segment by its name; undefined for any other file. */
@@ -20,36 +44,29 @@ export function segmentFirst(name: string): number | undefined {
   return /^\d{16}\.segment$/.test(name) ? Number(name.slice(0, 16)) : undefined;
 }
 
-/** Appends the frame of `event` to `target` at `offset`; returns the offset behind it. */
-export function writeFrame(target: Buffer, offset: number, event: Buffer, receivedAt: number): number {
-  const end = offset + frameOverhead + event.length;
-  target.writeUInt32LE(event.length, offset);
-  target.writeDoubleLE(receivedAt, offset + 8);
-  event.copy(target, offset + frameOverhead);
-  target.writeUInt32LE(crc32(target.subarray(offset + 8, end)), offset + 4);
-  return end;
+/** A segment whose events from `next` on do not count. */
+export function cutBefore({ first, last, end, marks }: Segment, next: number): Segment {
+  const cut = { first, last: next - 1, end: marks.offsetOf(next, last + 1, end), marks: marks.before(next) };
+  return { ...cut, isOpen: false, isCut: true };
 }
 
-/** A frame at `offset`, or what is wrong with the bytes there. */
-export type Frame =
-  { kind: "frame"; receivedAt: number; event: Buffer; end: number } | { kind: "short" } | { kind: "torn" };
-
-/** Reads the frame at `offset`. `short`: more bytes are needed. `torn`: the checksum is wrong. */
-export function readFrame(bytes: Buffer, offset: number, limit: number): Frame {
-  if (offset + frameOverhead > bytes.length) return { kind: "short" };
-  const length = bytes.readUInt32LE(offset);
-  if (length > limit) return { kind: "torn" };
-  const end = offset + frameOverhead + length;
-  if (end > bytes.length) return { kind: "short" };
-  if (crc32(bytes.subarray(offset + 8, end)) !== bytes.readUInt32LE(offset + 4)) return { kind: "torn" };
-  return {
-    kind: "frame",
-    receivedAt: bytes.readDoubleLE(offset + 8),
-    event: bytes.subarray(offset + frameOverhead, end),
-    end,
-  };
+/** What a segment's file ends with when it takes no more events. */
+export function closingOf({ last, end, marks }: Segment): Buffer {
+  const trailer = Buffer.alloc(8);
+  trailer.writeDoubleLE(end);
+  return closingFrame(last + 1, Buffer.concat([marks.encode(), trailer]));
 }
 
-export function toEvent(position: number, frame: Frame & { kind: "frame" }): Event {
-  return new Event(position, frame.receivedAt, frame.event);
+/** Where the frame that closes a segment begins, by the last 8 bytes of its file. */
+export function closingOffset(trailer: Buffer, fileSize: number): number | undefined {
+  const offset = trailer.readDoubleLE();
+  return Number.isInteger(offset) && offset >= headerSize && offset < fileSize - 8 ? offset : undefined;
+}
+
+/** The segment that begins with `first`, by the bytes from `offset` to the end of its file; undefined where they do not close it. */
+export function closedSegment(first: number, offset: number, bytes: Buffer): Segment | undefined {
+  const closing = readFrame(bytes, 0, 2, first);
+  if (closing.kind !== "closing" || closing.end !== bytes.length || closing.first < first) return undefined;
+  const marks = Marks.decode(closing.index.subarray(0, -8));
+  return { first, last: closing.first - 1, end: offset, marks, isOpen: false, isCut: false };
 }

@@ -5,7 +5,6 @@ import { joins } from "./feeds.ts";
 
 /** What the format has and nothing acts on yet. To support something, delete its line. */
 const notYet: readonly { path: string; values?: readonly unknown[]; what: string }[] = [
-  { path: "sources[].type", values: ["otlp.logs", "otlp.traces", "otlp.metrics"], what: "an OTLP source" },
   { path: "sources[].format", values: ["avro", "protobuf"], what: "a format other than json" },
   { path: "sources[].schema_registry", what: "a schema registry" },
   { path: "join.enabled", values: [true], what: "a join" },

@@ -1,10 +1,11 @@
 import { EventEmitter, once } from "node:events";
 import { createServer, get } from "node:http";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { connect } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { afterEach, expect, test } from "vitest";
-import { listenHttp } from "../../../reconciler/cli/listen.ts";
-import type { Listener } from "../../../reconciler/cli/listen.ts";
+import { listenGrpc, listenHttp } from "../../../reconciler/cli/listen.ts";
+import type { Connections, Listener } from "../../../reconciler/cli/listen.ts";
 import { resolveSettings } from "../../../reconciler/cli/resolve-settings.ts";
 
 const open: Listener[] = [];
@@ -15,6 +16,15 @@ afterEach(async () => {
 
 async function listen(api: string, answer: RequestListener = (_req, res) => res.end("ok")): Promise<Listener> {
   const listener = await listenHttp("api", resolveSettings("run", { flags: { api }, env: {}, file: [] }), answer);
+  open.push(listener);
+  return listener;
+}
+
+const dropped: Connections = { accept: (connection) => void connection.destroy(), drain: () => {} };
+
+async function listenForGrpc(otlp_grpc: string, connections = dropped): Promise<Listener> {
+  const settings = resolveSettings("run", { flags: { otlp_grpc }, env: {}, file: [] });
+  const listener = await listenGrpc("otlp_grpc", settings, connections);
   open.push(listener);
   return listener;
 }
@@ -42,6 +52,38 @@ test("a port that is taken is named, with the setting and the ways out", async (
     `--api: cannot listen on 127.0.0.1:${port}: another process does. Give another HOST:PORT, port 0 for a free one, or "off"`,
   );
   other.close();
+});
+
+test("a port for gRPC that is taken is named likewise", async () => {
+  const other = await listen("127.0.0.1:0");
+  await expect(listenForGrpc(other.address)).rejects.toThrow(
+    `--otlp-grpc: cannot listen on ${other.address}: another process does. Give another HOST:PORT, port 0 for a free one, or "off"`,
+  );
+});
+
+test("off listens nowhere for gRPC", async () => {
+  expect((await listenForGrpc("off")).address).toBe("off");
+});
+
+test("closing for gRPC takes no new connection and waits until those that are there were drained", async () => {
+  const held: Socket[] = [];
+  const drained: number[] = [];
+  const listener = await listenForGrpc("127.0.0.1:0", {
+    accept: (connection) => void held.push(connection),
+    drain: (grace) => {
+      drained.push(grace);
+      for (const connection of held) connection.end();
+    },
+  });
+  const port = Number(listener.address.split(":")[1]);
+  const client = connect(port, "127.0.0.1").resume();
+  await once(client, "connect");
+  const ended = once(client, "close");
+  while (held.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  await listener.close();
+  expect(drained).toHaveLength(1);
+  await ended;
+  await expect(once(connect(port, "127.0.0.1"), "connect")).rejects.toThrow("ECONNREFUSED");
 });
 
 test("an address of another machine is named", async () => {

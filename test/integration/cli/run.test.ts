@@ -41,7 +41,8 @@ class Daemon {
   readonly #waiting: { sentence: string; found: (line: Line) => void }[] = [];
 
   constructor(...flags: string[]) {
-    const listeners = ["--api", "127.0.0.1:0", "--events", "127.0.0.1:0"];
+    const names = ["--api", "--events", "--otlp-grpc", "--otlp-http"];
+    const listeners = names.flatMap((name) => [name, "127.0.0.1:0"]);
     const args = [script, "run", "--dir", "pipelines", "--log-format", "json", ...listeners, ...flags];
     this.child = spawn(process.execPath, args, { cwd: folder, stdio: ["ignore", "ignore", "pipe"] });
     running.push(this.child);
@@ -83,15 +84,23 @@ describe("a daemon on an empty folder", () => {
       kind: "dir",
       api: expect.stringMatching(/^127\.0\.0\.1:\d+$/),
       events: expect.stringMatching(/^127\.0\.0\.1:\d+$/),
+      otlp_grpc: expect.stringMatching(/^127\.0\.0\.1:\d+$/),
+      otlp_http: expect.stringMatching(/^127\.0\.0\.1:\d+$/),
     });
     await daemon.line("A revision was read.");
     const info = (await new ControlClient(join(folder, ".sluice")).get("/api/v1/info")) as object;
     expect(info).toMatchObject({
       pid: daemon.child.pid,
-      listeners: { api: line["api"], events: line["events"] },
+      listeners: {
+        api: line["api"],
+        events: line["events"],
+        otlp_grpc: line["otlp_grpc"],
+        otlp_http: line["otlp_http"],
+      },
     });
     expect((await fetch(`http://${String(line["api"])}/api/v1/pipeline`)).status).toBe(200);
     expect((await fetch(`http://${String(line["events"])}/api/v1/pipeline`)).status).toBe(404);
+    expect((await fetch(`http://${String(line["otlp_http"])}/readyz`)).status).toBe(200);
     expect(await daemon.stop("SIGTERM")).toBe(0);
     expect(existsSync(socket())).toBe(false);
   });
@@ -104,8 +113,9 @@ describe("a daemon on an empty folder", () => {
   });
 
   test("off listens nowhere but on the control socket", async () => {
-    const daemon = new Daemon("--api", "off", "--events", "off");
-    expect(await daemon.line("Sluice is running.")).toMatchObject({ api: "off", events: "off" });
+    const daemon = new Daemon("--api", "off", "--events", "off", "--otlp-grpc", "off", "--otlp-http", "off");
+    const off = { api: "off", events: "off", otlp_grpc: "off", otlp_http: "off" };
+    expect(await daemon.line("Sluice is running.")).toMatchObject(off);
     expect(await new ControlClient(join(folder, ".sluice")).get("/api/v1/pipeline")).toEqual([]);
   });
 });

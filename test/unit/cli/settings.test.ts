@@ -41,6 +41,8 @@ describe("values are read as what they mean", () => {
     ["an interval in milliseconds", { flags: { interval: "1m30s" } }, "interval", 90_000],
     ["a listener", { env: { SLUICE_API: "[::1]:0" } }, "api", { host: "::1", port: 0 }],
     ["no listener", { yaml: "events: off" }, "events", "off"],
+    ["a listener of OTLP by its default", {}, "otlp_grpc", { host: "127.0.0.1", port: 4317 }],
+    ["a number", { env: { SLUICE_OTLP_MAX_CONCURRENT_REQUESTS: "7" } }, "otlp_max_concurrent_requests", 7],
     ["a switch that is given", { flags: { standby: true } }, "standby", true],
     ["a switch of the environment", { env: { SLUICE_STANDBY: "1" } }, "standby", true],
     ["a switch that a flag takes back", { flags: { standby: false }, yaml: "standby: true" }, "standby", false],
@@ -52,6 +54,8 @@ describe("values are read as what they mean", () => {
       interval: "duration",
       api: "listener",
       events: "listener",
+      otlp_grpc: "listener",
+      otlp_max_concurrent_requests: "number",
       standby: "isOn",
       repo: "optional",
     } as const;

@@ -12,7 +12,9 @@ function sourceOf(held: number, end = held): WebhookSource {
       advance: (last) => (known = last),
       read: async (position, limit) => {
         const count = Math.max(0, Math.min(limit, Math.min(held, known) - position + 1));
-        return Array.from({ length: count }, (_, index) => new Event(position + index, Date.now(), Buffer.from("{}")));
+        const at = (index: number): Event => new Event(position + index, Date.now(), Buffer.from("{}"));
+        const events = Array.from({ length: count }, (_, index) => at(index));
+        return count === 0 ? [] : [{ signal: undefined, events }];
       },
       close: async () => undefined,
     },

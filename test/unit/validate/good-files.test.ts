@@ -1,12 +1,13 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { validate } from "../../../reconciler/validate/validate.ts";
-import { changed, fileOf, goodPipeline, kafkaPipeline } from "../../support/pipeline-file.ts";
+import { changed, fileOf, goodPipeline, kafkaPipeline, otlpPipeline } from "../../support/pipeline-file.ts";
 
 describe("nothing is said about", () => {
   test.each([
     ["the good pipeline", goodPipeline],
     ["a Kafka pipeline", kafkaPipeline],
+    ["an OTLP pipeline", otlpPipeline],
     [
       "a Kafka pipeline that says where it begins",
       `${kafkaPipeline}x-sluice: { start: latest, take_over: "7f3c0a1b" }\n`,
@@ -50,6 +51,7 @@ describe("nothing is said about", () => {
     );
     const files = examples.map((path) => ({ path, bytes: readFileSync(`examples/${path}`) }));
     expect(examples).toContain("kafka/pipelines/shop-orders.yaml");
+    expect(examples).toContain("otlp/pipelines/app-logs.yaml");
     expect(validate(files)).toEqual([]);
   });
 

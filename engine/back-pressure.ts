@@ -1,0 +1,107 @@
+import type { PipelineConfig } from "../schemas/pipeline.ts";
+import { quantityBytes } from "../schemas/quantity.ts";
+import type { Push } from "./core/push.ts";
+import type { Register } from "./register.ts";
+import type { StreamShelf } from "./stream-shelf.ts";
+import type { Telemetry } from "./telemetry/telemetry.ts";
+
+/** How often the streams that refuse are looked at, in milliseconds. */
+const lookEvery = 100;
+/** Room for so long ends an episode, in milliseconds: a sink that makes room bit by bit makes no episode of each bit. */
+const calm = 1_000;
+
+/** Bytes that a stream may need besides those of an event, at the most. */
+const overhead = 64;
+
+/** Since when a stream refuses pushes. Times are in milliseconds since the epoch. */
+interface Episode {
+  component: "ingestor" | "otlp-receiver";
+  since: number;
+  /** The push that was refused last: as much has to fit. */
+  events: number;
+  bytes: number;
+  /** Since when there is room; undefined while there is none. */
+  roomSince: number | undefined;
+}
+
+interface BackPressureParts {
+  register: Pick<Register, "find">;
+  streams: Pick<StreamShelf, "state">;
+  telemetry: Pick<Telemetry, "backpressure">;
+}
+
+/**
+ * Tells of each episode of back-pressure once when it begins and once when it is over: a run of refused pushes of one
+ * pipeline.
+ *
+ *     flows ──a push is refused──> full ──a push is taken, or would fit──> room ──for a second──> flows
+ *                                   ^────────────a push is refused───────────┘
+ *
+ * Its end is when the room came. Nobody needs to push for that: the stream is looked at while an episode lasts.
+ */
+export class BackPressure {
+  readonly #parts: BackPressureParts;
+  readonly #episodes = new Map<string, Episode>();
+  #looking: NodeJS.Timeout | undefined;
+
+  constructor(parts: BackPressureParts) {
+    this.#parts = parts;
+  }
+
+  /** A push found its stream full. */
+  refused(pipeline_id: string, { ends, bytes }: Push, component: Episode["component"]): void {
+    const size = { events: ends.length, bytes: bytes.length + overhead * ends.length };
+    const episode = this.#episodes.get(pipeline_id);
+    if (episode !== undefined) {
+      Object.assign(episode, size, { roomSince: undefined });
+      return;
+    }
+    this.#episodes.set(pipeline_id, { component, since: Date.now(), ...size, roomSince: undefined });
+    this.#parts.telemetry.backpressure({ pipeline_id, component, active: true, seconds: 0 });
+    this.#looking ??= setInterval(() => this.#look(), lookEvery).unref();
+  }
+
+  /** A push was stored. */
+  taken(pipeline_id: string): void {
+    const episode = this.#episodes.get(pipeline_id);
+    if (episode !== undefined) episode.roomSince ??= Date.now();
+  }
+
+  close(): void {
+    clearInterval(this.#looking);
+  }
+
+  #look(): void {
+    const now = Date.now();
+    for (const [pipeline_id, episode] of this.#episodes) {
+      const entry = this.#parts.register.find(pipeline_id);
+      if (entry === undefined) {
+        // It was deleted, and nothing is told of it any more.
+        this.#episodes.delete(pipeline_id);
+        continue;
+      }
+      if (this.#hasRoom(entry.config, episode)) episode.roomSince ??= now;
+      if (episode.roomSince !== undefined && now - episode.roomSince >= calm) {
+        this.#end(pipeline_id, episode, episode.roomSince);
+      }
+    }
+    if (this.#episodes.size > 0) return;
+    clearInterval(this.#looking);
+    this.#looking = undefined;
+  }
+
+  #end(pipeline_id: string, { component, since }: Episode, roomSince: number): void {
+    this.#episodes.delete(pipeline_id);
+    const seconds = Math.max(0, roomSince - since) / 1000;
+    this.#parts.telemetry.backpressure({ pipeline_id, component, active: false, seconds });
+  }
+
+  #hasRoom({ pipeline_id, resources }: PipelineConfig, { events, bytes }: Episode): boolean {
+    const { max_bytes, max_msgs } = resources.nats.stream;
+    const mostBytes = quantityBytes(max_bytes);
+    const held = this.#parts.streams.state(pipeline_id);
+    if (held.messages === 0) return true;
+    const hasPlaces = max_msgs === -1 || held.messages + events <= max_msgs;
+    return hasPlaces && (mostBytes === 0 || held.bytes + bytes <= mostBytes);
+  }
+}

@@ -1,0 +1,135 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Signal } from "../../../core/push.ts";
+import { Room } from "../../../core/room.ts";
+import { BodyRefused, discardBody, readBody, type BodyLimits } from "../../http-body.ts";
+import { answerTo, outcomeOf, refusal, Refused, type Outcome } from "./outcome.ts";
+import { maxBody, tooMany, type Encoding, type Received, type Receiver } from "./receiver.ts";
+import { pipelineNamed } from "./routing.ts";
+import { encodeStatus } from "./status-message.ts";
+
+/** Bytes that bodies which are arriving hold at the most, all together. */
+const arrivingBytes = 64 * 1024 * 1024;
+
+const signals = new Map<string, Signal>([
+  ["/v1/logs", "logs"],
+  ["/v1/traces", "traces"],
+  ["/v1/metrics", "metrics"],
+]);
+
+/** For probes: whoever answers is well, and is ready as long as it listens. */
+const probes = new Map([
+  ["/healthz", { status: "ok" }],
+  ["/readyz", { status: "ready" }],
+]);
+
+const types: Record<Encoding, string> = { protobuf: "application/x-protobuf", json: "application/json" };
+
+interface Reply {
+  status: number;
+  type: string;
+  body: string | Buffer;
+  headers?: Record<string, string>;
+}
+
+/** OTLP over HTTP: `POST /v1/logs`, `/v1/traces` and `/v1/metrics`, in protobuf and JSON, each with gzip or without. */
+export class OtlpHttp {
+  readonly #receiver: Receiver;
+  readonly #limits: BodyLimits = { most: maxBody, arriving: new Room(arrivingBytes) };
+
+  constructor(receiver: Receiver) {
+    this.#receiver = receiver;
+  }
+
+  /** Answers one request. Never throws. */
+  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = request.url?.split("?", 1)[0] ?? "";
+    const signal = signals.get(path);
+    if (signal !== undefined && request.method === "POST") await this.#export(signal, request, response);
+    else answer(request, response, this.#replyElsewhere(request, path));
+  }
+
+  async #export(signal: Signal, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const started = performance.now();
+    const asked = pipelineNamed((name) => headerOf(request, name));
+    const encoding = encodingOf(request);
+    const size = { bytesIn: 0 };
+    let received: Received;
+    try {
+      received = await this.#receive(request, { asked, signal, encoding }, size);
+    } catch (error) {
+      received = { outcome: error instanceof BodyRefused ? outcomeOfBody(error) : outcomeOf(error) };
+      if (received.outcome.kind !== "slow") await discardBody(request, this.#limits);
+    }
+    this.#receiver.answered(received, { asked, signal, transport: "http", started, ...size });
+    answer(request, response, replyTo(received.outcome, encoding));
+  }
+
+  async #receive(
+    request: IncomingMessage,
+    { asked, signal, encoding }: { asked: string | undefined; signal: Signal; encoding: Encoding },
+    size: { bytesIn: number },
+  ): Promise<Received> {
+    const pipeline_id = this.#receiver.pipelineFor(asked, signal);
+    const isCompressed = isGzip(headerOf(request, "content-encoding"));
+    const body = await readBody(request, this.#limits);
+    size.bytesIn = body.length;
+    return this.#receiver.take({ pipeline_id, signal, encoding, body, isCompressed });
+  }
+
+  /** The answer to what is no export. */
+  #replyElsewhere(request: IncomingMessage, path: string): Reply {
+    const probe = probes.get(path);
+    if (probe !== undefined && request.method === "GET") {
+      return { status: 200, type: types.json, body: JSON.stringify(probe) };
+    }
+    const allow = probe === undefined ? "POST" : "GET";
+    if (probe !== undefined || signals.has(path)) {
+      return { ...errorReply(405, 12, `expected ${allow}`, encodingOf(request)), headers: { allow } };
+    }
+    return errorReply(404, 5, `expected one of ${[...signals.keys()].join(", ")}`, encodingOf(request));
+  }
+}
+
+function outcomeOfBody({ problem, message }: BodyRefused): Outcome {
+  if (problem === "no room") return refusal("busy", tooMany);
+  return refusal(problem === "too large" ? "too_large" : problem === "slow" ? "slow" : "broken_off", message);
+}
+
+function headerOf({ headers }: IncomingMessage, name: string): string | undefined {
+  return headers[name]?.toString();
+}
+
+function encodingOf({ headers }: IncomingMessage): Encoding {
+  return headers["content-type"]?.trim().toLowerCase().startsWith(types.protobuf) === true ? "protobuf" : "json";
+}
+
+/** Throws Refused for an encoding that is none of the two. */
+function isGzip(encoding = "identity"): boolean {
+  const name = encoding.trim().toLowerCase();
+  if (name === "gzip") return true;
+  if (name === "identity" || name === "") return false;
+  throw new Refused("other_encoding", `expected Content-Encoding gzip or identity, found ${JSON.stringify(name)}`);
+}
+
+function replyTo(outcome: Outcome, encoding: Encoding): Reply {
+  const { http, grpc, retryAfter } = answerTo(outcome);
+  // The empty Export…ServiceResponse.
+  if (outcome.kind === "stored") return { status: http, type: types[encoding], body: encoding === "json" ? "{}" : "" };
+  const reply = errorReply(http, grpc, outcome.message, encoding);
+  return retryAfter === undefined ? reply : { ...reply, headers: { "retry-after": String(retryAfter) } };
+}
+
+/** A google.rpc.Status, in the encoding of the request. */
+function errorReply(status: number, code: number, message: string, encoding: Encoding): Reply {
+  const body = encoding === "json" ? JSON.stringify({ code, message }) : encodeStatus({ code, message });
+  return { status, type: types[encoding], body };
+}
+
+function answer(request: IncomingMessage, response: ServerResponse, { status, type, body, headers }: Reply): void {
+  if (response.destroyed) return;
+  // A body that was not read to its end cannot be followed by another request.
+  const connection = request.complete ? {} : { connection: "close" };
+  const length = Buffer.byteLength(body);
+  response.writeHead(status, { "content-type": type, "content-length": length, ...connection, ...headers });
+  response.end(body);
+}

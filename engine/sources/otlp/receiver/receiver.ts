@@ -1,0 +1,127 @@
+import type { Push, Signal } from "../../../core/push.ts";
+import { Room } from "../../../core/room.ts";
+import { rowsOf } from "../rows/rows.ts";
+import { inflate } from "./inflate.ts";
+import { outcomeOf, refusal, Refused, stored, type Outcome } from "./outcome.ts";
+import { pipelineHeaders } from "./routing.ts";
+import type { OtlpSettings } from "./settings.ts";
+
+/** The largest body, in bytes, as it is sent and after decompression. */
+export const maxBody = 4 * 1024 * 1024;
+
+/** What a sender is told where there is no room for its request. */
+export const tooMany = "too many requests at once: send it again after the time that is named";
+
+export type Transport = "http" | "grpc";
+export type Encoding = "protobuf" | "json";
+
+/** A request that was answered. */
+export interface Answered {
+  /** Undefined where no pipeline of that name takes OTLP: anybody may send any name. */
+  pipeline_id: string | undefined;
+  signal: Signal;
+  transport: Transport;
+  outcome: Outcome["kind"];
+  seconds: number;
+  /** Bytes of the body: over HTTP as it was received, over gRPC decompressed. */
+  bytesIn: number;
+  /** Bytes and number of the rows that were stored. */
+  bytesOut: number;
+  records: number;
+}
+
+/** What the receiver asks of the engine. */
+export interface OtlpDoor {
+  /** Whether a pipeline takes a signal, or why it does not. */
+  admits(pipeline_id: string, signal: Signal): "yes" | "unknown" | "other signal" | "over";
+  /**
+   * Resolves once the push is on disk. Throws EngineError STREAM_FULL, STREAM_CLOSED, PUSH_TOO_LARGE, DISK_FULL,
+   * STORAGE_FAILED.
+   */
+  store(pipeline_id: string, push: Push): Promise<void>;
+  /** Told of each answer. */
+  answered(answered: Answered): void;
+}
+
+/** A whole request, as a transport hands it over. */
+export interface ExportRequest {
+  pipeline_id: string;
+  signal: Signal;
+  encoding: Encoding;
+  body: Buffer;
+  isCompressed: boolean;
+}
+
+/** What became of a request, and what was stored of it. */
+export interface Received {
+  outcome: Outcome;
+  push?: Push;
+}
+
+/**
+ * Takes what exporters send, for all pipelines and over both transports: looks up the pipeline, makes rows of the records
+ * and answers when they are on disk (the specification, OTLP). What is refused was not stored, not even a part of it.
+ */
+export class Receiver {
+  readonly door: OtlpDoor;
+  readonly #slots: Room;
+
+  constructor(door: OtlpDoor, { maxConcurrentRequests }: OtlpSettings) {
+    this.door = door;
+    this.#slots = new Room(maxConcurrentRequests);
+  }
+
+  /** The pipeline that takes a request; throws Refused where none does, which can be said before the body is there. */
+  pipelineFor(pipeline_id: string | undefined, signal: Signal): string {
+    if (pipeline_id === undefined) {
+      throw new Refused("no_header", `missing ${pipelineHeaders[0]} header: expected the id of a pipeline`);
+    }
+    const admission = this.door.admits(pipeline_id, signal);
+    if (admission === "unknown") {
+      throw new Refused("unknown_pipeline", `no pipeline ${JSON.stringify(pipeline_id)} takes OTLP`);
+    }
+    if (admission === "other signal") {
+      throw new Refused("other_signal", `pipeline ${pipeline_id} has no source of type otlp.${signal}`);
+    }
+    if (admission === "over") {
+      throw new Refused("over", `pipeline ${pipeline_id} is terminated or about to be deleted: it takes no events`);
+    }
+    return pipeline_id;
+  }
+
+  /** Decodes and stores a request. Never throws. Where all slots are taken, nothing of it is looked at. */
+  async take({ pipeline_id, signal, encoding, body, isCompressed }: ExportRequest): Promise<Received> {
+    if (!this.#slots.take(1)) return { outcome: refusal("busy", tooMany) };
+    try {
+      const bytes = isCompressed ? await inflate(body, maxBody) : body;
+      const push = rowsOf(signal, bytes, encoding, Date.now());
+      // Its pipeline may have ended meanwhile; of a request without records nobody else would notice.
+      this.pipelineFor(pipeline_id, signal);
+      if (push.ends.length > 0) await this.door.store(pipeline_id, push);
+      return { outcome: stored, push };
+    } catch (error) {
+      return { outcome: outcomeOf(error) };
+    } finally {
+      this.#slots.giveBack(1);
+    }
+  }
+
+  /** Tells of an answer. `asked` is the pipeline that was named, `started` when, by `performance.now()`. */
+  answered(
+    { outcome, push }: Received,
+    request: { asked: string | undefined; signal: Signal; transport: Transport; started: number; bytesIn: number },
+  ): void {
+    const { asked, signal, transport, started, bytesIn } = request;
+    const isKnown = asked !== undefined && this.door.admits(asked, signal) !== "unknown";
+    this.door.answered({
+      pipeline_id: isKnown ? asked : undefined,
+      signal,
+      transport,
+      outcome: outcome.kind,
+      seconds: (performance.now() - started) / 1000,
+      bytesIn,
+      bytesOut: push?.bytes.length ?? 0,
+      records: push?.ends.length ?? 0,
+    });
+  }
+}

@@ -1,0 +1,66 @@
+import { EngineError } from "../../core/errors.ts";
+import type { Front } from "../../core/stream.ts";
+import type { Frame } from "./frame.ts";
+import { FrameWalk } from "./frame-walk.ts";
+import type { SegmentList } from "./segment-list.ts";
+import type { Segment } from "./segment.ts";
+
+/** The frame with the event `position` of a segment, which holds it. */
+export async function frameHolding(folder: string, segment: Segment, position: number): Promise<Frame> {
+  for await (const frame of framesFrom(folder, segment, position)) {
+    if (frame.first + frame.count > position) return frame;
+  }
+  throw new EngineError("STORAGE_FAILED", `${folder}: the event ${position} is missing: restore the folder`);
+}
+
+/** The events of a stream that were received before `time`, up to the first younger push. */
+export async function frontBefore(folder: string, segments: SegmentList, time: number): Promise<Front> {
+  const { trimmed } = segments;
+  let last = trimmed;
+  for (const segment of segments.all) {
+    if (segment.last <= trimmed || segment.last < segment.first) continue;
+    const upTo = await lastBefore(folder, segment, trimmed, time);
+    if (upTo >= segment.first) last = Math.max(last, upTo);
+    if (upTo < segment.last) break;
+  }
+  return { count: countUpTo(segments, last), last };
+}
+
+/** The last event of a segment up to which all are settled, or were received before `time`. */
+async function lastBefore(folder: string, segment: Segment, trimmed: number, time: number): Promise<number> {
+  const { firsts, newest } = segment.marks;
+  let place = Math.max(0, segment.marks.placeOf(trimmed + 1));
+  while (place < firsts.length && newest[place]! < time) place += 1;
+  if (place === firsts.length) return segment.last;
+  let last = firsts[place]! - 1;
+  for await (const { first, count, receivedAt } of framesFrom(folder, segment, last + 1)) {
+    if (receivedAt >= time && first + count - 1 > trimmed) break;
+    last = Math.min(first + count - 1, segment.last);
+  }
+  return last;
+}
+
+function countUpTo({ all, trimmed }: SegmentList, last: number): number {
+  let count = 0;
+  for (const segment of all) {
+    count += Math.max(0, Math.min(last, segment.last) - Math.max(trimmed, segment.first - 1));
+  }
+  return count;
+}
+
+/** The frames of a segment from the last mark before `position` on. */
+async function* framesFrom(folder: string, { first, last, marks }: Segment, position: number): AsyncGenerator<Frame> {
+  const walk = await FrameWalk.open(folder, first);
+  try {
+    const place = marks.placeOf(position);
+    if (place !== -1) walk.goTo(marks.firsts[place]!, marks.offsets[place]!);
+    while (walk.next <= last) {
+      const frame = await walk.peek();
+      if (frame.kind !== "frame" || frame.first !== walk.next) return;
+      walk.pass(frame);
+      yield frame;
+    }
+  } finally {
+    await walk.close();
+  }
+}

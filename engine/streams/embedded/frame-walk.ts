@@ -1,0 +1,128 @@
+import { open, type FileHandle } from "node:fs/promises";
+import { join } from "node:path";
+import { EngineError } from "../../core/errors.ts";
+import { readFrame, type Format, type Frame, type Reading } from "./frame.ts";
+import { closedSegment, closingOffset, formatOf, headerSize, segmentName, type Segment } from "./segment.ts";
+
+const chunkBytes = 1024 * 1024;
+const nothing = Buffer.alloc(0);
+
+/** Reads the frames of one segment file, one after another, from any of them on. */
+export class FrameWalk {
+  readonly path: string;
+  readonly first: number;
+  readonly format: Format;
+  /** Where the next frame begins, and the sequence of its first event. */
+  offset = headerSize;
+  next: number;
+  readonly #file: FileHandle;
+  readonly #scratch: Buffer;
+  /** What was read of the file, from `offset - #at` on. */
+  #bytes: Buffer = nothing;
+  #at = 0;
+
+  private constructor(path: string, first: number, format: Format, file: FileHandle, scratch: Buffer) {
+    this.path = path;
+    this.first = first;
+    this.format = format;
+    this.next = first;
+    this.#file = file;
+    this.#scratch = scratch;
+  }
+
+  /** Opens the file whose first event has the sequence `first`. `scratch` is memory that walks may share. */
+  static async open(folder: string, first: number, scratch = walkMemory()): Promise<FrameWalk> {
+    const path = join(folder, segmentName(first));
+    const file = await open(path, "r");
+    try {
+      const { bytesRead } = await file.read(scratch, 0, headerSize, 0);
+      const format = bytesRead < headerSize ? 2 : formatOf(scratch.subarray(0, headerSize));
+      if (format === undefined) {
+        throw new EngineError(
+          "STORAGE_FAILED",
+          `${path}: it does not begin as a segment of a stream that this version reads: restore the file from a backup`,
+        );
+      }
+      return new FrameWalk(path, first, format, file, scratch);
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+  }
+
+  /** What is next. The memory of a frame is its own: it may be kept. */
+  async peek(): Promise<Reading> {
+    let capacity = 0;
+    for (;;) {
+      const reading = readFrame(this.#bytes, this.#at, this.format, this.next);
+      const isAll = capacity > 0 && this.#bytes.length < capacity;
+      const needed = reading.kind === "short" ? reading.needed : 0;
+      if (reading.kind !== "short" || isAll) return reading;
+      capacity = Math.max(chunkBytes, needed);
+      await this.#fill(capacity);
+    }
+  }
+
+  /** Goes on behind the frame that was seen last. */
+  pass({ first, count, end }: Frame): void {
+    this.offset += end - this.#at;
+    this.#at = end;
+    this.next = first + count;
+  }
+
+  /** Goes on with the frame at an offset. */
+  goTo(next: number, offset: number): void {
+    this.next = next;
+    this.offset = offset;
+    this.forget();
+  }
+
+  /** Goes on with the first frame. */
+  restart(): void {
+    this.goTo(this.first, headerSize);
+  }
+
+  /** Forgets what was read ahead: it may have been written anew since. */
+  forget(): void {
+    this.#bytes = nothing;
+    this.#at = 0;
+  }
+
+  async size(): Promise<number> {
+    return (await this.#file.stat()).size;
+  }
+
+  /** The segment as the end of its file tells it; undefined where no frame closes it. */
+  async closed(): Promise<Segment | undefined> {
+    const size = await this.size();
+    if (this.format === 1 || size < headerSize + 8) return undefined;
+    const trailer = await this.bytes(size - 8, 8);
+    const offset = trailer.length < 8 ? undefined : closingOffset(trailer, size);
+    if (offset === undefined) return undefined;
+    return closedSegment(this.first, offset, await this.bytes(offset, size - offset));
+  }
+
+  /** At most `length` bytes of the file from an offset on. */
+  async bytes(offset: number, length: number): Promise<Buffer> {
+    const bytes = Buffer.alloc(Math.max(0, length));
+    const { bytesRead } = await this.#file.read(bytes, 0, bytes.length, offset);
+    return bytes.subarray(0, bytesRead);
+  }
+
+  close(): Promise<void> {
+    return this.#file.close();
+  }
+
+  async #fill(capacity: number): Promise<void> {
+    const chunk = capacity > this.#scratch.length ? Buffer.allocUnsafeSlow(capacity) : this.#scratch;
+    const { bytesRead } = await this.#file.read(chunk, 0, capacity, this.offset);
+    // A copy of what came: most reads find little, and events keep the memory that they lie in.
+    this.#bytes = chunk === this.#scratch ? Buffer.from(chunk.subarray(0, bytesRead)) : chunk.subarray(0, bytesRead);
+    this.#at = 0;
+  }
+}
+
+/** Memory that a walk reads into. */
+export function walkMemory(): Buffer {
+  return Buffer.allocUnsafe(chunkBytes);
+}

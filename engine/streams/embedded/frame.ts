@@ -1,0 +1,181 @@
+import { crc32 } from "node:zlib";
+import { Event } from "../../core/batch.ts";
+import type { Push, Signal } from "../../core/push.ts";
+
+/**
+ * A frame holds one push. Its checksum covers all of it, so that after a torn write it is there as a whole or not at
+ * all. Whole numbers and floats are little-endian:
+ *
+ *     length of what follows the checksum (u32) · its crc32 (u32) · sequence of its first event (f64) ·
+ *     received at, ms (f64) · number of events (u24) · signal (u8) · events of its group before it (u32) ·
+ *     where each event ends (u32 each) · the events
+ *
+ * A group is what one write and one sync carry: a frame tells by it which sequences were durable before it was written.
+ * A frame without events closes a segment (see `segment.ts`); what follows its header is an index then.
+ *
+ * In format 1 a frame held one event: length of it (u32) · crc32 (u32) · received at (f64) · the event.
+ */
+export type Format = 1 | 2;
+
+const oldHeader = 16;
+const header = 32;
+/** No frame is larger than this, in bytes, or holds more events. */
+export const largestFrame = 2 ** 26;
+export const mostEvents = 2 ** 24 - 1;
+
+/** By the number that stands for each in a frame. */
+const signals: readonly (Signal | undefined)[] = [undefined, "logs", "traces", "metrics"];
+
+export interface Frame {
+  kind: "frame";
+  /** Sequence of its first event, and how many it holds. */
+  first: number;
+  count: number;
+  receivedAt: number;
+  signal: Signal | undefined;
+  /** The first sequence of its group: everything before was durable when it was written. */
+  group: number;
+  /** Offset behind it in the bytes that it was read from. */
+  end: number;
+  bytes: Buffer;
+  /** Where its table of ends begins, and its events; without a table it holds one event. */
+  table: number | undefined;
+  start: number;
+}
+
+/** Closes a segment: no event follows. */
+export interface Closing {
+  kind: "closing";
+  first: number;
+  index: Buffer;
+  end: number;
+}
+
+/** `short`: so many bytes are needed. `torn`: the checksum is wrong. */
+export type Reading = Frame | Closing | { kind: "short"; needed: number } | { kind: "torn" };
+
+/** Bytes that a push takes on disk. */
+export function frameSize({ bytes, ends }: Push): number {
+  return header + 4 * ends.length + bytes.length;
+}
+
+/** Writes the frame of a push at `offset`; returns the offset behind it. */
+export function writeFrame(
+  target: Buffer,
+  offset: number,
+  push: Push,
+  place: { first: number; group: number },
+): number {
+  const { bytes, ends, receivedAt, signal } = push;
+  let at = offset + header;
+  for (const end of ends) at = target.writeUInt32LE(end, at);
+  bytes.copy(target, at);
+  const { first, group } = place;
+  return seal(target, offset, at + bytes.length, {
+    first,
+    receivedAt,
+    count: ends.length,
+    signal: signals.indexOf(signal),
+    ahead: first - group,
+  });
+}
+
+/** A frame that closes a segment whose next sequence would be `first`. */
+export function closingFrame(first: number, index: Buffer): Buffer {
+  const frame = Buffer.concat([Buffer.alloc(header), index]);
+  seal(frame, 0, frame.length, { first, receivedAt: 0, count: 0, signal: 0, ahead: 0 });
+  return frame;
+}
+
+interface Head {
+  first: number;
+  receivedAt: number;
+  count: number;
+  signal: number;
+  ahead: number;
+}
+
+function seal(target: Buffer, offset: number, end: number, head: Head): number {
+  target.writeUInt32LE(end - offset - 8, offset);
+  target.writeDoubleLE(head.first, offset + 8);
+  target.writeDoubleLE(head.receivedAt, offset + 16);
+  target.writeUIntLE(head.count, offset + 24, 3);
+  target.writeUInt8(head.signal, offset + 27);
+  target.writeUInt32LE(head.ahead, offset + 28);
+  target.writeUInt32LE(crc32(target.subarray(offset + 8, end)), offset + 4);
+  return end;
+}
+
+/** Reads the frame at `offset`, whose first event has the sequence `first` in format 1. */
+export function readFrame(bytes: Buffer, offset: number, format: Format, first: number): Reading {
+  const least = format === 1 ? oldHeader : header;
+  if (offset + least > bytes.length) return { kind: "short", needed: least };
+  const length = bytes.readUInt32LE(offset) + (format === 1 ? 8 : 0);
+  if (length < least - 8 || length > largestFrame) return { kind: "torn" };
+  const end = offset + 8 + length;
+  if (end > bytes.length) return { kind: "short", needed: 8 + length };
+  if (crc32(bytes.subarray(offset + 8, end)) !== bytes.readUInt32LE(offset + 4)) return { kind: "torn" };
+  return format === 1 ? oldFrame(bytes, offset, end, first) : newFrame(bytes, offset, end);
+}
+
+function oldFrame(bytes: Buffer, offset: number, end: number, first: number): Frame {
+  const receivedAt = bytes.readDoubleLE(offset + 8);
+  const start = offset + oldHeader;
+  return {
+    kind: "frame",
+    first,
+    count: 1,
+    receivedAt,
+    signal: undefined,
+    group: first,
+    end,
+    bytes,
+    table: undefined,
+    start,
+  };
+}
+
+function newFrame(bytes: Buffer, offset: number, end: number): Frame | Closing {
+  const first = bytes.readDoubleLE(offset + 8);
+  const receivedAt = bytes.readDoubleLE(offset + 16);
+  const count = bytes.readUIntLE(offset + 24, 3);
+  const table = offset + header;
+  if (count === 0) return { kind: "closing", first, index: bytes.subarray(table, end), end };
+  const signal = signals[bytes.readUInt8(offset + 27)];
+  const group = first - bytes.readUInt32LE(offset + 28);
+  return { kind: "frame", first, count, receivedAt, signal, group, end, bytes, table, start: table + 4 * count };
+}
+
+/**
+ * Adds the events of a frame from the sequence `position` on to `target`, until they are `room`, or have `maxBytes`
+ * bytes. They share the memory of the frame. Returns how many bytes they have.
+ */
+export function takeEvents(
+  frame: Frame,
+  position: number,
+  target: Event[],
+  limits: { room: number; maxBytes: number },
+): number {
+  const { bytes, table, start, receivedAt, first, count } = frame;
+  const from = position - first;
+  const to = Math.min(count, from + limits.room);
+  let begin = start + (from === 0 || table === undefined ? 0 : bytes.readUInt32LE(table + 4 * (from - 1)));
+  const origin = begin;
+  for (let index = from; index < to && begin - origin < limits.maxBytes; index += 1) {
+    const end = table === undefined ? frame.end : start + bytes.readUInt32LE(table + 4 * index);
+    target.push(new Event(first + index, receivedAt, bytes, begin, end));
+    begin = end;
+  }
+  return begin - origin;
+}
+
+/** The events of a frame up to the sequence `last`, as a push. */
+export function pushUpTo(frame: Frame, last: number): Push {
+  const { bytes, table, start, receivedAt, signal, first } = frame;
+  const count = last - first + 1;
+  const ends = Array.from({ length: count }, (_, index) =>
+    table === undefined ? frame.end - start : bytes.readUInt32LE(table + 4 * index),
+  );
+  const held = bytes.subarray(start, start + ends.at(-1)!);
+  return { bytes: held, ends, receivedAt, ...(signal === undefined ? {} : { signal }) };
+}

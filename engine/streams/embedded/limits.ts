@@ -1,0 +1,41 @@
+import { EngineError } from "../../core/errors.ts";
+import type { Push } from "../../core/push.ts";
+import type { StreamLimits } from "../../core/stream.ts";
+import { frameSize, largestFrame, mostEvents } from "./frame.ts";
+
+/** Events and bytes: what is held, or what waits to be. */
+interface Amount {
+  messages: number;
+  bytes: number;
+}
+
+/** Why a push is not taken as a whole; undefined where there is room for it. */
+export function refusalOf(push: Push, limits: StreamLimits, held: Amount, waiting: Amount): EngineError | undefined {
+  const size = frameSize(push);
+  const count = push.ends.length;
+  const { max_msgs, max_bytes } = limits;
+  if (count > Math.min(max_msgs, mostEvents)) {
+    return tooLarge(`${count} events`, max_msgs < mostEvents ? `max_msgs (${max_msgs})` : `${mostEvents} events`);
+  }
+  if (size > Math.min(max_bytes, largestFrame)) {
+    const limit = max_bytes < largestFrame ? `max_bytes (${max_bytes})` : `${largestFrame} bytes`;
+    return tooLarge(`${size} bytes as they are stored`, limit);
+  }
+  if (held.messages + waiting.messages + count > max_msgs) return full(`max_msgs (${max_msgs} events)`);
+  if (held.bytes + waiting.bytes + size > max_bytes) return full(`max_bytes (${max_bytes} bytes)`);
+  return undefined;
+}
+
+function full(limit: string): EngineError {
+  return new EngineError(
+    "STREAM_FULL",
+    `the stream is full: ${limit} leaves no room for this request until events are taken out; send it again later`,
+  );
+}
+
+function tooLarge(found: string, limit: string): EngineError {
+  return new EngineError(
+    "PUSH_TOO_LARGE",
+    `the request makes ${found}, and the stream of this pipeline never holds more than ${limit}: send smaller requests`,
+  );
+}
