@@ -43,6 +43,8 @@ export interface LetterEvent {
   number: number;
   /** The event as the source received it. */
   text: string;
+  /** Which of the pipeline's sources it came from, where that tells events apart. */
+  origin?: string;
 }
 
 /** Reads the source, in order, and puts batches together: new ones, and those of a record again. */
@@ -150,8 +152,9 @@ export class Assembler {
   }
 
   #letter(number: number, receivedAt: number): Event {
-    const text = this.#letters.get(number)?.text ?? "";
-    return new Event(number, receivedAt, Buffer.from(text));
+    const { text = "", origin } = this.#letters.get(number) ?? {};
+    const bytes = Buffer.from(text);
+    return new Event(number, receivedAt, bytes, 0, bytes.length, origin);
   }
 }
 

@@ -4,7 +4,7 @@ import { deadPositions, type BatchRecord, type WaitingDrop } from "./core/journa
 import { Places, type Chunk, type PositionRange } from "./core/positions.ts";
 import type { Block } from "./core/sink.ts";
 import type { BatchContext } from "./core/transform.ts";
-import type { Line } from "./line.ts";
+import { courseOf, type Course, type Line } from "./line.ts";
 import { Rows } from "./rows.ts";
 import { sizeOf, Stage } from "./stage.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
@@ -30,7 +30,8 @@ const partEvents = 512;
  */
 export class Assembly {
   readonly plan: AssemblyPlan;
-  readonly #stages: readonly Stage[];
+  readonly #line: Line;
+  readonly #stages = new Map<Course, readonly Stage[]>();
   readonly #rows: Rows;
   readonly #pipeline_id: string;
   readonly #telemetry: Telemetry;
@@ -48,8 +49,7 @@ export class Assembly {
 
   constructor(line: Line, plan: AssemblyPlan, pipeline_id: string, telemetry: Telemetry) {
     this.plan = plan;
-    // What was judged before is not judged again.
-    this.#stages = plan.only === undefined ? line.transforms.map((transform) => new Stage(transform)) : [];
+    this.#line = line;
     this.#rows = new Rows(line, plan);
     this.#pipeline_id = pipeline_id;
     this.#telemetry = telemetry;
@@ -101,8 +101,16 @@ export class Assembly {
   add(events: readonly Event[]): void {
     if (events.length === 0) return;
     this.#count += events.length;
-    for (let at = 0; at < events.length; at += partEvents) this.#addPart(events.slice(at, at + partEvents));
-    for (const stage of this.#stages) stage.tell(this.#telemetry, this.#pipeline_id);
+    for (let at = 0; at < events.length;) {
+      const { origin } = events[at]!;
+      let end = at + 1;
+      while (end < events.length && end - at < partEvents && events[end]!.origin === origin) end += 1;
+      this.#addPart(events.slice(at, end));
+      at = end;
+    }
+    for (const stages of this.#stages.values()) {
+      for (const stage of stages) stage.tell(this.#telemetry, this.#pipeline_id);
+    }
     this.#rows.tell(this.#telemetry, this.#pipeline_id);
   }
 
@@ -119,11 +127,13 @@ export class Assembly {
     return this.withSource({ component: "sink", reason, error, original_message: text, position });
   }
 
-  /** A rejection of an event that a transform made, with the event that was received: that one can be sent again. */
+  /** A rejection by the sink, with where its event came from, and what was received: that can be sent again. */
   withSource(rejection: Rejection): Rejection {
-    const received = this.#rows.at(rejection.position)?.text;
-    if (received === undefined || received === rejection.original_message) return rejection;
-    return { ...rejection, source_message: received };
+    const event = this.#rows.at(rejection.position);
+    if (event === undefined) return rejection;
+    const { text, origin } = event;
+    const from = origin === undefined ? rejection : { ...rejection, origin };
+    return text === rejection.original_message ? from : { ...from, source_message: text };
   }
 
   /** Events that were asked for and are there: of its range, or of `only`. */
@@ -146,20 +156,34 @@ export class Assembly {
   readonly received = (positions: readonly number[]): Event[] =>
     positions.flatMap((position) => this.#received.get(position) ?? []);
 
+  /** Of one origin. */
   #addPart(events: readonly Event[]): void {
+    const { origin } = events[0]!;
     const size = sizeOf(events);
     this.#bytes += size;
     this.#keepRepeated(events);
     let current = this.#relevant(events);
     let bytes = current === events ? size : sizeOf(current);
-    for (const stage of this.#stages) {
+    const reject = (rejections: readonly Rejection[]): void => {
+      for (const one of rejections) this.#rejections.push(origin === undefined ? one : { ...one, origin });
+    };
+    for (const stage of this.#stagesFor(events[0]!)) {
       const result = stage.apply(current, bytes, this.plan);
-      for (const rejection of result.rejected) this.#rejections.push(rejection);
+      reject(result.rejected);
       if (result.waiting !== undefined) this.#keepRepeats(result.waiting, current);
       current = result.passed;
       bytes = result.bytes;
     }
-    for (const rejection of this.#rows.add(current, bytes)) this.#rejections.push(rejection);
+    reject(this.#rows.add(current, bytes));
+  }
+
+  #stagesFor(event: Event): readonly Stage[] {
+    // What was judged before is not judged again.
+    if (this.plan.only !== undefined) return [];
+    const course = courseOf(this.#line, event);
+    const stages = this.#stages.get(course) ?? course.transforms.map((transform) => new Stage(transform));
+    this.#stages.set(course, stages);
+    return stages;
   }
 
   #keepRepeats(waiting: readonly WaitingDrop[], events: readonly Event[]): void {

@@ -12,7 +12,7 @@ import { quantityBytes } from "../schemas/quantity.ts";
 import { EngineError } from "./core/errors.ts";
 import type { KeyMemory } from "./core/key-memory.ts";
 import type { Transform } from "./core/transform.ts";
-import type { Line } from "./line.ts";
+import type { Course, Line } from "./line.ts";
 import { ClickHouseSink, type ClickHouseSinkOptions } from "./sinks/clickhouse/sink.ts";
 import { DeclaredFields } from "./sources/declared-fields.ts";
 import type { Log } from "./telemetry/log.ts";
@@ -40,27 +40,63 @@ interface LineOptions {
  */
 export function createLine(parts: LineOptions): Line {
   const { config, revision, options, embedded, log } = parts;
-  const source = config.sources[0];
-  if (source === undefined || config.sources.length > 1) throw notSupported(config, "expected one source");
-  if (source.type === "kafka" && source.connection_params.mechanism === "GSSAPI") {
-    throw notSupported(config, "expected another mechanism than GSSAPI, for which this version has no client");
-  }
-  const fields = fieldsOf(source);
-  const transforms = config.transforms.flatMap((entry) => createTransform(parts, entry, fields) ?? []);
-  const stateless = createStateless(config, fields);
+  checkSources(config);
+  const steps = config.sources.map((source) => stepsOf(parts, source));
   const sink = new ClickHouseSink({
     pipeline_id: config.pipeline_id,
     sink: config.sink,
-    schema: stateless?.outputs ?? fields,
+    schemas: new Map(steps.map(({ origin, fields, stateless }) => [origin, stateless?.outputs ?? fields])),
     options,
     ...(embedded === undefined ? {} : { embedded }),
     log,
   });
+  return { revision, courses: new Map(steps.map((of) => [of.origin, courseOf(of, sink)])), sink };
+}
+
+/** What becomes of the events of one source. */
+interface Steps {
+  /** What their events are told apart by. */
+  origin: string | undefined;
+  fields: readonly SchemaField[];
+  /** Fields that every event has to have. */
+  declared: readonly SchemaField[];
+  transforms: Transform[];
+  stateless: StatelessTransform | undefined;
+}
+
+function stepsOf(parts: LineOptions, source: SourceConfig): Steps {
+  const fields = fieldsOf(source);
+  const entries = parts.config.transforms.filter(({ source_id }) => source_id === source.source_id);
+  return {
+    origin: isOtlp(source) ? source.type.slice("otlp.".length) : undefined,
+    fields,
+    // Rows of OTLP are made here and may leave fields out or have them null.
+    declared: isOtlp(source) ? [] : fields,
+    transforms: entries.flatMap((entry) => createTransform(parts, entry, fields) ?? []),
+    stateless: createStateless(entries, fields),
+  };
+}
+
+function courseOf({ origin, declared, transforms, stateless }: Steps, sink: ClickHouseSink): Course {
   // Where stateless makes others of them, no event is a row as it was received.
-  const rows = stateless === undefined ? () => sink.rowWalks : () => undefined;
+  const rows = stateless === undefined ? () => sink.rowWalks(origin) : () => undefined;
   const keys = [...transforms, ...(stateless === undefined ? [] : [stateless])].flatMap(({ reads = [] }) => reads);
-  const declared = new DeclaredFields(isOtlp(source) ? [] : fields, { keys, rows });
-  return { revision, transforms: [declared, ...transforms], ...(stateless === undefined ? {} : { stateless }), sink };
+  return {
+    transforms: [new DeclaredFields(declared, { keys, rows }), ...transforms],
+    ...(stateless === undefined ? {} : { stateless }),
+  };
+}
+
+function checkSources(config: PipelineConfig): void {
+  const [source, ...others] = config.sources;
+  if (source === undefined) throw notSupported(config, "expected a source");
+  if (others.length > 0 && !isOtlp(source)) throw notSupported(config, `expected one source of type ${source.type}`);
+  if (source.type === "kafka" && source.connection_params.mechanism === "GSSAPI") {
+    throw notSupported(config, "expected another mechanism than GSSAPI, for which this version has no client");
+  }
+  if (config.transforms.filter(({ type }) => type === "dedup").length > 1) {
+    throw notSupported(config, "expected one dedup in a pipeline");
+  }
 }
 
 /** The fields of a source's events: declared, or fixed by the OTLP signal. */
@@ -68,7 +104,6 @@ function fieldsOf(source: SourceConfig): readonly SchemaField[] {
   return isOtlp(source) ? otlpFields[source.type] : source.schema_fields;
 }
 
-/** Rows of OTLP are made here and may leave fields out or have them null: nothing is asked of them. */
 function isOtlp(source: SourceConfig): source is OtlpSourceConfig {
   return source.type.startsWith("otlp.");
 }
@@ -100,7 +135,7 @@ function createTransform(
 }
 
 function createStateless(
-  { transforms }: PipelineConfig,
+  transforms: PipelineConfig["transforms"],
   fields: readonly SchemaField[],
 ): StatelessTransform | undefined {
   const entry = transforms.find(({ type }) => type === "stateless");

@@ -6,22 +6,25 @@ import { isPushed } from "./pushed.ts";
  * does. The planner refuses such a change long before; this is the engine's own guard.
  */
 export function immutableChange(from: PipelineConfig, to: PipelineConfig): string | undefined {
+  // Accepted events of a source that is there no more would be left behind.
+  const types = to.sources.map(({ type }) => type);
+  const gone = from.sources.findIndex(({ type }) => !types.includes(type));
+  if (gone !== -1) return refusal(`sources[${gone}].type`, from.sources[gone]!.type, types.join(", "));
   const before = immutableFields(from);
   for (const [field, value] of immutableFields(to)) {
     const old = before.get(field);
-    if (old !== undefined && old !== value) {
-      return `${field} cannot change after creation: it is ${String(old)}, and ${String(value)} was asked for`;
-    }
+    if (old !== undefined && old !== value) return refusal(field, old, value);
   }
   return undefined;
+}
+
+function refusal(field: string, old: string | number, value: string | number): string {
+  return `${field} cannot change after creation: it is ${old}, and ${value} was asked for`;
 }
 
 function immutableFields(config: PipelineConfig): Map<string, string | number> {
   const { pipeline_id, resources, transforms } = config;
   const fields = new Map<string, string | number>([["pipeline_id", pipeline_id]]);
-  // Accepted events of another kind of source would be left behind.
-  const [source] = config.sources;
-  if (source !== undefined) fields.set("sources[0].type", source.type);
   // A pipeline that reads from Kafka has no stream whose limits could be other than they were.
   for (const [name, limit] of isPushed(config) ? Object.entries(resources.nats.stream) : []) {
     fields.set(`resources.nats.stream.${name}`, limit);

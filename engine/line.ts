@@ -1,12 +1,26 @@
+import type { Event } from "./core/batch.ts";
 import type { Sink } from "./core/sink.ts";
 import type { Transform } from "./core/transform.ts";
 
-/** The steps of one revision of a pipeline, in their order, and the sink behind them. */
-export interface Line {
-  revision: number;
-  /** What drops and refuses events, in its order. */
+/** The steps that the events of one source go through, in their order. */
+export interface Course {
+  /** What drops and refuses events. */
   transforms: readonly Transform[];
   /** What makes others of those that are left. */
   stateless?: Transform;
+}
+
+/** The steps of one revision of a pipeline, and the sink behind them. */
+export interface Line {
+  revision: number;
+  /** By the origin of events; a pipeline with one source has one. */
+  courses: ReadonlyMap<string | undefined, Course>;
   sink: Sink;
+}
+
+/** The steps of an event. Where nothing tells events apart they all go the first way. */
+export function courseOf({ courses }: Pick<Line, "courses">, { origin }: Event): Course {
+  const course = courses.get(origin) ?? courses.values().next().value;
+  if (course === undefined) throw new Error("expected a line with a course");
+  return course;
 }

@@ -20,7 +20,9 @@ const batchBytes = 16 * 1024 * 1024;
 
 /** The event that a letter is sent again as: what the source received. */
 export function letterEvent(letter: DeadLetter): LetterEvent {
-  return { number: numberOf(letter), text: letter.source_message ?? letter.original_message };
+  const { source_message, original_message, origin } = letter;
+  const from = origin === undefined ? {} : { origin };
+  return { number: numberOf(letter), text: source_message ?? original_message, ...from };
 }
 
 /**

@@ -3,7 +3,7 @@ import { EventList } from "./core/event-list.ts";
 import type { Rejection } from "./core/dead-letter.ts";
 import { blockOf, type Block, type RowWriter } from "./core/sink.ts";
 import type { BatchContext } from "./core/transform.ts";
-import type { Line } from "./line.ts";
+import { courseOf, type Line } from "./line.ts";
 import { Stage } from "./stage.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
 
@@ -19,7 +19,8 @@ export class Rows {
   readonly events = new EventList();
   readonly #line: Line;
   readonly #context: BatchContext;
-  readonly #stage: Stage | undefined;
+  /** The stateless transforms, by the origin of what they are given. */
+  readonly #stages = new Map<string | undefined, Stage>();
   /** The rows of all `events`; undefined once they were handed out. */
   #writer: RowWriter | undefined;
   /** Of the sink, for what `#writer` wrote. */
@@ -30,7 +31,6 @@ export class Rows {
   constructor(line: Line, context: BatchContext) {
     this.#line = line;
     this.#context = context;
-    this.#stage = line.stateless === undefined ? undefined : new Stage(line.stateless);
     this.#writer = line.sink.begin();
   }
 
@@ -43,9 +43,10 @@ export class Rows {
     return this.#writer?.size ?? 0;
   }
 
-  /** Adds the rows of events of so many bytes. Gives back those on which the transform failed. */
+  /** Adds the rows of events of one origin and so many bytes. Gives back those on which the transform failed. */
   add(events: readonly Event[], bytes: number): readonly Rejection[] {
-    const { passed: made, rejected = [] } = this.#stage?.apply(events, bytes, this.#context) ?? { passed: events };
+    const stage = events[0] === undefined ? undefined : this.#stageFor(events[0]);
+    const { passed: made, rejected = [] } = stage?.apply(events, bytes, this.#context) ?? { passed: events };
     const gone = new Set(rejected.map(({ position }) => position));
     for (const event of events) if (gone.size === 0 || !gone.has(event.position)) this.events.push(event);
     for (const rejection of this.#writer!.add(made)) this.#rejected.push(rejection);
@@ -53,7 +54,7 @@ export class Rows {
   }
 
   tell(telemetry: Telemetry, pipeline_id: string): void {
-    this.#stage?.tell(telemetry, pipeline_id);
+    for (const stage of this.#stages.values()) stage.tell(telemetry, pipeline_id);
   }
 
   /** The rows of all events but those at the `excluded` positions, for the columns as they are now. */
@@ -66,7 +67,7 @@ export class Rows {
 
   /** What an event was made, as the sink got it. */
   made(event: Event): Event {
-    return this.#line.stateless?.apply([event], this.#context).passed[0] ?? event;
+    return courseOf(this.#line, event).stateless?.apply([event], this.#context).passed[0] ?? event;
   }
 
   /** The event at a position, as it was before stateless. */
@@ -80,12 +81,20 @@ export class Rows {
     for (let index = 0; index < this.events.length; index += 1) yield this.events.positionAt(index);
   }
 
+  #stageFor(event: Event): Stage | undefined {
+    const { stateless } = courseOf(this.#line, event);
+    const known = this.#stages.get(event.origin);
+    if (known !== undefined || stateless === undefined) return known;
+    const stage = new Stage(stateless);
+    this.#stages.set(event.origin, stage);
+    return stage;
+  }
+
   #again(events: EventList): Block {
     const writer = this.#line.sink.begin();
     const rejected: Rejection[] = [];
     for (let at = 0; at < events.length; at += partEvents) {
-      const part = events.slice(at, at + partEvents);
-      const made = this.#line.stateless?.apply(part, this.#context).passed ?? part;
+      const made = events.slice(at, at + partEvents).map((event) => this.made(event));
       for (const rejection of writer.add(made)) rejected.push(rejection);
     }
     return blockOf(events, writer, rejected);

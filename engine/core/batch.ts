@@ -23,6 +23,11 @@ export class Event {
   position: number;
   /** When Sluice received it, in milliseconds since the epoch. */
   readonly receivedAt: number;
+  /**
+   * Which of a pipeline's sources it came from: the signal of an OTLP event; undefined where there is nothing to be told
+   * apart.
+   */
+  readonly origin: string | undefined;
   /** What its bytes lie in, at `start` until before `end`; undefined where a transform made it, and for a tombstone. */
   readonly within: Buffer | undefined;
   readonly start: number;
@@ -46,11 +51,13 @@ export class Event {
     content: Buffer | Record<string, unknown>,
     start = 0,
     end?: number,
+    origin?: string,
   ) {
     const bytes = end !== undefined || Buffer.isBuffer(content) ? (content as Buffer) : undefined;
     const last = end ?? bytes?.length ?? 0;
     this.position = position;
     this.receivedAt = receivedAt;
+    this.origin = origin;
     this.within = last < 0 ? undefined : bytes;
     this.start = start;
     this.end = last;
@@ -64,7 +71,7 @@ export class Event {
 
   /** What a transform made of this event: another object, in the same place. */
   with(value: Record<string, unknown>): Event {
-    return new Event(this.position, this.receivedAt, value);
+    return new Event(this.position, this.receivedAt, value, 0, undefined, this.origin);
   }
 
   get isTombstone(): boolean {

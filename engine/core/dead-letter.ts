@@ -14,6 +14,8 @@ export interface Rejection {
   position: number;
   /** Of an event of Kafka: cluster id, topic and partition that the position belongs to. */
   feed?: string;
+  /** Of an OTLP event: its signal. */
+  origin?: string;
   /** The event as the source received it, where an earlier step has made another one of it. What a reprocess sends. */
   source_message?: string;
 }

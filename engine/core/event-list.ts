@@ -9,8 +9,9 @@ const fewest = 256;
  * which few are ever asked for again; as objects they would cost more than all else that is done with them.
  */
 export class EventList implements Iterable<Event> {
-  /** What events lie in, each for a run of them, and where the runs begin. */
+  /** What events lie in and where they came from, each for a run of them, and where the runs begin. */
   readonly #within: Buffer[] = [];
+  readonly #origins: (string | undefined)[] = [];
   readonly #runs: number[] = [];
   #places = new Int32Array(pair * fewest);
   #times = new Float64Array(pair * fewest);
@@ -27,10 +28,11 @@ export class EventList implements Iterable<Event> {
   }
 
   /** Adds an event as it was received; one that a transform made has no place to be kept by. */
-  push({ within, start, end, position, receivedAt }: Event): void {
+  push({ within, start, end, position, receivedAt, origin }: Event): void {
     if (within === undefined) throw new Error("expected an event with the bytes that were received");
-    if (within !== this.#within.at(-1)) {
+    if (within !== this.#within.at(-1) || origin !== this.#origins.at(-1)) {
       this.#within.push(within);
+      this.#origins.push(origin);
       this.#runs.push(this.#length);
     }
     const at = pair * this.#length;
@@ -80,7 +82,8 @@ export class EventList implements Iterable<Event> {
   #in(run: number, index: number): Event {
     const at = pair * index;
     const [position, receivedAt] = [this.#times[at]!, this.#times[at + 1]!];
-    return new Event(position, receivedAt, this.#within[run]!, this.#places[at], this.#places[at + 1]);
+    const [start, end] = [this.#places[at], this.#places[at + 1]];
+    return new Event(position, receivedAt, this.#within[run]!, start, end, this.#origins[run]);
   }
 
   /** The last run that begins at an index or before it. */

@@ -72,14 +72,17 @@ function compare(from: unknown, to: unknown, spot: Spot): Difference[] {
   return [difference(from, to, spot)];
 }
 
-/** Sources are paired by their types, so that another type would only show as another source. */
-function kindOfSource(
-  { sources: [from] }: PipelineConfig,
-  { sources: [to] }: PipelineConfig,
-  spot: Spot,
-): Difference[] {
-  const type = into(into(into(spot, "sources", "sources"), "0", 0), "type", "type");
-  return from === undefined || to === undefined ? [] : compare(from.type, to.type, type);
+/**
+ * Sources are paired by their types, so that another type would only show as another source. One that goes leaves events
+ * behind that were accepted for it.
+ */
+function kindOfSource(from: PipelineConfig, to: PipelineConfig, spot: Spot): Difference[] {
+  const types = new Set<string>(to.sources.map(({ type }) => type));
+  const gone = from.sources.findIndex(({ type }) => !types.has(type));
+  if (gone === -1) return [];
+  const at = Math.min(gone, to.sources.length - 1);
+  const type = into(into(into(spot, "sources", "sources"), String(at), at), "type", "type");
+  return compare(from.sources[gone]?.type, to.sources[at]?.type, type);
 }
 
 /** Entries are paired by what tells them apart, so that one that was put in front does not change all the others. */

@@ -6,7 +6,8 @@ import { RowLines } from "../../engine/sinks/clickhouse/row-lines.ts";
 
 /** The rows of events, as a sink or its encoder writes them. */
 export function encoded(by: RowEncoder | Pick<Sink, "begin">, events: readonly Event[]): Block {
-  const writer = by instanceof RowEncoder ? new RowLines(() => by, 0) : by.begin();
+  const encoders = { of: () => by as RowEncoder };
+  const writer = by instanceof RowEncoder ? new RowLines(() => encoders, 0) : by.begin();
   const rejected = writer.add(events);
   return blockOf(EventList.of(events.map(asReceived)), writer, rejected);
 }

@@ -1,14 +1,14 @@
-import type { SchemaField, SinkConfig } from "../../../schemas/pipeline.ts";
+import type { SinkConfig } from "../../../schemas/pipeline.ts";
 import { isProblem, parseColumnType } from "./column-grammar.ts";
 import type { ColumnType } from "./column-type.ts";
-import { RowEncoder } from "./row-encoder.ts";
+import { RowEncoders, type Schemas } from "./row-encoders.ts";
 import type { ColumnInfo } from "./table.ts";
 
-/** An encoder for the table as it is, or why rows cannot be written to it: completes "table d.t ...". */
-export function encoderFor(
-  { sink, schema }: { sink: SinkConfig; schema: readonly SchemaField[] },
+/** Encoders for the table as it is, or why rows cannot be written to it: completes "table d.t ...". */
+export function encodersFor(
+  { sink, schemas }: { sink: SinkConfig; schemas: Schemas },
   columns: readonly ColumnInfo[],
-): RowEncoder | string {
+): RowEncoders | string {
   const writable = new Map(columns.filter(isWritable).map((column) => [column.name, column]));
   const mapped = sink.mapping.map((entry) => writable.get(entry.column_name));
   const missing = sink.mapping.filter((_, index) => mapped[index] === undefined);
@@ -18,7 +18,7 @@ export function encoderFor(
   }
   try {
     const types = mapped.filter((column) => column !== undefined).map(realType);
-    return new RowEncoder(sink.mapping, schema, new Map(types));
+    return new RowEncoders(sink.mapping, schemas, new Map(types));
   } catch (error) {
     return `cannot be written: ${error instanceof Error ? error.message : String(error)}`;
   }

@@ -2,26 +2,26 @@ import type { Event } from "../../core/batch.ts";
 import type { Rejection } from "../../core/dead-letter.ts";
 import type { RowWriter } from "../../core/sink.ts";
 import { RowBody } from "./row-body.ts";
-import type { RowEncoder } from "./row-encoder.ts";
+import type { RowEncoders } from "./row-encoders.ts";
 
-/** Writes rows as lines of JSONEachRow, as one encoder makes them. */
+/** Writes rows as lines of JSONEachRow, as the encoders of one moment make them. */
 export class RowLines implements RowWriter {
-  readonly #encoder: RowEncoder;
+  readonly #encoders: Pick<RowEncoders, "of">;
   readonly #body: RowBody;
-  /** The encoder for the target's columns as they are now. */
-  readonly #current: () => RowEncoder;
+  /** The encoders for the target's columns as they are now. */
+  readonly #current: () => Pick<RowEncoders, "of">;
 
   /** `size` is a guess at the bytes of all rows. */
-  constructor(current: () => RowEncoder, size: number) {
+  constructor(current: () => Pick<RowEncoders, "of">, size: number) {
     this.#current = current;
-    this.#encoder = current();
+    this.#encoders = current();
     this.#body = new RowBody(size + (size >> 4));
   }
 
   add(events: readonly Event[]): Rejection[] {
     const rejected: Rejection[] = [];
     for (const event of events) {
-      const rejection = this.#encoder.add(event, this.#body);
+      const rejection = this.#encoders.of(event.origin).add(event, this.#body);
       if (rejection !== undefined) rejected.push(rejection);
     }
     return rejected;
@@ -32,7 +32,7 @@ export class RowLines implements RowWriter {
   }
 
   get isCurrent(): boolean {
-    return this.#current() === this.#encoder;
+    return this.#current() === this.#encoders;
   }
 
   body(): Buffer {

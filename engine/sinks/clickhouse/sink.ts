@@ -1,5 +1,5 @@
 import type { ClickHouseSettings } from "@clickhouse/client";
-import type { SchemaField, SinkConfig } from "../../../schemas/pipeline.ts";
+import type { SinkConfig } from "../../../schemas/pipeline.ts";
 import type { RowWalks } from "../../core/raw-json.ts";
 import type { Answer, Block, Probe, Reading, RowWriter, Sink } from "../../core/sink.ts";
 import type { Log } from "../../telemetry/log.ts";
@@ -14,8 +14,8 @@ import { Inserter } from "./inserter.ts";
 import { PartitionLimit } from "./partition-limit.ts";
 import { BlockProbe } from "./probe.ts";
 import { readProfile, refusalOf } from "./profile.ts";
-import { encoderFor } from "./real-columns.ts";
-import { RowEncoder } from "./row-encoder.ts";
+import { encodersFor } from "./real-columns.ts";
+import { RowEncoders, type Schemas } from "./row-encoders.ts";
 import { RowLines } from "./row-lines.ts";
 import { selectOn } from "./select.ts";
 import type { Select } from "./select.ts";
@@ -27,8 +27,8 @@ export interface ClickHouseSinkOptions {
   pipeline_id: string;
   /** With secrets resolved to their values. */
   sink: SinkConfig;
-  /** The schema that feeds the sink. */
-  schema: readonly SchemaField[];
+  /** What feeds the sink. */
+  schemas: Schemas;
   options: { create_table: boolean };
   /** Where `host: embedded` is reached; a function where that may change. */
   embedded?: EmbeddedServer | (() => EmbeddedServer);
@@ -49,7 +49,7 @@ export class ClickHouseSink implements Sink {
   readonly #connection: Connection;
   readonly #reader: TargetReader;
   readonly #inserter: Inserter;
-  #encoder: RowEncoder;
+  #encoders: RowEncoders;
   /** Bytes of the rows that were sent last: the next ones are about as many. */
   #usualBytes = 0;
   /** How the table was described when it was opened; undefined before. */
@@ -61,7 +61,7 @@ export class ClickHouseSink implements Sink {
   constructor(options: ClickHouseSinkOptions) {
     const { connection_params, table, mapping } = options.sink;
     this.#options = options;
-    this.#encoder = new RowEncoder(mapping, options.schema);
+    this.#encoders = new RowEncoders(mapping, options.schemas);
     this.#connection = new Connection(connection_params, options.embedded);
     this.#reader = new TargetReader(connection_params.database, table);
     this.#inserter = new Inserter(this.#connection, this.#reader);
@@ -72,8 +72,8 @@ export class ClickHouseSink implements Sink {
   }
 
   /** Over the values of events whose own bytes can be rows; others once the table was read, and after each change of it. */
-  get rowWalks(): RowWalks | undefined {
-    return this.#encoder.rowWalks;
+  rowWalks(origin: string | undefined): RowWalks | undefined {
+    return this.#encoders.of(origin).rowWalks;
   }
 
   async open(signal: AbortSignal): Promise<Answer> {
@@ -86,11 +86,11 @@ export class ClickHouseSink implements Sink {
         const table = await this.#findOrCreate(select, limited);
         if (table === undefined) return this.#setup(missing(this.#options.sink));
         const columns = await findColumns(select, table.database, table.name);
-        const encoder = encoderFor(this.#options, columns);
-        if (typeof encoder === "string") return this.#setup(`table ${table.database}.${table.name} ${encoder}`);
-        const refusal = await this.#askProfile(select, commonSettings(encoder.isStructured));
+        const encoders = encodersFor(this.#options, columns);
+        if (typeof encoders === "string") return this.#setup(`table ${table.database}.${table.name} ${encoders}`);
+        const refusal = await this.#askProfile(select, commonSettings(encoders.isStructured));
         if (refusal !== undefined) return this.#setup(refusal);
-        [this.#encoder, this.#columns] = [encoder, columns];
+        [this.#encoders, this.#columns] = [encoders, columns];
         this.#description = table.create_table_query;
         await this.#reader.learn(select, table);
         return { kind: "ok" };
@@ -122,7 +122,7 @@ export class ClickHouseSink implements Sink {
   }
 
   begin(): RowWriter {
-    return new RowLines(() => this.#encoder, this.#usualBytes);
+    return new RowLines(() => this.#encoders, this.#usualBytes);
   }
 
   async insert(
@@ -134,8 +134,8 @@ export class ClickHouseSink implements Sink {
     if (block.body.length === 0) return { kind: "ok" };
     this.#usualBytes = block.body.length;
     const { connection_params, table } = this.#options.sink;
-    const statement = insertStatement(connection_params.database, table, this.#encoder.columnNames);
-    const settings = commonSettings(this.#encoder.isStructured);
+    const statement = insertStatement(connection_params.database, table, this.#encoders.columnNames);
+    const settings = commonSettings(this.#encoders.isStructured);
     return this.#inserter.send({ block, statement, settings, token, ignoreViews, signal });
   }
 
@@ -146,9 +146,9 @@ export class ClickHouseSink implements Sink {
     const probed = {
       database: connection_params.database,
       table,
-      columns: this.#encoder.columnNames.map((name) => ({ name, type: types.get(name)! })),
+      columns: this.#encoders.columnNames.map((name) => ({ name, type: types.get(name)! })),
       creation: creationSettings([...types.values()]),
-      insertion: commonSettings(this.#encoder.isStructured),
+      insertion: commonSettings(this.#encoders.isStructured),
     };
     return new BlockProbe(this.#connection, probed, block.body, signal).run();
   }

@@ -156,17 +156,17 @@ export function takeEvents(
   target: Event[],
   limits: { room: number; maxBytes: number },
 ): number {
-  const { bytes, table, start, receivedAt, first, count } = frame;
+  const { bytes, table, start, receivedAt, first, count, signal } = frame;
   const from = position - first;
   const to = Math.min(count, from + limits.room);
   let begin = start + (from === 0 || table === undefined ? 0 : bytes.readUInt32LE(table + 4 * (from - 1)));
-  const origin = begin;
-  for (let index = from; index < to && begin - origin < limits.maxBytes; index += 1) {
+  const firstByte = begin;
+  for (let index = from; index < to && begin - firstByte < limits.maxBytes; index += 1) {
     const end = table === undefined ? frame.end : start + bytes.readUInt32LE(table + 4 * index);
-    target.push(new Event(first + index, receivedAt, bytes, begin, end));
+    target.push(new Event(first + index, receivedAt, bytes, begin, end, signal));
     begin = end;
   }
-  return begin - origin;
+  return begin - firstByte;
 }
 
 /** The events of a frame up to the sequence `last`, as a push. */

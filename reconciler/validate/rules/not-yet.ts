@@ -11,7 +11,7 @@ const notYet: readonly { path: string; values?: readonly unknown[]; what: string
   { path: "x-sluice.adopt", values: [true], what: "adopt" },
 ];
 
-export const notYetRules: readonly Rule[] = [notSupportedYet, severalSources];
+export const notYetRules: readonly Rule[] = [notSupportedYet, severalSources, severalDedups];
 
 function* notSupportedYet(document: View): Iterable<Problem> {
   for (const { path, values, what } of notYet) {
@@ -35,6 +35,18 @@ function* severalSources(document: View): Iterable<Problem> {
       expected: "one Kafka source in a pipeline",
       found: "another one, which is not supported yet",
       suggestion: "give it a pipeline of its own, which may write to the same table",
+    });
+  }
+}
+
+function* severalDedups(document: View): Iterable<Problem> {
+  const [, ...others] = document.transforms("dedup");
+  if (joins(document)) return;
+  for (const dedup of others) {
+    yield dedup.problem("NOT_SUPPORTED_YET", {
+      expected: "one dedup in a pipeline",
+      found: "another one, which is not supported yet",
+      suggestion: "give its source a pipeline of its own, which may write to the same table",
     });
   }
 }

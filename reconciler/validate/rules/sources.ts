@@ -5,9 +5,7 @@ import type { Rule, View } from "../view.ts";
 import { mustDiffer } from "./references.ts";
 
 /** Rules of the v3 format, sections 1 and 2: how many sources of which kind, and what makes each of them whole. */
-export const sourceRules: readonly Rule[] = [sourceKinds, sourceNames, schemaFieldNames, kafkaTogether];
-
-const alone: Readonly<Record<string, string>> = { webhook: "one webhook source", otlp: "one OTLP source" };
+export const sourceRules: readonly Rule[] = [sourceKinds, sourceNames, schemaFieldNames, kafkaTogether, otlpTogether];
 
 function kindOfSource(source: View): string | undefined {
   const [kind = ""] = source.get("type").text?.split(".") ?? [];
@@ -25,8 +23,8 @@ function* sourceKinds(document: View): Iterable<Problem> {
         expected: `sources of one kind, here ${kind}`,
         found: found(type.value, type.path),
       });
-    } else if (alone[kind] !== undefined) {
-      yield source.problem("SOURCE_COUNT", { expected: `only ${alone[kind]}`, found: "another one" });
+    } else if (kind === "webhook") {
+      yield source.problem("SOURCE_COUNT", { expected: "only one webhook source", found: "another one" });
     }
   }
 }
@@ -66,6 +64,12 @@ function* kafkaTogether(document: View): Iterable<Problem> {
     if (first === undefined || !other.exists || isDeepStrictEqual(given(first), given(other))) continue;
     yield other.problem("SOURCE_MIX", { expected: "the connection of the first source", found: "another one" });
   }
+}
+
+/** A request says for which signal it is, and nothing else that could tell sources apart. */
+function otlpTogether(document: View): Iterable<Problem> {
+  const types = document.sources().flatMap((source) => (kindOfSource(source) === "otlp" ? [source.get("type")] : []));
+  return mustDiffer(types, "SOURCE_MIX", "a signal that no other source receives");
 }
 
 /** A connection without what says the same as leaving it out. */

@@ -83,7 +83,7 @@ function checkWalked(fields: Field[], events: readonly Event[], { body, rejected
     event.received === undefined ? event : new Event(event.position, 0, event.received),
   );
   const schema = fields.map(([name, type]) => ({ name, type }));
-  new DeclaredFields(schema, { keys: ["of", "c"], rows: () => sink.rowWalks }).apply(again);
+  new DeclaredFields(schema, { keys: ["of", "c"], rows: () => sink.rowWalks(undefined) }).apply(again);
   const walked = encoded(sink, again);
   if (!walked.body.equals(body)) throw new Error(`expected ${body.toString()}, found ${walked.body.toString()}`);
   if (walked.rejected.length !== rejected.length) throw new Error(`expected ${rejected.length} rejections`);

@@ -194,7 +194,7 @@ function embedded(reach: () => EmbeddedServer): ClickHouseSink {
       max_delay_time: "1s",
       mapping: [{ name: "id", column_name: "id", column_type: "Int64" }],
     },
-    schema: [{ name: "id", type: "int" }],
+    schemas: new Map([[undefined, [{ name: "id", type: "int" }]]]),
     options: { create_table: true },
     embedded: reach,
     log: silent,

@@ -47,7 +47,7 @@ export function sinkOn(server: Pick<TestClickHouse, "url" | "username" | "passwo
       max_delay_time: "1s",
       mapping,
     },
-    schema: wish.fields.map(([name, type]) => ({ name, type })),
+    schemas: new Map([[undefined, wish.fields.map(([name, type]) => ({ name, type }))]]),
     options: { create_table: wish.create_table ?? false },
     log,
   });

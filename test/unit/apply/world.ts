@@ -50,7 +50,8 @@ export class World {
   }
 
   remove(): Promise<void> {
-    return rm(this.dataDir, { recursive: true });
+    // The end of a change that a test did not wait for may be noted in the folder meanwhile.
+    return rm(this.dataDir, { recursive: true, maxRetries: 10, retryDelay: 20 });
   }
 
   reconciler(options: Partial<ReconcilerOptions> = {}): Reconciler {

@@ -38,12 +38,12 @@ describe("how many sources of which kind", () => {
       found: '"otlp.logs"',
     },
     {
-      title: "two OTLP sources",
-      content: changedIn(otlpPipeline, "transforms:\n", "  - { type: otlp.traces, source_id: spans }\ntransforms:\n"),
-      code: "SOURCE_COUNT",
-      path: "sources[1]",
-      at: "{ type: otlp.traces",
-      found: "another one",
+      title: "two OTLP sources of one signal",
+      content: changedIn(otlpPipeline, "transforms:\n", "  - { type: otlp.logs, source_id: more }\ntransforms:\n"),
+      code: "SOURCE_MIX",
+      path: "sources[1].type",
+      at: "otlp.logs, source_id: more",
+      found: '"otlp.logs" again, after line 4',
     },
     {
       title: "two sources on one topic",
@@ -101,6 +101,12 @@ describe("how many sources of which kind", () => {
 
   test("several sources of one cluster without a join are one stream of rows", () => {
     expect(said(two("more", "users", params))).toEqual([]);
+  });
+
+  test("several OTLP signals are one stream of rows, where the mapping holds for each of them", () => {
+    const traces = ["transforms:\n", "  - { type: otlp.traces, source_id: spans }\ntransforms:\n"] as const;
+    expect(said(changedIn(otlpPipeline, ...traces)).map(({ code }) => code)).toEqual(["FIELD_REFERENCE"]);
+    expect(said(changedIn(otlpPipeline, ...traces, "name: timestamp,", "name: trace_id,"))).toEqual([]);
   });
 
   test("a connection that spells its defaults out is the same connection", () => {
