@@ -50,7 +50,7 @@ export function createLine(parts: LineOptions): Line {
     ...(embedded === undefined ? {} : { embedded }),
     log,
   });
-  return { revision, courses: new Map(steps.map((of) => [of.origin, courseOf(of, sink)])), sink };
+  return { revision, courses: new Map(steps.map((of) => [of.origin, createCourse(of, sink)])), sink };
 }
 
 /** What becomes of the events of one source. */
@@ -77,7 +77,7 @@ function stepsOf(parts: LineOptions, source: SourceConfig): Steps {
   };
 }
 
-function courseOf({ origin, declared, transforms, stateless }: Steps, sink: ClickHouseSink): Course {
+function createCourse({ origin, declared, transforms, stateless }: Steps, sink: ClickHouseSink): Course {
   // Where stateless makes others of them, no event is a row as it was received.
   const rows = stateless === undefined ? () => sink.rowWalks(origin) : () => undefined;
   const keys = [...transforms, ...(stateless === undefined ? [] : [stateless])].flatMap(({ reads = [] }) => reads);

@@ -42,7 +42,8 @@ export class Stage {
 
   /** Tells what it did since it told. */
   tell(telemetry: Telemetry, pipeline_id: string): void {
-    if (this.#component === undefined) return;
+    const { passed, dropped, rejected } = this.#count;
+    if (this.#component === undefined || passed + dropped + rejected === 0) return;
     telemetry.transformed({ pipeline_id, component: this.#component, ...this.#count });
     this.#count = nothing();
   }
