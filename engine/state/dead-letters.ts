@@ -9,6 +9,7 @@ import {
   type Rejection,
   type Selection,
 } from "../core/dead-letter.ts";
+import { letterPages } from "./record-bytes.ts";
 import type { Store } from "./store.ts";
 
 interface Summary {
@@ -146,29 +147,33 @@ export class DeadLetters {
       this.removeInWrite(pipeline_id, letters.map(numberOf));
       const summary = this.#summary(pipeline_id);
       this.#summaries.putSync(pipeline_id, { ...summary, last_consumed_at: new Date().toISOString() });
-    });
+    }, letterPages * limit);
     return letters;
   }
 
   async #purge(pipeline_id: string): Promise<number> {
     let count = 0;
-    await this.#store.write(() => {
-      const held = this.#held(pipeline_id);
-      const numbers = [...this.#letters.getKeys(rangeOf(pipeline_id))].map((key) => key[1]);
-      count = this.removeInWrite(
-        pipeline_id,
-        numbers.filter((number) => !held.has(number)),
-      );
-    });
+    await this.#store.write(
+      () => {
+        const held = this.#held(pipeline_id);
+        const numbers = [...this.#letters.getKeys(rangeOf(pipeline_id))].map((key) => key[1]);
+        count = this.removeInWrite(
+          pipeline_id,
+          numbers.filter((number) => !held.has(number)),
+        );
+      },
+      letterPages * this.#held(pipeline_id).size,
+    );
     return count;
   }
 
   async #discard(pipeline_id: string, selection: Selection): Promise<Discarded> {
     let discarded: Discarded = { discarded_count: 0, unknown: [] };
+    const apart = selection.mode === "all" ? this.#held(pipeline_id).size : selection.message_ids.length;
     await this.#store.write(() => {
       const { letters, unknown } = this.select(pipeline_id, selection);
       discarded = { discarded_count: this.removeInWrite(pipeline_id, letters.map(numberOf)), unknown };
-    });
+    }, letterPages * apart);
     return discarded;
   }
 

@@ -14,6 +14,7 @@ import { placeOf, streamFeed, type Feed } from "../core/positions.ts";
 import type { DeadLetters } from "./dead-letters.ts";
 import { upgradeJournal } from "./journal-formats.ts";
 import { KeyBlocks } from "./key-blocks.ts";
+import { recordBytes } from "./record-bytes.ts";
 import type { Store } from "./store.ts";
 
 type Key = [pipeline_id: string, batch: number];
@@ -47,18 +48,21 @@ export class StoreJournal implements Journal {
   }
 
   async prepare(record: BatchRecord): Promise<void> {
-    await this.#store.write(() => this.#prepareInWrite(record));
+    const bytes = recordBytes(record);
+    this.#store.checkRoom(bytes);
+    await this.#store.write(() => this.#prepareInWrite(record), bytes);
     this.#note(record);
   }
 
   async amend({ keys: _unchanged, ...record }: BatchRecord): Promise<void> {
     await this.#store.write(() => {
       if (this.#has(record)) this.#records.putSync([record.pipeline_id, record.batch], record);
-    });
+    }, recordBytes(record));
   }
 
   async commit(record: BatchRecord, aside?: BatchRecord): Promise<void> {
-    await this.#store.write(() => this.#commitInWrite(record, aside));
+    const bytes = recordBytes(record) + (aside === undefined ? 0 : recordBytes(aside));
+    await this.#store.write(() => this.#commitInWrite(record, aside), bytes);
     this.#pending.get(record.pipeline_id)?.delete(record.batch);
     if (aside !== undefined) this.#note(aside);
   }

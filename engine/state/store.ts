@@ -2,9 +2,14 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { open, type Database, type Key, type RootDatabase } from "lmdb";
 import { EngineError } from "../core/errors.ts";
+import { holdLockFile, Reserve } from "./reserve.ts";
+
+/** A small change writes at most about so much: the pages that it touches in each table. */
+const changeBytes = 32 * 1024;
 
 interface Waiting {
   change: () => void;
+  bytes: number;
   resolve: () => void;
   reject: (error: unknown) => void;
 }
@@ -17,16 +22,29 @@ interface Waiting {
  */
 export class Store {
   readonly #env: RootDatabase;
+  readonly #reserve: Reserve;
   #waiting: Waiting[] = [];
   #scheduled = false;
 
-  private constructor(env: RootDatabase) {
+  private constructor(env: RootDatabase, path: string) {
     this.#env = env;
+    this.#reserve = new Reserve(path, () => usedBytes(env));
   }
 
+  /** Throws DISK_FULL without room for what a start writes, and STORAGE_FAILED. */
   static open(folder: string): Store {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    return new Store(open({ path: join(folder, "state.mdb"), noSubdir: true, maxDbs: 32 }));
+    const path = join(folder, "state.mdb");
+    let store: Store | undefined;
+    try {
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      holdLockFile(`${path}-lock`);
+      store = new Store(open({ path, noSubdir: true, maxDbs: 32 }), path);
+      store.#reserve.hold(0);
+      return store;
+    } catch (error) {
+      void store?.close();
+      throw storageError(error);
+    }
   }
 
   table<V, K extends Key>(name: string): Database<V, K> {
@@ -35,15 +53,28 @@ export class Store {
 
   /**
    * Makes one change, all or nothing; resolves when it would survive a power cut. `change` writes with the tables'
-   * `putSync` and `removeSync`. Throws DISK_FULL without room and STORAGE_FAILED otherwise; nothing was written then.
+   * `putSync` and `removeSync`; one that may put more than some hundred KB says how many `bytes`, about. Throws DISK_FULL
+   * without room and STORAGE_FAILED otherwise; nothing was written then.
    */
-  write(change: () => void): Promise<void> {
+  write(change: () => void, bytes = 0): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ change, resolve, reject });
+      this.#waiting.push({ change, bytes, resolve, reject });
       if (this.#scheduled) return;
       this.#scheduled = true;
       setImmediate(() => void this.#commitWaiting());
     });
+  }
+
+  /**
+   * Throws DISK_FULL while the disk has too little free for something new of `bytes`. Other writes are taken as long as
+   * they have room that is held for them: so what was begun can be ended, and things deleted, on a full disk too.
+   */
+  checkRoom(bytes: number): void {
+    try {
+      this.#reserve.look(bytes);
+    } catch (error) {
+      throw storageError(error);
+    }
   }
 
   // Always the synchronous transaction: on a full disk lmdb's asynchronous one never answers (seen with 3.5.6).
@@ -52,6 +83,7 @@ export class Store {
     this.#waiting = [];
     this.#scheduled = false;
     try {
+      this.#reserve.hold(group.reduce((sum, { bytes }) => sum + changeBytes + bytes, 0));
       this.#env.transactionSync(() => {
         for (const { change } of group) change();
       });
@@ -67,7 +99,14 @@ export class Store {
   async close(): Promise<void> {
     while (this.#scheduled) await new Promise((resolve) => setImmediate(resolve));
     await this.#env.close();
+    this.#reserve.close();
   }
+}
+
+/** Where the pages end that LMDB has used; its type says nothing about what `getStats` gives. */
+function usedBytes(env: RootDatabase): number {
+  const { lastPageNumber, pageSize } = env.getStats() as { lastPageNumber: number; pageSize: number };
+  return (lastPageNumber + 1) * pageSize;
 }
 
 /** The engine's error for a failed write below the data dir. */
