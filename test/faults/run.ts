@@ -6,6 +6,8 @@ import { broken, lineOf, missing, summaryOf } from "./delivery-report.ts";
 import { killKafka } from "./kafka-matrix.ts";
 import { brokenByOutages, sufferOutages } from "./kafka-outages.ts";
 import { withKafka } from "./kafka-servers.ts";
+import { killUnderExporters } from "./otlp-kills.ts";
+import { brokenByKills } from "./otlp-report.ts";
 import { brokenBy, suffer } from "./outages.ts";
 import { type Step, steps } from "./steps.ts";
 import { killAppender } from "./stream-kills.ts";
@@ -25,6 +27,7 @@ const faults: Record<string, Omit<Options, "seed"> & { run: (options: Options) =
   delivery: { kills: 100, events: 0, run: runDelivery },
   kafka: { kills: 30, events: 1_000_000, run: runKafka },
   "kafka-outages": { kills: 0, events: 0, run: runKafkaOutages },
+  otlp: { kills: 50, events: 0, run: runOtlp },
   outages: { kills: 0, events: 0, run: runOutages },
   stream: { kills: 200, events: 0, run: runStream },
 };
@@ -71,6 +74,12 @@ async function runKafkaOutages(): Promise<boolean> {
   const report = await withKafka((servers) => sufferOutages({ ...servers, ...hard }));
   console.log(JSON.stringify(report, undefined, 2));
   return isUnbroken(brokenByOutages(report));
+}
+
+async function runOtlp(options: Options): Promise<boolean> {
+  const { dropped, reports } = await killUnderExporters({ ...options, log: (line) => console.log(line) });
+  console.log(JSON.stringify({ dropped, reports }, undefined, 2));
+  return isUnbroken(brokenByKills(reports));
 }
 
 async function runOutages(): Promise<boolean> {

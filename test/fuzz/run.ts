@@ -6,6 +6,7 @@ const fuzzers: Readonly<Record<string, number>> = {
   expressions: 200_000,
   delivery: 20_000,
   otlp: 200_000,
+  "otlp-requests": 10_000,
   // Every batch is a part with the paths of its own JSON: a merge of many more of them opens more files than is allowed.
   rows: 400,
 };

@@ -1,0 +1,109 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { freeAddress, type Daemon } from "../../examples/quickstart/daemon.ts";
+import { freeListeners, Workplace } from "../support/daemon.ts";
+import { Random } from "../support/random.ts";
+import { CounterSums } from "./counter-sums.ts";
+import { DuplicateCounter } from "./duplicate-counter.ts";
+import { OtlpExporter } from "./otlp-exporter.ts";
+import { type OtlpKillReport, reportOf } from "./otlp-report.ts";
+import { overGrpc, overHttp } from "./otlp-transports.ts";
+import { otlpFileOf, otlpVariants, type OtlpVariant } from "./otlp-variants.ts";
+import { RequestLedger } from "./request-ledger.ts";
+
+export interface OtlpKills {
+  kills: number;
+  /** Inserts that the server dropped as repeats, of all pipelines. */
+  dropped: number;
+  reports: OtlpKillReport[];
+}
+
+/** At once, for each pipeline: of both transports, with gzip and without. */
+const exporters = 20;
+
+interface Subject {
+  variant: OtlpVariant;
+  ledger: RequestLedger;
+  exporters: OtlpExporter[];
+}
+
+/**
+ * Kills `sluice run` with SIGKILL at random moments, also while it recovers from the kill before, while exporters send log
+ * records to an OTLP pipeline with dedup and to one without. Then it counts.
+ */
+export async function killUnderExporters(options: {
+  kills: number;
+  seed: number;
+  log?: (line: string) => void;
+}): Promise<OtlpKills> {
+  const { kills, seed, log = () => undefined } = options;
+  const place = await Workplace.make();
+  const random = new Random(seed);
+  const otlp = { otlpGrpc: await freeAddress(0), otlpHttp: await freeAddress(0) };
+  const start = { listeners: { ...(await freeListeners()), ...otlp } };
+  let subjects: Subject[] = [];
+  try {
+    for (const variant of otlpVariants) await place.write(`${variant.pipeline_id}.yaml`, otlpFileOf(variant));
+    let daemon = await place.start(start);
+    for (const { pipeline_id } of otlpVariants) await daemon.until(() => daemon.health(pipeline_id), "to have it");
+    subjects = otlpVariants.map((variant) => subjectOf(variant, otlp, random));
+    const sums = new Sums();
+    for (let kill = 1; kill <= kills; kill += 1) {
+      const isRecovered = kill === 1 || random.below(3) > 0;
+      if (isRecovered) await reading(daemon);
+      const milliseconds = random.below(1000);
+      await sleep(milliseconds);
+      if (isRecovered) await sums.sample(daemon);
+      await daemon.stop("SIGKILL");
+      daemon = await place.start(start);
+      const unclear = subjects.map(({ ledger }) => ledger.unclear).join(" and ");
+      const since = isRecovered ? "recovery" : "start";
+      log(`kill ${kill} of ${kills}, ${milliseconds} ms after its ${since}: ${unclear} requests unclear`);
+    }
+    await reading(daemon);
+    await Promise.all(subjects.flatMap((subject) => subject.exporters.map((exporter) => exporter.stop())));
+    for (const { pipeline_id } of otlpVariants) await daemon.settled(pipeline_id);
+    await sums.sample(daemon);
+    const reports: OtlpKillReport[] = [];
+    for (const subject of subjects) reports.push(await reportOf(subject, daemon, sums.counters));
+    await daemon.stop();
+    return { kills, dropped: sums.duplicates.total, reports };
+  } finally {
+    await place.clean();
+    await Promise.all(subjects.flatMap((subject) => subject.exporters.map((exporter) => exporter.giveUp())));
+  }
+}
+
+/** What all processes counted together. */
+class Sums {
+  readonly counters = new CounterSums();
+  readonly duplicates = new DuplicateCounter();
+
+  async sample(daemon: Daemon): Promise<void> {
+    for (const { pipeline_id } of otlpVariants) await this.counters.sample(daemon, pipeline_id);
+    await this.duplicates.sample(daemon);
+  }
+}
+
+function subjectOf(variant: OtlpVariant, otlp: { otlpGrpc: string; otlpHttp: string }, random: Random): Subject {
+  const ledger = new RequestLedger();
+  const { pipeline_id, dropsRepeats: repeatsUnclear } = variant;
+  const started = Array.from({ length: exporters }, (_, index) => {
+    const isPacked = index % 4 > 1;
+    const transport =
+      index % 2 === 0
+        ? overGrpc(otlp.otlpGrpc, pipeline_id, isPacked)
+        : overHttp(`http://${otlp.otlpHttp}`, pipeline_id, isPacked);
+    return new OtlpExporter({ transport, ledger, repeatsUnclear, random: new Random(random.below(2 ** 31)) });
+  });
+  return { variant, ledger, exporters: started };
+}
+
+/** Resolves when all pipelines read new records, and so have taken up what an earlier process had prepared. */
+async function reading(daemon: Daemon): Promise<void> {
+  for (const { pipeline_id } of otlpVariants) {
+    await daemon.until(
+      async () => ((await daemon.health(pipeline_id)).counters.rows_written > 0 ? true : undefined),
+      `to write records of ${pipeline_id}`,
+    );
+  }
+}

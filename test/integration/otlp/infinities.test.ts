@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createTable } from "../../support/pipelines.ts";
+import { OtlpScene, otlpPipeline } from "./scene.ts";
+import { jsonType, post } from "./senders.ts";
+
+const id = "bounds";
+
+let scene: OtlpScene;
+
+beforeAll(async () => {
+  scene = await OtlpScene.open();
+  const columns = [
+    ["explicit_bounds", "bounds", "Array(Float64)"],
+    ["explicit_bounds", "bounds_or_null", "Array(Nullable(Float64))"],
+    ["explicit_bounds", "bounds_text", "String"],
+    ["bucket_counts", "counts", "Array(UInt64)"],
+    ["sum", "sum", "Float64"],
+    ["sum", "sum_or_null", "Nullable(Float64)"],
+    ["min", "min", "Float64"],
+    ["max", "max_or_null", "Nullable(Float64)"],
+  ] as const;
+  const mapping = columns.map(([name, column_name, column_type]) => ({ name, column_name, column_type }));
+  await scene.running.engine.create(otlpPipeline(id, "metrics", { mapping }), createTable);
+});
+
+afterAll(() => scene.close());
+
+test("a data point with NaN and infinities is a row: null, or the zero of what cannot be null", async () => {
+  const points = [
+    { explicitBounds: [0.5, "Infinity"], bucketCounts: [1, 2, 3], sum: "NaN", min: "-Infinity", max: "Infinity" },
+    { explicitBounds: ["NaN", "-Infinity", 2], bucketCounts: ["18446744073709551615"], sum: 7 },
+  ];
+  const metrics = [{ histogram: { dataPoints: points } }];
+  const body = Buffer.from(JSON.stringify({ resourceMetrics: [{ scopeMetrics: [{ metrics }] }] }));
+  const answer = await post(scene.listeners.http, "metrics", { ...jsonType, "x-sluice-pipeline-id": id }, body);
+  expect(answer.status).toBe(200);
+  const { dead_letters } = await scene.settled(id);
+  expect(dead_letters.total_messages).toBe(0);
+  const rows = await scene.running.rows(`SELECT * REPLACE (toString(counts) AS counts) FROM ${id} ORDER BY sum`);
+  expect(rows).toEqual([
+    {
+      bounds: [0.5, 0],
+      bounds_or_null: [0.5, null],
+      bounds_text: "[0.5,null]",
+      counts: "[1,2,3]",
+      sum: 0,
+      sum_or_null: null,
+      min: 0,
+      max_or_null: null,
+    },
+    {
+      bounds: [0, 0, 2],
+      bounds_or_null: [null, null, 2],
+      bounds_text: "[null,null,2]",
+      counts: "[18446744073709551615]",
+      sum: 7,
+      sum_or_null: 7,
+      min: 0,
+      max_or_null: null,
+    },
+  ]);
+});
