@@ -9,11 +9,17 @@
 export type Walk = (bytes: DataView, at: number) => number;
 
 /**
- * Walks over the values of a sink's columns, by the keys that they stand behind: an event is a row as it is where each
- * of them passes. Another object where the columns are others, so that what was found with one is never taken for the
- * other.
+ * What makes an event a row of a sink's columns as it is. Another object where the columns are others, so that what was
+ * found with one is never taken for the other.
  */
-export type RowWalks = ReadonlyMap<string, Walk>;
+export interface RowWalks {
+  /** Over the values of the columns, by the keys that they stand behind: each has to pass. */
+  readonly walks: ReadonlyMap<string, Walk>;
+  /** Keys that a row may lack: the column then holds what an encoded row would have there. */
+  readonly optional: ReadonlySet<string>;
+  /** Keys whose values may be null. */
+  readonly nullable: ReadonlySet<string>;
+}
 
 /** Bytes of any content behind the line break: four are read at once. */
 export const padding = 3;

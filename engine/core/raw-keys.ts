@@ -10,6 +10,10 @@ export interface KeyDuty {
   declared: 0 | 1;
   /** Over the value, where it is mapped to a column. */
   walk: Walk | undefined;
+  /** 1 where a row must have it; else 0. */
+  needed: 0 | 1;
+  /** A row may have null there. */
+  isNullable: boolean;
   /** Which of the noted fields it is; -1 for none. */
   note: number;
 }
@@ -33,7 +37,7 @@ export interface Key extends KeyDuty {
 }
 
 const colon = 0x3a;
-const nothing: KeyDuty = { kinds: anyKind, declared: 0, walk: undefined, note: -1 };
+const nothing: KeyDuty = { kinds: anyKind, declared: 0, walk: undefined, needed: 0, isNullable: false, note: -1 };
 
 /** Keys that nobody asked for and that are yet remembered, as events may have any; and characters of the longest key. */
 const [mostKeys, longestKey] = [1000, 200];
@@ -94,6 +98,11 @@ export class RawKeys {
     return key;
   }
 
+  /** Makes room for so many more keys, so that none is forgotten while they are met. */
+  makeRoom(count: number): void {
+    if (this.#keys.size + count > this.#asked + mostKeys) this.#forget();
+  }
+
   /** Begins anew: where events bring ever new keys, the old ones are of no use. */
   #forget(): void {
     this.start.next = undefined;
@@ -109,14 +118,16 @@ function isUsual(name: string): boolean {
   return name !== "" && name.length <= longestKey;
 }
 
-function keyOf(name: string, { kinds, declared, walk, note }: KeyDuty, isAsked: boolean, isConfusing: boolean): Key {
+function keyOf(name: string, duty: KeyDuty, isAsked: boolean, isConfusing: boolean): Key {
   const spelling = Buffer.from(`"${name}":`);
   const { length } = spelling;
   const fours = Int32Array.from({ length: Math.ceil(length / 4) }, (_, index) =>
     spelling.readInt32LE(Math.min(4 * index, length - 4)),
   );
+  const { kinds, declared, walk, needed, isNullable, note } = duty;
   const isText = walk === textEnd || (walk === undefined && kinds === kindBits.string);
-  return { length, fours, kinds, declared, walk, note, isAsked, isConfusing, isText, seen: 0, next: undefined };
+  const asked = { kinds, declared, walk, needed, isNullable, note, isAsked };
+  return { length, fours, ...asked, isConfusing, isText, seen: 0, next: undefined };
 }
 
 function standsAt(bytes: DataView, start: number, { length, fours }: Key): boolean {

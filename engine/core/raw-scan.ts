@@ -12,11 +12,11 @@ export interface ScanPlan {
   declared: ReadonlyMap<string, JsonKind>;
   /** Keys whose values will be asked for. */
   noted: readonly string[];
-  /** Over the values of the keys that are mapped to columns, where events' own bytes may be rows. */
+  /** Of the keys that are mapped to columns, where events' own bytes may be rows. */
   rows: RowWalks | undefined;
 }
 
-const [quote, comma, lineBreak, openObject, closeObject] = Buffer.from('",\n{}');
+const [quote, comma, lineBreak, openObject, closeObject, letterN] = Buffer.from('",\n{}n');
 
 /** Longer events are not looked at: ClickHouse refuses rows that are longer than it thinks that JSON can be. */
 const longestEvent = 1 << 20;
@@ -40,7 +40,8 @@ export class RawScan {
   isRow = false;
   readonly #keys: RawKeys;
   readonly #declared: number;
-  readonly #mapped: number;
+  readonly #hasRows: boolean;
+  readonly #needed: number;
   /** Nothing but rows are looked for. */
   readonly #isForRows: boolean;
   /** Counts the events, round and round. */
@@ -51,9 +52,11 @@ export class RawScan {
 
   constructor({ declared, noted, rows }: ScanPlan) {
     this.#declared = declared.size;
-    this.#mapped = rows?.size ?? 0;
+    const mapped = [...(rows?.walks.keys() ?? [])];
+    this.#hasRows = rows !== undefined;
+    this.#needed = mapped.filter((name) => rows?.optional.has(name) === false).length;
     this.#isForRows = declared.size === 0 && noted.length === 0;
-    const names = new Set([...declared.keys(), ...noted, ...(rows?.keys() ?? [])]);
+    const names = new Set([...declared.keys(), ...noted, ...mapped]);
     const duties = [...names].map((name): [string, KeyDuty] => {
       const kind = declared.get(name);
       return [
@@ -61,7 +64,9 @@ export class RawScan {
         {
           kinds: kind === undefined ? anyKind : kindBits[kind],
           declared: kind === undefined ? 0 : 1,
-          walk: rows?.get(name),
+          walk: rows?.walks.get(name),
+          needed: rows?.walks.has(name) === true && !rows.optional.has(name) ? 1 : 0,
+          isNullable: rows?.nullable.has(name) ?? false,
           note: noted.indexOf(name),
         },
       ];
@@ -103,9 +108,9 @@ export class RawScan {
     if (bytes.getUint8(start) !== openObject) return false;
     this.#event = (this.#event + 1) | 0;
     let key = this.#keys.start;
-    let isRow = this.#mapped > 0;
+    let isRow = this.#hasRows;
     let declared = 0;
-    let mapped = 0;
+    let needed = 0;
     let others = (end - start) * othersShare;
     for (let at = start + 1; ;) {
       const found = this.#keys.at(bytes, at, key);
@@ -115,18 +120,18 @@ export class RawScan {
       const value = gapEnd(bytes, at + key.length);
       let stop = key.isText ? textEnd(bytes, value) : key.walk === undefined ? 0 : key.walk(bytes, value);
       if (stop === 0) {
-        if (key.walk !== undefined) isRow = false;
+        if (key.walk !== undefined) isRow &&= key.isNullable && bytes.getUint8(value) === letterN;
         stop = (kindsBeginning[bytes.getUint8(value)]! & key.kinds) === 0 ? 0 : valueEnd(bytes, value);
         if (stop === 0 || (this.#isForRows && !isRow)) return false;
       }
       declared += key.declared;
-      if (key.walk !== undefined) mapped += 1;
-      else others -= stop - at;
+      needed += key.needed;
+      if (key.walk === undefined) others -= stop - at;
       if (key.isConfusing) isRow = false;
       if (key.note !== -1 && notes !== undefined) noteField(notes, place, key.note, bytes, start, value, stop);
       if (bytes.getUint8(stop) !== comma) {
         this.hasDeclared = declared === this.#declared;
-        this.isRow = isRow && mapped === this.#mapped && others >= 0;
+        this.isRow = isRow && needed === this.#needed && others >= 0;
         const isWhole = bytes.getUint8(stop) === closeObject && stop + 1 === end;
         return isWhole && (this.isRow || !this.#isForRows);
       }

@@ -1,6 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Daemon } from "../../examples/quickstart/daemon.ts";
 import type { PipelineHealth } from "../../engine/index.ts";
@@ -12,7 +10,7 @@ import { columnsOf, passwordVariable, pipelineFile, type Plan } from "./kafka-pi
 import type { Cost } from "./kafka-report.ts";
 import { checkRows, makeTable } from "./kafka-target.ts";
 import { partitions } from "./kafka-topic.ts";
-import { cpuSeconds } from "./load.ts";
+import { cpuSeconds, peakMemory } from "./load.ts";
 
 const table = "bench";
 const [startSeconds, readSeconds] = [60, 300];
@@ -101,10 +99,4 @@ async function until(
     if (last !== undefined && isAsWished(last)) return;
   }
   throw new Error(`waited in vain: ${JSON.stringify(last)}\n${daemon.log.slice(-20).join("\n")}`);
-}
-
-/** The most memory that a process has used at one moment, in bytes. Linux only. */
-function peakMemory(pid: number): number {
-  const kilobytes = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(join("/proc", String(pid), "status"), "utf8"))?.[1];
-  return Number(kilobytes) * 1024;
 }

@@ -12,6 +12,10 @@ const benchmarks: Readonly<Record<string, { says: string; load: () => Promise<{ 
     says: "topics to rows, exactly once, beside kafkajs reading them and ClickHouse loading the same from a file",
     load: () => import("./kafka.ts"),
   },
+  otlp: {
+    says: "log records over gRPC and HTTP to rows, beside protobufjs decoding them",
+    load: () => import("./otlp.ts"),
+  },
   "otlp-decode": {
     says: "log records in OTLP to rows, beside protobufjs decoding them and JSON.parse",
     load: () => import("./otlp-decode.ts"),

@@ -134,9 +134,9 @@ test(
   async () => {
     const sent = { asTheyAre: 0, encoded: 0, refused: 0 };
     await fc.assert(
-      fc.asyncProperty(batches, async ({ fields: columns, events }) => {
+      fc.asyncProperty(batches, async ({ fields: columns, real, events }) => {
         const [objects, others] = [events.filter(isObject), events.filter((bytes) => !isObject(bytes))];
-        const found = await bothWays(server, columns, objects);
+        const found = await bothWays(server, columns, objects, real);
         expect(found.received).toEqual(found.encoded);
         expect(found.received.answer).toEqual({ kind: "ok" });
         sent.asTheyAre += found.sentAsTheyAre.length;

@@ -6,10 +6,12 @@ import type { SpelledColumn, Spelling } from "./spelled-values.ts";
 /** A mapping, and events for it as bytes. */
 export interface SpelledBatch {
   fields: Field[];
+  /** The columns of the table, of which some have a DEFAULT. */
+  real: string[];
   events: Buffer[];
 }
 
-type Named = SpelledColumn & { name: string };
+type Named = SpelledColumn & { name: string; hasDefault: boolean };
 
 const names: Spelling = fc.oneof(
   fc.constantFrom("id", "ID", "Id", "user_id", "ключ", "a b", "__proto__", "x'y", "e"),
@@ -17,7 +19,9 @@ const names: Spelling = fc.oneof(
 );
 
 const mappings: fc.Arbitrary<Named[]> = fc.uniqueArray(
-  fc.tuple(names, fc.constantFrom(...columns)).map(([name, column]) => ({ name, ...column })),
+  fc
+    .tuple(names, fc.constantFrom(...columns), fc.boolean())
+    .map(([name, column, hasDefault]) => ({ name, ...column, hasDefault })),
   { minLength: 1, maxLength: 4, selector: ({ name }) => name },
 );
 
@@ -36,6 +40,7 @@ function memberOf({ name, usual, odd }: Named): fc.Arbitrary<[string, string]> {
     { weight: 30, arbitrary: usual },
     { weight: 3, arbitrary: odd },
     { weight: 1, arbitrary: anyValue },
+    { weight: 2, arbitrary: fc.constant("null") },
   );
   return fc.tuple(keyOf(name), value);
 }
@@ -72,6 +77,12 @@ const damage = fc.tuple(
   ),
 );
 
+/** A DEFAULT that is not what the type has by itself. */
+function defaultOf({ type, column_type, hasDefault }: Named): string {
+  if (!hasDefault || !["String", "Nullable(UInt8)", "Nullable(Bool)"].includes(column_type)) return column_type;
+  return `${column_type} DEFAULT ${type === "string" ? "'x'" : "1"}`;
+}
+
 /** Most have each mapped key once, begin with any of them, and hold values that fit. */
 function eventsFor(mapping: readonly Named[]): fc.Arbitrary<Buffer> {
   const mapped = fc.tuple(...mapping.map(memberOf));
@@ -80,10 +91,11 @@ function eventsFor(mapping: readonly Named[]): fc.Arbitrary<Buffer> {
     { weight: 1, arbitrary: mapped.map((members) => members.slice(0, 1)) },
   );
   return fc
-    .tuple(fc.tuple(mapped, again, others), fc.nat(), gaps, damage)
-    .map(([members, turn, [before, behind], [place, inserted]]) => {
-      const all = members.flat().map(([key, value]) => `${key}:${behind}${value}`);
-      const first = turn % all.length;
+    .tuple(fc.tuple(mapped, again, others), fc.nat(), fc.nat({ max: 20 }), gaps, damage)
+    .map(([members, turn, missing, [before, behind], [place, inserted]]) => {
+      const present = members.flat().filter((_, index) => index !== missing);
+      const all = present.map(([key, value]) => `${key}:${behind}${value}`);
+      const first = turn % Math.max(1, all.length);
       const bytes = Buffer.from(`{${[...all.slice(first), ...all.slice(0, first)].join(`${before},${behind}`)}}`);
       const at = place % (bytes.length + 1);
       return Buffer.concat([bytes.subarray(0, at), Buffer.from(inserted), bytes.subarray(at)]);
@@ -93,6 +105,7 @@ function eventsFor(mapping: readonly Named[]): fc.Arbitrary<Buffer> {
 export const batches: fc.Arbitrary<SpelledBatch> = mappings.chain((mapping) =>
   fc.array(eventsFor(mapping), { minLength: 1, maxLength: 60, size: "max" }).map((events) => ({
     fields: mapping.map(({ name, type, column_type }): Field => [name, type, column_type]),
+    real: mapping.map(defaultOf),
     events,
   })),
 );

@@ -112,6 +112,24 @@ const truths = fc.constantFrom("true", "false");
 const words = fc.constantFrom("true", "false", "null", "nil", "True", '"a"', '"A"', '"\\u0061"', '"NULL"', '"\\\\N"');
 const nested = fc.jsonValue({ maxDepth: 3 }).map((value) => JSON.stringify(value));
 
+const textKeys = fc.oneof(
+  { weight: 30, arbitrary: fc.constantFrom("http.method", "user.id", "a", "b c", "ключ", "é", "__proto__") },
+  { weight: 1, arbitrary: fc.constantFrom("", "1", "10", "01", "1a", "A") },
+  { weight: 1, arbitrary: fc.string({ maxLength: 4 }) },
+);
+
+/** Objects on one line, in which a key may stand twice. */
+function maps(keys: Spelling, values: Spelling): Spelling {
+  return fc
+    .tuple(fc.array(fc.tuple(keys, values), { maxLength: 6 }), fc.constantFrom("", " "))
+    .map(([pairs, gap]) => `{${pairs.map(([key, value]) => `${key}:${gap}${value}`).join(`,${gap}`)}}`);
+}
+
+const textMaps = fc
+  .uniqueArray(fc.tuple(textKeys, goodTexts), { maxLength: 6, selector: ([key]) => key })
+  .map((pairs) => `{${pairs.map(([key, value]) => `${quoted(key)}:${value}`).join(",")}}`);
+const oddMaps = maps(fc.oneof(textKeys.map(quoted), goodTexts), fc.oneof(goodTexts, texts, words));
+
 /** Any value at all. */
 export const anyValue: Spelling = fc.oneof(wholes, numbers, texts, times, anyDays, uuids, words, nested);
 
@@ -147,6 +165,9 @@ export const columns: readonly SpelledColumn[] = [
   column("string", "DateTime('America/New_York')", until2106, times),
   column("int", "DateTime", wholesOf(32n, false), wholes),
   column("float", "LowCardinality(DateTime)", wholesOf(32n, false), numbers),
+  column("map", "Map(String, String)", textMaps, oddMaps),
+  column("map", "Map(LowCardinality(String), String)", textMaps, oddMaps),
+  column("map", "Map(String, LowCardinality(Nullable(String)))", textMaps, oddMaps),
   ...[0, 1, 3, 6, 8, 9].map((digitsBehind) => column("string", `DateTime64(${digitsBehind})`, until2262, times)),
   column("string", "DateTime64(3, 'Asia/Tokyo')", until2299, times),
   column("string", "Date", days("1970-01-01", "2149-06-05"), anyDays),

@@ -3,6 +3,7 @@ import { bare } from "./column-type.ts";
 import type { ColumnType } from "./column-type.ts";
 import { isDigit, matches, textEnd, textOf } from "../../core/raw-json.ts";
 import type { Walk } from "../../core/raw-json.ts";
+import { rawMap } from "./raw-maps.ts";
 import { rawFloat, rawInteger, shortWhole, wholeWithin } from "./raw-numbers.ts";
 import { rawDay, rawTime } from "./raw-times.ts";
 
@@ -18,7 +19,7 @@ const [yes, no] = [Buffer.from("true"), Buffer.from("false")];
  * Seconds for a DateTime may be a number.
  *
  * Every other pair has no walk, as ClickHouse reads it by rules of its own or not at all: Decimal, IPv4, IPv6, JSON,
- * arrays, maps and tuples, numbers for a DateTime64, and whatever has to become text.
+ * arrays, tuples and maps of anything but texts, numbers for a DateTime64, and whatever has to become text.
  */
 export function rawWalk(source: FieldType, column: ColumnType): Walk | undefined {
   const type = bare(column);
@@ -35,9 +36,15 @@ export function rawWalk(source: FieldType, column: ColumnType): Walk | undefined
     case "float":
       if (type.kind === "DateTime") return seconds;
       return type.kind === "Float" ? rawFloat(type.bits) : undefined;
+    case "map":
+      return type.kind === "Map" && isOfTexts(type) ? rawMap() : undefined;
     default:
       return undefined;
   }
+}
+
+function isOfTexts({ key, value }: Extract<ColumnType, { kind: "Map" }>): boolean {
+  return bare(key).kind === "String" && bare(value).kind === "String";
 }
 
 const seconds = wholeWithin("", "4294967295");

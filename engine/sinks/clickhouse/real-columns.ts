@@ -18,7 +18,8 @@ export function encodersFor(
   }
   try {
     const types = mapped.filter((column) => column !== undefined).map(realType);
-    return new RowEncoders(sink.mapping, schemas, new Map(types));
+    const undefaulted = columns.filter(({ default_kind }) => default_kind === "").map(({ name }) => name);
+    return new RowEncoders(sink.mapping, schemas, new Map(types), new Set(undefaulted));
   } catch (error) {
     return `cannot be written: ${error instanceof Error ? error.message : String(error)}`;
   }

@@ -30,8 +30,16 @@ export class RowEncoder {
   readonly #columns: readonly Column[];
   readonly #raw: RawEvents;
 
-  /** Throws an Error that names the field and column where the mapping cannot be written. */
-  constructor(mapping: readonly Mapping[], schema: readonly SchemaField[], real: RealTypes = new Map()) {
+  /**
+   * `undefaulted` are the columns of the table that are known to have no DEFAULT. Throws an Error that names the field and
+   * column where the mapping cannot be written.
+   */
+  constructor(
+    mapping: readonly Mapping[],
+    schema: readonly SchemaField[],
+    real: RealTypes = new Map(),
+    undefaulted: ReadonlySet<string> = new Set(),
+  ) {
     if (mapping.length === 0) throw new Error("sink.mapping: expected at least one entry, got none");
     const sorted = mapping.toSorted((one, other) => (one.column_name < other.column_name ? -1 : 1));
     this.columnNames = sorted.map((entry) => entry.column_name);
@@ -41,7 +49,7 @@ export class RowEncoder {
       const [configured, actual] = [configuredType(entry), real.get(entry.column_name)];
       return actual === undefined ? [configured] : [configured, actual];
     };
-    this.#raw = new RawEvents(rawColumns(mapping, schema, typesOf));
+    this.#raw = new RawEvents(rawColumns(mapping, schema, typesOf, undefaulted));
   }
 
   /** Over the values of events whose own bytes can be rows; undefined where none can. */

@@ -9,10 +9,13 @@ export class RowEncoders {
   readonly #encoders: ReadonlyMap<string | undefined, RowEncoder>;
   readonly #first: RowEncoder;
 
-  /** Throws an Error that names the field and column where the mapping cannot be written, or nothing feeds it. */
-  constructor(mapping: readonly Mapping[], schemas: Schemas, real?: RealTypes) {
+  /**
+   * `undefaulted` are the columns of the table that are known to have no DEFAULT. Throws an Error that names the field and
+   * column where the mapping cannot be written, or nothing feeds it.
+   */
+  constructor(mapping: readonly Mapping[], schemas: Schemas, real?: RealTypes, undefaulted?: ReadonlySet<string>) {
     this.#encoders = new Map(
-      Array.from(schemas, ([origin, schema]) => [origin, new RowEncoder(mapping, schema, real)] as const),
+      Array.from(schemas, ([origin, schema]) => [origin, new RowEncoder(mapping, schema, real, undefaulted)] as const),
     );
     const [first] = this.#encoders.values();
     if (first === undefined) throw new Error("expected fields that feed the sink, found none");

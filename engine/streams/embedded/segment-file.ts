@@ -6,10 +6,15 @@ import { frameSize, writeFrame } from "./frame.ts";
 import { Marks } from "./marks.ts";
 import { closingOf, headerSize, segmentHeader, segmentName, type Segment } from "./segment.ts";
 
+/** Memory that a file keeps for its next write, at the most. */
+const keptBytes = 4 * 1024 * 1024;
+
 /** The file of the segment that events are appended to. Its calls must not overlap. */
 export class SegmentFile {
   readonly segment: Segment;
   readonly #file: FileHandle;
+  /** What frames are written in, again and again: new memory for each would cost more than the copy. */
+  #memory = Buffer.alloc(0);
   /** Whether bytes may lie behind the last whole frame: they must never be taken for events. */
   #isRagged = false;
 
@@ -50,7 +55,7 @@ export class SegmentFile {
   async write(pushes: readonly Push[]): Promise<{ count: number; bytes: number }> {
     const { end, last, marks } = this.segment;
     await this.#cutRagged();
-    const bytes = Buffer.allocUnsafe(pushes.reduce((sum, push) => sum + frameSize(push), 0));
+    const bytes = this.#memoryOf(pushes.reduce((sum, push) => sum + frameSize(push), 0));
     const group = last + 1;
     const frames: [first: number, offset: number, receivedAt: number][] = [];
     let first = group;
@@ -78,6 +83,13 @@ export class SegmentFile {
 
   close(): Promise<void> {
     return this.#file.close();
+  }
+
+  /** So many bytes, which the next write uses again unless they are many. */
+  #memoryOf(size: number): Buffer {
+    if (size > keptBytes) return Buffer.allocUnsafe(size);
+    if (size > this.#memory.length) this.#memory = Buffer.allocUnsafeSlow(Math.min(keptBytes, 2 * size));
+    return this.#memory.subarray(0, size);
   }
 
   async #cutRagged(): Promise<void> {

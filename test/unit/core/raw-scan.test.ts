@@ -69,7 +69,7 @@ describe("a parse has to tell of", () => {
 });
 
 describe("rows", () => {
-  const rows: RowWalks = new Map([["name", textEnd]]);
+  const rows: RowWalks = { walks: new Map([["name", textEnd]]), optional: new Set(), nullable: new Set() };
 
   test.each([
     ["as they are", `{"id":1,"name":"${more}"}`, "declared, row"],
@@ -81,7 +81,23 @@ describe("rows", () => {
   });
 
   test("not where a value does not fit its column, though it is of its kind", () => {
-    expect(look('{"id":1,"name":"abcd"}', new Map([["name", () => 0]]))).toBe("declared");
+    expect(look('{"id":1,"name":"abcd"}', { ...rows, walks: new Map([["name", () => 0]]) })).toBe("declared");
+  });
+
+  test("with null, or without a key, where the column takes that", () => {
+    const [optional, nullable] = [new Set(["name"]), new Set(["name"])];
+    const plan = { declared: new Map(), noted: ["id"] };
+    const outcomes = (of: RowWalks): (boolean | string)[] =>
+      ['{"name":null}', '{"name":nil}', '{"id":1,"name":"x"}', '{"name":"x","name":null}', '{"id":""}'].map((text) =>
+        look(text, of, new RawScan({ ...plan, rows: of })),
+      );
+    expect(outcomes(rows)).toEqual(["declared", false, "declared, row", false, "declared"]);
+    expect(outcomes({ ...rows, nullable })).toEqual(["declared, row", false, "declared, row", false, "declared"]);
+    expect(outcomes({ ...rows, optional })).toEqual(["declared", false, "declared, row", false, "declared"]);
+  });
+
+  test("not with null where the key is declared", () => {
+    expect(look('{"id":1,"name":null}', { ...rows, nullable: new Set(["name"]) })).toBe(false);
   });
 
   test("not where a key is asked for that may be taken for a mapped one", () => {

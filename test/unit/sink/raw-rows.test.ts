@@ -10,7 +10,8 @@ import type { FieldType } from "../../../schemas/pipeline.ts";
 import { encoded } from "../../support/encoded.ts";
 
 function rowsOf(...names: string[]): RawScan {
-  const rows = new Map(names.map((name) => [name, name.startsWith("n") ? wholeWithin("9", "99") : textEnd]));
+  const walks = new Map(names.map((name) => [name, name.startsWith("n") ? wholeWithin("9", "99") : textEnd]));
+  const rows = { walks, optional: new Set<string>(), nullable: new Set<string>() };
   return new RawScan({ declared: new Map(), noted: [], rows });
 }
 
@@ -123,15 +124,18 @@ interface Field {
   real?: string;
 }
 
+/** Columns with a real type have no DEFAULT. */
 function encoderOf(...fields: Field[]): RowEncoder {
   const real = fields.map(({ name, column_name = name, real: type }): [string, ColumnType | undefined] => [
     column_name,
     type === undefined ? undefined : (parseColumnType(type) as ColumnType),
   ]);
+  const known = real.filter((entry): entry is [string, ColumnType] => entry[1] !== undefined);
   return new RowEncoder(
     fields.map(({ name, column_type, column_name = name }) => ({ name, column_name, column_type })),
     fields,
-    new Map(real.filter((entry): entry is [string, ColumnType] => entry[1] !== undefined)),
+    new Map(known),
+    new Set(known.map(([column]) => column)),
   );
 }
 
@@ -165,6 +169,27 @@ describe("the encoder sends an event as it is", () => {
     ["not where the table has a type that needs another spelling", [{ ...id, real: "String" }, text], false],
   ])("%s", (_title, fields, expected) => {
     expect(bodyOf(encoderOf(...fields), event(odd)).startsWith(`${odd}\n`)).toBe(expected);
+  });
+
+  test("without a key whose column has no DEFAULT, and is filled as if it were encoded", () => {
+    const lacking = '{"id":123456789,"x":0}';
+    expect(bodyOf(encoderOf(id, text), event(lacking))).toBe('{"id":123456789,"text":""}\n');
+    for (const type of ["String", "LowCardinality(String)", "Nullable(UUID)", "Map(String, String)"]) {
+      const known: Field = { ...text, column_type: type, real: type, ...(type.startsWith("Map") && { type: "map" }) };
+      expect(bodyOf(encoderOf(id, known), event(lacking))).toBe(`${lacking}\n`);
+    }
+    for (const type of ["Enum8('a' = 0, 'b' = 1)", "DateTime"]) {
+      const known: Field = { ...text, column_type: type, real: type };
+      expect(bodyOf(encoderOf(id, known), event(lacking)).startsWith(lacking)).toBe(false);
+    }
+  });
+
+  test("with null where the table's column takes it", () => {
+    const without = '{"id":1,"text":null,"x":0}';
+    const taking = encoderOf(id, { ...text, column_type: "String", real: "LowCardinality(Nullable(String))" });
+    expect(bodyOf(taking, event(without))).toBe(`${without}\n`);
+    const refusing = encoderOf(id, { ...text, column_type: "Nullable(String)", real: "String" });
+    expect(bodyOf(refusing, event(without))).toBe('{"id":1,"text":""}\n');
   });
 
   test("not where the value fits only one of the types", () => {

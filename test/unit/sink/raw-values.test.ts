@@ -17,16 +17,42 @@ function taken(type: FieldType, column: string, values: readonly string[]): stri
 }
 
 function scanOf(walk: Walk): RawScan {
-  return new RawScan({ declared: new Map(), noted: [], rows: new Map([["c", walk]]) });
+  const rows = { walks: new Map([["c", walk]]), optional: new Set<string>(), nullable: new Set<string>() };
+  return new RawScan({ declared: new Map(), noted: [], rows });
 }
 
 function isRow(scan: RawScan, event: Buffer): boolean {
   return scan.look(event, 0, event.length);
 }
 
+/** A map with so many keys. */
+function keys(count: number, from = 0): string {
+  return `{${Array.from({ length: count }, (_, index) => `"k${from + index}":"v"`).join(",")}}`;
+}
+
+test("keys of a map that fit it in number, and none twice, also where others came before", () => {
+  const [most, more] = [keys(200), keys(201)];
+  expect(taken("map", "Map(String, String)", [most, more])).toEqual([most]);
+  const [many, twice] = [
+    Array.from({ length: 1_000 }, (_, index) => keys(7, 7 * index)),
+    keys(9).replace("}", ',"k4":""}'),
+  ];
+  expect(taken("map", "Map(String, String)", [...many, twice, ...many, twice])).toEqual([...many, ...many]);
+});
+
 type Row = [FieldType, string, string[], string[]];
 
 test.each<Row>([
+  ["map", "Map(String, String)", ["{}", '{"a":"b"}', '{"b":"1", "a":""}', '{"a.b": "\\n","ключ":"é"}'], []],
+  ["map", "Map(LowCardinality(String), Nullable(String))", ['{"a":"b"}'], ['{"a":null}', '{"a":1}', '{"a":{}}']],
+  ["map", "Map(String, String)", [], ['{"a":"1","a":"2"}', '{"1":"a"}', '{"":"a"}', '{"\\u0061":"a"}', '{"\\n":""}']],
+  [
+    "map",
+    "Map(String, String)",
+    [],
+    ["null", "[]", '"{}"', "{", '{"a"}', '{"a":"b",}', '{"a" :"b"}', "{ }", "{,}", '{"a":"b"'],
+  ],
+  ["map", "Map(String, Int8)", [], ["{}", '{"a":1}']],
   ["bool", "Bool", ["true", "false"], ["True", "1", "0", "null", "tru", "truE", '"true"', "truefalse"]],
   ["int", "Int8", ["0", "1", "-1", "127", "-128"], ["128", "-129", "200", "1000", "null", '"1"', "true", "[1]"]],
   ["int", "Int8", [], ["-0", "00", "01", "-01", "+1", "-", "1.0", "1e1", "1E0", "0x1", "1_0", "1 ", " 1 ", "٣"]],
@@ -142,7 +168,6 @@ test.each<Row>([
   ["int", "String", [], ["1"]],
   ["map", "String", [], ["{}"]],
   ["map", "JSON", [], ["{}"]],
-  ["map", "Map(String, String)", [], ["{}"]],
   ["array", "Array(String)", [], ["[]"]],
   ["array", "Tuple(Int8)", [], ["[1]"]],
 ])("%s into %s: %j as they are, not %j", (type, column, yes, no) => {

@@ -104,8 +104,9 @@ describe("what those behind want to know", () => {
   });
 
   test("is found out by the walks of the moment", () => {
-    const strict: RowWalks = new Map([["f", () => 0]]);
-    const lax: RowWalks = new Map([["f", textEnd]]);
+    const none = { optional: new Set<string>(), nullable: new Set<string>() };
+    const strict: RowWalks = { walks: new Map([["f", () => 0]]), ...none };
+    const lax: RowWalks = { walks: new Map([["f", textEnd]]), ...none };
     let rows = strict;
     const ingestor = new DeclaredFields(fields, { keys: [], rows: () => rows });
     const events = [eventOf('{"f":"a"}'), eventOf('{"f":"b"}')];
