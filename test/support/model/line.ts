@@ -14,7 +14,11 @@ const salt = Buffer.alloc(16, 7);
 /** The real dedup between a model filter, a model transform and a model sink. */
 export function modelLine(revision: number, hasDedup: boolean, keys: KeyMemory, target: ModelTarget): Line {
   const dedup = hasDedup ? [new DedupTransform("key", keys, new Fingerprints(salt))] : [];
-  return { revision, courses: new Map([[undefined, { transforms: [filter(revision), ...dedup], stateless }]]), sink: new ModelSink(target) };
+  return {
+    revision,
+    courses: new Map([[undefined, { transforms: [filter(revision), ...dedup], stateless }]]),
+    sink: new ModelSink(target),
+  };
 }
 
 function filter(revision: number): Transform {
