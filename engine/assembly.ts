@@ -5,7 +5,7 @@ import { Places, type Chunk, type PositionRange } from "./core/positions.ts";
 import type { Block } from "./core/sink.ts";
 import type { BatchContext } from "./core/transform.ts";
 import { courseOf, type Course, type Line } from "./line.ts";
-import { Rows } from "./rows.ts";
+import { partEvents, Rows } from "./rows.ts";
 import { sizeOf, Stage } from "./stage.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
 
@@ -20,9 +20,6 @@ export interface AssemblyPlan extends BatchContext {
   /** Of a replay: the ranges of its record, by whose bases its events have their positions. */
   ranges?: readonly PositionRange[];
 }
-
-/** So many events go through all steps before the next ones do: what is made of them is short-lived, and near. */
-const partEvents = 512;
 
 /**
  * A batch while it is put together: what was read so far, already transformed, so that a batch is full when it has

@@ -1,8 +1,7 @@
 import type { PipelineConfig } from "../schemas/pipeline.ts";
-import { quantityBytes } from "../schemas/quantity.ts";
 import type { Push } from "./core/push.ts";
 import type { Register } from "./register.ts";
-import type { StreamShelf } from "./stream-shelf.ts";
+import { limitsOf, type StreamShelf } from "./stream-shelf.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
 
 /** How often the streams that refuse are looked at, in milliseconds. */
@@ -96,12 +95,9 @@ export class BackPressure {
     this.#parts.telemetry.backpressure({ pipeline_id, component, active: false, seconds });
   }
 
-  #hasRoom({ pipeline_id, resources }: PipelineConfig, { events, bytes }: Episode): boolean {
-    const { max_bytes, max_msgs } = resources.nats.stream;
-    const mostBytes = quantityBytes(max_bytes);
-    const held = this.#parts.streams.state(pipeline_id);
-    if (held.messages === 0) return true;
-    const hasPlaces = max_msgs === -1 || held.messages + events <= max_msgs;
-    return hasPlaces && (mostBytes === 0 || held.bytes + bytes <= mostBytes);
+  #hasRoom(config: PipelineConfig, { events, bytes }: Episode): boolean {
+    const { max_bytes, max_msgs } = limitsOf(config);
+    const held = this.#parts.streams.state(config.pipeline_id);
+    return held.messages === 0 || (held.messages + events <= max_msgs && held.bytes + bytes <= max_bytes);
   }
 }

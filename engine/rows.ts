@@ -7,8 +7,8 @@ import { courseOf, type Line } from "./line.ts";
 import { Stage } from "./stage.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
 
-/** Rows are made again in parts of so many events. */
-const partEvents = 512;
+/** So many events go through all steps before the next ones do: what is made of them is short-lived, and near. */
+export const partEvents = 512;
 
 /**
  * The rows of a batch while it is put together. What the stateless transform makes of an event is encoded at once and

@@ -84,7 +84,8 @@ export class StreamShelf {
   }
 }
 
-function limitsOf({ resources }: PipelineConfig): StreamLimits {
+/** The limits that a config sets to its stream. */
+export function limitsOf({ resources }: PipelineConfig): StreamLimits {
   const { max_bytes, max_msgs } = resources.nats.stream;
   const bytes = quantityBytes(max_bytes);
   return { max_bytes: bytes === 0 ? Infinity : bytes, max_msgs: max_msgs === -1 ? Infinity : max_msgs };

@@ -52,11 +52,9 @@ export class RawScan {
 
   constructor({ declared, noted, rows }: ScanPlan) {
     this.#declared = declared.size;
-    const mapped = [...(rows?.walks.keys() ?? [])];
     this.#hasRows = rows !== undefined;
-    this.#needed = mapped.filter((name) => rows?.optional.has(name) === false).length;
     this.#isForRows = declared.size === 0 && noted.length === 0;
-    const names = new Set([...declared.keys(), ...noted, ...mapped]);
+    const names = new Set([...declared.keys(), ...noted, ...(rows?.walks.keys() ?? [])]);
     const duties = [...names].map((name): [string, KeyDuty] => {
       const kind = declared.get(name);
       return [
@@ -71,6 +69,7 @@ export class RawScan {
         },
       ];
     });
+    this.#needed = duties.filter(([, { needed }]) => needed === 1).length;
     this.#keys = new RawKeys(new Map(duties));
   }
 

@@ -28,25 +28,19 @@ function* notSupportedYet(document: View): Iterable<Problem> {
 
 /** The format lets several topics flow into one table; a join of two has a line of its own above. */
 function* severalSources(document: View): Iterable<Problem> {
-  const [, ...others] = document.sources("kafka");
-  if (joins(document)) return;
-  for (const source of others) {
-    yield source.problem("NOT_SUPPORTED_YET", {
-      expected: "one Kafka source in a pipeline",
-      found: "another one, which is not supported yet",
-      suggestion: "give it a pipeline of its own, which may write to the same table",
-    });
-  }
+  if (!joins(document)) yield* moreThanOne(document.sources("kafka"), "Kafka source", "it");
 }
 
 function* severalDedups(document: View): Iterable<Problem> {
-  const [, ...others] = document.transforms("dedup");
-  if (joins(document)) return;
-  for (const dedup of others) {
-    yield dedup.problem("NOT_SUPPORTED_YET", {
-      expected: "one dedup in a pipeline",
+  if (!joins(document)) yield* moreThanOne(document.transforms("dedup"), "dedup", "its source");
+}
+
+function* moreThanOne([, ...others]: readonly View[], what: string, separable: string): Iterable<Problem> {
+  for (const other of others) {
+    yield other.problem("NOT_SUPPORTED_YET", {
+      expected: `one ${what} in a pipeline`,
       found: "another one, which is not supported yet",
-      suggestion: "give its source a pipeline of its own, which may write to the same table",
+      suggestion: `give ${separable} a pipeline of its own, which may write to the same table`,
     });
   }
 }
