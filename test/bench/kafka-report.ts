@@ -1,16 +1,6 @@
+import { median, type Cost } from "./cost.ts";
 import { type Case, goalOf } from "./kafka-cases.ts";
 import type { Shape } from "./kafka-shape.ts";
-
-/** What a run took. */
-export interface Cost {
-  seconds: number;
-  /** CPU-seconds of the process while it read. */
-  cpu: number;
-  /** With its start. */
-  whole?: number;
-  /** Peak, in bytes. */
-  memory?: number;
-}
 
 /** The runs of one row of the report. */
 export interface Row {
@@ -86,9 +76,4 @@ function line(cells: readonly (string | undefined)[]): string {
     })
     .join(" ")
     .trimEnd();
-}
-
-function median(values: readonly (number | undefined)[] = []): number | undefined {
-  const known = values.filter((value) => value !== undefined).toSorted((a, b) => a - b);
-  return known[Math.floor(known.length / 2)];
 }

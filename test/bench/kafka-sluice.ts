@@ -7,7 +7,8 @@ import { freeListeners, sluice, Workplace } from "../support/daemon.ts";
 import type { TestKafka } from "../support/kafka/test-kafka.ts";
 import { rowsOf } from "./kafka-cases.ts";
 import { columnsOf, passwordVariable, pipelineFile, type Plan } from "./kafka-pipeline.ts";
-import type { Cost } from "./kafka-report.ts";
+import type { Cost } from "./cost.ts";
+import { profiled } from "./hot-functions.ts";
 import { checkRows, makeTable } from "./kafka-target.ts";
 import { partitions } from "./kafka-topic.ts";
 import { cpuSeconds, peakMemory } from "./load.ts";
@@ -52,10 +53,6 @@ export async function sluiceRun(scene: Scene, plan: Plan, profiles?: string): Pr
     await daemon.stop("SIGKILL");
     await place.clean();
   }
-}
-
-function profiled([node = "", ...args]: string[], folder: string): string[] {
-  return [node, "--cpu-prof", `--cpu-prof-dir=${folder}`, ...args];
 }
 
 async function readThrough(daemon: Daemon, pipeline_id: string, rows: number): Promise<Cost> {

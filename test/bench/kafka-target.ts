@@ -2,7 +2,7 @@ import type { TestClickHouse } from "../support/clickhouse.ts";
 import type { Field, Output, Shape } from "./kafka-shape.ts";
 import type { FilledTopic } from "./kafka-topic.ts";
 import { cpuSeconds } from "./load.ts";
-import type { Cost } from "./kafka-report.ts";
+import type { Cost } from "./cost.ts";
 
 /** As many inserts are recognised as the batches of a run can be. */
 const window = 10_000;

@@ -1,15 +1,5 @@
+import { median, type Cost } from "./cost.ts";
 import { goalOf, nameOf, type Case } from "./otlp-cases.ts";
-
-/** What a run took. */
-export interface Cost {
-  seconds: number;
-  /** CPU-seconds of the process while records came. */
-  cpu: number;
-  /** With its start. */
-  whole?: number;
-  /** Peak, in bytes. */
-  memory?: number;
-}
 
 /** The runs of one row of the report. */
 export interface Row {
@@ -59,9 +49,4 @@ function line(cells: readonly (string | undefined)[]): string {
     .map((cell = "", index) => (index === 0 ? cell.padEnd(header[index][1]) : cell.padStart(header[index]![1])))
     .join(" ")
     .trimEnd();
-}
-
-function median(values: readonly (number | undefined)[]): number | undefined {
-  const known = values.filter((value) => value !== undefined).toSorted((a, b) => a - b);
-  return known[Math.floor(known.length / 2)];
 }

@@ -6,7 +6,8 @@ import { freeListeners, sluice, Workplace } from "../support/daemon.ts";
 import { cpuSeconds, peakMemory } from "./load.ts";
 import { makeTable } from "./kafka-target.ts";
 import { mappingOf, type Case } from "./otlp-cases.ts";
-import type { Cost } from "./otlp-report.ts";
+import type { Cost } from "./cost.ts";
+import { profiled } from "./hot-functions.ts";
 import { Senders } from "./otlp-senders.ts";
 
 const table = "bench";
@@ -58,10 +59,6 @@ export async function sluiceRun({ of, server, folder, requests }: Plan, profiles
     await daemon.stop("SIGKILL");
     await place.clean();
   }
-}
-
-function profiled([node = "", ...args]: string[], folder: string): string[] {
-  return [node, "--cpu-prof", `--cpu-prof-dir=${folder}`, ...args];
 }
 
 async function sendAll(

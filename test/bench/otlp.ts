@@ -6,7 +6,8 @@ import { startClickHouse, type TestClickHouse } from "../support/clickhouse.ts";
 import { hotFunctions } from "./hot-functions.ts";
 import { cases, type Case } from "./otlp-cases.ts";
 import { logRequest, staticType, type StaticType } from "./otlp-requests.ts";
-import { table, titleOf, type Cost, type Row } from "./otlp-report.ts";
+import type { Cost } from "./cost.ts";
+import { table, titleOf, type Row } from "./otlp-report.ts";
 import { sluiceRun } from "./otlp-sluice.ts";
 import { runProgram } from "./program.ts";
 
