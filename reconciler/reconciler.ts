@@ -9,6 +9,8 @@ import type { Outcome } from "./apply/outcome.ts";
 import type { DesiredState } from "./desired/desired-state.ts";
 import { load } from "./desired/load.ts";
 import type { Revision, RevisionSource } from "./git/revision.ts";
+import { parseDeletionLimit } from "./plan/budget.ts";
+import type { DeletionLimit } from "./plan/budget.ts";
 import { plan } from "./plan/plan.ts";
 import { Status } from "./status/status.ts";
 import type { ReconcileSnapshot } from "./status/status.ts";
@@ -27,6 +29,8 @@ export interface ReconcilerOptions {
   registry: Registry;
   /** Milliseconds between two looks at the source. */
   interval: number;
+  /** How many pipelines one revision may delete, such as `5 or 20%`, which is the default. */
+  maxDeletions?: string;
   /** Milliseconds that a turn waits for slow changes, default 10,000; they go on beside the next turns. */
   patience?: number;
 }
@@ -48,6 +52,7 @@ export class Reconciler {
   readonly #telemetry: Telemetry;
   readonly #apply: Apply;
   readonly #status: Status;
+  readonly #limit: DeletionLimit;
   #loaded: { revision: Revision; desired: DesiredState } | undefined;
   #pending: Trigger | undefined;
   #wake: (() => void) | undefined;
@@ -56,6 +61,7 @@ export class Reconciler {
   constructor(options: ReconcilerOptions) {
     const { source, engine, log, registry, dataDir } = options;
     this.#options = options;
+    this.#limit = parseDeletionLimit(options.maxDeletions ?? "5 or 20%");
     this.#inventory = Inventory.read(dataDir);
     this.#telemetry = createTelemetry(log, registry);
     const onLate = (outcome: Outcome): void => this.#late(outcome);
@@ -122,7 +128,9 @@ export class Reconciler {
   #plan(turn: Turn): void {
     const { revision, desired } = turn;
     if (revision === undefined || desired === undefined) return;
-    const actual = snapshot(this.#options.engine, this.#inventory, this.#apply.busy);
+    const seen = snapshot(this.#options.engine, this.#inventory, this.#apply.busy);
+    const budget = { ...this.#inventory.deletionsOf(revision.id), limit: this.#limit };
+    const actual = { ...seen, budget };
     turn.plan = plan(actual, { ...desired, skipped: revision.skipped });
     this.#telemetry.planMade(turn.plan);
   }
@@ -180,5 +188,6 @@ export class Reconciler {
 function untilRetry({ plan: made, outcomes = [] }: Turn): number {
   const times = outcomes.flatMap(({ next_attempt }) => (next_attempt === undefined ? [] : [Date.parse(next_attempt)]));
   const waits = made?.changes.some(({ cause }) => cause === "InTransition") ? [transitionWait] : [];
-  return Math.max(0, Math.min(...times.map((time) => time - Date.now()), ...waits));
+  const drifts = made?.changes.flatMap(({ drift }) => drift?.next ?? []) ?? [];
+  return Math.max(0, Math.min(...[...times, ...drifts].map((time) => time - Date.now()), ...waits));
 }

@@ -698,6 +698,10 @@ export interface SluiceDirectives {
    */
   adopt?: boolean;
   /**
+   * What to do when somebody changes, stops or deletes the pipeline through the engine while its file stays as it is: put it back, say so, or let it be. Default: "correct".
+   */
+  drift?: "correct" | "report" | "ignore";
+  /**
    * Carry out a refused change by making the pipeline anew: what it has accepted is written first, dead letters, the dedup memory and a generated token go, the Kafka consumer group is kept. Default: false.
    */
   recreate?: boolean;

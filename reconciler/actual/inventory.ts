@@ -10,12 +10,50 @@ export interface InventoryEntry {
   suspend: boolean;
   /** Last revision of which the pipeline holds everything; absent until the first. */
   revision?: string;
+  /** Fingerprint of what its file asks for, as it was last found or made so. */
+  applied?: string;
+  /** Fingerprint of what the engine held then. */
+  left?: string;
+  /** A change was begun since: what differs may be a part of it. */
+  changing?: true;
+  /** Its file said `x-sluice.state: Terminated`. */
+  terminated?: true;
+  /** Its deletion was begun, and is carried to its end unless its file comes back. */
+  ending?: true;
+  /** How often it was put back lately after a drift, oldest first. */
+  corrections?: Correction[];
+  /** Somebody fights for these fields: they are not put back any more. */
+  fight?: Fight;
+}
+
+/** A drift that was put back. */
+export interface Correction {
+  /** ISO 8601, UTC. */
+  at: string;
+  fields: string[];
+}
+
+export interface Fight {
+  /** ISO 8601, UTC. */
+  since: string;
+  fields: string[];
+  /** Corrections within the hour before. */
+  times: number;
+}
+
+/** The deletions that removed files of one revision have begun. */
+export interface Deletions {
+  revision: string;
+  begun: number;
+  /** Pipelines that were owned when the first was planned. */
+  of: number;
 }
 
 export interface InventoryState {
   version: 1;
   last_attempted_revision?: string;
   last_applied_revision?: string;
+  deletions?: Deletions;
   pipelines: Record<string, InventoryEntry>;
 }
 
@@ -66,6 +104,17 @@ export class Inventory {
   /** Owns it no more: it was deleted. */
   release(pipeline_id: string): void {
     delete this.#state.pipelines[pipeline_id];
+  }
+
+  /** What is known of the deletions of a revision. */
+  deletionsOf(revision: string): Deletions {
+    const { deletions, pipelines } = this.#state;
+    return deletions?.revision === revision ? deletions : { revision, begun: 0, of: Object.keys(pipelines).length };
+  }
+
+  /** Notes deletions that are about to begin, or that were refused. */
+  deletions(deletions: Deletions): void {
+    this.#state.deletions = deletions;
   }
 
   attempted(revision: string): void {

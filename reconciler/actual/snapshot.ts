@@ -17,7 +17,7 @@ export function snapshot(
     return health === undefined ? [] : [actualPipeline(view, health)];
   });
   const owned = structuredClone(inventory.state.pipelines);
-  return { pipelines: new Map(pipelines.map((one) => [one.pipeline_id, one])), owned, busy };
+  return { pipelines: new Map(pipelines.map((one) => [one.pipeline_id, one])), owned, busy, now: Date.now() };
 }
 
 /** One pipeline at this moment; undefined where it is gone. */

@@ -1,5 +1,6 @@
 import type { EngineOptions, PipelineConfig, Status } from "../../engine/index.ts";
-import type { InventoryEntry } from "./inventory.ts";
+import type { DeletionLimit } from "../plan/budget.ts";
+import type { Deletions, InventoryEntry } from "./inventory.ts";
 
 /** A pipeline as the engine holds it at the moment of planning. */
 export interface ActualPipeline {
@@ -43,4 +44,13 @@ export interface ActualState {
   owned: Readonly<Record<string, InventoryEntry>>;
   /** Pipelines on which an earlier plan is still at work. */
   busy: ReadonlyMap<string, Underway>;
+  /** Milliseconds since the epoch; decides when a drift is put back once more. */
+  now: number;
+  /** What the revision that is planned may delete; absent for no limit. */
+  budget?: DeletionBudget;
+}
+
+/** The deletions of a revision so far, and how many there may be. */
+export interface DeletionBudget extends Omit<Deletions, "revision"> {
+  limit: DeletionLimit;
 }

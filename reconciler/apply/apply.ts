@@ -7,7 +7,8 @@ import { Backoff } from "./backoff.ts";
 import { Job } from "./job.ts";
 import type { JobParts } from "./job.ts";
 import type { Outcome } from "./outcome.ts";
-import { contentOf, own } from "./ownership.ts";
+import { begin, contentOf, inSync } from "./ownership.ts";
+import { noteDeletions } from "./deletions.ts";
 import { Slots } from "./slots.ts";
 
 /** Changes that are carried out at the same time. */
@@ -76,13 +77,17 @@ export class Apply {
    * in between leaves none behind that nobody may prune.
    */
   #note({ plan, desired, revision }: Order): void {
-    const { inventory } = this.#options;
-    for (const { pipeline_id, kind, cause } of plan.changes) {
+    const { inventory, engine, telemetry } = this.#options;
+    noteDeletions(inventory, plan, revision);
+    for (const change of plan.changes) {
+      const { pipeline_id, kind, cause } = change;
       const pipeline = desired.get(pipeline_id);
+      const entry = Object.hasOwn(inventory.state.pipelines, pipeline_id) && inventory.state.pipelines[pipeline_id];
       if (cause === "InSync") this.#backoff.clear(pipeline_id);
       if (pipeline === undefined) continue;
-      if (cause === "InSync") own(inventory, pipeline, revision);
-      else if (kind === "create" || Object.hasOwn(inventory.state.pipelines, pipeline_id)) own(inventory, pipeline);
+      if (cause === "DriftFight" && entry && entry.fight === undefined) telemetry.fightBegan(change);
+      if (cause === "InSync") inSync(inventory, pipeline, revision, () => engine.get(pipeline_id));
+      else if (kind === "create" || cause === "Adopted" || entry) begin(inventory, pipeline, change, Date.now());
     }
     const known = new Set(plan.changes.map(({ pipeline_id }) => pipeline_id));
     for (const id of Object.keys(inventory.state.pipelines)) if (!known.has(id)) inventory.release(id);

@@ -1,5 +1,5 @@
 import type { Inventory } from "../actual/inventory.ts";
-import { healthOf } from "../actual/snapshot.ts";
+import { healthOf, presentOf } from "../actual/snapshot.ts";
 import type { Underway } from "../actual/state.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
 import { wishOf } from "../desired/wish.ts";
@@ -9,7 +9,7 @@ import type { Telemetry } from "../status/telemetry.ts";
 import type { Backoff } from "./backoff.ts";
 import { carryOut, HeldError } from "./carry-out.ts";
 import type { AppliedEngine } from "./carry-out.ts";
-import { contentOf, own } from "./ownership.ts";
+import { applied, contentOf } from "./ownership.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Slots } from "./slots.ts";
 
@@ -90,7 +90,7 @@ export class Job {
   async #makeCalls(last: Outcome | undefined): Promise<Outcome> {
     const { change, desired, revision } = this.#task;
     const { engine, inventory, backoff } = this.#parts;
-    const { pipeline_id, kind, calls } = change;
+    const { pipeline_id, kind, calls, cause } = change;
     if (last !== undefined && healthOf(engine, pipeline_id)?.overall_status !== "Stopped") return this.#planAnew(last);
     backoff.attempt(pipeline_id, contentOf(change, desired), Date.now());
     for (const [index, call] of calls.entries()) {
@@ -99,9 +99,9 @@ export class Job {
       if (failed !== undefined) return failed;
     }
     // A pipeline that was resumed may fail again at once: its back-off ends when it is found running.
-    if (kind !== "resume") backoff.clear(pipeline_id);
+    if (kind !== "resume" || cause === "Drifted") backoff.clear(pipeline_id);
     if (kind === "delete") inventory.release(pipeline_id);
-    else if (desired !== undefined) own(inventory, desired, revision);
+    else if (desired !== undefined) applied(inventory, desired, change, revision, presentOf(engine, pipeline_id));
     return this.#end("applied");
   }
 

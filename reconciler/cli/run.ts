@@ -35,7 +35,8 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     const engine = parts.add(await openEngine(options, settings.isOn("standby")));
     const signal = invocation.untilStopped();
     const interval = settings.duration("interval");
-    const reconciler = new Reconciler({ source, engine, dataDir, log, registry, interval });
+    const maxDeletions = settings.text("max_deletions");
+    const reconciler = new Reconciler({ source, engine, dataDir, log, registry, interval, maxDeletions });
     const listeners: Record<string, string> = {};
     const sources = { engine, reconciler, registry, log, info: processInfo(engine.dataDirId, listeners) };
     const control = parts.add(await listenControl(dataDir, controlApi(sources))).path;

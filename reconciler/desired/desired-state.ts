@@ -29,12 +29,16 @@ export interface DesiredPipeline {
   place(path: Path): Place;
 }
 
+export type DriftMode = "correct" | "report" | "ignore";
+
 /** What the reconciler alone acts on, from the `x-sluice` key. */
 export interface Directives {
   state: "Running" | "Stopped" | "Terminated";
   suspend: boolean;
   prune: boolean;
   depends_on: string[];
+  /** What is done about changes that were made through the engine while the file stayed as it is. */
+  drift: DriftMode;
   adopt: boolean;
   recreate: boolean;
 }

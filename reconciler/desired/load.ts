@@ -89,6 +89,7 @@ function directivesOf(written: PipelineV3): Directives {
     suspend: given.suspend ?? false,
     prune: given.prune ?? true,
     depends_on: given.depends_on ?? [],
+    drift: given.drift ?? "correct",
     adopt: given.adopt ?? false,
     recreate: given.recreate ?? false,
   };

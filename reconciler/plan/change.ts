@@ -3,6 +3,7 @@ import type { DesiredState } from "../desired/desired-state.ts";
 import type { SkippedFile } from "../git/revision.ts";
 import type { Call } from "./calls.ts";
 import type { FieldChange } from "./differences.ts";
+import type { Drift } from "./drift.ts";
 
 /** What happens to a pipeline. `refuse` and `no-op` make no call; a refusal waits for a person. */
 export type ChangeKind =
@@ -11,8 +12,9 @@ export type ChangeKind =
 /**
  * Why, in one word: the reason of conditions and a metric label.
  *
- * - Calls are made: `New`, `Changed`, `StateWished`, `FileRemoved`.
- * - Nothing to do: `InSync`, `Suspended`, `PruneDisabled`, `NotOwned` (somebody else's).
+ * - Calls are made: `New`, `Changed`, `Adopted`, `Drifted`, `StateWished`, `FileRemoved`.
+ * - Nothing to do: `InSync`, `Suspended`, `DriftIgnored`, `PruneDisabled`, `NotOwned` (somebody else's); `Drifted` too, where
+ *   that is only reported, or put back later.
  * - Later, by itself: `InTransition`, `InProgress`, `DependencyNotReady`, `PruneHeld`.
  * - Refused until a person changes something: the others. `InvalidFile` leaves a running pipeline at its last good file.
  *   `EventsHeld`, `GroupBehind` and `DeadLettersHeld` keep a pipeline whose end has begun until what it holds is gone,
@@ -21,10 +23,13 @@ export type ChangeKind =
 export type Cause =
   | "New"
   | "Changed"
+  | "Adopted"
+  | "Drifted"
   | "StateWished"
   | "FileRemoved"
   | "InSync"
   | "Suspended"
+  | "DriftIgnored"
   | "PruneDisabled"
   | "NotOwned"
   | "InTransition"
@@ -36,7 +41,9 @@ export type Cause =
   | "ImmutableField"
   | "IdChanged"
   | "NotAdopted"
+  | "DriftFight"
   | "EmptySource"
+  | "DeletionBudget"
   | "EventsHeld"
   | "GroupBehind"
   | "DeadLettersHeld";
@@ -64,6 +71,8 @@ export interface Change {
   calls: Call[];
   /** What is planned and is perhaps not meant; a person should look at it. Absent where there is nothing of that kind. */
   warnings?: string[];
+  /** What was changed through the engine while the file stayed as it is. Absent where nothing was, or nobody minds. */
+  drift?: Drift;
   /** What a recreation throws away. It does not go through with more than that. */
   loses?: { dead_letters: number };
   /** It takes the place of a change under way, when the stop that this one waits for has ended. */

@@ -6,12 +6,14 @@ import { idle } from "./idle.ts";
 /**
  * Puts `depends_on` into effect. A pipeline is created, changed or resumed only while each of its dependencies runs or
  * will run by this plan, and after their changes. What only stops is not held up. `desired` and `changes` are of the same
- * pipelines; those that depend on each other in a circle were refused when they were read.
+ * pipelines; those that depend on each other in a circle were refused when they were read. `unusable` are pipelines whose
+ * file cannot be used.
  */
 export function inOrder(
   desired: readonly DesiredPipeline[],
   changes: readonly Change[],
   actual: ActualState,
+  unusable: ReadonlySet<string> = new Set(),
 ): Change[] {
   const byId = new Map(desired.map((one) => [one.pipeline_id, one]));
   const planned = new Map(changes.map((change) => [change.pipeline_id, change]));
@@ -21,21 +23,24 @@ export function inOrder(
   for (const id of ids) {
     const [one, change] = [byId.get(id), planned.get(id)];
     if (one === undefined || change === undefined) continue;
-    settled.set(id, held(one, change, settled, byId, actual));
+    settled.set(id, held(one, change, { settled, desired: byId, actual, unusable }));
   }
   return [...settled.values()];
 }
 
-function held(
-  one: DesiredPipeline,
-  change: Change,
-  settled: ReadonlyMap<string, Change>,
-  desired: ReadonlyMap<string, DesiredPipeline>,
-  actual: ActualState,
-): Change {
+/** What a dependency is judged by. */
+interface Others {
+  settled: ReadonlyMap<string, Change>;
+  desired: ReadonlyMap<string, DesiredPipeline>;
+  actual: ActualState;
+  unusable: ReadonlySet<string>;
+}
+
+function held(one: DesiredPipeline, change: Change, others: Others): Change {
+  const { settled } = others;
   if (change.calls.length === 0 || one.directives.state !== "Running") return change;
   for (const id of one.directives.depends_on) {
-    const why = whyNotRunning(id, settled.get(id), desired.get(id), actual);
+    const why = whyNotRunning(id, others);
     if (why === undefined) continue;
     if (change.replaces === true)
       return idle(one, "InProgress", `an earlier change is carried to its end: ${id} ${why}`);
@@ -47,21 +52,25 @@ function held(
 }
 
 /** Why a dependency will not run after this plan; undefined if it will. */
-function whyNotRunning(
-  id: string,
-  change: Change | undefined,
-  desired: DesiredPipeline | undefined,
-  actual: ActualState,
-): string | undefined {
+function whyNotRunning(id: string, { settled, desired, actual, unusable }: Others): string | undefined {
   const status = actual.pipelines.get(id)?.status;
-  if (desired === undefined || change === undefined) {
-    if (status === undefined) return "no valid file describes";
-    return status === "Running" ? undefined : `is ${status}`;
-  }
-  if (change.calls.length > 0)
-    return desired.directives.state === "Running" ? undefined : `is to be ${desired.directives.state}`;
+  const [change, state] = [settled.get(id), desired.get(id)?.directives.state];
+  if (change !== undefined && change.calls.length > 0)
+    return state === "Running" ? undefined : `is to be ${state ?? "gone"}`;
   if (status === "Running") return undefined;
-  return status === undefined ? `is not there (${change.cause})` : `is ${status} (${change.cause})`;
+  const is = status === undefined ? "is not there" : `is ${status}`;
+  if (change !== undefined) return `${is}${because(change, state)}`;
+  if (unusable.has(id)) return `${is}, and its file cannot be used`;
+  return status === undefined ? "no valid file describes" : `${is}, and no valid file describes it`;
+}
+
+/** Why nothing is done about it. */
+function because({ kind, cause }: Change, state: string | undefined): string {
+  if (kind === "refuse") return `, and its change was refused (${cause})`;
+  if (cause === "Suspended") return ", and is suspended";
+  if (cause === "DriftIgnored") return ", and its x-sluice.drift is ignore";
+  if (cause === "Drifted") return ", which its file does not say (Drifted)";
+  return cause === "InSync" && state !== undefined ? `, as its x-sluice.state is ${state}` : ` (${cause})`;
 }
 
 /** The length of the longest chain of dependencies below each pipeline. */

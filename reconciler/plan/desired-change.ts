@@ -1,18 +1,20 @@
-import { normalise } from "../../schemas/index.ts";
+import type { InventoryEntry } from "../actual/inventory.ts";
 import type { ActualPipeline, ActualState, Underway } from "../actual/state.ts";
 import type { DesiredPipeline, Directives } from "../desired/desired-state.ts";
 import { wishOf } from "../desired/wish.ts";
 import { route } from "./calls.ts";
 import type { Call } from "./calls.ts";
 import type { Cause, Change, ChangeKind } from "./change.ts";
-import { creation } from "./creation.ts";
-import { differences, summaryOf, toldOf } from "./differences.ts";
+import { adoption } from "./adoption.ts";
+import { creation, lost } from "./creation.ts";
+import { differencesOf, summaryOf, toldOf } from "./differences.ts";
 import type { Difference } from "./differences.ts";
+import { alsoDrifted, corrected, driftOf, driftedFields, isDrift, leftAsItIs, strayState } from "./drift.ts";
 import { writtenFirst } from "./ending.ts";
 import { idle } from "./idle.ts";
 import { leftInTopic, readsFromKafka, rereading } from "./reading.ts";
 import { recreation } from "./recreation.ts";
-import { immutable, notAdopted } from "./refusals.ts";
+import { immutable } from "./refusals.ts";
 import { inPlace } from "./takeover.ts";
 
 /** What is to be done for a pipeline that a valid file describes. `described` are all that files describe. */
@@ -20,10 +22,13 @@ export function desiredChange(desired: DesiredPipeline, actual: ActualState, des
   const { pipeline_id } = desired;
   const present = actual.pipelines.get(pipeline_id);
   if (desired.directives.suspend) return idle(desired, "Suspended", "x-sluice.suspend is true: it is left as it is");
-  const isOurs = Object.hasOwn(actual.owned, pipeline_id);
+  const entry = Object.hasOwn(actual.owned, pipeline_id) ? actual.owned[pipeline_id] : undefined;
   const underway = actual.busy.get(pipeline_id);
-  if (underway !== undefined) return meanwhile(desired, present, isOurs, underway);
-  return present === undefined ? creation(desired, actual, described) : changeOf(desired, present, isOurs);
+  if (underway !== undefined) return meanwhile(desired, present, entry, underway);
+  if (present !== undefined) return changeOf(desired, present, entry, actual);
+  return entry?.applied === undefined || entry.changing === true
+    ? creation(desired, actual, described)
+    : lost(desired, actual, described, entry);
 }
 
 /**
@@ -33,13 +38,14 @@ export function desiredChange(desired: DesiredPipeline, actual: ActualState, des
 function meanwhile(
   desired: DesiredPipeline,
   present: ActualPipeline | undefined,
-  isOurs: boolean,
+  entry: InventoryEntry | undefined,
   { wish, isStopping, isEnding }: Underway,
 ): Change {
   const inProgress = idle(desired, "InProgress", "an earlier change is still being carried out");
   if (present === undefined || !isStopping || wish === wishOf(desired)) return inProgress;
   const stopped: ActualPipeline = { ...present, status: "Stopped", ...(isEnding && { intake: "closed" }) };
-  const next = changeOf(desired, stopped, isOurs);
+  const found = differencesOf(desired, stopped);
+  const next = entry === undefined ? adoption(desired, stopped, found, planned) : planned(desired, stopped, found);
   const isSpared = isEnding === true && next.kind === "refuse";
   return inPlace(isSpared ? goingOn(desired, next) : next) ?? inProgress;
 }
@@ -52,10 +58,39 @@ function goingOn(desired: DesiredPipeline, refused: Change): Change {
   return { ...idle(desired, "StateWished", reason), kind: "resume", calls: way === "wait" ? [] : way };
 }
 
-function changeOf(desired: DesiredPipeline, present: ActualPipeline, isOurs: boolean): Change {
-  const found = differences(present, { config: normalise(desired.document, present.config), options: desired.options });
+function changeOf(
+  desired: DesiredPipeline,
+  present: ActualPipeline,
+  entry: InventoryEntry | undefined,
+  actual: ActualState,
+): Change {
+  const found = differencesOf(desired, present);
+  if (entry === undefined) return adoption(desired, present, found, planned);
+  const change = planned(desired, present, found);
+  if (!isDrift(desired, entry, found)) {
+    const isEdit = found.length > 0 && change.calls.length > 0;
+    return isEdit ? { ...change, reason: change.reason + alsoDrifted(present, entry) } : change;
+  }
+  const fields = driftedFields(desired, present, found);
+  if (fields.length === 0) return change;
+  if (desired.directives.drift === "correct") {
+    const drift = driftOf(
+      fields.map(({ path }) => path),
+      entry,
+      actual,
+    );
+    return corrected(desired, { ...change, fields }, drift);
+  }
+  // What nobody did by hand, such as a failure, is no matter of drift.
+  const rest = planned(desired, present, []);
+  const isStray = strayState(desired, present) !== undefined;
+  if (!isStray && rest.cause !== "InSync") return rest;
+  return leftAsItIs(desired, fields, found.length === 0 ? `it is ${present.status}` : summaryOf(found));
+}
+
+/** What makes a pipeline what its file says, whoever it is that made it otherwise. */
+function planned(desired: DesiredPipeline, present: ActualPipeline, found: Difference[]): Change {
   const refused = found.find(({ effect }) => effect === "refuse");
-  if (!isOurs && found.length > 0) return notAdopted(desired, found);
   if (refused === undefined) return edition(desired, present, found);
   return desired.directives.recreate
     ? recreation(desired, present, refused)
@@ -75,7 +110,8 @@ function edition(desired: DesiredPipeline, present: ActualPipeline, found: Diffe
   if (way.length > 0) {
     const cause: Cause = found.length > 0 ? "Changed" : "StateWished";
     const kind = kindOf(way, found);
-    return { ...idle(desired, cause, reasonOf(found, present, desired)), ...what, kind, calls: way };
+    const drained = found.length > 0 && way.includes("stop") && way.includes("resume") ? writtenFirst(present) : "";
+    return { ...idle(desired, cause, reasonOf(found, present, desired) + drained), ...what, kind, calls: way };
   }
   return idle(desired, "InSync", `it is as its file says, ${present.status}`);
 }

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
-import { effectOf, highest } from "../../schemas/index.ts";
+import { effectOf, highest, normalise } from "../../schemas/index.ts";
 import type { Effect, EngineOptions, Path, PipelineConfig } from "../../schemas/index.ts";
-import { shown } from "./shown.ts";
+import type { DesiredPipeline } from "../desired/desired-state.ts";
+import { isHidden, shown } from "./shown.ts";
 
 /** One field that differs between the engine and the file. Safe to show: secrets are replaced. */
 export interface FieldChange {
@@ -19,6 +20,8 @@ export interface FieldChange {
 /** A change of a field with the way to it in the canonical config of the file, or of the engine if the file has none. */
 export interface Difference extends FieldChange {
   at: Path;
+  /** The file has a secret in plain text here. */
+  isHidden?: true;
 }
 
 /** A pipeline as far as the engine keeps it. */
@@ -46,9 +49,14 @@ export function differences(from: Kept, to: Kept): Difference[] {
   ];
 }
 
+/** Of a pipeline that exists from its file: what that leaves out of the immutable fields stays as it is. */
+export function differencesOf({ document, options }: DesiredPipeline, present: Kept): Difference[] {
+  return differences(present, { config: normalise(document, present.config), options });
+}
+
 /** What a change tells of its differences. */
 export function toldOf(found: readonly Difference[]): { fields: FieldChange[]; effect: Effect } {
-  const fields = found.map(({ at: _at, ...field }) => field);
+  const fields = found.map(({ at: _at, isHidden: _isHidden, ...field }) => field);
   return { fields, effect: highest(found.map(({ effect }) => effect)) };
 }
 
@@ -112,6 +120,7 @@ function difference(from: unknown, to: unknown, spot: Spot): Difference {
     ...(from !== undefined && { from: before }),
     ...(to !== undefined && { to: after }),
     ...(from !== undefined && to !== undefined && isDeepStrictEqual(before, after) && { secret: true }),
+    ...(isHidden(to, at) && { isHidden: true }),
   };
 }
 

@@ -14,6 +14,19 @@ export function lossesOf(desired: DesiredPipeline, present: ActualPipeline): str
   return gone.length === 0 ? "nothing is lost" : `lost: ${gone.join(", ")}`;
 }
 
+/** What went with a pipeline that somebody deleted: nobody counted it. */
+export function lostInEngine({ config, options }: DesiredPipeline): string {
+  const hasDedup = config.transforms.some(({ type }) => type === "dedup");
+  const isWebhook = config.sources.some(({ type }) => type === "webhook");
+  const gone = [
+    "what it held unwritten",
+    "its dead letters",
+    ...(hasDedup ? ["what dedup remembered"] : []),
+    ...(isWebhook && options.access_token === undefined ? ["its access token"] : []),
+  ];
+  return `and with it ${listed(gone)}`;
+}
+
 interface Loss {
   named: string;
   /** With the figure of this moment; absent where there is nothing to lose. */

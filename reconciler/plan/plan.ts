@@ -6,7 +6,7 @@ import { desiredChange } from "./desired-change.ts";
 import { idle } from "./idle.ts";
 import { obstaclesById } from "./obstacles.ts";
 import type { Obstacle } from "./obstacles.ts";
-import { exchanges, idChanged, removal } from "./removal.ts";
+import { exchanges, idChanged, removals } from "./removal.ts";
 
 /**
  * What has to happen so that the engine matches Git: exactly one change for each pipeline that is wanted, there, or
@@ -28,9 +28,9 @@ export function plan(actual: ActualState, wanted: WantedState): Plan {
   );
   return {
     changes: [
-      ...inOrder(wanted.pipelines, changes, actual),
+      ...inOrder(wanted.pipelines, changes, actual, new Set(obstacles.keys())),
       ...byId([...obstacles].map(([id, obstacle]) => frozen(id, obstacle, actual))),
-      ...byId(left.map((present) => removal(present, actual, wanted))),
+      ...byId(removals(left, actual, wanted)),
     ],
   };
 }

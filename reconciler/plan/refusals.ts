@@ -1,8 +1,8 @@
 import type { ActualPipeline } from "../actual/state.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
 import type { Cause, Change } from "./change.ts";
-import { summaryOf, toldOf } from "./differences.ts";
-import type { Difference } from "./differences.ts";
+import { toldOf } from "./differences.ts";
+import type { Difference, FieldChange } from "./differences.ts";
 import { idle } from "./idle.ts";
 import { readsFromKafka } from "./reading.ts";
 import { wayByRecreation } from "./losses.ts";
@@ -23,12 +23,23 @@ export function immutable(
   return refusal(desired, "ImmutableField", reason, found, refused);
 }
 
-/** Somebody else made it, otherwise than the file says. */
-export function notAdopted(desired: DesiredPipeline, found: Difference[]): Change {
+/** Somebody else made it, otherwise than the file says. `change` is what would make it so. */
+export function notAdopted(
+  desired: DesiredPipeline,
+  change: Change,
+  fields: FieldChange[],
+  found: Difference[],
+): Change {
+  const [differs] = fields;
+  const others = fields.length > 1 ? ` and ${fields.length - 1} more` : "";
+  const { calls, effect } = change;
+  const way = calls.length === 0 ? "" : ` by ${calls.join(", ")}${effect === "none" ? "" : ` (${effect})`}`;
   const reason =
-    `a pipeline with this pipeline_id is there already and was not made from this source; ${summaryOf(found)}: it runs on ` +
-    `unchanged. Ways out: make the file say what runs, and change it in a later commit; or choose another pipeline_id`;
-  return refusal(desired, "NotAdopted", reason, found, found[0]);
+    `a pipeline with this pipeline_id is there already and was not made from this source; ${differs?.path}${others} ` +
+    `${fields.length > 1 ? "differ" : "differs"}: it runs on unchanged. Ways out: set x-sluice.adopt: true, which makes ` +
+    `it what the file says${way}; or make the file say what runs, which takes it over as it is; or choose another ` +
+    `pipeline_id`;
+  return { ...refusal(desired, "NotAdopted", reason, found, found[0]), fields };
 }
 
 /** A change that waits for a person; its place is the field that is refused. */

@@ -1,32 +1,80 @@
 import type { InventoryEntry } from "../actual/inventory.ts";
 import type { ActualPipeline, ActualState } from "../actual/state.ts";
 import type { RefusedDocument } from "../desired/desired-state.ts";
+import { overBudget } from "./budget.ts";
 import type { Cause, Change, ChangeKind, WantedState } from "./change.ts";
 import { effectOfDeletion, endOf } from "./ending.ts";
 import { readsFromKafka } from "./reading.ts";
 import { inPlace } from "./takeover.ts";
 
-/** What is to be done with a pipeline that the engine has and no valid file describes. */
-export function removal(present: ActualPipeline, actual: ActualState, wanted: WantedState): Change {
+/** What is to be done with the pipelines that the engine has and no valid file describes. */
+export function removals(left: readonly ActualPipeline[], actual: ActualState, wanted: WantedState): Change[] {
+  const exchanged = exchanges(actual, wanted);
+  const judged = left.map((present) => judge(present, actual, wanted, exchanged));
+  const over = overBudget(judged.filter(({ isCounted }) => isCounted).length, actual.budget);
+  return judged.map(({ change: planned, isCounted, isUnderway }) => {
+    if (over === undefined || !isCounted || isUnderway) return planned;
+    const { pipeline_id, file } = planned;
+    return {
+      ...planned,
+      ...nothing,
+      pipeline_id,
+      ...refuse("DeletionBudget", `${file} no longer has it, but ${over}`),
+    };
+  });
+}
+
+interface Judged {
+  change: Change;
+  /** It counts against the deletion budget: its deletion waits to be begun. */
+  isCounted: boolean;
+  /** Another change is carried to its end first. */
+  isUnderway?: boolean;
+}
+
+function judge(
+  present: ActualPipeline,
+  actual: ActualState,
+  wanted: WantedState,
+  exchanged: ReadonlyMap<string, Exchange>,
+): Judged {
   const { pipeline_id } = present;
   const entry = Object.hasOwn(actual.owned, pipeline_id) ? actual.owned[pipeline_id] : undefined;
-  if (entry === undefined)
-    return change(present, "no-op", "NotOwned", "it was not made from this source: it is left alone");
+  if (entry === undefined) {
+    const reason = "it was not made from this source: it is left alone";
+    return { change: change(present, "no-op", "NotOwned", reason), isCounted: false };
+  }
   const underway = actual.busy.get(pipeline_id);
   const inProgress = change(present, "no-op", "InProgress", "an earlier change is still being carried out", entry);
-  if (underway?.isStopping === false || (underway !== undefined && underway.wish === undefined)) return inProgress;
-  const kept = reasonToKeep(entry, actual, wanted);
-  if (kept !== undefined) return change(present, kept.kind, kept.cause, kept.reason, entry);
-  if (underway === undefined) return deletion(present, entry);
-  return inPlace(deletion({ ...present, status: "Stopped" }, entry)) ?? inProgress;
+  if (underway !== undefined && underway.wish === undefined) return { change: inProgress, isCounted: false };
+  const kept = reasonToKeep(entry, actual, wanted, exchanged);
+  const isCounted = kept === undefined && !isAllowed(present, entry);
+  if (underway?.isStopping === false) return { change: inProgress, isCounted, isUnderway: true };
+  if (kept !== undefined)
+    return { change: change(present, kept.kind, kept.cause, kept.reason, entry), isCounted: false };
+  if (underway === undefined) return { change: deletion(present, entry), isCounted };
+  const next = inPlace(deletion({ ...present, status: "Stopped" }, entry));
+  return { change: next ?? inProgress, isCounted };
 }
+
+/** A deletion that was begun, or that a file has asked for before it went: no mistake of this revision. */
+function isAllowed({ status }: ActualPipeline, { ending, terminated }: InventoryEntry): boolean {
+  return ending === true || (terminated === true && (status === "Terminated" || status === "Terminating"));
+}
+
+const nothing = { effect: "none", fields: [], calls: [], after: [] } as const satisfies Partial<Change>;
 
 type Keeping = Pick<Change, "kind" | "cause" | "reason">;
 
 const keep = (cause: Cause, reason: string): Keeping => ({ kind: "no-op", cause, reason });
 const refuse = (cause: Cause, reason: string): Keeping => ({ kind: "refuse", cause, reason });
 
-function reasonToKeep(entry: InventoryEntry, actual: ActualState, wanted: WantedState): Keeping | undefined {
+function reasonToKeep(
+  entry: InventoryEntry,
+  actual: ActualState,
+  wanted: WantedState,
+  exchanged: ReadonlyMap<string, Exchange>,
+): Keeping | undefined {
   if (entry.suspend)
     return keep("Suspended", `${entry.file} no longer has it, but said x-sluice.suspend: true: it is left as it is`);
   if (!entry.prune)
@@ -43,7 +91,7 @@ function reasonToKeep(entry: InventoryEntry, actual: ActualState, wanted: Wanted
     const reason = `${entry.file} no longer has it, but ${unread.file}, which cannot be read, may: it is kept until that is mended`;
     return keep("PruneHeld", reason);
   }
-  const exchange = exchanges(actual, wanted).get(entry.file);
+  const exchange = exchanged.get(entry.file);
   return exchange === undefined ? undefined : refuse("IdChanged", idChanged(entry.file, exchange));
 }
 
@@ -53,7 +101,7 @@ function mayHoldAny({ file, freezesFile, pipeline_ids }: RefusedDocument, { owne
 }
 
 /** Ids that vanished from a file, and ids that are new in it. */
-interface Exchange {
+export interface Exchange {
   from: string[];
   to: string[];
   /** The new ones read a topic. */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { isSecret } from "../../schemas/index.ts";
 import type { Path } from "../../schemas/index.ts";
 
@@ -17,6 +18,11 @@ export function shown(value: unknown, path: Path): unknown {
   }
   // A password in a URL, such as the one of a schema registry.
   return typeof value === "string" ? value.replaceAll(/(:\/\/)[^\s/?#@]*@/g, `$1${hidden}@`) : value;
+}
+
+/** Whether something of a value is not shown. */
+export function isHidden(value: unknown, path: Path): boolean {
+  return !isDeepStrictEqual(value, shown(value, path));
 }
 
 function secret(value: unknown): unknown {

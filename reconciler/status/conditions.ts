@@ -4,13 +4,15 @@ import type { Outcome } from "../apply/outcome.ts";
 import { SourceError } from "../git/revision.ts";
 import type { WishedState } from "../plan/calls.ts";
 import type { Change } from "../plan/change.ts";
+import type { Stance } from "../plan/drift.ts";
 import { printable } from "../validate/problem.ts";
 
-export type ConditionType = "Ready" | "Reconciling" | "Stalled" | "AtLeastOnce" | "ForeignMembers";
+export type ConditionType = "Ready" | "Reconciling" | "Stalled" | "Drifted" | "AtLeastOnce" | "ForeignMembers";
 
 /**
- * A condition as kstatus knows it. Those besides `Ready` are there only while they are True. With the last two the
- * pipeline does well: its target cannot drop a repeated insert, so that rows may stand there twice; and its consumer
+ * A condition as kstatus knows it. Those besides `Ready` are there only while they are True. `Drifted`: it was changed
+ * through the engine while its file stayed as it is; whether it is Ready is another matter. With the last two the pipeline
+ * does well: its target cannot drop a repeated insert, so that rows may stand there twice; and its consumer
  * group has members that are no Sluice, so that it does not read the partitions which they have.
  */
 export interface Condition {
@@ -39,6 +41,7 @@ export function conditionsOf(observation: Observation): Condition[] {
   const { at_least_once, strangers = [], pipeline_id = "" } = observation.health ?? {};
   return [
     ...ownConditions(observation),
+    ...drifted(observation),
     ...(at_least_once === undefined ? [] : [atLeastOnce(at_least_once)]),
     ...(strangers.length === 0 ? [] : [foreignMembers(pipeline_id, strangers)]),
   ];
@@ -56,8 +59,34 @@ function ownConditions(observation: Observation): Condition[] {
   if (outcome?.result === "blocked") return retrying("DependencyNotReady", outcome.message ?? "");
   if (outcome !== undefined && outcome.result !== "applied") return retrying("ReconciliationFailed", retry(outcome));
   if (change.cause === "DependencyNotReady") return retrying(change.cause, change.reason);
+  if (change.drift?.stance === "wait") return retrying("Drifted", change.reason);
   if (change.cause === "InTransition" || change.cause === "InProgress") return progressing(change.reason, health);
   return [fromHealth(observation)];
+}
+
+const stances: Readonly<Record<Stance, string>> = {
+  correct: "DriftCorrected",
+  wait: "DriftWaits",
+  report: "DriftReported",
+  fight: "DriftFight",
+};
+
+/** Which fields drifted, from what their file says to what the engine has, until they are put back. */
+function drifted({ change: { drift, fields }, outcome }: Observation): Condition[] {
+  if (drift === undefined || outcome?.result === "applied") return [];
+  const told = fields.slice(0, 5).map(({ path, from, to, secret }) => {
+    const values = secret === true ? "a secret" : `${text(from)} in the engine, ${text(to)} in its file`;
+    return `${path}: ${values}`;
+  });
+  const more = fields.length > 5 ? `; and ${fields.length - 5} more` : "";
+  return [{ type: "Drifted", status: "True", reason: stances[drift.stance], message: told.join("; ") + more }];
+}
+
+/** A value, not more of it than fits a line. */
+function text(value: unknown): string {
+  if (value === undefined) return "nothing";
+  const all = JSON.stringify(value);
+  return printable(all.length > 200 ? `${all.slice(0, 200)}…` : all);
 }
 
 function placed({ file, line, column, reason }: Change): string {
@@ -72,24 +101,25 @@ function retry({ message = "", next_attempt }: Outcome): string {
 function fromHealth({ change, health, wished }: Observation): Condition {
   if (health === undefined) return ready("False", "NotFound", "the engine has no such pipeline");
   const { overall_status: status, paused, failure } = health;
-  const note = notes.has(change.cause) ? `; ${change.reason}` : "";
+  const isNoted = notes.has(change.cause) || change.drift?.stance === "report";
+  const note = isNoted ? `; ${change.reason}` : "";
   if (status === "Failed") return ready("False", "Failed", `${failure ?? "it failed"}${note}`);
   if (paused !== undefined && status === "Running") {
     const reason = `Paused${paused.class.charAt(0).toUpperCase()}${paused.class.slice(1)}`;
     return ready("False", reason, `${paused.text}. ${paused.way_out}${note}`);
   }
   if (status === "Running" && (wished ?? status) === "Running") {
-    return ready("True", notes.has(change.cause) ? change.cause : "ReconciliationSucceeded", `it runs${note}`);
+    return ready("True", isNoted ? change.cause : "ReconciliationSucceeded", `it runs${note}`);
   }
   if (status === (wished ?? status) && (status === "Stopped" || status === "Terminated")) {
     return ready("True", status, `it is ${status}${wished === undefined ? "" : ", as its file says"}${note}`);
   }
-  if (notes.has(change.cause)) return ready("False", change.cause, `it is ${status}${note}`);
+  if (isNoted) return ready("False", change.cause, `it is ${status}${note}`);
   return ready("Unknown", "Progressing", `it is ${status}`);
 }
 
 /** Causes that a person should see although the pipeline does well. */
-const notes: ReadonlySet<string> = new Set(["Suspended", "PruneDisabled", "PruneHeld", "NotOwned"]);
+const notes: ReadonlySet<string> = new Set(["Suspended", "DriftIgnored", "PruneDisabled", "PruneHeld", "NotOwned"]);
 
 /** Conditions of the whole source, after a turn. `open` are pipelines that are not as their files say. */
 export function sourceConditions(error: Error | undefined, revision: string | undefined, open: Open): Condition[] {

@@ -72,6 +72,21 @@ export function createMetrics(registry: Registry) {
       labelNames: ["reason"],
       registers,
     }),
+    driftDetected: new Counter({
+      name: "sluice_gitops_drift_detected_total",
+      help: "Pipelines that were changed through the engine while their file stayed as it was, counted when that is found.",
+      registers,
+    }),
+    driftCorrected: new Counter({
+      name: "sluice_gitops_drift_corrected_total",
+      help: "Pipelines that were put back after a drift.",
+      registers,
+    }),
+    fights: new Counter({
+      name: "sluice_gitops_fights_total",
+      help: "Drifts that came back so often that they are no longer put back, counted when that begins.",
+      registers,
+    }),
     immutable: new Counter({
       name: "sluice_gitops_immutable_rejections_total",
       help: "Changes of a field that cannot change, counted when the refusal begins.",

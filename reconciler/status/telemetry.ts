@@ -56,11 +56,13 @@ export function createTelemetry(log: Log, registry: Registry) {
     },
 
     planMade(plan: Plan): void {
-      for (const change of plan.changes) blocked(change);
-      news.keepOnly(
-        "blocked ",
-        plan.changes.map(({ pipeline_id }) => pipeline_id),
-      );
+      for (const change of plan.changes) {
+        blocked(change);
+        drifted(change);
+      }
+      const ids = plan.changes.map(({ pipeline_id }) => pipeline_id);
+      news.keepOnly("blocked ", ids);
+      news.keepOnly("drift ", ids);
       const text = printPlan(plan);
       if (!news.isNew("plan", text) || !hasCalls(plan)) return;
       log.info({ plan: text }, `The plan: ${summary(plan)}.`);
@@ -74,8 +76,19 @@ export function createTelemetry(log: Log, registry: Registry) {
       metrics.operationSeconds.observe({ op }, seconds);
     },
 
-    changeEnded({ pipeline_id, kind, calls, loses }: Change, { result, message, next_attempt }: Outcome): void {
+    fightBegan({ pipeline_id, drift }: Change): void {
+      metrics.fights.inc();
+      log.error({ pipeline_id, ...drift }, "Somebody fights for a pipeline; it is no longer put back.");
+    },
+
+    changeEnded(change: Change, { result, message, next_attempt }: Outcome): void {
+      const { pipeline_id, kind, cause, calls, loses } = change;
       if (kind === "delete" && result === "applied") metrics.pruned.inc();
+      if (cause === "Drifted" && result === "applied") {
+        metrics.driftCorrected.inc();
+        // The next one is another drift.
+        news.isNew(`drift ${pipeline_id}`, undefined);
+      }
       if (result === "applied") log.info({ pipeline_id, kind, calls, loses }, "A change was applied.");
       else if (result === "replaced") log.info({ pipeline_id, kind }, "A change was replaced by a newer one.");
       else if (result === "held") log.warn({ pipeline_id, kind, reason: message }, "A pipeline does not end yet.");
@@ -110,11 +123,19 @@ export function createTelemetry(log: Log, registry: Registry) {
     const at = file === undefined || line === undefined ? file : `${file}:${line}:${column}`;
     log.error({ pipeline_id, cause, at, reason }, "A change was refused; the pipeline stays as it is.");
   }
+
+  /** Counts and logs a drift when it begins. */
+  function drifted({ pipeline_id, drift, fields }: Change): void {
+    if (!news.isNew(`drift ${pipeline_id}`, drift?.fields.join(" ")) || drift === undefined) return;
+    metrics.driftDetected.inc();
+    log.warn({ pipeline_id, fields, stance: drift.stance }, "A pipeline was changed behind the back of its file.");
+  }
 }
 
 /** Refusals of a deletion. */
 const pruneCauses: ReadonlySet<string> = new Set([
   "EmptySource",
+  "DeletionBudget",
   "EventsHeld",
   "GroupBehind",
   "DeadLettersHeld",

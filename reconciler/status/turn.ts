@@ -24,8 +24,17 @@ export type TurnResult = "success" | "incomplete" | "error";
 export function resultOf({ error, plan, desired, outcomes = [] }: Turn): TurnResult {
   if (error !== undefined || plan === undefined) return "error";
   const applied = new Set(outcomes.filter(({ result }) => result === "applied").map(({ pipeline_id }) => pipeline_id));
-  const settled = plan.changes.every(({ pipeline_id, cause }) => applied.has(pipeline_id) || settledCauses.has(cause));
+  const settled = plan.changes.every(
+    ({ pipeline_id, cause, drift }) =>
+      applied.has(pipeline_id) || settledCauses.has(cause) || (cause === "Drifted" && drift?.stance === "report"),
+  );
   return settled && desired?.refused.length === 0 ? "success" : "incomplete";
 }
 
-const settledCauses: ReadonlySet<string> = new Set(["InSync", "Suspended", "PruneDisabled", "NotOwned"]);
+const settledCauses: ReadonlySet<string> = new Set([
+  "InSync",
+  "Suspended",
+  "DriftIgnored",
+  "PruneDisabled",
+  "NotOwned",
+]);

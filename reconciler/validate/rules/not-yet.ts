@@ -8,7 +8,6 @@ const notYet: readonly { path: string; values?: readonly unknown[]; what: string
   { path: "sources[].format", values: ["avro", "protobuf"], what: "a format other than json" },
   { path: "sources[].schema_registry", what: "a schema registry" },
   { path: "join.enabled", values: [true], what: "a join" },
-  { path: "x-sluice.adopt", values: [true], what: "adopt" },
 ];
 
 export const notYetRules: readonly Rule[] = [notSupportedYet, severalSources, severalDedups];

@@ -62,7 +62,12 @@ class World {
 
   actual(): ActualState {
     const pipelines = this.engine.list().flatMap(({ pipeline_id }) => presentOf(this.engine, pipeline_id) ?? []);
-    return { pipelines: new Map(pipelines.map((one) => [one.pipeline_id, one])), owned: this.owned, busy: new Map() };
+    return {
+      pipelines: new Map(pipelines.map((one) => [one.pipeline_id, one])),
+      owned: this.owned,
+      busy: new Map(),
+      now: 0,
+    };
   }
 
   async carryOut({ changes }: Plan, { pipelines }: WantedState): Promise<void> {

@@ -52,6 +52,7 @@ export function actualOf(there: readonly There[], busy: Record<string, Underway>
     pipelines: new Map(there.map((one) => [one.was.id, actualPipeline(one)])),
     owned: Object.fromEntries(owned),
     busy: new Map(Object.entries(busy)),
+    now: Date.parse("2026-01-01T12:00:00Z"),
   };
 }
 

@@ -22,6 +22,7 @@ function desired(document: PipelineV3): DesiredPipeline {
     suspend: false,
     prune: true,
     depends_on: [],
+    drift: "correct",
     adopt: false,
     recreate: false,
   } as const;
@@ -44,7 +45,7 @@ function planned(before: PipelineV3, after: PipelineV3): ReturnType<typeof plan>
   const nothing = { held: 0, pending_batches: 0, dead_letters: 0 };
   const running = { pipeline_id, config, options, status: "Running", ...nothing } as const;
   const owned = { [pipeline_id]: { file, prune: true, suspend: false } };
-  const actual = { pipelines: new Map([[pipeline_id, running]]), owned, busy: new Map() };
+  const actual = { pipelines: new Map([[pipeline_id, running]]), owned, busy: new Map(), now: 0 };
   return plan(actual, { pipelines: [desired(after)], refused: [], skipped: [] }).changes;
 }
 

@@ -539,14 +539,6 @@ const documents: Bad[] = [
     found: '"insert"',
   },
   {
-    title: "a directive that nothing acts on yet",
-    content: end("x-sluice: { adopt: true }\n"),
-    code: "NOT_SUPPORTED_YET",
-    at: [22, 20],
-    path: "x-sluice.adopt",
-    found: "adopt (true), which is not supported yet",
-  },
-  {
     title: "a filter over a field that is not there",
     content: changed("amount > 0", "amuont > 0"),
     code: "EXPRESSION",

@@ -1,0 +1,25 @@
+import { createHash } from "node:crypto";
+import type { EngineOptions, PipelineConfig } from "../../schemas/index.ts";
+import { shown } from "../plan/shown.ts";
+import type { DesiredPipeline } from "./desired-state.ts";
+
+const made = new WeakMap<DesiredPipeline, string>();
+
+/**
+ * What a file asks of the engine, in a few letters that give away no secret: two files that differ by a plain-text secret
+ * alone have the same. How the reconciler is to go about it, such as `drift`, is no part of it.
+ */
+export function fingerprintOf(desired: DesiredPipeline): string {
+  let found = made.get(desired);
+  if (found === undefined) {
+    found = fingerprint(desired, desired.directives.state);
+    made.set(desired, found);
+  }
+  return found;
+}
+
+/** The same of what the engine holds; `state` is told of a file only. */
+export function fingerprint(of: { config: PipelineConfig; options: EngineOptions }, state = ""): string {
+  const text = JSON.stringify([shown(of.config, []), shown(of.options, ["x-sluice"]), state]);
+  return createHash("sha256").update(text).digest("base64url").slice(0, 22);
+}
