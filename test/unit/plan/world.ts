@@ -1,13 +1,17 @@
 import type { Status } from "../../../engine/index.ts";
 import type { InventoryEntry } from "../../../reconciler/actual/inventory.ts";
-import type { ActualPipeline, ActualState, Underway } from "../../../reconciler/actual/state.ts";
+import type { ActualPipeline, ActualState, DeletionBudget, Underway } from "../../../reconciler/actual/state.ts";
 import type { DesiredPipeline } from "../../../reconciler/desired/desired-state.ts";
+import { fingerprint, fingerprintOf } from "../../../reconciler/desired/fingerprint.ts";
 import { load } from "../../../reconciler/desired/load.ts";
 import type { SkippedFile } from "../../../reconciler/git/revision.ts";
 import type { Change, Plan } from "../../../reconciler/plan/change.ts";
 import { plan } from "../../../reconciler/plan/plan.ts";
 import { pipelineText } from "../../support/pipeline-text.ts";
 import type { PipelineText } from "../../support/pipeline-text.ts";
+
+/** The time of every plan. */
+export const noon = Date.parse("2026-01-01T12:00:00Z");
 
 /** What the engine has of a pipeline: `was` is the file that it was made from. */
 export interface There extends Partial<
@@ -28,13 +32,15 @@ export interface World {
   there?: There[];
   skipped?: SkippedFile[];
   busy?: Record<string, Underway>;
+  budget?: DeletionBudget;
 }
 
 /** The plan for a world. */
-export function planFor({ files = {}, wanted = [], there = [], skipped = [], busy = {} }: World): Plan {
+export function planFor({ files = {}, wanted = [], there = [], skipped = [], busy = {}, budget }: World): Plan {
   const texts = { ...files, ...Object.fromEntries(wanted.map((one) => [`${one.id}.yaml`, pipelineText(one)])) };
   const desired = load(Object.entries(texts).map(([path, text]) => ({ path, bytes: Buffer.from(text) })));
-  return plan(actualOf(there, busy), { ...desired, skipped });
+  const actual = { ...actualOf(there, busy), ...(budget && { budget }) };
+  return plan(actual, { ...desired, skipped });
 }
 
 /** What the plan says of one pipeline. */
@@ -52,7 +58,7 @@ export function actualOf(there: readonly There[], busy: Record<string, Underway>
     pipelines: new Map(there.map((one) => [one.was.id, actualPipeline(one)])),
     owned: Object.fromEntries(owned),
     busy: new Map(Object.entries(busy)),
-    now: Date.parse("2026-01-01T12:00:00Z"),
+    now: noon,
   };
 }
 
@@ -61,6 +67,12 @@ function actualPipeline({ was, owned: _owned, unsaid = 0, ...facts }: There): Ac
   const reading = was.topic === undefined || unsaid === "unknown" ? {} : { lag: 0, unsaid };
   const held = { held: 0, pending_batches: 0, dead_letters: 0 };
   return { pipeline_id, config, options, status: "Running", ...held, ...reading, ...facts };
+}
+
+/** What the inventory says of a pipeline that was found to be as this file says. */
+export function inSyncWith(was: PipelineText): Pick<InventoryEntry, "applied" | "left"> {
+  const desired = read(was);
+  return { applied: fingerprintOf(desired), left: fingerprint(desired) };
 }
 
 /** The pipeline of a file. Throws where the file is not good. */
