@@ -6,6 +6,7 @@ import type { Change } from "./change.ts";
 import { toldOf } from "./differences.ts";
 import type { Difference, FieldChange } from "./differences.ts";
 import { idle } from "./idle.ts";
+import { counted } from "./wording.ts";
 
 /** What is done about a drift: `wait` puts it back later, `fight` no more. */
 export type Stance = "correct" | "wait" | "report" | "fight";
@@ -83,7 +84,7 @@ export function corrected(desired: DesiredPipeline, change: Change, drift: Drift
   if (change.calls.length === 0) return { ...change, drift: { ...drift, stance: "report" } };
   const told = { ...change, drift, reason: `it drifted from its file: ${change.reason}` };
   if (stance === "correct") return { ...told, cause: "Drifted" };
-  const before = `${told.reason}; it was put back ${times} times within an hour`;
+  const before = `${told.reason}; it was put back ${counted(times, "time")} within an hour`;
   const { fields, effect } = change;
   if (stance === "wait") {
     const reason = `${before}, and is put back again at ${new Date(next ?? 0).toISOString()}`;

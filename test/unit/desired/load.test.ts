@@ -23,7 +23,15 @@ test("a good document becomes a pipeline", () => {
     line: 3,
     config: { pipeline_id: "orders-eu", name: "Orders Eu" },
     options: { create_table: true, access_token: "${env:T}" },
-    directives: { state: "Stopped", suspend: false, prune: false, depends_on: [], drift: "correct", adopt: false, recreate: false },
+    directives: {
+      state: "Stopped",
+      suspend: false,
+      prune: false,
+      depends_on: [],
+      drift: "correct",
+      adopt: false,
+      recreate: false,
+    },
   });
   expect(JSON.stringify(pipelines[0]?.config)).not.toContain("x-sluice");
 });

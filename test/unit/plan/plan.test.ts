@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { pipelineText } from "../../support/pipeline-text.ts";
-import { changeFor, editing, planFor } from "./world.ts";
+import { changeFor, editing, inSyncWith, planFor } from "./world.ts";
 import type { Expected, World } from "./world.ts";
 
 const orders = { id: "orders" };
@@ -332,6 +332,58 @@ describe("depends_on", () => {
     expect(changeFor({ wanted: [on("middle"), middle] }).reason).toContain(
       "blocked by middle, which is not there (DependencyNotReady)",
     );
+  });
+
+  test.each<[string, World, string]>([
+    ["is not there", {}, "no valid file describes"],
+    [
+      "has a file that cannot be used",
+      { files: { "zebra.yaml": "pipeline_id: zebra\nversion: v9" } },
+      "is not there, and its file cannot be used",
+    ],
+    [
+      "is suspended",
+      { wanted: [on("zebra"), { id: "zebra", sluice: ["suspend: true"] }], there: [{ was: kafka, status: "Stopped" }] },
+      "is Stopped, and is suspended",
+    ],
+    [
+      "was stopped by hand, and is to stay so",
+      {
+        wanted: [on("zebra"), { id: "zebra", sluice: ["drift: report"] }],
+        there: [{ was: kafka, status: "Stopped", owned: inSyncWith(kafka) }],
+      },
+      "is Stopped, which its file does not say (Drifted)",
+    ],
+    [
+      "was stopped by hand, which is ignored",
+      {
+        wanted: [on("zebra"), { id: "zebra", sluice: ["drift: ignore"] }],
+        there: [{ was: kafka, status: "Stopped", owned: inSyncWith(kafka) }],
+      },
+      "is Stopped, and its x-sluice.drift is ignore",
+    ],
+    [
+      "has a change that was refused",
+      {
+        wanted: [on("zebra"), { id: "zebra", root: immutable.root }],
+        there: [{ was: kafka, status: "Stopped" }],
+      },
+      "is Stopped, and its change was refused (ImmutableField)",
+    ],
+    [
+      "is to be Stopped, and is",
+      {
+        wanted: [on("zebra"), { id: "zebra", sluice: ["state: Stopped"] }],
+        there: [{ was: kafka, status: "Stopped" }],
+      },
+      "is Stopped, as its x-sluice.state is Stopped",
+    ],
+  ])("says so where the dependency %s", (_title, world, why) => {
+    expect(changeFor({ wanted: [on("zebra")], ...world })).toMatchObject({
+      cause: "DependencyNotReady",
+      calls: [],
+      reason: `blocked by zebra, which ${why}: this is carried out when zebra runs`,
+    });
   });
 
   test("in a circle is refused for each of them", () => {
