@@ -21,10 +21,11 @@ type Known = { [Fact in keyof InventoryEntry]?: InventoryEntry[Fact] | undefined
 /** The pipeline is what its file says, of this revision: what differs from now on is a drift, or another file. */
 export function inSync(inventory: Inventory, desired: DesiredPipeline, revision: string, present: () => Kept): void {
   const entry = inventory.state.pipelines[desired.pipeline_id];
-  const applied = fingerprintOf(desired);
-  const isKnown = entry?.applied === applied && entry.changing !== true && entry.left !== undefined;
+  const asked = fingerprintOf(desired);
+  const isKnown = entry?.applied === asked && entry.changing !== true && entry.left !== undefined;
   const left = isKnown ? entry.left : fingerprint(present());
-  own(inventory, desired, { revision, applied, left, changing: undefined, fight: undefined, ...anew(entry, applied) });
+  const known = { revision, applied: asked, left, changing: undefined, fight: undefined };
+  own(inventory, desired, { ...known, ...anew(entry, asked) });
 }
 
 /** Owns what a change is about to be made of, and notes what the plan found out about it. */
@@ -61,8 +62,8 @@ export function applied(
 }
 
 /** Another file begins anew: what it asks for was not fought for yet. */
-function anew(entry: InventoryEntry | undefined, applies: string): Partial<typeof settled> {
-  return entry?.applied === undefined || entry.applied === applies ? {} : settled;
+function anew(entry: InventoryEntry | undefined, asked: string): Partial<typeof settled> {
+  return entry?.applied === undefined || entry.applied === asked ? {} : settled;
 }
 
 /** A drift was put back. */

@@ -16,7 +16,7 @@ export interface Drift {
   /** Paths of the fields, `x-sluice.state` where it was stopped, started or deleted. */
   fields: string[];
   stance: Stance;
-  /** Corrections of the last hour that came before, or after which nobody corrects it any more. */
+  /** Corrections of the same fields within the last hour; of a fight, those that it took. */
   times: number;
   /** When it is corrected, where that waits: milliseconds since the epoch. */
   next?: number;
@@ -54,20 +54,18 @@ export function alsoDrifted(present: ActualPipeline, entry: InventoryEntry | und
 
 /** The drift of a pipeline that is to be put back, or why it is not yet, or no more. */
 export function driftOf(fields: string[], entry: InventoryEntry | undefined, { now }: ActualState): Drift {
-  const recent = recentOf(entry?.corrections, now);
   if (entry?.fight !== undefined) return { fields, stance: "fight", times: entry.fight.times };
+  const recent = recentOf(entry?.corrections, now).filter((one) => one.fields.some((path) => fields.includes(path)));
   const times = Math.max(0, ...fields.map((path) => recent.filter((one) => one.fields.includes(path)).length));
   if (times >= corrections) return { fields, stance: "fight", times };
   const last = Math.max(0, ...recent.map(({ at }) => Date.parse(at)));
-  const next = recent.length === 0 ? 0 : last + firstPause * 2 ** (recent.length - 1);
-  return next > now
-    ? { fields, stance: "wait", times: recent.length, next }
-    : { fields, stance: "correct", times: recent.length };
+  const next = times === 0 ? 0 : last + firstPause * 2 ** (times - 1);
+  return next > now ? { fields, stance: "wait", times, next } : { fields, stance: "correct", times };
 }
 
-/** Corrections that still count. */
+/** Corrections that still count. Where the clock was put back, those of its future do not. */
 export function recentOf(all: readonly Correction[] = [], now: number): Correction[] {
-  return all.filter(({ at }) => Date.parse(at) > now - window);
+  return all.filter(({ at }) => Date.parse(at) > now - window && Date.parse(at) <= now);
 }
 
 /** What a drift says of itself: the fields that differ, and the state. */

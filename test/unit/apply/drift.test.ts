@@ -31,8 +31,8 @@ async function begin(...pipelines: Parameters<typeof source.say>): Promise<void>
 }
 
 /** Turns, one every two minutes. */
-async function turns(count: number): Promise<void> {
-  for (let turn = 0; turn < count; turn += 1) {
+async function turns(number: number): Promise<void> {
+  for (let turn = 0; turn < number; turn += 1) {
     vi.setSystemTime(Date.now() + 120_000);
     await reconciler.turn("poll", signal);
   }
@@ -44,6 +44,16 @@ const calls = (): string[] => engine.calls.splice(0);
 async function count(name: string): Promise<number | undefined> {
   const metric = await registry.getSingleMetric(`sluice_gitops_${name}_total`)?.get();
   return metric?.values[0]?.value;
+}
+
+/** Somebody renames it again each time. */
+async function fight(rounds: number): Promise<void> {
+  for (let round = 0; round < rounds; round += 1) {
+    await engine.rename("orders", "By hand");
+    await turns(4);
+  }
+  await engine.rename("orders", "By hand");
+  calls();
 }
 
 const told = (mode: string) => ({ id: "orders", sluice: [`drift: ${mode}`] });
@@ -152,15 +162,6 @@ describe("a pipeline that an edit of ours left stopped", () => {
 });
 
 describe("a fight", () => {
-  async function fight(rounds: number): Promise<void> {
-    for (let round = 0; round < rounds; round += 1) {
-      await engine.rename("orders", "By hand");
-      await turns(4);
-    }
-    await engine.rename("orders", "By hand");
-    calls();
-  }
-
   test("ends after five corrections within an hour, also across a restart, and is counted once", async () => {
     await fight(4);
     await turns(4);

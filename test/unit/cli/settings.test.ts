@@ -4,6 +4,7 @@ import { kafkaSettings } from "../../../reconciler/cli/kafka-settings.ts";
 import { resolveSettings } from "../../../reconciler/cli/resolve-settings.ts";
 import { parseSettings } from "../../../reconciler/cli/settings-file.ts";
 import { settings } from "../../../reconciler/cli/settings-table.ts";
+import { parseDeletionLimit } from "../../../reconciler/plan/budget.ts";
 import type { SettingOrigins } from "../../../reconciler/cli/resolve-settings.ts";
 
 function resolve(origins: { flags?: SettingOrigins["flags"]; env?: SettingOrigins["env"]; yaml?: string }) {
@@ -60,6 +61,25 @@ describe("values are read as what they mean", () => {
       repo: "optional",
     } as const;
     expect(resolved[read[name]](name)).toEqual(expected);
+  });
+});
+
+describe("how many pipelines one revision may delete", () => {
+  test.each([
+    ["a number", { flags: { max_deletions: "10" } }, "10"],
+    ["a share", { env: { SLUICE_MAX_DELETIONS: "20%" } }, "20%"],
+    ["both", { yaml: "max_deletions: 3 or 10%" }, "3 or 10%"],
+    ["the default", {}, "5 or 20%"],
+  ])("is given as %s", (_, origins, expected) => {
+    const text = resolve(origins).text("max_deletions");
+    expect(text).toBe(expected);
+    expect(() => parseDeletionLimit(text)).not.toThrow();
+  });
+
+  test.each(["101%", "many", "-1", "5 or 20"])("is refused as %s", (value) => {
+    expect(problem({ flags: { max_deletions: value } })).toContain(
+      '--max-deletions: expected a number of pipelines, a share or both, such as "5", "20%" or "5 or 20%"',
+    );
   });
 });
 

@@ -3,6 +3,16 @@ import { allowed, limitText, parseDeletionLimit } from "../../../reconciler/plan
 import { editing, planFor } from "./world.ts";
 import type { There, World } from "./world.ts";
 
+const immutable = (id: string, hours: number) => ({
+  id,
+  root: [`resources: { nats: { stream: { max_age: ${hours}h } } }`],
+  sluice: ["recreate: true"],
+});
+
+const there = (id: string, facts: Partial<There> = {}): There => ({ was: { id }, ...facts });
+const causes = (world: World): Record<string, string> =>
+  Object.fromEntries(planFor(world).changes.map(({ pipeline_id, cause }) => [pipeline_id, cause]));
+
 describe("a deletion limit", () => {
   test.each([
     ["5 or 20%", 10, 5],
@@ -24,15 +34,11 @@ describe("a deletion limit", () => {
 
 describe("a revision that removes files", () => {
   const limit = parseDeletionLimit("2");
-  const there = (id: string, facts: Partial<There> = {}): There => ({ was: { id }, ...facts });
   const gone = (...all: There[]): World => ({
     wanted: [{ id: "stays" }],
     there: [there("stays"), ...all],
     budget: { limit, begun: 0, of: 10 },
   });
-  const causes = (world: World): Record<string, string> =>
-    Object.fromEntries(planFor(world).changes.map(({ pipeline_id, cause }) => [pipeline_id, cause]));
-
   test("within its budget deletes them", () => {
     expect(causes(gone(there("first"), there("other")))).toEqual({
       stays: "InSync",
@@ -116,11 +122,6 @@ describe("a revision that removes files", () => {
   });
 
   test("may make pipelines anew beyond it", () => {
-    const immutable = (id: string, hours: number) => ({
-      id,
-      root: [`resources: { nats: { stream: { max_age: ${hours}h } } }`],
-      sluice: ["recreate: true"],
-    });
     const ids = ["first", "other", "third"];
     const world = { wanted: ids.map((id) => immutable(id, 48)), there: ids.map((id) => ({ was: immutable(id, 24) })) };
     const { changes } = planFor({ ...world, budget: { limit, begun: 0, of: 3 } });

@@ -15,8 +15,25 @@ const was = (text: typeof renamed | typeof orders, facts: Partial<There> = {}): 
   ...facts,
 });
 
+/** With a secret in plain text. */
+const given = (password: string) => ({ ...orders, connection: [`password: ${password}`] });
+
 const ago = (...minutes: number[]): InventoryEntry["corrections"] =>
   minutes.map((one) => ({ at: new Date(noon - one * 60_000).toISOString(), fields: ["name"] }));
+
+/** What is done where somebody deleted it. */
+const deleted = (mode: string) => {
+  const wanted = { pipelines: [read(told(mode))], refused: [], skipped: [] };
+  const entry = { file: "was.yaml", prune: true, suspend: false, ...inSyncWith(orders) };
+  return plan({ ...actualOf([]), owned: { orders: entry } }, wanted).changes[0];
+};
+
+/** What is done about a name that was put back before. */
+const after = (corrections: InventoryEntry["corrections"], facts: Partial<InventoryEntry> = {}) =>
+  changeFor({
+    wanted: [orders],
+    there: [was(renamed, { owned: { ...inSyncWith(orders), ...(corrections && { corrections }), ...facts } })],
+  });
 
 describe("what somebody changed in the engine", () => {
   test.each<[string, There, Expected]>([
@@ -93,7 +110,6 @@ describe("what somebody changed in the engine", () => {
   });
 
   test("may be a secret in plain text of the file, which nobody remembers: that is a change", () => {
-    const given = (password: string) => ({ ...orders, connection: [`password: ${password}`] });
     const there = { was: given("old-one"), owned: inSyncWith(given("old-one")) };
     expect(changeFor({ wanted: [given("new-one")], there: [there] })).toMatchObject({ cause: "Changed" });
     expect(JSON.stringify(inSyncWith(given("old-one")))).toBe(JSON.stringify(inSyncWith(given("new-one"))));
@@ -134,12 +150,6 @@ describe("x-sluice.drift", () => {
 });
 
 describe("a pipeline that somebody deleted", () => {
-  const deleted = (mode: string) => {
-    const wanted = { pipelines: [read(told(mode))], refused: [], skipped: [] };
-    const entry = { file: "was.yaml", prune: true, suspend: false, ...inSyncWith(orders) };
-    return plan({ ...actualOf([]), owned: { orders: entry } }, wanted).changes[0];
-  };
-
   test("is made again, and what went with it is said", () => {
     expect(deleted("correct")).toMatchObject({
       kind: "create",
@@ -159,12 +169,6 @@ describe("a pipeline that somebody deleted", () => {
 });
 
 describe("a drift that comes back", () => {
-  const after = (corrections: InventoryEntry["corrections"], facts: Partial<InventoryEntry> = {}) =>
-    changeFor({
-      wanted: [orders],
-      there: [was(renamed, { owned: { ...inSyncWith(orders), ...(corrections && { corrections }), ...facts } })],
-    });
-
   test.each<[string, InventoryEntry["corrections"], Expected]>([
     ["is put back where the last time is long ago", ago(61, 60), { cause: "Drifted", calls: ["rename"] }],
     ["is put back after a pause", ago(1), { cause: "Drifted", calls: ["rename"] }],
