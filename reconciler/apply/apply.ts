@@ -16,7 +16,7 @@ const atOnce = 16;
 /** Resumes of a failed pipeline before a person is asked (specification, open question G7). */
 const resumesAtMost = 5;
 
-export interface ApplyOptions extends Pick<JobParts, "engine" | "inventory" | "telemetry"> {
+export interface ApplyOptions extends Pick<JobParts, "engine" | "inventory" | "telemetry" | "isHeld"> {
   /** Told of a change that ended after its turn. */
   onLate: (outcome: Outcome) => void;
 }

@@ -20,6 +20,8 @@ export interface JobParts {
   telemetry: Telemetry;
   backoff: Backoff;
   slots: Slots;
+  /** Whether a pipeline is suspended at this moment: a change that waited is then not begun. */
+  isHeld: (pipeline_id: string) => boolean;
 }
 
 /** One change, and what has to end before it is begun. */
@@ -82,7 +84,11 @@ export class Job {
       const why = `${missing.pipeline_id}, on which it depends, was not applied: ${missing.message ?? missing.result}`;
       return this.#end("blocked", `${why}${earlier === undefined ? "" : await this.#resume()}`);
     }
-    const outcome = await this.#parts.slots.use(() => this.#makeCalls(last));
+    // What took the place of a change has a stop behind it, which must not be left at that.
+    const isHeld = (): boolean => earlier === undefined && this.#parts.isHeld(change.pipeline_id);
+    const outcome = await this.#parts.slots.use(async () =>
+      isHeld() ? this.#end("suspended", "it was suspended before this was begun") : this.#makeCalls(last),
+    );
     this.#parts.telemetry.changeEnded(change, outcome);
     return outcome;
   }

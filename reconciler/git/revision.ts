@@ -51,6 +51,13 @@ export interface RevisionSource {
   readonly description: SourceDescription;
   /** The newest revision, complete or not at all. The same object again while nothing has changed. */
   fetch(signal: AbortSignal, onRequest?: RequestListener): Promise<Revision>;
+  /**
+   * A commit that the followed ref contains, or contained, in full or by its first digits. Refused with a SourceError
+   * otherwise. Absent where there are no commits.
+   */
+  at?(commit: string, signal: AbortSignal): Promise<Revision>;
+  /** The last revision that was good, from disk, without the network. */
+  cached?(signal: AbortSignal): Promise<Revision | undefined>;
   /** Calls `onChange` when a fetch is likely to give another revision. Where absent, only polling tells. */
   watch?(onChange: () => void): Promise<void>;
   /** Releases watchers. Safe to call twice. */
