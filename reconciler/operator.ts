@@ -5,15 +5,16 @@ import type { Underway } from "./actual/state.ts";
 import { load } from "./desired/load.ts";
 import type { Revision } from "./git/revision.ts";
 import { heldPlan } from "./holds/held-plan.ts";
-import { HoldError } from "./holds/holds.ts";
-import type { Hold, Holds } from "./holds/holds.ts";
+import { HoldError } from "./holds/hold.ts";
+import type { Hold } from "./holds/hold.ts";
+import type { Holds } from "./holds/holds.ts";
 import type { PinnedSource } from "./holds/pinned-source.ts";
 import { printPlan } from "./plan/print.ts";
+import { endOf } from "./status/reconcile-answer.ts";
+import type { ReconcileAnswer } from "./status/reconcile-answer.ts";
 import type { Requests } from "./status/requests.ts";
 import type { Status } from "./status/status.ts";
 import type { Telemetry } from "./status/telemetry.ts";
-import { resultOf } from "./status/turn.ts";
-import type { TurnResult } from "./status/turn.ts";
 import { printable } from "./validate/problem.ts";
 
 /** Who asks, as they call themselves, and why. */
@@ -39,23 +40,6 @@ export interface Rollback {
   head: string;
   /** What there is to do, for people, as it is known at this moment. */
   plan: string;
-}
-
-/** How a request for a turn stands. */
-export interface ReconcileAnswer {
-  requested_at: string;
-  /** `ended`: a turn that began after the request, and every change that was begun, have ended. */
-  state: "waiting" | "under way" | "ended";
-  /** Pipelines on which a change is at work. */
-  under_way: string[];
-  /** Of the last turn. Absent before it has ended. */
-  result?: TurnResult;
-  revision?: string;
-  error?: string;
-  /** Pipelines and the source, where they are not as the files say. */
-  open: { name: string; reason: string; message: string }[];
-  /** Documents that cannot be used, such as `orders.yaml:3:1: …`. */
-  problems: string[];
 }
 
 export interface OperatorParts {
@@ -94,20 +78,12 @@ export class Operator {
   answerTo(token: string): ReconcileAnswer {
     const { requests, status, busy, isWorking } = this.#parts;
     const under_way = [...busy().keys()];
-    const asked = { requested_at: token, under_way };
     const turn = status.last;
     if (!requests.isHandled(token) || turn === undefined) {
-      return { ...asked, state: "waiting", open: [], problems: [] };
+      return { requested_at: token, state: "waiting", under_way, open: [], problems: [] };
     }
-    const { revision, error } = turn;
-    return {
-      ...asked,
-      state: under_way.length > 0 || isWorking() ? "under way" : "ended",
-      result: resultOf(turn),
-      ...(revision !== undefined && { revision: revision.id }),
-      ...(error !== undefined && { error: error.message }),
-      ...this.#open(),
-    };
+    const state = under_way.length > 0 || isWorking() ? "under way" : "ended";
+    return { requested_at: token, state, under_way, ...endOf(turn, status.snapshot()) };
   }
 
   /** Leaves a pipeline, or everything, as it is until it is resumed. Throws HoldError. */
@@ -183,19 +159,5 @@ export class Operator {
     const { engine, inventory, busy, holds } = this.#parts;
     const actual = snapshot(engine, inventory, busy());
     return printPlan(heldPlan(actual, { ...load(files), skipped }, holds.state));
-  }
-
-  #open(): Pick<ReconcileAnswer, "open" | "problems"> {
-    const { conditions, pipelines, problems } = this.#parts.status.snapshot();
-    const named = [{ pipeline_id: "source", conditions }, ...pipelines];
-    const open = named.flatMap(({ pipeline_id: name, conditions: own }) => {
-      const ready = own.find(({ type, status }) => type === "Ready" && status !== "True");
-      return ready === undefined ? [] : [{ name, reason: ready.reason, message: ready.message }];
-    });
-    const errors = problems.filter(({ severity }) => severity === "error");
-    return {
-      open,
-      problems: errors.map(({ file, line, column, message }) => `${file}:${line}:${column}: ${message}`),
-    };
   }
 }

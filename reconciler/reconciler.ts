@@ -155,6 +155,7 @@ export class Reconciler {
       plan: made,
       desired: new Map(desired.pipelines.map((one) => [one.pipeline_id, one])),
       revision: revision.id,
+      held: new Set(made.changes.flatMap(({ pipeline_id: id }) => (this.#holds.of(id) === undefined ? [] : id))),
       patience: this.#options.patience ?? defaultPatience,
     };
     turn.outcomes = await this.#apply.carryOut(order, signal);

@@ -30,6 +30,8 @@ export interface Task {
   /** Absent for a deletion. */
   desired: DesiredPipeline | undefined;
   revision: string;
+  /** It was planned although the pipeline was suspended. */
+  wasHeld: boolean;
   /** Changes of the same plan that come first. */
   before: readonly Promise<Outcome>[];
   /** The job of the same pipeline whose place it takes. */
@@ -75,7 +77,7 @@ export class Job {
   }
 
   async #run(): Promise<Outcome> {
-    const { change, before, earlier } = this.#task;
+    const { change, wasHeld, before, earlier } = this.#task;
     const last = await earlier?.outcome;
     this.#isWaiting = false;
     if (this.#isReplaced) return this.#end("replaced");
@@ -85,7 +87,7 @@ export class Job {
       return this.#end("blocked", `${why}${earlier === undefined ? "" : await this.#resume()}`);
     }
     // What took the place of a change has a stop behind it, which must not be left at that.
-    const isHeld = (): boolean => earlier === undefined && this.#parts.isHeld(change.pipeline_id);
+    const isHeld = (): boolean => !wasHeld && earlier === undefined && this.#parts.isHeld(change.pipeline_id);
     const outcome = await this.#parts.slots.use(async () =>
       isHeld() ? this.#end("suspended", "it was suspended before this was begun") : this.#makeCalls(last),
     );

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ReconcileAnswer } from "../operator.ts";
+import type { ReconcileAnswer } from "../status/reconcile-answer.ts";
 import { CliError } from "./cli-error.ts";
 import { daemonOf } from "./inspect-pipelines.ts";
 import type { ExitCode, Invocation } from "./invocation.ts";
 import { show } from "./show.ts";
 import { printable } from "./terminal.ts";
 
-/** Milliseconds between two questions. */
-const pause = 200;
+/** Milliseconds between two questions: soon after each other at first, since most turns are short. */
+const pauses = { first: 10, longest: 250 };
 
 const shownAtMost = 20;
 
@@ -29,7 +29,7 @@ export async function reconcile(invocation: Invocation): Promise<ExitCode> {
 async function ended(invocation: Invocation, token: string): Promise<ReconcileAnswer> {
   const { settings } = invocation;
   const until = performance.now() + settings.duration("reconcile_timeout");
-  for (;;) {
+  for (let pause = pauses.first; ; pause = Math.min(pause * 2, pauses.longest)) {
     const answer = (await daemonOf(invocation).get(`/control/v1/reconcile/${token}`)) as ReconcileAnswer;
     if (answer.state === "ended") return answer;
     if (performance.now() + pause > until) throw late(settings.text("reconcile_timeout"), answer);

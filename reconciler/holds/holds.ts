@@ -2,38 +2,8 @@ import { readFileSync } from "node:fs";
 import { rename } from "node:fs/promises";
 import { join } from "node:path";
 import { writeFileDurably } from "../../engine/index.ts";
-
-/** Who keeps the reconciler from something, since when, and why. */
-export interface Hold {
-  /** ISO 8601, UTC. */
-  since: string;
-  /** As the person called themselves. */
-  by?: string;
-  reason?: string;
-}
-
-/** The commit of a rollback. It holds as long as the followed ref stays at `head`. */
-export interface Pin extends Hold {
-  commit: string;
-  /** As a revision's id. */
-  revision: string;
-  /** The commit at which the followed ref was when the pin was made. */
-  head: string;
-  author?: string;
-  subject?: string;
-}
-
-export interface HoldsState {
-  version: 1;
-  /** Nothing is changed at all. */
-  everything?: Hold;
-  /** By pipeline_id: it is left as it is. */
-  pipelines: Readonly<Record<string, Hold>>;
-  pin?: Pin;
-}
-
-/** A hold that cannot be set or lifted, and why. */
-export class HoldError extends Error {}
+import { HoldError, ownHold, parseHolds, told } from "./hold.ts";
+import type { Hold, HoldsState, Pin } from "./hold.ts";
 
 const longestReason = 500;
 const longestName = 100;
@@ -64,7 +34,7 @@ export class Holds {
       if ((error as NodeJS.ErrnoException).code === "ENOENT") return new Holds(path, nothing);
       return Holds.#damaged(path, `cannot be read (${(error as NodeJS.ErrnoException).code})`);
     }
-    const state = parse(text);
+    const state = parseHolds(text);
     return state === undefined ? Holds.#damaged(path, "is damaged") : new Holds(path, state);
   }
 
@@ -170,18 +140,7 @@ export class Holds {
   }
 }
 
-/** Such as `by ada since 2026-01-01T00:00:00.000Z: the table is being moved`. */
-export function told({ by, since, reason }: Hold): string {
-  const who = by === undefined ? "" : `by ${by} `;
-  return `${who}since ${since}${reason === undefined ? "" : `: ${reason}`}`;
-}
-
 const nothing: HoldsState = { version: 1, pipelines: {} };
-
-/** The suspension of this pipeline alone. `constructor` is an id that a pipeline may have. */
-export function ownHold({ pipelines }: HoldsState, pipeline_id: string): Hold | undefined {
-  return Object.hasOwn(pipelines, pipeline_id) ? pipelines[pipeline_id] : undefined;
-}
 
 function unpinned({ pin: _pin, ...state }: HoldsState): HoldsState {
   return state;
@@ -195,27 +154,4 @@ function whoAndWhy(by = "", reason = ""): Omit<Hold, "since"> {
 /** It is shown in lists and logs. */
 function onOneLine(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ").trim();
-}
-
-function parse(text: string): HoldsState | undefined {
-  let state: Partial<HoldsState> | null;
-  try {
-    state = JSON.parse(text) as Partial<HoldsState> | null;
-  } catch {
-    return undefined;
-  }
-  if (state?.version !== 1 || typeof state.pipelines !== "object" || state.pipelines === null) return undefined;
-  const { everything, pin } = state;
-  const holds = [...Object.values(state.pipelines), ...(everything === undefined ? [] : [everything])];
-  const isPin = pin === undefined || (isHold(pin) && [pin.commit, pin.head, pin.revision].every(isText));
-  return holds.every(isHold) && isPin ? (state as HoldsState) : undefined;
-}
-
-function isHold(value: unknown): value is Hold {
-  const { since, by = "", reason = "" } = (value ?? {}) as Partial<Record<keyof Hold, unknown>>;
-  return isText(since) && !Number.isNaN(Date.parse(since)) && isText(by) && isText(reason);
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === "string";
 }

@@ -1,6 +1,7 @@
 import type { RequestListener, Revision, RevisionSource, SourceDescription } from "../git/revision.ts";
-import { HoldError } from "./holds.ts";
-import type { Holds, Pin } from "./holds.ts";
+import { HoldError } from "./hold.ts";
+import type { Pin } from "./hold.ts";
+import type { Holds } from "./holds.ts";
 
 /** Told of a pin that is over because the followed ref moved. */
 export type LiftListener = (pin: Pin, head: Revision) => void;

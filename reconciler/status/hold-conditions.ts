@@ -1,5 +1,5 @@
-import type { Hold, HoldsState } from "../holds/holds.ts";
-import { told } from "../holds/holds.ts";
+import type { Hold, HoldsState } from "../holds/hold.ts";
+import { told } from "../holds/hold.ts";
 import type { Change } from "../plan/change.ts";
 import type { Condition } from "./conditions.ts";
 

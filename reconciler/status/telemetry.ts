@@ -2,7 +2,7 @@ import type { Registry } from "prom-client";
 import type { Log } from "../../engine/index.ts";
 import type { Outcome } from "../apply/outcome.ts";
 import type { Revision } from "../git/revision.ts";
-import type { Hold, Pin } from "../holds/holds.ts";
+import type { Hold, Pin } from "../holds/hold.ts";
 import type { Call } from "../plan/calls.ts";
 import type { Change, Plan } from "../plan/change.ts";
 import { hasCalls } from "../plan/change.ts";

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { EventEmitter, once } from "node:events";
 import { SourceError } from "../../reconciler/git/revision.ts";
 import type { Revision, RevisionSource, SourceDescription } from "../../reconciler/git/revision.ts";
 import { pipelineText } from "./pipeline-text.ts";
@@ -11,8 +12,7 @@ export class Commits implements RevisionSource {
   fetched = 0;
   /** What the next questions fail with. */
   failure: SourceError | undefined;
-  /** What a fetch waits for. */
-  held: Promise<void> | undefined;
+  #held: Promise<unknown> | undefined;
   readonly #commits: Revision[] = [];
 
   /** Pushes a commit that holds these pipelines; gives its sha. */
@@ -24,9 +24,19 @@ export class Commits implements RevisionSource {
     return sha;
   }
 
+  /** Holds every fetch up until it is told to go on. */
+  hold(): () => void {
+    const gate = new EventEmitter();
+    this.#held = once(gate, "open");
+    return () => {
+      this.#held = undefined;
+      gate.emit("open");
+    };
+  }
+
   fetch = async (): Promise<Revision> => {
     this.fetched += 1;
-    await this.held;
+    await this.#held;
     if (this.failure !== undefined) throw this.failure;
     return this.#commits.at(-1)!;
   };

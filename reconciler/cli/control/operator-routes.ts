@@ -1,7 +1,7 @@
 import type { Express, Request, RequestHandler } from "express";
 import { ApiError } from "../../api/api-error.ts";
 import { SourceError } from "../../git/revision.ts";
-import { HoldError } from "../../holds/holds.ts";
+import { HoldError } from "../../holds/hold.ts";
 import type { Asker, Operator } from "../../operator.ts";
 
 export type OperatorVerbs = Pick<

@@ -31,10 +31,11 @@ afterEach(async () => {
   await world.remove();
 });
 
+const unasked = () => Promise.reject(new Error("no engine here"));
+
 /** A reconciler that looks by itself once an hour, and its control socket. */
 async function start(): Promise<void> {
   reconciler = world.reconciler({ source, interval: 3_600_000 });
-  const unasked = () => Promise.reject(new Error("no engine here"));
   const tokens = { show: () => ({ created_at: "", last_used_at: null, brought: false }), rotate: unasked };
   const engine = { ...restingEngine([]), tokens, reprocess: unasked, sql: unasked };
   control = await listenControl(
@@ -77,14 +78,12 @@ describe("sluice reconcile", () => {
   });
 
   test("a turn that began before the request answers nothing", async () => {
-    let release = (): void => undefined;
-    source.held = new Promise((resolve) => (release = resolve));
+    const release = source.hold();
     const before = source.fetched;
     await sluice("reconcile");
     await expect.poll(() => source.fetched).toBe(before + 1);
     const waiting = sluice("reconcile", "--wait");
     await expect.poll(() => source.fetched).toBe(before + 1);
-    source.held = undefined;
     release();
     expect((await waiting).code).toBe(0);
     expect(source.fetched).toBe(before + 2);

@@ -139,8 +139,7 @@ describe("a push", () => {
   });
 
   test("1,000 at once, and each sent again, are answered and cause one or two turns", async () => {
-    let release = (): void => undefined;
-    source.held = new Promise((resolve) => (release = resolve));
+    const release = source.hold();
     const before = source.fetched;
     const bodies = Array.from({ length: 1000 }, (_, index) => Buffer.concat([push(), Buffer.from(" ".repeat(index))]));
     const statuses = await Promise.all([...bodies, ...bodies].map((body) => statusOf(body, signed(body))));
