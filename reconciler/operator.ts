@@ -107,8 +107,8 @@ export class Operator {
   }
 
   /**
-   * Pins a commit, or with `isDry` only says what that would do. `revision` is a commit, in full or its first digits,
-   * or the id of a revision. Throws HoldError and SourceError.
+   * Pins a commit, or with `isDry` only says what that would do. `revision` is a commit, or the
+   * id of a revision; first digits do for those that were seen last. Throws HoldError and SourceError.
    */
   async rollBack(revision: string, asker: Asker, isDry: boolean): Promise<Rollback> {
     const { source, holds, telemetry } = this.#parts;
@@ -141,18 +141,19 @@ export class Operator {
     return { ...(pipeline_id !== undefined && { pipeline_id }), hold, under_way };
   }
 
-  /** First digits are completed from what was seen already; the source knows the rest. */
+  /** First digits are completed from the revisions that were seen. */
   #commitOf(revision: string): string {
-    const digits = revision.replace(/^.*@sha1:/, "").toLowerCase();
+    const digits = commitIn(revision).toLowerCase();
+    if (/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(digits)) return digits;
+    const given = JSON.stringify(revision.slice(0, 100));
     if (!/^[0-9a-f]{7,64}$/.test(digits)) {
-      const given = JSON.stringify(revision.slice(0, 100));
-      throw new HoldError(
-        `expected a commit of at least 7 digits, or a revision such as main@sha1:1a2b3c4…, found ${given}`,
-      );
+      throw new HoldError(`expected a commit, or a revision such as main@sha1:1a2b3c4…, found ${given}`);
     }
-    const seen = new Set(this.#parts.status.revisions.map((id) => id.replace(/^.*@sha1:/, "")));
-    const fitting = [...seen].filter((sha) => sha.startsWith(digits));
-    return fitting.length === 1 && fitting[0] !== undefined ? fitting[0] : digits;
+    const seen = new Set(this.#parts.status.revisions.map(commitIn));
+    const [found, ...others] = [...seen].filter((sha) => sha.startsWith(digits));
+    if (found !== undefined && others.length === 0) return found;
+    const many = found === undefined ? "none of the last revisions begins" : "several of the last revisions begin";
+    throw new HoldError(`${many} with ${given}: give all digits of the commit, as "git rev-parse" prints them`);
   }
 
   #preview({ files, skipped }: Revision): string {
@@ -160,4 +161,8 @@ export class Operator {
     const actual = snapshot(engine, inventory, busy());
     return printPlan(heldPlan(actual, { ...load(files), skipped }, holds.state));
   }
+}
+
+function commitIn(revision: string): string {
+  return revision.replace(/^(?:.*@)?sha1:/, "");
 }

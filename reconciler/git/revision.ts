@@ -52,12 +52,15 @@ export interface RevisionSource {
   /** The newest revision, complete or not at all. The same object again while nothing has changed. */
   fetch(signal: AbortSignal, onRequest?: RequestListener): Promise<Revision>;
   /**
-   * A commit that the followed ref contains, or contained, in full or by its first digits. Refused with a SourceError
-   * otherwise. Absent where there are no commits.
+   * The last revision that was good: fetched whole, and verified where that is asked for. From disk, without the
+   * network, so that it is also there after a restart while the remote is down. Undefined where there is none.
+   */
+  cached?(signal: AbortSignal): Promise<Revision | undefined>;
+  /**
+   * The files of `commit`, a full hash, which must be one that the followed branch or tag contains, or once pointed to;
+   * verified where that is asked for. Throws SourceError otherwise. What `fetch` and `cached` give stays as it is.
    */
   at?(commit: string, signal: AbortSignal): Promise<Revision>;
-  /** The last revision that was good, from disk, without the network. */
-  cached?(signal: AbortSignal): Promise<Revision | undefined>;
   /** Calls `onChange` when a fetch is likely to give another revision. Where absent, only polling tells. */
   watch?(onChange: () => void): Promise<void>;
   /** Releases watchers. Safe to call twice. */

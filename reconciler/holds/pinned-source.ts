@@ -15,7 +15,6 @@ export class PinnedSource implements RevisionSource {
   readonly #holds: Holds;
   readonly #onLift: LiftListener;
   #head: Revision | undefined;
-  #pinned: Revision | undefined;
   #asking: Promise<unknown> = Promise.resolve();
 
   constructor(source: RevisionSource, holds: Holds, onLift: LiftListener) {
@@ -80,19 +79,16 @@ export class PinnedSource implements RevisionSource {
     try {
       this.#head = await this.#source.fetch(signal);
     } catch (error) {
+      this.#head ??= await this.#source.cached?.(signal);
       if (this.#head === undefined) throw error;
     }
     return this.#head;
   }
 
-  /** The same object again, as with `fetch`. */
+  /** Asked anew each time: where signatures are asked for, a key may be accepted no more. */
   async #at(commit: string, signal: AbortSignal): Promise<Revision> {
-    if (this.#pinned?.sha === commit) return this.#pinned;
-    if (this.#source.at === undefined) {
-      throw new HoldError(`${commit} is pinned, and a plain folder has no commits: run "sluice rollback --cancel"`);
-    }
-    this.#pinned = await this.#source.at(commit, signal);
-    return this.#pinned;
+    if (this.#source.at !== undefined) return this.#source.at(commit, signal);
+    throw new HoldError(`${commit} is pinned, and a plain folder has no commits: run "sluice rollback --cancel"`);
   }
 
   #alone<Result>(ask: () => Promise<Result>): Promise<Result> {

@@ -42,8 +42,8 @@ export class Commits implements RevisionSource {
   };
 
   at = async (commit: string): Promise<Revision> => {
-    const found = this.#commits.filter(({ sha }) => sha.startsWith(commit));
-    if (found.length === 1) return { ...found[0]! };
+    const found = this.#commits.find(({ sha }) => sha === commit);
+    if (found !== undefined) return found;
     throw new SourceError("GitOperationFailed", `main: expected a commit of the branch, found ${commit}`);
   };
 

@@ -22,6 +22,9 @@ import { Commits } from "../../support/commits.ts";
 import { keptLog } from "../../support/engine.ts";
 import { World, orders } from "../../unit/apply/world.ts";
 
+/** A condition that is awaited holds soon, also where other tests run at the same time. */
+const soon = { timeout: 10_000 };
+
 const secret = "the secret of this month";
 const next = "the secret of next month";
 const most = 100_000;
@@ -62,7 +65,7 @@ beforeEach(async () => {
   agent = new Agent({ keepAlive: true, maxSockets: 100 });
   ending = new AbortController();
   run = reconciler.run(ending.signal);
-  await expect.poll(() => reconciler.snapshot().lastTurn, { timeout: 10_000 }).toBeDefined();
+  await expect.poll(() => reconciler.snapshot().lastTurn, soon).toBeDefined();
 });
 
 afterEach(async () => {
@@ -110,8 +113,8 @@ describe("a push", () => {
   test("is carried out soon, and is told of as its trigger", async () => {
     const sha = source.push("Second", orders, { id: "sales-eu" });
     expect(await statusOf(push(), signed(push()))).toBe(202);
-    await expect.poll(() => world.engine.pipelines.has("sales-eu")).toBe(true);
-    await expect.poll(() => reconciler.snapshot().history[0]?.revision).toBe(`main@sha1:${sha}`);
+    await expect.poll(() => world.engine.pipelines.has("sales-eu"), soon).toBe(true);
+    await expect.poll(() => reconciler.snapshot().history[0]?.revision, soon).toBe(`main@sha1:${sha}`);
     expect(reconciler.snapshot().history[0]?.trigger).toBe("webhook");
   });
 
@@ -125,7 +128,7 @@ describe("a push", () => {
   ])("of %s asks for a fetch", async (_, headers) => {
     const before = source.fetched;
     expect(await statusOf(push(), headers)).toBe(202);
-    await expect.poll(() => source.fetched).toBe(before + 1);
+    await expect.poll(() => source.fetched, soon).toBe(before + 1);
   });
 
   test("of another branch, a ping and another event ask for none", async () => {
@@ -148,7 +151,7 @@ describe("a push", () => {
     // What a push would still have asked for when its second is over.
     await hook.close();
     release();
-    await expect.poll(() => reconciler.snapshot().lastAppliedRevision, { timeout: 5000 }).toBe(`main@sha1:${last}`);
+    await expect.poll(() => reconciler.snapshot().lastAppliedRevision, soon).toBe(`main@sha1:${last}`);
     const turns = source.fetched - before;
     expect(turns).toBeGreaterThanOrEqual(1);
     expect(turns).toBeLessThanOrEqual(2);
@@ -232,7 +235,7 @@ describe("what is refused", () => {
     const socket = await connected();
     socket.end(`POST /hook HTTP/1.1\r\nhost: x\r\nx-gitlab-token: ${secret}\r\ncontent-length: 1000\r\n\r\n{`);
     expect(await raw("\u0016\u0003\u0001")).toMatch(/^HTTP\/1\.1 400 /);
-    await expect.poll(counted).toEqual({ malformed: 1 });
+    await expect.poll(counted, soon).toEqual({ malformed: 1 });
     socket.destroy();
     expect(await statusOf(push(), signed(push()))).toBe(202);
   });

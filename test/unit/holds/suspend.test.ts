@@ -5,6 +5,9 @@ import type { Reconciler } from "../../../reconciler/reconciler.ts";
 import { keptLog } from "../../support/engine.ts";
 import { World, edited, orders, outcomes, readyOf, signal } from "../apply/world.ts";
 
+/** A condition that is awaited holds soon, also where other tests run at the same time. */
+const soon = { timeout: 10_000 };
+
 const sales = { id: "sales-eu" };
 let world: World;
 
@@ -72,7 +75,7 @@ describe("a pipeline that is suspended", () => {
     world.source.say({ ...orders, expression: "id > 2" });
     expect(await outcomes(reconciler)).toEqual({});
     goOn();
-    await expect.poll(() => world.engine.calls.at(-1)).toBe("resume orders");
+    await expect.poll(() => world.engine.calls.at(-1), soon).toBe("resume orders");
     expect(world.engine.get("orders").status).toBe("Running");
     expect(await outcomes(reconciler)).toEqual({});
     expect(world.engine.calls.filter((call) => call.startsWith("update"))).toEqual(["update orders"]);
@@ -125,7 +128,7 @@ describe("everything, suspended", () => {
     const begun = world.engine.calls.length;
     expect((await reconciler.operator.suspend(undefined, ada)).under_way).toHaveLength(40);
     goOn();
-    await expect.poll(() => reconciler.operator.answerTo("2000-01-01T00:00:00.000Z").under_way).toEqual([]);
+    await expect.poll(() => reconciler.operator.answerTo("2000-01-01T00:00:00.000Z").under_way, soon).toEqual([]);
     expect(world.engine.calls).toHaveLength(begun);
     expect(world.engine.pipelines.size).toBe(begun);
   });
