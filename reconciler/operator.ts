@@ -1,14 +1,11 @@
-import { snapshot } from "./actual/snapshot.ts";
 import type { ObservedEngine } from "./actual/snapshot.ts";
-import type { Inventory } from "./actual/inventory.ts";
 import type { Underway } from "./actual/state.ts";
-import { load } from "./desired/load.ts";
 import type { Revision } from "./git/revision.ts";
-import { heldPlan } from "./holds/held-plan.ts";
 import { HoldError } from "./holds/hold.ts";
 import type { Hold } from "./holds/hold.ts";
 import type { Holds } from "./holds/holds.ts";
 import type { PinnedSource } from "./holds/pinned-source.ts";
+import type { Plan } from "./plan/change.ts";
 import { printPlan } from "./plan/print.ts";
 import { endOf } from "./status/reconcile-answer.ts";
 import type { ReconcileAnswer } from "./status/reconcile-answer.ts";
@@ -45,12 +42,13 @@ export interface Rollback {
 export interface OperatorParts {
   source: PinnedSource;
   engine: ObservedEngine;
-  inventory: Inventory;
   holds: Holds;
   status: Status;
   requests: Requests;
   telemetry: Telemetry;
   busy: () => ReadonlyMap<string, Underway>;
+  /** What a turn on this revision would do at this moment. */
+  preview: (revision: Revision) => Plan | Promise<Plan>;
   /** A turn is under way, or is asked for. */
   isWorking: () => boolean;
   /** Asks for a turn. */
@@ -111,11 +109,12 @@ export class Operator {
    * id of a revision; first digits do for those that were seen last. Throws HoldError and SourceError.
    */
   async rollBack(revision: string, asker: Asker, isDry: boolean): Promise<Rollback> {
-    const { source, holds, telemetry } = this.#parts;
+    const { source, holds, telemetry, preview } = this.#parts;
     const found = await source.target(this.#commitOf(revision), AbortSignal.timeout(patience));
     const { id, sha, author, subject } = found.revision;
     const who = { ...(author !== undefined && { author }), ...(subject !== undefined && { subject }) };
-    const rollback = { revision: id, commit: sha, ...who, head: found.head.id, plan: this.#preview(found.revision) };
+    const plan = printPlan(await preview(found.revision));
+    const rollback = { revision: id, commit: sha, ...who, head: found.head.id, plan };
     if (isDry) return rollback;
     const pin = await holds.pin({ ...asker, ...who, commit: sha, revision: id, head: found.head.sha });
     telemetry.pinned(pin);
@@ -154,12 +153,6 @@ export class Operator {
     if (found !== undefined && others.length === 0) return found;
     const many = found === undefined ? "none of the last revisions begins" : "several of the last revisions begin";
     throw new HoldError(`${many} with ${given}: give all digits of the commit, as "git rev-parse" prints them`);
-  }
-
-  #preview({ files, skipped }: Revision): string {
-    const { engine, inventory, busy, holds } = this.#parts;
-    const actual = snapshot(engine, inventory, busy());
-    return printPlan(heldPlan(actual, { ...load(files), skipped }, holds.state));
   }
 }
 

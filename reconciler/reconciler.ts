@@ -13,6 +13,7 @@ import { Holds } from "./holds/holds.ts";
 import { PinnedSource } from "./holds/pinned-source.ts";
 import { Operator } from "./operator.ts";
 import type { Revision, RevisionSource } from "./git/revision.ts";
+import type { Plan } from "./plan/change.ts";
 import { Requests } from "./status/requests.ts";
 import { Status } from "./status/status.ts";
 import type { ReconcileSnapshot } from "./status/status.ts";
@@ -78,7 +79,14 @@ export class Reconciler {
     const shared = { source, engine, inventory, holds, requests: this.#requests, busy };
     this.#status = new Status(shared);
     const isWorking = (): boolean => this.#isTurning || this.#pending !== undefined;
-    this.operator = new Operator({ ...shared, status: this.#status, telemetry, isWorking, look: () => this.trigger() });
+    this.operator = new Operator({
+      ...shared,
+      status: this.#status,
+      telemetry,
+      preview: (revision) => this.#planOf(revision, load(revision.files)),
+      isWorking,
+      look: () => this.trigger(),
+    });
     telemetry.exposeState(() => this.snapshot());
   }
 
@@ -141,9 +149,13 @@ export class Reconciler {
   #plan(turn: Turn): void {
     const { revision, desired } = turn;
     if (revision === undefined || desired === undefined) return;
-    const actual = snapshot(this.#options.engine, this.#inventory, this.#apply.busy);
-    turn.plan = heldPlan(actual, { ...desired, skipped: revision.skipped }, this.#holds.state);
+    turn.plan = this.#planOf(revision, desired);
     this.#telemetry.planMade(turn.plan);
+  }
+
+  #planOf({ skipped }: Revision, desired: DesiredState): Plan {
+    const actual = snapshot(this.#options.engine, this.#inventory, this.#apply.busy);
+    return heldPlan(actual, { ...desired, skipped }, this.#holds.state);
   }
 
   /** Nothing, while everything is suspended: the plan says what waits. */
