@@ -8,10 +8,15 @@ import type { AppliedEngine } from "./apply/carry-out.ts";
 import type { Outcome } from "./apply/outcome.ts";
 import type { DesiredState } from "./desired/desired-state.ts";
 import { load } from "./desired/load.ts";
+import { heldPlan } from "./holds/held-plan.ts";
+import { Holds } from "./holds/holds.ts";
+import { PinnedSource } from "./holds/pinned-source.ts";
+import { Operator } from "./operator.ts";
 import type { Revision, RevisionSource } from "./git/revision.ts";
 import { parseDeletionLimit } from "./plan/budget.ts";
 import type { DeletionLimit } from "./plan/budget.ts";
-import { plan } from "./plan/plan.ts";
+import type { Plan } from "./plan/change.ts";
+import { Requests } from "./status/requests.ts";
 import { Status } from "./status/status.ts";
 import type { ReconcileSnapshot } from "./status/status.ts";
 import { createTelemetry } from "./status/telemetry.ts";
@@ -47,7 +52,12 @@ const transitionWait = 5_000;
  * A step that fails ends the turn, and what runs goes on as it was.
  */
 export class Reconciler {
+  /** What a person may do to it. */
+  readonly operator: Operator;
   readonly #options: ReconcilerOptions;
+  readonly #source: PinnedSource;
+  readonly #holds: Holds;
+  readonly #requests = new Requests();
   readonly #inventory: Inventory;
   readonly #telemetry: Telemetry;
   readonly #apply: Apply;
@@ -56,26 +66,42 @@ export class Reconciler {
   #loaded: { revision: Revision; desired: DesiredState } | undefined;
   #pending: Trigger | undefined;
   #wake: (() => void) | undefined;
+  #isTurning = false;
 
-  /** Reads the inventory. Throws where it is damaged. */
+  /** Reads the inventory, and what an operator holds. Throws where the inventory is damaged. */
   constructor(options: ReconcilerOptions) {
-    const { source, engine, log, registry, dataDir } = options;
+    const { engine, log, registry, dataDir } = options;
     this.#options = options;
     this.#limit = parseDeletionLimit(options.maxDeletions ?? "5 or 20%");
-    this.#inventory = Inventory.read(dataDir);
-    this.#telemetry = createTelemetry(log, registry);
+    const inventory = (this.#inventory = Inventory.read(dataDir));
+    const holds = (this.#holds = Holds.read(dataDir));
+    const telemetry = (this.#telemetry = createTelemetry(log, registry));
+    if (holds.damage !== undefined) telemetry.holdsDamaged(holds.damage);
+    const source = (this.#source = new PinnedSource(options.source, holds, (...over) => telemetry.pinLifted(...over)));
     const onLate = (outcome: Outcome): void => this.#late(outcome);
-    this.#apply = new Apply({ engine, inventory: this.#inventory, telemetry: this.#telemetry, onLate });
-    this.#status = new Status({ source, engine, inventory: this.#inventory, busy: () => this.#apply.busy });
-    this.#telemetry.exposeState(() => this.snapshot());
+    const isHeld = (id: string): boolean => holds.of(id) !== undefined;
+    this.#apply = new Apply({ engine, inventory, telemetry, onLate, isHeld });
+    const busy = (): Apply["busy"] => this.#apply.busy;
+    const shared = { source, engine, inventory, holds, requests: this.#requests, busy };
+    this.#status = new Status(shared);
+    const isWorking = (): boolean => this.#isTurning || this.#pending !== undefined;
+    this.operator = new Operator({
+      ...shared,
+      status: this.#status,
+      telemetry,
+      preview: (revision) => this.#planOf(revision, load(revision.files)),
+      isWorking,
+      look: () => this.trigger(),
+    });
+    telemetry.exposeState(() => this.snapshot());
   }
 
   /** Takes turns until `signal` aborts: one at once, then one after each interval, and one whenever it is woken. */
   async run(signal: AbortSignal): Promise<void> {
-    const { source } = this.#options;
+    const source = this.#source;
     signal.addEventListener("abort", () => this.#wake?.(), { once: true });
     try {
-      await source.watch?.(() => this.trigger("change"));
+      await source.watch(() => this.trigger("change"));
       let trigger: Trigger = "start";
       while (!signal.aborted) trigger = await this.#pause(await this.turn(trigger, signal), signal);
     } finally {
@@ -95,7 +121,9 @@ export class Reconciler {
 
   /** One turn. Never throws: what goes wrong is in its result. Not to be called while another one is under way. */
   async turn(trigger: Trigger, signal: AbortSignal): Promise<Turn> {
-    const turn: Turn = { trigger, started: new Date() };
+    const requestedAt = this.#requests.newest;
+    const turn: Turn = { trigger, started: new Date(), ...(requestedAt !== undefined && { requestedAt }) };
+    this.#isTurning = true;
     this.#telemetry.turnBegan();
     try {
       await this.#fetch(turn, signal);
@@ -106,14 +134,13 @@ export class Reconciler {
       turn.error = error instanceof Error ? error : new Error(String(error));
     } finally {
       if (!signal.aborted) await this.#record(turn);
+      this.#isTurning = false;
     }
     return turn;
   }
 
   async #fetch(turn: Turn, signal: AbortSignal): Promise<void> {
-    turn.revision = await this.#options.source.fetch(signal, (...request) =>
-      this.#telemetry.gitRequestEnded(...request),
-    );
+    turn.revision = await this.#source.fetch(signal, (...request) => this.#telemetry.gitRequestEnded(...request));
   }
 
   /** Reading the same files again would say the same. */
@@ -128,20 +155,26 @@ export class Reconciler {
   #plan(turn: Turn): void {
     const { revision, desired } = turn;
     if (revision === undefined || desired === undefined) return;
-    const seen = snapshot(this.#options.engine, this.#inventory, this.#apply.busy);
-    const budget = { ...this.#inventory.deletionsOf(revision.id), limit: this.#limit };
-    const actual = { ...seen, budget };
-    turn.plan = plan(actual, { ...desired, skipped: revision.skipped });
+    turn.plan = this.#planOf(revision, desired);
     this.#telemetry.planMade(turn.plan);
   }
 
+  #planOf({ id, skipped }: Revision, desired: DesiredState): Plan {
+    const seen = snapshot(this.#options.engine, this.#inventory, this.#apply.busy);
+    const budget = { ...this.#inventory.deletionsOf(id), limit: this.#limit };
+    return heldPlan({ ...seen, budget }, { ...desired, skipped }, this.#holds.state);
+  }
+
+  /** Nothing, while everything is suspended: the plan says what waits. */
   async #carryOut(turn: Turn, signal: AbortSignal): Promise<void> {
+    if (this.#holds.state.everything !== undefined) return;
     const { plan: made, desired, revision } = turn;
     if (made === undefined || desired === undefined || revision === undefined) return;
     const order = {
       plan: made,
       desired: new Map(desired.pipelines.map((one) => [one.pipeline_id, one])),
       revision: revision.id,
+      held: new Set(made.changes.flatMap(({ pipeline_id: id }) => (this.#holds.of(id) === undefined ? [] : id))),
       patience: this.#options.patience ?? defaultPatience,
     };
     turn.outcomes = await this.#apply.carryOut(order, signal);

@@ -10,6 +10,8 @@ export interface BodyLimits {
   most: number;
   /** Bytes that bodies which are arriving hold together. */
   arriving: Room;
+  /** Milliseconds that a body may take to arrive, default 15,000. */
+  timeout?: number;
 }
 
 /** Why a body was not read. */
@@ -24,12 +26,12 @@ export class BodyRefused extends Error {
 }
 
 /** The body of a request, as it was sent. It takes room for the bytes that have come, until it is whole. Throws BodyRefused. */
-export async function readBody(request: IncomingMessage, { most, arriving }: BodyLimits): Promise<Buffer> {
+export async function readBody(request: IncomingMessage, { most, arriving, timeout }: BodyLimits): Promise<Buffer> {
   if (Number(request.headers["content-length"] ?? 0) > most) throw tooLarge(most);
   const chunks: Buffer[] = [];
   let held = 0;
   try {
-    await eachChunk(request, (chunk) => {
+    await eachChunk(request, timeout, (chunk) => {
       if (held + chunk.length > most) throw tooLarge(most);
       if (!arriving.take(chunk.length)) throw new BodyRefused("no room", "too many bodies arrive at once");
       held += chunk.length;
@@ -45,17 +47,17 @@ export async function readBody(request: IncomingMessage, { most, arriving }: Bod
  * Reads what is left of the body of a request that is refused, and keeps nothing of it: a sender that is cut off while it
  * sends may never see the answer. Gives up after `most` bytes.
  */
-export async function discardBody(request: IncomingMessage, { most }: BodyLimits): Promise<void> {
+export async function discardBody(request: IncomingMessage, { most, timeout }: BodyLimits): Promise<void> {
   if (request.readableEnded) return;
   let left = most;
-  await eachChunk(request, (chunk) => {
+  await eachChunk(request, timeout, (chunk) => {
     left -= chunk.length;
     if (left < 0) throw tooLarge(most);
   }).catch(() => undefined);
 }
 
 /** Hands a body out chunk by chunk. Rejects with what `take` throws, and with BodyRefused. */
-function eachChunk(request: IncomingMessage, take: (chunk: Buffer) => void): Promise<void> {
+function eachChunk(request: IncomingMessage, timeout = bodyTimeout, take: (chunk: Buffer) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     const finish = (error?: Error): void => {
       clearTimeout(timer);
@@ -75,7 +77,7 @@ function eachChunk(request: IncomingMessage, take: (chunk: Buffer) => void): Pro
     const onEnd = (): void => finish();
     const onBreak = (): void => finish(new BodyRefused("broken off", "the body broke off"));
     const onTimeout = (): void => finish(new BodyRefused("slow", "the body did not arrive in time"));
-    const timer = setTimeout(onTimeout, bodyTimeout);
+    const timer = setTimeout(onTimeout, timeout);
     if (request.readableEnded) onEnd();
     else if (request.destroyed) onBreak();
     else request.on("data", onData).on("end", onEnd).on("error", onBreak).on("close", onBreak).resume();

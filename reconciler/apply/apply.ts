@@ -17,7 +17,7 @@ const atOnce = 16;
 /** Resumes of a failed pipeline before a person is asked (specification, open question G7). */
 const resumesAtMost = 5;
 
-export interface ApplyOptions extends Pick<JobParts, "engine" | "inventory" | "telemetry"> {
+export interface ApplyOptions extends Pick<JobParts, "engine" | "inventory" | "telemetry" | "isHeld"> {
   /** Told of a change that ended after its turn. */
   onLate: (outcome: Outcome) => void;
 }
@@ -30,6 +30,8 @@ export interface Order {
   plan: Plan;
   desired: ReadonlyMap<string, DesiredPipeline>;
   revision: string;
+  /** Pipelines that were suspended when the plan was made: what it does to them, it does in spite of that. */
+  held: ReadonlySet<string>;
   /** Milliseconds that the turn waits for slow changes before it leaves them to themselves. */
   patience: number;
 }
@@ -112,12 +114,13 @@ export class Apply {
     signal: AbortSignal,
   ): Begun {
     const { pipeline_id } = change;
-    const { desired, revision } = order;
+    const { desired, revision, held: suspended } = order;
     // What is stopped for nothing waits for no back-off.
     const held = earlier === undefined ? this.#heldBack(change, order) : undefined;
     if (held !== undefined) return { outcome: Promise.resolve(held), isReplaced: false };
     const before = change.after.flatMap((id) => begun.get(id)?.outcome ?? []);
-    const task = { change, desired: desired.get(pipeline_id), revision, before, earlier, signal };
+    const wasHeld = suspended.has(pipeline_id);
+    const task = { change, desired: desired.get(pipeline_id), revision, wasHeld, before, earlier, signal };
     const job = new Job(task, { ...this.#options, backoff: this.#backoff, slots: this.#slots });
     this.#jobs.set(pipeline_id, job);
     void job.outcome.then(() => {

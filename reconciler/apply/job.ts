@@ -20,6 +20,8 @@ export interface JobParts {
   telemetry: Telemetry;
   backoff: Backoff;
   slots: Slots;
+  /** Whether a pipeline is suspended at this moment: a change that waited is then not begun. */
+  isHeld: (pipeline_id: string) => boolean;
 }
 
 /** One change, and what has to end before it is begun. */
@@ -28,6 +30,8 @@ export interface Task {
   /** Absent for a deletion. */
   desired: DesiredPipeline | undefined;
   revision: string;
+  /** It was planned although the pipeline was suspended. */
+  wasHeld: boolean;
   /** Changes of the same plan that come first. */
   before: readonly Promise<Outcome>[];
   /** The job of the same pipeline whose place it takes. */
@@ -73,7 +77,7 @@ export class Job {
   }
 
   async #run(): Promise<Outcome> {
-    const { change, before, earlier } = this.#task;
+    const { change, wasHeld, before, earlier } = this.#task;
     const last = await earlier?.outcome;
     this.#isWaiting = false;
     if (this.#isReplaced) return this.#end("replaced");
@@ -82,7 +86,11 @@ export class Job {
       const why = `${missing.pipeline_id}, on which it depends, was not applied: ${missing.message ?? missing.result}`;
       return this.#end("blocked", `${why}${earlier === undefined ? "" : await this.#resume()}`);
     }
-    const outcome = await this.#parts.slots.use(() => this.#makeCalls(last));
+    // What took the place of a change has a stop behind it, which must not be left at that.
+    const isHeld = (): boolean => !wasHeld && earlier === undefined && this.#parts.isHeld(change.pipeline_id);
+    const outcome = await this.#parts.slots.use(async () =>
+      isHeld() ? this.#end("suspended", "it was suspended before this was begun") : this.#makeCalls(last),
+    );
     this.#parts.telemetry.changeEnded(change, outcome);
     return outcome;
   }

@@ -12,10 +12,11 @@ import type { Hindrance } from "../plan/ending.ts";
  * - `held`: a pipeline that is to end still holds something; it ends by itself when that is gone.
  * - `refused`: trying again cannot help before a person has changed something.
  * - `replaced`: a newer revision asked for something else while it waited for a stop.
+ * - `suspended`: an operator suspended the pipeline before the first call.
  * - `under way`: it was begun and goes on beside the next turns.
  */
 export type OutcomeResult =
-  "applied" | "failed" | "waiting" | "blocked" | "held" | "refused" | "replaced" | "under way";
+  "applied" | "failed" | "waiting" | "blocked" | "held" | "refused" | "replaced" | "suspended" | "under way";
 
 export interface Outcome {
   pipeline_id: string;

@@ -2,9 +2,12 @@ import { consume, discard, purge, reprocess } from "./change-dead-letters.ts";
 import { deadLetterList, deadLetterState } from "./inspect-dead-letters.ts";
 import { get, health, info } from "./inspect-pipelines.ts";
 import { rotateToken, showToken } from "./inspect-token.ts";
+import { resume, suspend } from "./hold.ts";
 import { init } from "./init.ts";
 import type { ExitCode, Invocation } from "./invocation.ts";
 import { sql } from "./query.ts";
+import { reconcile } from "./reconcile.ts";
+import { rollback } from "./rollback.ts";
 
 /** Is given a text for each argument of its command, a list of texts for one that takes many. */
 export type Action = (invocation: Invocation, ...args: never[]) => Promise<ExitCode>;
@@ -43,6 +46,15 @@ export const commands: readonly Command[] = [
   command("get", "[ID]", "list the pipelines of the running daemon, or show one", get),
   command("health", "[ID]", "show how the pipelines are, or one of them", health),
   command("info", "", "show what the running daemon is and where it listens", info),
+  command("reconcile", "", "look at the source now, instead of at the next poll", reconcile),
+  command(
+    "suspend",
+    "[ID]",
+    "let the reconciler leave a pipeline, or everything, as it is; what runs goes on",
+    suspend,
+  ),
+  command("resume", "[ID]", "let the reconciler change a pipeline, or everything, again; starts no pipeline", resume),
+  command("rollback", "[REVISION]", "keep the pipelines at an earlier commit until the branch moves on", rollback),
   command("dlq state", "<ID>", "count the dead letters", deadLetterState),
   command("dlq list", "<ID> [CURSOR]", "show dead letters, oldest first, taking nothing out", deadLetterList),
   command("dlq consume", "<ID>", "take the oldest dead letters out and print them", consume),

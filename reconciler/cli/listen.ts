@@ -35,7 +35,7 @@ const grace = 5000;
 
 /** Listens for HTTP where the setting `name` says. Throws CliError that says what to do where the system refuses. */
 export async function listenHttp(
-  name: "api" | "events" | "otlp_http",
+  name: "api" | "events" | "otlp_http" | "hook",
   settings: Settings,
   answer: RequestListener,
 ): Promise<Listener> {
@@ -63,7 +63,7 @@ export async function listenGrpc(
 }
 
 async function listen(
-  name: "api" | "events" | "otlp_http" | "otlp_grpc",
+  name: "api" | "events" | "otlp_http" | "hook" | "otlp_grpc",
   settings: Settings,
   server: Server,
   close: () => Promise<void>,

@@ -3,12 +3,17 @@ import { Engine, EngineError } from "../../engine/index.ts";
 import type { EngineSettings, Log } from "../../engine/index.ts";
 import { PureCalls } from "../api/pure/pure-calls.ts";
 import { statusApi } from "../api/status-api.ts";
+import { Hook } from "../hook/hook.ts";
+import type { HookOptions } from "../hook/hook.ts";
 import { Reconciler } from "../reconciler.ts";
+import type { ReconcilerOptions } from "../reconciler.ts";
 import { FileAndEnvSecrets } from "../secrets/file-and-env.ts";
+import { createHookTelemetry } from "../status/hook-telemetry.ts";
 import { CliError } from "./cli-error.ts";
 import { controlApi } from "./control/routes.ts";
 import { listenControl } from "./control/server.ts";
 import { desiredSource } from "./desired-source.ts";
+import { hookSecrets } from "./hook-settings.ts";
 import type { ExitCode, Invocation } from "./invocation.ts";
 import { kafkaSettings } from "./kafka-settings.ts";
 import { listenGrpc, listenHttp } from "./listen.ts";
@@ -30,6 +35,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   try {
     const dataDir = settings.text("data_dir");
     const secrets = new FileAndEnvSecrets(env);
+    const readHookSecrets = await hookSecrets(settings, secrets);
     const otlp = { maxConcurrentRequests: settings.number("otlp_max_concurrent_requests") };
     const options = { dataDir, log, registry, secrets, kafka: kafkaSettings(settings), otlp };
     const engine = parts.add(await openEngine(options, settings.isOn("standby")));
@@ -46,6 +52,8 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     const grpc = { accept: engine.handleOtlpGrpc, drain: engine.drainOtlpGrpc };
     listeners["otlp_grpc"] = parts.add(await listenGrpc("otlp_grpc", settings, grpc)).address;
     listeners["otlp_http"] = parts.add(await listenHttp("otlp_http", settings, engine.handleOtlpHttp)).address;
+    const hook = parts.add(hookOf(reconciler, { source, log, registry, secrets: readHookSecrets }));
+    listeners["hook"] = parts.add(await listenHttp("hook", settings, hook.handle)).address;
     log.info({ ...source.description, ...listeners, control }, "Sluice is running.");
     await reconciler.run(signal);
     log.info({}, "Sluice is stopping.");
@@ -55,6 +63,23 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     await parts.close();
   }
   return 0;
+}
+
+function hookOf(
+  reconciler: Reconciler,
+  {
+    source,
+    log,
+    registry,
+    secrets,
+  }: Pick<HookOptions, "secrets"> & Pick<ReconcilerOptions, "source" | "log" | "registry">,
+): Hook {
+  return new Hook({
+    secrets,
+    branch: () => source.description.branch,
+    onPush: () => reconciler.trigger("webhook"),
+    telemetry: createHookTelemetry(log, registry),
+  });
 }
 
 /** A standby looks first, so that it can say for whom it waits. Until the data dir is its own, any signal just ends it. */

@@ -51,6 +51,16 @@ export interface RevisionSource {
   readonly description: SourceDescription;
   /** The newest revision, complete or not at all. The same object again while nothing has changed. */
   fetch(signal: AbortSignal, onRequest?: RequestListener): Promise<Revision>;
+  /**
+   * The last revision that was good: fetched whole, and verified where that is asked for. From disk, without the
+   * network, so that it is also there after a restart while the remote is down. Undefined where there is none.
+   */
+  cached?(signal: AbortSignal): Promise<Revision | undefined>;
+  /**
+   * The files of `commit`, a full hash, which must be one that the followed branch or tag contains, or once pointed to;
+   * verified where that is asked for. Throws SourceError otherwise. What `fetch` and `cached` give stays as it is.
+   */
+  at?(commit: string, signal: AbortSignal): Promise<Revision>;
   /** Calls `onChange` when a fetch is likely to give another revision. Where absent, only polling tells. */
   watch?(onChange: () => void): Promise<void>;
   /** Releases watchers. Safe to call twice. */

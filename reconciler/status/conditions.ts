@@ -7,13 +7,15 @@ import type { Change } from "../plan/change.ts";
 import type { Stance } from "../plan/drift.ts";
 import { printable } from "../validate/problem.ts";
 
-export type ConditionType = "Ready" | "Reconciling" | "Stalled" | "Drifted" | "AtLeastOnce" | "ForeignMembers";
+export type ConditionType =
+  "Ready" | "Reconciling" | "Stalled" | "Drifted" | "AtLeastOnce" | "ForeignMembers" | "Suspended" | "Pinned";
 
 /**
  * A condition as kstatus knows it. Those besides `Ready` are there only while they are True. `Drifted`: it was changed
- * through the engine while its file stayed as it is; whether it is Ready is another matter. With the last two the pipeline
- * does well: its target cannot drop a repeated insert, so that rows may stand there twice; and its consumer
- * group has members that are no Sluice, so that it does not read the partitions which they have.
+ * through the engine while its file stayed as it is; whether it is Ready is another matter. With the last four the
+ * pipeline does well: its target cannot drop a repeated insert, so that rows may stand there twice; its consumer group
+ * has members that are no Sluice, so that it does not read the partitions which they have; it is left as it is until
+ * somebody resumes it; and the source is kept at an earlier commit.
  */
 export interface Condition {
   type: ConditionType;
@@ -34,6 +36,8 @@ export interface Observation {
   busy: boolean;
   /** Absent where no good file describes it. */
   wished?: WishedState;
+  /** Why it is left alone, where it is. */
+  suspended?: Condition;
 }
 
 /** Conditions of a pipeline, with what its target cannot do, and who else reads for it. */
@@ -44,16 +48,20 @@ export function conditionsOf(observation: Observation): Condition[] {
     ...drifted(observation),
     ...(at_least_once === undefined ? [] : [atLeastOnce(at_least_once)]),
     ...(strangers.length === 0 ? [] : [foreignMembers(pipeline_id, strangers)]),
+    ...(observation.suspended === undefined ? [] : [observation.suspended]),
   ];
 }
 
 /** First what a change under way is at, then what a person must do, then what goes on by itself, then how it does. */
 function ownConditions(observation: Observation): Condition[] {
-  const { change, outcome, health, busy } = observation;
+  const { change, outcome, health, busy, suspended } = observation;
   if (busy || outcome?.result === "under way") {
     return progressing(`being changed: ${change.calls.join(", ") || "stop"}`, health);
   }
   if (change.kind === "refuse" || change.cause === "InvalidFile") return stalled(change.cause, placed(change));
+  if (suspended !== undefined && change.calls.length > 0 && hasNotBegun(outcome)) {
+    return [ready("False", "Suspended", `${change.kind}: ${change.reason}; suspended: ${suspended.message}`)];
+  }
   if (outcome?.result === "held") return stalled(outcome.cause ?? "EventsHeld", outcome.message ?? outcome.kind);
   if (outcome?.result === "refused") return stalled("ReconciliationFailed", outcome.message ?? outcome.kind);
   if (outcome?.result === "blocked") return retrying("DependencyNotReady", outcome.message ?? "");
@@ -87,6 +95,10 @@ function text(value: unknown): string {
   if (value === undefined) return "nothing";
   const all = JSON.stringify(value);
   return printable(all.length > 200 ? `${all.slice(0, 200)}…` : all);
+}
+
+function hasNotBegun(outcome: Outcome | undefined): boolean {
+  return outcome === undefined || outcome.result === "suspended" || outcome.result === "blocked";
 }
 
 function placed({ file, line, column, reason }: Change): string {

@@ -66,7 +66,7 @@ export class History {
 
 /** Waiting for the next try is none: it would push everything else out. */
 function isNews({ result }: Outcome): boolean {
-  return result !== "waiting" && result !== "refused" && result !== "blocked";
+  return result !== "waiting" && result !== "refused" && result !== "blocked" && result !== "suspended";
 }
 
 function entryOf(turn: Turn): HistoryEntry {

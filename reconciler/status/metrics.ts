@@ -120,6 +120,22 @@ export function createStateGauges(registry: Registry, collect: (gauges: StateGau
       labelNames: ["type", "status"],
       registers,
     }),
+    suspendedSince: new Gauge({
+      name: "sluice_gitops_suspended_since_timestamp_seconds",
+      help: "When a pipeline was suspended; of one that its file suspends, when this process first saw it.",
+      labelNames: ["pipeline_id"],
+      registers,
+    }),
+    everythingSuspendedSince: new Gauge({
+      name: "sluice_gitops_everything_suspended_since_timestamp_seconds",
+      help: "When everything was suspended; 0 while it is not.",
+      registers,
+    }),
+    pinnedSince: new Gauge({
+      name: "sluice_gitops_pinned_since_timestamp_seconds",
+      help: "When the commit of a rollback was pinned; 0 while the followed ref is followed.",
+      registers,
+    }),
     problems: new Gauge({
       name: "sluice_gitops_problems",
       help: "Problems found in the files of the last revision.",
@@ -133,5 +149,8 @@ export interface StateGauges {
   info: Gauge<"pipeline_id" | "ready" | "reason" | "suspended" | "state" | "revision">;
   condition: Gauge<"pipeline_id" | "type" | "status">;
   sourceCondition: Gauge<"type" | "status">;
+  suspendedSince: Gauge<"pipeline_id">;
+  everythingSuspendedSince: Gauge;
+  pinnedSince: Gauge;
   problems: Gauge<"severity">;
 }

@@ -3,6 +3,9 @@ import type { ObservedEngine } from "../actual/snapshot.ts";
 import type { Inventory } from "../actual/inventory.ts";
 import type { Outcome } from "../apply/outcome.ts";
 import type { SkippedFile, SourceDescription } from "../git/revision.ts";
+import type { Hold, Pin } from "../holds/hold.ts";
+import type { Holds } from "../holds/holds.ts";
+import { ownHold } from "../holds/hold.ts";
 import type { WishedState } from "../plan/calls.ts";
 import type { Change } from "../plan/change.ts";
 import type { Problem } from "../validate/problem.ts";
@@ -10,6 +13,8 @@ import { conditionsOf, sourceConditions } from "./conditions.ts";
 import type { Condition, Open } from "./conditions.ts";
 import { History } from "./history.ts";
 import type { HistoryEntry } from "./history.ts";
+import { suspensionOf, withHolds } from "./hold-conditions.ts";
+import type { Requests } from "./requests.ts";
 import { resultOf } from "./turn.ts";
 import type { Turn } from "./turn.ts";
 
@@ -23,7 +28,10 @@ export interface PipelineStatus {
   /** Absent where no file describes it. */
   file?: string;
   conditions: TimedCondition[];
+  /** Nothing is changed about it: an operator, or its file, said so. */
   suspended: boolean;
+  /** Who suspended this pipeline alone, and why. */
+  suspension?: Hold;
   /** Absent where the engine has no such pipeline. */
   status?: string;
   /** Last revision of which the pipeline holds everything. */
@@ -39,6 +47,12 @@ export interface ReconcileSnapshot {
   conditions: TimedCondition[];
   lastAttemptedRevision?: string;
   lastAppliedRevision?: string;
+  /** Token of the newest request for a turn that a turn has answered; absent where there was none since the start. */
+  lastHandledReconcileAt?: string;
+  /** Who suspended everything, and why. */
+  suspension?: Hold;
+  /** The commit of a rollback, which is desired instead of the newest one. */
+  pin?: Pin;
   /** ISO 8601, UTC; absent before the first turn has ended. */
   lastTurn?: string;
   pipelines: PipelineStatus[];
@@ -53,6 +67,8 @@ export interface StatusOptions {
   source: { readonly description: SourceDescription };
   engine: ObservedEngine;
   inventory: Inventory;
+  holds: Holds;
+  requests: Requests;
   /** Pipelines on which a change is at work. */
   busy: () => ReadonlyMap<string, unknown>;
 }
@@ -81,6 +97,7 @@ export class Status {
   /** Takes a turn that has ended. Where a step failed, what is known of the pipelines stays. */
   record(turn: Turn): void {
     this.#last = turn;
+    this.#options.requests.handle(turn.requestedAt);
     if (turn.revision !== undefined) {
       this.#options.inventory.attempted(turn.revision.id);
       this.#revision = turn.revision.id;
@@ -103,18 +120,45 @@ export class Status {
     this.#history.late(outcome);
   }
 
+  /** The turn that ended last. */
+  get last(): Turn | undefined {
+    return this.#last;
+  }
+
+  /** Ids of revisions that were seen, newest first. */
+  get revisions(): string[] {
+    return this.#history.entries.flatMap(({ revision }) => revision ?? []);
+  }
+
+  /** Whether the last plan spoke of this pipeline. */
+  knows(pipeline_id: string): boolean {
+    return this.#entries.has(pipeline_id);
+  }
+
   snapshot(): ReconcileSnapshot {
-    const { source, inventory } = this.#options;
+    const { source, inventory, requests, holds } = this.#options;
+    const { everything, pin } = holds.state;
     const { last_attempted_revision, last_applied_revision } = inventory.state;
     const busy = this.#options.busy();
     const pipelines = [...this.#entries].map(([id, entry]) => this.#pipeline(id, entry, busy));
     this.#forget(pipelines);
-    const conditions = sourceConditions(this.#last?.error, this.#revision, this.#open(pipelines));
+    const found = sourceConditions(this.#last?.error, this.#revision, this.#open(pipelines));
+    const waiting = pipelines.filter(
+      ({ conditions: [first] }) => first?.status === "False" && first.reason === "Suspended",
+    );
+    const conditions = withHolds(
+      found,
+      holds.state,
+      waiting.map(({ pipeline_id }) => pipeline_id),
+    );
     return {
       source: source.description,
       conditions: this.#timed("", conditions),
       ...(last_attempted_revision !== undefined && { lastAttemptedRevision: last_attempted_revision }),
       ...(last_applied_revision !== undefined && { lastAppliedRevision: last_applied_revision }),
+      ...(requests.handled !== undefined && { lastHandledReconcileAt: requests.handled }),
+      ...(everything !== undefined && { suspension: everything }),
+      ...(pin !== undefined && { pin }),
       ...(this.#last !== undefined && { lastTurn: this.#last.started.toISOString() }),
       pipelines,
       problems: this.#problems,
@@ -145,13 +189,22 @@ export class Status {
   #pipeline(pipeline_id: string, entry: Entry, busy: ReadonlyMap<string, unknown>): PipelineStatus {
     const { change, outcome } = entry;
     const health = healthOf(this.#options.engine, pipeline_id);
-    const observation = { ...entry, busy: busy.has(pipeline_id), ...(health && { health }) };
+    const { state } = this.#options.holds;
+    const hold = ownHold(state, pipeline_id);
+    const suspended = suspensionOf(change, hold, state.everything);
+    const observation = {
+      ...entry,
+      busy: busy.has(pipeline_id),
+      ...(health && { health }),
+      ...(suspended && { suspended }),
+    };
     const revision = this.#options.inventory.state.pipelines[pipeline_id]?.revision;
     return {
       pipeline_id,
       ...(change.file !== undefined && { file: change.file }),
       conditions: this.#timed(pipeline_id, conditionsOf(observation)),
-      suspended: change.cause === "Suspended",
+      suspended: suspended !== undefined,
+      ...(hold && { suspension: hold }),
       ...(health && { status: health.overall_status }),
       ...(revision !== undefined && { lastAppliedRevision: revision }),
       change,

@@ -1,6 +1,8 @@
 import type { Registry } from "prom-client";
 import type { Log } from "../../engine/index.ts";
 import type { Outcome } from "../apply/outcome.ts";
+import type { Revision } from "../git/revision.ts";
+import type { Hold, Pin } from "../holds/hold.ts";
 import type { Call } from "../plan/calls.ts";
 import type { Change, Plan } from "../plan/change.ts";
 import { hasCalls } from "../plan/change.ts";
@@ -91,6 +93,8 @@ export function createTelemetry(log: Log, registry: Registry) {
       }
       if (result === "applied") log.info({ pipeline_id, kind, calls, loses }, "A change was applied.");
       else if (result === "replaced") log.info({ pipeline_id, kind }, "A change was replaced by a newer one.");
+      else if (result === "suspended")
+        log.info({ pipeline_id, kind }, "A change was not begun: the pipeline is suspended.");
       else if (result === "held") log.warn({ pipeline_id, kind, reason: message }, "A pipeline does not end yet.");
       else log.error({ pipeline_id, kind, error: message, next_attempt }, "A change could not be applied.");
     },
@@ -98,6 +102,37 @@ export function createTelemetry(log: Log, registry: Registry) {
     tokenGenerated(pipeline_id: string): void {
       const way = `sluice token rotate ${pipeline_id}`;
       log.info({ pipeline_id, way }, "The pipeline has an access token that nobody has seen; a new one can be had.");
+    },
+
+    suspended(pipeline_id: string | undefined, { by, reason }: Hold): void {
+      log.info(
+        { pipeline_id: pipeline_id ?? "all", by, reason },
+        "Suspended: what runs is left as it is until it is resumed.",
+      );
+    },
+
+    resumed(pipeline_id: string | undefined, by: string | undefined): void {
+      log.info({ pipeline_id: pipeline_id ?? "all", by }, "Resumed: what runs is made as the source says again.");
+    },
+
+    pinned({ revision, author, subject, by }: Pin): void {
+      log.info({ revision, author, subject, by }, "Rolled back: this revision stays until the followed ref moves on.");
+    },
+
+    unpinned({ revision }: Pin, by: string | undefined): void {
+      log.info({ revision, by }, "The rollback was cancelled: the newest revision is followed again.");
+    },
+
+    pinLifted({ revision }: Pin, head: Revision): void {
+      const { id, author, subject } = head;
+      log.info({ pinned: revision, revision: id, author, subject }, "The followed ref moved on: the rollback is over.");
+    },
+
+    holdsDamaged(error: string): void {
+      log.error(
+        { error },
+        "The list of suspensions cannot be understood; nothing is changed before a person has looked.",
+      );
     },
 
     inventoryNotSaved(error: unknown): void {
@@ -163,17 +198,24 @@ class News {
   }
 }
 
-function setState(gauges: StateGauges, { conditions, pipelines, problems }: ReconcileSnapshot): void {
+function setState(gauges: StateGauges, { conditions, pipelines, problems, pin, suspension }: ReconcileSnapshot): void {
   for (const gauge of Object.values(gauges)) (gauge as StateGauges["info"]).reset();
+  if (suspension !== undefined) gauges.everythingSuspendedSince.set(Date.parse(suspension.since) / 1000);
+  if (pin !== undefined) gauges.pinnedSince.set(Date.parse(pin.since) / 1000);
   for (const { type, status } of conditions) gauges.sourceCondition.set({ type, status }, 1);
   for (const severity of ["error", "warning", "info"]) {
     gauges.problems.set({ severity }, problems.filter((one) => one.severity === severity).length);
   }
-  for (const { pipeline_id, conditions: own, suspended, status = "", lastAppliedRevision = "" } of pipelines) {
+  for (const { pipeline_id, conditions: own, suspended, suspension: hold, ...one } of pipelines) {
     const ready = own.find(({ type }) => type === "Ready");
+    const since = suspended
+      ? (hold?.since ?? own.find(({ type }) => type === "Suspended")?.lastTransitionTime)
+      : undefined;
+    const { status = "", lastAppliedRevision = "" } = one;
     const labels = { ready: ready?.status ?? "Unknown", reason: ready?.reason ?? "", suspended: String(suspended) };
     gauges.info.set({ pipeline_id, ...labels, state: status, revision: lastAppliedRevision }, 1);
     for (const { type, status: holds } of own) gauges.condition.set({ pipeline_id, type, status: holds }, 1);
+    if (since !== undefined) gauges.suspendedSince.set({ pipeline_id }, Date.parse(since) / 1000);
   }
 }
 

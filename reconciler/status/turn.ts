@@ -3,13 +3,15 @@ import type { DesiredState } from "../desired/desired-state.ts";
 import type { Revision } from "../git/revision.ts";
 import type { Plan } from "../plan/change.ts";
 
-/** What woke the reconciler: the interval, the end of a back-off or of a slow change, the folder, or a person. */
-export type Trigger = "start" | "poll" | "retry" | "change" | "manual";
+/** What woke the reconciler: the interval, the end of a back-off or of a slow change, the folder, a push, or a person. */
+export type Trigger = "start" | "poll" | "retry" | "change" | "webhook" | "manual";
 
 /** One turn of the reconciler: each step adds what it found out. What a failed step would have added is absent. */
 export interface Turn {
   readonly trigger: Trigger;
   readonly started: Date;
+  /** The newest request for a turn that was made before this one began. */
+  readonly requestedAt?: string;
   revision?: Revision;
   desired?: DesiredState;
   plan?: Plan;

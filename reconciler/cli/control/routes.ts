@@ -6,8 +6,11 @@ import { ApiError, errorBody, sendError } from "../../api/api-error.ts";
 import { readRoutes } from "../../api/routes.ts";
 import type { StatusSources } from "../../api/routes.ts";
 import { bareApp, expressPath } from "../../api/status-api.ts";
+import { addOperatorRoutes } from "./operator-routes.ts";
+import type { OperatorVerbs } from "./operator-routes.ts";
 
-export type ControlSources = Omit<StatusSources, "engine"> & {
+export type ControlSources = Omit<StatusSources, "engine" | "reconciler"> & {
+  reconciler: StatusSources["reconciler"] & { operator: OperatorVerbs };
   engine: StatusSources["engine"] &
     Pick<Engine, "reprocess" | "sql"> & { tokens: Pick<Engine["tokens"], "show" | "rotate"> };
 };
@@ -59,6 +62,7 @@ export function controlApi(sources: ControlSources): Express {
     const { query, format } = questionOf(req);
     return engine.sql(query, format).then((text) => void res.type("text/plain").send(text));
   });
+  addOperatorRoutes(app, sources.reconciler.operator);
   app.use((req) => {
     throw new ApiError(
       404,

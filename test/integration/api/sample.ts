@@ -4,6 +4,7 @@ import { defaultOptions, type PipelineConfig } from "../../../schemas/index.ts";
 import type { Info } from "../../../reconciler/api/info.ts";
 import type { ReconcileSnapshot } from "../../../reconciler/reconciler.ts";
 import type { StatusSources } from "../../../reconciler/api/routes.ts";
+import type { OperatorVerbs } from "../../../reconciler/cli/control/operator-routes.ts";
 
 const resources = { replicas: 1, requests: {}, limits: {} };
 
@@ -47,6 +48,20 @@ export function view(changes: Partial<PipelineView> = {}): PipelineView {
     ...changes,
   };
 }
+
+function unasked(): never {
+  throw new Error("no reconciler takes requests here");
+}
+
+/** An operator of whom nothing is asked. */
+export const unaskedOperator: OperatorVerbs = {
+  reconcile: unasked,
+  answerTo: unasked,
+  suspend: unasked,
+  resume: unasked,
+  rollBack: unasked,
+  cancelRollback: unasked,
+};
 
 /** What the sample engine says of a pipeline; `kafka` is one that reads a topic, and not alone. */
 export function healthOf(one: PipelineView): PipelineHealth {

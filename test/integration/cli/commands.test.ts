@@ -10,7 +10,7 @@ import type { ControlSources } from "../../../reconciler/cli/control/routes.ts";
 import { listenControl } from "../../../reconciler/cli/control/server.ts";
 import type { ControlServer } from "../../../reconciler/cli/control/server.ts";
 import { main } from "../../../reconciler/cli/main.ts";
-import { config, info, restingEngine, snapshot, view } from "../api/sample.ts";
+import { config, info, restingEngine, snapshot, unaskedOperator, view } from "../api/sample.ts";
 
 let dataDir: string;
 let daemon: ControlServer;
@@ -18,7 +18,7 @@ let daemon: ControlServer;
 const token = { created_at: "2026-01-01T00:00:00.000Z", last_used_at: null, brought: false };
 
 function serve(engine: ControlSources["engine"]): Promise<ControlServer> {
-  const reconciler = { snapshot: () => snapshot("ended") };
+  const reconciler = { snapshot: () => snapshot("ended"), operator: unaskedOperator };
   return listenControl(dataDir, controlApi({ engine, reconciler, registry: new Registry(), info: () => info }));
 }
 

@@ -114,7 +114,7 @@ describe("a daemon on an empty folder", () => {
 
   test("off listens nowhere but on the control socket", async () => {
     const daemon = new Daemon("--api", "off", "--events", "off", "--otlp-grpc", "off", "--otlp-http", "off");
-    const off = { api: "off", events: "off", otlp_grpc: "off", otlp_http: "off" };
+    const off = { api: "off", events: "off", otlp_grpc: "off", otlp_http: "off", hook: "off" };
     expect(await daemon.line("Sluice is running.")).toMatchObject(off);
     expect(await new ControlClient(join(folder, ".sluice")).get("/api/v1/pipeline")).toEqual([]);
   });
@@ -158,6 +158,19 @@ describe("one process owns a data dir", () => {
     expect(await second.ended).toBe(1);
     expect(second.said).toEqual([expect.stringContaining("it was written by a newer Sluice")]);
   });
+});
+
+test("the push hook listens where it is told to, and takes pushes that are signed", async () => {
+  const secret = "a secret of sixteen letters or more";
+  await writeFile(join(folder, "secret"), secret);
+  const daemon = new Daemon("--hook", "127.0.0.1:0", "--hook-secret", `\${file:${join(folder, "secret")}}`);
+  const { hook } = await daemon.line("Sluice is running.");
+  expect(await new ControlClient(join(folder, ".sluice")).get("/api/v1/info")).toMatchObject({ listeners: { hook } });
+  const send = (token: string) =>
+    fetch(`http://${String(hook)}/hook`, { method: "POST", headers: { "x-gitlab-token": token } });
+  expect([(await send(secret)).status, (await send("another")).status]).toEqual([202, 401]);
+  expect(await daemon.stop("SIGTERM")).toBe(0);
+  expect(daemon.said.join("\n")).not.toContain(secret);
 });
 
 test("a port that is taken ends it with 1 and gives the data dir back", async () => {

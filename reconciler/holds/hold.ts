@@ -1,0 +1,66 @@
+/** Who keeps the reconciler from something, since when, and why. */
+export interface Hold {
+  /** ISO 8601, UTC. */
+  since: string;
+  /** As the person called themselves. */
+  by?: string;
+  reason?: string;
+}
+
+/** The commit of a rollback. It holds as long as the followed ref stays at `head`. */
+export interface Pin extends Hold {
+  commit: string;
+  /** As a revision's id. */
+  revision: string;
+  /** The commit at which the followed ref was when the pin was made. */
+  head: string;
+  author?: string;
+  subject?: string;
+}
+
+export interface HoldsState {
+  version: 1;
+  /** Nothing is changed at all. */
+  everything?: Hold;
+  /** By pipeline_id: it is left as it is. */
+  pipelines: Readonly<Record<string, Hold>>;
+  pin?: Pin;
+}
+
+/** A hold that cannot be set or lifted, and why. */
+export class HoldError extends Error {}
+
+/** Such as `by ada since 2026-01-01T00:00:00.000Z: the table is being moved`. */
+export function told({ by, since, reason }: Hold): string {
+  const who = by === undefined ? "" : `by ${by} `;
+  return `${who}since ${since}${reason === undefined ? "" : `: ${reason}`}`;
+}
+
+/** The suspension of this pipeline alone. `constructor` is an id that a pipeline may have. */
+export function ownHold({ pipelines }: HoldsState, pipeline_id: string): Hold | undefined {
+  return Object.hasOwn(pipelines, pipeline_id) ? pipelines[pipeline_id] : undefined;
+}
+
+/** Undefined for a text that is no list of holds. */
+export function parseHolds(text: string): HoldsState | undefined {
+  let state: Partial<HoldsState> | null;
+  try {
+    state = JSON.parse(text) as Partial<HoldsState> | null;
+  } catch {
+    return undefined;
+  }
+  if (state?.version !== 1 || typeof state.pipelines !== "object" || state.pipelines === null) return undefined;
+  const { everything, pin } = state;
+  const holds = [...Object.values(state.pipelines), ...(everything === undefined ? [] : [everything])];
+  const isPin = pin === undefined || (isHold(pin) && [pin.commit, pin.head, pin.revision].every(isText));
+  return holds.every(isHold) && isPin ? (state as HoldsState) : undefined;
+}
+
+function isHold(value: unknown): value is Hold {
+  const { since, by = "", reason = "" } = (value ?? {}) as Partial<Record<keyof Hold, unknown>>;
+  return isText(since) && !Number.isNaN(Date.parse(since)) && isText(by) && isText(reason);
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string";
+}

@@ -1,0 +1,157 @@
+import { readFileSync } from "node:fs";
+import { rename } from "node:fs/promises";
+import { join } from "node:path";
+import { writeFileDurably } from "../../engine/index.ts";
+import { HoldError, ownHold, parseHolds, told } from "./hold.ts";
+import type { Hold, HoldsState, Pin } from "./hold.ts";
+
+const longestReason = 500;
+const longestName = 100;
+const mostPipelines = 10_000;
+
+/**
+ * What an operator holds back, in `<data-dir>/holds.json`: it stays over restarts until somebody lifts it. A file that
+ * is damaged holds everything back, since nobody knows what was not to be touched.
+ */
+export class Holds {
+  readonly #path: string;
+  #state: HoldsState;
+  #damage: string | undefined;
+  #saving: Promise<void> = Promise.resolve();
+
+  private constructor(path: string, state: HoldsState, damage?: string) {
+    this.#path = path;
+    this.#state = state;
+    this.#damage = damage;
+  }
+
+  static read(dataDir: string): Holds {
+    const path = join(dataDir, "holds.json");
+    let text: string;
+    try {
+      text = readFileSync(path, "utf8");
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return new Holds(path, nothing);
+      return Holds.#damaged(path, `cannot be read (${(error as NodeJS.ErrnoException).code})`);
+    }
+    const state = parseHolds(text);
+    return state === undefined ? Holds.#damaged(path, "is damaged") : new Holds(path, state);
+  }
+
+  static #damaged(path: string, what: string): Holds {
+    const damage =
+      `${path} ${what}, so that nobody knows what was suspended: everything is. Restore it and restart, or run ` +
+      `"sluice resume", which puts it aside and begins without any suspension or pin`;
+    return new Holds(path, { ...nothing, everything: { since: new Date().toISOString(), reason: damage } }, damage);
+  }
+
+  get state(): HoldsState {
+    return this.#state;
+  }
+
+  /** Why the file could not be understood, where that is so. */
+  get damage(): string | undefined {
+    return this.#damage;
+  }
+
+  /** What holds this pipeline back: its own suspension, else that of everything. */
+  of(pipeline_id: string): Hold | undefined {
+    return ownHold(this.#state, pipeline_id) ?? this.#state.everything;
+  }
+
+  /** Suspends a pipeline, or everything. Throws HoldError where it is suspended already, or the text is too long. */
+  async suspend(pipeline_id: string | undefined, { by, reason }: Omit<Hold, "since">): Promise<Hold> {
+    this.#refuseDamage();
+    const before = pipeline_id === undefined ? this.#state.everything : ownHold(this.#state, pipeline_id);
+    const what = pipeline_id ?? "everything";
+    if (before !== undefined) throw new HoldError(`${what} is suspended already: ${told(before)}`);
+    if (reason !== undefined && reason.length > longestReason) {
+      throw new HoldError(`--reason: expected at most ${longestReason} characters, found ${reason.length}`);
+    }
+    if (Object.keys(this.#state.pipelines).length >= mostPipelines) {
+      throw new HoldError(`${mostPipelines} pipelines are suspended, and no more can be: suspend everything`);
+    }
+    const hold = { since: new Date().toISOString(), ...whoAndWhy(by, reason) };
+    if (pipeline_id === undefined) await this.#change((state) => ({ ...state, everything: hold }));
+    else await this.#change((state) => ({ ...state, pipelines: { ...state.pipelines, [pipeline_id]: hold } }));
+    return hold;
+  }
+
+  /** Lifts the suspension of a pipeline, or the one of everything; gives what was lifted. Throws HoldError for none. */
+  async resume(pipeline_id: string | undefined): Promise<Hold> {
+    if (pipeline_id === undefined) return this.#resumeEverything();
+    this.#refuseDamage();
+    const hold = ownHold(this.#state, pipeline_id);
+    if (hold === undefined) throw new HoldError(`${pipeline_id} is not suspended by itself${this.#elsewhere()}`);
+    await this.#change(({ pipelines, ...state }) => {
+      const others = Object.entries(pipelines).filter(([id]) => id !== pipeline_id);
+      return { ...state, pipelines: Object.fromEntries(others) };
+    });
+    return hold;
+  }
+
+  /** Makes a pin, in place of an earlier one. */
+  async pin(pin: Omit<Pin, "since">): Promise<Pin> {
+    this.#refuseDamage();
+    const { by, reason, ...facts } = pin;
+    const made: Pin = { ...facts, since: new Date().toISOString(), ...whoAndWhy(by, reason) };
+    await this.#change((state) => ({ ...state, pin: made }));
+    return made;
+  }
+
+  /** Lifts the pin, also where that cannot be saved: it is found to be over again after a restart. */
+  async unpin(): Promise<void> {
+    await this.#change(unpinned).finally(() => (this.#state = unpinned(this.#state)));
+  }
+
+  async #resumeEverything(): Promise<Hold> {
+    const { everything } = this.#state;
+    if (everything === undefined) {
+      const ids = Object.keys(this.#state.pipelines);
+      const own = ids.length === 0 ? "" : `; by themselves are: ${ids.slice(0, 10).join(", ")}`;
+      throw new HoldError(`the suspension of everything cannot be lifted: there is none${own}`);
+    }
+    if (this.#damage !== undefined) await rename(this.#path, `${this.#path}.damaged`);
+    this.#damage = undefined;
+    await this.#change(({ everything: _everything, ...state }) => state);
+    return everything;
+  }
+
+  #elsewhere(): string {
+    if (this.#state.everything !== undefined) return `: everything is, which "sluice resume" without an ID lifts`;
+    return "; x-sluice.suspend in its file is lifted in its file";
+  }
+
+  #refuseDamage(): void {
+    if (this.#damage !== undefined) throw new HoldError(this.#damage);
+  }
+
+  /** One after the other, and in memory only what would survive a power cut. */
+  #change(change: (state: HoldsState) => HoldsState): Promise<void> {
+    const changed = this.#saving
+      .catch(() => undefined)
+      .then(async () => {
+        const state = change(this.#state);
+        await writeFileDurably(this.#path, `${JSON.stringify(state, undefined, 2)}\n`);
+        this.#state = state;
+      });
+    this.#saving = changed;
+    return changed;
+  }
+}
+
+const nothing: HoldsState = { version: 1, pipelines: {} };
+
+function unpinned({ pin: _pin, ...state }: HoldsState): HoldsState {
+  return state;
+}
+
+function whoAndWhy(by = "", reason = ""): Omit<Hold, "since"> {
+  const [name, why] = [onOneLine(by).slice(0, longestName), onOneLine(reason)];
+  return { ...(name !== "" && { by: name }), ...(why !== "" && { reason: why }) };
+}
+
+/** It is shown in lists and logs. */
+function onOneLine(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ").trim();
+}

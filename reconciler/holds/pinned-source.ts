@@ -1,0 +1,99 @@
+import type { RequestListener, Revision, RevisionSource, SourceDescription } from "../git/revision.ts";
+import { HoldError } from "./hold.ts";
+import type { Pin } from "./hold.ts";
+import type { Holds } from "./holds.ts";
+
+/** Told of a pin that is over because the followed ref moved. */
+export type LiftListener = (pin: Pin, head: Revision) => void;
+
+/**
+ * A source that gives the pinned commit instead of the newest one, as long as the followed ref stays where it was when
+ * the pin was made. It asks the source one thing at a time.
+ */
+export class PinnedSource implements RevisionSource {
+  readonly #source: RevisionSource;
+  readonly #holds: Holds;
+  readonly #onLift: LiftListener;
+  #head: Revision | undefined;
+  #asking: Promise<unknown> = Promise.resolve();
+
+  constructor(source: RevisionSource, holds: Holds, onLift: LiftListener) {
+    this.#source = source;
+    this.#holds = holds;
+    this.#onLift = onLift;
+  }
+
+  get description(): SourceDescription {
+    return this.#source.description;
+  }
+
+  fetch(signal: AbortSignal, onRequest?: RequestListener): Promise<Revision> {
+    return this.#alone(async () => {
+      this.#head = await this.#source.fetch(signal, onRequest);
+      const { pin } = this.#holds.state;
+      if (pin === undefined) return this.#head;
+      if (this.#head.sha === pin.head) return this.#at(pin.commit, signal);
+      this.#onLift(pin, this.#head);
+      // The next turn would find the same, so that a full disk needs not to end this one.
+      await this.#holds.unpin().catch(() => undefined);
+      return this.#head;
+    });
+  }
+
+  /** While the remote is away, nobody can tell that the followed ref has moved: the pin stays. */
+  cached(signal: AbortSignal): Promise<Revision | undefined> {
+    return this.#alone(async () => {
+      const { pin } = this.#holds.state;
+      return pin === undefined ? this.#source.cached?.(signal) : this.#at(pin.commit, signal);
+    });
+  }
+
+  /**
+   * The revision of a rollback, and the newest one, as it is now or, where the remote is away, was last seen. Throws
+   * HoldError where there is nothing to go back to, and SourceError.
+   */
+  target(commit: string, signal: AbortSignal): Promise<{ revision: Revision; head: Revision }> {
+    return this.#alone(async () => {
+      if (this.#source.at === undefined) {
+        const { url } = this.#source.description;
+        throw new HoldError(`${url} is a plain folder, which has no earlier revisions: a rollback needs a repository`);
+      }
+      const head = await this.#newest(signal);
+      const revision = await this.#source.at(commit, signal);
+      if (revision.sha === head.sha) {
+        throw new HoldError(`${head.id} is the newest commit, so there is nothing to go back to: name an earlier one`);
+      }
+      return { revision, head };
+    });
+  }
+
+  async watch(onChange: () => void): Promise<void> {
+    await this.#source.watch?.(onChange);
+  }
+
+  close(): Promise<void> {
+    return this.#source.close();
+  }
+
+  async #newest(signal: AbortSignal): Promise<Revision> {
+    try {
+      this.#head = await this.#source.fetch(signal);
+    } catch (error) {
+      this.#head ??= await this.#source.cached?.(signal);
+      if (this.#head === undefined) throw error;
+    }
+    return this.#head;
+  }
+
+  /** Asked anew each time: where signatures are asked for, a key may be accepted no more. */
+  async #at(commit: string, signal: AbortSignal): Promise<Revision> {
+    if (this.#source.at !== undefined) return this.#source.at(commit, signal);
+    throw new HoldError(`${commit} is pinned, and a plain folder has no commits: run "sluice rollback --cancel"`);
+  }
+
+  #alone<Result>(ask: () => Promise<Result>): Promise<Result> {
+    const asked = this.#asking.then(ask);
+    this.#asking = asked.catch(() => undefined);
+    return asked;
+  }
+}

@@ -1,0 +1,153 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import { BodyRefused, discardBody, readBody, Room } from "../../engine/index.ts";
+import type { BodyLimits } from "../../engine/index.ts";
+import type { HookResult, HookTelemetry } from "../status/hook-telemetry.ts";
+import { readDelivery } from "./delivery.ts";
+import type { Delivery } from "./delivery.ts";
+import { Failures } from "./failures.ts";
+import { isProven, isSigned } from "./signature.ts";
+import { Wake } from "./wake.ts";
+
+export interface HookOptions {
+  /** The secrets that are valid at this moment. Rejects where they cannot be had. */
+  secrets: () => Promise<readonly string[]>;
+  /** The branch that is followed, where one is, and is known. */
+  branch: () => string | undefined;
+  /** Looks at the source soon. */
+  onPush: () => void;
+  telemetry: HookTelemetry;
+  limits?: BodyLimits;
+}
+
+const path = "/hook";
+
+/** A push of some thousand commits fits; a larger one is found by the next poll. */
+const bodyBytes = 5 << 20;
+
+/** Bytes that all bodies which are arriving hold together. */
+const arrivingBytes = 32 << 20;
+
+/** Milliseconds. */
+const bodyTimeout = 10_000;
+
+/** Milliseconds that a sender has to take its answer while it still sends. */
+const farewell = 1000;
+
+interface Answer {
+  status: number;
+  message: string;
+  /** Absent where the request was not for the hook at all. */
+  result?: HookResult;
+  headers?: Record<string, string>;
+}
+
+/**
+ * The push hook: `POST /hook` from a Git host that knows a secret asks for a look at the source, and for nothing else.
+ * Nothing in a body is trusted, kept or logged: it says at most that another branch was pushed. A delivery that is sent
+ * again is one more look. What makes no sense is refused, and who is refused often is not heard for a while.
+ */
+export class Hook {
+  readonly #options: HookOptions;
+  readonly #limits: BodyLimits;
+  readonly #failures = new Failures();
+  readonly #wake: Wake;
+
+  constructor(options: HookOptions) {
+    this.#options = options;
+    this.#limits = options.limits ?? { most: bodyBytes, arriving: new Room(arrivingBytes), timeout: bodyTimeout };
+    this.#wake = new Wake(options.onPush);
+  }
+
+  /** Answers a request. Whoever listens bounds headers, connections and times. */
+  readonly handle: RequestListener = (request, response) => {
+    void this.#answer(request).then(async (answer) => {
+      const { result } = answer;
+      if (result !== undefined) this.#options.telemetry.answered(result, request.socket.remoteAddress);
+      if (failed.has(result)) this.#failures.add(request.socket.remoteAddress, Date.now());
+      reply(request, response, answer);
+      // A sender that is cut off while it sends may never see the answer.
+      const timeout = Math.min(farewell, this.#limits.timeout ?? farewell);
+      if (answer.status !== 408) await discardBody(request, { ...this.#limits, timeout });
+      response.end();
+    });
+  };
+
+  async close(): Promise<void> {
+    this.#wake.close();
+  }
+
+  async #answer(request: IncomingMessage): Promise<Answer> {
+    const { method, url = "", headers, socket } = request;
+    if (url.split("?", 1)[0] !== path) return { status: 404, message: `there is nothing here but ${path}` };
+    if (method !== "POST") {
+      return { status: 405, message: `${path} expects POST, found ${method}`, headers: { allow: "POST" } };
+    }
+    const wait = this.#failures.wait(socket.remoteAddress, Date.now());
+    if (wait > 0) return tooMany(Math.ceil(wait / 1000));
+    if (!isSigned(headers)) return unsigned;
+    try {
+      return await this.#read(request);
+    } catch (error) {
+      if (error instanceof BodyRefused) return answerTo(error);
+      this.#options.telemetry.secretsMissing(error);
+      const message = "signatures cannot be checked at this moment";
+      return { status: 503, result: "failed", message, headers: { "retry-after": "60" } };
+    }
+  }
+
+  async #read(request: IncomingMessage): Promise<Answer> {
+    const { headers } = request;
+    const body = await readBody(request, this.#limits);
+    const secrets = await this.#options.secrets();
+    if (!isProven(headers, body, secrets, Date.now() / 1000)) return unsigned;
+    const delivery = readDelivery(headers, body, this.#options.branch());
+    if (delivery === "push") this.#wake.ask();
+    return answers[delivery];
+  }
+}
+
+const failed: ReadonlySet<HookResult | undefined> = new Set(["bad_signature", "too_large", "malformed"]);
+
+const unsigned: Answer = {
+  status: 401,
+  result: "bad_signature",
+  message: "expected a signature, or a token, that is made with the secret of this hook",
+};
+
+const answers: Readonly<Record<Delivery, Answer>> = {
+  push: { status: 202, result: "accepted", message: "the source is looked at soon" },
+  ping: { status: 200, result: "ignored", message: "the hook works" },
+  "other branch": { status: 200, result: "ignored", message: "another branch is followed" },
+  "other event": { status: 200, result: "ignored", message: "only pushes matter" },
+  unreadable: {
+    status: 400,
+    result: "malformed",
+    message: "expected a body in JSON, or a form with a payload in JSON",
+  },
+};
+
+function answerTo({ problem, message }: BodyRefused): Answer {
+  if (problem === "too large") return { status: 413, result: "too_large", message };
+  if (problem === "no room") return { ...tooMany(1), message };
+  return { status: problem === "slow" ? 408 : 400, result: "malformed", message };
+}
+
+function tooMany(seconds: number): Answer {
+  const message = `too many requests were refused: try again in ${seconds} seconds`;
+  return { status: 429, result: "rate_limited", message, headers: { "retry-after": String(seconds) } };
+}
+
+function reply(request: IncomingMessage, response: ServerResponse, { status, message, headers }: Answer): void {
+  if (response.destroyed) return;
+  const body = JSON.stringify({ status, message });
+  // A body that was not read to its end cannot be followed by another request.
+  const connection = request.complete ? {} : { connection: "close" };
+  const length = Buffer.byteLength(body);
+  response.writeHead(status, {
+    "content-type": "application/json",
+    "content-length": length,
+    ...connection,
+    ...headers,
+  });
+  response.write(body);
+}

@@ -1,0 +1,161 @@
+import type { ObservedEngine } from "./actual/snapshot.ts";
+import type { Underway } from "./actual/state.ts";
+import type { Revision } from "./git/revision.ts";
+import { HoldError } from "./holds/hold.ts";
+import type { Hold } from "./holds/hold.ts";
+import type { Holds } from "./holds/holds.ts";
+import type { PinnedSource } from "./holds/pinned-source.ts";
+import type { Plan } from "./plan/change.ts";
+import { printPlan } from "./plan/print.ts";
+import { endOf } from "./status/reconcile-answer.ts";
+import type { ReconcileAnswer } from "./status/reconcile-answer.ts";
+import type { Requests } from "./status/requests.ts";
+import type { Status } from "./status/status.ts";
+import type { Telemetry } from "./status/telemetry.ts";
+import { printable } from "./validate/problem.ts";
+
+/** Who asks, as they call themselves, and why. */
+export type Asker = Omit<Hold, "since">;
+
+/** What an operator's suspension or resumption did. */
+export interface Held {
+  /** Absent for everything. */
+  pipeline_id?: string;
+  /** The suspension that was set, or lifted. */
+  hold: Hold;
+  /** Pipelines on which a change is at work, which is carried to its end. */
+  under_way: string[];
+}
+
+/** Where a rollback leads. */
+export interface Rollback {
+  revision: string;
+  commit: string;
+  author?: string;
+  subject?: string;
+  /** The newest revision: when the followed ref leaves it, the pin is over. */
+  head: string;
+  /** What there is to do, for people, as it is known at this moment. */
+  plan: string;
+}
+
+export interface OperatorParts {
+  source: PinnedSource;
+  engine: ObservedEngine;
+  holds: Holds;
+  status: Status;
+  requests: Requests;
+  telemetry: Telemetry;
+  busy: () => ReadonlyMap<string, Underway>;
+  /** What a turn on this revision would do at this moment. */
+  preview: (revision: Revision) => Plan | Promise<Plan>;
+  /** A turn is under way, or is asked for. */
+  isWorking: () => boolean;
+  /** Asks for a turn. */
+  look: () => void;
+}
+
+/** Milliseconds that a rollback waits for the repository. */
+const patience = 120_000;
+
+/** What a person does to the reconciler. Nothing here touches the engine: the next turn keeps to what was said. */
+export class Operator {
+  readonly #parts: OperatorParts;
+
+  constructor(parts: OperatorParts) {
+    this.#parts = parts;
+  }
+
+  /** Asks for a turn now; gives the token that is echoed when it has ended. */
+  reconcile(): string {
+    const token = this.#parts.requests.ask();
+    this.#parts.look();
+    return token;
+  }
+
+  answerTo(token: string): ReconcileAnswer {
+    const { requests, status, busy, isWorking } = this.#parts;
+    const under_way = [...busy().keys()];
+    const turn = status.last;
+    if (!requests.isHandled(token) || turn === undefined) {
+      return { requested_at: token, state: "waiting", under_way, open: [], problems: [] };
+    }
+    const state = under_way.length > 0 || isWorking() ? "under way" : "ended";
+    return { requested_at: token, state, under_way, ...endOf(turn, status.snapshot()) };
+  }
+
+  /** Leaves a pipeline, or everything, as it is until it is resumed. Throws HoldError. */
+  async suspend(pipeline_id: string | undefined, asker: Asker): Promise<Held> {
+    const { holds, status, engine, telemetry } = this.#parts;
+    const isKnown = (id: string): boolean =>
+      status.knows(id) || engine.list().some((one) => one.pipeline_id === id) || holds.of(id) !== undefined;
+    if (pipeline_id !== undefined && !isKnown(pipeline_id)) {
+      throw new HoldError(`there is no pipeline ${printable(pipeline_id)}, and no file describes one`);
+    }
+    const hold = await holds.suspend(pipeline_id, asker);
+    telemetry.suspended(pipeline_id, hold);
+    return this.#held(pipeline_id, hold);
+  }
+
+  /** Lifts a suspension. Throws HoldError where there is none. */
+  async resume(pipeline_id: string | undefined, { by }: Asker): Promise<Held> {
+    const hold = await this.#parts.holds.resume(pipeline_id);
+    this.#parts.telemetry.resumed(pipeline_id, by);
+    return this.#held(pipeline_id, hold);
+  }
+
+  /**
+   * Pins a commit, or with `isDry` only says what that would do. `revision` is a commit, or the
+   * id of a revision; first digits do for those that were seen last. Throws HoldError and SourceError.
+   */
+  async rollBack(revision: string, asker: Asker, isDry: boolean): Promise<Rollback> {
+    const { source, holds, telemetry, preview } = this.#parts;
+    const found = await source.target(this.#commitOf(revision), AbortSignal.timeout(patience));
+    const { id, sha, author, subject } = found.revision;
+    const who = { ...(author !== undefined && { author }), ...(subject !== undefined && { subject }) };
+    const plan = printPlan(await preview(found.revision));
+    const rollback = { revision: id, commit: sha, ...who, head: found.head.id, plan };
+    if (isDry) return rollback;
+    const pin = await holds.pin({ ...asker, ...who, commit: sha, revision: id, head: found.head.sha });
+    telemetry.pinned(pin);
+    this.#parts.look();
+    return rollback;
+  }
+
+  /** Lifts the pin; gives the revision that was pinned. Throws HoldError where there is none. */
+  async cancelRollback({ by }: Asker): Promise<{ revision: string }> {
+    const { holds, telemetry } = this.#parts;
+    const { pin } = holds.state;
+    if (pin === undefined) throw new HoldError("no commit is pinned");
+    await holds.unpin();
+    telemetry.unpinned(pin, by);
+    this.#parts.look();
+    return { revision: pin.revision };
+  }
+
+  #held(pipeline_id: string | undefined, hold: Hold): Held {
+    this.#parts.look();
+    const busy = [...this.#parts.busy().keys()];
+    const under_way = busy.filter((id) => pipeline_id === undefined || id === pipeline_id);
+    return { ...(pipeline_id !== undefined && { pipeline_id }), hold, under_way };
+  }
+
+  /** First digits are completed from the revisions that were seen. */
+  #commitOf(revision: string): string {
+    const digits = commitIn(revision).toLowerCase();
+    if (/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(digits)) return digits;
+    const given = JSON.stringify(revision.slice(0, 100));
+    if (!/^[0-9a-f]{7,64}$/.test(digits)) {
+      throw new HoldError(`expected a commit, or a revision such as main@sha1:1a2b3c4…, found ${given}`);
+    }
+    const seen = new Set(this.#parts.status.revisions.map(commitIn));
+    const [found, ...others] = [...seen].filter((sha) => sha.startsWith(digits));
+    if (found !== undefined && others.length === 0) return found;
+    const many = found === undefined ? "none of the last revisions begins" : "several of the last revisions begin";
+    throw new HoldError(`${many} with ${given}: give all digits of the commit, as "git rev-parse" prints them`);
+  }
+}
+
+function commitIn(revision: string): string {
+  return revision.replace(/^(?:.*@)?sha1:/, "");
+}

@@ -1,0 +1,48 @@
+import { Counter } from "prom-client";
+import type { Registry } from "prom-client";
+import type { Log } from "../../engine/index.ts";
+
+/** What became of a request to the push hook. A closed set: a metric label. */
+export type HookResult =
+  "accepted" | "ignored" | "bad_signature" | "too_large" | "rate_limited" | "malformed" | "failed";
+
+/** Milliseconds between two warnings about requests that are refused: anybody can send them. */
+const quiet = 60_000;
+
+export interface HookTelemetry {
+  answered(result: HookResult, address: string | undefined): void;
+  secretsMissing(error: unknown): void;
+}
+
+/** What happens at the push hook. Never told of a body, a header or a secret. */
+export function createHookTelemetry(log: Log, registry: Registry): HookTelemetry {
+  const requests = new Counter({
+    name: "sluice_gitops_webhook_requests_total",
+    help: "Requests to the push hook, by what became of them.",
+    labelNames: ["result"],
+    registers: [registry],
+  });
+  let warned = -Infinity;
+  let missing: string | undefined;
+  return {
+    answered(result, address) {
+      requests.inc({ result });
+      if (result !== "failed") missing = undefined;
+      log.debug({ result, address }, "The push hook answered.");
+      if (result === "accepted" || result === "ignored" || result === "failed") return;
+      if (performance.now() - warned < quiet) return;
+      warned = performance.now();
+      log.warn({ result, address }, "The push hook refused a request; more are told of in the metrics alone.");
+    },
+
+    secretsMissing(error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      if (reason === missing) return;
+      missing = reason;
+      log.error(
+        { error: reason },
+        "The push hook has no secret to check signatures with; pushes are found by polling.",
+      );
+    },
+  };
+}

@@ -1,0 +1,41 @@
+import type { ReconcileSnapshot } from "./status.ts";
+import { resultOf } from "./turn.ts";
+import type { Turn, TurnResult } from "./turn.ts";
+
+/** How a request for a turn stands. */
+export interface ReconcileAnswer {
+  requested_at: string;
+  /** `ended`: a turn that began after the request, and every change that was begun, have ended. */
+  state: "waiting" | "under way" | "ended";
+  /** Pipelines on which a change is at work. */
+  under_way: string[];
+  /** Of the last turn. Absent before it has ended. */
+  result?: TurnResult;
+  revision?: string;
+  error?: string;
+  /** Pipelines and the source, where they are not as the files say. */
+  open: { name: string; reason: string; message: string }[];
+  /** Documents that cannot be used, such as `orders.yaml:3:1: …`. */
+  problems: string[];
+}
+
+/** How the last turn ended, and what is not as the files say now. */
+export function endOf(
+  turn: Turn,
+  now: ReconcileSnapshot,
+): Omit<ReconcileAnswer, "requested_at" | "state" | "under_way"> {
+  const { revision, error } = turn;
+  const named = [{ pipeline_id: "source", conditions: now.conditions }, ...now.pipelines];
+  const open = named.flatMap(({ pipeline_id: name, conditions }) => {
+    const ready = conditions.find(({ type, status }) => type === "Ready" && status !== "True");
+    return ready === undefined ? [] : [{ name, reason: ready.reason, message: ready.message }];
+  });
+  const errors = now.problems.filter(({ severity }) => severity === "error");
+  return {
+    result: resultOf(turn),
+    ...(revision !== undefined && { revision: revision.id }),
+    ...(error !== undefined && { error: error.message }),
+    open,
+    problems: errors.map(({ file, line, column, message }) => `${file}:${line}:${column}: ${message}`),
+  };
+}

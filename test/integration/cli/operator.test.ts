@@ -1,0 +1,242 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Registry } from "prom-client";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { controlApi } from "../../../reconciler/cli/control/routes.ts";
+import { listenControl } from "../../../reconciler/cli/control/server.ts";
+import type { ControlServer } from "../../../reconciler/cli/control/server.ts";
+import { main } from "../../../reconciler/cli/main.ts";
+import { SourceError } from "../../../reconciler/git/revision.ts";
+import type { Reconciler } from "../../../reconciler/reconciler.ts";
+import { Commits } from "../../support/commits.ts";
+import { World, edited, orders } from "../../unit/apply/world.ts";
+import { info, restingEngine } from "../api/sample.ts";
+
+/** A condition that is awaited holds soon, also where other tests run at the same time. */
+const soon = { timeout: 10_000 };
+
+const sales = { id: "sales-eu" };
+let world: World;
+let source: Commits;
+let reconciler: Reconciler;
+let control: ControlServer;
+let stop: () => Promise<void>;
+
+beforeEach(async () => {
+  world = await World.make();
+  source = new Commits();
+  source.push("First", orders, sales);
+  await start();
+});
+
+afterEach(async () => {
+  await stop();
+  await world.remove();
+});
+
+const unasked = () => Promise.reject(new Error("no engine here"));
+
+/** A reconciler that looks by itself once an hour, and its control socket. */
+async function start(): Promise<void> {
+  reconciler = world.reconciler({ source, interval: 3_600_000 });
+  const tokens = { show: () => ({ created_at: "", last_used_at: null, brought: false }), rotate: unasked };
+  const engine = { ...restingEngine([]), tokens, reprocess: unasked, sql: unasked };
+  control = await listenControl(
+    world.dataDir,
+    controlApi({ engine, reconciler, registry: new Registry(), info: () => info }),
+  );
+  const ending = new AbortController();
+  const run = reconciler.run(ending.signal);
+  stop = async () => {
+    await control.close();
+    ending.abort();
+    await run;
+  };
+  expect((await sluice("reconcile", "--wait")).out).not.toBe("");
+}
+
+async function sluice(...argv: string[]): Promise<{ code: number; out: string; err: string }> {
+  const printed = { out: [] as string[], err: [] as string[] };
+  const code = await main(argv, {
+    terminal: { out: (text) => void printed.out.push(text), err: (text) => void printed.err.push(text) },
+    env: { SLUICE_DATA_DIR: world.dataDir, SUDO_USER: "ada" },
+    untilStopped: () => AbortSignal.abort(),
+  });
+  return { code, out: printed.out.join("\n"), err: printed.err.join("\n") };
+}
+
+describe("sluice reconcile", () => {
+  test("echoes its token when a turn that began after it has ended", async () => {
+    const { requested_at } = JSON.parse((await sluice("reconcile", "--output", "json")).out) as Record<string, string>;
+    expect(requested_at).toMatch(/^\d{4}-.*Z$/);
+    await expect.poll(() => reconciler.snapshot().lastHandledReconcileAt, soon).toBe(requested_at);
+    expect(reconciler.snapshot().history).toHaveLength(1);
+  });
+
+  test("--wait carries a commit out, and says how that ended", async () => {
+    const sha = source.push("Second", edited, sales);
+    const { code, out, err } = await sluice("reconcile", "--wait");
+    expect([code, out, err]).toEqual([0, `Everything is as the files say (main@sha1:${sha}).`, ""]);
+    expect(world.engine.calls.slice(-3)).toEqual(["stop orders", "update orders", "resume orders"]);
+  });
+
+  test("a turn that began before the request answers nothing", async () => {
+    const release = source.hold();
+    const before = source.fetched;
+    await sluice("reconcile");
+    await expect.poll(() => source.fetched, soon).toBe(before + 1);
+    const waiting = sluice("reconcile", "--wait");
+    await expect.poll(() => source.fetched, soon).toBe(before + 1);
+    release();
+    expect((await waiting).code).toBe(0);
+    expect(source.fetched).toBe(before + 2);
+  });
+
+  test("--wait waits for changes that outlast their turn", async () => {
+    source.push("Second", edited, sales);
+    const goOn = world.holdUp("stop");
+    const waiting = sluice("reconcile", "--wait");
+    await expect.poll(() => world.engine.calls.at(-1), soon).toBe("stop orders");
+    await expect.poll(() => reconciler.snapshot().history[0]?.outcomes[0]?.result, soon).toBe("under way");
+    goOn();
+    expect((await waiting).code).toBe(0);
+    expect(world.engine.calls.at(-1)).toBe("resume orders");
+  });
+
+  test("--wait gives up after --timeout, and says what is still under way", async () => {
+    source.push("Second", edited, sales);
+    const goOn = world.holdUp("stop");
+    const { code, out, err } = await sluice("reconcile", "--wait", "--timeout", "1s");
+    expect([code, out]).toEqual([1, ""]);
+    expect(err).toBe(
+      'sluice: after 1s: still under way: orders; it goes on without this command; "sluice health" shows how the pipelines are, or give a longer --timeout',
+    );
+    goOn();
+  });
+
+  test("--wait exits with 1 where something is not as its file says, and names it", async () => {
+    source.push("Second", { ...orders, root: ["resources: { nats: { stream: { max_age: 48h } } }"] }, sales);
+    const { code, out } = await sluice("reconcile", "--wait");
+    expect(code).toBe(1);
+    expect(out).toMatch(/^Not everything is as the files say: incomplete \(main@sha1:[0-9a-f]{40}\)\.\n/);
+    expect(out).toContain("\norders: ImmutableField: orders.yaml:");
+  });
+
+  test("--wait tells a fetch that failed, and answers machines in JSON", async () => {
+    source.failure = new SourceError("Timeout", "the remote is away\u001b[2J");
+    expect(await sluice("reconcile", "--wait")).toEqual({
+      code: 1,
+      out: expect.stringContaining(
+        "Not everything is as the files say: error.\nthe remote is away\\u001b[2J\n",
+      ) as string,
+      err: "",
+    });
+    const { code, out } = await sluice("reconcile", "--wait", "--output", "json");
+    expect([code, JSON.parse(out)]).toMatchObject([1, { state: "ended", result: "error", under_way: [] }]);
+  });
+});
+
+describe("sluice suspend and resume", () => {
+  test("one pipeline, over a restart", async () => {
+    expect(await sluice("suspend", "orders", "--reason", "the table is moved")).toEqual({
+      code: 0,
+      out: 'orders is suspended: it is not changed until "sluice resume orders". What runs goes on running.',
+      err: "",
+    });
+    source.push("Second", edited, { ...sales, name: "Other" });
+    expect((await sluice("reconcile", "--wait")).code).toBe(0);
+    expect(world.engine.calls.slice(2)).toEqual(["rename sales-eu"]);
+    await stop();
+    await start();
+    const { pipelines } = reconciler.snapshot();
+    expect(pipelines.find(({ pipeline_id }) => pipeline_id === "orders")).toMatchObject({
+      suspended: true,
+      suspension: { by: "ada", reason: "the table is moved" },
+    });
+    const { out } = await sluice("resume", "orders");
+    expect(out).toMatch(/^orders is resumed\. It was suspended since .* by ada: the table is moved$/);
+    expect((await sluice("reconcile", "--wait")).code).toBe(0);
+    expect(world.engine.calls.at(-1)).toBe("resume orders");
+  });
+
+  test("everything", async () => {
+    expect((await sluice("suspend")).out).toContain(
+      'Everything is suspended: nothing is changed until "sluice resume".',
+    );
+    source.push("Second", edited, sales);
+    const { code, out } = await sluice("reconcile", "--wait");
+    expect(code).toBe(1);
+    expect(out).toContain('source: Suspended: 1 changes wait until "sluice resume": orders');
+    expect(world.engine.calls).toHaveLength(2);
+    await sluice("resume");
+    expect((await sluice("reconcile", "--wait")).code).toBe(0);
+  });
+
+  test.each([
+    [["suspend", "order"], "sluice: there is no pipeline order, and no file describes one"],
+    [
+      ["resume", "orders"],
+      "sluice: orders is not suspended by itself; x-sluice.suspend in its file is lifted in its file",
+    ],
+    [["resume"], "sluice: the suspension of everything cannot be lifted: there is none"],
+    [
+      ["suspend", "orders", "--reason", "x".repeat(501)],
+      "sluice: --reason: expected at most 500 characters, found 501",
+    ],
+    [["suspend", "../x"], "sluice: there is no pipeline ../x, and no file describes one"],
+  ])("%s is refused", async (argv, expected) => {
+    expect(await sluice(...argv)).toEqual({ code: 1, out: "", err: expected });
+  });
+
+  test("a damaged list is put aside by resume", async () => {
+    await stop();
+    await writeFile(join(world.dataDir, "holds.json"), "{");
+    await start();
+    expect((await sluice("suspend", "orders")).err).toContain("holds.json is damaged, so that nobody knows");
+    expect((await sluice("resume")).code).toBe(0);
+    expect((await sluice("suspend", "orders")).code).toBe(0);
+  });
+
+  test("help says what they do not do", async () => {
+    expect((await sluice("suspend", "--help")).out.replace(/\s+/g, " ")).toContain("what runs goes on");
+    expect((await sluice("resume", "--help")).out.replace(/\s+/g, " ")).toContain("starts no pipeline");
+  });
+});
+
+describe("sluice rollback", () => {
+  test("goes back to a commit, with its plan, until it is cancelled", async () => {
+    const first = reconciler.snapshot().lastAppliedRevision ?? "";
+    const second = source.push("Second", edited, sales);
+    await sluice("reconcile", "--wait");
+    const dry = await sluice("rollback", first, "--dry-run");
+    expect(dry.out).toContain(`Would roll back to ${first} (Ada: First).\norders  `);
+    expect(reconciler.snapshot()).not.toHaveProperty("pin");
+
+    const { code, out } = await sluice("rollback", first.slice(-40).slice(0, 8).toUpperCase());
+    expect(code).toBe(0);
+    expect(out.split("\n").slice(0, 2)).toEqual([
+      `Rolled back to ${first} (Ada: First).`,
+      `It stays until the branch moves on from main@sha1:${second}, or "sluice rollback --cancel".`,
+    ]);
+    expect(out).toContain("    calls: stop, update, resume\n");
+    expect((await sluice("reconcile", "--wait")).out).toBe(`Everything is as the files say (${first}).`);
+    expect(reconciler.snapshot().pin).toMatchObject({ revision: first, head: second, by: "ada" });
+
+    expect((await sluice("rollback", "--cancel")).out).toBe(
+      `The newest revision is followed again, instead of ${first}.`,
+    );
+    expect((await sluice("reconcile", "--wait")).out).toBe(`Everything is as the files say (main@sha1:${second}).`);
+  });
+
+  test.each([
+    [["rollback"], "sluice: expected a REVISION to go back to, or --cancel to follow the newest one again"],
+    [["rollback", "0123456", "--cancel"], "sluice: expected a REVISION to go back to, or --cancel"],
+    [["rollback", "--cancel"], "sluice: no commit is pinned"],
+    [["rollback", "main~1"], "sluice: expected a commit, or a revision such as main@sha1:"],
+    [["rollback", "0123456"], 'sluice: none of the last revisions begins with "0123456": give all digits'],
+    [["rollback", "0".repeat(40)], "sluice: main: expected a commit of the branch, found 000"],
+  ])("%s is refused", async (argv, expected) => {
+    const { code, out, err } = await sluice(...argv);
+    expect([code, out, err]).toEqual([1, "", expect.stringContaining(expected)]);
+  });
+});

@@ -1,0 +1,51 @@
+import { createHash } from "node:crypto";
+import { EventEmitter, once } from "node:events";
+import { SourceError } from "../../reconciler/git/revision.ts";
+import type { Revision, RevisionSource, SourceDescription } from "../../reconciler/git/revision.ts";
+import { pipelineText } from "./pipeline-text.ts";
+import type { PipelineText } from "./pipeline-text.ts";
+
+/** A branch in memory: commits are pushed to it one after the other, and each can be had again. */
+export class Commits implements RevisionSource {
+  readonly description: SourceDescription = { kind: "git", url: "/test", branch: "main", path: "." };
+  /** How often the newest commit was asked for. */
+  fetched = 0;
+  /** What the next questions fail with. */
+  failure: SourceError | undefined;
+  #held: Promise<unknown> | undefined;
+  readonly #commits: Revision[] = [];
+
+  /** Pushes a commit that holds these pipelines; gives its sha. */
+  push(subject: string, ...pipelines: PipelineText[]): string {
+    const sha = createHash("sha1").update(`${this.#commits.length} ${subject}`).digest("hex");
+    const files = pipelines.map((one) => ({ path: `${one.id}.yaml`, bytes: Buffer.from(pipelineText(one)) }));
+    const id = `main@sha1:${sha}`;
+    this.#commits.push({ id, sha, files, skipped: [], branch: "main", author: "Ada", subject });
+    return sha;
+  }
+
+  /** Holds every fetch up until it is told to go on. */
+  hold(): () => void {
+    const gate = new EventEmitter();
+    this.#held = once(gate, "open");
+    return () => {
+      this.#held = undefined;
+      gate.emit("open");
+    };
+  }
+
+  fetch = async (): Promise<Revision> => {
+    this.fetched += 1;
+    await this.#held;
+    if (this.failure !== undefined) throw this.failure;
+    return this.#commits.at(-1)!;
+  };
+
+  at = async (commit: string): Promise<Revision> => {
+    const found = this.#commits.find(({ sha }) => sha === commit);
+    if (found !== undefined) return found;
+    throw new SourceError("GitOperationFailed", `main: expected a commit of the branch, found ${commit}`);
+  };
+
+  close = async (): Promise<void> => undefined;
+}
