@@ -5,11 +5,15 @@ import { Inventory } from "./actual/inventory.ts";
 import { snapshot } from "./actual/snapshot.ts";
 import { Apply } from "./apply/apply.ts";
 import type { AppliedEngine } from "./apply/carry-out.ts";
+import { Journal } from "./apply/journal.ts";
+import { Operations } from "./apply/operations.ts";
 import type { Outcome } from "./apply/outcome.ts";
 import type { DesiredState } from "./desired/desired-state.ts";
 import { load } from "./desired/load.ts";
 import type { Revision, RevisionSource } from "./git/revision.ts";
 import { plan } from "./plan/plan.ts";
+import { OperationHistory } from "./status/operation-history.ts";
+import type { HistoryPage, PageRequest } from "./status/operation-history.ts";
 import { Status } from "./status/status.ts";
 import type { ReconcileSnapshot } from "./status/status.ts";
 import { createTelemetry } from "./status/telemetry.ts";
@@ -46,20 +50,25 @@ export class Reconciler {
   readonly #options: ReconcilerOptions;
   readonly #inventory: Inventory;
   readonly #telemetry: Telemetry;
+  readonly #history: OperationHistory;
+  readonly #operations: Operations;
   readonly #apply: Apply;
   readonly #status: Status;
   #loaded: { revision: Revision; desired: DesiredState } | undefined;
   #pending: Trigger | undefined;
   #wake: (() => void) | undefined;
 
-  /** Reads the inventory. Throws where it is damaged. */
+  /** Reads the inventory and the journal of operations. Throws where one is damaged. */
   constructor(options: ReconcilerOptions) {
     const { source, engine, log, registry, dataDir } = options;
     this.#options = options;
     this.#inventory = Inventory.read(dataDir);
     this.#telemetry = createTelemetry(log, registry);
+    this.#history = OperationHistory.read(dataDir);
+    this.#operations = new Operations(Journal.read(dataDir), this.#history, this.#telemetry);
     const onLate = (outcome: Outcome): void => this.#late(outcome);
-    this.#apply = new Apply({ engine, inventory: this.#inventory, telemetry: this.#telemetry, onLate });
+    const parts = { engine, inventory: this.#inventory, operations: this.#operations, telemetry: this.#telemetry };
+    this.#apply = new Apply({ ...parts, onLate });
     this.#status = new Status({ source, engine, inventory: this.#inventory, busy: () => this.#apply.busy });
     this.#telemetry.exposeState(() => this.snapshot());
   }
@@ -85,6 +94,11 @@ export class Reconciler {
 
   snapshot(): ReconcileSnapshot {
     return this.#status.snapshot();
+  }
+
+  /** What was done to the pipelines, newest first; kept over restarts. */
+  history(request: PageRequest): HistoryPage {
+    return this.#history.page(request);
   }
 
   /** One turn. Never throws: what goes wrong is in its result. Not to be called while another one is under way. */
@@ -122,7 +136,7 @@ export class Reconciler {
   #plan(turn: Turn): void {
     const { revision, desired } = turn;
     if (revision === undefined || desired === undefined) return;
-    const actual = snapshot(this.#options.engine, this.#inventory, this.#apply.busy);
+    const actual = snapshot(this.#options.engine, this.#inventory, this.#apply.busy, this.#operations.interrupted);
     turn.plan = plan(actual, { ...desired, skipped: revision.skipped });
     this.#telemetry.planMade(turn.plan);
   }
@@ -133,7 +147,11 @@ export class Reconciler {
     const order = {
       plan: made,
       desired: new Map(desired.pipelines.map((one) => [one.pipeline_id, one])),
-      revision: revision.id,
+      origin: {
+        revision: revision.id,
+        ...(revision.author !== undefined && { author: revision.author }),
+        ...(revision.subject !== undefined && { subject: revision.subject }),
+      },
       patience: this.#options.patience ?? defaultPatience,
     };
     turn.outcomes = await this.#apply.carryOut(order, signal);

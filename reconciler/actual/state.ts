@@ -1,4 +1,5 @@
 import type { EngineOptions, PipelineConfig, Status } from "../../engine/index.ts";
+import type { WishedState } from "../plan/calls.ts";
 import type { InventoryEntry } from "./inventory.ts";
 
 /** A pipeline as the engine holds it at the moment of planning. */
@@ -36,6 +37,16 @@ export interface Underway {
   isEnding?: true;
 }
 
+/** A change that was begun and has not come to its end, and on which nobody is at work. */
+export interface Interrupted {
+  /** The revision that asked for it. */
+  revision: string;
+  /** The pipeline ran before and was stopped on the way to something else: it is not to stay so. */
+  isOwed: boolean;
+  /** Of a recreation: the state of what it makes, or that this is not known any more. */
+  successor?: WishedState | "lost";
+}
+
 /** All that a plan has to know about what is there. */
 export interface ActualState {
   pipelines: ReadonlyMap<string, ActualPipeline>;
@@ -43,4 +54,6 @@ export interface ActualState {
   owned: Readonly<Record<string, InventoryEntry>>;
   /** Pipelines on which an earlier plan is still at work. */
   busy: ReadonlyMap<string, Underway>;
+  /** What earlier plans have begun, by pipeline_id. Absent where nothing was. */
+  interrupted?: ReadonlyMap<string, Interrupted>;
 }

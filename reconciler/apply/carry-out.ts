@@ -40,6 +40,9 @@ export class HeldError extends Error {
   }
 }
 
+/** What is to be made of a pipeline. Of one whose file can no longer say it, no document is left. */
+export type Wanted = Pick<DesiredPipeline, "pipeline_id" | "config" | "options"> & Partial<DesiredPipeline>;
+
 /** What is known of a change when its calls are made. */
 export type MadeChange = Pick<Change, "pipeline_id" | "calls" | "loses">;
 
@@ -51,7 +54,7 @@ export async function carryOut(
   engine: AppliedEngine,
   change: MadeChange,
   index: number,
-  desired: DesiredPipeline | undefined,
+  desired: Wanted | undefined,
 ): Promise<CallResult> {
   const { pipeline_id, calls } = change;
   const call = calls[index];
@@ -69,7 +72,7 @@ export async function carryOut(
 async function fromFile(
   engine: AppliedEngine,
   call: "create" | "update" | "configure" | "rename" | "tag",
-  { pipeline_id, config, document, options }: DesiredPipeline,
+  { pipeline_id, config, document, options }: Wanted,
 ): Promise<CallResult> {
   if (call === "create") {
     const { access_token } = await engine.create(config, options);
@@ -78,7 +81,10 @@ async function fromFile(
   if (call === "configure") await engine.configure(pipeline_id, options);
   else if (call === "rename") await engine.rename(pipeline_id, config.name);
   else if (call === "tag") await engine.tag(pipeline_id, config.metadata.tags);
-  else await engine.update(pipeline_id, normalise(document, engine.get(pipeline_id).config), options);
+  else {
+    const edited = document === undefined ? config : normalise(document, engine.get(pipeline_id).config);
+    await engine.update(pipeline_id, edited, options);
+  }
   return {};
 }
 

@@ -11,7 +11,8 @@ export type ChangeKind =
 /**
  * Why, in one word: the reason of conditions and a metric label.
  *
- * - Calls are made: `New`, `Changed`, `StateWished`, `FileRemoved`.
+ * - Calls are made: `New`, `Changed`, `StateWished`, `FileRemoved`, `SecretChanged`, and `Interrupted` where a pipeline is put
+ *   back that a change has left behind.
  * - Nothing to do: `InSync`, `Suspended`, `PruneDisabled`, `NotOwned` (somebody else's).
  * - Later, by itself: `InTransition`, `InProgress`, `DependencyNotReady`, `PruneHeld`.
  * - Refused until a person changes something: the others. `InvalidFile` leaves a running pipeline at its last good file.
@@ -23,6 +24,8 @@ export type Cause =
   | "Changed"
   | "StateWished"
   | "FileRemoved"
+  | "SecretChanged"
+  | "Interrupted"
   | "InSync"
   | "Suspended"
   | "PruneDisabled"

@@ -1,6 +1,6 @@
 import type { ActualState } from "../actual/state.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
-import type { Call } from "./calls.ts";
+import type { Call, WishedState } from "./calls.ts";
 import type { Change } from "./change.ts";
 import { idle } from "./idle.ts";
 import { readAgain } from "./read-again.ts";
@@ -19,6 +19,6 @@ export function creation(desired: DesiredPipeline, actual: ActualState, describe
 }
 
 /** The way to the state wished for after a creation, which starts a pipeline. */
-export function fromCreated({ directives: { state } }: DesiredPipeline): Call[] {
+export function fromCreated({ directives: { state } }: { directives: { state: WishedState } }): Call[] {
   return state === "Running" ? [] : [state === "Stopped" ? "stop" : "terminate"];
 }

@@ -6,6 +6,7 @@ import { desiredChange } from "./desired-change.ts";
 import { idle } from "./idle.ts";
 import { obstaclesById } from "./obstacles.ts";
 import type { Obstacle } from "./obstacles.ts";
+import { putBack } from "./put-back.ts";
 import { exchanges, idChanged, removal } from "./removal.ts";
 
 /**
@@ -26,13 +27,12 @@ export function plan(actual: ActualState, wanted: WantedState): Plan {
   const left = [...actual.pipelines.values()].filter(
     ({ pipeline_id }) => !described.has(pipeline_id) && !obstacles.has(pipeline_id),
   );
-  return {
-    changes: [
-      ...inOrder(wanted.pipelines, changes, actual),
-      ...byId([...obstacles].map(([id, obstacle]) => frozen(id, obstacle, actual))),
-      ...byId(left.map((present) => removal(present, actual, wanted))),
-    ],
-  };
+  const all = [
+    ...inOrder(wanted.pipelines, changes, actual),
+    ...byId([...obstacles].map(([id, obstacle]) => frozen(id, obstacle, actual))),
+    ...byId(left.map((present) => removal(present, actual, wanted))),
+  ];
+  return { changes: all.map((change) => putBack(change, actual)) };
 }
 
 /** A pipeline whose document cannot be used stays as it is; one that was never made is refused. */

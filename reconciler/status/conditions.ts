@@ -54,6 +54,7 @@ function ownConditions(observation: Observation): Condition[] {
   if (outcome?.result === "held") return stalled(outcome.cause ?? "EventsHeld", outcome.message ?? outcome.kind);
   if (outcome?.result === "refused") return stalled("ReconciliationFailed", outcome.message ?? outcome.kind);
   if (outcome?.result === "blocked") return retrying("DependencyNotReady", outcome.message ?? "");
+  if (outcome?.result === "waiting" && outcome.cause === "InTransition") return progressing(retry(outcome), health);
   if (outcome !== undefined && outcome.result !== "applied") return retrying("ReconciliationFailed", retry(outcome));
   if (change.cause === "DependencyNotReady") return retrying(change.cause, change.reason);
   if (change.cause === "InTransition" || change.cause === "InProgress") return progressing(change.reason, health);

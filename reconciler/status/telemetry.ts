@@ -78,6 +78,7 @@ export function createTelemetry(log: Log, registry: Registry) {
       if (kind === "delete" && result === "applied") metrics.pruned.inc();
       if (result === "applied") log.info({ pipeline_id, kind, calls, loses }, "A change was applied.");
       else if (result === "replaced") log.info({ pipeline_id, kind }, "A change was replaced by a newer one.");
+      else if (result === "waiting") log.debug({ pipeline_id, kind, reason: message }, "A change waits for its pipeline.");
       else if (result === "held") log.warn({ pipeline_id, kind, reason: message }, "A pipeline does not end yet.");
       else log.error({ pipeline_id, kind, error: message, next_attempt }, "A change could not be applied.");
     },
@@ -85,6 +86,14 @@ export function createTelemetry(log: Log, registry: Registry) {
     tokenGenerated(pipeline_id: string): void {
       const way = `sluice token rotate ${pipeline_id}`;
       log.info({ pipeline_id, way }, "The pipeline has an access token that nobody has seen; a new one can be had.");
+    },
+
+    journalNotSaved(error: unknown): void {
+      log.error({ error: messageOf(error) }, "What is being done to a pipeline could not be noted.");
+    },
+
+    historyNotSaved(error: unknown): void {
+      log.error({ error: messageOf(error) }, "What was done to a pipeline could not be added to the history.");
     },
 
     inventoryNotSaved(error: unknown): void {
