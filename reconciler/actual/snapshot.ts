@@ -18,7 +18,12 @@ export function snapshot(
     return health === undefined ? [] : [actualPipeline(view, health)];
   });
   const owned = structuredClone(inventory.state.pipelines);
-  return { pipelines: new Map(pipelines.map((one) => [one.pipeline_id, one])), owned, busy, ...(interrupted && { interrupted }) };
+  return {
+    pipelines: new Map(pipelines.map((one) => [one.pipeline_id, one])),
+    owned,
+    busy,
+    ...(interrupted && { interrupted }),
+  };
 }
 
 /** One pipeline at this moment; undefined where it is gone. */

@@ -50,7 +50,8 @@ export class Journal {
     const journal = new Journal(file, open, lines.length);
     // Nothing that was under way in another process is under way now.
     for (const operation of open.values()) {
-      if (operation.rests === undefined) void journal.say({ op: operation.id, says: "interrupted" }).catch(() => undefined);
+      if (operation.rests === undefined)
+        void journal.say({ op: operation.id, says: "interrupted" }).catch(() => undefined);
     }
     return journal;
   }
@@ -70,13 +71,18 @@ export class Journal {
     this.#last = Math.max(this.#last, dated.op);
     this.#lines += 1;
     const isShort = this.#lines <= linesPerOperation * (this.#open.size + 1);
-    return this.#written(isShort && this.#open.size > 0 && !this.#isBehind ? this.#file.append(dated) : this.#anew(dated.at));
+    return this.#written(
+      isShort && this.#open.size > 0 && !this.#isBehind ? this.#file.append(dated) : this.#anew(dated.at),
+    );
   }
 
   #anew(at: string): Promise<void> {
-    const standing = [...this.#open.values()].map(
-      (operation): OperationLine => ({ op: operation.id, at, says: "stands", operation }),
-    );
+    const standing = [...this.#open.values()].map((operation): OperationLine => ({
+      op: operation.id,
+      at,
+      says: "stands",
+      operation,
+    }));
     this.#lines = standing.length;
     this.#isBehind = false;
     return this.#file.replace(standing);

@@ -67,7 +67,9 @@ export class LineFile {
         for (const { failed } of pieces) failed(error);
       }
     }
-    this.#writing = undefined;
+    // Nobody ends this object: while nothing is said, nothing is open.
+    await this.#letGo();
+    this.#writing = this.#pieces.length > 0 ? this.#writeAll() : undefined;
   }
 
   async #write(pieces: readonly Piece[]): Promise<void> {

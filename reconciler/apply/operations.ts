@@ -164,7 +164,10 @@ export class Operations {
   }
 }
 
-function predicted({ kind, cause, effect, reason, calls, fields }: Change, present: ActualPipeline | undefined): Predicted {
+function predicted(
+  { kind, cause, effect, reason, calls, fields }: Change,
+  present: ActualPipeline | undefined,
+): Predicted {
   return {
     kind,
     cause,
@@ -208,7 +211,11 @@ function staysOpen({ off, successor }: Operation, { calls, replaces, cause }: Ch
   return cause !== "InSync" && ((off?.isOwed ?? false) || (successor !== undefined && !isThere));
 }
 
-function superseded({ rests }: Operation, { cause }: Change, { revision }: Origin): Pick<Outcome, "result" | "message"> {
+function superseded(
+  { rests }: Operation,
+  { cause }: Change,
+  { revision }: Origin,
+): Pick<Outcome, "result" | "message"> {
   const why = cause === "Interrupted" ? "nobody asks for it any more" : `${revision} asks for something else`;
   const before = rests?.message === undefined ? "" : `; before that: ${rests.message}`;
   return { result: "replaced", message: `${why}${before}` };

@@ -35,7 +35,10 @@ export interface Measured {
   calls: { call: Call; result: "success" | "error"; seconds: number }[];
 }
 
-export function recordOf(operation: Operation, { result, message }: Pick<Outcome, "result" | "message">): OperationRecord {
+export function recordOf(
+  operation: Operation,
+  { result, message }: Pick<Outcome, "result" | "message">,
+): OperationRecord {
   const { id, pipeline_id, origin, plan, began, interruptions, drained, errors, tries, pause, made } = operation;
   const ended = new Date();
   return {

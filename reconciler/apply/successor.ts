@@ -8,6 +8,7 @@ import type { Successor } from "./operation.ts";
  * secret that stands in the file as plain text is not, and without it nothing can be made.
  */
 export function successorOf({ config, options, directives }: DesiredPipeline): Successor | "lost" {
-  const isOpen = isDeepStrictEqual(shown(config, []), config) && isDeepStrictEqual(shown(options, ["x-sluice"]), options);
+  const isOpen =
+    isDeepStrictEqual(shown(config, []), config) && isDeepStrictEqual(shown(options, ["x-sluice"]), options);
   return isOpen ? { config, options, state: directives.state } : "lost";
 }

@@ -78,7 +78,8 @@ export function createTelemetry(log: Log, registry: Registry) {
       if (kind === "delete" && result === "applied") metrics.pruned.inc();
       if (result === "applied") log.info({ pipeline_id, kind, calls, loses }, "A change was applied.");
       else if (result === "replaced") log.info({ pipeline_id, kind }, "A change was replaced by a newer one.");
-      else if (result === "waiting") log.debug({ pipeline_id, kind, reason: message }, "A change waits for its pipeline.");
+      else if (result === "waiting")
+        log.debug({ pipeline_id, kind, reason: message }, "A change waits for its pipeline.");
       else if (result === "held") log.warn({ pipeline_id, kind, reason: message }, "A pipeline does not end yet.");
       else log.error({ pipeline_id, kind, error: message, next_attempt }, "A change could not be applied.");
     },

@@ -38,7 +38,7 @@ class TestSource implements RevisionSource {
 /** What a reconciler works with: a source, an engine without data, and a folder. */
 export class World {
   readonly dataDir: string;
-  readonly engine = new ModelEngine();
+  engine = new ModelEngine();
   readonly source = new TestSource();
   /** Milliseconds that a turn waits: for as long as it takes, until a call is held up. */
   patience = 20_000;
