@@ -17,6 +17,8 @@ import { resolveSecrets } from "./secrets.ts";
 import type { CatalogEntry } from "./state/catalog.ts";
 import { defaultKafkaSettings } from "./sources/kafka/settings.ts";
 import { defaultOtlpSettings } from "./sources/otlp/receiver/settings.ts";
+import type { StaleSecrets } from "./used-secrets.ts";
+import { isToken } from "./sources/webhook/token.ts";
 import type { PipelineHealth, PipelineView } from "./view.ts";
 
 /** How long a stop drains, in milliseconds. */
@@ -222,6 +224,18 @@ export class Engine {
     recorder.forget(pipeline_id);
   }
 
+  /**
+   * Pipelines that run with a secret, or count a brought token, whose value is another one by now, or gone. `configure`
+   * with the same options takes the new ones.
+   */
+  staleSecrets(): Promise<StaleSecrets[]> {
+    const tokens = this.#register.list().flatMap(({ pipeline_id, token, options: { access_token: text } }) => {
+      if (token?.brought !== true || text?.includes("${") !== true) return [];
+      return [{ pipeline_id, text, isCurrent: (value: string) => isToken(value, token.hash) }];
+    });
+    return this.#runner.used.stale(tokens);
+  }
+
   /** Throws PIPELINE_NOT_FOUND. */
   deadLetters(pipeline_id: string): DeadLetterQueue {
     this.#register.get(pipeline_id);
@@ -361,6 +375,7 @@ export class Engine {
     if (sources[0]?.type !== "webhook") return {};
     if (access_token !== undefined) {
       const value = await this.#parts.settings.secrets.resolve(access_token);
+      if (present?.token?.brought === true && isToken(value, present.token.hash)) return {};
       return { token: AccessTokens.record(value, true) };
     }
     if (present?.token !== undefined && !present.token.brought) return {};

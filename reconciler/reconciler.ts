@@ -108,7 +108,7 @@ export class Reconciler {
     try {
       await this.#fetch(turn, signal);
       this.#load(turn);
-      this.#plan(turn);
+      await this.#plan(turn);
       await this.#carryOut(turn, signal);
     } catch (error) {
       turn.error = error instanceof Error ? error : new Error(String(error));
@@ -133,10 +133,12 @@ export class Reconciler {
     this.#telemetry.revisionLoaded(turn);
   }
 
-  #plan(turn: Turn): void {
+  async #plan(turn: Turn): Promise<void> {
     const { revision, desired } = turn;
     if (revision === undefined || desired === undefined) return;
-    const actual = snapshot(this.#options.engine, this.#inventory, this.#apply.busy, this.#operations.interrupted);
+    const { engine } = this.#options;
+    const stale = await engine.staleSecrets();
+    const actual = snapshot(engine, this.#inventory, this.#apply.busy, this.#operations.interrupted, stale);
     turn.plan = plan(actual, { ...desired, skipped: revision.skipped });
     this.#telemetry.planMade(turn.plan);
   }

@@ -1,5 +1,5 @@
 import { EngineError } from "../../engine/index.ts";
-import type { Engine, PipelineHealth, PipelineView } from "../../engine/index.ts";
+import type { Engine, PipelineHealth, PipelineView, StaleSecrets } from "../../engine/index.ts";
 import type { Inventory } from "./inventory.ts";
 import type { ActualPipeline, ActualState, Interrupted, Underway } from "./state.ts";
 
@@ -12,10 +12,14 @@ export function snapshot(
   inventory: Inventory,
   busy: ReadonlyMap<string, Underway>,
   interrupted?: ReadonlyMap<string, Interrupted>,
+  stale: readonly StaleSecrets[] = [],
 ): ActualState {
+  const secrets = new Map(stale.map(({ pipeline_id, ...rest }) => [pipeline_id, rest]));
   const pipelines = engine.list().flatMap((view) => {
     const health = healthOf(engine, view.pipeline_id);
-    return health === undefined ? [] : [actualPipeline(view, health)];
+    if (health === undefined) return [];
+    const own = secrets.get(view.pipeline_id);
+    return [{ ...actualPipeline(view, health), ...(own && { secrets: own }) }];
   });
   const owned = structuredClone(inventory.state.pipelines);
   return {

@@ -1,4 +1,4 @@
-import type { EngineOptions, PipelineConfig, Status } from "../../engine/index.ts";
+import type { EngineOptions, PipelineConfig, StaleSecrets, Status } from "../../engine/index.ts";
 import type { WishedState } from "../plan/calls.ts";
 import type { InventoryEntry } from "./inventory.ts";
 
@@ -25,6 +25,8 @@ export interface ActualPipeline {
   paused?: string;
   /** It refuses new events: its end has begun. */
   intake?: "closed";
+  /** Secrets that are no longer what it runs with. Absent where all are. */
+  secrets?: Omit<StaleSecrets, "pipeline_id">;
 }
 
 /** A change that is being carried out at the moment of planning. */

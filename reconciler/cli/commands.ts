@@ -1,5 +1,6 @@
 import { consume, discard, purge, reprocess } from "./change-dead-letters.ts";
 import { deadLetterList, deadLetterState } from "./inspect-dead-letters.ts";
+import { history } from "./history.ts";
 import { get, health, info } from "./inspect-pipelines.ts";
 import { rotateToken, showToken } from "./inspect-token.ts";
 import { init } from "./init.ts";
@@ -43,6 +44,7 @@ export const commands: readonly Command[] = [
   command("get", "[ID]", "list the pipelines of the running daemon, or show one", get),
   command("health", "[ID]", "show how the pipelines are, or one of them", health),
   command("info", "", "show what the running daemon is and where it listens", info),
+  command("history", "[ID]", "tell what was done to the pipelines, or to one, newest first", history),
   command("dlq state", "<ID>", "count the dead letters", deadLetterState),
   command("dlq list", "<ID> [CURSOR]", "show dead letters, oldest first, taking nothing out", deadLetterList),
   command("dlq consume", "<ID>", "take the oldest dead letters out and print them", consume),

@@ -67,6 +67,8 @@ export interface Change {
   calls: Call[];
   /** What is planned and is perhaps not meant; a person should look at it. Absent where there is nothing of that kind. */
   warnings?: string[];
+  /** Why a secret of the pipeline has no value any more. It runs on with the one that it has. */
+  missing_secret?: string;
   /** What a recreation throws away. It does not go through with more than that. */
   loses?: { dead_letters: number };
   /** It takes the place of a change under way, when the stop that this one waits for has ended. */

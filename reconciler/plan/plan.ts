@@ -8,6 +8,7 @@ import { obstaclesById } from "./obstacles.ts";
 import type { Obstacle } from "./obstacles.ts";
 import { putBack } from "./put-back.ts";
 import { exchanges, idChanged, removal } from "./removal.ts";
+import { withSecrets } from "./secrets.ts";
 
 /**
  * What has to happen so that the engine matches Git: exactly one change for each pipeline that is wanted, there, or
@@ -32,7 +33,7 @@ export function plan(actual: ActualState, wanted: WantedState): Plan {
     ...byId([...obstacles].map(([id, obstacle]) => frozen(id, obstacle, actual))),
     ...byId(left.map((present) => removal(present, actual, wanted))),
   ];
-  return { changes: all.map((change) => putBack(change, actual)) };
+  return { changes: all.map((change) => putBack(withSecrets(change, actual), actual)) };
 }
 
 /** A pipeline whose document cannot be used stays as it is; one that was never made is refused. */

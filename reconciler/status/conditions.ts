@@ -6,12 +6,14 @@ import type { WishedState } from "../plan/calls.ts";
 import type { Change } from "../plan/change.ts";
 import { printable } from "../validate/problem.ts";
 
-export type ConditionType = "Ready" | "Reconciling" | "Stalled" | "AtLeastOnce" | "ForeignMembers";
+export type ConditionType =
+  "Ready" | "Reconciling" | "Stalled" | "AtLeastOnce" | "ForeignMembers" | "SecretMissing";
 
 /**
- * A condition as kstatus knows it. Those besides `Ready` are there only while they are True. With the last two the
- * pipeline does well: its target cannot drop a repeated insert, so that rows may stand there twice; and its consumer
- * group has members that are no Sluice, so that it does not read the partitions which they have.
+ * A condition as kstatus knows it. Those besides `Ready` are there only while they are True. With the last three
+ * the pipeline does well: its target cannot drop a repeated insert, so that rows may stand there twice; its consumer
+ * group has members that are no Sluice, so that it does not read the partitions which they have; and a secret that it was
+ * started with is gone, so that it could not be started again.
  */
 export interface Condition {
   type: ConditionType;
@@ -41,6 +43,7 @@ export function conditionsOf(observation: Observation): Condition[] {
     ...ownConditions(observation),
     ...(at_least_once === undefined ? [] : [atLeastOnce(at_least_once)]),
     ...(strangers.length === 0 ? [] : [foreignMembers(pipeline_id, strangers)]),
+    ...(observation.change.missing_secret === undefined ? [] : [secretMissing(observation.change.missing_secret)]),
   ];
 }
 
@@ -159,4 +162,9 @@ function foreignMembers(pipeline_id: string, strangers: readonly string[]): Cond
     `consumer group ${consumerGroup(pipeline_id)} has members that are no Sluice, whose partitions are not read here: ` +
     `${listed(strangers.map((one) => printable(one)))}. Give them a group of their own`;
   return { type: "ForeignMembers", status: "True", reason: "NotSluice", message };
+}
+
+function secretMissing(why: string): Condition {
+  const message = `it runs on with the value that it has, and could not be started again: ${why}`;
+  return { type: "SecretMissing", status: "True", reason: "SecretNotFound", message };
 }

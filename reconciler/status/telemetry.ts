@@ -56,7 +56,16 @@ export function createTelemetry(log: Log, registry: Registry) {
     },
 
     planMade(plan: Plan): void {
-      for (const change of plan.changes) blocked(change);
+      for (const change of plan.changes) {
+        blocked(change);
+        const { pipeline_id, missing_secret } = change;
+        if (!news.isNew(`secret ${pipeline_id}`, missing_secret) || missing_secret === undefined) continue;
+        log.warn({ pipeline_id, reason: missing_secret }, "A secret is gone; the pipeline runs on with what it had.");
+      }
+      news.keepOnly(
+        "secret ",
+        plan.changes.map(({ pipeline_id }) => pipeline_id),
+      );
       news.keepOnly(
         "blocked ",
         plan.changes.map(({ pipeline_id }) => pipeline_id),

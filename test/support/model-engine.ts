@@ -5,6 +5,7 @@ import type {
   PipelineHealth,
   PipelineView,
   Request,
+  StaleSecrets,
   Status,
 } from "../../engine/index.ts";
 import type { AppliedEngine, Intake } from "../../reconciler/apply/carry-out.ts";
@@ -124,6 +125,13 @@ export class ModelEngine implements AppliedEngine {
     };
   }
 
+  /** Secrets that have changed, as the test says. */
+  stale: StaleSecrets[] = [];
+
+  async staleSecrets(): Promise<StaleSecrets[]> {
+    return this.stale;
+  }
+
   async stop(pipeline_id: string, { intake }: Intake = {}): Promise<void> {
     const pipeline = this.#of(pipeline_id);
     const mustRun = intake === undefined || !isAtRest(pipeline.status);
@@ -146,6 +154,7 @@ export class ModelEngine implements AppliedEngine {
   async configure(pipeline_id: string, options: EngineOptions): Promise<void> {
     await this.#begin("configure", pipeline_id);
     this.#of(pipeline_id).options = options;
+    this.stale = this.stale.filter((one) => one.pipeline_id !== pipeline_id || one.missing.length > 0);
     this.#end("configure", pipeline_id);
   }
 

@@ -23,7 +23,7 @@ beforeAll(async () => {
   engine = await TestEngine.open();
   const sources = {
     engine: engine.engine,
-    reconciler: { snapshot: () => snapshot("ended") },
+    reconciler: { snapshot: () => snapshot("ended"), history: () => ({ records: [] }) },
     registry: engine.registry,
     info: () => info,
     log: engine.log,

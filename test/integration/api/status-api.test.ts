@@ -31,7 +31,7 @@ beforeEach(async () => {
   sources = {
     log,
     engine: restingEngine([view(), older]),
-    reconciler: { snapshot: () => snapshot("ended") },
+    reconciler: { snapshot: () => snapshot("ended"), history: () => ({ records: [] }) },
     registry: new Registry(),
     info: () => info,
     pure: new PureCalls(),

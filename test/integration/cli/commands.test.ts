@@ -18,7 +18,7 @@ let daemon: ControlServer;
 const token = { created_at: "2026-01-01T00:00:00.000Z", last_used_at: null, brought: false };
 
 function serve(engine: ControlSources["engine"]): Promise<ControlServer> {
-  const reconciler = { snapshot: () => snapshot("ended") };
+  const reconciler = { snapshot: () => snapshot("ended"), history: () => ({ records: [] }) };
   return listenControl(dataDir, controlApi({ engine, reconciler, registry: new Registry(), info: () => info }));
 }
 
