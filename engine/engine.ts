@@ -160,15 +160,17 @@ export class Engine {
       if (isAtRest(this.#register.get(pipeline_id).status)) return;
     }
     await this.#request(pipeline_id, "stop");
-    await this.#runner.stop(pipeline_id, drainLimit);
+    await this.#orFailed(pipeline_id, () => this.#runner.stop(pipeline_id, drainLimit));
     if (this.#register.get(pipeline_id).status === "Stopping") await this.#register.change(pipeline_id, "Stopped");
   }
 
   /** Ends the pipeline at once and drops the events of its stream that no batch under way names. */
   async terminate(pipeline_id: string): Promise<void> {
     await this.#request(pipeline_id, "terminate");
-    await this.#runner.abort(pipeline_id);
-    await this.#release(pipeline_id);
+    await this.#orFailed(pipeline_id, async () => {
+      await this.#runner.abort(pipeline_id);
+      await this.#release(pipeline_id);
+    });
     await this.#register.change(pipeline_id, "Terminated");
   }
 
@@ -344,13 +346,18 @@ export class Engine {
   }
 
   async #start(pipeline_id: string): Promise<void> {
+    await this.#orFailed(pipeline_id, () => this.#runner.start(pipeline_id));
+    await this.#register.change(pipeline_id, "Running");
+  }
+
+  /** A pipeline must not stay between two statuses: what cannot be done leaves it Failed, which has ways out. */
+  async #orFailed(pipeline_id: string, work: () => Promise<void>): Promise<void> {
     try {
-      await this.#runner.start(pipeline_id);
+      await work();
     } catch (error) {
       await this.#register.change(pipeline_id, "Failed", (error as Error).message);
       throw error;
     }
-    await this.#register.change(pipeline_id, "Running");
   }
 
   #assertAtRest({ pipeline_id, status }: CatalogEntry, code: ErrorCode, what: string): void {

@@ -39,9 +39,9 @@ export class UsedSecrets {
   }
 
   /** What is stale now. `tokens` are further texts: of each pipeline one, and whether a value is still the one that counts. */
-  async stale(tokens: readonly { pipeline_id: string; text: string; isCurrent: (value: string) => boolean }[]): Promise<
-    StaleSecrets[]
-  > {
+  async stale(
+    tokens: readonly { pipeline_id: string; text: string; isCurrent: (value: string) => boolean }[],
+  ): Promise<StaleSecrets[]> {
     // A secret that many pipelines use is read once.
     const values = new Map<string, Promise<string | Error>>();
     const valueOf = (text: string): Promise<string | Error> => {

@@ -16,7 +16,17 @@ export interface Intake {
 /** What is done to the engine. */
 export interface AppliedEngine extends Pick<
   Engine,
-  "get" | "list" | "health" | "staleSecrets" | "create" | "terminate" | "update" | "configure" | "rename" | "tag" | "delete"
+  | "get"
+  | "list"
+  | "health"
+  | "staleSecrets"
+  | "create"
+  | "terminate"
+  | "update"
+  | "configure"
+  | "rename"
+  | "tag"
+  | "delete"
 > {
   /** Drains and stops. With a closed intake, which a pipeline at rest may be given too, no event comes in any more. */
   stop(pipeline_id: string, intake?: Intake): Promise<void>;

@@ -21,7 +21,8 @@ export function withSecrets(change: Change, { pipelines }: ActualState): Change 
   if (changed.length === 0 || missing.length > 0 || (cause !== "InSync" && !isEdited)) return told;
   const what = `${listed([...new Set(changed)])} ${changed.length === 1 ? "has another value" : "have other values"} now`;
   const how = "it starts anew with that, and sends what is under way once more with the same tokens";
-  if (isEdited) return { ...told, effect: "restart", reason: `${change.reason}; ${what}: ${how}`, calls: [...calls, "configure"] };
+  if (isEdited)
+    return { ...told, effect: "restart", reason: `${change.reason}; ${what}: ${how}`, calls: [...calls, "configure"] };
   const renewal = { kind: "update", cause: "SecretChanged", effect: "restart", calls: ["configure"] } as const;
   return { ...told, ...renewal, calls: [...renewal.calls], reason: `${what}: ${how}` };
 }

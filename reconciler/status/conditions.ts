@@ -6,8 +6,7 @@ import type { WishedState } from "../plan/calls.ts";
 import type { Change } from "../plan/change.ts";
 import { printable } from "../validate/problem.ts";
 
-export type ConditionType =
-  "Ready" | "Reconciling" | "Stalled" | "AtLeastOnce" | "ForeignMembers" | "SecretMissing";
+export type ConditionType = "Ready" | "Reconciling" | "Stalled" | "AtLeastOnce" | "ForeignMembers" | "SecretMissing";
 
 /**
  * A condition as kstatus knows it. Those besides `Ready` are there only while they are True. With the last three

@@ -40,6 +40,8 @@ export class OperationHistory {
       const record = parse(line);
       if (record !== undefined) this.#records.set(record.id, record);
     }
+    const ids = new Set([...this.#records.values()].map(({ pipeline_id }) => pipeline_id));
+    for (const id of ids) this.#forget(id);
   }
 
   static read(dataDir: string): OperationHistory {
