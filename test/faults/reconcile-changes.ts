@@ -45,7 +45,7 @@ const kinds: Readonly<Record<string, Say>> = {
     xSluice: "  recreate: true",
   }),
   stopped: (commit) => {
-    const status = isOdd(commit) ? "Stopped" : "Running";
+    const status = isOdd(commit) ? "Running" : "Stopped";
     return { xSluice: `  state: ${status}`, wished: { status } };
   },
   terminated: (commit) => {

@@ -100,8 +100,8 @@ class Run {
     await this.#look(daemon, 0);
     this.#post(daemon);
     if (withStandby) this.#waiting = await this.#launch();
-    // The last commit is an even one, after which every pipeline runs.
-    for (let commit = 1; this.#report.kills < kills || commit % 2 === 0; commit += 1) {
+    // The last commit is an odd one, after which every pipeline runs that events are posted to.
+    for (let commit = 1; this.#report.kills < kills || commit % 2 === 1; commit += 1) {
       daemon = withStandby ? await this.#applyBeforeStandby(commit, daemon) : await this.#apply(commit, daemon);
       await this.#look(daemon, commit);
       this.#report.commits = commit;
