@@ -17,6 +17,8 @@ import { resolveSecrets } from "./secrets.ts";
 import type { CatalogEntry } from "./state/catalog.ts";
 import { defaultKafkaSettings } from "./sources/kafka/settings.ts";
 import { defaultOtlpSettings } from "./sources/otlp/receiver/settings.ts";
+import type { StaleSecrets } from "./used-secrets.ts";
+import { isToken } from "./sources/webhook/token.ts";
 import type { PipelineHealth, PipelineView } from "./view.ts";
 
 /** How long a stop drains, in milliseconds. */
@@ -158,15 +160,17 @@ export class Engine {
       if (isAtRest(this.#register.get(pipeline_id).status)) return;
     }
     await this.#request(pipeline_id, "stop");
-    await this.#runner.stop(pipeline_id, drainLimit);
+    await this.#orFailed(pipeline_id, () => this.#runner.stop(pipeline_id, drainLimit));
     if (this.#register.get(pipeline_id).status === "Stopping") await this.#register.change(pipeline_id, "Stopped");
   }
 
   /** Ends the pipeline at once and drops the events of its stream that no batch under way names. */
   async terminate(pipeline_id: string): Promise<void> {
     await this.#request(pipeline_id, "terminate");
-    await this.#runner.abort(pipeline_id);
-    await this.#release(pipeline_id);
+    await this.#orFailed(pipeline_id, async () => {
+      await this.#runner.abort(pipeline_id);
+      await this.#release(pipeline_id);
+    });
     await this.#register.change(pipeline_id, "Terminated");
   }
 
@@ -220,6 +224,18 @@ export class Engine {
     });
     await streams.remove(pipeline_id);
     recorder.forget(pipeline_id);
+  }
+
+  /**
+   * Pipelines that run with a secret, or count a brought token, whose value is another one by now, or gone. `configure`
+   * with the same options takes the new ones.
+   */
+  staleSecrets(): Promise<StaleSecrets[]> {
+    const tokens = this.#register.list().flatMap(({ pipeline_id, token, options: { access_token: text } }) => {
+      if (token?.brought !== true || text?.includes("${") !== true) return [];
+      return [{ pipeline_id, text, isCurrent: (value: string) => isToken(value, token.hash) }];
+    });
+    return this.#runner.used.stale(tokens);
   }
 
   /** Throws PIPELINE_NOT_FOUND. */
@@ -330,13 +346,18 @@ export class Engine {
   }
 
   async #start(pipeline_id: string): Promise<void> {
+    await this.#orFailed(pipeline_id, () => this.#runner.start(pipeline_id));
+    await this.#register.change(pipeline_id, "Running");
+  }
+
+  /** A pipeline must not stay between two statuses: what cannot be done leaves it Failed, which has ways out. */
+  async #orFailed(pipeline_id: string, work: () => Promise<void>): Promise<void> {
     try {
-      await this.#runner.start(pipeline_id);
+      await work();
     } catch (error) {
       await this.#register.change(pipeline_id, "Failed", (error as Error).message);
       throw error;
     }
-    await this.#register.change(pipeline_id, "Running");
   }
 
   #assertAtRest({ pipeline_id, status }: CatalogEntry, code: ErrorCode, what: string): void {
@@ -361,6 +382,7 @@ export class Engine {
     if (sources[0]?.type !== "webhook") return {};
     if (access_token !== undefined) {
       const value = await this.#parts.settings.secrets.resolve(access_token);
+      if (present?.token?.brought === true && isToken(value, present.token.hash)) return {};
       return { token: AccessTokens.record(value, true) };
     }
     if (present?.token !== undefined && !present.token.brought) return {};

@@ -27,6 +27,7 @@ export type { StreamState } from "./core/stream.ts";
 export { isAtRest, requested, shouldRun, transitions, type Request, type Status } from "./lifecycle.ts";
 export type { Pause, PipelineCounters, PipelineHealth, PipelineView } from "./view.ts";
 export type { SecretSource } from "./secrets.ts";
+export type { StaleSecrets } from "./used-secrets.ts";
 export type { TokenView } from "./access-tokens.ts";
 export type { Log } from "./telemetry/log.ts";
 export { zeroCounters } from "./telemetry/counters.ts";

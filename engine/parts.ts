@@ -4,7 +4,7 @@ import type { SecretSource } from "./secrets.ts";
 import type { KafkaSettings } from "./sources/kafka/settings.ts";
 import type { OtlpSettings } from "./sources/otlp/receiver/settings.ts";
 import { Catalog } from "./state/catalog.ts";
-import { DataDir } from "./state/data-dir.ts";
+import { DataDir, type Standby } from "./state/data-dir.ts";
 import { DeadLetters } from "./state/dead-letters.ts";
 import { StoreJournal } from "./state/journal.ts";
 import { drawRun, type Runs } from "./state/runs.ts";
@@ -27,8 +27,8 @@ export interface EngineSettings {
   kafka?: Partial<KafkaSettings>;
   /** How OTLP is received, where it differs from the defaults. */
   otlp?: Partial<OtlpSettings>;
-  /** Wait for a data dir that another process holds. Default false. */
-  standby?: boolean;
+  /** Wait for a data dir that another process holds. Without it, that is an error. */
+  standby?: Standby;
 }
 
 /** What an engine is made of: everything that holds state, and those who tell of it. */
@@ -47,8 +47,8 @@ export interface EngineParts {
 
 /** Takes the data dir and opens what lies in it. Throws DATA_DIR_HELD and DATA_DIR_NEWER; nothing is held then. */
 export async function openParts(settings: EngineSettings): Promise<EngineParts> {
-  const { log, registry, standby = false } = settings;
-  const dataDir = await DataDir.take(settings.dataDir, { standby });
+  const { log, registry, standby } = settings;
+  const dataDir = await DataDir.take(settings.dataDir, standby && { standby });
   try {
     const store = Store.open(dataDir.folder("state"));
     const runs = await drawRun(store);

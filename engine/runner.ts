@@ -12,6 +12,7 @@ import { EmbeddedHost } from "./embedded-host.ts";
 import type { StreamShelf } from "./stream-shelf.ts";
 import { resolveSecrets, type SecretSource } from "./secrets.ts";
 import type { Log } from "./telemetry/log.ts";
+import { UsedSecrets } from "./used-secrets.ts";
 import type { Recorder } from "./telemetry/recorder.ts";
 import type { PipelineSpec } from "./thread/protocol.ts";
 import { ThreadPool } from "./thread/pool.ts";
@@ -46,9 +47,14 @@ export class Runner {
   readonly #wanted = new Map<string, AbortController>();
   /** The last start or end of each pipeline. */
   readonly #turns = new Map<string, Promise<unknown>>();
+  /** What the pipelines that run were started with. */
+  readonly used: Pick<UsedSecrets, "stale">;
+  readonly #used: UsedSecrets;
 
   constructor(options: RunnerOptions) {
     this.#options = options;
+    this.#used = new UsedSecrets(options.secrets);
+    this.used = this.#used;
     this.#pool = new ThreadPool({
       size: options.threads ?? Math.max(1, Math.min(4, availableParallelism() - 1)),
       journal: options.journal,
@@ -100,6 +106,7 @@ export class Runner {
   async relaunch(pipeline_id: string): Promise<void> {
     const wanted = this.#wanted.get(pipeline_id);
     if (wanted === undefined) return;
+    this.#used.forget(pipeline_id);
     await this.#inTurn(pipeline_id, () => this.#pool.abort(pipeline_id));
     void this.#keepTrying(pipeline_id, wanted.signal);
   }
@@ -130,6 +137,7 @@ export class Runner {
   #unwant(pipeline_id: string): void {
     this.#wanted.get(pipeline_id)?.abort();
     this.#wanted.delete(pipeline_id);
+    this.#used.forget(pipeline_id);
   }
 
   /** Starts and ends of one pipeline follow each other: two of it at once would write everything twice. */
@@ -195,6 +203,7 @@ export class Runner {
   async #spec({ pipeline_id, config, revision, options }: CatalogEntry): Promise<PipelineSpec> {
     const { journal, streams, embedded, secrets, kafka } = this.#options;
     const resolved = await resolveSecrets(config, secrets);
+    if (this.#wanted.has(pipeline_id)) this.#used.note(pipeline_id, config, resolved);
     const pending = journal.pending(pipeline_id);
     return {
       pipeline_id,

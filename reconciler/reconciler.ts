@@ -5,6 +5,8 @@ import { Inventory } from "./actual/inventory.ts";
 import { snapshot } from "./actual/snapshot.ts";
 import { Apply } from "./apply/apply.ts";
 import type { AppliedEngine } from "./apply/carry-out.ts";
+import { Journal } from "./apply/journal.ts";
+import { Operations } from "./apply/operations.ts";
 import type { Outcome } from "./apply/outcome.ts";
 import type { DesiredState } from "./desired/desired-state.ts";
 import { load } from "./desired/load.ts";
@@ -16,6 +18,8 @@ import type { Revision, RevisionSource } from "./git/revision.ts";
 import { parseDeletionLimit } from "./plan/budget.ts";
 import type { DeletionLimit } from "./plan/budget.ts";
 import type { Plan } from "./plan/change.ts";
+import { OperationHistory } from "./status/operation-history.ts";
+import type { HistoryPage, PageRequest } from "./status/operation-history.ts";
 import { Requests } from "./status/requests.ts";
 import { Status } from "./status/status.ts";
 import type { ReconcileSnapshot } from "./status/status.ts";
@@ -60,6 +64,8 @@ export class Reconciler {
   readonly #requests = new Requests();
   readonly #inventory: Inventory;
   readonly #telemetry: Telemetry;
+  readonly #history: OperationHistory;
+  readonly #operations: Operations;
   readonly #apply: Apply;
   readonly #status: Status;
   readonly #limit: DeletionLimit;
@@ -68,7 +74,7 @@ export class Reconciler {
   #wake: (() => void) | undefined;
   #isTurning = false;
 
-  /** Reads the inventory, and what an operator holds. Throws where the inventory is damaged. */
+  /** Reads the inventory, the journal of operations and what an operator holds. Throws where one of the first two is damaged. */
   constructor(options: ReconcilerOptions) {
     const { engine, log, registry, dataDir } = options;
     this.#options = options;
@@ -78,9 +84,11 @@ export class Reconciler {
     const telemetry = (this.#telemetry = createTelemetry(log, registry));
     if (holds.damage !== undefined) telemetry.holdsDamaged(holds.damage);
     const source = (this.#source = new PinnedSource(options.source, holds, (...over) => telemetry.pinLifted(...over)));
+    this.#history = OperationHistory.read(dataDir);
+    const operations = (this.#operations = new Operations(Journal.read(dataDir), this.#history, telemetry));
     const onLate = (outcome: Outcome): void => this.#late(outcome);
     const isHeld = (id: string): boolean => holds.of(id) !== undefined;
-    this.#apply = new Apply({ engine, inventory, telemetry, onLate, isHeld });
+    this.#apply = new Apply({ engine, inventory, operations, telemetry, onLate, isHeld });
     const busy = (): Apply["busy"] => this.#apply.busy;
     const shared = { source, engine, inventory, holds, requests: this.#requests, busy };
     this.#status = new Status(shared);
@@ -119,6 +127,11 @@ export class Reconciler {
     return this.#status.snapshot();
   }
 
+  /** What was done to the pipelines, newest first; kept over restarts. */
+  history(request: PageRequest): HistoryPage {
+    return this.#history.page(request);
+  }
+
   /** One turn. Never throws: what goes wrong is in its result. Not to be called while another one is under way. */
   async turn(trigger: Trigger, signal: AbortSignal): Promise<Turn> {
     const requestedAt = this.#requests.newest;
@@ -128,7 +141,7 @@ export class Reconciler {
     try {
       await this.#fetch(turn, signal);
       this.#load(turn);
-      this.#plan(turn);
+      await this.#plan(turn);
       await this.#carryOut(turn, signal);
     } catch (error) {
       turn.error = error instanceof Error ? error : new Error(String(error));
@@ -152,15 +165,17 @@ export class Reconciler {
     this.#telemetry.revisionLoaded(turn);
   }
 
-  #plan(turn: Turn): void {
+  async #plan(turn: Turn): Promise<void> {
     const { revision, desired } = turn;
     if (revision === undefined || desired === undefined) return;
-    turn.plan = this.#planOf(revision, desired);
+    turn.plan = await this.#planOf(revision, desired);
     this.#telemetry.planMade(turn.plan);
   }
 
-  #planOf({ id, skipped }: Revision, desired: DesiredState): Plan {
-    const seen = snapshot(this.#options.engine, this.#inventory, this.#apply.busy);
+  async #planOf({ id, skipped }: Revision, desired: DesiredState): Promise<Plan> {
+    const { engine } = this.#options;
+    const stale = await engine.staleSecrets();
+    const seen = snapshot(engine, this.#inventory, this.#apply.busy, this.#operations.interrupted, stale);
     const budget = { ...this.#inventory.deletionsOf(id), limit: this.#limit };
     return heldPlan({ ...seen, budget }, { ...desired, skipped }, this.#holds.state);
   }
@@ -173,7 +188,11 @@ export class Reconciler {
     const order = {
       plan: made,
       desired: new Map(desired.pipelines.map((one) => [one.pipeline_id, one])),
-      revision: revision.id,
+      origin: {
+        revision: revision.id,
+        ...(revision.author !== undefined && { author: revision.author }),
+        ...(revision.subject !== undefined && { subject: revision.subject }),
+      },
       held: new Set(made.changes.flatMap(({ pipeline_id: id }) => (this.#holds.of(id) === undefined ? [] : id))),
       patience: this.#options.patience ?? defaultPatience,
     };

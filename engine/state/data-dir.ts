@@ -2,7 +2,8 @@ import { randomBytes } from "node:crypto";
 import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, readFileSync, writeSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { tryLock, waitForLock } from "fs-native-extensions";
+import { setTimeout as sleep } from "node:timers/promises";
+import { tryLock } from "fs-native-extensions";
 import { EngineError } from "../core/errors.ts";
 import { writeFileDurably } from "./durable-file.ts";
 
@@ -17,6 +18,14 @@ interface Format {
   format: number;
   /** Drawn once; names this data dir to others, such as a Kafka group. */
   id: string;
+}
+
+/** How a process waits for a folder that another one holds, whether that runs or is merely paused. */
+export interface Standby {
+  /** Ends the wait. */
+  signal: AbortSignal;
+  /** Is told who holds it, and since how many seconds it is waited for: at once, when another one takes it, and now and then. */
+  waits: (holder: string, seconds: number) => void;
 }
 
 /**
@@ -40,15 +49,15 @@ export class DataDir {
 
   /**
    * Takes the folder, making it first where there is none. Throws DATA_DIR_HELD with the holder's name (or waits for it,
-   * with `standby`), DATA_DIR_NEWER when a newer version wrote it.
+   * with `standby`, and throws its signal's reason when that ends the wait), DATA_DIR_NEWER when a newer version wrote it.
    */
-  static async take(path: string, options: { standby?: boolean } = {}): Promise<DataDir> {
+  static async take(path: string, { standby }: { standby?: Standby } = {}): Promise<DataDir> {
     mkdirSync(path, { recursive: true, mode: 0o700 });
     const lock = openSync(join(path, "lock"), "a+", 0o600);
     try {
       if (!tryLock(lock)) {
-        if (options.standby !== true) throw heldBy(path);
-        await waitForLock(lock);
+        if (standby === undefined) throw heldBy(path);
+        await waitFor(path, lock, standby);
       }
       ftruncateSync(lock, 0);
       writeSync(lock, JSON.stringify({ pid: process.pid, host: hostname(), since: new Date().toISOString() }));
@@ -75,14 +84,41 @@ export class DataDir {
   }
 }
 
-function heldBy(path: string): EngineError {
-  let holder = "another process";
+/** Milliseconds between two tries, and until the wait is told of again: twice as long each time. */
+const tryEvery = 200;
+const tell = { first: 60_000, longest: 3_600_000 };
+
+/**
+ * Waits until the lock is free. It is tried again and again instead of being waited for by the system: that would keep a
+ * thread which nothing but the lock can wake, so that the process could not end before.
+ */
+async function waitFor(path: string, lock: number, { signal, waits }: Standby): Promise<void> {
+  const start = performance.now();
+  let [told, next, pause] = ["", 0, tell.first / 2];
+  do {
+    const holder = holderOf(path);
+    const waited = performance.now() - start;
+    if (holder !== undefined && (holder !== told || waited >= next)) {
+      waits(holder, waited / 1000);
+      pause = holder === told || told === "" ? Math.min(tell.longest, pause * 2) : tell.first;
+      [told, next] = [holder, waited + pause];
+    }
+    await sleep(tryEvery, undefined, { signal });
+  } while (!tryLock(lock));
+}
+
+/** Who holds the folder, in words; undefined while the holder is just now writing its name. */
+function holderOf(path: string): string | undefined {
   try {
     const { pid, host, since } = JSON.parse(readFileSync(join(path, "lock"), "utf8")) as Record<string, unknown>;
-    holder = `process ${String(pid)} on ${String(host)}, since ${String(since)}`;
+    return `process ${String(pid)} on ${String(host)}, since ${String(since)}`;
   } catch {
-    // The holder is just now writing its name.
+    return undefined;
   }
+}
+
+function heldBy(path: string): EngineError {
+  const holder = holderOf(path) ?? "another process";
   return new EngineError(
     "DATA_DIR_HELD",
     `data dir ${path} is held by ${holder}: stop that process, choose another --data-dir, or wait for it with --standby`,

@@ -99,9 +99,13 @@ export class Daemon {
     return this.#lastLines;
   }
 
+  get hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
   /** Resolves when the child has ended. */
   async ended(): Promise<void> {
-    if (this.#child.exitCode === null && this.#child.signalCode === null) await once(this.#child, "exit");
+    if (!this.hasEnded) await once(this.#child, "exit");
   }
 
   /** Sends a signal, SIGTERM by default; resolves when the process has ended. */
@@ -151,7 +155,7 @@ export class Daemon {
   /** Looks again and again until `look` finds something; what it throws meanwhile is no answer yet. */
   async until<T>(look: () => Promise<T | undefined>, what: string): Promise<T> {
     const until = Date.now() + 60_000;
-    while (Date.now() < until && this.#child.exitCode === null) {
+    while (Date.now() < until && !this.hasEnded) {
       const found = await look().catch(() => undefined);
       if (found !== undefined) return found;
       await sleep(50);

@@ -1,7 +1,7 @@
 import { EngineError } from "../../engine/index.ts";
-import type { Engine, PipelineHealth, PipelineView } from "../../engine/index.ts";
+import type { Engine, PipelineHealth, PipelineView, StaleSecrets } from "../../engine/index.ts";
 import type { Inventory } from "./inventory.ts";
-import type { ActualPipeline, ActualState, Underway } from "./state.ts";
+import type { ActualPipeline, ActualState, Interrupted, Underway } from "./state.ts";
 
 /** What is read of the engine. */
 export type ObservedEngine = Pick<Engine, "list" | "get" | "health">;
@@ -11,13 +11,24 @@ export function snapshot(
   engine: ObservedEngine,
   inventory: Inventory,
   busy: ReadonlyMap<string, Underway>,
+  interrupted?: ReadonlyMap<string, Interrupted>,
+  stale: readonly StaleSecrets[] = [],
 ): ActualState {
+  const secrets = new Map(stale.map(({ pipeline_id, ...rest }) => [pipeline_id, rest]));
   const pipelines = engine.list().flatMap((view) => {
     const health = healthOf(engine, view.pipeline_id);
-    return health === undefined ? [] : [actualPipeline(view, health)];
+    if (health === undefined) return [];
+    const own = secrets.get(view.pipeline_id);
+    return [{ ...actualPipeline(view, health), ...(own && { secrets: own }) }];
   });
   const owned = structuredClone(inventory.state.pipelines);
-  return { pipelines: new Map(pipelines.map((one) => [one.pipeline_id, one])), owned, busy, now: Date.now() };
+  return {
+    pipelines: new Map(pipelines.map((one) => [one.pipeline_id, one])),
+    owned,
+    busy,
+    now: Date.now(),
+    ...(interrupted && { interrupted }),
+  };
 }
 
 /** One pipeline at this moment; undefined where it is gone. */

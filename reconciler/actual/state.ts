@@ -1,5 +1,6 @@
-import type { EngineOptions, PipelineConfig, Status } from "../../engine/index.ts";
+import type { EngineOptions, PipelineConfig, StaleSecrets, Status } from "../../engine/index.ts";
 import type { DeletionLimit } from "../plan/budget.ts";
+import type { WishedState } from "../plan/calls.ts";
 import type { Deletions, InventoryEntry } from "./inventory.ts";
 
 /** A pipeline as the engine holds it at the moment of planning. */
@@ -25,6 +26,8 @@ export interface ActualPipeline {
   paused?: string;
   /** It refuses new events: its end has begun. */
   intake?: "closed";
+  /** Secrets that are no longer what it runs with. Absent where all are. */
+  secrets?: Omit<StaleSecrets, "pipeline_id">;
 }
 
 /** A change that is being carried out at the moment of planning. */
@@ -35,6 +38,16 @@ export interface Underway {
   isStopping: boolean;
   /** The stop is the first step to its end, and no event comes in any more. */
   isEnding?: true;
+}
+
+/** A change that was begun and has not come to its end, and on which nobody is at work. */
+export interface Interrupted {
+  /** The revision that asked for it. */
+  revision: string;
+  /** The pipeline ran before and was stopped on the way to something else: it is not to stay so. */
+  isOwed: boolean;
+  /** Of a recreation: the state of what it makes, or that this is not known any more. */
+  successor?: WishedState | "lost";
 }
 
 /** All that a plan has to know about what is there. */
@@ -48,6 +61,8 @@ export interface ActualState {
   now: number;
   /** What the revision that is planned may delete; absent for no limit. */
   budget?: DeletionBudget;
+  /** What earlier plans have begun, by pipeline_id. Absent where nothing was. */
+  interrupted?: ReadonlyMap<string, Interrupted>;
 }
 
 /** The deletions of a revision so far, and how many there may be. */

@@ -53,7 +53,7 @@ function allRoutes(sources: StatusSources): { path: string; handler: RequestHand
   return [
     ...readRoutes.map(({ path, read }): { path: string; handler: RequestHandler } => ({
       path,
-      handler: (req, res) => void res.json(read(sources, String(req.params["id"] ?? ""))),
+      handler: (req, res) => void res.json(read(sources, String(req.params["id"] ?? ""), req.query)),
     })),
     { path: "/metrics", handler: (_req, res) => answerMetrics(sources, res) },
     { path: "/healthz", handler: (_req, res) => void res.json({ status: "ok" }) },

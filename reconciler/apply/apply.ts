@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { healthOf } from "../actual/snapshot.ts";
 import type { Underway } from "../actual/state.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
 import type { Change, Plan } from "../plan/change.ts";
@@ -6,6 +7,8 @@ import { doesSomething } from "../plan/change.ts";
 import { Backoff } from "./backoff.ts";
 import { Job } from "./job.ts";
 import type { JobParts } from "./job.ts";
+import type { Origin } from "./operation.ts";
+import type { Operations } from "./operations.ts";
 import type { Outcome } from "./outcome.ts";
 import { begin, contentOf, inSync } from "./ownership.ts";
 import { noteDeletions } from "./deletions.ts";
@@ -18,6 +21,7 @@ const atOnce = 16;
 const resumesAtMost = 5;
 
 export interface ApplyOptions extends Pick<JobParts, "engine" | "inventory" | "telemetry" | "isHeld"> {
+  operations: Operations;
   /** Told of a change that ended after its turn. */
   onLate: (outcome: Outcome) => void;
 }
@@ -29,7 +33,7 @@ type Begun = Pick<Job, "outcome" | "isReplaced">;
 export interface Order {
   plan: Plan;
   desired: ReadonlyMap<string, DesiredPipeline>;
-  revision: string;
+  origin: Origin;
   /** Pipelines that were suspended when the plan was made: what it does to them, it does in spite of that. */
   held: ReadonlySet<string>;
   /** Milliseconds that the turn waits for slow changes before it leaves them to themselves. */
@@ -38,7 +42,7 @@ export interface Order {
 
 /**
  * Carries out plans. Each pipeline is on its own: one that fails or drains for minutes delays no other. What a crash
- * interrupts is planned anew from what the engine then is, so nothing here needs to be remembered but the back-off.
+ * interrupts is planned anew from what the engine then is; the operations tell the planner what was begun.
  *
  * A change that still waits for a stop is replaced by a newer one of the same pipeline: a stop may take minutes, and
  * what it was for may be hopeless.
@@ -78,9 +82,15 @@ export class Apply {
    * Brings the inventory up to date before anything is done. Pipelines are owned before they are made, so that a crash
    * in between leaves none behind that nobody may prune.
    */
-  #note({ plan, desired, revision }: Order): void {
-    const { inventory, engine, telemetry } = this.#options;
+  #note({ plan, desired, origin: { revision } }: Order): void {
+    const { inventory, engine, operations, telemetry } = this.#options;
     noteDeletions(inventory, plan, revision);
+    operations.settle(
+      plan.changes,
+      desired,
+      (id) => healthOf(engine, id) !== undefined,
+      (id) => this.#jobs.has(id),
+    );
     for (const change of plan.changes) {
       const { pipeline_id, kind, cause } = change;
       const pipeline = desired.get(pipeline_id);
@@ -89,6 +99,7 @@ export class Apply {
       if (pipeline === undefined) continue;
       if (cause === "DriftFight" && entry && entry.fight === undefined) telemetry.fightBegan(change);
       if (cause === "InSync") inSync(inventory, pipeline, revision, () => engine.get(pipeline_id));
+      else if (cause === "Interrupted") continue;
       else if (kind === "create" || cause === "Adopted" || entry) begin(inventory, pipeline, change, Date.now());
     }
     const known = new Set(plan.changes.map(({ pipeline_id }) => pipeline_id));
@@ -114,13 +125,13 @@ export class Apply {
     signal: AbortSignal,
   ): Begun {
     const { pipeline_id } = change;
-    const { desired, revision, held: suspended } = order;
+    const { desired, origin, held: suspended } = order;
     // What is stopped for nothing waits for no back-off.
     const held = earlier === undefined ? this.#heldBack(change, order) : undefined;
     if (held !== undefined) return { outcome: Promise.resolve(held), isReplaced: false };
     const before = change.after.flatMap((id) => begun.get(id)?.outcome ?? []);
     const wasHeld = suspended.has(pipeline_id);
-    const task = { change, desired: desired.get(pipeline_id), revision, wasHeld, before, earlier, signal };
+    const task = { change, desired: desired.get(pipeline_id), origin, wasHeld, before, earlier, signal };
     const job = new Job(task, { ...this.#options, backoff: this.#backoff, slots: this.#slots });
     this.#jobs.set(pipeline_id, job);
     void job.outcome.then(() => {
@@ -137,6 +148,8 @@ export class Apply {
       const message = `it failed again after each of ${count} resumes: ${change.reason}. Mend the cause and push a change`;
       return { pipeline_id, kind, result: "refused", message };
     }
+    const stalls = this.#backoff.stalls(pipeline_id, content);
+    if (stalls !== undefined) return { pipeline_id, kind, result: "refused", message: stalls };
     const next = this.#backoff.next(pipeline_id, content);
     if (next <= Date.now()) return undefined;
     const message = "it failed before, and is tried again later";

@@ -1,6 +1,11 @@
-/** Milliseconds: the first wait, and the longest. */
+import type { ErrorPolicy } from "./error-policy.ts";
+
+/** Milliseconds: the first wait, and the longest after an error and for a pipeline that only has to get somewhere. */
 const first = 1_000;
-const longest = 300_000;
+const longest = { generic: 300_000, waiting: 30_000 };
+
+/** The share of a wait that is left off at random, so that what failed together is not tried together. */
+const jitter = 0.2;
 
 interface Attempts {
   /** What was attempted: another content starts anew. */
@@ -8,11 +13,14 @@ interface Attempts {
   count: number;
   /** Milliseconds since the epoch. */
   next: number;
+  /** Why no further try can help. */
+  stalls?: string;
 }
 
 /**
- * When each pipeline may be tried again: after 1 s, 2 s, 4 s, … up to 5 min. A change of what is to be applied is tried
- * at once, so that a mended file never waits for the back-off of the broken one.
+ * When each pipeline may be tried again: after 1 s, 2 s, 4 s, … up to 5 min, less a little at random; never where the error
+ * says that trying cannot help. A change of what is to be applied is tried at once, so that a mended file never waits for
+ * the back-off of the broken one.
  */
 export class Backoff {
   readonly #attempts = new Map<string, Attempts>();
@@ -27,11 +35,23 @@ export class Backoff {
     return this.#of(pipeline_id, content)?.next ?? 0;
   }
 
+  /** Why it is not tried again before something changes; undefined where it is. */
+  stalls(pipeline_id: string, content: string): string | undefined {
+    return this.#of(pipeline_id, content)?.stalls;
+  }
+
   /** Notes a try that begins at `now`. */
   attempt(pipeline_id: string, content: string, now: number): void {
     const count = this.count(pipeline_id, content) + 1;
-    const wait = Math.min(longest, first * 2 ** Math.min(count - 1, 20));
-    this.#attempts.set(pipeline_id, { content, count, next: now + wait });
+    this.#attempts.set(pipeline_id, { content, count, next: now + waitAfter(count, "generic") });
+  }
+
+  /** Notes how that try failed. */
+  failed(pipeline_id: string, content: string, policy: ErrorPolicy, message: string): void {
+    const attempts = this.#of(pipeline_id, content);
+    if (attempts === undefined) return;
+    if (policy === "stalling") attempts.stalls = message;
+    if (policy === "waiting") attempts.next = Math.min(attempts.next, Date.now() + waitAfter(attempts.count, policy));
   }
 
   clear(pipeline_id: string): void {
@@ -42,4 +62,9 @@ export class Backoff {
     const attempts = this.#attempts.get(pipeline_id);
     return attempts?.content === content ? attempts : undefined;
   }
+}
+
+function waitAfter(count: number, policy: Exclude<ErrorPolicy, "stalling">): number {
+  const wait = Math.min(longest[policy], first * 2 ** Math.min(count - 1, 20));
+  return Math.round(wait * (1 - jitter * Math.random()));
 }

@@ -16,7 +16,17 @@ export interface Intake {
 /** What is done to the engine. */
 export interface AppliedEngine extends Pick<
   Engine,
-  "get" | "list" | "health" | "create" | "terminate" | "update" | "configure" | "rename" | "tag" | "delete"
+  | "get"
+  | "list"
+  | "health"
+  | "staleSecrets"
+  | "create"
+  | "terminate"
+  | "update"
+  | "configure"
+  | "rename"
+  | "tag"
+  | "delete"
 > {
   /** Drains and stops. With a closed intake, which a pipeline at rest may be given too, no event comes in any more. */
   stop(pipeline_id: string, intake?: Intake): Promise<void>;
@@ -40,6 +50,9 @@ export class HeldError extends Error {
   }
 }
 
+/** What is to be made of a pipeline. Of one whose file can no longer say it, no document is left. */
+export type Wanted = Pick<DesiredPipeline, "pipeline_id" | "config" | "options"> & Partial<DesiredPipeline>;
+
 /** What is known of a change when its calls are made. */
 export type MadeChange = Pick<Change, "pipeline_id" | "calls" | "loses">;
 
@@ -51,7 +64,7 @@ export async function carryOut(
   engine: AppliedEngine,
   change: MadeChange,
   index: number,
-  desired: DesiredPipeline | undefined,
+  desired: Wanted | undefined,
 ): Promise<CallResult> {
   const { pipeline_id, calls } = change;
   const call = calls[index];
@@ -69,7 +82,7 @@ export async function carryOut(
 async function fromFile(
   engine: AppliedEngine,
   call: "create" | "update" | "configure" | "rename" | "tag",
-  { pipeline_id, config, document, options }: DesiredPipeline,
+  { pipeline_id, config, document, options }: Wanted,
 ): Promise<CallResult> {
   if (call === "create") {
     const { access_token } = await engine.create(config, options);
@@ -78,7 +91,10 @@ async function fromFile(
   if (call === "configure") await engine.configure(pipeline_id, options);
   else if (call === "rename") await engine.rename(pipeline_id, config.name);
   else if (call === "tag") await engine.tag(pipeline_id, config.metadata.tags);
-  else await engine.update(pipeline_id, normalise(document, engine.get(pipeline_id).config), options);
+  else {
+    const edited = document === undefined ? config : normalise(document, engine.get(pipeline_id).config);
+    await engine.update(pipeline_id, edited, options);
+  }
   return {};
 }
 

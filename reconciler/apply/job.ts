@@ -8,7 +8,11 @@ import type { Change } from "../plan/change.ts";
 import type { Telemetry } from "../status/telemetry.ts";
 import type { Backoff } from "./backoff.ts";
 import { carryOut, HeldError } from "./carry-out.ts";
-import type { AppliedEngine } from "./carry-out.ts";
+import type { AppliedEngine, Wanted } from "./carry-out.ts";
+import { settledBy } from "./drained.ts";
+import { policyOf } from "./error-policy.ts";
+import type { Operation, Origin } from "./operation.ts";
+import type { Operations } from "./operations.ts";
 import { applied, contentOf } from "./ownership.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Slots } from "./slots.ts";
@@ -18,6 +22,7 @@ export interface JobParts {
   engine: AppliedEngine;
   inventory: Inventory;
   telemetry: Telemetry;
+  operations: Operations;
   backoff: Backoff;
   slots: Slots;
   /** Whether a pipeline is suspended at this moment: a change that waited is then not begun. */
@@ -29,7 +34,7 @@ export interface Task {
   change: Change;
   /** Absent for a deletion. */
   desired: DesiredPipeline | undefined;
-  revision: string;
+  origin: Origin;
   /** It was planned although the pipeline was suspended. */
   wasHeld: boolean;
   /** Changes of the same plan that come first. */
@@ -96,38 +101,61 @@ export class Job {
   }
 
   async #makeCalls(last: Outcome | undefined): Promise<Outcome> {
-    const { change, desired, revision } = this.#task;
-    const { engine, inventory, backoff } = this.#parts;
-    const { pipeline_id, kind, calls, cause } = change;
+    const { change, desired, origin, signal } = this.#task;
+    const { engine, backoff, operations } = this.#parts;
+    const { pipeline_id } = change;
     if (last !== undefined && healthOf(engine, pipeline_id)?.overall_status !== "Stopped") return this.#planAnew(last);
     backoff.attempt(pipeline_id, contentOf(change, desired), Date.now());
-    for (const [index, call] of calls.entries()) {
+    const operation = operations.begin({ change, desired, origin, present: presentOf(engine, pipeline_id) });
+    const outcome = (await this.#callsOf(operation)) ?? this.#applied();
+    if (outcome.result === "applied") await operations.end(operation, outcome);
+    // What the end of this process cut off is carried on by the next one.
+    else if (!signal.aborted) await operations.rests(operation, outcome);
+    return outcome;
+  }
+
+  /** Makes the calls in their order; gives what became of the change where one of them ends it. */
+  async #callsOf(operation: Operation): Promise<Outcome | undefined> {
+    for (const [index, call] of this.#task.change.calls.entries()) {
       if (this.#isReplaced) return this.#end("replaced");
-      const failed = await this.#make(call, index);
-      if (failed !== undefined) return failed;
+      const ended = await this.#make(operation, call, index);
+      if (ended !== undefined) return ended;
     }
+    return undefined;
+  }
+
+  #applied(): Outcome {
+    const { change, desired, origin } = this.#task;
+    const { engine, inventory, backoff } = this.#parts;
+    const { pipeline_id, kind, cause } = change;
     // A pipeline that was resumed may fail again at once: its back-off ends when it is found running.
     if (kind !== "resume" || cause === "Drifted") backoff.clear(pipeline_id);
     if (kind === "delete") inventory.release(pipeline_id);
-    else if (desired !== undefined) applied(inventory, desired, change, revision, presentOf(engine, pipeline_id));
+    else if (desired !== undefined && cause !== "Interrupted")
+      applied(inventory, desired, change, origin.revision, presentOf(engine, pipeline_id));
     return this.#end("applied");
   }
 
   /** Makes one call; gives what became of the change where that ends it. */
-  async #make(call: Call, index: number): Promise<Outcome | undefined> {
-    const { change, desired, signal } = this.#task;
-    const { engine, telemetry } = this.#parts;
+  async #make(operation: Operation, call: Call, index: number): Promise<Outcome | undefined> {
+    const { change, signal } = this.#task;
+    const { engine, operations, telemetry } = this.#parts;
     const start = performance.now();
     const took = (): number => (performance.now() - start) / 1000;
     this.#call = call;
     try {
       signal.throwIfAborted();
-      const { generatedToken = false } = await carryOut(engine, change, index, desired);
+      await operations.calling(operation, index);
+      const before = call === "stop" ? healthOf(engine, change.pipeline_id) : undefined;
+      const { generatedToken = false } = await carryOut(engine, change, index, this.#wanted(operation));
+      const drained = before && settledBy(before, healthOf(engine, change.pipeline_id));
+      operations.called(operation, index, "success", took(), drained);
       telemetry.callEnded(call, "success", took());
       if (generatedToken) telemetry.tokenGenerated(change.pipeline_id);
       return undefined;
     } catch (error) {
       if (error instanceof HeldError) return this.#heldBack(error);
+      if (operation.calling === index) operations.called(operation, index, "error", took());
       telemetry.callEnded(call, "error", took());
       return this.#failed(call, error);
     } finally {
@@ -135,16 +163,30 @@ export class Job {
     }
   }
 
+  /** What is made of an interrupted recreation is what it had begun with. */
+  #wanted({ successor }: Operation): Wanted | undefined {
+    const { change, desired } = this.#task;
+    const isCarriedOn = change.cause === "Interrupted" && successor !== undefined && successor !== "lost";
+    return isCarriedOn ? { ...successor, pipeline_id: change.pipeline_id } : desired;
+  }
+
   /** A pipeline that was stopped for an edit which then failed goes on with what it had. */
   async #failed(call: Call, error: unknown): Promise<Outcome> {
     const { change, desired, signal } = this.#task;
-    const { calls } = change;
-    const goesOn = call === "update" && calls[0] === "stop" && calls.includes("resume") && !signal.aborted;
+    const { pipeline_id, calls } = change;
+    const { backoff, operations } = this.#parts;
+    const isOwed = operations.of(pipeline_id)?.off?.isOwed ?? false;
+    const goesOn = call === "update" && isOwed && calls.includes("resume") && !signal.aborted;
     const isGone =
       call === "create" && calls[0] !== "create" ? "; the old one is gone, and the new one is tried again" : "";
     const message = `${call}: ${messageOf(error)}${goesOn ? await this.#resume() : isGone}`;
-    const next = this.#parts.backoff.next(change.pipeline_id, contentOf(change, desired));
-    return { ...this.#end("failed", message), call, next_attempt: new Date(next).toISOString() };
+    const content = contentOf(change, desired);
+    const policy = policyOf(error);
+    backoff.failed(pipeline_id, content, policy, message);
+    if (policy === "stalling") return { ...this.#end("refused", message), call };
+    const next_attempt = new Date(backoff.next(pipeline_id, content)).toISOString();
+    if (policy === "waiting") return { ...this.#end("waiting", message), cause: "InTransition", call, next_attempt };
+    return { ...this.#end("failed", message), call, next_attempt };
   }
 
   /** A pipeline that cannot end yet goes on writing what it holds, and telling its group. It takes no new events. */
@@ -168,8 +210,11 @@ export class Job {
 
   /** Lets it go on as it was. Says what has become of it. */
   async #resume(): Promise<string> {
+    const { engine, operations } = this.#parts;
+    const { pipeline_id } = this.#task.change;
     try {
-      await this.#parts.engine.resume(this.#task.change.pipeline_id);
+      await engine.resume(pipeline_id);
+      operations.back(pipeline_id);
       return "; it runs on as before";
     } catch (error) {
       return `; and it could not be resumed as before: ${messageOf(error)}`;

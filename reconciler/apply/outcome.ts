@@ -7,7 +7,7 @@ import type { Hindrance } from "../plan/ending.ts";
  *
  * - `applied`: every call was made.
  * - `failed`: a call failed; the pipeline is where that left it, and it is tried again at `next_attempt`.
- * - `waiting`: it failed before, and it is not yet time to try again.
+ * - `waiting`: it failed before, and it is not yet time to try again; or the pipeline is not where the plan found it.
  * - `blocked`: a dependency's change was not applied.
  * - `held`: a pipeline that is to end still holds something; it ends by itself when that is gone.
  * - `refused`: trying again cannot help before a person has changed something.
@@ -24,8 +24,8 @@ export interface Outcome {
   result: OutcomeResult;
   /** Why it was not applied. */
   message?: string;
-  /** What holds it, where it is `held`. */
-  cause?: Hindrance["cause"];
+  /** What holds it, where it is `held`; `InTransition` where it only waits for the engine. */
+  cause?: Hindrance["cause"] | "InTransition";
   /** The call that failed. */
   call?: Call;
   /** ISO 8601, UTC. */

@@ -1,5 +1,6 @@
 import { consume, discard, purge, reprocess } from "./change-dead-letters.ts";
 import { deadLetterList, deadLetterState } from "./inspect-dead-letters.ts";
+import { history } from "./history.ts";
 import { get, health, info } from "./inspect-pipelines.ts";
 import { rotateToken, showToken } from "./inspect-token.ts";
 import { resume, suspend } from "./hold.ts";
@@ -55,6 +56,7 @@ export const commands: readonly Command[] = [
   ),
   command("resume", "[ID]", "let the reconciler change a pipeline, or everything, again; starts no pipeline", resume),
   command("rollback", "[REVISION]", "keep the pipelines at an earlier commit until the branch moves on", rollback),
+  command("history", "[ID]", "tell what was done to the pipelines, or to one, newest first", history),
   command("dlq state", "<ID>", "count the dead letters", deadLetterState),
   command("dlq list", "<ID> [CURSOR]", "show dead letters, oldest first, taking nothing out", deadLetterList),
   command("dlq consume", "<ID>", "take the oldest dead letters out and print them", consume),

@@ -38,8 +38,9 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     const readHookSecrets = await hookSecrets(settings, secrets);
     const otlp = { maxConcurrentRequests: settings.number("otlp_max_concurrent_requests") };
     const options = { dataDir, log, registry, secrets, kafka: kafkaSettings(settings), otlp };
-    const engine = parts.add(await openEngine(options, settings.isOn("standby")));
-    const signal = invocation.untilStopped();
+    const standby = settings.isOn("standby") ? invocation.untilStopped() : undefined;
+    const engine = parts.add(await openEngine(options, standby));
+    const signal = standby ?? invocation.untilStopped();
     const interval = settings.duration("interval");
     const maxDeletions = settings.text("max_deletions");
     const reconciler = new Reconciler({ source, engine, dataDir, log, registry, interval, maxDeletions });
@@ -58,6 +59,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     await reconciler.run(signal);
     log.info({}, "Sluice is stopping.");
   } catch (error) {
+    if (error instanceof StandbyEnded) return 0;
     throw error instanceof EngineError ? new CliError(error.message, { cause: error }) : error;
   } finally {
     await parts.close();
@@ -82,14 +84,21 @@ function hookOf(
   });
 }
 
-/** A standby looks first, so that it can say for whom it waits. Until the data dir is its own, any signal just ends it. */
-async function openEngine(options: EngineSettings, standby: boolean): Promise<Engine> {
+/** A standby was told to stop before the data dir was its own. */
+class StandbyEnded extends Error {}
+
+/** With `standby`, waits for the data dir until that signal ends it. Without, any signal just ends the process meanwhile. */
+async function openEngine(options: EngineSettings, standby: AbortSignal | undefined): Promise<Engine> {
+  if (standby === undefined) return Engine.open(options);
+  const waits = (holder: string, seconds: number): void => {
+    const fields = { data_dir: options.dataDir, holder, waited_seconds: Math.round(seconds) };
+    options.log.info(fields, "Standing by until the data dir is free.");
+  };
   try {
-    return await Engine.open(options);
+    return await Engine.open({ ...options, standby: { signal: standby, waits } });
   } catch (error) {
-    if (!standby || !(error instanceof EngineError) || error.code !== "DATA_DIR_HELD") throw error;
-    options.log.info(error.details, "Standing by until the data dir is free.");
-    return Engine.open({ ...options, standby });
+    if (standby.aborted) throw new StandbyEnded("the wait for the data dir was ended", { cause: error });
+    throw error;
   }
 }
 

@@ -12,7 +12,8 @@ export type ChangeKind =
 /**
  * Why, in one word: the reason of conditions and a metric label.
  *
- * - Calls are made: `New`, `Changed`, `Adopted`, `Drifted`, `StateWished`, `FileRemoved`.
+ * - Calls are made: `New`, `Changed`, `Adopted`, `Drifted`, `StateWished`, `FileRemoved`, `SecretChanged`, and `Interrupted`
+ *   where a pipeline is put back that a change has left behind.
  * - Nothing to do: `InSync`, `Suspended`, `DriftIgnored`, `PruneDisabled`, `NotOwned` (somebody else's); `Drifted` too, where
  *   that is only reported, or put back later.
  * - Later, by itself: `InTransition`, `InProgress`, `DependencyNotReady`, `PruneHeld`.
@@ -27,6 +28,8 @@ export type Cause =
   | "Drifted"
   | "StateWished"
   | "FileRemoved"
+  | "SecretChanged"
+  | "Interrupted"
   | "InSync"
   | "Suspended"
   | "DriftIgnored"
@@ -73,6 +76,8 @@ export interface Change {
   warnings?: string[];
   /** What was changed through the engine while the file stayed as it is. Absent where nothing was, or nobody minds. */
   drift?: Drift;
+  /** Why a secret of the pipeline has no value any more. It runs on with the one that it has. */
+  missing_secret?: string;
   /** What a recreation throws away. It does not go through with more than that. */
   loses?: { dead_letters: number };
   /** It takes the place of a change under way, when the stop that this one waits for has ended. */

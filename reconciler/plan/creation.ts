@@ -2,7 +2,7 @@ import type { InventoryEntry } from "../actual/inventory.ts";
 import type { ActualState } from "../actual/state.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
 import { fingerprintOf } from "../desired/fingerprint.ts";
-import type { Call } from "./calls.ts";
+import type { Call, WishedState } from "./calls.ts";
 import type { Change } from "./change.ts";
 import type { FieldChange } from "./differences.ts";
 import { corrected, driftOf, leftAsItIs } from "./drift.ts";
@@ -44,6 +44,6 @@ export function lost(
 }
 
 /** The way to the state wished for after a creation, which starts a pipeline. */
-export function fromCreated({ directives: { state } }: DesiredPipeline): Call[] {
+export function fromCreated({ directives: { state } }: { directives: { state: WishedState } }): Call[] {
   return state === "Running" ? [] : [state === "Stopped" ? "stop" : "terminate"];
 }

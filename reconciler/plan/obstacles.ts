@@ -14,7 +14,7 @@ export interface Obstacle extends Place {
  * that was seen last in a file which cannot be read at all.
  */
 export function obstaclesById(
-  { owned, pipelines }: ActualState,
+  { owned, pipelines, interrupted }: ActualState,
   { refused, skipped }: WantedState,
   described: ReadonlySet<string>,
 ): Map<string, Obstacle> {
@@ -22,8 +22,10 @@ export function obstaclesById(
   const add = (ids: readonly string[], obstacle: Obstacle): void => {
     for (const id of ids) if (!described.has(id) && !found.has(id)) found.set(id, obstacle);
   };
+  // Deleted, to be made anew.
+  const isBetween = (id: string): boolean => interrupted?.get(id)?.successor !== undefined;
   const seenIn = (place: string): string[] =>
-    Object.keys(owned).filter((id) => pipelines.has(id) && isWithin(owned[id]?.file ?? "", place));
+    Object.keys(owned).filter((id) => (pipelines.has(id) || isBetween(id)) && isWithin(owned[id]?.file ?? "", place));
   for (const document of refused) {
     const lastSeen = document.freezesFile ? seenIn(document.file) : [];
     add([...document.pipeline_ids, ...lastSeen], obstacleOf(document));

@@ -6,7 +6,9 @@ import { desiredChange } from "./desired-change.ts";
 import { idle } from "./idle.ts";
 import { obstaclesById } from "./obstacles.ts";
 import type { Obstacle } from "./obstacles.ts";
+import { putBack } from "./put-back.ts";
 import { exchanges, idChanged, removals } from "./removal.ts";
+import { withSecrets } from "./secrets.ts";
 
 /**
  * What has to happen so that the engine matches Git: exactly one change for each pipeline that is wanted, there, or
@@ -26,13 +28,12 @@ export function plan(actual: ActualState, wanted: WantedState): Plan {
   const left = [...actual.pipelines.values()].filter(
     ({ pipeline_id }) => !described.has(pipeline_id) && !obstacles.has(pipeline_id),
   );
-  return {
-    changes: [
-      ...inOrder(wanted.pipelines, changes, actual, new Set(obstacles.keys())),
-      ...byId([...obstacles].map(([id, obstacle]) => frozen(id, obstacle, actual))),
-      ...byId(removals(left, actual, wanted)),
-    ],
-  };
+  const all = [
+    ...inOrder(wanted.pipelines, changes, actual, new Set(obstacles.keys())),
+    ...byId([...obstacles].map(([id, obstacle]) => frozen(id, obstacle, actual))),
+    ...byId(removals(left, actual, wanted)),
+  ];
+  return { changes: all.map((change) => putBack(withSecrets(change, actual), actual)) };
 }
 
 /** A pipeline whose document cannot be used stays as it is; one that was never made is refused. */

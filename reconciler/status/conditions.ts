@@ -8,14 +8,23 @@ import type { Stance } from "../plan/drift.ts";
 import { printable } from "../validate/problem.ts";
 
 export type ConditionType =
-  "Ready" | "Reconciling" | "Stalled" | "Drifted" | "AtLeastOnce" | "ForeignMembers" | "Suspended" | "Pinned";
+  | "Ready"
+  | "Reconciling"
+  | "Stalled"
+  | "Drifted"
+  | "AtLeastOnce"
+  | "ForeignMembers"
+  | "SecretMissing"
+  | "Suspended"
+  | "Pinned";
 
 /**
  * A condition as kstatus knows it. Those besides `Ready` are there only while they are True. `Drifted`: it was changed
- * through the engine while its file stayed as it is; whether it is Ready is another matter. With the last four the
+ * through the engine while its file stayed as it is; whether it is Ready is another matter. With the last five the
  * pipeline does well: its target cannot drop a repeated insert, so that rows may stand there twice; its consumer group
- * has members that are no Sluice, so that it does not read the partitions which they have; it is left as it is until
- * somebody resumes it; and the source is kept at an earlier commit.
+ * has members that are no Sluice, so that it does not read the partitions which they have; a secret that it was started
+ * with is gone, so that it could not be started again; it is left as it is until somebody resumes it; and the source is
+ * kept at an earlier commit.
  */
 export interface Condition {
   type: ConditionType;
@@ -48,6 +57,7 @@ export function conditionsOf(observation: Observation): Condition[] {
     ...drifted(observation),
     ...(at_least_once === undefined ? [] : [atLeastOnce(at_least_once)]),
     ...(strangers.length === 0 ? [] : [foreignMembers(pipeline_id, strangers)]),
+    ...(observation.change.missing_secret === undefined ? [] : [secretMissing(observation.change.missing_secret)]),
     ...(observation.suspended === undefined ? [] : [observation.suspended]),
   ];
 }
@@ -65,6 +75,7 @@ function ownConditions(observation: Observation): Condition[] {
   if (outcome?.result === "held") return stalled(outcome.cause ?? "EventsHeld", outcome.message ?? outcome.kind);
   if (outcome?.result === "refused") return stalled("ReconciliationFailed", outcome.message ?? outcome.kind);
   if (outcome?.result === "blocked") return retrying("DependencyNotReady", outcome.message ?? "");
+  if (outcome?.result === "waiting" && outcome.cause === "InTransition") return progressing(retry(outcome), health);
   if (outcome !== undefined && outcome.result !== "applied") return retrying("ReconciliationFailed", retry(outcome));
   if (change.cause === "DependencyNotReady") return retrying(change.cause, change.reason);
   if (change.drift?.stance === "wait") return retrying("Drifted", change.reason);
@@ -200,4 +211,9 @@ function foreignMembers(pipeline_id: string, strangers: readonly string[]): Cond
     `consumer group ${consumerGroup(pipeline_id)} has members that are no Sluice, whose partitions are not read here: ` +
     `${listed(strangers.map((one) => printable(one)))}. Give them a group of their own`;
   return { type: "ForeignMembers", status: "True", reason: "NotSluice", message };
+}
+
+function secretMissing(why: string): Condition {
+  const message = `it runs on with the value that it has, and could not be started again: ${why}`;
+  return { type: "SecretMissing", status: "True", reason: "SecretNotFound", message };
 }

@@ -61,10 +61,12 @@ export function createTelemetry(log: Log, registry: Registry) {
       for (const change of plan.changes) {
         blocked(change);
         drifted(change);
+        const { pipeline_id, missing_secret } = change;
+        if (!news.isNew(`secret ${pipeline_id}`, missing_secret) || missing_secret === undefined) continue;
+        log.warn({ pipeline_id, reason: missing_secret }, "A secret is gone; the pipeline runs on with what it had.");
       }
       const ids = plan.changes.map(({ pipeline_id }) => pipeline_id);
-      news.keepOnly("blocked ", ids);
-      news.keepOnly("drift ", ids);
+      for (const subject of ["blocked ", "drift ", "secret "]) news.keepOnly(subject, ids);
       const text = printPlan(plan);
       if (!news.isNew("plan", text) || !hasCalls(plan)) return;
       log.info({ plan: text }, `The plan: ${summary(plan)}.`);
@@ -95,6 +97,8 @@ export function createTelemetry(log: Log, registry: Registry) {
       else if (result === "replaced") log.info({ pipeline_id, kind }, "A change was replaced by a newer one.");
       else if (result === "suspended")
         log.info({ pipeline_id, kind }, "A change was not begun: the pipeline is suspended.");
+      else if (result === "waiting")
+        log.debug({ pipeline_id, kind, reason: message }, "A change waits for its pipeline.");
       else if (result === "held") log.warn({ pipeline_id, kind, reason: message }, "A pipeline does not end yet.");
       else log.error({ pipeline_id, kind, error: message, next_attempt }, "A change could not be applied.");
     },
@@ -133,6 +137,14 @@ export function createTelemetry(log: Log, registry: Registry) {
         { error },
         "The list of suspensions cannot be understood; nothing is changed before a person has looked.",
       );
+    },
+
+    journalNotSaved(error: unknown): void {
+      log.error({ error: messageOf(error) }, "What is being done to a pipeline could not be noted.");
+    },
+
+    historyNotSaved(error: unknown): void {
+      log.error({ error: messageOf(error) }, "What was done to a pipeline could not be added to the history.");
     },
 
     inventoryNotSaved(error: unknown): void {

@@ -5,11 +5,12 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import type { PositionRange } from "../../engine/core/positions.ts";
 import type { KafkaStep } from "./kafka-steps.ts";
+import type { ApplyStep } from "./reconcile-steps.ts";
 import type { Step } from "./steps.ts";
 
 /** When to kill: at the n-th time that a pipeline comes to a step, counted from when the orders are given. */
 export interface Orders {
-  step: Step | KafkaStep;
+  step: Step | KafkaStep | ApplyStep;
   pipeline_id: string;
   nth: number;
 }
@@ -22,7 +23,7 @@ let times = 0;
 
 /** Whether a step has come for the time that is ordered. Each thread counts for itself: a step comes in one of them. */
 export function isTime(step: Orders["step"], isOf: (pipeline_id: string) => boolean): boolean {
-  const orders = readOrders();
+  const orders = existsSync(`${ordersFile}.done`) ? undefined : readOrders();
   if (orders?.step !== step || !isOf(orders.pipeline_id)) return false;
   times += 1;
   return times === orders.nth;

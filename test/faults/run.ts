@@ -9,6 +9,7 @@ import { withKafka } from "./kafka-servers.ts";
 import { killUnderExporters } from "./otlp-kills.ts";
 import { brokenByKills } from "./otlp-report.ts";
 import { brokenBy, suffer } from "./outages.ts";
+import { brokenWhileReconciling, killWhileReconciling } from "./reconcile-kills.ts";
 import { type Step, steps } from "./steps.ts";
 import { killAppender } from "./stream-kills.ts";
 import { variants } from "./variants.ts";
@@ -29,6 +30,8 @@ const faults: Record<string, Omit<Options, "seed"> & { run: (options: Options) =
   "kafka-outages": { kills: 0, events: 0, run: runKafkaOutages },
   otlp: { kills: 50, events: 0, run: runOtlp },
   outages: { kills: 0, events: 0, run: runOutages },
+  "reconcile-kills": { kills: 200, events: 0, run: runReconcileKills },
+  "reconcile-standby": { kills: 20, events: 0, run: runReconcileStandby },
   stream: { kills: 200, events: 0, run: runStream },
 };
 
@@ -86,6 +89,21 @@ async function runOutages(): Promise<boolean> {
   const report = await suffer({ each: 90_000, cut: false, log: (line) => console.log(line) });
   console.log(JSON.stringify(report, undefined, 2));
   return isUnbroken(brokenBy(report));
+}
+
+/** 50 pipelines, and one change of each in every commit. */
+async function runReconcileKills({ kills, seed }: Options): Promise<boolean> {
+  return reconcileKills({ kills, seed, ofEach: 5 });
+}
+
+async function runReconcileStandby({ kills, seed }: Options): Promise<boolean> {
+  return reconcileKills({ kills, seed, ofEach: 1, withStandby: true });
+}
+
+async function reconcileKills(options: Parameters<typeof killWhileReconciling>[0]): Promise<boolean> {
+  const report = await killWhileReconciling({ ...options, log: (line) => console.log(line) });
+  console.log(JSON.stringify(report, undefined, 2));
+  return isUnbroken(brokenWhileReconciling(report));
 }
 
 async function runStream(options: Options): Promise<boolean> {

@@ -15,11 +15,11 @@ export class Trap {
     this.#orders = join(folder, "orders.json");
   }
 
-  /** Builds what is loaded into the daemon, in `folder`. */
-  static async make(folder: string): Promise<Trap> {
+  /** Builds what is loaded into the daemon, in `folder`: one of the killers beside this file. */
+  static async make(folder: string, killer = "killer.ts"): Promise<Trap> {
     const trap = new Trap(folder);
     await build({
-      entryPoints: [fileURLToPath(new URL("killer.ts", import.meta.url))],
+      entryPoints: [fileURLToPath(new URL(killer, import.meta.url))],
       outfile: trap.#script,
       bundle: true,
       platform: "node",
@@ -36,7 +36,7 @@ export class Trap {
 
   /** From now on the step is waited for, in the process that runs or the next one. */
   async arm(orders: Orders): Promise<void> {
-    await this.#forget();
+    await this.disarm();
     await writeFile(`${this.#orders}.new`, JSON.stringify(orders));
     await rename(`${this.#orders}.new`, this.#orders);
   }
@@ -51,11 +51,12 @@ export class Trap {
     } catch (cause) {
       throw new Error("expected the daemon to be killed at a step; it ended before it came there", { cause });
     } finally {
-      await this.#forget();
+      await this.disarm();
     }
   }
 
-  async #forget(): Promise<void> {
+  /** Takes the orders back, carried out or not. */
+  async disarm(): Promise<void> {
     for (const end of ["", ".held", ".done"]) await rm(`${this.#orders}${end}`, { force: true });
   }
 }

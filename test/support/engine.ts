@@ -4,7 +4,14 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Registry } from "prom-client";
-import { Engine, EngineError, type KafkaSettings, type Log, type PipelineHealth } from "../../engine/index.ts";
+import {
+  Engine,
+  EngineError,
+  type KafkaSettings,
+  type Log,
+  type PipelineHealth,
+  type SecretSource,
+} from "../../engine/index.ts";
 
 export interface LoggedLine {
   level: "debug" | "info" | "warn" | "error";
@@ -48,6 +55,8 @@ export class TestEngine {
     options: {
       dataDir?: string;
       secrets?: Record<string, string>;
+      /** Where secrets come from, instead of a table. */
+      from?: SecretSource;
       sweepEvery?: number;
       kafka?: Partial<KafkaSettings>;
     } = {},
@@ -57,7 +66,7 @@ export class TestEngine {
       dataDir: made.dataDir,
       log: made.log,
       registry: made.registry,
-      secrets: tableOfSecrets(options.secrets),
+      secrets: options.from ?? tableOfSecrets(options.secrets),
       ...(options.sweepEvery === undefined ? {} : { sweepEvery: options.sweepEvery }),
       ...(options.kafka === undefined ? {} : { kafka: options.kafka }),
     });

@@ -5,6 +5,7 @@ import type {
   PipelineHealth,
   PipelineView,
   Request,
+  StaleSecrets,
   Status,
 } from "../../engine/index.ts";
 import type { AppliedEngine, Intake } from "../../reconciler/apply/carry-out.ts";
@@ -22,6 +23,14 @@ interface ModelPipeline extends PipelineView, Intake {
   keys?: PipelineHealth["keys"];
 }
 
+/** What a start makes of a status in which a process ended. */
+const carriedOn: Partial<Record<Status, Status>> = {
+  Created: "Running",
+  Resuming: "Running",
+  Stopping: "Stopped",
+  Terminating: "Terminated",
+};
+
 const ends = { stop: "Stopped", terminate: "Terminated", resume: "Running" } as const;
 
 /**
@@ -34,6 +43,20 @@ export class ModelEngine implements AppliedEngine {
   readonly calls: string[] = [];
   /** Called at the beginning of each call; what it throws is the call's error, and what it awaits holds the call up. */
   onCall: (call: Call, pipeline_id: string) => Promise<void> | void = () => undefined;
+  /** Calls that had their effect, in the order in which they ended. */
+  readonly effects: string[] = [];
+  /** Called when a call has had its effect, and before its caller knows. */
+  onEffect: (call: Call, pipeline_id: string) => void = () => undefined;
+
+  /** The engine that another process finds after this one was killed at this moment. */
+  restarted(): ModelEngine {
+    const engine = new ModelEngine();
+    for (const [id, pipeline] of structuredClone(this.pipelines)) {
+      pipeline.status = carriedOn[pipeline.status] ?? pipeline.status;
+      engine.pipelines.set(id, pipeline);
+    }
+    return engine;
+  }
 
   /** Puts a pipeline there as if it had been created long ago. */
   put(config: PipelineConfig, options: EngineOptions, status: Status, held = 0): void {
@@ -49,6 +72,7 @@ export class ModelEngine implements AppliedEngine {
     await this.#begin("create", pipeline_id);
     if (this.pipelines.has(pipeline_id)) throw new EngineError("PIPELINE_EXISTS", `pipeline ${pipeline_id} exists`);
     this.put(config, options, "Running");
+    this.#end("create", pipeline_id);
     return { access_token: "generated" };
   }
 
@@ -101,12 +125,20 @@ export class ModelEngine implements AppliedEngine {
     };
   }
 
+  /** Secrets that have changed, as the test says. */
+  stale: StaleSecrets[] = [];
+
+  async staleSecrets(): Promise<StaleSecrets[]> {
+    return this.stale;
+  }
+
   async stop(pipeline_id: string, { intake }: Intake = {}): Promise<void> {
     const pipeline = this.#of(pipeline_id);
     const mustRun = intake === undefined || !isAtRest(pipeline.status);
     if (mustRun) return this.#request("stop", pipeline_id, intake);
     this.#setIntake(pipeline, intake);
     await this.#begin("stop", pipeline_id);
+    this.#end("stop", pipeline_id);
   }
 
   terminate = (id: string): Promise<void> => this.#request("terminate", id);
@@ -116,27 +148,33 @@ export class ModelEngine implements AppliedEngine {
     await this.#begin("update", pipeline_id);
     const pipeline = this.#atRest(pipeline_id);
     Object.assign(pipeline, { config, options, revision: pipeline.revision + 1 });
+    this.#end("update", pipeline_id);
   }
 
   async configure(pipeline_id: string, options: EngineOptions): Promise<void> {
     await this.#begin("configure", pipeline_id);
     this.#of(pipeline_id).options = options;
+    this.stale = this.stale.filter((one) => one.pipeline_id !== pipeline_id || one.missing.length > 0);
+    this.#end("configure", pipeline_id);
   }
 
   async rename(pipeline_id: string, name: string): Promise<void> {
     await this.#begin("rename", pipeline_id);
     this.#of(pipeline_id).config = { ...this.#of(pipeline_id).config, name };
+    this.#end("rename", pipeline_id);
   }
 
   async tag(pipeline_id: string, tags: string[]): Promise<void> {
     await this.#begin("tag", pipeline_id);
     this.#of(pipeline_id).config = { ...this.#of(pipeline_id).config, metadata: { tags } };
+    this.#end("tag", pipeline_id);
   }
 
   async delete(pipeline_id: string): Promise<void> {
     await this.#begin("delete", pipeline_id);
     this.#atRest(pipeline_id);
     this.pipelines.delete(pipeline_id);
+    this.#end("delete", pipeline_id);
   }
 
   async #request(request: Request, pipeline_id: string, intake?: "closed"): Promise<void> {
@@ -151,6 +189,7 @@ export class ModelEngine implements AppliedEngine {
       Object.assign(pipeline, { held: 0, pending: 0 });
       if (pipeline.source !== undefined) pipeline.source = { ...pipeline.source, unsaid: 0 };
     }
+    this.#end(request, pipeline_id);
   }
 
   #setIntake(pipeline: ModelPipeline, intake: "closed" | undefined): void {
@@ -161,6 +200,11 @@ export class ModelEngine implements AppliedEngine {
   async #begin(call: Call, pipeline_id: string): Promise<void> {
     this.calls.push(`${call} ${pipeline_id}`);
     await this.onCall(call, pipeline_id);
+  }
+
+  #end(call: Call, pipeline_id: string): void {
+    this.effects.push(`${call} ${pipeline_id}`);
+    this.onEffect(call, pipeline_id);
   }
 
   #of(pipeline_id: string): ModelPipeline {

@@ -3,6 +3,7 @@ import express from "express";
 import type { ErrorRequestHandler, Express, Request } from "express";
 import { mostLetters, type Engine, type Selection } from "../../../engine/index.ts";
 import { ApiError, errorBody, sendError } from "../../api/api-error.ts";
+import { pageOf } from "../../api/page.ts";
 import { readRoutes } from "../../api/routes.ts";
 import type { StatusSources } from "../../api/routes.ts";
 import { bareApp, expressPath } from "../../api/status-api.ts";
@@ -24,19 +25,19 @@ export function controlApi(sources: ControlSources): Express {
   const app = bareApp();
   app.use(express.json({ limit: "1mb" }));
   for (const { path, read } of readRoutes) {
-    app.get(expressPath(path), (req, res) => void res.json(read(sources, idOf(req))));
+    app.get(expressPath(path), (req, res) => void res.json(read(sources, idOf(req), req.query)));
   }
   app.get("/control/v1/health", (_req, res) => {
     res.json(engine.list().map(({ pipeline_id }) => engine.health(pipeline_id)));
   });
   app.get("/control/v1/pipeline/:id/dlq/list", (req, res) => {
-    const { limit, cursor } = pageOf(req);
+    const { limit, cursor } = pageOf(req.query);
     res.json(engine.deadLetters(idOf(req)).list(limit, cursor));
   });
   app.post("/control/v1/pipeline/:id/dlq/consume", (req, res) =>
     engine
       .deadLetters(idOf(req))
-      .consume(pageOf(req).limit)
+      .consume(pageOf(req.query).limit)
       .then((letters) => void res.json(letters)),
   );
   app.post("/control/v1/pipeline/:id/dlq/purge", (req, res) =>
@@ -76,21 +77,6 @@ export function controlApi(sources: ControlSources): Express {
 
 function idOf(req: Request): string {
   return String(req.params["id"] ?? "");
-}
-
-function pageOf(req: Request): { limit: number; cursor?: string } {
-  const limit = Number(req.query["limit"] ?? 100);
-  if (!Number.isInteger(limit) || limit < 1 || limit > 1000) {
-    throw new ApiError(422, "unprocessable_entity", "limit: expected a whole number from 1 to 1000");
-  }
-  const cursor = req.query["cursor"];
-  if (cursor === undefined) return { limit };
-  if (typeof cursor === "string" && /^\d{1,20}$/.test(cursor)) return { limit, cursor };
-  throw new ApiError(
-    422,
-    "unprocessable_entity",
-    "cursor: expected the next_cursor of an earlier page, a decimal number",
-  );
 }
 
 /** `{mode: "all"}` or `{mode: "selected", message_ids: [...]}` (the specification, lifecycle and API, section 5.3). */

@@ -24,7 +24,7 @@ async function listen(limits: Partial<PureLimits> = {}): Promise<void> {
   const sources = {
     log: keptLog(),
     engine: restingEngine([view()]),
-    reconciler: { snapshot: () => snapshot("ended") },
+    reconciler: { snapshot: () => snapshot("ended"), history: () => ({ records: [] }) },
     registry: new Registry(),
     info: () => info,
     pure,

@@ -23,7 +23,7 @@ beforeAll(async () => {
   engine = await TestEngine.open();
   const sources = {
     engine: engine.engine,
-    reconciler: { snapshot: () => snapshot("ended"), operator: unaskedOperator },
+    reconciler: { snapshot: () => snapshot("ended"), history: () => ({ records: [] }), operator: unaskedOperator },
     registry: engine.registry,
     info: () => info,
     log: engine.log,

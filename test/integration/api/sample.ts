@@ -4,6 +4,7 @@ import { defaultOptions, type PipelineConfig } from "../../../schemas/index.ts";
 import type { Info } from "../../../reconciler/api/info.ts";
 import type { ReconcileSnapshot } from "../../../reconciler/reconciler.ts";
 import type { StatusSources } from "../../../reconciler/api/routes.ts";
+import type { OperationRecord } from "../../../reconciler/apply/record.ts";
 import type { OperatorVerbs } from "../../../reconciler/cli/control/operator-routes.ts";
 
 const resources = { replicas: 1, requests: {}, limits: {} };
@@ -156,3 +157,55 @@ export function snapshot(turn: "under way" | "ended"): ReconcileSnapshot {
     history: [],
   };
 }
+
+/** Two operations: one of `orders`, and before it one of a pipeline that is gone. */
+export const records: OperationRecord[] = [
+  {
+    id: 7,
+    pipeline_id: "orders",
+    revision: "main@sha1:0123456789abcdef0123456789abcdef01234567",
+    author: "Ada",
+    subject: "Raise the limit",
+    plan: {
+      kind: "update",
+      cause: "Changed",
+      effect: "restart",
+      reason: "sink.table changed",
+      calls: ["stop", "update", "resume"],
+      fields: ["sink.table"],
+      held: { events: 12, pending_batches: 1, dead_letters: 0 },
+    },
+    began: "2026-01-02T00:00:00.000Z",
+    ended: "2026-01-02T00:00:01.500Z",
+    result: "applied",
+    measured: {
+      seconds: 1.5,
+      pause_ms: 321,
+      events_drained: 12,
+      errors: 0,
+      retries: 0,
+      calls: [
+        { call: "stop", result: "success", seconds: 0.25 },
+        { call: "update", result: "success", seconds: 0.01 },
+        { call: "resume", result: "success", seconds: 0.06 },
+      ],
+    },
+    interrupted: 1,
+  },
+  {
+    id: 3,
+    pipeline_id: "gone",
+    revision: "main@sha1:0123456789abcdef0123456789abcdef01234567",
+    plan: { kind: "delete", cause: "FileRemoved", effect: "forget", reason: "", calls: ["stop", "delete"], fields: [] },
+    began: "2026-01-01T00:00:00.000Z",
+    ended: "2026-01-01T00:00:01.000Z",
+    result: "applied",
+    measured: { seconds: 1, events_drained: 0, errors: 0, retries: 0, calls: [] },
+  },
+];
+
+export const history: StatusSources["reconciler"]["history"] = ({ pipeline_id, limit, cursor }) => {
+  const before = cursor === undefined ? Infinity : Number(cursor);
+  const found = records.filter((one) => one.id < before && (pipeline_id ?? one.pipeline_id) === one.pipeline_id);
+  return { records: found.slice(0, limit), ...(found.length > limit && { next_cursor: String(found[limit - 1]?.id) }) };
+};

@@ -10,7 +10,7 @@ import { PureCalls } from "../../../reconciler/api/pure/pure-calls.ts";
 import { statusApi } from "../../../reconciler/api/status-api.ts";
 import type { StatusSources } from "../../../reconciler/api/routes.ts";
 import { keptLog } from "../../support/engine.ts";
-import { config, healthOf, info, letters, restingEngine, snapshot, view } from "./sample.ts";
+import { config, healthOf, history, info, letters, restingEngine, snapshot, view } from "./sample.ts";
 
 interface Answer {
   status: number;
@@ -31,7 +31,7 @@ beforeEach(async () => {
   sources = {
     log,
     engine: restingEngine([view(), older]),
-    reconciler: { snapshot: () => snapshot("ended") },
+    reconciler: { snapshot: () => snapshot("ended"), history },
     registry: new Registry(),
     info: () => info,
     pure: new PureCalls(),
@@ -141,10 +141,22 @@ describe("what is there is told", () => {
     });
   });
 
+  test("the history is told page by page, also that of a pipeline that is gone", async () => {
+    expect((await get("/api/v1/history?limit=1")).json).toMatchObject({ records: [{ id: 7 }], next_cursor: "7" });
+    expect((await get("/api/v1/history?limit=1&cursor=7")).json).toMatchObject({ records: [{ id: 3 }] });
+    expect((await get("/api/v1/pipeline/gone/history")).json).toMatchObject({
+      records: [{ id: 3, plan: { kind: "delete" } }],
+    });
+    expect((await get("/api/v1/pipeline/older/history")).json).toEqual({ records: [] });
+    expect((await get("/api/v1/pipeline/unknown/history")).status).toBe(404);
+    for (const bad of ["limit=0", "limit=1001", "limit=x", "cursor=-1", "cursor=a"])
+      expect((await get(`/api/v1/history?${bad}`)).status).toBe(422);
+  });
+
   test("the root lists every URL", async () => {
     const { urls } = (await get("/")).json as { urls: string[] };
     for (const url of urls) expect((await get(url.replace("{id}", "orders"))).status).toBe(200);
-    expect(urls).toHaveLength(9);
+    expect(urls).toHaveLength(11);
   });
 
   test("HEAD is answered like GET, without a body", async () => {

@@ -10,7 +10,7 @@ import type { ControlSources } from "../../../reconciler/cli/control/routes.ts";
 import { listenControl } from "../../../reconciler/cli/control/server.ts";
 import type { ControlServer } from "../../../reconciler/cli/control/server.ts";
 import { main } from "../../../reconciler/cli/main.ts";
-import { config, info, restingEngine, snapshot, unaskedOperator, view } from "../api/sample.ts";
+import { config, history, info, restingEngine, snapshot, unaskedOperator, view } from "../api/sample.ts";
 
 let dataDir: string;
 let daemon: ControlServer;
@@ -18,7 +18,7 @@ let daemon: ControlServer;
 const token = { created_at: "2026-01-01T00:00:00.000Z", last_used_at: null, brought: false };
 
 function serve(engine: ControlSources["engine"]): Promise<ControlServer> {
-  const reconciler = { snapshot: () => snapshot("ended"), operator: unaskedOperator };
+  const reconciler = { snapshot: () => snapshot("ended"), history, operator: unaskedOperator };
   return listenControl(dataDir, controlApi({ engine, reconciler, registry: new Registry(), info: () => info }));
 }
 
@@ -63,6 +63,25 @@ async function sluice(...argv: string[]): Promise<{ code: number; out: string; e
   });
   return { code, out: printed.out.join("\n"), err: printed.err.join("\n") };
 }
+
+describe("the history", () => {
+  test("of all is a table, that of one tells plan and outcome", async () => {
+    const all = (await sluice("history")).out.split("\n");
+    expect(all).toHaveLength(3);
+    expect(all[1]).toMatch(/orders +update +applied +1\.5 +321 ms +12 +main@sha1:0123456789ab +Ada +Raise the limit/);
+    const { out } = await sluice("history", "orders");
+    for (const line of [
+      /^planned: +sink\.table changed$/m,
+      /^pause: +321 ms$/m,
+      /^interrupted: +1 times, and carried on$/m,
+    ])
+      expect(out).toMatch(line);
+    expect(JSON.parse((await sluice("history", "gone", "--output", "json")).out)).toMatchObject({
+      records: [{ id: 3 }],
+    });
+    expect((await sluice("history", "unknown")).code).toBe(1);
+  });
+});
 
 describe("for people", () => {
   test("get lists the pipelines in columns", async () => {

@@ -147,6 +147,18 @@ describe("one process owns a data dir", () => {
     });
   });
 
+  test("a standby says for whom it waits while that one is merely paused, and ends at once when it is told to", async () => {
+    const first = new Daemon();
+    await first.line("Sluice is running.");
+    first.child.kill("SIGSTOP");
+    const standby = new Daemon("--standby");
+    const holder = expect.stringContaining(`process ${first.child.pid} on `) as string;
+    expect(await standby.line("Standing by until the data dir is free.")).toMatchObject({ holder });
+    expect(await standby.stop("SIGTERM")).toBe(0);
+    first.child.kill("SIGCONT");
+    expect(await first.stop("SIGTERM")).toBe(0);
+  });
+
   test("one of a newer version is refused in words", async () => {
     const first = new Daemon();
     await first.line("Sluice is running.");

@@ -38,8 +38,10 @@ class TestSource implements RevisionSource {
 /** What a reconciler works with: a source, an engine without data, and a folder. */
 export class World {
   readonly dataDir: string;
-  readonly engine = new ModelEngine();
+  engine = new ModelEngine();
   readonly source = new TestSource();
+  /** Milliseconds that a turn waits: for as long as it takes, until a call is held up. */
+  patience = 20_000;
 
   private constructor(dataDir: string) {
     this.dataDir = dataDir;
@@ -56,9 +58,15 @@ export class World {
 
   reconciler(options: Partial<ReconcilerOptions> = {}): Reconciler {
     const { engine, source, dataDir } = this;
-    const registry = new Registry();
-    const log = keptLog();
-    return new Reconciler({ source, engine, dataDir, log, registry, interval: 60_000, patience: 50, ...options });
+    const parts = { source, engine, dataDir, log: keptLog(), registry: new Registry(), interval: 60_000 };
+    const patience = (): number => this.patience;
+    return new Reconciler({
+      ...parts,
+      get patience() {
+        return patience();
+      },
+      ...options,
+    });
   }
 
   /** A reconciler that has carried out what these files say. */
@@ -75,6 +83,7 @@ export class World {
 
   /** Holds a call up until it is told to go on. */
   holdUp(call: Call): () => void {
+    this.patience = 200;
     const gate = new EventEmitter();
     const opened = once(gate, "open").then(() => undefined);
     this.engine.onCall = (made) => (made === call ? opened : undefined);

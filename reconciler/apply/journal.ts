@@ -1,0 +1,111 @@
+import { join } from "node:path";
+import { LineFile } from "./line-file.ts";
+import { tell } from "./operation.ts";
+import type { Operation, OperationLine } from "./operation.ts";
+
+/** The journal is written anew when it has so many lines for each operation that is open. */
+const linesPerOperation = 200;
+
+/**
+ * What is being done to the engine, in `<data-dir>/operations.ndjson`: before each lifecycle call a line says which, after
+ * it one what became of it. Empty while no operation is open. After a crash it tells what was under way; whether the call
+ * in question had its effect, the engine tells.
+ */
+export class Journal {
+  readonly #file: LineFile;
+  readonly #open: Map<number, Operation>;
+  #lines: number;
+  /** The highest number that an operation ever had here. */
+  #last: number;
+  /** A write failed, so that the file lacks what was said. */
+  #isBehind = false;
+
+  private constructor(file: LineFile, open: Map<number, Operation>, lines: number) {
+    this.#file = file;
+    this.#open = open;
+    this.#lines = lines;
+    this.#last = Math.max(0, ...open.keys());
+  }
+
+  /**
+   * Reads the file, or begins without one. A last line that was cut off was never acted upon. Any other line that cannot
+   * be understood is an error: what was under way would be forgotten.
+   */
+  static read(dataDir: string): Journal {
+    const path = join(dataDir, "operations.ndjson");
+    const { file, lines } = LineFile.read(path);
+    const open = new Map<number, Operation>();
+    for (const [index, line] of lines.entries()) {
+      try {
+        tell(open, parse(line));
+      } catch (error) {
+        throw new Error(
+          `${path}:${index + 1}: expected a line of the journal of operations, found one that is damaged ` +
+            `(${(error as Error).message}); restore the file from a backup, or remove it: everything is then planned from ` +
+            `what the engine is, and a pipeline that was stopped for a change which nobody asks for any more stays so`,
+          { cause: error },
+        );
+      }
+    }
+    const journal = new Journal(file, open, lines.length);
+    // Nothing that was under way in another process is under way now.
+    for (const operation of open.values()) {
+      if (operation.rests === undefined)
+        void journal.say({ op: operation.id, says: "interrupted" }).catch(() => undefined);
+    }
+    return journal;
+  }
+
+  get open(): ReadonlyMap<number, Operation> {
+    return this.#open;
+  }
+
+  get last(): number {
+    return this.#last;
+  }
+
+  /** What happened counts at once; resolves when it would survive a power cut. */
+  say(line: Said): Promise<void> {
+    const dated = { ...line, at: new Date().toISOString() } as OperationLine;
+    tell(this.#open, dated);
+    this.#last = Math.max(this.#last, dated.op);
+    this.#lines += 1;
+    const isShort = this.#lines <= linesPerOperation * (this.#open.size + 1);
+    return this.#written(
+      isShort && this.#open.size > 0 && !this.#isBehind ? this.#file.append(dated) : this.#anew(dated.at),
+    );
+  }
+
+  #anew(at: string): Promise<void> {
+    const standing = [...this.#open.values()].map((operation): OperationLine => ({
+      op: operation.id,
+      at,
+      says: "stands",
+      operation,
+    }));
+    this.#lines = standing.length;
+    this.#isBehind = false;
+    return this.#file.replace(standing);
+  }
+
+  async #written(writing: Promise<void>): Promise<void> {
+    try {
+      await writing;
+    } catch (error) {
+      this.#isBehind = true;
+      throw error;
+    }
+  }
+}
+
+type WithoutTime<Line> = Line extends OperationLine ? Omit<Line, "at"> : never;
+
+/** A line before it has its time. */
+export type Said = WithoutTime<OperationLine>;
+
+function parse(text: string): OperationLine {
+  const line = JSON.parse(text) as Partial<OperationLine> | null;
+  if (typeof line !== "object" || typeof line?.op !== "number" || typeof line.says !== "string")
+    throw new TypeError("it names no operation");
+  return line as OperationLine;
+}

@@ -1,0 +1,185 @@
+import type { EngineOptions, PipelineConfig } from "../../engine/index.ts";
+import type { Effect } from "../../schemas/index.ts";
+import type { Call, WishedState } from "../plan/calls.ts";
+import type { Cause, ChangeKind } from "../plan/change.ts";
+import type { OutcomeResult } from "./outcome.ts";
+
+/** What a plan said of a change, as it is kept. Holds no value of a field. */
+export interface Predicted {
+  kind: ChangeKind;
+  cause: Cause;
+  effect: Effect;
+  reason: string;
+  calls: Call[];
+  /** Paths of the fields that change. */
+  fields: string[];
+  /** What the pipeline held when the change began; absent where there was none. */
+  held?: Quantities;
+}
+
+/** Figures of a pipeline at one moment. */
+export interface Quantities {
+  events: number;
+  pending_batches: number;
+  dead_letters: number;
+  /** Of a pipeline that reads a topic, in offsets. */
+  lag?: number;
+  /** With dedup. */
+  keys?: number;
+}
+
+/** Who asked for it. */
+export interface Origin {
+  revision: string;
+  author?: string;
+  subject?: string;
+}
+
+/** The pipeline that a recreation makes, as far as its journal may hold it: with references to secrets, never values. */
+export interface Successor {
+  config: PipelineConfig;
+  options: EngineOptions;
+  state: WishedState;
+}
+
+/** Since when a pipeline does not run because of a change, and whether it has to run again. */
+export interface Off {
+  /** ISO 8601, UTC. */
+  since: string;
+  /** It ran before and was stopped on the way to something else: it is not to stay so. */
+  isOwed: boolean;
+}
+
+/** One call that was made. */
+export interface MadeCall {
+  call: Call;
+  result: "success" | "error";
+  seconds: number;
+}
+
+/** A change from its first call to its end, over all its tries, and over crashes. */
+export interface Operation {
+  id: number;
+  pipeline_id: string;
+  origin: Origin;
+  plan: Predicted;
+  /** Salted digest of what is asked for: the same again is the same operation. */
+  content: { salt: string; digest: string };
+  /** ISO 8601, UTC. */
+  began: string;
+  /** Of the present try. */
+  calls: Call[];
+  /** Index of the call that is under way. */
+  calling?: number;
+  ranBefore: boolean;
+  off?: Off;
+  /** Of a recreation; `lost` where a secret stands in its file as plain text. */
+  successor?: Successor | "lost";
+  tries: number;
+  /** How often the process ended meanwhile. */
+  interruptions: number;
+  errors: number;
+  /** Events that were settled while it was being stopped. */
+  drained: number;
+  /** Milliseconds that it did not run, so far. Absent where it ran all the time, or is not running again. */
+  pause?: number;
+  made: MadeCall[];
+  /** What became of the last try, where that was not the end. */
+  rests?: { result: OutcomeResult; message?: string };
+}
+
+/** What is known of an operation when it begins. */
+export type Beginning = Pick<
+  Operation,
+  "pipeline_id" | "origin" | "plan" | "content" | "calls" | "ranBefore" | "off" | "successor"
+>;
+
+/** One thing that happened to an operation; `at` is ISO 8601, UTC. */
+export type OperationLine = { op: number; at: string } & (
+  | { says: "begin"; what: Beginning }
+  /** It is tried again, or carried on, with these calls. */
+  | { says: "again"; calls: Call[] }
+  | { says: "calling"; index: number }
+  | { says: "called"; index: number; result: MadeCall["result"]; seconds: number; drained?: number }
+  /** It runs again as it did before. */
+  | { says: "back" }
+  | { says: "rests"; result: OutcomeResult; message?: string }
+  /** The process that made its calls is gone. */
+  | { says: "interrupted" }
+  /** A whole operation, after the journal was written anew. */
+  | { says: "stands"; operation: Operation }
+  | { says: "end" }
+);
+
+/** Calls remembered of one operation: one that is tried for days must not grow. */
+const madeAtMost = 20;
+
+/** The open operations after one more line. Throws RangeError for a line about an operation that was not begun. */
+export function tell(open: Map<number, Operation>, line: OperationLine): void {
+  if (line.says === "begin") return void open.set(line.op, begun(line.op, line.at, line.what));
+  if (line.says === "stands") return void open.set(line.op, line.operation);
+  const operation = open.get(line.op);
+  if (operation === undefined) throw new RangeError(`expected operation ${line.op} to be open, it is not`);
+  switch (line.says) {
+    case "again":
+      operation.calls = line.calls;
+      operation.tries += 1;
+      delete operation.rests;
+      break;
+    case "calling":
+      calling(operation, line.index, line.at);
+      break;
+    case "called":
+      called(operation, line, line.at);
+      break;
+    case "back":
+      isBack(operation, line.at);
+      break;
+    case "rests":
+      operation.rests = { result: line.result, ...(line.message !== undefined && { message: line.message }) };
+      break;
+    case "interrupted":
+      operation.interruptions += 1;
+      delete operation.calling;
+      break;
+    case "end":
+      open.delete(line.op);
+  }
+}
+
+function begun(id: number, began: string, what: Beginning): Operation {
+  return { ...what, id, began, tries: 1, interruptions: 0, errors: 0, drained: 0, made: [] };
+}
+
+function calling(operation: Operation, index: number, at: string): void {
+  const { calls, ranBefore } = operation;
+  operation.calling = index;
+  const call = calls[index];
+  if (call !== "stop" && call !== "terminate") return;
+  // Where the way ends in a stop, that is what was asked for.
+  const isPassing = ["resume", "delete"].includes(calls.slice(index + 1).find((next) => next !== "update") ?? "");
+  operation.off ??= { since: at, isOwed: ranBefore && isPassing };
+}
+
+function called(
+  operation: Operation,
+  { index, result, seconds, drained = 0 }: OperationLine & { says: "called" },
+  at: string,
+): void {
+  const call = operation.calls[index];
+  delete operation.calling;
+  if (call === undefined) return;
+  operation.made.push({ call, result, seconds });
+  operation.made.splice(0, operation.made.length - madeAtMost);
+  operation.drained += drained;
+  if (result === "error") operation.errors += 1;
+  const isOpen = !operation.calls.includes("delete", index);
+  if (result === "success" && isOpen && (call === "resume" || call === "create")) isBack(operation, at);
+}
+
+function isBack(operation: Operation, at: string): void {
+  const { off, pause = 0 } = operation;
+  if (off === undefined) return;
+  operation.pause = pause + Math.max(0, Date.parse(at) - Date.parse(off.since));
+  delete operation.off;
+}

@@ -1,0 +1,227 @@
+import { createHmac, randomBytes } from "node:crypto";
+import type { ActualPipeline, Interrupted } from "../actual/state.ts";
+import type { DesiredPipeline } from "../desired/desired-state.ts";
+import { wishOf } from "../desired/wish.ts";
+import type { Cause, Change } from "../plan/change.ts";
+import type { OperationHistory } from "../status/operation-history.ts";
+import type { Telemetry } from "../status/telemetry.ts";
+import type { Journal, Said } from "./journal.ts";
+import type { Beginning, Operation, Origin, Predicted, Quantities } from "./operation.ts";
+import type { Outcome } from "./outcome.ts";
+import { longestText, recordOf } from "./record.ts";
+import { successorOf } from "./successor.ts";
+
+/** A change whose first call is about to be made. */
+export interface Begun {
+  change: Change;
+  /** Absent for a deletion. */
+  desired: DesiredPipeline | undefined;
+  origin: Origin;
+  /** The pipeline at this moment; absent where there is none. */
+  present: ActualPipeline | undefined;
+}
+
+/** Fields that are named in a record. */
+const fieldsAtMost = 50;
+
+/** Causes that are no end of what was begun: it goes on by itself, or when a hindrance is gone. */
+const goesOn: ReadonlySet<Cause> = new Set<Cause>([
+  "InTransition",
+  "InProgress",
+  "DependencyNotReady",
+  "EventsHeld",
+  "GroupBehind",
+  "DeadLettersHeld",
+]);
+
+/**
+ * The operations that are open, each of them told to the journal as it goes on, and to the history when it ends. A pipeline
+ * has at most one. It stays open over tries and crashes until what was asked for is reached or something else is asked for.
+ */
+export class Operations {
+  readonly #journal: Journal;
+  readonly #history: OperationHistory;
+  readonly #telemetry: Telemetry;
+  /** Whose record is being written. */
+  readonly #ending = new Set<number>();
+  #last: number;
+
+  constructor(journal: Journal, history: OperationHistory, telemetry: Telemetry) {
+    this.#journal = journal;
+    this.#history = history;
+    this.#telemetry = telemetry;
+    this.#last = Math.max(journal.last, history.last);
+  }
+
+  /** What was begun and has not come to its end, as the planner has to know it, by pipeline. */
+  get interrupted(): ReadonlyMap<string, Interrupted> {
+    return new Map(
+      this.#standing().map(({ pipeline_id, origin, off, successor }): [string, Interrupted] => {
+        const kept = successor === undefined || successor === "lost" ? successor : successor.state;
+        const made = kept === undefined ? {} : { successor: kept };
+        return [pipeline_id, { revision: origin.revision, isOwed: off?.isOwed ?? false, ...made }];
+      }),
+    );
+  }
+
+  of(pipeline_id: string): Operation | undefined {
+    return this.#standing().find((operation) => operation.pipeline_id === pipeline_id);
+  }
+
+  /** Begins an operation, or goes on with the one that was begun for the same. Durable with its first call. */
+  begin(begun: Begun): Operation {
+    const { change, desired, origin, present } = begun;
+    const { pipeline_id, calls } = change;
+    const before = this.of(pipeline_id);
+    if (before !== undefined && isSame(before, change, desired)) {
+      this.#note({ op: before.id, says: "again", calls });
+      return before;
+    }
+    if (before !== undefined) void this.end(before, superseded(before, change, origin));
+    const op = (this.#last += 1);
+    const { status } = present ?? {};
+    const what: Beginning = {
+      pipeline_id,
+      origin,
+      plan: predicted(change, present),
+      content: sealed(desired),
+      calls,
+      ranBefore: status === "Running" || status === "Created" || status === "Resuming",
+      ...(before?.off !== undefined && { off: before.off }),
+      ...(change.kind === "recreate" && desired !== undefined && { successor: successorOf(desired) }),
+    };
+    this.#note({ op, says: "begin", what });
+    const operation = this.#journal.open.get(op);
+    if (operation === undefined) throw new Error(`expected operation ${op} to be open, it is not`);
+    return operation;
+  }
+
+  /** Says which call is made now. Resolves when that is durable; the call must not be made before. */
+  async calling({ id }: Operation, index: number): Promise<void> {
+    await this.#journal.say({ op: id, says: "calling", index });
+  }
+
+  called({ id }: Operation, index: number, result: "success" | "error", seconds: number, drained?: number): void {
+    this.#note({ op: id, says: "called", index, result, seconds, ...(drained !== undefined && { drained }) });
+  }
+
+  /** A pipeline that was stopped for something which did not come runs as before. */
+  back(pipeline_id: string): void {
+    const operation = this.of(pipeline_id);
+    if (operation !== undefined) this.#note({ op: operation.id, says: "back" });
+  }
+
+  /** A try has ended, and the operation has not. */
+  async rests(operation: Operation, { result, message }: Outcome): Promise<void> {
+    this.#note({ op: operation.id, says: "rests", result, ...(message !== undefined && { message }) });
+    await this.#record(operation, { result, ...(message !== undefined && { message }) });
+  }
+
+  /** The record is durable before the journal forgets, so that none is missing after a crash. */
+  async end(operation: Operation, outcome: Pick<Outcome, "result" | "message">): Promise<void> {
+    this.#ending.add(operation.id);
+    await this.#record(operation, outcome);
+    this.#note({ op: operation.id, says: "end" });
+    this.#ending.delete(operation.id);
+  }
+
+  /**
+   * Ends what a plan shows to be over: what reached its end before a crash, and what nobody asks for any more. What has a
+   * pipeline out of service, or gone, stays open until that is put right.
+   */
+  settle(
+    changes: readonly Change[],
+    desired: ReadonlyMap<string, DesiredPipeline>,
+    has: (pipeline_id: string) => boolean,
+    isBusy: (pipeline_id: string) => boolean,
+  ): void {
+    const byId = new Map(changes.map((change) => [change.pipeline_id, change]));
+    for (const operation of this.#standing()) {
+      const { pipeline_id } = operation;
+      const change = byId.get(pipeline_id);
+      if (isBusy(pipeline_id) || (change !== undefined && staysOpen(operation, change, has(pipeline_id)))) continue;
+      const isWished = change?.cause === "InSync" && isAskedBy(operation, desired.get(pipeline_id));
+      const isDeleted = change === undefined && operation.calls.at(-1) === "delete";
+      void this.end(operation, isWished || isDeleted ? { result: "applied" } : givenUp(operation));
+    }
+  }
+
+  #standing(): Operation[] {
+    return [...this.#journal.open.values()].filter(({ id }) => !this.#ending.has(id));
+  }
+
+  /** Of what is told after the fact nothing waits for the disk. */
+  #note(line: Said): void {
+    this.#journal.say(line).catch((error: unknown) => this.#telemetry.journalNotSaved(error));
+  }
+
+  async #record(operation: Operation, outcome: Pick<Outcome, "result" | "message">): Promise<void> {
+    try {
+      await this.#history.put(recordOf(operation, outcome));
+    } catch (error) {
+      this.#telemetry.historyNotSaved(error);
+    }
+  }
+}
+
+function predicted(
+  { kind, cause, effect, reason, calls, fields }: Change,
+  present: ActualPipeline | undefined,
+): Predicted {
+  return {
+    kind,
+    cause,
+    effect,
+    reason: reason.slice(0, longestText),
+    calls,
+    fields: fields.slice(0, fieldsAtMost).map(({ path }) => path.slice(0, longestText)),
+    ...(present !== undefined && { held: quantitiesOf(present) }),
+  };
+}
+
+function quantitiesOf({ held, pending_batches, dead_letters, lag, keys }: ActualPipeline): Quantities {
+  return {
+    events: held,
+    pending_batches,
+    dead_letters,
+    ...(lag !== undefined && { lag }),
+    ...(keys !== undefined && { keys }),
+  };
+}
+
+/** A file may hold a secret as plain text, so that only a digest of what it asks for is kept. */
+function sealed(desired: DesiredPipeline | undefined, salt = randomBytes(16).toString("hex")): Operation["content"] {
+  const wish = desired === undefined ? "" : wishOf(desired);
+  return { salt, digest: createHmac("sha256", salt).update(wish).digest("hex") };
+}
+
+function isAskedBy({ content }: Operation, desired: DesiredPipeline | undefined): boolean {
+  return sealed(desired, content.salt).digest === content.digest;
+}
+
+function isSame(operation: Operation, { kind, cause }: Change, desired: DesiredPipeline | undefined): boolean {
+  if (cause === "Interrupted")
+    return kind === "create" ? operation.successor !== undefined : operation.plan.cause === cause;
+  const isEnd = operation.plan.kind === "delete";
+  return isEnd === (kind === "delete") && operation.plan.cause !== "Interrupted" && isAskedBy(operation, desired);
+}
+
+function staysOpen({ off, successor }: Operation, { calls, replaces, cause }: Change, isThere: boolean): boolean {
+  if (calls.length > 0 || replaces === true || goesOn.has(cause)) return true;
+  return cause !== "InSync" && ((off?.isOwed ?? false) || (successor !== undefined && !isThere));
+}
+
+function superseded(
+  { rests }: Operation,
+  { cause }: Change,
+  { revision }: Origin,
+): Pick<Outcome, "result" | "message"> {
+  const why = cause === "Interrupted" ? "nobody asks for it any more" : `${revision} asks for something else`;
+  const before = rests?.message === undefined ? "" : `; before that: ${rests.message}`;
+  return { result: "replaced", message: `${why}${before}` };
+}
+
+function givenUp({ rests }: Operation): Pick<Outcome, "result" | "message"> {
+  if (rests !== undefined) return rests;
+  return { result: "replaced", message: "it was interrupted, and nobody asks for it any more" };
+}

@@ -1,0 +1,224 @@
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { OperationRecord } from "../../../reconciler/apply/record.ts";
+import type { Reconciler } from "../../../reconciler/reconciler.ts";
+import type { ModelEngine } from "../../support/model-engine.ts";
+import type { PipelineText } from "../../support/pipeline-text.ts";
+import { conditionOf, orders, outcomes, signal, World } from "./world.ts";
+
+let world: World;
+const folders: string[] = [];
+
+beforeEach(async () => void (world = await World.make()));
+
+afterEach(async () => {
+  await world.remove();
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
+});
+
+/** What another process finds after this one was killed at one moment. */
+interface Left {
+  at: string;
+  dataDir: string;
+  engine: ModelEngine;
+  /** Calls that had had their effect. */
+  effects: string[];
+}
+
+const resources = ["resources: { nats: { stream: { max_age: 48h } } }"];
+
+/** One pipeline for each kind of step, before and after. */
+const before: PipelineText[] = [
+  { id: "hot-edit", tags: ["a"] },
+  { id: "edited" },
+  { id: "renamed" },
+  { id: "made-anew", sluice: ["recreate: true"] },
+  { id: "stopped" },
+  { id: "resumed", sluice: ["state: Stopped"] },
+  { id: "terminated" },
+  { id: "deleted" },
+  { id: "anew-at-rest", sluice: ["recreate: true"] },
+];
+const after: PipelineText[] = [
+  { id: "newcomer" },
+  { id: "hot-edit", tags: ["b"], name: "Hot", sluice: ["on_lost: skip"] },
+  { id: "edited", expression: "id > 1" },
+  { id: "renamed", name: "Another", sluice: ["depends_on: [newcomer]"] },
+  { id: "made-anew", root: resources, sluice: ["recreate: true"] },
+  { id: "stopped", expression: "id > 1", sluice: ["state: Stopped"] },
+  { id: "resumed" },
+  { id: "terminated", sluice: ["state: Terminated"] },
+  { id: "anew-at-rest", root: resources, sluice: ["recreate: true", "state: Stopped"] },
+];
+
+/** Carries a change out once, and keeps what a kill at each moment of it would have left behind. */
+async function leftAtEachMoment(from: PipelineText[], to: PipelineText[]): Promise<Left[]> {
+  const reconciler = await world.after(...from);
+  const { engine } = world;
+  engine.effects.length = 0;
+  const all: Left[] = [];
+  const look = (at: string): void => {
+    const dataDir = mkdtempSync(join(tmpdir(), "sluice-left-"));
+    folders.push(dataDir);
+    cpSync(world.dataDir, dataDir, { recursive: true, filter: (path) => !path.endsWith(".new") });
+    all.push({ at, dataDir, engine: engine.restarted(), effects: [...engine.effects] });
+  };
+  engine.onCall = (call, id) => look(`before ${call} ${id}`);
+  engine.onEffect = (call, id) => look(`after ${call} ${id}`);
+  world.source.say(...to);
+  await reconciler.turn("poll", signal);
+  return all;
+}
+
+/** A reconciler of the process that comes after. */
+function next({ dataDir, engine }: Left): Reconciler {
+  return world.reconciler({ dataDir, engine });
+}
+
+const stateOf = (engine: ModelEngine): unknown =>
+  [...engine.pipelines.values()]
+    .map(({ pipeline_id, config, options, status, revision, intake }) => [
+      pipeline_id,
+      { config, options, status, revision, intake },
+    ])
+    .toSorted(([a], [b]) => String(a).localeCompare(String(b)));
+
+test("a kill at any step of any kind of change is carried on: nothing twice, nothing left undone, all recorded", async () => {
+  const moments = await leftAtEachMoment(before, after);
+  expect(moments.length).toBe(42);
+  const wished = stateOf(world.engine);
+  for (const left of moments) {
+    const reconciler = next(left);
+    for (let turn = 0; turn < 4; turn += 1) await reconciler.turn("start", signal);
+    expect(stateOf(left.engine), left.at).toEqual(wished);
+    const all = [...left.effects, ...left.engine.effects];
+    const once = all.filter((effect) => /^(create|update|delete|terminate) /.test(effect));
+    expect(once, left.at).toEqual([...new Set(once)]);
+    const terminated = all.filter((effect) => effect.startsWith("terminate "));
+    expect(
+      terminated.filter((effect) => effect !== "terminate terminated"),
+      left.at,
+    ).toEqual([]);
+    const records = reconciler.history({ limit: 100 }).records.filter(({ revision }) => revision === "test@2");
+    const ids = records.map(({ pipeline_id, result }) => `${pipeline_id} ${result}`).toSorted();
+    expect(ids, left.at).toEqual([...after, { id: "deleted" }].map(({ id }) => `${id} applied`).toSorted());
+  }
+}, 60_000);
+
+/** What a kill at one moment of the change of `orders` leaves behind. */
+async function leftAt(moment: string, to: PipelineText): Promise<Left> {
+  const moments = await leftAtEachMoment([orders, { id: "other" }], [to, { id: "other" }]);
+  const left = moments.find(({ at }) => at === moment);
+  if (left === undefined) throw new Error(`expected the change to come to "${moment}"`);
+  return left;
+}
+
+const broken: PipelineText = { ...orders, expression: "level ===" };
+const edited: PipelineText = { ...orders, expression: "id > 1" };
+const immutable: PipelineText = { ...orders, root: resources };
+const anew: PipelineText = { ...immutable, sluice: ["recreate: true"] };
+const newest = (reconciler: Reconciler): OperationRecord[] =>
+  reconciler.history({ pipeline_id: "orders", limit: 2 }).records;
+
+describe("a pipeline that was stopped for an edit when the process was killed", () => {
+  test.each<[string, PipelineText, string]>([
+    ["is invalid now", broken, "InvalidFile"],
+    ["is suspended now", { ...orders, sluice: ["suspend: true"] }, "Suspended"],
+    ["asks for what is refused now", immutable, "ImmutableField"],
+    ["waits for a pipeline that does not run", { ...edited, sluice: ["depends_on: [nobody]"] }, "DependencyNotReady"],
+  ])("goes on as it was where its file %s", async (_title, now, cause) => {
+    const left = await leftAt("after stop orders", edited);
+    world.source.say(now, { id: "other" });
+    const reconciler = next(left);
+    const { plan } = await reconciler.turn("start", signal);
+    const change = plan?.changes.find(({ pipeline_id }) => pipeline_id === "orders");
+    expect(change).toMatchObject({ kind: "resume", cause: "Interrupted", calls: ["resume"] });
+    expect(change?.reason).toContain("it goes on as it was: what test@2 had stopped it for is not asked for any more");
+    expect(left.engine.get("orders").status).toBe("Running");
+    const { plan: second } = await reconciler.turn("poll", signal);
+    expect(second?.changes.find(({ pipeline_id }) => pipeline_id === "orders")).toMatchObject({ cause, calls: [] });
+    const [back, edit] = newest(reconciler);
+    expect(back).toMatchObject({ plan: { kind: "resume", cause: "Interrupted" }, result: "applied" });
+    expect(back?.measured.pause_ms).toBeGreaterThanOrEqual(0);
+    expect(edit).toMatchObject({ plan: { kind: "update" }, result: "replaced", interrupted: 1 });
+  });
+
+  test("goes on as it was where its file is gone and may be in one that cannot be read", async () => {
+    const left = await leftAt("after stop orders", edited);
+    world.source.say({ id: "other" });
+    const unread = { path: "unread.yaml", bytes: Buffer.from("{") };
+    const revision = await world.source.fetch();
+    revision.files.push(unread);
+    await next(left).turn("start", signal);
+    expect(left.engine.get("orders").status).toBe("Running");
+  });
+
+  test("and whose edit is taken back goes on as it was", async () => {
+    const left = await leftAt("after stop orders", edited);
+    world.source.say(orders, { id: "other" });
+    await next(left).turn("start", signal);
+    expect(left.engine.effects).toEqual(["resume orders"]);
+  });
+
+  test("stays stopped where its file asks for that now", async () => {
+    const left = await leftAt("after stop orders", edited);
+    world.source.say({ ...orders, sluice: ["state: Stopped"] }, { id: "other" });
+    await next(left).turn("start", signal);
+    expect(left.engine.effects).toEqual([]);
+  });
+});
+
+test("a deletion that was begun and whose file is broken now is taken back", async () => {
+  const moments = await leftAtEachMoment([orders, { id: "other" }], [{ id: "other" }]);
+  const left = moments.find(({ at }) => at === "after stop orders")!;
+  world.source.say(broken, { id: "other" });
+  await next(left).turn("start", signal);
+  expect([left.engine.get("orders").status, left.engine.takesEvents("orders")]).toEqual(["Running", true]);
+});
+
+describe("a recreation that was cut off between deletion and creation", () => {
+  test.each<[string, PipelineText]>([
+    ["broken", broken],
+    ["suspended", { ...orders, sluice: ["suspend: true"] }],
+  ])("is carried on with what it had begun with where its file is %s now", async (_title, now) => {
+    const left = await leftAt("after delete orders", anew);
+    world.source.say(now, { id: "other" });
+    const reconciler = next(left);
+    expect(await outcomes(reconciler)).toEqual({ orders: "applied" });
+    expect(left.engine.get("orders").config.resources.nats.stream.max_age).toBe("48h0m0s");
+    expect(newest(reconciler)[0]).toMatchObject({ plan: { kind: "recreate" }, result: "applied", interrupted: 1 });
+    expect(await outcomes(reconciler)).toEqual({});
+  });
+
+  test("is carried on where the file cannot be read at all", async () => {
+    const left = await leftAt("after delete orders", anew);
+    world.source.say({ id: "other" });
+    const revision = await world.source.fetch();
+    revision.files.push({ path: "orders.yaml", bytes: Buffer.from("{") });
+    expect(await outcomes(next(left))).toEqual({ orders: "applied" });
+  });
+
+  test("says that it is lost where a secret stands in the file as plain text, and keeps that secret nowhere", async () => {
+    const left = await leftAt("after delete orders", { ...anew, connection: ["password: s3cret"] });
+    world.source.say(broken, { id: "other" });
+    const reconciler = next(left);
+    expect(await outcomes(reconciler)).toEqual({});
+    expect(conditionOf(reconciler)?.message).toContain(
+      "test@2 had deleted it to make it anew, and what it was to become",
+    );
+    expect(JSON.stringify(reconciler.history({ limit: 10 }))).not.toContain("s3cret");
+    world.source.say(anew, { id: "other" });
+    expect(await outcomes(reconciler)).toEqual({ orders: "applied" });
+  });
+
+  test("is over where the file is gone", async () => {
+    const left = await leftAt("after delete orders", anew);
+    world.source.say({ id: "other" });
+    const reconciler = next(left);
+    expect(await outcomes(reconciler)).toEqual({});
+    expect(left.engine.pipelines.has("orders")).toBe(false);
+    expect(newest(reconciler)[0]).toMatchObject({ plan: { kind: "recreate" }, result: "replaced" });
+  });
+});

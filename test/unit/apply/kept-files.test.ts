@@ -1,0 +1,132 @@
+import { appendFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { Journal } from "../../../reconciler/apply/journal.ts";
+import type { Beginning } from "../../../reconciler/apply/operation.ts";
+import { Slots } from "../../../reconciler/apply/slots.ts";
+import { OperationHistory } from "../../../reconciler/status/operation-history.ts";
+import { records } from "../../integration/api/sample.ts";
+
+let folder: string;
+
+beforeEach(async () => void (folder = await mkdtemp(join(tmpdir(), "sluice-kept-"))));
+afterEach(() => rm(folder, { recursive: true }));
+
+describe("the journal of operations", () => {
+  const path = (): string => join(folder, "operations.ndjson");
+  const text = (): Promise<string> => readFile(path(), "utf8");
+  const what: Beginning = {
+    pipeline_id: "orders",
+    origin: { revision: "test@1" },
+    plan: records[0]!.plan,
+    content: { salt: "", digest: "" },
+    calls: ["stop", "update", "resume"],
+    ranBefore: true,
+  };
+
+  /** A journal with one operation in the middle of its stop. */
+  async function begun(): Promise<Journal> {
+    const journal = Journal.read(folder);
+    await Promise.all([journal.say({ op: 1, says: "begin", what }), journal.say({ op: 1, says: "calling", index: 0 })]);
+    return journal;
+  }
+
+  test("tells after a crash what was under way", async () => {
+    await begun();
+    const [operation] = Journal.read(folder).open.values();
+    expect(operation).toMatchObject({ pipeline_id: "orders", interruptions: 1, off: { isOwed: true } });
+    expect(operation?.calling).toBeUndefined();
+  });
+
+  test("is empty when nothing is open", async () => {
+    const journal = await begun();
+    await journal.say({ op: 1, says: "called", index: 0, result: "success", seconds: 1 });
+    expect(await text()).not.toBe("");
+    await journal.say({ op: 1, says: "end" });
+    expect(await text()).toBe("");
+  });
+
+  test("forgets a last line that was cut off, and goes on after it", async () => {
+    await begun();
+    await appendFile(path(), '{"op":1,"says":"cal');
+    const journal = Journal.read(folder);
+    await journal.say({ op: 1, says: "again", calls: ["update", "resume"] });
+    expect(Journal.read(folder).open.get(1)).toMatchObject({ tries: 2, interruptions: 2 });
+  });
+
+  test("that is damaged elsewhere is an error that says what to do", async () => {
+    await begun();
+    await writeFile(path(), `{"op":1,"s\n${await text()}`);
+    expect(() => Journal.read(folder)).toThrow(
+      /operations\.ndjson:1: expected a line .* restore the file from a backup/,
+    );
+  });
+
+  test("does not grow with the tries of one operation", async () => {
+    const journal = await begun();
+    for (let index = 0; index < 1_000; index += 1) void journal.say({ op: 1, says: "again", calls: ["resume"] });
+    await journal.say({ op: 1, says: "calling", index: 0 });
+    expect((await text()).split("\n").length).toBeLessThan(500);
+    expect(Journal.read(folder).open.get(1)).toMatchObject({ tries: 1_001 });
+  });
+
+  test("catches up after a write that failed", async () => {
+    const journal = Journal.read(join(folder, "not-there"));
+    await expect(journal.say({ op: 1, says: "begin", what })).rejects.toThrow("ENOENT");
+    await expect(journal.say({ op: 1, says: "calling", index: 0 })).rejects.toThrow("ENOENT");
+  });
+});
+
+describe("the history", () => {
+  const record = (id: number, pipeline_id: string) => ({ ...records[0]!, id, pipeline_id });
+
+  test("keeps the newest of each pipeline over restarts, each operation once, and does not grow", async () => {
+    const history = OperationHistory.read(folder);
+    for (let id = 1; id <= 300; id += 1) void history.put(record(id, id % 100 === 0 ? "rare" : "often"));
+    void history.put({ ...record(300, "rare"), result: "failed" });
+    await history.put({ ...record(300, "rare"), result: "applied" });
+    const again = OperationHistory.read(folder);
+    expect(again.page({ pipeline_id: "often", limit: 1000 }).records.map(({ id }) => id)).toHaveLength(50);
+    const rare = again.page({ pipeline_id: "rare", limit: 2 });
+    expect(rare.records.map(({ id, result }) => `${id} ${result}`)).toEqual(["300 applied", "200 applied"]);
+    expect(again.page({ pipeline_id: "rare", limit: 2, cursor: rare.next_cursor! })).toMatchObject({
+      records: [{ id: 100 }],
+    });
+    expect((await readFile(join(folder, "history.ndjson"), "utf8")).split("\n").length).toBeLessThan(200);
+  });
+
+  test("leaves out what it cannot understand", async () => {
+    await OperationHistory.read(folder).put(record(1, "orders"));
+    await appendFile(join(folder, "history.ndjson"), 'no json\n{"id":"x"}\n{"id":2,"pipel');
+    const history = OperationHistory.read(folder);
+    await history.put(record(3, "orders"));
+    expect(
+      OperationHistory.read(folder)
+        .page({ limit: 10 })
+        .records.map(({ id }) => id),
+    ).toEqual([3, 1]);
+  });
+});
+
+describe("slots", () => {
+  test("are given in order, and taken from work that is slow", async () => {
+    vi.useFakeTimers();
+    try {
+      const slots = new Slots(1, 1_000);
+      const begun: string[] = [];
+      let end: () => void = () => undefined;
+      void slots.use(() => new Promise<void>((done) => (begun.push("slow"), (end = done))));
+      const quick = slots.use(async () => void begun.push("quick"));
+      const last = slots.use(async () => void begun.push("last"));
+      await vi.advanceTimersByTimeAsync(999);
+      expect(begun).toEqual(["slow"]);
+      await vi.advanceTimersByTimeAsync(1);
+      await Promise.all([quick, last]);
+      expect(begun).toEqual(["slow", "quick", "last"]);
+      end();
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});
