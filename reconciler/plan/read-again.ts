@@ -1,6 +1,7 @@
 import type { SinkConfig } from "../../schemas/index.ts";
 import type { ActualState } from "../actual/state.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
+import { compare } from "./dependencies.ts";
 import { shareBroker, startOf, topicsOf } from "./reading.ts";
 
 /** What there is to say of a new pipeline whose topic another one reads, or has read. */
@@ -18,7 +19,8 @@ export function readAgain(fresh: DesiredPipeline, actual: ActualState, stays: Re
   return topicsOf(fresh.config).flatMap((source) => {
     const isFromEnd = (fresh.options.start ?? source.consumer_group_initial_offset) === "latest";
     const again = isFromEnd ? "is read too" : `is read again from ${startOf(source, fresh.options.start)}`;
-    return [...actual.pipelines.values()].flatMap((other): ReadAgain[] => {
+    const others = [...actual.pipelines.values()].toSorted((a, b) => compare(a.pipeline_id, b.pipeline_id));
+    return others.flatMap((other): ReadAgain[] => {
       const isRead = topicsOf(other.config).some((one) => one.topic === source.topic && shareBroker(one, source));
       const goesOn = stays.has(other.pipeline_id);
       if (!isRead || (isFromEnd && !goesOn)) return [];

@@ -135,7 +135,7 @@ describe("a plan", () => {
           }
         }
       }),
-      { numRuns: 30 },
+      { numRuns: 20 },
     );
   });
 
@@ -156,7 +156,7 @@ describe("a plan", () => {
         await world.carryOut(found, wanted);
         expect(printPlan(busyOf(plan(world.actual(), wanted)))).toBe("nothing to do");
       }),
-      { numRuns: 30 },
+      { numRuns: 20 },
     );
   });
 
@@ -211,7 +211,7 @@ describe("a plan", () => {
           expect(deleted).toBeLessThanOrEqual(most);
         }
       }),
-      { numRuns: 30 },
+      { numRuns: 20 },
     );
   });
 
@@ -225,7 +225,7 @@ describe("a plan", () => {
         const other = { ...actual, pipelines: new Map(shuffled([...actual.pipelines])) };
         expect(plan(other, { ...wanted, pipelines: shuffled(wanted.pipelines) })).toEqual(plan(actual, wanted));
       }),
-      { numRuns: 25 },
+      { numRuns: 15 },
     );
   });
 });
