@@ -8,6 +8,7 @@ import type { AppliedEngine } from "./apply/carry-out.ts";
 import type { Outcome } from "./apply/outcome.ts";
 import type { DesiredState } from "./desired/desired-state.ts";
 import { load } from "./desired/load.ts";
+import { Lookout } from "./git/lookout.ts";
 import type { Revision, RevisionSource } from "./git/revision.ts";
 import { plan } from "./plan/plan.ts";
 import { Status } from "./status/status.ts";
@@ -38,12 +39,17 @@ const jitter = 0.05;
 const defaultPatience = 10_000;
 const transitionWait = 5_000;
 
+/** What happens by itself waits until a source that failed may be asked again; a person, or a change, does not. */
+const patient: ReadonlySet<Trigger> = new Set<Trigger>(["poll", "retry"]);
+
 /**
  * Makes the engine match the source, again and again: fetch a revision, load its files, look at the engine, plan, apply.
- * A step that fails ends the turn, and what runs goes on as it was.
+ * A step that fails ends the turn, and what runs goes on as it was; only a source that cannot be read does not end it
+ * where a last good revision is known, which holds until then.
  */
 export class Reconciler {
   readonly #options: ReconcilerOptions;
+  readonly #lookout: Lookout;
   readonly #inventory: Inventory;
   readonly #telemetry: Telemetry;
   readonly #apply: Apply;
@@ -56,6 +62,7 @@ export class Reconciler {
   constructor(options: ReconcilerOptions) {
     const { source, engine, log, registry, dataDir } = options;
     this.#options = options;
+    this.#lookout = new Lookout(source, options.interval);
     this.#inventory = Inventory.read(dataDir);
     this.#telemetry = createTelemetry(log, registry);
     const onLate = (outcome: Outcome): void => this.#late(outcome);
@@ -105,9 +112,12 @@ export class Reconciler {
   }
 
   async #fetch(turn: Turn, signal: AbortSignal): Promise<void> {
-    turn.revision = await this.#options.source.fetch(signal, (...request) =>
+    const sight = await this.#lookout.look(!patient.has(turn.trigger), signal, (...request) =>
       this.#telemetry.gitRequestEnded(...request),
     );
+    if (sight.revision === undefined) throw sight.error;
+    turn.revision = sight.revision;
+    if (sight.error !== undefined) turn.fetchError = sight.error;
   }
 
   /** Reading the same files again would say the same. */
@@ -162,7 +172,7 @@ export class Reconciler {
 
   /** Waits for what comes first: a call of `trigger`, the next try of what failed, or the interval. */
   async #pause(turn: Turn, signal: AbortSignal): Promise<Trigger> {
-    const poll = this.#options.interval * (1 + (Math.random() - 0.5) * 2 * jitter);
+    const poll = this.#lookout.wait ?? this.#options.interval * (1 + (Math.random() - 0.5) * 2 * jitter);
     const retry = untilRetry(turn);
     const woken = new AbortController();
     this.#wake = () => woken.abort();

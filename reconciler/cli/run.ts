@@ -22,14 +22,14 @@ import { processInfo } from "./process-info.ts";
  */
 export async function run(invocation: Invocation): Promise<ExitCode> {
   const { settings, env } = invocation;
-  const source = desiredSource(invocation);
+  const secrets = new FileAndEnvSecrets(env);
+  const source = desiredSource(invocation, secrets);
   const log = logOf(invocation);
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const parts = new Parts();
   try {
     const dataDir = settings.text("data_dir");
-    const secrets = new FileAndEnvSecrets(env);
     const otlp = { maxConcurrentRequests: settings.number("otlp_max_concurrent_requests") };
     const options = { dataDir, log, registry, secrets, kafka: kafkaSettings(settings), otlp };
     const engine = parts.add(await openEngine(options, settings.isOn("standby")));
@@ -46,6 +46,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     listeners["otlp_grpc"] = parts.add(await listenGrpc("otlp_grpc", settings, grpc)).address;
     listeners["otlp_http"] = parts.add(await listenHttp("otlp_http", settings, engine.handleOtlpHttp)).address;
     log.info({ ...source.description, ...listeners, control }, "Sluice is running.");
+    for (const warning of source.warnings ?? []) log.warn({ warning }, "The way to the source is not safe.");
     await reconciler.run(signal);
     log.info({}, "Sluice is stopping.");
   } catch (error) {

@@ -10,7 +10,7 @@ import { conditionsOf, sourceConditions } from "./conditions.ts";
 import type { Condition, Open } from "./conditions.ts";
 import { History } from "./history.ts";
 import type { HistoryEntry } from "./history.ts";
-import { resultOf } from "./turn.ts";
+import { isSettled } from "./turn.ts";
 import type { Turn } from "./turn.ts";
 
 /** A condition with the time since which its status and reason are what they are: ISO 8601, UTC. */
@@ -88,7 +88,7 @@ export class Status {
     }
     if (turn.desired !== undefined) this.#problems = turn.desired.problems;
     if (turn.plan !== undefined) this.#replaceEntries(turn);
-    if (turn.revision !== undefined && resultOf(turn) === "success") this.#options.inventory.applied(turn.revision.id);
+    if (turn.revision !== undefined && isSettled(turn)) this.#options.inventory.applied(turn.revision.id);
     for (const { pipeline_id, replaces } of turn.plan?.changes ?? []) {
       if (replaces === true) this.#history.replaced(pipeline_id, `${turn.revision?.id} asks for something else`);
     }
@@ -109,7 +109,14 @@ export class Status {
     const busy = this.#options.busy();
     const pipelines = [...this.#entries].map(([id, entry]) => this.#pipeline(id, entry, busy));
     this.#forget(pipelines);
-    const conditions = sourceConditions(this.#last?.error, this.#revision, this.#open(pipelines));
+    const { error, fetchError, revision } = this.#last ?? {};
+    const seen = {
+      ...(error && { error }),
+      ...(fetchError && { fetchError }),
+      ...(this.#revision !== undefined && { revision: this.#revision }),
+      ...(revision?.signature && { signature: revision.signature }),
+    };
+    const conditions = sourceConditions(seen, this.#open(pipelines));
     return {
       source: source.description,
       conditions: this.#timed("", conditions),

@@ -156,7 +156,7 @@ describe("a remote", () => {
     const server = await serveHttp(origin.path);
     await server.close();
     const error = await failure(open({ url: server.url }));
-    expect(error.reason).toBe("GitOperationFailed");
+    expect(error.reason).toBe("ConnectionRefused");
     expect(error.message).toContain(`127.0.0.1:${server.port}`);
     expect((await failure(open({ url: join(dataDir, "nothing") }))).message).toMatch(
       /nothing.*(not appear|not found|does not)/,
@@ -220,7 +220,7 @@ describe("a remote over ssh", () => {
       GIT_SSH_COMMAND: `ssh -F /dev/null -i ${join(dataDir, "user")} -o IdentitiesOnly=yes -o UserKnownHostsFile=${known}`,
     };
     const refused = await failure(open({ url: server.url + origin.path, env }));
-    expect(refused.reason).toBe("AuthenticationFailed");
+    expect(refused.reason).toBe("HostKeyRejected");
     expect(refused.message).toContain("known_hosts");
     const [type, key] = (await readFile(join(dataDir, "host.pub"), "utf8")).split(" ");
     await writeFile(known, `[127.0.0.1]:${server.port} ${type} ${key}\n`);
