@@ -57,10 +57,14 @@ function accessOf(settings: Settings, repo: string): AccessSettings {
   const isGiven = settings.optional("git_password") ?? settings.optional("git_token");
   const name = settings.optional("git_password") === undefined ? "git_token" : "git_password";
   if (isGiven !== undefined && !/^https?:\/\//i.test(repo)) {
-    throw new CliError(`${settings.origin(name)}: expected a repository over https to use it for; ssh takes --git-ssh-key`);
+    throw new CliError(
+      `${settings.origin(name)}: expected a repository over https to use it for; ssh takes --git-ssh-key`,
+    );
   }
   if (isGiven !== undefined && /^https?:\/\/[^/]*@/i.test(repo)) {
-    throw new CliError(`${settings.origin("repo")} holds a user or a password, which ${settings.origin(name)} excludes: take it out`);
+    throw new CliError(
+      `${settings.origin("repo")} holds a user or a password, which ${settings.origin(name)} excludes: take it out`,
+    );
   }
   const fields = {
     username: "git_username",

@@ -46,7 +46,8 @@ function readAnswer(status: number, headers: ReadonlyMap<string, string>, now: n
   const exhausted = headers.get("x-ratelimit-remaining") === "0" || headers.get("ratelimit-remaining") === "0";
   const limited = status === 429 || (status === 403 && (exhausted || headers.has("retry-after")));
   const retryAfter =
-    wait(headers.get("retry-after"), now) ?? (exhausted ? untilReset(headers.get("x-ratelimit-reset"), now) : undefined);
+    wait(headers.get("retry-after"), now) ??
+    (exhausted ? untilReset(headers.get("x-ratelimit-reset"), now) : undefined);
   const location = headers.get("location");
   return {
     status,

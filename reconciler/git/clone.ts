@@ -29,10 +29,9 @@ export interface NamedObject {
   tag?: string;
 }
 
-/** A commit that was read, and what else is known of it. */
+/** A commit that was read, and who signed it where that was asked. */
 export interface Found extends Read {
   signature?: Signature;
-  parents: string[];
 }
 
 /** Damage of the local copy: mended by throwing it away. Never shown to people. */
@@ -57,8 +56,9 @@ export class Clone {
 
   /** Files and facts of `tip`, which is fetched where it is not here; newer ones where it has moved on meanwhile. */
   async newest(tip: Tip, wanted: Wanted, signal: AbortSignal): Promise<Found> {
-    const fetch = () => (tip.name === undefined ? this.#fetchCommit(tip.sha, "head", signal) : this.#follow(tip.ref, signal));
-    return this.#healed(() => this.#attempt("head", tip.sha, fetch, wanted, signal), signal);
+    const fetch = () =>
+      tip.name === undefined ? this.#fetchCommit(tip.sha, "head", signal) : this.#follow(tip.ref, signal);
+    return this.#healed(() => this.#attempt("head", tip.object, fetch, wanted, signal), signal);
   }
 
   /** Files and facts of commit `sha`, which is fetched where it is not here, and is kept as `pin` where it is good. */
@@ -76,6 +76,13 @@ export class Clone {
   /** The commit that is kept; undefined where none is. */
   async commitOf(kept: Kept, signal: AbortSignal): Promise<string | undefined> {
     return (await this.#object(kept, signal))?.commit;
+  }
+
+  /** The commits before `sha`, which is here; they are named in it also where they are not. */
+  async parentsOf(sha: string, signal: AbortSignal): Promise<string[]> {
+    const text = await this.#git.text(this.#folder, ["cat-file", "commit", sha], signal);
+    const headers = text.slice(0, text.indexOf("\n\n"));
+    return [...headers.matchAll(/^parent ([0-9a-f]+)$/gm)].map(([, parent = ""]) => parent);
   }
 
   /** What was fetched last is good. */
@@ -100,10 +107,19 @@ export class Clone {
     }
   }
 
-  async #attempt(kept: Kept, sha: string, fetch: () => Promise<void>, wanted: Wanted, signal: AbortSignal): Promise<Found> {
+  async #attempt(
+    kept: Kept,
+    sought: string,
+    fetch: () => Promise<void>,
+    wanted: Wanted,
+    signal: AbortSignal,
+  ): Promise<Found> {
     await this.#prepare(signal);
-    if ((await this.#object(kept, signal))?.commit !== sha) await fetch();
-    const object = await this.#object(kept, signal);
+    let object = await this.#object(kept, signal);
+    if ((object?.tag ?? object?.commit) !== sought) {
+      await fetch();
+      object = await this.#object(kept, signal);
+    }
     if (object === undefined) throw await this.#noCommit(kept, signal);
     try {
       return await this.#read(object, wanted, signal);
@@ -117,10 +133,7 @@ export class Clone {
   async #read(object: NamedObject, wanted: Wanted, signal: AbortSignal): Promise<Found> {
     const signature = await this.#check(this.#folder, object, signal);
     const read = await readCommit(this.#git, this.#folder, object.commit, wanted, signal);
-    const text = await this.#git.text(this.#folder, ["cat-file", "commit", object.commit], signal);
-    const headers = text.slice(0, text.indexOf("\n\n"));
-    const parents = [...headers.matchAll(/^parent ([0-9a-f]+)$/gm)].map(([, sha = ""]) => sha);
-    return { ...read, ...(signature && { signature }), parents };
+    return { ...read, ...(signature && { signature }) };
   }
 
   /** Makes the folder where it is missing or worn out. Locks in it are left over from a killed process: we are alone here. */
@@ -152,18 +165,25 @@ export class Clone {
   async #removeLocks(): Promise<void> {
     const references = (["head", "good", "pin"] as const).map((kept) => `${nameOf(kept)}.lock`);
     const names = (await readdir(this.#folder)).filter((name) => name.endsWith(".lock"));
-    await Promise.all([...names, ...references].map((name) => rm(join(this.#folder, name), { recursive: true, force: true })));
+    await Promise.all(
+      [...names, ...references].map((name) => rm(join(this.#folder, name), { recursive: true, force: true })),
+    );
   }
 
   /** What a reference of ours points to; undefined where it is missing, or leads to no commit that is here. */
   async #object(kept: Kept, signal: AbortSignal): Promise<NamedObject | undefined> {
-    const parse = (name: string) => this.#hash(["rev-parse", "--verify", "--quiet", name], signal);
-    const [object, commit] = await Promise.all([parse(nameOf(kept)), parse(`${nameOf(kept)}^{commit}`)]);
-    if (object === undefined || commit === undefined) return undefined;
-    return { commit, ...(object !== commit && { tag: object }) };
+    const format = "--format=%(objectname) %(objecttype) %(*objectname) %(*objecttype)";
+    const line = await this.#said(["for-each-ref", format, nameOf(kept)], signal);
+    const [object = "", type, inner = "", innerType] = line?.split(" ") ?? [];
+    if (type === "commit") return { commit: object };
+    if (type !== "tag") return undefined;
+    if (innerType === "commit") return { commit: inner, tag: object };
+    const commit = await this.#said(["rev-parse", "--verify", "--quiet", `${object}^{commit}`], signal);
+    return commit === undefined ? undefined : { commit, tag: object };
   }
 
-  async #hash(args: string[], signal: AbortSignal): Promise<string | undefined> {
+  /** Output of a command that only looks; undefined where it finds nothing, or damage. */
+  async #said(args: string[], signal: AbortSignal): Promise<string | undefined> {
     try {
       return (await this.#git.text(this.#folder, args, signal)).trim() || undefined;
     } catch (error) {
@@ -179,9 +199,12 @@ export class Clone {
 
   /** After a fetch that went well: a tag may name a file or a folder, which is nobody's damage. */
   async #noCommit(kept: Kept, signal: AbortSignal): Promise<Error> {
-    const type = await this.#hash(["cat-file", "-t", `${nameOf(kept)}^{}`], signal);
+    const type = await this.#said(["cat-file", "-t", `${nameOf(kept)}^{}`], signal);
     if (type === undefined || type === "commit") return new DamagedClone(`${nameOf(kept)} is missing after a fetch`);
-    return new SourceError("CommitNotFound", `${this.#remote.display}: expected a tag that names a commit, found a ${type}`);
+    return new SourceError(
+      "CommitNotFound",
+      `${this.#remote.display}: expected a tag that names a commit, found a ${type}`,
+    );
   }
 
   /** The `+` follows a branch also where its history was replaced. */
@@ -196,7 +219,7 @@ export class Clone {
     } catch (error) {
       if (!(error instanceof SourceError) || error.reason !== "CommitNotFound") throw error;
       await this.#fetch("+refs/heads/*:refs/sluice/branches/*", whole, signal);
-      const type = await this.#hash(["cat-file", "-t", sha], signal);
+      const type = await this.#said(["cat-file", "-t", sha], signal);
       if (type !== "commit") {
         throw new SourceError(
           "CommitNotFound",

@@ -17,7 +17,13 @@ export interface Wanted {
 }
 
 /** Reads the files of commit `sha` from the repository in `folder`. Nothing is checked out. */
-export async function readCommit(git: Git, folder: string, sha: string, wanted: Wanted, signal: AbortSignal): Promise<Read> {
+export async function readCommit(
+  git: Git,
+  folder: string,
+  sha: string,
+  wanted: Wanted,
+  signal: AbortSignal,
+): Promise<Read> {
   const { path, limits, display } = wanted;
   const under = path === "." ? [] : ["--", path];
   const listing = await git.text(folder, ["ls-tree", "-r", "-z", "-l", "--full-tree", sha, ...under], signal);
@@ -32,7 +38,10 @@ export async function readCommit(git: Git, folder: string, sha: string, wanted: 
   return {
     sha,
     files: read.filter(({ bytes }) => !isPointer(bytes)),
-    skipped: [...skipped, ...read.filter(({ bytes }) => isPointer(bytes)).map(({ path: at }) => ({ path: at, reason: pointer }))],
+    skipped: [
+      ...skipped,
+      ...read.filter(({ bytes }) => isPointer(bytes)).map(({ path: at }) => ({ path: at, reason: pointer })),
+    ],
     committedAt: new Date(committedAt).toISOString(),
     author: printable(author),
     subject: printable(subject),

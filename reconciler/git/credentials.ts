@@ -69,7 +69,10 @@ export class Credentials {
       const value = (await this.#secrets?.resolve(text)) ?? text;
       if (!/\p{Cc}/u.test(value)) return value;
     } catch (error) {
-      throw new SourceError("CredentialsNotFound", `${flag}: ${error instanceof Error ? error.message : String(error)}`);
+      throw new SourceError(
+        "CredentialsNotFound",
+        `${flag}: ${error instanceof Error ? error.message : String(error)}`,
+      );
     }
     throw new SourceError("CredentialsNotFound", `${flag}: expected one line of text, found control characters in it`);
   }
@@ -84,7 +87,12 @@ async function readable(flag: string, file: string | undefined): Promise<void> {
 
 /** Trust is never given silently: an unknown host is refused, and where known hosts are given, no other list counts. */
 function sshOptions(key: string | undefined, knownHosts: string | undefined): string[] {
-  const options = ["-o BatchMode=yes", "-o StrictHostKeyChecking=yes", "-o ConnectTimeout=30", "-o ServerAliveInterval=15"];
+  const options = [
+    "-o BatchMode=yes",
+    "-o StrictHostKeyChecking=yes",
+    "-o ConnectTimeout=30",
+    "-o ServerAliveInterval=15",
+  ];
   if (key !== undefined) options.push(`-o IdentitiesOnly=yes -i ${quoted(key.replaceAll("%", "%%"))}`);
   if (knownHosts !== undefined) {
     const file = `"${knownHosts.replaceAll("%", "%%")}"`;

@@ -42,6 +42,8 @@ export function remoteEnvironment(
     GIT_ALLOW_PROTOCOL: "file:git:http:https:ssh",
     // Headers alone, which say more than git does: the status and for how long it is to be left in peace.
     ...(remote.url.startsWith("http") && { GIT_TRACE_CURL: "1", GIT_TRACE_CURL_NO_DATA: "1" }),
+    // A variable, since one of the user's would win over a setting.
+    ...(granted.caFile !== undefined && { GIT_SSL_CAINFO: granted.caFile }),
     ...sshCommand(environment, granted),
     ...configuration([...ownSettings, ...remoteSettings(remote, granted, timeouts)]),
   };
@@ -71,12 +73,11 @@ const ownSettings: readonly [string, string][] = [
  * Git's HTTP helper outlives a git that is killed, so it has to give up by itself, and first. A redirect is not
  * followed by git, which would take the header with the credentials to wherever it leads.
  */
-function remoteSettings({ url }: Remote, { authorization, caFile }: Granted, { silence }: GitTimeouts): [string, string][] {
+function remoteSettings({ url }: Remote, { authorization }: Granted, { silence }: GitTimeouts): [string, string][] {
   return [
     ["http.lowSpeedLimit", "10"],
     ["http.lowSpeedTime", String(Math.max(1, Math.floor((silence * 0.8) / 1000)))],
     ["http.followRedirects", "false"],
-    ...(caFile === undefined ? [] : ([["http.sslCAInfo", caFile]] as [string, string][])),
     ...(authorization === undefined
       ? []
       : ([[`http.${new URL(url).origin}/.extraHeader`, `Authorization: ${authorization}`]] as [string, string][])),

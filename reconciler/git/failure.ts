@@ -44,11 +44,17 @@ const remote: readonly (readonly [RegExp, SourceReason])[] = [
   [/access denied or repository not exported|Repository not found/, "RepositoryNotFound"],
   [/Connection refused/, "ConnectionRefused"],
   [/\b(SSL|TLS|certificate|gnutls)/i, "TLSFailed"],
-  [/SHA1 mismatch|pack is corrupted|inflate|zlib|pack signature mismatch|pack has (bad|\d+ unresolved)/, "TransferCorrupt"],
+  [/early EOF|unexpected disconnect|transfer closed|body are still expected/, "TransferIncomplete"],
+  [
+    /SHA1 mismatch|pack is corrupted|inflate|zlib|pack signature mismatch|pack has (bad|\d+ unresolved)/,
+    "TransferCorrupt",
+  ],
   [/bad object|unknown object type|corrupt|bad line length|bad band|protocol error/i, "TransferCorrupt"],
-  [/early EOF|unexpected disconnect|transfer closed|hung up unexpectedly|RPC failed|end of file/, "TransferIncomplete"],
-  [/index-pack|unexpectedly closed|expected flush/, "TransferIncomplete"],
-  [/Failed to connect|Couldn't connect|unable to connect|unreachable|No route to host|reset by peer|Empty reply/i, "ConnectionFailed"],
+  [/hung up unexpectedly|RPC failed|end of file|index-pack|unexpectedly closed|expected flush/, "TransferIncomplete"],
+  [
+    /Failed to connect|Couldn't connect|unable to connect|unreachable|No route to host|reset by peer|Empty reply/i,
+    "ConnectionFailed",
+  ],
   [/Connection closed|Broken pipe/i, "ConnectionFailed"],
 ];
 

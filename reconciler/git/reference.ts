@@ -21,6 +21,8 @@ export interface Tip {
   ref: string;
   /** The commit, also where an annotated tag names it. */
   sha: string;
+  /** The commit, or the annotated tag. */
+  object: string;
   /** Branch or tag; absent for a commit. */
   name?: string;
 }
@@ -62,14 +64,17 @@ export function patternsOf(reference: Reference): string[] | undefined {
 
 /** Reads the output of `ls-remote --symref`; undefined where the remote has no such thing. */
 export function readTip(reference: Reference, output: string): Tip | undefined {
-  if (reference.kind === "commit") return { ref: reference.sha, sha: reference.sha };
-  const found = new Map([...output.matchAll(/^([0-9a-f]{40,64})\t(\S+)$/gm)].map(([, sha = "", ref = ""]) => [ref, sha]));
+  if (reference.kind === "commit") return { ref: reference.sha, sha: reference.sha, object: reference.sha };
+  const found = new Map(
+    [...output.matchAll(/^([0-9a-f]{40,64})\t(\S+)$/gm)].map(([, sha = "", ref = ""]) => [ref, sha]),
+  );
   const [ref = "", peeled = ""] = patternsOf(reference) ?? [];
-  const sha = found.get(peeled) ?? found.get(ref);
-  if (sha === undefined) return undefined;
-  if (reference.kind !== "default") return { ref, sha, name: reference.name };
+  const object = found.get(ref);
+  if (object === undefined) return undefined;
+  const sha = found.get(peeled) ?? object;
+  if (reference.kind !== "default") return { ref, sha, object, name: reference.name };
   const name = /^ref: refs\/heads\/(\S+)\tHEAD$/m.exec(output)?.[1];
-  return name === undefined ? { ref, sha, name: "HEAD" } : { ref: `refs/heads/${name}`, sha, name };
+  return name === undefined ? { ref, sha, object, name: "HEAD" } : { ref: `refs/heads/${name}`, sha, object, name };
 }
 
 /** The id of a revision. */

@@ -58,6 +58,8 @@ export class Repository implements RevisionSource {
   readonly #commits: string[] = [];
   #name: string | undefined;
   #good: Revision | undefined;
+  /** The commit or the tag of `#good`, as the remote lists it; undefined where that is not known. */
+  #object: string | undefined;
   #pinned: Revision | undefined;
   /** The accepted keys with which `#good` and `#pinned` were verified. */
   #keys = "";
@@ -95,11 +97,13 @@ export class Repository implements RevisionSource {
       await this.#readKeys(signal);
       const tip = await this.#tip(signal, onRequest);
       this.#name = tip.name;
-      if (this.#good?.sha === tip.sha && this.#good.id === idOf(tip, tip.sha)) return this.#good;
+      if (this.#good?.id === idOf(tip, tip.sha) && this.#object === tip.object) return this.#good;
       const before = await this.#recall();
       const found = await timed("fetch", onRequest, () => this.#clone.newest(tip, this.#wanted, signal));
       const notes = await this.#notes(before, tip, found, signal);
       this.#good = this.#revision(found, tip.name, notes);
+      // A branch may have moved on since it was listed.
+      this.#object = found.sha === tip.sha ? tip.object : undefined;
       await this.#remember(this.#good, notes, signal);
       return this.#good;
     });
@@ -169,7 +173,8 @@ export class Repository implements RevisionSource {
 
   async #tip(signal: AbortSignal, onRequest: RequestListener | undefined): Promise<Tip> {
     const patterns = patternsOf(this.#reference);
-    const output = patterns === undefined ? "" : await timed("ls-remote", onRequest, () => this.#list(patterns, signal));
+    const output =
+      patterns === undefined ? "" : await timed("ls-remote", onRequest, () => this.#list(patterns, signal));
     const tip = readTip(this.#reference, output);
     if (tip === undefined) throw await this.#missing(signal);
     return tip;
@@ -183,7 +188,9 @@ export class Repository implements RevisionSource {
     const { display } = this.#remote;
     const isTag = this.#reference.kind === "tag";
     const names = (output: string, under: string) =>
-      [...output.matchAll(/\t(refs\/\S+)$/gm)].flatMap(([, ref = ""]) => (ref.startsWith(under) ? [ref.slice(under.length)] : []));
+      [...output.matchAll(/\t(refs\/\S+)$/gm)].flatMap(([, ref = ""]) =>
+        ref.startsWith(under) ? [ref.slice(under.length)] : [],
+      );
     const output = await this.#list(["refs/heads/*", ...(isTag ? ["refs/tags/*"] : [])], signal);
     if (output.trim() === "") {
       const what = "expected a repository with commits, but it has no branch at all: commit a first pipeline file";
@@ -203,10 +210,11 @@ export class Repository implements RevisionSource {
   /** What a person should know of the way from the last good revision to this one. */
   async #notes(before: LastGood | undefined, tip: Tip, found: Found, signal: AbortSignal): Promise<string[]> {
     if (before === undefined || before.sha === found.sha || tip.name === undefined) return [];
-    if (this.#reference.kind === "tag") return [`tag ${tip.name} was moved from ${before.sha} to ${found.sha}, and is followed`];
+    if (this.#reference.kind === "tag")
+      return [`tag ${tip.name} was moved from ${before.sha} to ${found.sha}, and is followed`];
     if (before.name !== tip.name) return [`the default branch is now ${tip.name}, it was ${before.name}`];
     // A push of one commit, or of a merge, says so by itself.
-    if (found.parents.includes(before.sha)) return [];
+    if ((await this.#clone.parentsOf(found.sha, signal)).includes(before.sha)) return [];
     const contained = await this.#history.contains(tip.ref, before.sha, signal).catch((error: unknown) => {
       signal.throwIfAborted();
       return error instanceof SourceError ? error.message : "unknown";
@@ -228,10 +236,13 @@ export class Repository implements RevisionSource {
     if (contained === "yes") return;
     const what = name === undefined ? `commit ${ref}` : `${this.#reference.kind === "tag" ? "tag" : "branch"} ${name}`;
     const how = contained === "no" ? "" : ", as far back as was looked";
-    throw new SourceError("CommitNotFound", `${this.#remote.display}: ${what} does not contain commit ${sha}${how}: name one of its commits`);
+    throw new SourceError(
+      "CommitNotFound",
+      `${this.#remote.display}: ${what} does not contain commit ${sha}${how}: name one of its commits`,
+    );
   }
 
-  #revision({ parents: _parents, ...read }: Found, name: string | undefined, notes: string[]): Revision {
+  #revision(read: Found, name: string | undefined, notes: string[]): Revision {
     const branch = this.#reference.kind === "branch" || this.#reference.kind === "default" ? name : undefined;
     return {
       ...read,
@@ -266,7 +277,9 @@ export class Repository implements RevisionSource {
   get #followed(): string {
     const { kind } = this.#reference;
     if (kind === "default") return "the default branch";
-    return this.#reference.kind === "commit" ? `commit ${this.#reference.sha}` : `${kind} ${(this.#reference as { name: string }).name}`;
+    return this.#reference.kind === "commit"
+      ? `commit ${this.#reference.sha}`
+      : `${kind} ${(this.#reference as { name: string }).name}`;
   }
 }
 

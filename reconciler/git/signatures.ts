@@ -61,7 +61,13 @@ export class Signatures {
    * Who signed `sha` of the repository in `folder`. Throws SourceError: one of the reasons `Signature…` where the
    * signature does not hold, VerificationUnavailable where that cannot be found out. `text` is the object as it is.
    */
-  async verify(folder: string, what: "commit" | "tag", sha: string, text: string, signal: AbortSignal): Promise<Signature> {
+  async verify(
+    folder: string,
+    what: "commit" | "tag",
+    sha: string,
+    text: string,
+    signal: AbortSignal,
+  ): Promise<Signature> {
     const subject = `${what} ${sha}`;
     const kind = kindOf(what, text);
     if (kind === undefined) {
@@ -112,7 +118,12 @@ export class Signatures {
 
   #run(program: string, args: string[], signal: AbortSignal, folder = this.#home): Promise<Said> {
     const { PATH, TMPDIR } = this.#environment;
-    const env = { ...(PATH && { PATH }), ...(TMPDIR && { TMPDIR }), ...environmentOf(this.#home, this.#allowedSigners), GIT_CEILING_DIRECTORIES: dirname(resolve(folder)) };
+    const env = {
+      ...(PATH && { PATH }),
+      ...(TMPDIR && { TMPDIR }),
+      ...environmentOf(this.#home, this.#allowedSigners),
+      GIT_CEILING_DIRECTORIES: dirname(resolve(folder)),
+    };
     return new Promise((done, fail) => {
       execFile(program, args, { cwd: folder, env, signal, timeout: patience }, (error, stdout, stderr) => {
         const output = `${stdout}\n${stderr}`;

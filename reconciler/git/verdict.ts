@@ -10,8 +10,11 @@ interface Said {
 /** Reads the status lines of gpg (its doc/DETAILS). Throws SourceError unless there is one signature, and it is good. */
 export function readGpgStatus(subject: string, { code, output }: Said): Signature {
   const lines = [...output.matchAll(/^\[GNUPG:\] (\w+) ?(.*)$/gm)];
-  const of = (...names: string[]) => lines.filter(([, name = ""]) => names.includes(name)).map(([, , rest = ""]) => rest);
-  const key = (of("BADSIG", "REVKEYSIG", "EXPKEYSIG", "EXPSIG", "NO_PUBKEY", "ERRSIG", "GOODSIG")[0] ?? "").split(" ")[0];
+  const of = (...names: string[]) =>
+    lines.filter(([, name = ""]) => names.includes(name)).map(([, , rest = ""]) => rest);
+  const key = (of("BADSIG", "REVKEYSIG", "EXPKEYSIG", "EXPSIG", "NO_PUBKEY", "ERRSIG", "GOODSIG")[0] ?? "").split(
+    " ",
+  )[0];
   const [valid = "", ...more] = of("VALIDSIG");
   const [good = ""] = of("GOODSIG");
   if (of("BADSIG").length > 0) throw bad(subject, "SignatureInvalid", key);
@@ -29,7 +32,9 @@ export function readSshVerdict(subject: string, { code, output }: Said): Signatu
   const [, signer, , fingerprint] = match ?? [];
   if (match === null) {
     const isBad = /incorrect signature|Signature verification failed|Could not verify signature/.test(output);
-    throw isBad && !/cannot run|No such file/.test(output) ? bad(subject, "SignatureInvalid") : unclear(subject, output);
+    throw isBad && !/cannot run|No such file/.test(output)
+      ? bad(subject, "SignatureInvalid")
+      : unclear(subject, output);
   }
   if (code === 0 && signer !== undefined && fingerprint !== undefined) return { kind: "ssh", fingerprint, signer };
   if (/key has expired|not yet valid/.test(output)) throw bad(subject, "SignatureKeyExpired", fingerprint);
@@ -55,6 +60,13 @@ function bad(subject: string, reason: Badness, key = ""): SourceError {
 
 /** Not to know is never told as a bad signature. */
 function unclear(subject: string, output: string): SourceError {
-  const said = output.replaceAll(/\s+/g, " ").replaceAll(/\p{Cc}/gu, "").trim().slice(-300);
-  return new SourceError("VerificationUnavailable", `the signature of ${subject} cannot be checked: ${said || "no reason was given"}`);
+  const said = output
+    .replaceAll(/\s+/g, " ")
+    .replaceAll(/\p{Cc}/gu, "")
+    .trim()
+    .slice(-300);
+  return new SourceError(
+    "VerificationUnavailable",
+    `the signature of ${subject} cannot be checked: ${said || "no reason was given"}`,
+  );
 }

@@ -136,7 +136,12 @@ function verification(seen: SourceObservation): Condition | undefined {
   if (signature === undefined) return undefined;
   const { kind, fingerprint, signer } = signature;
   const who = `${printable(signer)} signed ${revision} with the ${kind === "gpg" ? "GPG" : "SSH"} key ${fingerprint}`;
-  return { type: "SourceVerified", status: "True", reason: "SignatureVerified", message: `${who}; the commits before it are not looked at` };
+  return {
+    type: "SourceVerified",
+    status: "True",
+    reason: "SignatureVerified",
+    message: `${who}; the commits before it are not looked at`,
+  };
 }
 
 /** What keeps a source from being Ready: pipelines and files that wait for a person, and such that go on by themselves. */

@@ -34,7 +34,8 @@ export function createTelemetry(log: Log, registry: Registry) {
       if (news.isNew("error", error)) {
         const revision = turn.revision?.id;
         if (error === undefined) log.info({ revision }, "The source can be read again.");
-        else if (turn.error !== undefined) log.error({ error }, "A look at the source failed; nothing that runs was changed.");
+        else if (turn.error !== undefined)
+          log.error({ error }, "A look at the source failed; nothing that runs was changed.");
         else log.error({ error, revision }, "A look at the source failed; the last good revision holds.");
       }
     },
