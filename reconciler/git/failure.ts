@@ -1,4 +1,5 @@
 import type { Answer } from "./answer.ts";
+import { SourceError } from "./revision.ts";
 import type { SourceReason } from "./revision.ts";
 
 /** Why git failed, from what it said (`text`, in English) and from what an HTTP server answered last. */
@@ -77,4 +78,13 @@ export function wayOut(reason: SourceReason, { retryAfter, location }: Partial<A
     default:
       return "";
   }
+}
+
+/** Trouble with the folder of the data dir, in the words of a source. */
+export function ofDisk(error: unknown, home: string): unknown {
+  const code = (error as NodeJS.ErrnoException | undefined)?.code;
+  if (error instanceof SourceError || code === undefined) return error;
+  const reason = code === "ENOSPC" || code === "EDQUOT" ? "DiskFull" : "CacheNotWritable";
+  if (!/^(ENOSPC|EDQUOT|EROFS|EACCES|EPERM|ENOTDIR|EEXIST)$/.test(code)) return error;
+  return new SourceError(reason, `${home} cannot be written (${code}): it must be a folder of this user, with room`);
 }

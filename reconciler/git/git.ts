@@ -59,10 +59,9 @@ export class Git {
   /** Output of `git cat-file --batch` in `folder`, for these objects. */
   contents(folder: string, objects: readonly string[], signal: AbortSignal): Promise<Buffer> {
     const environment = localEnvironment(this.#environment);
-    const { redact } = this.#remote;
     const input = objects.map((object) => `${object}\n`).join("");
-    const command = async (git: SimpleGit) => (await git.binaryCatFile(["--batch"])) as Buffer;
-    return this.#run({ folder, args: ["cat-file"], environment, redact, input, command }, signal);
+    const { redact } = this.#remote;
+    return this.#run({ folder, args: ["cat-file"], environment, redact, input, command: catFile }, signal);
   }
 
   /** Output of a git command that asks the remote: `args` is given its URL. */
@@ -128,6 +127,10 @@ export class Git {
     // The cause is left out on purpose: it quotes the command's output as it was.
     return new Refusal(reason, `git ${args[0] ?? ""} of ${this.#remote.display} failed: ${what}${way}`, answer);
   }
+}
+
+async function catFile(git: SimpleGit): Promise<Buffer> {
+  return (await git.binaryCatFile(["--batch"])) as Buffer;
 }
 
 /** Ours alone: none of these comes from a repository. */

@@ -72,7 +72,8 @@ export class Lookout {
     this.#failures++;
     this.#error = error;
     const backOff = Math.min(longest, first * 2 ** Math.min(this.#failures - 1, 20)) * (0.9 + Math.random() * 0.2);
-    this.#next = Date.now() + Math.max(this.#own(error, backOff), (error as Partial<SourceError>).retryAfter ?? 0);
+    this.#next =
+      Date.now() + Math.ceil(Math.max(this.#own(error, backOff), (error as Partial<SourceError>).retryAfter ?? 0));
   }
 
   #own(error: Error, backOff: number): number {

@@ -12,7 +12,7 @@ export interface Remote {
   /** What is unsafe about the way there, in words; absent for a safe one. */
   warning?: string;
   /** Takes every credential of this remote, and everything that looks like one, out of a text. */
-  redact(text: string): string;
+  readonly redact: (text: string) => string;
 }
 
 const expected =

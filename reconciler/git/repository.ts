@@ -9,20 +9,24 @@ import { Credentials } from "./credentials.ts";
 import type { AccessSettings } from "./credentials.ts";
 import { defaultTimeouts } from "./environment.ts";
 import type { Environment, GitTimeouts } from "./environment.ts";
+import { ofDisk } from "./failure.ts";
 import { Git } from "./git.ts";
 import { History } from "./history.ts";
 import { digestOf, readLastGood, withCommit, writeLastGood } from "./last-good.ts";
 import type { LastGood } from "./last-good.ts";
 import { defaultLimits } from "./limits.ts";
 import type { SourceLimits } from "./limits.ts";
-import { fullHash, idOf, patternsOf, readReference, readTip, shownReference } from "./reference.ts";
-import type { Reference, ReferenceSettings, Tip } from "./reference.ts";
+import { fullHash, idOf, readReference, shownReference } from "./reference.ts";
+import type { Reference, ReferenceSettings } from "./reference.ts";
+import { Lookup } from "./lookup.ts";
 import { parseRemote } from "./remote.ts";
 import type { Remote } from "./remote.ts";
 import { normalisePath, SourceError } from "./revision.ts";
 import type { RequestListener, Revision, RevisionSource, Signature, SourceDescription } from "./revision.ts";
 import { Signatures } from "./signatures.ts";
 import type { SignatureSettings } from "./signatures.ts";
+import { succession } from "./succession.ts";
+import { timed } from "./timed.ts";
 
 export interface RepositoryOptions extends ReferenceSettings {
   /** A folder, or a file://, https://, http://, ssh:// or git:// URL, or `user@host:path`. */
@@ -54,6 +58,7 @@ export class Repository implements RevisionSource {
   readonly #git: Git;
   readonly #clone: Clone;
   readonly #history: History;
+  readonly #lookup: Lookup;
   readonly #signatures: Signatures | undefined;
   readonly #commits: string[] = [];
   #name: string | undefined;
@@ -79,6 +84,7 @@ export class Repository implements RevisionSource {
     this.#record = `${folder}.json`;
     this.#clone = new Clone(folder, this.#git, this.#remote, (...object) => this.#check(...object));
     this.#history = new History(`${folder}.history`, this.#git, this.#remote);
+    this.#lookup = new Lookup(this.#reference, this.#home, this.#git, this.#remote);
     const isVerified = verify.gpg !== undefined || verify.ssh !== undefined;
     this.#signatures = isVerified ? new Signatures(verify, join(this.#home, "keys"), env) : undefined;
   }
@@ -95,12 +101,13 @@ export class Repository implements RevisionSource {
   fetch(signal: AbortSignal, onRequest?: RequestListener): Promise<Revision> {
     return this.#alone(async () => {
       await this.#readKeys(signal);
-      const tip = await this.#tip(signal, onRequest);
+      const tip = await this.#lookup.tip(signal, onRequest);
       this.#name = tip.name;
       if (this.#good?.id === idOf(tip, tip.sha) && this.#object === tip.object) return this.#good;
+      const [reference, clone, history] = [this.#reference, this.#clone, this.#history];
       const before = await this.#recall();
-      const found = await timed("fetch", onRequest, () => this.#clone.newest(tip, this.#wanted, signal));
-      const notes = await this.#notes(before, tip, found, signal);
+      const found = await timed("fetch", onRequest, () => clone.newest(tip, this.#wanted, signal));
+      const notes = await succession({ reference, before, tip, found, clone, history, signal });
       this.#good = this.#revision(found, tip.name, notes);
       // A branch may have moved on since it was listed.
       this.#object = found.sha === tip.sha ? tip.object : undefined;
@@ -146,7 +153,7 @@ export class Repository implements RevisionSource {
         await mkdir(this.#home, { recursive: true, mode: 0o700 });
         return await work();
       } catch (error) {
-        throw fromDisk(error, this.#home);
+        throw ofDisk(error, this.#home);
       }
     });
     this.#tail = result.catch(() => undefined);
@@ -171,67 +178,11 @@ export class Repository implements RevisionSource {
     return this.#signatures.verify(folder, "commit", commit, await text("commit", commit), signal);
   }
 
-  async #tip(signal: AbortSignal, onRequest: RequestListener | undefined): Promise<Tip> {
-    const patterns = patternsOf(this.#reference);
-    const output =
-      patterns === undefined ? "" : await timed("ls-remote", onRequest, () => this.#list(patterns, signal));
-    const tip = readTip(this.#reference, output);
-    if (tip === undefined) throw await this.#missing(signal);
-    return tip;
-  }
-
-  #list(patterns: string[], signal: AbortSignal): Promise<string> {
-    return this.#git.exchange(this.#home, (url) => ["ls-remote", "--symref", "--", url, ...patterns], signal);
-  }
-
-  async #missing(signal: AbortSignal): Promise<SourceError> {
-    const { display } = this.#remote;
-    const isTag = this.#reference.kind === "tag";
-    const names = (output: string, under: string) =>
-      [...output.matchAll(/\t(refs\/\S+)$/gm)].flatMap(([, ref = ""]) =>
-        ref.startsWith(under) ? [ref.slice(under.length)] : [],
-      );
-    const output = await this.#list(["refs/heads/*", ...(isTag ? ["refs/tags/*"] : [])], signal);
-    if (output.trim() === "") {
-      const what = "expected a repository with commits, but it has no branch at all: commit a first pipeline file";
-      return new SourceError("RepositoryEmpty", `${display}: ${what}`);
-    }
-    const has = names(output, isTag ? "refs/tags/" : "refs/heads/").filter((name) => !name.endsWith("^{}"));
-    const list = has.length === 0 ? "none" : `${has.slice(0, 10).join(", ")}${has.length > 10 ? ", …" : ""}`;
-    if (this.#reference.kind === "tag") {
-      const what = `expected tag ${this.#reference.name}, but it has ${list}: push the tag, or name one of these with --tag`;
-      return new SourceError("TagNotFound", `${display}: ${what}`);
-    }
-    const wished = this.#reference.kind === "branch" ? `branch ${this.#reference.name}` : "a default branch";
-    const what = `expected ${wished}, but it has ${list}: push the branch, or name one of these with --branch`;
-    return new SourceError("BranchNotFound", `${display}: ${what}`);
-  }
-
-  /** What a person should know of the way from the last good revision to this one. */
-  async #notes(before: LastGood | undefined, tip: Tip, found: Found, signal: AbortSignal): Promise<string[]> {
-    if (before === undefined || before.sha === found.sha || tip.name === undefined) return [];
-    if (this.#reference.kind === "tag")
-      return [`tag ${tip.name} was moved from ${before.sha} to ${found.sha}, and is followed`];
-    if (before.name !== tip.name) return [`the default branch is now ${tip.name}, it was ${before.name}`];
-    // A push of one commit, or of a merge, says so by itself.
-    if ((await this.#clone.parentsOf(found.sha, signal)).includes(before.sha)) return [];
-    const contained = await this.#history.contains(tip.ref, before.sha, signal).catch((error: unknown) => {
-      signal.throwIfAborted();
-      return error instanceof SourceError ? error.message : "unknown";
-    });
-    if (contained === "yes") return [];
-    if (contained === "no") {
-      return [`the history of ${tip.name} was rewritten: ${before.sha}, which was followed, is not in it any more`];
-    }
-    const why = contained === "unknown" ? "its last commits do not have it" : contained;
-    return [`whether ${tip.name} still contains ${before.sha}, which was followed, could not be found out: ${why}`];
-  }
-
   /** Throws SourceError unless what is followed contains `sha`, or did when it was followed. */
   async #mustContain(sha: string, signal: AbortSignal): Promise<void> {
     const record = await this.#recall();
     if (record?.commits.includes(sha) === true || this.#commits.includes(sha)) return;
-    const { ref, name } = await this.#tip(signal, undefined);
+    const { ref, name } = await this.#lookup.tip(signal);
     const contained = sha === ref ? "yes" : await this.#history.contains(ref, sha, signal);
     if (contained === "yes") return;
     const what = name === undefined ? `commit ${ref}` : `${this.#reference.kind === "tag" ? "tag" : "branch"} ${name}`;
@@ -280,30 +231,5 @@ export class Repository implements RevisionSource {
     return this.#reference.kind === "commit"
       ? `commit ${this.#reference.sha}`
       : `${kind} ${(this.#reference as { name: string }).name}`;
-  }
-}
-
-/** Trouble with the folder of the data dir, in the words of a source. */
-function fromDisk(error: unknown, home: string): unknown {
-  const code = (error as NodeJS.ErrnoException | undefined)?.code;
-  if (error instanceof SourceError || code === undefined) return error;
-  const reason = code === "ENOSPC" || code === "EDQUOT" ? "DiskFull" : "CacheNotWritable";
-  if (!/^(ENOSPC|EDQUOT|EROFS|EACCES|EPERM|ENOTDIR|EEXIST)$/.test(code)) return error;
-  return new SourceError(reason, `${home} cannot be written (${code}): it must be a folder of this user, with room`);
-}
-
-async function timed<Result>(
-  op: Parameters<RequestListener>[0],
-  listener: RequestListener | undefined,
-  work: () => Promise<Result>,
-): Promise<Result> {
-  const start = performance.now();
-  let result: "success" | "error" = "error";
-  try {
-    const value = await work();
-    result = "success";
-    return value;
-  } finally {
-    listener?.(op, result, (performance.now() - start) / 1000);
   }
 }

@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:https";
 import { join } from "node:path";
@@ -8,6 +9,8 @@ import type { SourceError } from "../../../reconciler/git/revision.ts";
 import { serveFaults } from "../../support/git-fault-proxy.ts";
 import type { Fault, FaultProxy } from "../../support/git-fault-proxy.ts";
 import { serveHttp } from "../../support/git-server.ts";
+import { requireOrSkip } from "../../support/require-or-skip.ts";
+import { SmallDisk } from "../../support/small-disk.ts";
 import { failure, pathsOf, Scene, signal } from "./scene.ts";
 
 let scene: Scene;
@@ -97,9 +100,9 @@ describe("a server that fails has a reason of its own for each way", () => {
   });
 });
 
-describe("a redirect", () => {
-  const moved = (location: string) => status(301, { Location: `${location}/info/refs?service=git-upload-pack` });
+const moved = (location: string) => status(301, { Location: `${location}/info/refs?service=git-upload-pack` });
 
+describe("a redirect", () => {
   test("to another host is refused, and the credentials do not go there", async () => {
     const thief = scene.add(await serveFaults(scene.add(await serveHttp(scene.origin.path))));
     proxy.fault = moved(thief.url);
@@ -194,6 +197,30 @@ describe("the folder of the clone", () => {
     expect(error.message).toContain("must be a folder of this user, with room");
   });
 
+  test("that is full is said; the last good revision stays, and the next one comes when there is room", async ({
+    skip,
+  }) => {
+    requireOrSkip(SmallDisk.obstacle(), skip);
+    const folder = join(scene.dataDir, "small");
+    await mkdir(folder);
+    const disk = await SmallDisk.make(folder, 4);
+    try {
+      const env = { ...process.env, PATH: `${await gitInside(disk, folder)}:${process.env["PATH"]}` };
+      const small = scene.open({ dataDir: disk.path, branch: "large", env });
+      await scene.origin.git("checkout", "--quiet", "-b", "large");
+      const first = await small.fetch(signal);
+      await scene.origin.commit({ "large.yaml": randomBytes(200_000).toString("hex") });
+      disk.fill(100_000);
+      expect((await failure(small)).reason).toBe("DiskFull");
+      expect(await small.cached(signal)).toBe(first);
+      disk.empty();
+      expect(pathsOf(await small.fetch(signal))).toContain("large.yaml");
+    } finally {
+      await scene.origin.git("checkout", "--quiet", "main");
+      await disk.remove();
+    }
+  });
+
   test("that cannot be written is said, and nothing is thrown away", async ({ skip }) => {
     if (process.getuid?.() === 0) skip("root may write anywhere");
     const dataDir = join(scene.dataDir, "read-only");
@@ -202,6 +229,17 @@ describe("the folder of the clone", () => {
     expect((await failure(scene.open({ dataDir }))).reason).toBe("CacheNotWritable");
   });
 });
+
+/** A folder with a `git` that runs where the disk is mounted, since Git asks for the name of its working directory. */
+async function gitInside(disk: SmallDisk, folder: string): Promise<string> {
+  const programs = join(scene.dataDir, "programs");
+  await mkdir(programs);
+  const outside = disk.path.slice(0, -folder.length);
+  const git = execFileSync("sh", ["-c", "command -v git"], { encoding: "utf8" }).trim();
+  const inside = disk.wrap(["sh", "-c", `'cd "$0" && exec ${git} "$@"'`]).join(" ");
+  await writeFile(join(programs, "git"), `#!/bin/sh\nexec ${inside} "\${PWD#${outside}}" "$@"\n`, { mode: 0o700 });
+  return programs;
+}
 
 test("paths that differ in case alone, and what stands for a file of Git LFS, are told apart", async () => {
   const lfs = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n";

@@ -215,16 +215,28 @@ describe("a remote over ssh", () => {
     const server = await serveSsh(hostKey, publicKey);
     cleanups.push(() => server.close());
     const known = join(dataDir, "known_hosts");
-    const env = {
-      ...process.env,
-      GIT_SSH_COMMAND: `ssh -F /dev/null -i ${join(dataDir, "user")} -o IdentitiesOnly=yes -o UserKnownHostsFile=${known}`,
-    };
-    const refused = await failure(open({ url: server.url + origin.path, env }));
+    await writeFile(known, "");
+    const access = { sshKey: join(dataDir, "user"), knownHosts: known };
+    const url = server.url + origin.path;
+    // Not even where the user's own command would trust anybody.
+    const env = { ...process.env, GIT_SSH_COMMAND: "ssh -F /dev/null -o StrictHostKeyChecking=no" };
+    expect((await failure(open({ url, env, access: { ...access, knownHosts: join(dataDir, "none") } }))).reason).toBe(
+      "CredentialsNotFound",
+    );
+    const refused = await failure(open({ url, env, access }));
     expect(refused.reason).toBe("HostKeyRejected");
     expect(refused.message).toContain("known_hosts");
-    const [type, key] = (await readFile(join(dataDir, "host.pub"), "utf8")).split(" ");
-    await writeFile(known, `[127.0.0.1]:${server.port} ${type} ${key}\n`);
-    expect((await open({ url: server.url + origin.path, env }).fetch(signal)).sha).toBe(sha);
+    const line = async (name: string) => {
+      const [type, key] = (await readFile(join(dataDir, `${name}.pub`), "utf8")).split(" ");
+      return `[127.0.0.1]:${server.port} ${type} ${key}\n`;
+    };
+    await writeFile(known, await line("user"));
+    expect((await failure(open({ url, env, access }))).reason).toBe("HostKeyRejected");
+    await writeFile(known, await line("host"));
+    expect((await open({ url, env, access }).fetch(signal)).sha).toBe(sha);
+    const stranger = join(dataDir, "host");
+    const denied = await failure(open({ url, env, access: { ...access, sshKey: stranger } }));
+    expect(denied.reason).toBe("AuthenticationFailed");
   });
 });
 
@@ -278,6 +290,17 @@ describe("the clone heals by itself", () => {
     const revision = await open().fetch(signal);
     expect(revision.sha).toBe(second);
     expect(textOf(revision, "a.yaml")).toBe("two");
+  });
+
+  test("a damaged clone inside another repository is not taken for a part of that", async () => {
+    await origin.commit({ "a.yaml": "one" });
+    const inside = join(origin.path, "data");
+    await open({ dataDir: inside }).fetch(signal);
+    const [name = ""] = (await readdir(join(inside, "git"))).filter((one) => /^[0-9a-f]+$/.test(one));
+    await rm(join(inside, "git", name, "HEAD"));
+    expect(await open({ dataDir: inside }).cached(signal)).toBeUndefined();
+    expect(paths(await open({ dataDir: inside }).fetch(signal))).toEqual(["a.yaml"]);
+    expect(await origin.git("for-each-ref", "refs/sluice")).toBe("");
   });
 
   test("a clone of many revisions is made small before it grows without end, and keeps the last good one", async () => {
