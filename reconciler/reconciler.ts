@@ -10,6 +10,7 @@ import { Operations } from "./apply/operations.ts";
 import type { Outcome } from "./apply/outcome.ts";
 import type { DesiredState } from "./desired/desired-state.ts";
 import { load } from "./desired/load.ts";
+import { Lookout } from "./git/lookout.ts";
 import { heldPlan } from "./holds/held-plan.ts";
 import { Holds } from "./holds/holds.ts";
 import { PinnedSource } from "./holds/pinned-source.ts";
@@ -51,9 +52,13 @@ const jitter = 0.05;
 const defaultPatience = 10_000;
 const transitionWait = 5_000;
 
+/** What happens by itself waits until a source that failed may be asked again; a person, or a change, does not. */
+const patient: ReadonlySet<Trigger> = new Set<Trigger>(["poll", "retry"]);
+
 /**
  * Makes the engine match the source, again and again: fetch a revision, load its files, look at the engine, plan, apply.
- * A step that fails ends the turn, and what runs goes on as it was.
+ * A step that fails ends the turn, and what runs goes on as it was; only a source that cannot be read does not end it
+ * where a last good revision is known, which holds until then.
  */
 export class Reconciler {
   /** What a person may do to it. */
@@ -62,6 +67,7 @@ export class Reconciler {
   readonly #source: PinnedSource;
   readonly #holds: Holds;
   readonly #requests = new Requests();
+  readonly #lookout: Lookout;
   readonly #inventory: Inventory;
   readonly #telemetry: Telemetry;
   readonly #history: OperationHistory;
@@ -84,6 +90,7 @@ export class Reconciler {
     const telemetry = (this.#telemetry = createTelemetry(log, registry));
     if (holds.damage !== undefined) telemetry.holdsDamaged(holds.damage);
     const source = (this.#source = new PinnedSource(options.source, holds, (...over) => telemetry.pinLifted(...over)));
+    this.#lookout = new Lookout(source, options.interval);
     this.#history = OperationHistory.read(dataDir);
     const operations = (this.#operations = new Operations(Journal.read(dataDir), this.#history, telemetry));
     const onLate = (outcome: Outcome): void => this.#late(outcome);
@@ -153,7 +160,12 @@ export class Reconciler {
   }
 
   async #fetch(turn: Turn, signal: AbortSignal): Promise<void> {
-    turn.revision = await this.#source.fetch(signal, (...request) => this.#telemetry.gitRequestEnded(...request));
+    const sight = await this.#lookout.look(!patient.has(turn.trigger), signal, (...request) =>
+      this.#telemetry.gitRequestEnded(...request),
+    );
+    if (sight.revision === undefined) throw sight.error;
+    turn.revision = sight.revision;
+    if (sight.error !== undefined) turn.fetchError = sight.error;
   }
 
   /** Reading the same files again would say the same. */
@@ -222,7 +234,7 @@ export class Reconciler {
 
   /** Waits for what comes first: a call of `trigger`, the next try of what failed, or the interval. */
   async #pause(turn: Turn, signal: AbortSignal): Promise<Trigger> {
-    const poll = this.#options.interval * (1 + (Math.random() - 0.5) * 2 * jitter);
+    const poll = this.#lookout.wait ?? this.#options.interval * (1 + (Math.random() - 0.5) * 2 * jitter);
     const retry = untilRetry(turn);
     const woken = new AbortController();
     this.#wake = () => woken.abort();

@@ -27,14 +27,14 @@ import { processInfo } from "./process-info.ts";
  */
 export async function run(invocation: Invocation): Promise<ExitCode> {
   const { settings, env } = invocation;
-  const source = desiredSource(invocation);
+  const secrets = new FileAndEnvSecrets(env);
+  const source = desiredSource(invocation, secrets);
   const log = logOf(invocation);
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const parts = new Parts();
   try {
     const dataDir = settings.text("data_dir");
-    const secrets = new FileAndEnvSecrets(env);
     const readHookSecrets = await hookSecrets(settings, secrets);
     const otlp = { maxConcurrentRequests: settings.number("otlp_max_concurrent_requests") };
     const options = { dataDir, log, registry, secrets, kafka: kafkaSettings(settings), otlp };
@@ -56,6 +56,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     const hook = parts.add(hookOf(reconciler, { source, log, registry, secrets: readHookSecrets }));
     listeners["hook"] = parts.add(await listenHttp("hook", settings, hook.handle)).address;
     log.info({ ...source.description, ...listeners, control }, "Sluice is running.");
+    for (const warning of source.warnings ?? []) log.warn({ warning }, "The way to the source is not safe.");
     await reconciler.run(signal);
     log.info({}, "Sluice is stopping.");
   } catch (error) {

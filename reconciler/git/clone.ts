@@ -1,159 +1,268 @@
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { readCommit } from "./commit.ts";
+import type { Read, Wanted } from "./commit.ts";
 import type { Git } from "./git.ts";
+import type { Tip } from "./reference.ts";
 import type { Remote } from "./remote.ts";
-import { checkLimits, SourceError } from "./revision.ts";
-import type { Revision, SourceLimits } from "./revision.ts";
-import { parseBatch, parseTree } from "./tree.ts";
+import { SourceError } from "./revision.ts";
+import type { Signature } from "./revision.ts";
 
-/** Where the commit that was fetched last is kept, in the clone. */
-const head = "refs/sluice/head";
+/**
+ * What the clone keeps: what was fetched last, the last that was good, and the commit that was asked for by its hash.
+ * Each is a commit, or an annotated tag that names one.
+ */
+export type Kept = "head" | "good" | "pin";
 
-/** Each fetch adds a pack; from here on a new, shallow clone is smaller than the sum of them. */
+/** Each fetch adds a pack; from here on they are made one. */
 const packsAtMost = 50;
+
+/** As deep as the history goes. */
+const whole = "--depth=2147483647";
+
+/** Checks the signature of what a reference of the clone points to. */
+export type Check = (folder: string, object: NamedObject, signal: AbortSignal) => Promise<Signature | undefined>;
+
+/** A commit, and the annotated tag that names it, where one does. */
+export interface NamedObject {
+  commit: string;
+  tag?: string;
+}
+
+/** A commit that was read, and who signed it where that was asked. */
+export interface Found extends Read {
+  signature?: Signature;
+}
 
 /** Damage of the local copy: mended by throwing it away. Never shown to people. */
 class DamagedClone extends Error {}
 
 /**
  * The local copy of a remote: a bare, shallow repository that is never checked out, so that no link is followed, no
- * filter or hook runs, and no half-written working copy is read. All of it can be had again, so whenever it does not
- * serve, it is thrown away and made anew.
+ * filter or hook runs, and no half-written working copy is read. When it is damaged it is thrown away and made anew.
  */
 export class Clone {
   readonly #folder: string;
   readonly #git: Git;
   readonly #remote: Remote;
+  readonly #check: Check;
 
-  constructor(folder: string, git: Git, remote: Remote) {
+  constructor(folder: string, git: Git, remote: Remote, check: Check) {
     this.#folder = folder;
     this.#git = git;
     this.#remote = remote;
+    this.#check = check;
   }
 
-  /** Files and facts of `ref` of the remote, which was seen at `sha`; newer ones where it has moved on meanwhile. */
-  async revision(ref: string, sha: string, path: string, limits: SourceLimits, signal: AbortSignal): Promise<Read> {
+  /** Files and facts of `tip`, which is fetched where it is not here; newer ones where it has moved on meanwhile. */
+  async newest(tip: Tip, wanted: Wanted, signal: AbortSignal): Promise<Found> {
+    const fetch = () =>
+      tip.name === undefined ? this.#fetchCommit(tip.sha, "head", signal) : this.#follow(tip.ref, signal);
+    return this.#healed(() => this.#attempt("head", tip.object, fetch, wanted, signal), signal);
+  }
+
+  /** Files and facts of commit `sha`, which is fetched where it is not here, and is kept as `pin` where it is good. */
+  async pinned(sha: string, wanted: Wanted, signal: AbortSignal): Promise<Found> {
+    const fetch = () => this.#fetchCommit(sha, "pin", signal);
+    return this.#healed(() => this.#attempt("pin", sha, fetch, wanted, signal), signal);
+  }
+
+  /** Files and facts of what is kept, without the network; undefined where it is not there, or not whole. */
+  async local(kept: Kept, wanted: Wanted, signal: AbortSignal): Promise<Found | undefined> {
+    const object = await this.#object(kept, signal);
+    return object && this.#read(object, wanted, signal).catch((error: unknown) => this.#orNothing(error, signal));
+  }
+
+  /** The commit that is kept; undefined where none is. */
+  async commitOf(kept: Kept, signal: AbortSignal): Promise<string | undefined> {
+    return (await this.#object(kept, signal))?.commit;
+  }
+
+  /** The commits before `sha`, which is here; they are named in it also where they are not. */
+  async parentsOf(sha: string, signal: AbortSignal): Promise<string[]> {
+    const text = await this.#git.text(this.#folder, ["cat-file", "commit", sha], signal);
+    const headers = text.slice(0, text.indexOf("\n\n"));
+    return [...headers.matchAll(/^parent ([0-9a-f]+)$/gm)].map(([, parent = ""]) => parent);
+  }
+
+  /** What was fetched last is good. */
+  async keepHead(signal: AbortSignal): Promise<void> {
+    await this.#git.text(this.#folder, ["update-ref", nameOf("good"), nameOf("head")], signal);
+  }
+
+  async #healed(attempt: () => Promise<Found>, signal: AbortSignal): Promise<Found> {
     try {
-      return await this.#attempt(ref, sha, path, limits, signal);
+      return await attempt();
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof DamagedClone) && !(await this.#isOurFault(error, signal))) throw error;
     }
     await rm(this.#folder, { recursive: true, force: true });
     try {
-      return await this.#attempt(ref, sha, path, limits, signal);
+      return await attempt();
     } catch (error) {
       if (!(error instanceof DamagedClone)) throw error;
-      throw new SourceError(
-        "GitOperationFailed",
-        `${this.#remote.display}: a fresh clone cannot be read: ${error.message}`,
-      );
+      const what = `${this.#remote.display}: a fresh clone cannot be read: ${error.message}`;
+      throw new SourceError("GitOperationFailed", what);
     }
   }
 
-  async #attempt(ref: string, sha: string, path: string, limits: SourceLimits, signal: AbortSignal): Promise<Read> {
+  async #attempt(
+    kept: Kept,
+    sought: string,
+    fetch: () => Promise<void>,
+    wanted: Wanted,
+    signal: AbortSignal,
+  ): Promise<Found> {
     await this.#prepare(signal);
-    if ((await this.#current(signal)) !== sha) await this.#fetch(ref, signal);
-    const current = await this.#current(signal);
-    if (current === undefined) throw new DamagedClone(`${head} is missing after a fetch`);
+    let object = await this.#object(kept, signal);
+    if ((object?.tag ?? object?.commit) !== sought) {
+      await fetch();
+      object = await this.#object(kept, signal);
+    }
+    if (object === undefined) throw await this.#noCommit(kept, signal);
     try {
-      return await this.#read(current, path, limits, signal);
+      return await this.#read(object, wanted, signal);
     } catch (error) {
       signal.throwIfAborted();
-      if (error instanceof SourceError && (error.stalls || error.reason === "Timeout")) throw error;
+      if (error instanceof SourceError && error.reason !== "GitOperationFailed") throw error;
       throw new DamagedClone(this.#remote.redact(error instanceof Error ? error.message : String(error)));
     }
   }
 
+  async #read(object: NamedObject, wanted: Wanted, signal: AbortSignal): Promise<Found> {
+    const signature = await this.#check(this.#folder, object, signal);
+    const read = await readCommit(this.#git, this.#folder, object.commit, wanted, signal);
+    return { ...read, ...(signature && { signature }) };
+  }
+
   /** Makes the folder where it is missing or worn out. Locks in it are left over from a killed process: we are alone here. */
   async #prepare(signal: AbortSignal): Promise<void> {
-    const packs = await readdir(join(this.#folder, "objects", "pack")).catch(() => undefined);
-    if (packs !== undefined && packs.filter(isPack).length <= packsAtMost) {
-      await this.#removeLocks();
-      return;
-    }
+    if ((await this.#packs()) > packsAtMost) await this.#compact(signal);
+    const packs = await this.#packs();
+    if (packs >= 0 && packs <= packsAtMost) return this.#removeLocks();
     await rm(this.#folder, { recursive: true, force: true });
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
-    await this.#git.text(this.#folder, ["init", "--quiet", "--bare"], signal);
+    await this.#git.text(this.#folder, ["init", "--quiet", "--bare", "--template="], signal);
+  }
+
+  /** How many packs there are, counting leftovers of a fetch that was killed; -1 where there is no clone. */
+  async #packs(): Promise<number> {
+    const names = await readdir(join(this.#folder, "objects", "pack")).catch(() => undefined);
+    return names === undefined ? -1 : names.filter((name) => !/\.(idx|rev|keep|bitmap|mtimes)$/.test(name)).length;
+  }
+
+  /** The last good revision stays through this, unlike through a new clone. */
+  async #compact(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#git.text(this.#folder, ["repack", "-a", "-d", "-q", "--pack-kept-objects"], signal);
+      await this.#git.text(this.#folder, ["prune", "--expire=now"], signal);
+    } catch {
+      signal.throwIfAborted();
+    }
   }
 
   async #removeLocks(): Promise<void> {
-    const names = [...(await readdir(this.#folder)), `${head}.lock`].filter((name) => name.endsWith(".lock"));
-    await Promise.all(names.map((name) => rm(join(this.#folder, name), { recursive: true, force: true })));
+    const references = (["head", "good", "pin"] as const).map((kept) => `${nameOf(kept)}.lock`);
+    const names = (await readdir(this.#folder)).filter((name) => name.endsWith(".lock"));
+    await Promise.all(
+      [...names, ...references].map((name) => rm(join(this.#folder, name), { recursive: true, force: true })),
+    );
   }
 
-  async #current(signal: AbortSignal): Promise<string | undefined> {
-    const args = ["for-each-ref", "--format=%(objectname)", head];
-    const output = await this.#git.text(this.#folder, args, signal).catch((error: unknown) => {
-      signal.throwIfAborted();
-      throw new DamagedClone(error instanceof Error ? error.message : String(error));
-    });
-    return output.trim() || undefined;
+  /** What a reference of ours points to; undefined where it is missing, or leads to no commit that is here. */
+  async #object(kept: Kept, signal: AbortSignal): Promise<NamedObject | undefined> {
+    const format = "--format=%(objectname) %(objecttype) %(*objectname) %(*objecttype)";
+    const line = await this.#said(["for-each-ref", format, nameOf(kept)], signal);
+    const [object = "", type, inner = "", innerType] = line?.split(" ") ?? [];
+    if (type === "commit") return { commit: object };
+    if (type !== "tag") return undefined;
+    if (innerType === "commit") return { commit: inner, tag: object };
+    const commit = await this.#said(["rev-parse", "--verify", "--quiet", `${object}^{commit}`], signal);
+    return commit === undefined ? undefined : { commit, tag: object };
   }
 
-  /** The `+` follows a branch also where its history was replaced. */
-  async #fetch(ref: string, signal: AbortSignal): Promise<void> {
-    const fixed = ["fetch", "--progress", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head"];
-    const wanted = ["--", this.#remote.url, `+${ref}:${head}`];
+  /** Output of a command that only looks; undefined where it finds nothing, or damage. */
+  async #said(args: string[], signal: AbortSignal): Promise<string | undefined> {
     try {
-      await this.#git.text(this.#folder, [...fixed, "--depth=1", ...wanted], signal);
+      return (await this.#git.text(this.#folder, args, signal)).trim() || undefined;
     } catch (error) {
-      if (!(error instanceof SourceError) || !error.message.includes("does not support shallow")) throw error;
-      await this.#git.text(this.#folder, [...fixed, ...wanted], signal);
+      if (error instanceof SourceError && error.reason === "GitNotInstalled") throw error;
+      return this.#orNothing(error, signal);
     }
   }
 
-  async #read(sha: string, path: string, limits: SourceLimits, signal: AbortSignal): Promise<Read> {
-    const under = path === "." ? [] : ["--", path];
-    const listing = await this.#git.text(
-      this.#folder,
-      ["ls-tree", "-r", "-z", "-l", "--full-tree", sha, ...under],
-      signal,
+  #orNothing(error: unknown, signal: AbortSignal): undefined {
+    signal.throwIfAborted();
+    if (error instanceof SourceError && error.reason.startsWith("Signature")) throw error;
+  }
+
+  /** After a fetch that went well: a tag may name a file or a folder, which is nobody's damage. */
+  async #noCommit(kept: Kept, signal: AbortSignal): Promise<Error> {
+    const type = await this.#said(["cat-file", "-t", `${nameOf(kept)}^{}`], signal);
+    if (type === undefined || type === "commit") return new DamagedClone(`${nameOf(kept)} is missing after a fetch`);
+    return new SourceError(
+      "CommitNotFound",
+      `${this.#remote.display}: expected a tag that names a commit, found a ${type}`,
     );
-    const { files, skipped } = parseTree(listing, limits);
-    checkLimits(files, limits, `${this.#remote.display}, ${path}`);
-    const objects = files.map((file) => file.object);
-    const contents = objects.length === 0 ? Buffer.alloc(0) : await this.#git.contents(this.#folder, objects, signal);
-    const format = "--format=%cI%x00%an%x00%s";
-    const facts = await this.#git.text(this.#folder, ["log", "-1", "--no-show-signature", format, sha], signal);
-    const [committedAt = "", author = "", subject = ""] = facts.trimEnd().split("\0");
-    return {
-      sha,
-      files: parseBatch(contents, files),
-      skipped,
-      committedAt: new Date(committedAt).toISOString(),
-      author: printable(author),
-      subject: printable(subject),
-    };
+  }
+
+  /** The `+` follows a branch also where its history was replaced. */
+  async #follow(ref: string, signal: AbortSignal): Promise<void> {
+    await this.#fetch(`+${ref}:${nameOf("head")}`, "--depth=1", signal);
+  }
+
+  /** Some servers give no commit that no branch points to: then the branches are fetched, with their history. */
+  async #fetchCommit(sha: string, kept: Kept, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#fetch(`+${sha}:${nameOf(kept)}`, "--depth=1", signal);
+    } catch (error) {
+      if (!(error instanceof SourceError) || error.reason !== "CommitNotFound") throw error;
+      await this.#fetch("+refs/heads/*:refs/sluice/branches/*", whole, signal);
+      const type = await this.#said(["cat-file", "-t", sha], signal);
+      if (type !== "commit") {
+        throw new SourceError(
+          "CommitNotFound",
+          `${this.#remote.display}: expected commit ${sha}, but no branch contains it, and the server does not give it by itself: push it, or name another one`,
+        );
+      }
+      await this.#git.text(this.#folder, ["update-ref", nameOf(kept), sha], signal);
+    }
+  }
+
+  async #fetch(refspec: string, depth: string, signal: AbortSignal): Promise<void> {
+    const fixed = ["fetch", "--progress", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head"];
+    if (refspec.includes("*")) fixed.push("--prune");
+    const fetch = (...more: string[]) =>
+      this.#git.exchange(this.#folder, (url) => [...fixed, ...more, "--", url, refspec], signal);
+    try {
+      await fetch(depth);
+    } catch (error) {
+      if (!(error instanceof SourceError) || !error.message.includes("does not support shallow")) throw error;
+      await fetch();
+    }
   }
 
   /** A fetch failed: was it the remote, or this folder? What a sound repository can say to itself, ours must say too. */
   async #isOurFault(error: unknown, signal: AbortSignal): Promise<boolean> {
-    if (!(error instanceof SourceError) || error.reason !== "GitOperationFailed") return false;
-    if (damage.test(error.message)) return true;
+    if (!(error instanceof SourceError) || !suspicious.has(error.reason)) return false;
+    if (error.reason === "GitOperationFailed" && damage.test(error.message)) return true;
     try {
       await this.#git.text(this.#folder, ["fsck", "--connectivity-only", "--no-dangling"], signal);
       return false;
     } catch {
+      signal.throwIfAborted();
       return true;
     }
   }
 }
 
-/** Leftovers of a fetch that was killed count, too; what accompanies a pack does not. */
-function isPack(name: string): boolean {
-  return !/\.(idx|rev|keep|bitmap|mtimes)$/.test(name);
-}
+/** Reasons behind which a damaged clone may be. */
+const suspicious: ReadonlySet<string> = new Set(["GitOperationFailed", "TransferCorrupt", "TransferIncomplete"]);
 
 const damage =
   /unable to (create|write|resolve)|\.lock|corrupt|loose object|packfile|not a git repository|shallow|inflate|bad object/i;
 
-export type Read = Pick<Required<Revision>, "sha" | "files" | "skipped" | "committedAt" | "author" | "subject">;
-
-/** Text of a commit on its way to logs and terminals. */
-function printable(text: string): string {
-  return text
-    .replaceAll(/\p{Cc}+/gu, " ")
-    .trim()
-    .slice(0, 200);
+function nameOf(kept: Kept): string {
+  return `refs/sluice/${kept}`;
 }

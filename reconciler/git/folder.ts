@@ -4,8 +4,10 @@ import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { join, relative, resolve, sep } from "node:path";
 import { watch } from "chokidar";
 import type { FSWatcher } from "chokidar";
-import { checkLimits, defaultLimits, isCandidate, SourceError } from "./revision.ts";
-import type { Revision, RevisionSource, SkippedFile, SourceDescription, SourceLimits } from "./revision.ts";
+import { checkLimits, defaultLimits, isCandidate } from "./limits.ts";
+import type { SourceLimits } from "./limits.ts";
+import { SourceError } from "./revision.ts";
+import type { Revision, RevisionSource, SkippedFile, SourceDescription } from "./revision.ts";
 import { tooLarge } from "./tree.ts";
 
 export interface FolderOptions {

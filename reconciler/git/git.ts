@@ -1,75 +1,101 @@
+import { dirname, resolve } from "node:path";
 import { simpleGit } from "simple-git";
 import type { SimpleGit } from "simple-git";
+import { connectionTrouble, lastAnswer, withoutTrace } from "./answer.ts";
+import type { Answer } from "./answer.ts";
+import type { Credentials, Granted } from "./credentials.ts";
+import { localEnvironment, remoteEnvironment } from "./environment.ts";
+import type { Environment, GitTimeouts } from "./environment.ts";
+import { reasonOf, wayOut } from "./failure.ts";
 import type { Remote } from "./remote.ts";
 import { SourceError } from "./revision.ts";
-import type { SourceReason } from "./revision.ts";
 
-export type Environment = Readonly<Record<string, string | undefined>>;
+/** A failure of git with what the server answered, as long as the command may still be mended. */
+class Refusal extends SourceError {
+  readonly answer: Answer | undefined;
 
-/** How long one Git command may take, in milliseconds. */
-export interface GitTimeouts {
-  /** Without a byte of output. */
-  silence: number;
-  /** All in all. */
-  total: number;
+  constructor(reason: SourceError["reason"], message: string, answer: Answer | undefined) {
+    super(reason, message, { retryAfter: answer?.retryAfter });
+    this.answer = answer;
+  }
 }
 
-export const defaultTimeouts: GitTimeouts = { silence: 60_000, total: 600_000 };
+interface Run<Result> {
+  folder: string;
+  args: readonly string[];
+  environment: Record<string, string>;
+  redact: (text: string) => string;
+  input?: string;
+  command: (git: SimpleGit) => PromiseLike<Result>;
+}
 
 /**
- * Settings of the person who runs Sluice that Git may see. Every other `GIT_*` variable stays behind: one that is left
- * over from a hook or a script (GIT_DIR, GIT_INDEX_FILE, …) would send the commands to another repository.
- */
-const kept = /^GIT_(SSH|SSH_COMMAND|SSH_VARIANT|SSL_\w+|ASKPASS|PROXY_\w+|HTTP_\w+|CONFIG_(GLOBAL|SYSTEM|NOSYSTEM))$/;
-const dropped = /^(GIT_.*|EDITOR|VISUAL|PAGER|PREFIX|LC_ALL|LANGUAGE)$/i;
-
-/**
- * Runs the system's `git` in a folder, for one remote. It asks nobody anything, speaks no protocol but file, http,
+ * Runs the system's `git` in a folder, for one remote. It asks nobody anything, speaks no protocol but file, git, http,
  * https and ssh, and always comes back: with an answer, or with a SourceError that holds no credential.
  */
 export class Git {
   readonly #remote: Remote;
-  readonly #environment: Record<string, string>;
+  readonly #credentials: Credentials;
+  readonly #environment: Environment;
   readonly #timeouts: GitTimeouts;
+  /** Differs from that of the remote where its server has sent us to another path of its own. */
+  #url: string;
 
-  constructor(remote: Remote, environment: Environment, timeouts: GitTimeouts) {
+  constructor(remote: Remote, credentials: Credentials, environment: Environment, timeouts: GitTimeouts) {
     this.#remote = remote;
-    this.#environment = environmentOf(remote, environment, timeouts);
+    this.#credentials = credentials;
+    this.#environment = environment;
     this.#timeouts = timeouts;
+    this.#url = remote.url;
   }
 
-  /** Output of `git <args>` in `folder`. */
+  /** Output of `git <args>` in `folder`, which asks no remote. */
   text(folder: string, args: string[], signal: AbortSignal): Promise<string> {
-    return this.#run(folder, args, signal, undefined, (git) => git.raw(args));
+    const environment = localEnvironment(this.#environment);
+    const { redact } = this.#remote;
+    return this.#run({ folder, args, environment, redact, command: (git) => git.raw(args) }, signal);
   }
 
   /** Output of `git cat-file --batch` in `folder`, for these objects. */
   contents(folder: string, objects: readonly string[], signal: AbortSignal): Promise<Buffer> {
-    const args = ["--batch"];
+    const environment = localEnvironment(this.#environment);
     const input = objects.map((object) => `${object}\n`).join("");
-    return this.#run(
-      folder,
-      ["cat-file", ...args],
-      signal,
-      input,
-      async (git) => (await git.binaryCatFile(args)) as Buffer,
-    );
+    const { redact } = this.#remote;
+    return this.#run({ folder, args: ["cat-file"], environment, redact, input, command: catFile }, signal);
   }
 
-  async #run<T>(
-    folder: string,
-    args: readonly string[],
-    signal: AbortSignal,
-    input: string | undefined,
-    command: (git: SimpleGit) => PromiseLike<T>,
-  ): Promise<T> {
+  /** Output of a git command that asks the remote: `args` is given its URL. */
+  async exchange(folder: string, args: (url: string) => string[], signal: AbortSignal): Promise<string> {
+    const granted = await this.#credentials.resolve();
+    try {
+      return await this.#ask(folder, args(this.#url), granted, signal);
+    } catch (error) {
+      const moved = error instanceof Refusal ? movedTo(error.answer, this.#url) : undefined;
+      if (moved === undefined) throw error;
+      this.#url = moved;
+      return this.#ask(folder, args(moved), granted, signal);
+    }
+  }
+
+  #ask(folder: string, args: string[], granted: Granted, signal: AbortSignal): Promise<string> {
+    const environment = remoteEnvironment(this.#environment, this.#remote, granted, this.#timeouts);
+    const secrets = granted.secrets.filter((secret) => secret.length > 2);
+    const redact = (text: string) =>
+      this.#remote.redact(secrets.reduce((rest, secret) => rest.replaceAll(secret, "[redacted]"), text));
+    return this.#run({ folder, args, environment, redact, command: (git) => git.raw(args) }, signal);
+  }
+
+  async #run<Result>(run: Run<Result>, signal: AbortSignal): Promise<Result> {
+    const { folder, input, command } = run;
+    // A folder that is no repository, or not any more, is not to be taken for a part of one around it.
+    const environment = { ...run.environment, GIT_CEILING_DIRECTORIES: dirname(resolve(folder)) };
     const options = (abort: AbortSignal) => ({
       baseDir: folder,
       abort,
       timeout: { block: this.#timeouts.silence },
       // A grandchild may hold the pipes open after git has ended; slow machines need time to read the rest.
       completion: { onClose: true, onExit: 5_000 },
-      allowEnvironment: Object.keys(this.#environment),
+      allowEnvironment: Object.keys(environment),
       unsafe: allowed,
       errors: (error: Buffer | Error | undefined, result: { exitCode: number; stdErr: Buffer[] }) =>
         error ?? (result.exitCode === 0 ? undefined : Buffer.concat(result.stdErr)),
@@ -77,28 +103,34 @@ export class Git {
     });
     try {
       return await bounded(signal, this.#timeouts.total, (abort) =>
-        command(simpleGit(options(abort)).env(this.#environment)),
+        command(simpleGit(options(abort)).env(environment)),
       );
     } catch (error) {
       signal.throwIfAborted();
-      throw this.#failure(args, error);
+      throw this.#failure(run, error);
     }
   }
 
-  #failure(args: readonly string[], error: unknown): SourceError {
+  #failure({ args, redact }: Run<unknown>, error: unknown): SourceError {
     const output = error instanceof Error ? error.message : String(error);
-    if (/spawn git E(NOENT|ACCES)/.test(output)) {
-      return new SourceError("GitOperationFailed", "expected the program git on the PATH, found none: install Git");
+    const answer = lastAnswer(output, Date.now());
+    const said = redact(essence(withoutTrace(output)));
+    const reason = reasonOf(`${said}\n${connectionTrouble(output)}`, answer);
+    if (reason === "GitNotInstalled") {
+      return new SourceError(reason, "expected the program git on the PATH, found none: install Git");
     }
-    const said = this.#remote.redact(essence(output));
-    const timedOut = /out of time|block timeout reached|Operation too slow|timed out/i.test(said);
-    const reason: SourceReason = timedOut ? "Timeout" : reasonOf(said);
-    const what = timedOut
-      ? `no end after ${this.#timeouts.silence / 1000} s of silence or ${this.#timeouts.total / 1000} s in all`
-      : said || "git said nothing about why";
+    const what =
+      reason === "Timeout"
+        ? `no end after ${this.#timeouts.silence / 1000} s of silence or ${this.#timeouts.total / 1000} s in all`
+        : said || "git said nothing about why";
+    const way = wayOut(reason, { ...answer, ...(answer?.location && { location: shown(answer.location, redact) }) });
     // The cause is left out on purpose: it quotes the command's output as it was.
-    return new SourceError(reason, `git ${args[0] ?? ""} of ${this.#remote.display} failed: ${what}${wayOut(reason)}`);
+    return new Refusal(reason, `git ${args[0] ?? ""} of ${this.#remote.display} failed: ${what}${way}`, answer);
   }
+}
+
+async function catFile(git: SimpleGit): Promise<Buffer> {
+  return (await git.binaryCatFile(["--batch"])) as Buffer;
 }
 
 /** Ours alone: none of these comes from a repository. */
@@ -107,51 +139,26 @@ const allowed = {
   allowUnsafeAskPass: true,
   allowUnsafeConfigEnvCount: true,
   allowUnsafeConfigPaths: true,
+  allowUnsafeFsMonitor: true,
   allowUnsafeGitProxy: true,
   allowUnsafeHooksPath: true,
+  allowUnsafeTemplateDir: true,
 };
 
-function environmentOf(remote: Remote, from: Environment, timeouts: GitTimeouts): Record<string, string> {
-  const environment: Record<string, string> = {};
-  for (const [name, value] of Object.entries(from)) {
-    if (value !== undefined && (kept.test(name) || !dropped.test(name))) environment[name] = value;
-  }
-  const ssh = environment["GIT_SSH_COMMAND"] ?? (environment["GIT_SSH"] === undefined ? "ssh" : undefined);
-  return {
-    ...environment,
-    LC_ALL: "C",
-    GIT_TERMINAL_PROMPT: "0",
-    GIT_ALLOW_PROTOCOL: "file:http:https:ssh",
-    ...(ssh !== undefined && /^(\S*\/)?ssh(\s|$)/.test(ssh)
-      ? { GIT_SSH_COMMAND: `${ssh} -o BatchMode=yes -o ConnectTimeout=30 -o ServerAliveInterval=15` }
-      : {}),
-    ...configuration(remote, timeouts),
-  };
+/** Another path of the same server, which may have our credentials as well; undefined for anywhere else. */
+function movedTo(answer: Answer | undefined, url: string): string | undefined {
+  const { status = 0, location = "" } = answer ?? {};
+  if (status < 300 || status >= 400 || !URL.canParse(location, url)) return undefined;
+  const target = new URL(location, url);
+  const path = /^(.+)\/info\/refs$/.exec(target.pathname)?.[1];
+  const isSame = target.origin === new URL(url).origin && target.username === "" && target.password === "";
+  return isSame && path !== undefined && `${target.origin}${path}` !== url ? `${target.origin}${path}` : undefined;
 }
 
-/**
- * Settings of our own, in the environment because a command line is there for everybody to read. Git's HTTP helper
- * outlives a git that is killed, so it has to give up by itself, and first.
- */
-function configuration(remote: Remote, timeouts: GitTimeouts): Record<string, string> {
-  const settings: [string, string][] = [
-    ["http.lowSpeedLimit", "1"],
-    ["http.lowSpeedTime", String(Math.max(1, Math.floor((timeouts.silence * 0.8) / 1000)))],
-    ["gc.auto", "0"],
-    ["maintenance.auto", "false"],
-    ["core.hooksPath", "/dev/null"],
-    ["fetch.unpackLimit", "1"],
-  ];
-  if (remote.authorization !== undefined) {
-    settings.push([`http.${remote.url}.extraHeader`, `Authorization: ${remote.authorization}`]);
-  }
-  return Object.fromEntries([
-    ["GIT_CONFIG_COUNT", String(settings.length)],
-    ...settings.flatMap(([key, value], index) => [
-      [`GIT_CONFIG_KEY_${index}`, key],
-      [`GIT_CONFIG_VALUE_${index}`, value],
-    ]),
-  ]) as Record<string, string>;
+/** What a server says of another place, for people. */
+function shown(location: string, redact: (text: string) => string): string {
+  const text = redact(location).replace(/\/info\/refs(\?.*)?$/, "");
+  return text.replaceAll(/\p{Cc}/gu, "?").slice(0, 200);
 }
 
 /**
@@ -185,20 +192,9 @@ function essence(output: string): string {
   const lines = output
     .split(/[\r\n]+/)
     .map((line) => line.trim())
-    .filter(
-      (line) => line !== "" && !/^(remote: )?(Counting|Compressing|Enumerating|Receiving|Resolving|Total)\b/.test(line),
-    );
+    .filter((line) => line !== "" && !idle.test(line));
   return lines.slice(-4).join("; ").slice(0, 600);
 }
 
-function reasonOf(said: string): SourceReason {
-  if (/couldn't find remote ref|Remote branch .* not found/.test(said)) return "BranchNotFound";
-  const refused =
-    /Authentication failed|could not read (Username|Password)|Permission denied|Host key verification failed|returned error: 40[13]/;
-  return refused.test(said) ? "AuthenticationFailed" : "GitOperationFailed";
-}
-
-function wayOut(reason: SourceReason): string {
-  if (reason !== "AuthenticationFailed") return "";
-  return "; check the credentials: for https a user and token in the URL or a Git credential helper, for ssh a key that needs no passphrase and the host in known_hosts";
-}
+const idle =
+  /^((remote: )?(Counting|Compressing|Enumerating|Receiving|Resolving|Total)\b|Please make sure you have the correct access|and the repository exists)/;

@@ -9,16 +9,18 @@ export interface Remote {
   display: string;
   /** Value of an HTTP `Authorization` header, from the user and password of the URL. */
   authorization?: string;
+  /** What is unsafe about the way there, in words; absent for a safe one. */
+  warning?: string;
   /** Takes every credential of this remote, and everything that looks like one, out of a text. */
-  redact(text: string): string;
+  readonly redact: (text: string) => string;
 }
 
 const expected =
-  "a folder, file:///folder, https://host/repository.git, ssh://user@host/repository.git or user@host:repository.git";
+  "a folder, file:///folder, https://host/repository.git, ssh://user@host/repository.git, user@host:repository.git or git://host/repository.git";
 
 /**
  * Takes a remote apart. Refuses what Git would read as an option or as a command to run (`-x`, `ext::sh -c …`), and
- * protocols that neither encrypt nor identify. Throws SourceError URLInvalid.
+ * protocols that it does not know by itself. Throws SourceError URLInvalid.
  */
 export function parseRemote(text: string): Remote {
   if (text === "" || text.startsWith("-") || hasControl(text)) throw invalid(text);
@@ -31,6 +33,8 @@ export function parseRemote(text: string): Remote {
       return plain(text);
     case "ssh:":
       return ssh(text, url);
+    case "git:":
+      return anonymous(text, url);
     case "http:":
     case "https:":
       return http(url);
@@ -56,6 +60,14 @@ function ssh(text: string, url: URL): Remote {
   return { url: url.href, display: url.href, redact: redactor(secrets) };
 }
 
+/** The protocol of `git daemon` has no place for credentials, so that none may be in the URL. */
+function anonymous(text: string, url: URL): Remote {
+  if (url.hostname === "" || url.hostname.startsWith("-") || url.username !== "" || url.password !== "")
+    throw invalid(text);
+  const warning = `${url.href} neither encrypts nor says who answers: use https or ssh, or ask for signatures with --verify-gpg or --verify-ssh`;
+  return { url: url.href, display: url.href, warning, redact: redactor([]) };
+}
+
 /** The credentials leave the URL, so that no process list shows them; a user without a password is often a token. */
 function http(url: URL): Remote {
   const { username, password } = url;
@@ -67,7 +79,14 @@ function http(url: URL): Remote {
     secrets.push(display.search.slice(1));
     display.search = "?redacted";
   }
-  const remote = { url: url.href, display: display.href, redact: redactor(secrets) };
+  const warning = `${display.href} is not encrypted, credentials and files can be read and replaced on the way: use https`;
+  const isOpen = url.protocol === "http:" && !/^(localhost|127\.[\d.]+|\[::1\])$/.test(url.hostname);
+  const remote = {
+    url: url.href,
+    display: display.href,
+    ...(isOpen && { warning }),
+    redact: redactor(secrets),
+  };
   if (username === "" && password === "") return remote;
   const pair = `${spellings(username).at(-1) ?? ""}:${spellings(password).at(-1) ?? ""}`;
   return { ...remote, authorization: `Basic ${Buffer.from(pair).toString("base64")}` };

@@ -1,115 +1,235 @@
 import { createHash } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import type { SecretSource } from "../../engine/index.ts";
 import { Clone } from "./clone.ts";
-import { defaultTimeouts, Git } from "./git.ts";
-import type { Environment, GitTimeouts } from "./git.ts";
+import type { Found, NamedObject } from "./clone.ts";
+import type { Wanted } from "./commit.ts";
+import { Credentials } from "./credentials.ts";
+import type { AccessSettings } from "./credentials.ts";
+import { defaultTimeouts } from "./environment.ts";
+import type { Environment, GitTimeouts } from "./environment.ts";
+import { ofDisk } from "./failure.ts";
+import { Git } from "./git.ts";
+import { History } from "./history.ts";
+import { digestOf, readLastGood, withCommit, writeLastGood } from "./last-good.ts";
+import type { LastGood } from "./last-good.ts";
+import { defaultLimits } from "./limits.ts";
+import type { SourceLimits } from "./limits.ts";
+import { fullHash, idOf, readReference, shownReference } from "./reference.ts";
+import type { Reference, ReferenceSettings } from "./reference.ts";
+import { Lookup } from "./lookup.ts";
 import { parseRemote } from "./remote.ts";
 import type { Remote } from "./remote.ts";
-import { defaultLimits, normalisePath, SourceError } from "./revision.ts";
-import type { RequestListener, Revision, RevisionSource, SourceDescription, SourceLimits } from "./revision.ts";
+import { normalisePath, SourceError } from "./revision.ts";
+import type { RequestListener, Revision, RevisionSource, Signature, SourceDescription } from "./revision.ts";
+import { Signatures } from "./signatures.ts";
+import type { SignatureSettings } from "./signatures.ts";
+import { succession } from "./succession.ts";
+import { timed } from "./timed.ts";
 
-export interface RepositoryOptions {
-  /** A folder, or a file://, https://, http:// or ssh:// URL, or `user@host:path`. */
+export interface RepositoryOptions extends ReferenceSettings {
+  /** A folder, or a file://, https://, http://, ssh:// or git:// URL, or `user@host:path`. */
   url: string;
-  /** Default: the branch that the remote's HEAD names. */
-  branch?: string;
   /** Folder inside the repository, default its root. */
   path?: string;
   dataDir: string;
   /** What git may see of the process's environment. */
   env: Environment;
+  access?: AccessSettings;
+  /** Resolves the references of `access`. Where absent, they are taken as they are. */
+  secrets?: SecretSource;
+  /** Where given, a commit that none of these keys signed is refused. */
+  verify?: SignatureSettings;
   timeouts?: GitTimeouts;
   limits?: SourceLimits;
 }
 
-/** A branch of a Git repository. An unchanged remote costs one round trip: `ls-remote` comes first. */
+/**
+ * A branch, a tag or a commit of a Git repository. An unchanged remote costs one round trip: `ls-remote` comes first.
+ * Of the commits, the one at the tip is verified where that is asked for; those before it are not looked at.
+ */
 export class Repository implements RevisionSource {
-  readonly #options: RepositoryOptions;
   readonly #remote: Remote;
-  readonly #path: string;
+  readonly #reference: Reference;
+  readonly #wanted: Wanted;
   readonly #home: string;
+  readonly #record: string;
   readonly #git: Git;
   readonly #clone: Clone;
-  #branch: string | undefined;
-  #last: Revision | undefined;
+  readonly #history: History;
+  readonly #lookup: Lookup;
+  readonly #signatures: Signatures | undefined;
+  readonly #commits: string[] = [];
+  #name: string | undefined;
+  #good: Revision | undefined;
+  /** The commit or the tag of `#good`, as the remote lists it; undefined where that is not known. */
+  #object: string | undefined;
+  #pinned: Revision | undefined;
+  /** The accepted keys with which `#good` and `#pinned` were verified. */
+  #keys = "";
+  #tail: Promise<unknown> = Promise.resolve();
 
   /** Throws SourceError URLInvalid or InvalidPath. Touches neither disk nor network. */
   constructor(options: RepositoryOptions) {
-    this.#options = options;
-    this.#remote = parseRemote(options.url);
-    this.#path = normalisePath(options.path ?? ".");
-    this.#branch = options.branch === undefined ? undefined : checkBranch(options.branch);
-    this.#home = join(options.dataDir, "git");
-    this.#git = new Git(this.#remote, options.env, options.timeouts ?? defaultTimeouts);
-    const name = createHash("sha256").update(this.#remote.url).digest("hex").slice(0, 16);
-    this.#clone = new Clone(join(this.#home, name), this.#git, this.#remote);
+    const { url, dataDir, env, access = {}, secrets, verify = {}, limits = defaultLimits } = options;
+    this.#remote = parseRemote(url);
+    this.#reference = readReference(options);
+    this.#wanted = { path: normalisePath(options.path ?? "."), limits, display: this.#remote.display };
+    this.#name = options.branch;
+    this.#home = join(dataDir, "git");
+    const credentials = new Credentials(access, this.#remote, secrets);
+    this.#git = new Git(this.#remote, credentials, env, options.timeouts ?? defaultTimeouts);
+    const folder = join(this.#home, createHash("sha256").update(this.#remote.url).digest("hex").slice(0, 16));
+    this.#record = `${folder}.json`;
+    this.#clone = new Clone(folder, this.#git, this.#remote, (...object) => this.#check(...object));
+    this.#history = new History(`${folder}.history`, this.#git, this.#remote);
+    this.#lookup = new Lookup(this.#reference, this.#home, this.#git, this.#remote);
+    const isVerified = verify.gpg !== undefined || verify.ssh !== undefined;
+    this.#signatures = isVerified ? new Signatures(verify, join(this.#home, "keys"), env) : undefined;
   }
 
   get description(): SourceDescription {
-    const branch = this.#branch === undefined ? {} : { branch: this.#branch };
-    return { kind: "git", url: this.#remote.display, ...branch, path: this.#path };
+    const { path, display } = this.#wanted;
+    return { kind: "git", url: display, ...shownReference(this.#reference, this.#name), path };
   }
 
-  async fetch(signal: AbortSignal, onRequest?: RequestListener): Promise<Revision> {
-    await mkdir(this.#home, { recursive: true, mode: 0o700 });
-    const { branch, sha } = await timed("ls-remote", onRequest, () => this.#newest(signal));
-    this.#branch = branch;
-    if (this.#last?.sha === sha && this.#last.branch === branch) return this.#last;
-    const ref = branch === "HEAD" ? "HEAD" : `refs/heads/${branch}`;
-    const limits = this.#options.limits ?? defaultLimits;
-    const read = await timed("fetch", onRequest, () => this.#clone.revision(ref, sha, this.#path, limits, signal));
-    this.#last = { ...read, id: `${branch}@sha1:${read.sha}`, branch };
-    return this.#last;
+  get warnings(): string[] {
+    return this.#remote.warning === undefined ? [] : [this.#remote.warning];
+  }
+
+  fetch(signal: AbortSignal, onRequest?: RequestListener): Promise<Revision> {
+    return this.#alone(async () => {
+      await this.#readKeys(signal);
+      const tip = await this.#lookup.tip(signal, onRequest);
+      this.#name = tip.name;
+      if (this.#good?.id === idOf(tip, tip.sha) && this.#object === tip.object) return this.#good;
+      const [reference, clone, history] = [this.#reference, this.#clone, this.#history];
+      const before = await this.#recall();
+      const found = await timed("fetch", onRequest, () => clone.newest(tip, this.#wanted, signal));
+      const notes = await succession({ reference, before, tip, found, clone, history, signal });
+      this.#good = this.#revision(found, tip.name, notes);
+      // A branch may have moved on since it was listed.
+      this.#object = found.sha === tip.sha ? tip.object : undefined;
+      await this.#remember(this.#good, notes, signal);
+      return this.#good;
+    });
+  }
+
+  cached(signal: AbortSignal): Promise<Revision | undefined> {
+    return this.#alone(async () => {
+      await this.#readKeys(signal);
+      if (this.#good !== undefined) return this.#good;
+      const record = await this.#recall();
+      if (record === undefined) return undefined;
+      const found = await this.#clone.local("good", this.#wanted, signal);
+      if (found?.sha !== record.sha) return undefined;
+      if (record.path === this.#wanted.path && digestOf(found) !== record.digest) return undefined;
+      this.#name ??= record.name;
+      this.#good = this.#revision(found, record.name, []);
+      return this.#good;
+    });
+  }
+
+  at(commit: string, signal: AbortSignal): Promise<Revision> {
+    return this.#alone(async () => {
+      const sha = fullHash(commit, "the commit to go back to");
+      await this.#readKeys(signal);
+      if (this.#pinned?.sha === sha) return this.#pinned;
+      // What is kept as the pin was found in the history before it was kept.
+      if ((await this.#clone.commitOf("pin", signal)) !== sha) await this.#mustContain(sha, signal);
+      const found = await this.#clone.pinned(sha, this.#wanted, signal);
+      this.#pinned = this.#revision(found, this.#name, []);
+      return this.#pinned;
+    });
   }
 
   async close(): Promise<void> {}
 
-  async #newest(signal: AbortSignal): Promise<{ branch: string; sha: string }> {
-    const wanted = this.#options.branch;
-    const pattern = wanted === undefined ? "HEAD" : `refs/heads/${wanted}`;
-    const output = await this.#git.text(this.#home, ["ls-remote", "--symref", "--", this.#remote.url, pattern], signal);
-    const line = output.split("\n").find((one) => /^[0-9a-f]{40,64}\t/.test(one) && one.endsWith(`\t${pattern}`));
-    const sha = line?.split("\t")[0];
-    if (sha === undefined) throw await this.#branchMissing(wanted, signal);
-    const followed = /^ref: refs\/heads\/(\S+)\tHEAD$/m.exec(output)?.[1] ?? "HEAD";
-    return { branch: wanted ?? followed, sha };
+  /** The folder is for one at a time: a fetch would take the locks of another for leftovers. */
+  #alone<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = this.#tail.then(async () => {
+      try {
+        await mkdir(this.#home, { recursive: true, mode: 0o700 });
+        return await work();
+      } catch (error) {
+        throw ofDisk(error, this.#home);
+      }
+    });
+    this.#tail = result.catch(() => undefined);
+    return result;
   }
 
-  async #branchMissing(wanted: string | undefined, signal: AbortSignal): Promise<SourceError> {
-    const output = await this.#git.text(this.#home, ["ls-remote", "--heads", "--", this.#remote.url], signal);
-    const branches = [...output.matchAll(/\trefs\/heads\/(.+)$/gm)].map((match) => match[1] ?? "");
-    const has =
-      branches.length === 0
-        ? "it has no branch at all: commit a first pipeline file"
-        : `it has ${branches.slice(0, 10).join(", ")}${branches.length > 10 ? ", …" : ""}: push the branch, or name one of these with --branch`;
-    const what = wanted === undefined ? "a default branch" : `branch ${wanted}`;
-    return new SourceError("BranchNotFound", `${this.#remote.display}: expected ${what}, but ${has}`);
+  /** What was verified with other keys than those that are accepted now has to be verified again. */
+  async #readKeys(signal: AbortSignal): Promise<void> {
+    const keys = (await this.#signatures?.readKeys(signal)) ?? "";
+    if (keys !== this.#keys) [this.#good, this.#pinned] = [undefined, undefined];
+    this.#keys = keys;
   }
-}
 
-async function timed<Result>(
-  op: Parameters<RequestListener>[0],
-  listener: RequestListener | undefined,
-  work: () => Promise<Result>,
-): Promise<Result> {
-  const start = performance.now();
-  let result: "success" | "error" = "error";
-  try {
-    const value = await work();
-    result = "success";
-    return value;
-  } finally {
-    listener?.(op, result, (performance.now() - start) / 1000);
+  /** A tag that is signed itself must be good; the commit of one that is not. */
+  async #check(folder: string, { commit, tag }: NamedObject, signal: AbortSignal): Promise<Signature | undefined> {
+    if (this.#signatures === undefined) return undefined;
+    const text = async (type: string, sha: string) => this.#git.text(folder, ["cat-file", type, sha], signal);
+    const tagText = tag === undefined ? undefined : await text("tag", tag);
+    if (tag !== undefined && tagText !== undefined && this.#signatures.signs("tag", tagText)) {
+      return this.#signatures.verify(folder, "tag", tag, tagText, signal);
+    }
+    return this.#signatures.verify(folder, "commit", commit, await text("commit", commit), signal);
   }
-}
 
-/** Branch names as Git allows them, minus what a shell or an option parser could take for something else. */
-function checkBranch(branch: string): string {
-  const fits = /^[^-/.][^\s~^:?*[\\\p{Cc}]*$/u.test(branch) && !/\.\.|\/\/|@\{|\/$|\.lock$|\.$/.test(branch);
-  if (fits) return branch;
-  throw new SourceError(
-    "URLInvalid",
-    `--branch: expected the name of a branch such as "main", got ${JSON.stringify(branch)}`,
-  );
+  /** Throws SourceError unless what is followed contains `sha`, or did when it was followed. */
+  async #mustContain(sha: string, signal: AbortSignal): Promise<void> {
+    const record = await this.#recall();
+    if (record?.commits.includes(sha) === true || this.#commits.includes(sha)) return;
+    const { ref, name } = await this.#lookup.tip(signal);
+    const contained = sha === ref ? "yes" : await this.#history.contains(ref, sha, signal);
+    if (contained === "yes") return;
+    const what = name === undefined ? `commit ${ref}` : `${this.#reference.kind === "tag" ? "tag" : "branch"} ${name}`;
+    const how = contained === "no" ? "" : ", as far back as was looked";
+    throw new SourceError(
+      "CommitNotFound",
+      `${this.#remote.display}: ${what} does not contain commit ${sha}${how}: name one of its commits`,
+    );
+  }
+
+  #revision(read: Found, name: string | undefined, notes: string[]): Revision {
+    const branch = this.#reference.kind === "branch" || this.#reference.kind === "default" ? name : undefined;
+    return {
+      ...read,
+      id: idOf({ ...(name !== undefined && { name }) }, read.sha),
+      ...(branch !== undefined && { branch }),
+      ...(notes.length > 0 && { notes }),
+    };
+  }
+
+  /** The record of the last good revision of what is followed now. */
+  async #recall(): Promise<LastGood | undefined> {
+    const record = await readLastGood(this.#record);
+    return record?.followed === this.#followed ? record : undefined;
+  }
+
+  /** For a restart while the remote is down. Where it cannot be written, what was read is good all the same. */
+  async #remember(revision: Revision, notes: string[], signal: AbortSignal): Promise<void> {
+    const { sha } = revision;
+    this.#commits.splice(0, Infinity, ...withCommit((await this.#recall())?.commits ?? this.#commits, sha));
+    const name = this.#name === undefined ? {} : { name: this.#name };
+    const rest = { sha, path: this.#wanted.path, digest: digestOf(revision), commits: this.#commits };
+    try {
+      await this.#clone.keepHead(signal);
+      await writeLastGood(this.#record, { followed: this.#followed, ...name, ...rest });
+    } catch (error) {
+      signal.throwIfAborted();
+      const why = error instanceof Error ? error.message : String(error);
+      revision.notes = [...notes, `it could not be kept for a restart without the remote: ${why}`];
+    }
+  }
+
+  get #followed(): string {
+    const { kind } = this.#reference;
+    if (kind === "default") return "the default branch";
+    return this.#reference.kind === "commit"
+      ? `commit ${this.#reference.sha}`
+      : `${kind} ${(this.#reference as { name: string }).name}`;
+  }
 }

@@ -2,7 +2,7 @@
  * What the desired state was read from: the files of one commit, or of one moment of a plain folder.
  */
 export interface Revision {
-  /** `<branch>@sha1:<hex>`, or `dir@sha256:<hex>` for a plain folder. */
+  /** `<branch or tag>@sha1:<hex>`, `sha1:<hex>` where a commit is followed, or `dir@sha256:<hex>` for a plain folder. */
   id: string;
   /** The hex part of `id`. */
   sha: string;
@@ -10,13 +10,27 @@ export interface Revision {
   files: RevisionFile[];
   /** What lies under the watched path, and was not read. A pipeline whose file is named here is left as it runs. */
   skipped: SkippedFile[];
-  /** Absent for a plain folder, as are the four below. */
+  /** The branch, where one is followed. */
   branch?: string;
+  /** Absent for a plain folder, as are the two below. */
   /** ISO 8601, UTC. */
   committedAt?: string;
   author?: string;
   /** First line of the commit's message, without control characters, at most 200 characters. */
   subject?: string;
+  /** Who signed the commit, or the tag that names it; absent where signatures are not asked for. */
+  signature?: Signature;
+  /** What a person should know of how this revision came about, such as a history that was rewritten. */
+  notes?: string[];
+}
+
+/** A signature that holds. It speaks for the files of this commit, and says nothing of the commits before it. */
+export interface Signature {
+  kind: "gpg" | "ssh";
+  /** Of the key, as gpg or ssh-keygen writes it. */
+  fingerprint: string;
+  /** As the file of accepted keys names the holder. */
+  signer: string;
 }
 
 export interface RevisionFile {
@@ -35,8 +49,10 @@ export interface SkippedFile {
 export interface SourceDescription {
   kind: "git" | "dir";
   url: string;
-  /** Absent for a plain folder, and before the first fetch where the remote's default branch is followed. */
+  /** Where a branch is followed; absent before the first fetch of the remote's default branch. */
   branch?: string;
+  tag?: string;
+  commit?: string;
   path: string;
 }
 
@@ -49,6 +65,8 @@ export type RequestListener = (op: "ls-remote" | "fetch", result: "success" | "e
  */
 export interface RevisionSource {
   readonly description: SourceDescription;
+  /** What is unsafe about the way to the source as it is set up, for the log of the start. */
+  readonly warnings?: readonly string[];
   /** The newest revision, complete or not at all. The same object again while nothing has changed. */
   fetch(signal: AbortSignal, onRequest?: RequestListener): Promise<Revision>;
   /**
@@ -67,62 +85,74 @@ export interface RevisionSource {
   close(): Promise<void>;
 }
 
-/** Why a revision could not be had. A closed set: a condition's reason, and a metric label. */
+/** Why a revision could not be had. A closed set: the reason of a condition. */
 export type SourceReason =
-  | "GitOperationFailed"
-  | "AuthenticationFailed"
-  | "BranchNotFound"
+  // The way to the remote.
+  | "HostNotFound"
+  | "ConnectionRefused"
+  | "ConnectionFailed"
+  | "TLSFailed"
+  | "HostKeyRejected"
   | "Timeout"
+  // What it answered.
+  | "AuthenticationFailed"
+  | "RepositoryNotFound"
+  | "RateLimited"
+  | "ServerError"
+  | "Redirected"
+  | "TransferIncomplete"
+  | "TransferCorrupt"
+  // What it holds.
+  | "RepositoryEmpty"
+  | "BranchNotFound"
+  | "TagNotFound"
+  | "CommitNotFound"
   | "TooLarge"
+  // Signatures. That one cannot be checked never means that it is bad.
+  | "SignatureMissing"
+  | "SignatureInvalid"
+  | "SignatureKeyUnknown"
+  | "SignatureKeyExpired"
+  | "SignatureKeyRevoked"
+  | "VerificationUnavailable"
+  // Here.
   | "URLInvalid"
-  | "InvalidPath";
+  | "InvalidPath"
+  | "CredentialsNotFound"
+  | "GitNotInstalled"
+  | "DiskFull"
+  | "CacheNotWritable"
+  | "GitOperationFailed";
+
+/** Reasons that stand until a person has changed something. */
+const lasting: ReadonlySet<SourceReason> = new Set([
+  "URLInvalid",
+  "InvalidPath",
+  "TooLarge",
+  "Redirected",
+  "SignatureMissing",
+  "SignatureInvalid",
+  "SignatureKeyUnknown",
+  "SignatureKeyExpired",
+  "SignatureKeyRevoked",
+]);
 
 /** Says what could not be read, why, and what to do. Its message never holds a credential. */
 export class SourceError extends Error {
   readonly reason: SourceReason;
+  /** Milliseconds from now during which the remote asks not to be asked. */
+  readonly retryAfter?: number;
 
-  constructor(reason: SourceReason, message: string, cause?: unknown) {
-    super(message, cause === undefined ? undefined : { cause });
+  constructor(reason: SourceReason, message: string, { retryAfter }: { retryAfter?: number | undefined } = {}) {
+    super(message);
     this.name = "SourceError";
     this.reason = reason;
+    if (retryAfter !== undefined) this.retryAfter = retryAfter;
   }
 
   /** Trying again cannot help before a person has changed something. */
   get stalls(): boolean {
-    return this.reason === "URLInvalid" || this.reason === "InvalidPath" || this.reason === "TooLarge";
-  }
-}
-
-/** Bounds on what a repository can make this process read. */
-export interface SourceLimits {
-  files: number;
-  /** A larger file is skipped, and named. */
-  fileBytes: number;
-  /** Of all files together. */
-  bytes: number;
-}
-
-export const defaultLimits: SourceLimits = { files: 10_000, fileBytes: 4 << 20, bytes: 128 << 20 };
-
-/** Whether a path may hold pipelines; the loader decides what is one. */
-export function isCandidate(path: string): boolean {
-  return /\.(ya?ml|json)$/i.test(path);
-}
-
-/** Refuses a folder that holds more than is read at once, so that a part of it is never taken for the whole. */
-export function checkLimits(files: readonly { bytes: number }[], limits: SourceLimits, where: string): void {
-  if (files.length > limits.files) {
-    throw new SourceError(
-      "TooLarge",
-      `${where} holds ${files.length} YAML and JSON files, at most ${limits.files} are read: watch a folder of it with --path`,
-    );
-  }
-  const total = files.reduce((sum, file) => sum + file.bytes, 0);
-  if (total > limits.bytes) {
-    throw new SourceError(
-      "TooLarge",
-      `${where} holds ${total} bytes of YAML and JSON, at most ${limits.bytes} are read: watch a folder of it with --path`,
-    );
+    return lasting.has(this.reason);
   }
 }
 

@@ -1,5 +1,6 @@
-import { isCandidate } from "./revision.ts";
-import type { SkippedFile, SourceLimits } from "./revision.ts";
+import { isCandidate } from "./limits.ts";
+import type { SourceLimits } from "./limits.ts";
+import type { SkippedFile } from "./revision.ts";
 
 /** A file of a commit that is to be read. */
 export interface TreeFile {

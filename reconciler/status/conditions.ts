@@ -2,6 +2,7 @@ import { consumerGroup } from "../../engine/index.ts";
 import type { PipelineHealth } from "../../engine/index.ts";
 import type { Outcome } from "../apply/outcome.ts";
 import { SourceError } from "../git/revision.ts";
+import type { Signature } from "../git/revision.ts";
 import type { WishedState } from "../plan/calls.ts";
 import type { Change } from "../plan/change.ts";
 import type { Stance } from "../plan/drift.ts";
@@ -15,16 +16,17 @@ export type ConditionType =
   | "AtLeastOnce"
   | "ForeignMembers"
   | "SecretMissing"
+  | "SourceVerified"
   | "Suspended"
   | "Pinned";
 
 /**
- * A condition as kstatus knows it. Those besides `Ready` are there only while they are True. `Drifted`: it was changed
- * through the engine while its file stayed as it is; whether it is Ready is another matter. With the last five the
- * pipeline does well: its target cannot drop a repeated insert, so that rows may stand there twice; its consumer group
- * has members that are no Sluice, so that it does not read the partitions which they have; a secret that it was started
- * with is gone, so that it could not be started again; it is left as it is until somebody resumes it; and the source is
- * kept at an earlier commit.
+ * A condition as kstatus knows it. Those besides `Ready` and `SourceVerified` are there only while they are True.
+ * `Drifted`: it was changed through the engine while its file stayed as it is; whether it is Ready is another matter. With
+ * these a pipeline, or the source, does well: its target cannot drop a repeated insert, so that rows may stand there twice
+ * (`AtLeastOnce`); its consumer group has members that are no Sluice, so that it does not read the partitions which they
+ * have (`ForeignMembers`); a secret that it was started with is gone, so that it could not be started again
+ * (`SecretMissing`); it is left as it is until somebody resumes it (`Suspended`); it is kept at an earlier commit (`Pinned`).
  */
 export interface Condition {
   type: ConditionType;
@@ -144,10 +146,28 @@ function fromHealth({ change, health, wished }: Observation): Condition {
 /** Causes that a person should see although the pipeline does well. */
 const notes: ReadonlySet<string> = new Set(["Suspended", "DriftIgnored", "PruneDisabled", "PruneHeld", "NotOwned"]);
 
+/** What is known of a source after a turn. */
+export interface SourceObservation {
+  /** Why the turn ended early. */
+  error?: Error;
+  /** Why no newer revision could be had, while the last good one holds. */
+  fetchError?: Error;
+  /** The last one that was had. */
+  revision?: string;
+  /** Of `revision`; absent where none is asked for. */
+  signature?: Signature;
+}
+
 /** Conditions of the whole source, after a turn. `open` are pipelines that are not as their files say. */
-export function sourceConditions(error: Error | undefined, revision: string | undefined, open: Open): Condition[] {
+export function sourceConditions(seen: SourceObservation, open: Open): Condition[] {
+  const verified = verification(seen);
+  return [...ownSourceConditions(seen, open), ...(verified === undefined ? [] : [verified])];
+}
+
+function ownSourceConditions(seen: SourceObservation, open: Open): Condition[] {
+  const { revision, error = seen.fetchError } = seen;
   if (error !== undefined) {
-    const { message } = error;
+    const message = error === seen.fetchError ? `goes on with ${revision}: ${error.message}` : error.message;
     if (!(error instanceof SourceError)) return retrying("ReconciliationFailed", message);
     return error.stalls ? stalled(error.reason, message) : retrying(error.reason, message);
   }
@@ -159,6 +179,23 @@ export function sourceConditions(error: Error | undefined, revision: string | un
   return open.retrying.length > 0
     ? retrying("ReconciliationIncomplete", message)
     : stalled("ReconciliationIncomplete", message);
+}
+
+/** Whether the commit that was seen last is signed as it must be. That this is not known never means that it is not. */
+function verification(seen: SourceObservation): Condition | undefined {
+  const { revision = "", signature, error = seen.fetchError } = seen;
+  const { reason = "", message = "" } = error instanceof SourceError ? error : {};
+  if (reason.startsWith("Signature")) return { type: "SourceVerified", status: "False", reason, message };
+  if (reason === "VerificationUnavailable") return { type: "SourceVerified", status: "Unknown", reason, message };
+  if (signature === undefined) return undefined;
+  const { kind, fingerprint, signer } = signature;
+  const who = `${printable(signer)} signed ${revision} with the ${kind === "gpg" ? "GPG" : "SSH"} key ${fingerprint}`;
+  return {
+    type: "SourceVerified",
+    status: "True",
+    reason: "SignatureVerified",
+    message: `${who}; the commits before it are not looked at`,
+  };
 }
 
 /** What keeps a source from being Ready: pipelines and files that wait for a person, and such that go on by themselves. */

@@ -18,7 +18,7 @@ export interface HistoryEntry {
   /** The plan for people. */
   plan?: string;
   outcomes: Outcome[];
-  /** Why the turn ended early. */
+  /** Why the turn ended early, or went on with the last good revision. */
   error?: string;
 }
 
@@ -70,7 +70,7 @@ function isNews({ result }: Outcome): boolean {
 }
 
 function entryOf(turn: Turn): HistoryEntry {
-  const { revision, trigger, started, plan, outcomes = [], error } = turn;
+  const { revision, trigger, started, plan, outcomes = [], error = turn.fetchError } = turn;
   return {
     ...(revision !== undefined && { revision: revision.id }),
     ...(revision?.author !== undefined && { author: revision.author }),

@@ -24,7 +24,7 @@ export function endOf(
   turn: Turn,
   now: ReconcileSnapshot,
 ): Omit<ReconcileAnswer, "requested_at" | "state" | "under_way"> {
-  const { revision, error } = turn;
+  const { revision, error = turn.fetchError } = turn;
   const named = [{ pipeline_id: "source", conditions: now.conditions }, ...now.pipelines];
   const open = named.flatMap(({ pipeline_id: name, conditions }) => {
     const ready = conditions.find(({ type, status }) => type === "Ready" && status !== "True");

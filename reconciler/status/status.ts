@@ -15,7 +15,7 @@ import { History } from "./history.ts";
 import type { HistoryEntry } from "./history.ts";
 import { suspensionOf, withHolds } from "./hold-conditions.ts";
 import type { Requests } from "./requests.ts";
-import { resultOf } from "./turn.ts";
+import { isSettled } from "./turn.ts";
 import type { Turn } from "./turn.ts";
 
 /** A condition with the time since which its status and reason are what they are: ISO 8601, UTC. */
@@ -105,7 +105,7 @@ export class Status {
     }
     if (turn.desired !== undefined) this.#problems = turn.desired.problems;
     if (turn.plan !== undefined) this.#replaceEntries(turn);
-    if (turn.revision !== undefined && resultOf(turn) === "success") this.#options.inventory.applied(turn.revision.id);
+    if (turn.revision !== undefined && isSettled(turn)) this.#options.inventory.applied(turn.revision.id);
     for (const { pipeline_id, replaces } of turn.plan?.changes ?? []) {
       if (replaces === true) this.#history.replaced(pipeline_id, `${turn.revision?.id} asks for something else`);
     }
@@ -142,7 +142,14 @@ export class Status {
     const busy = this.#options.busy();
     const pipelines = [...this.#entries].map(([id, entry]) => this.#pipeline(id, entry, busy));
     this.#forget(pipelines);
-    const found = sourceConditions(this.#last?.error, this.#revision, this.#open(pipelines));
+    const { error, fetchError, revision } = this.#last ?? {};
+    const seen = {
+      ...(error && { error }),
+      ...(fetchError && { fetchError }),
+      ...(this.#revision !== undefined && { revision: this.#revision }),
+      ...(revision?.signature && { signature: revision.signature }),
+    };
+    const found = sourceConditions(seen, this.#open(pipelines));
     const waiting = pipelines.filter(
       ({ conditions: [first] }) => first?.status === "False" && first.reason === "Suspended",
     );

@@ -32,10 +32,13 @@ export function createTelemetry(log: Log, registry: Registry) {
       metrics.lastAttempt.set(now);
       metrics.inProgress.set(0);
       if (result === "success") metrics.lastSuccess.set(now);
-      const error = turn.error?.message;
+      const error = (turn.error ?? turn.fetchError)?.message;
       if (news.isNew("error", error)) {
-        if (error === undefined) log.info({ revision: turn.revision?.id }, "The source can be read again.");
-        else log.error({ error }, "A look at the source failed; nothing that runs was changed.");
+        const revision = turn.revision?.id;
+        if (error === undefined) log.info({ revision }, "The source can be read again.");
+        else if (turn.error !== undefined)
+          log.error({ error }, "A look at the source failed; nothing that runs was changed.");
+        else log.error({ error, revision }, "A look at the source failed; the last good revision holds.");
       }
     },
 
@@ -46,8 +49,10 @@ export function createTelemetry(log: Log, registry: Registry) {
 
     revisionLoaded({ revision, desired }: Turn): void {
       if (!news.isNew("revision", revision?.id)) return;
-      const { id, author, subject, skipped = [] } = revision ?? {};
-      log.info({ revision: id, author, subject, pipelines: desired?.pipelines.length }, "A revision was read.");
+      const { id, author, subject, skipped = [], notes = [], signature } = revision ?? {};
+      const signed = signature && `${signature.signer}, ${signature.kind} key ${signature.fingerprint}`;
+      log.info({ revision: id, author, subject, signed, pipelines: desired?.pipelines.length }, "A revision was read.");
+      for (const note of notes) log.warn({ revision: id, note }, "A revision came about in an unusual way.");
       for (const { path, reason } of skipped) log.warn({ file: path, reason }, "A file was not read.");
       for (const { file, line, column, code, message, severity } of desired?.problems ?? []) {
         const fields = { at: `${file}:${line}:${column}`, code, problem: message };

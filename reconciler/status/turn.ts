@@ -12,7 +12,9 @@ export interface Turn {
   readonly started: Date;
   /** The newest request for a turn that was made before this one began. */
   readonly requestedAt?: string;
+  /** The newest one; the last good one where `fetchError` says why there is no newer one. */
   revision?: Revision;
+  fetchError?: Error;
   desired?: DesiredState;
   plan?: Plan;
   outcomes?: Outcome[];
@@ -23,14 +25,20 @@ export interface Turn {
 export type TurnResult = "success" | "incomplete" | "error";
 
 /** Whether everything is as Git says after this turn, as far as it can be seen at its end. */
-export function resultOf({ error, plan, desired, outcomes = [] }: Turn): TurnResult {
-  if (error !== undefined || plan === undefined) return "error";
+export function resultOf(turn: Turn): TurnResult {
+  if (turn.error !== undefined || turn.fetchError !== undefined || turn.plan === undefined) return "error";
+  return isSettled(turn) ? "success" : "incomplete";
+}
+
+/** Whether everything is as the revision of this turn says, be it the newest or the last good one. */
+export function isSettled({ error, plan, desired, outcomes = [] }: Turn): boolean {
+  if (error !== undefined || plan === undefined) return false;
   const applied = new Set(outcomes.filter(({ result }) => result === "applied").map(({ pipeline_id }) => pipeline_id));
   const settled = plan.changes.every(
     ({ pipeline_id, cause, drift }) =>
       applied.has(pipeline_id) || settledCauses.has(cause) || (cause === "Drifted" && drift?.stance === "report"),
   );
-  return settled && desired?.refused.length === 0 ? "success" : "incomplete";
+  return settled && desired?.refused.length === 0;
 }
 
 const settledCauses: ReadonlySet<string> = new Set([

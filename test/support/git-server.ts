@@ -15,23 +15,34 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
-/** Serves a repository over smart HTTP with Git's own back end; asks for `user` and `password` where they are given. */
+/**
+ * Serves a repository over smart HTTP with Git's own back end; asks for `credentials` where they are given, and changes
+ * them when the test does. With `oldProtocol` it gives no commit that no branch or tag points to.
+ */
 export async function serveHttp(
   repository: string,
-  credentials?: { user: string; password: string },
+  credentials?: Credentials,
   port = 0,
+  { oldProtocol = false }: { oldProtocol?: boolean } = {},
 ): Promise<RunningServer & { requests: string[] }> {
   const requests: string[] = [];
   const server = createServer((request, response) => {
     requests.push(`${request.method} ${request.url}`);
-    const expected =
-      credentials && `Basic ${Buffer.from(`${credentials.user}:${credentials.password}`).toString("base64")}`;
+    const expected = credentials && authorizationOf(credentials);
+    if (oldProtocol) delete request.headers["git-protocol"];
     if (expected !== undefined && request.headers.authorization !== expected) {
       response.writeHead(401, { "WWW-Authenticate": 'Basic realm="git"' }).end("no");
     } else backend(repository, request, response);
   });
   const urlAt = (taken: number): string => `http://127.0.0.1:${taken}/${basename(repository)}/.git`;
   return { ...(await listening(server, urlAt, port)), requests };
+}
+
+export type Credentials = { user: string; password: string } | { token: string };
+
+function authorizationOf(credentials: Credentials): string {
+  if ("token" in credentials) return `Bearer ${credentials.token}`;
+  return `Basic ${Buffer.from(`${credentials.user}:${credentials.password}`).toString("base64")}`;
 }
 
 /** Runs `git http-backend` as a web server does: the request in the environment, headers before the body. */
@@ -67,6 +78,19 @@ function backend(repository: string, request: IncomingMessage, response: ServerR
     response.writeHead(Number.parseInt(status, 10), headers.filter(([name]) => name !== "Status").flat());
     response.end(output.subarray(end + 4));
   });
+}
+
+/** Serves a repository with `git daemon`, which knows nobody and encrypts nothing. */
+export async function serveDaemon(repository: string): Promise<RunningServer> {
+  const server = createPlainServer((socket) => {
+    const args = ["daemon", "--inetd", "--export-all", `--base-path=${dirname(repository)}`];
+    const child = spawn("git", args, { stdio: ["pipe", "pipe", "ignore"] });
+    socket.on("error", () => child.kill());
+    child.stdin.on("error", () => undefined);
+    socket.pipe(child.stdin);
+    child.stdout.pipe(socket);
+  });
+  return listening(server, (port) => `git://127.0.0.1:${port}/${basename(repository)}`);
 }
 
 /** Serves repositories over ssh to the holder of `publicKey`: it runs `git-upload-pack` and nothing else. */

@@ -45,8 +45,8 @@ async function failure(repository: Repository): Promise<SourceError> {
 
 /** The clone's folder, once there is one. */
 async function cloneFolder(): Promise<string> {
-  const [name] = await readdir(join(dataDir, "git"));
-  return join(dataDir, "git", name ?? "");
+  const names = await readdir(join(dataDir, "git"));
+  return join(dataDir, "git", names.find((name) => /^[0-9a-f]+$/.test(name)) ?? "");
 }
 
 describe("a revision", () => {
@@ -156,7 +156,7 @@ describe("a remote", () => {
     const server = await serveHttp(origin.path);
     await server.close();
     const error = await failure(open({ url: server.url }));
-    expect(error.reason).toBe("GitOperationFailed");
+    expect(error.reason).toBe("ConnectionRefused");
     expect(error.message).toContain(`127.0.0.1:${server.port}`);
     expect((await failure(open({ url: join(dataDir, "nothing") }))).message).toMatch(
       /nothing.*(not appear|not found|does not)/,
@@ -166,7 +166,7 @@ describe("a remote", () => {
   test("that takes the connection and never answers is given up, and git with it", async () => {
     const server = await serveSilence();
     cleanups.push(() => server.close());
-    const error = await failure(open({ url: server.url, timeouts: { silence: 2_500, total: 20_000 } }));
+    const error = await failure(open({ url: server.url, timeouts: { silence: 1_300, total: 20_000 } }));
     expect(error).toMatchObject({ reason: "Timeout" });
     await expect.poll(() => server.open(), { timeout: 10_000 }).toBe(0);
   });
@@ -175,7 +175,7 @@ describe("a remote", () => {
     const server = await serveSilence();
     cleanups.push(() => server.close());
     const ending = new AbortController();
-    const timeouts = { silence: 2_500, total: 20_000 };
+    const timeouts = { silence: 1_300, total: 20_000 };
     const fetching = open({ url: server.url, timeouts }).fetch(ending.signal);
     await expect.poll(() => server.open()).toBe(1);
     ending.abort(new Error("the process ends"));
@@ -215,16 +215,28 @@ describe("a remote over ssh", () => {
     const server = await serveSsh(hostKey, publicKey);
     cleanups.push(() => server.close());
     const known = join(dataDir, "known_hosts");
-    const env = {
-      ...process.env,
-      GIT_SSH_COMMAND: `ssh -F /dev/null -i ${join(dataDir, "user")} -o IdentitiesOnly=yes -o UserKnownHostsFile=${known}`,
-    };
-    const refused = await failure(open({ url: server.url + origin.path, env }));
-    expect(refused.reason).toBe("AuthenticationFailed");
+    await writeFile(known, "");
+    const access = { sshKey: join(dataDir, "user"), knownHosts: known };
+    const url = server.url + origin.path;
+    // Not even where the user's own command would trust anybody.
+    const env = { ...process.env, GIT_SSH_COMMAND: "ssh -F /dev/null -o StrictHostKeyChecking=no" };
+    expect((await failure(open({ url, env, access: { ...access, knownHosts: join(dataDir, "none") } }))).reason).toBe(
+      "CredentialsNotFound",
+    );
+    const refused = await failure(open({ url, env, access }));
+    expect(refused.reason).toBe("HostKeyRejected");
     expect(refused.message).toContain("known_hosts");
-    const [type, key] = (await readFile(join(dataDir, "host.pub"), "utf8")).split(" ");
-    await writeFile(known, `[127.0.0.1]:${server.port} ${type} ${key}\n`);
-    expect((await open({ url: server.url + origin.path, env }).fetch(signal)).sha).toBe(sha);
+    const line = async (name: string) => {
+      const [type, key] = (await readFile(join(dataDir, `${name}.pub`), "utf8")).split(" ");
+      return `[127.0.0.1]:${server.port} ${type} ${key}\n`;
+    };
+    await writeFile(known, await line("user"));
+    expect((await failure(open({ url, env, access }))).reason).toBe("HostKeyRejected");
+    await writeFile(known, await line("host"));
+    expect((await open({ url, env, access }).fetch(signal)).sha).toBe(sha);
+    const stranger = join(dataDir, "host");
+    const denied = await failure(open({ url, env, access: { ...access, sshKey: stranger } }));
+    expect(denied.reason).toBe("AuthenticationFailed");
   });
 });
 
@@ -280,16 +292,27 @@ describe("the clone heals by itself", () => {
     expect(textOf(revision, "a.yaml")).toBe("two");
   });
 
-  test("a clone of many revisions is made anew before it grows without end", async () => {
-    const repository = open();
-    for (let count = 0; count < 60; count++) {
-      await origin.commit({ "a.yaml": `revision: ${count}` });
-      await repository.fetch(signal);
-    }
-    const packs = (await readdir(join(await cloneFolder(), "objects", "pack"))).filter((name) =>
-      name.endsWith(".pack"),
-    );
-    expect(packs.length).toBeLessThanOrEqual(51);
+  test("a damaged clone inside another repository is not taken for a part of that", async () => {
+    await origin.commit({ "a.yaml": "one" });
+    const inside = join(origin.path, "data");
+    await open({ dataDir: inside }).fetch(signal);
+    const [name = ""] = (await readdir(join(inside, "git"))).filter((one) => /^[0-9a-f]+$/.test(one));
+    await rm(join(inside, "git", name, "HEAD"));
+    expect(await open({ dataDir: inside }).cached(signal)).toBeUndefined();
+    expect(paths(await open({ dataDir: inside }).fetch(signal))).toEqual(["a.yaml"]);
+    expect(await origin.git("for-each-ref", "refs/sluice")).toBe("");
+  });
+
+  test("a clone of many revisions is made small before it grows without end, and keeps the last good one", async () => {
+    const first = await origin.commit({ "a.yaml": "revision: 1" });
+    await open().fetch(signal);
+    const folder = join(await cloneFolder(), "objects", "pack");
+    // What a fetch leaves behind when it is killed.
+    for (let count = 0; count < 51; count++) await writeFile(join(folder, `tmp_pack_${count}`), "PACK");
+    await origin.commit({ "a.yaml": "revision: 2" });
+    expect((await open().cached(signal))?.sha).toBe(first);
+    await open().fetch(signal);
+    expect((await readdir(folder)).filter((name) => name.includes("pack_") || name.endsWith(".pack")).length).toBe(2);
   });
 
   test("a remote that fails and comes back is read again", async () => {

@@ -142,7 +142,7 @@ describe("a reconciler on a real repository and a real engine", () => {
       await server.close();
       await expect
         .poll(() => reconciler.snapshot().conditions.map(({ type, reason }) => `${type} ${reason}`))
-        .toEqual(["Ready GitOperationFailed", "Reconciling ProgressingWithRetry"]);
+        .toEqual(["Ready ConnectionRefused", "Reconciling ProgressingWithRetry"]);
       expect(engine.engine.get("sales-eu").status).toBe("Running");
       expect(await engine.registry.metrics()).toContain(
         'sluice_gitops_git_request_total{op="ls-remote",result="error"}',
@@ -150,7 +150,7 @@ describe("a reconciler on a real repository and a real engine", () => {
       expect(engine.log.lines).toContainEqual(
         expect.objectContaining({
           level: "error",
-          sentence: "A look at the source failed; nothing that runs was changed.",
+          sentence: "A look at the source failed; the last good revision holds.",
         }),
       );
     },

@@ -212,7 +212,7 @@ describe("a fight", () => {
 
   test("is slower each time, and the next try is told", async () => {
     await fight(1);
-    vi.setSystemTime(Date.now() - 470_000);
+    vi.setSystemTime(Date.now() - 350_000);
     await reconciler.turn("manual", signal);
     expect(calls()).toEqual([]);
     expect(readyOf(reconciler)).toEqual(["False", "Drifted", "Reconciling", "Drifted"]);

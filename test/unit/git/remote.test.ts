@@ -12,6 +12,7 @@ describe("a remote", () => {
     ["ssh", "ssh://git@host:22/a.git", "ssh://git@host:22/a.git", "ssh://git@host:22/a.git"],
     ["ssh with a password", "ssh://git:s3cret@host/a.git", "ssh://git@host/a.git", "ssh://git@host/a.git"],
     ["https", "https://host/a.git", "https://host/a.git", "https://host/a.git"],
+    ["the Git protocol", "git://host/a.git", "git://host/a.git", "git://host/a.git"],
     ["https with user and password", "https://ada:s3cret@host/a.git", "https://host/a.git", "https://host/a.git"],
     ["https with a token", "https://s3cret@host/a.git", "https://host/a.git", "https://host/a.git"],
     [
@@ -32,7 +33,7 @@ describe("a remote", () => {
     ["a helper", "https::https://host/a.git"],
     ["an ssh host that is an option", "ssh://-oProxyCommand=x/a.git"],
     ["an ssh user that is an option", "ssh://-oProxyCommand=x@host/a.git"],
-    ["a protocol without identity", "git://host/a.git"],
+    ["the Git protocol with a password, which it has no place for", "git://ada:s3cret@host/a.git"],
     ["another protocol", "ftp://host/a.git"],
     ["nothing", ""],
     ["a line break", "https://host/a.git\n--upload-pack=x"],
@@ -40,6 +41,17 @@ describe("a remote", () => {
   ])("must not be %s", (_title, text) => {
     expect(() => parseRemote(text)).toThrow(SourceError);
     expect(() => parseRemote(text)).toThrow("--repo: expected a folder, file:///folder, https://");
+  });
+
+  test.each([
+    ["git://host/a.git", "neither encrypts nor says who answers"],
+    ["http://host/a.git", "is not encrypted"],
+    ["http://127.0.0.1:8080/a.git", undefined],
+    ["https://host/a.git", undefined],
+    ["ssh://git@host/a.git", undefined],
+  ])("says what is unsafe of %s", (text, warning) => {
+    const told = parseRemote(text).warning;
+    expect(told === undefined ? undefined : told.includes(warning ?? "nothing")).toBe(warning && true);
   });
 
   test("that is refused is quoted without its password", () => {

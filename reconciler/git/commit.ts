@@ -1,0 +1,64 @@
+import type { Git } from "./git.ts";
+import { checkLimits } from "./limits.ts";
+import type { SourceLimits } from "./limits.ts";
+import type { Revision } from "./revision.ts";
+import { parseBatch, parseTree } from "./tree.ts";
+
+/** What is read of a commit. */
+export type Read = Pick<Required<Revision>, "sha" | "files" | "skipped" | "committedAt" | "author" | "subject">;
+
+/** What is wanted of a commit. */
+export interface Wanted {
+  /** The folder inside the repository. */
+  path: string;
+  limits: SourceLimits;
+  /** The repository, for people. */
+  display: string;
+}
+
+/** Reads the files of commit `sha` from the repository in `folder`. Nothing is checked out. */
+export async function readCommit(
+  git: Git,
+  folder: string,
+  sha: string,
+  wanted: Wanted,
+  signal: AbortSignal,
+): Promise<Read> {
+  const { path, limits, display } = wanted;
+  const under = path === "." ? [] : ["--", path];
+  const listing = await git.text(folder, ["ls-tree", "-r", "-z", "-l", "--full-tree", sha, ...under], signal);
+  const { files, skipped } = parseTree(listing, limits);
+  checkLimits(files, limits, `${display}, ${path}`);
+  const objects = files.map((file) => file.object);
+  const contents = objects.length === 0 ? Buffer.alloc(0) : await git.contents(folder, objects, signal);
+  const format = "--format=%cI%x00%an%x00%s";
+  const facts = await git.text(folder, ["log", "-1", "--no-show-signature", format, sha], signal);
+  const [committedAt = "", author = "", subject = ""] = facts.trimEnd().split("\0");
+  const read = parseBatch(contents, files);
+  return {
+    sha,
+    files: read.filter(({ bytes }) => !isPointer(bytes)),
+    skipped: [
+      ...skipped,
+      ...read.filter(({ bytes }) => isPointer(bytes)).map(({ path: at }) => ({ path: at, reason: pointer })),
+    ],
+    committedAt: new Date(committedAt).toISOString(),
+    author: printable(author),
+    subject: printable(subject),
+  };
+}
+
+/** Git LFS would have to run, and ask another server, to have the file. */
+function isPointer(bytes: Buffer): boolean {
+  return bytes.subarray(0, 42).toString("latin1") === "version https://git-lfs.github.com/spec/v1";
+}
+
+const pointer = "a pointer of Git LFS, which is not followed: keep pipeline files in Git itself";
+
+/** Text of a commit on its way to logs and terminals. */
+function printable(text: string): string {
+  return text
+    .replaceAll(/\p{Cc}+/gu, " ")
+    .trim()
+    .slice(0, 200);
+}

@@ -1,0 +1,90 @@
+import type { Answer } from "./answer.ts";
+import { SourceError } from "./revision.ts";
+import type { SourceReason } from "./revision.ts";
+
+/** Why git failed, from what it said (`text`, in English) and from what an HTTP server answered last. */
+export function reasonOf(text: string, answer: Answer | undefined): SourceReason {
+  // Names that a person chose say nothing of what went wrong.
+  const said = text.replaceAll(/'[^'\n]*'/g, "''");
+  const here = match(said, local);
+  if (here !== undefined) return here;
+  return (answer && reasonOfStatus(answer)) ?? match(said, remote) ?? "GitOperationFailed";
+}
+
+function reasonOfStatus({ status, limited }: Answer): SourceReason | undefined {
+  if (limited) return "RateLimited";
+  if (status === 401 || status === 403 || status === 407) return "AuthenticationFailed";
+  if (status === 404 || status === 410) return "RepositoryNotFound";
+  if (status >= 300 && status < 400) return "Redirected";
+  return status >= 500 ? "ServerError" : undefined;
+}
+
+function match(said: string, table: readonly (readonly [RegExp, SourceReason])[]): SourceReason | undefined {
+  return table.find(([pattern]) => pattern.test(said))?.[1];
+}
+
+/** Trouble of this machine, whatever the remote does. */
+const local: readonly (readonly [RegExp, SourceReason])[] = [
+  [/spawn git E(NOENT|ACCES)/, "GitNotInstalled"],
+  [/No space left on device|Disk quota exceeded|ENOSPC|EDQUOT/, "DiskFull"],
+  [/Read-only file system|EROFS|EACCES|EPERM/, "CacheNotWritable"],
+  [/(unable to|could not|cannot) (create|write|open|mkdir|update|lock)\b.*Permission denied/i, "CacheNotWritable"],
+  [/insufficient permission for adding an object/, "CacheNotWritable"],
+];
+
+/** The first that fits counts: the lines that follow a cause often only say that it all failed. */
+const remote: readonly (readonly [RegExp, SourceReason])[] = [
+  [/Could not resolve (host|proxy)|Name or service not known|name resolution|nodename nor servname/, "HostNotFound"],
+  [/unable to look up .* \(port/, "HostNotFound"],
+  [/out of time|block timeout reached|Operation too slow|timed out|Timeout, server/i, "Timeout"],
+  [/Host key verification failed|host key .* has changed/i, "HostKeyRejected"],
+  [/Authentication failed|could not read (Username|Password)|Permission denied \(|Load key /, "AuthenticationFailed"],
+  [/couldn't find remote ref|Remote branch .* not found/, "BranchNotFound"],
+  [/not our ref|does not allow request for unadvertised object/, "CommitNotFound"],
+  [/repository .*(not found|does not exist)|does not appear to be a git repository/i, "RepositoryNotFound"],
+  [/access denied or repository not exported|Repository not found/, "RepositoryNotFound"],
+  [/Connection refused/, "ConnectionRefused"],
+  [/\b(SSL|TLS|certificate|gnutls)/i, "TLSFailed"],
+  [/early EOF|unexpected disconnect|transfer closed|body are still expected/, "TransferIncomplete"],
+  [
+    /SHA1 mismatch|pack is corrupted|inflate|zlib|pack signature mismatch|pack has (bad|\d+ unresolved)/,
+    "TransferCorrupt",
+  ],
+  [/bad object|unknown object type|corrupt|bad line length|bad band|protocol error/i, "TransferCorrupt"],
+  [/hung up unexpectedly|RPC failed|end of file|index-pack|unexpectedly closed|expected flush/, "TransferIncomplete"],
+  [
+    /Failed to connect|Couldn't connect|unable to connect|unreachable|No route to host|reset by peer|Empty reply/i,
+    "ConnectionFailed",
+  ],
+  [/Connection closed|Broken pipe/i, "ConnectionFailed"],
+];
+
+/** What a person can do, where the reason alone does not say it. */
+export function wayOut(reason: SourceReason, { retryAfter, location }: Partial<Answer> = {}): string {
+  switch (reason) {
+    case "AuthenticationFailed":
+      return "; check the credentials: for https --git-username and --git-password, or --git-token, for ssh --git-ssh-key, a key without a passphrase that may read the repository";
+    case "HostKeyRejected":
+      return "; put the host's key into the file of --git-known-hosts, or into the known_hosts of the user that runs sluice, after comparing it with what the host's operator says";
+    case "TLSFailed":
+      return "; for a certificate of your own authority give its file with --git-ca-file";
+    case "RateLimited":
+      return retryAfter === undefined ? "" : `; it is asked again in ${Math.ceil(retryAfter / 1000)} s`;
+    case "Redirected":
+      return `; it points to ${location ?? "another place"}: where that is meant, name it with --repo, since credentials are not taken to another host`;
+    case "DiskFull":
+    case "CacheNotWritable":
+      return "; the folder of --data-dir must be writable and have room";
+    default:
+      return "";
+  }
+}
+
+/** Trouble with the folder of the data dir, in the words of a source. */
+export function ofDisk(error: unknown, home: string): unknown {
+  const code = (error as NodeJS.ErrnoException | undefined)?.code;
+  if (error instanceof SourceError || code === undefined) return error;
+  const reason = code === "ENOSPC" || code === "EDQUOT" ? "DiskFull" : "CacheNotWritable";
+  if (!/^(ENOSPC|EDQUOT|EROFS|EACCES|EPERM|ENOTDIR|EEXIST)$/.test(code)) return error;
+  return new SourceError(reason, `${home} cannot be written (${code}): it must be a folder of this user, with room`);
+}

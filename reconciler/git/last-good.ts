@@ -1,0 +1,48 @@
+import { createHash } from "node:crypto";
+import { readFile, rename, writeFile } from "node:fs/promises";
+import type { Revision } from "./revision.ts";
+
+/** What is remembered, beside the clone, of the last revision that was good. */
+export interface LastGood {
+  /** What was followed, such as `branch main`: it is of no use to somebody who follows something else. */
+  followed: string;
+  /** Branch or tag as the remote named it. */
+  name?: string;
+  sha: string;
+  path: string;
+  /** SHA-256 of the paths and bytes of the files under `path`. */
+  digest: string;
+  /** Commits that were followed, the newest last. */
+  commits: string[];
+}
+
+/** How many of the commits that were followed are remembered. */
+const remembered = 200;
+
+export function digestOf({ files }: Pick<Revision, "files">): string {
+  const hash = createHash("sha256");
+  for (const { path, bytes } of files) hash.update(`${path}\0${bytes.length}\0`).update(bytes);
+  return hash.digest("hex");
+}
+
+/** The list of commits with one more at its end. */
+export function withCommit(commits: readonly string[], sha: string): string[] {
+  return [...commits.filter((one) => one !== sha), sha].slice(-remembered);
+}
+
+/** Undefined where there is none that can be read: it is a help for bad times, and the next fetch writes it anew. */
+export async function readLastGood(file: string): Promise<LastGood | undefined> {
+  try {
+    const { format, ...record } = JSON.parse(await readFile(file, "utf8")) as LastGood & { format: number };
+    const isWhole = format === 1 && typeof record.sha === "string" && Array.isArray(record.commits);
+    return isWhole ? record : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whole or not at all, also where the process is killed in between. */
+export async function writeLastGood(file: string, record: LastGood): Promise<void> {
+  await writeFile(`${file}.new`, JSON.stringify({ format: 1, ...record }), { mode: 0o600, flush: true });
+  await rename(`${file}.new`, file);
+}

@@ -1,0 +1,65 @@
+import type { Git } from "./git.ts";
+import { patternsOf, readTip } from "./reference.ts";
+import type { Reference, Tip } from "./reference.ts";
+import type { Remote } from "./remote.ts";
+import { SourceError } from "./revision.ts";
+import type { RequestListener } from "./revision.ts";
+import { timed } from "./timed.ts";
+
+/** Asks a remote, in one round trip, what a reference stands for at the moment. */
+export class Lookup {
+  readonly #reference: Reference;
+  readonly #folder: string;
+  readonly #git: Git;
+  readonly #remote: Remote;
+
+  /** `folder`: where git runs; it need not be a repository. */
+  constructor(reference: Reference, folder: string, git: Git, remote: Remote) {
+    this.#reference = reference;
+    this.#folder = folder;
+    this.#git = git;
+    this.#remote = remote;
+  }
+
+  /** Throws SourceError, which names what there is, where the remote has no such branch or tag. */
+  async tip(signal: AbortSignal, onRequest?: RequestListener): Promise<Tip> {
+    const patterns = patternsOf(this.#reference);
+    const list = () => this.#list(patterns ?? [], signal);
+    const output = patterns === undefined ? "" : await timed("ls-remote", onRequest, list);
+    const tip = readTip(this.#reference, output);
+    if (tip === undefined) throw await this.#missing(signal);
+    return tip;
+  }
+
+  #list(patterns: string[], signal: AbortSignal): Promise<string> {
+    return this.#git.exchange(this.#folder, (url) => ["ls-remote", "--symref", "--", url, ...patterns], signal);
+  }
+
+  async #missing(signal: AbortSignal): Promise<SourceError> {
+    const { kind } = this.#reference;
+    const [noun, under] = kind === "tag" ? (["tag", "refs/tags/"] as const) : (["branch", "refs/heads/"] as const);
+    const output = await this.#list(["refs/heads/*", "refs/tags/*"], signal);
+    if (output.trim() === "") {
+      return this.#error(
+        "RepositoryEmpty",
+        "a repository with commits",
+        "it has no branch at all: commit a first pipeline file",
+      );
+    }
+    const names = namesUnder(output, under);
+    const has = names.length === 0 ? `no ${noun}` : names.slice(0, 10).join(", ");
+    const wished = kind === "branch" || kind === "tag" ? `${noun} ${this.#reference.name}` : "a default branch";
+    const way = `push the ${noun}, or name one of these with --${noun}`;
+    const found = `it has ${has}${names.length > 10 ? ", …" : ""}: ${way}`;
+    return this.#error(kind === "tag" ? "TagNotFound" : "BranchNotFound", wished, found);
+  }
+
+  #error(reason: SourceError["reason"], expected: string, found: string): SourceError {
+    return new SourceError(reason, `${this.#remote.display}: expected ${expected}, but ${found}`);
+  }
+}
+
+function namesUnder(listing: string, under: string): string[] {
+  const refs = [...listing.matchAll(/\t(refs\/\S+)$/gm)].map(([, ref = ""]) => ref);
+  return refs.filter((ref) => ref.startsWith(under) && !ref.endsWith("^{}")).map((ref) => ref.slice(under.length));
+}

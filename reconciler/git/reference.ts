@@ -1,0 +1,91 @@
+import { SourceError } from "./revision.ts";
+import type { SourceDescription } from "./revision.ts";
+
+/** What of a repository is followed. A commit stays as it is; a branch and a tag may move. */
+export type Reference =
+  | { kind: "default" }
+  | { kind: "branch"; name: string }
+  | { kind: "tag"; name: string }
+  | { kind: "commit"; sha: string };
+
+export interface ReferenceSettings {
+  branch?: string;
+  tag?: string;
+  /** A full hash. */
+  commit?: string;
+}
+
+/** What a remote says that a reference stands for at the moment. */
+export interface Tip {
+  /** What is asked of the remote, such as `refs/heads/main`. */
+  ref: string;
+  /** The commit, also where an annotated tag names it. */
+  sha: string;
+  /** The commit, or the annotated tag. */
+  object: string;
+  /** Branch or tag; absent for a commit. */
+  name?: string;
+}
+
+/** Throws SourceError URLInvalid where the settings name two things, or something that Git has no name for. */
+export function readReference({ branch, tag, commit }: ReferenceSettings): Reference {
+  const given = Object.entries({ branch, tag, commit }).flatMap(([name, value]) => (value === undefined ? [] : [name]));
+  if (given.length > 1) {
+    throw new SourceError("URLInvalid", `--${given.join(" and --")} exclude each other: name one thing to follow`);
+  }
+  if (branch !== undefined) return { kind: "branch", name: checkName("branch", branch, "main") };
+  if (tag !== undefined) return { kind: "tag", name: checkName("tag", tag, "v1.0") };
+  if (commit === undefined) return { kind: "default" };
+  return { kind: "commit", sha: fullHash(commit, "--commit") };
+}
+
+/** A part of a hash is not taken: what it stands for may change with the next push. */
+export function fullHash(text: string, subject: string): string {
+  if (/^([0-9a-f]{40}|[0-9a-f]{64})$/i.test(text)) return text.toLowerCase();
+  const found = JSON.stringify(text.slice(0, 100));
+  throw new SourceError("URLInvalid", `${subject}: expected the whole hash of a commit, 40 digits, got ${found}`);
+}
+
+/** Names as Git allows them, minus what a shell or an option parser could take for something else. */
+function checkName(kind: "branch" | "tag", name: string, example: string): string {
+  const fits = /^[^-/.][^\s~^:?*[\\\p{Cc}]*$/u.test(name) && !/\.\.|\/\/|@\{|\/$|\.lock$|\.$/.test(name);
+  if (fits) return name;
+  const found = JSON.stringify(name.slice(0, 100));
+  throw new SourceError("URLInvalid", `--${kind}: expected the name of a ${kind} such as "${example}", got ${found}`);
+}
+
+/** What `ls-remote` is asked for; undefined where nothing needs to be asked. */
+export function patternsOf(reference: Reference): string[] | undefined {
+  if (reference.kind === "default") return ["HEAD"];
+  if (reference.kind === "branch") return [`refs/heads/${reference.name}`];
+  if (reference.kind === "tag") return [`refs/tags/${reference.name}`, `refs/tags/${reference.name}^{}`];
+  return undefined;
+}
+
+/** Reads the output of `ls-remote --symref`; undefined where the remote has no such thing. */
+export function readTip(reference: Reference, output: string): Tip | undefined {
+  if (reference.kind === "commit") return { ref: reference.sha, sha: reference.sha, object: reference.sha };
+  const found = new Map(
+    [...output.matchAll(/^([0-9a-f]{40,64})\t(\S+)$/gm)].map(([, sha = "", ref = ""]) => [ref, sha]),
+  );
+  const [ref = "", peeled = ""] = patternsOf(reference) ?? [];
+  const object = found.get(ref);
+  if (object === undefined) return undefined;
+  const sha = found.get(peeled) ?? object;
+  if (reference.kind !== "default") return { ref, sha, object, name: reference.name };
+  const name = /^ref: refs\/heads\/(\S+)\tHEAD$/m.exec(output)?.[1];
+  return name === undefined ? { ref, sha, object, name: "HEAD" } : { ref: `refs/heads/${name}`, sha, object, name };
+}
+
+/** The id of a revision. */
+export function idOf({ name }: Pick<Tip, "name">, sha: string): string {
+  const hash = `${sha.length === 64 ? "sha256" : "sha1"}:${sha}`;
+  return name === undefined ? hash : `${name}@${hash}`;
+}
+
+/** The facts of a reference that a description and a revision show. */
+export function shownReference(reference: Reference, name: string | undefined): Partial<SourceDescription> {
+  if (reference.kind === "commit") return { commit: reference.sha };
+  if (reference.kind === "tag") return { tag: reference.name };
+  return name === undefined ? {} : { branch: name };
+}

@@ -1,0 +1,194 @@
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { mkdir, open, rm, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import type { Environment } from "./environment.ts";
+import { SourceError } from "./revision.ts";
+import type { Signature } from "./revision.ts";
+import { readGpgStatus, readSshVerdict } from "./verdict.ts";
+
+/** Files of the keys that may sign. */
+export interface SignatureSettings {
+  /** Public keys, armored or not. */
+  gpg?: string;
+  /** Allowed signers, as ssh-keygen(1) describes them. */
+  ssh?: string;
+}
+
+/** Milliseconds: to check a signature takes some of them. */
+const patience = 30_000;
+const keyFileBytes = 1 << 20;
+
+/** What a program said, and whether it could be run at all. */
+interface Said {
+  code: number;
+  output: string;
+}
+
+/**
+ * Checks signatures of commits and tags by Git's own means, against the given keys alone: no keyring, no configuration
+ * and no trust of the person who runs this counts, no key is looked for elsewhere, no agent is started.
+ */
+export class Signatures {
+  readonly #settings: SignatureSettings;
+  readonly #home: string;
+  readonly #environment: Environment;
+  #keys: string | undefined;
+
+  /** `home` is a folder of our own for the keyring. */
+  constructor(settings: SignatureSettings, home: string, environment: Environment) {
+    this.#settings = settings;
+    this.#home = resolve(home);
+    this.#environment = environment;
+  }
+
+  /** Reads the files of keys again. Gives a text that changes with them. Throws SourceError VerificationUnavailable. */
+  async readKeys(signal: AbortSignal): Promise<string> {
+    const { gpg, ssh } = this.#settings;
+    const files = { gpg: await contents("--verify-gpg", gpg), ssh: await contents("--verify-ssh", ssh) };
+    const hash = createHash("sha256").update(JSON.stringify(files)).digest("hex");
+    if (this.#keys === hash) return hash;
+    this.#keys = undefined;
+    await rm(this.#home, { recursive: true, force: true });
+    await mkdir(this.#home, { recursive: true, mode: 0o700 });
+    if (files.gpg !== undefined) await this.#import(files.gpg, signal);
+    if (files.ssh !== undefined) await writeFile(this.#allowedSigners, files.ssh);
+    this.#keys = hash;
+    return hash;
+  }
+
+  /**
+   * Who signed `sha` of the repository in `folder`. Throws SourceError: one of the reasons `Signature…` where the
+   * signature does not hold, VerificationUnavailable where that cannot be found out. `text` is the object as it is.
+   */
+  async verify(
+    folder: string,
+    what: "commit" | "tag",
+    sha: string,
+    text: string,
+    signal: AbortSignal,
+  ): Promise<Signature> {
+    const subject = `${what} ${sha}`;
+    const kind = kindOf(what, text);
+    if (kind === undefined) {
+      throw new SourceError(
+        "SignatureMissing",
+        `${subject} is not signed: sign it with a key that ${this.#flags()} names, and push it again`,
+      );
+    }
+    if (kind === "x509" || this.#settings[kind] === undefined) {
+      const names = { gpg: "a GPG key", ssh: "an SSH key", x509: "an X.509 certificate" };
+      throw new SourceError(
+        "SignatureKeyUnknown",
+        `${subject} is signed with ${names[kind]}, expected a key that ${this.#flags()} names`,
+      );
+    }
+    const said = await this.#run("git", [`verify-${what}`, "--raw", sha], signal, folder);
+    return kind === "gpg" ? readGpgStatus(subject, said) : readSshVerdict(subject, said);
+  }
+
+  /** Whether the object carries a signature, good or not. */
+  signs(what: "commit" | "tag", text: string): boolean {
+    return kindOf(what, text) !== undefined;
+  }
+
+  get #allowedSigners(): string {
+    return join(this.#home, "allowed_signers");
+  }
+
+  #flags(): string {
+    return Object.keys(this.#settings)
+      .map((kind) => `--verify-${kind}`)
+      .join(" or ");
+  }
+
+  async #import(keys: Buffer, signal: AbortSignal): Promise<void> {
+    const options = ["no-autostart", "trust-model always", "no-auto-key-retrieve", "disable-dirmngr"];
+    await writeFile(join(this.#home, "gpg.conf"), `${options.join("\n")}\n`);
+    const file = join(this.#home, "keys.asc");
+    await writeFile(file, keys);
+    const { code, output } = await this.#run("gpg", ["--batch", "--no-tty", "--status-fd=1", "--import", file], signal);
+    if (code === 0 && output.includes("[GNUPG:] IMPORT_OK")) return;
+    const why = output.replaceAll(this.#home, "…").replaceAll(/\s+/g, " ").trim().slice(-300);
+    throw new SourceError(
+      "VerificationUnavailable",
+      `--verify-gpg ${this.#settings.gpg}: expected public keys as gpg --armor --export writes them, gpg said: ${why}`,
+    );
+  }
+
+  #run(program: string, args: string[], signal: AbortSignal, folder = this.#home): Promise<Said> {
+    const { PATH, TMPDIR } = this.#environment;
+    const env = {
+      ...(PATH && { PATH }),
+      ...(TMPDIR && { TMPDIR }),
+      ...environmentOf(this.#home, this.#allowedSigners),
+      GIT_CEILING_DIRECTORIES: dirname(resolve(folder)),
+    };
+    return new Promise((done, fail) => {
+      execFile(program, args, { cwd: folder, env, signal, timeout: patience }, (error, stdout, stderr) => {
+        const output = `${stdout}\n${stderr}`;
+        if (error === null) done({ code: 0, output });
+        else if (signal.aborted) fail(signal.reason as Error);
+        else if (typeof error.code === "number") done({ code: error.code, output });
+        else {
+          const why = error.code === "ENOENT" ? `the program ${program} is not on the PATH: install it` : error.message;
+          fail(new SourceError("VerificationUnavailable", `signatures cannot be checked: ${why}`));
+        }
+      });
+    });
+  }
+}
+
+/** Settings of ours alone: whatever the user's own Git configuration says of signatures does not count. */
+function environmentOf(home: string, allowedSigners: string): Record<string, string> {
+  const settings = [
+    ["gpg.program", "gpg"],
+    ["gpg.openpgp.program", "gpg"],
+    ["gpg.ssh.program", "ssh-keygen"],
+    ["gpg.ssh.allowedSignersFile", allowedSigners],
+  ];
+  return {
+    HOME: home,
+    GNUPGHOME: home,
+    LC_ALL: "C",
+    GIT_CONFIG_GLOBAL: "/dev/null",
+    GIT_CONFIG_NOSYSTEM: "1",
+    GIT_CONFIG_COUNT: String(settings.length),
+    ...Object.fromEntries(
+      settings.flatMap(([key, value], index) => [
+        [`GIT_CONFIG_KEY_${index}`, key],
+        [`GIT_CONFIG_VALUE_${index}`, value],
+      ]),
+    ),
+  };
+}
+
+/** A commit has its signature among the headers, a tag at its end. */
+function kindOf(what: "commit" | "tag", text: string): "gpg" | "ssh" | "x509" | undefined {
+  const headers = text.slice(0, text.indexOf("\n\n") + 1);
+  const begins = /-----BEGIN (PGP SIGNATURE|PGP MESSAGE|SSH SIGNATURE|SIGNED MESSAGE)-----/;
+  const mark =
+    what === "commit"
+      ? new RegExp(`^gpgsig(?:-sha256)? ${begins.source}`, "m").exec(headers)
+      : new RegExp(`^${begins.source}`, "m").exec(text.slice(headers.length));
+  if (mark === null) return undefined;
+  if (mark[1] === "SSH SIGNATURE") return "ssh";
+  return mark[1] === "SIGNED MESSAGE" ? "x509" : "gpg";
+}
+
+async function contents(flag: string, path: string | undefined): Promise<Buffer | undefined> {
+  if (path === undefined) return undefined;
+  const problem = (why: string): SourceError =>
+    new SourceError("VerificationUnavailable", `${flag} ${path}: expected a file of public keys, ${why}`);
+  const file = await open(path).catch((error: NodeJS.ErrnoException) => {
+    throw problem(`it cannot be read (${error.code})`);
+  });
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(keyFileBytes + 1), 0, keyFileBytes + 1, 0);
+    if (bytesRead === 0) throw problem("it is empty");
+    if (bytesRead > keyFileBytes) throw problem(`it has more than ${keyFileBytes} bytes`);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}

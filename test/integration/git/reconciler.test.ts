@@ -1,0 +1,100 @@
+import { execFileSync } from "node:child_process";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Registry } from "prom-client";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { Repository } from "../../../reconciler/git/repository.ts";
+import { Reconciler } from "../../../reconciler/reconciler.ts";
+import { keptLog } from "../../support/engine.ts";
+import { makeSshKey, serveHttp } from "../../support/git-server.ts";
+import { signedWith } from "../../support/git-signing.ts";
+import { ModelEngine } from "../../support/model-engine.ts";
+import { pipelineText } from "../../support/pipeline-text.ts";
+import { Scene, signal } from "./scene.ts";
+
+let scene: Scene;
+let engine: ModelEngine;
+let registry: Registry;
+
+beforeEach(async () => {
+  scene = await Scene.make();
+  engine = new ModelEngine();
+});
+
+afterEach(() => scene.end());
+
+/** A process that starts: it shares with the one before it what lies in the data dir, and the engine. */
+function start(source: Repository): Reconciler {
+  registry = new Registry();
+  const { dataDir } = scene;
+  return new Reconciler({ source, engine, dataDir, log: keptLog(), registry, interval: 60_000, patience: 2_000 });
+}
+
+const orders = { "orders.yaml": pipelineText({ id: "orders" }) };
+const conditions = (reconciler: Reconciler) =>
+  reconciler.snapshot().conditions.map(({ type, status, reason }) => `${type} ${status} ${reason}`);
+const ids = () => engine.list().map(({ pipeline_id }) => pipeline_id);
+
+test("with Git down everything goes on by the last good revision, also after a restart, and drift is put right", async () => {
+  const sha = await scene.origin.commit(orders);
+  const server = await serveHttp(scene.origin.path);
+  await start(scene.open({ url: server.url })).turn("start", signal);
+  expect(ids()).toEqual(["orders"]);
+  await server.close();
+  await engine.stop("orders");
+  const restarted = start(scene.open({ url: server.url }));
+  const turn = await restarted.turn("start", signal);
+  expect(turn.error).toBeUndefined();
+  expect(turn.fetchError).toMatchObject({ reason: "ConnectionRefused" });
+  expect(turn.outcomes).toMatchObject([{ pipeline_id: "orders", result: "applied" }]);
+  expect(conditions(restarted)).toEqual(["Ready False ConnectionRefused", "Reconciling True ProgressingWithRetry"]);
+  expect(restarted.snapshot().conditions[0]?.message).toMatch(
+    new RegExp(`^goes on with main@sha1:${sha}: git ls-remote`),
+  );
+  expect(await registry.metrics()).toMatch(/^sluice_gitops_last_success_timestamp_seconds 0$/m);
+});
+
+test("a commit that does not verify changes nothing, and is told apart from one that does", async ({ skip }) => {
+  if (!hasSshKeygen()) skip("ssh-keygen is not installed");
+  const key = join(scene.dataDir, "ada");
+  makeSshKey(key);
+  const ssh = join(scene.dataDir, "allowed_signers");
+  await writeFile(ssh, `ada@example.test ${await readFile(`${key}.pub`, "utf8")}`);
+  await scene.origin.commit(orders);
+  await scene.origin.git(...signedWith({ ssh: `${key}.pub` }), "commit", "--quiet", "--amend", "-S", "--no-edit");
+  const good = await scene.origin.head();
+  const reconciler = start(scene.open({ verify: { ssh } }));
+  await reconciler.turn("start", signal);
+  const ready = ["Ready True ReconciliationSucceeded", "SourceVerified True SignatureVerified"];
+  expect(conditions(reconciler)).toEqual(ready);
+  await scene.origin.commit({ "orders.yaml": null, "sales.yaml": pipelineText({ id: "sales" }) });
+  const turn = await reconciler.turn("manual", signal);
+  expect(turn.revision?.sha).toBe(good);
+  expect(ids()).toEqual(["orders"]);
+  expect(conditions(reconciler)).toEqual([
+    "Ready False SignatureMissing",
+    "Stalled True SignatureMissing",
+    "SourceVerified False SignatureMissing",
+  ]);
+  await scene.origin.git(
+    ...signedWith({ ssh: `${key}.pub` }),
+    "commit",
+    "--quiet",
+    "--allow-empty",
+    "-S",
+    "-m",
+    "Signed",
+  );
+  await reconciler.turn("manual", signal);
+  expect(ids().toSorted()).toContain("sales");
+  expect(conditions(reconciler)).toContain("SourceVerified True SignatureVerified");
+});
+
+function hasSshKeygen(): boolean {
+  try {
+    execFileSync("sh", ["-c", "command -v ssh-keygen"], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,160 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { serveDaemon, serveHttp } from "../../support/git-server.ts";
+import { failure, pathsOf, refusal, Scene, signal } from "./scene.ts";
+
+let scene: Scene;
+
+beforeEach(async () => {
+  scene = await Scene.make();
+});
+
+afterEach(() => scene.end());
+
+describe("a tag", () => {
+  test("is followed, annotated or not, and its move is said once", async () => {
+    const first = await scene.origin.commit({ "a.yaml": "one" });
+    await scene.origin.git("tag", "v1");
+    const source = scene.open({ tag: "v1" });
+    expect(await source.fetch(signal)).toMatchObject({ id: `v1@sha1:${first}`, sha: first });
+    expect(source.description).toMatchObject({ tag: "v1" });
+    const second = await scene.origin.commit({ "a.yaml": "two" });
+    await scene.origin.git("tag", "--force", "--annotate", "--message", "now with a message", "v1");
+    const moved = await scene.open({ tag: "v1" }).fetch(signal);
+    expect(moved).toMatchObject({
+      sha: second,
+      notes: [`tag v1 was moved from ${first} to ${second}, and is followed`],
+    });
+    expect((await scene.open({ tag: "v1" }).fetch(signal)).notes).toBeUndefined();
+  });
+
+  test("that is missing is an error that names those there are", async () => {
+    await scene.origin.commit({ "a.yaml": "one" });
+    await scene.origin.git("tag", "v1");
+    const error = await failure(scene.open({ tag: "v2" }));
+    expect(error.reason).toBe("TagNotFound");
+    expect(error.message).toContain("expected tag v2, but it has v1");
+  });
+
+  test("that names no commit is refused", async () => {
+    await scene.origin.commit({ "a.yaml": "one" });
+    await scene.origin.git("tag", "files", "HEAD^{tree}");
+    const error = await failure(scene.open({ tag: "files" }));
+    expect(error.reason).toBe("CommitNotFound");
+    expect(error.message).toContain("expected a tag that names a commit, found a tree");
+  });
+});
+
+describe("a commit", () => {
+  test.each([
+    ["a server that gives any commit", false],
+    ["a server that gives only what a branch points to", true],
+  ])("is had from %s, and needs the remote once", async (_title, oldProtocol) => {
+    const first = await scene.origin.commit({ "a.yaml": "one" });
+    await scene.origin.commit({ "b.yaml": "two" });
+    const server = scene.add(await serveHttp(scene.origin.path, undefined, 0, { oldProtocol }));
+    const source = scene.open({ url: server.url, commit: first });
+    expect(await source.fetch(signal)).toMatchObject({ id: `sha1:${first}`, sha: first });
+    const asked = server.requests.length;
+    await source.fetch(signal);
+    const restarted = await scene.open({ url: server.url, commit: first.toUpperCase() }).fetch(signal);
+    expect(pathsOf(restarted)).toEqual(["a.yaml"]);
+    expect(server.requests.length).toBe(asked);
+  });
+
+  test("that nobody has is refused", async () => {
+    await scene.origin.commit({ "a.yaml": "one" });
+    const error = await failure(scene.open({ commit: "1".repeat(40) }));
+    expect(error.reason).toBe("CommitNotFound");
+    expect(error.message).toContain(`expected commit ${"1".repeat(40)}, but no branch contains it`);
+  });
+
+  test("must be named whole, and without a branch beside it", () => {
+    expect(() => scene.open({ commit: "abc1234" })).toThrow("--commit: expected the whole hash of a commit");
+    expect(() => scene.open({ commit: "1".repeat(40), tag: "v1" })).toThrow("--tag and --commit exclude each other");
+  });
+});
+
+describe("a commit of the branch that is asked for by its hash", () => {
+  test("is had where the branch contains it, also after a restart without the remote", async () => {
+    const first = await scene.origin.commit({ "a.yaml": "one" });
+    const second = await scene.origin.commit({ "b.yaml": "two" });
+    const server = await serveHttp(scene.origin.path);
+    const source = scene.open({ url: server.url });
+    const newest = await source.fetch(signal);
+    expect(await source.at(first, signal)).toMatchObject({ id: `main@sha1:${first}`, sha: first });
+    expect((await source.cached(signal))?.sha).toBe(second);
+    expect(await source.fetch(signal)).toBe(newest);
+    await server.close();
+    expect(pathsOf(await scene.open({ url: server.url }).at(first, signal))).toEqual(["a.yaml"]);
+  });
+
+  test("is refused where only another branch has it", async () => {
+    await scene.origin.commit({ "a.yaml": "one" });
+    await scene.origin.git("checkout", "--quiet", "-b", "other");
+    const other = await scene.origin.commit({ "b.yaml": "two" });
+    const error = await refusal(scene.open().at(other, signal));
+    expect(error.reason).toBe("CommitNotFound");
+    expect(error.message).toContain(`branch main does not contain commit ${other}: name one of its commits`);
+  });
+
+  test("is had where the branch was rewritten since it was followed", async () => {
+    const first = await scene.origin.commit({ "a.yaml": "one" });
+    const source = scene.open();
+    await source.fetch(signal);
+    const second = await scene.origin.replaceHistory({ "b.yaml": "other" });
+    expect(await source.fetch(signal)).toMatchObject({ sha: second });
+    expect(pathsOf(await source.at(first, signal))).toEqual(["a.yaml"]);
+  });
+});
+
+describe("a history", () => {
+  test("that was rewritten is followed, and said once", async () => {
+    const first = await scene.origin.commit({ "a.yaml": "one" });
+    const source = scene.open();
+    await source.fetch(signal);
+    const second = await scene.origin.replaceHistory({ "b.yaml": "other" });
+    const revision = await scene.open().fetch(signal);
+    expect(revision).toMatchObject({
+      sha: second,
+      notes: [`the history of main was rewritten: ${first}, which was followed, is not in it any more`],
+    });
+    expect((await scene.open().fetch(signal)).notes).toBeUndefined();
+  });
+
+  test("that grew by many commits at once was not", async () => {
+    await scene.origin.commit({ "a.yaml": "one" });
+    await scene.open().fetch(signal);
+    for (const text of ["two", "three", "four"]) await scene.origin.commit({ "a.yaml": text });
+    expect((await scene.open().fetch(signal)).notes).toBeUndefined();
+  });
+});
+
+describe("the last good revision", () => {
+  test("is there without the remote, also after a restart, and no failure replaces it", async () => {
+    const sha = await scene.origin.commit({ "a.yaml": "one" });
+    const server = await serveHttp(scene.origin.path);
+    expect(await scene.open({ url: server.url }).cached(signal)).toBeUndefined();
+    const revision = await scene.open({ url: server.url }).fetch(signal);
+    await server.close();
+    const restarted = scene.open({ url: server.url });
+    expect((await failure(restarted)).reason).toBe("ConnectionRefused");
+    expect(await restarted.cached(signal)).toEqual(revision);
+    expect(restarted.description).toMatchObject({ branch: "main" });
+    expect(revision.sha).toBe(sha);
+  });
+
+  test("of another branch is none", async () => {
+    await scene.origin.commit({ "a.yaml": "one" });
+    await scene.open().fetch(signal);
+    expect(await scene.open({ branch: "prod" }).cached(signal)).toBeUndefined();
+  });
+});
+
+test("git daemon is read, with a warning", async () => {
+  const sha = await scene.origin.commit({ "a.yaml": "one" });
+  const server = scene.add(await serveDaemon(scene.origin.path));
+  const source = scene.open({ url: server.url });
+  expect((await source.fetch(signal)).sha).toBe(sha);
+  expect(source.warnings).toEqual([expect.stringContaining("neither encrypts nor says who answers")]);
+  expect((await failure(scene.open({ url: `${server.url}-not` }))).reason).toBe("RepositoryNotFound");
+});
