@@ -7,7 +7,7 @@ import { Apply } from "./apply/apply.ts";
 import type { AppliedEngine } from "./apply/carry-out.ts";
 import type { Outcome } from "./apply/outcome.ts";
 import type { DesiredState } from "./desired/desired-state.ts";
-import { load } from "./desired/load.ts";
+import { Loader } from "./desired/load.ts";
 import type { Revision, RevisionSource } from "./git/revision.ts";
 import { plan } from "./plan/plan.ts";
 import { Status } from "./status/status.ts";
@@ -48,6 +48,7 @@ export class Reconciler {
   readonly #telemetry: Telemetry;
   readonly #apply: Apply;
   readonly #status: Status;
+  readonly #loader = new Loader();
   #loaded: { revision: Revision; desired: DesiredState } | undefined;
   #pending: Trigger | undefined;
   #wake: (() => void) | undefined;
@@ -93,7 +94,7 @@ export class Reconciler {
     this.#telemetry.turnBegan();
     try {
       await this.#fetch(turn, signal);
-      this.#load(turn);
+      await this.#load(turn, signal);
       this.#plan(turn);
       await this.#carryOut(turn, signal);
     } catch (error) {
@@ -111,10 +112,11 @@ export class Reconciler {
   }
 
   /** Reading the same files again would say the same. */
-  #load(turn: Turn): void {
+  async #load(turn: Turn, signal: AbortSignal): Promise<void> {
     const { revision } = turn;
     if (revision === undefined) return;
-    if (this.#loaded?.revision !== revision) this.#loaded = { revision, desired: load(revision.files) };
+    if (this.#loaded?.revision !== revision)
+      this.#loaded = { revision, desired: await this.#loader.load(revision.files, signal) };
     turn.desired = this.#loaded.desired;
     this.#telemetry.revisionLoaded(turn);
   }
