@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { writeFileDurably } from "../../engine/index.ts";
 
 /** A pipeline that this reconciler created or took over. */
@@ -27,15 +28,15 @@ export interface InventoryState {
 export class Inventory {
   readonly #path: string;
   readonly #state: InventoryState;
-  #saved: string;
+  #isSaved: boolean;
   #saving: Promise<void> = Promise.resolve();
 
-  private constructor(path: string, state: InventoryState, saved: string) {
+  private constructor(path: string, state: InventoryState, isSaved: boolean) {
     this.#path = path;
     // Without a prototype: `constructor` is an id that a pipeline may have.
     const pipelines = Object.assign(Object.create(null) as InventoryState["pipelines"], state.pipelines);
     this.#state = { ...state, pipelines };
-    this.#saved = saved;
+    this.#isSaved = isSaved;
   }
 
   /**
@@ -49,9 +50,9 @@ export class Inventory {
       text = readFileSync(path, "utf8");
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-      return new Inventory(path, { version: 1, pipelines: {} }, "");
+      return new Inventory(path, { version: 1, pipelines: {} }, false);
     }
-    return new Inventory(path, parse(path, text), text);
+    return new Inventory(path, parse(path, text), true);
   }
 
   get state(): Readonly<InventoryState> {
@@ -60,20 +61,27 @@ export class Inventory {
 
   /** Owns a pipeline from now on, or notes what has become of it. */
   own(pipeline_id: string, entry: InventoryEntry): void {
+    if (isDeepStrictEqual(this.#state.pipelines[pipeline_id], entry)) return;
     this.#state.pipelines[pipeline_id] = entry;
+    this.#isSaved = false;
   }
 
   /** Owns it no more: it was deleted. */
   release(pipeline_id: string): void {
     delete this.#state.pipelines[pipeline_id];
+    this.#isSaved = false;
   }
 
   attempted(revision: string): void {
+    if (this.#state.last_attempted_revision === revision) return;
     this.#state.last_attempted_revision = revision;
+    this.#isSaved = false;
   }
 
   applied(revision: string): void {
+    if (this.#state.last_applied_revision === revision) return;
     this.#state.last_applied_revision = revision;
+    this.#isSaved = false;
   }
 
   /** Resolves when everything said so far would survive a power cut. Calls at the same time share one write. */
@@ -83,10 +91,14 @@ export class Inventory {
   }
 
   async #write(): Promise<void> {
-    const text = `${JSON.stringify(this.#state, undefined, 2)}\n`;
-    if (text === this.#saved) return;
-    await writeFileDurably(this.#path, text);
-    this.#saved = text;
+    if (this.#isSaved) return;
+    this.#isSaved = true;
+    try {
+      await writeFileDurably(this.#path, `${JSON.stringify(this.#state, undefined, 2)}\n`);
+    } catch (error) {
+      this.#isSaved = false;
+      throw error;
+    }
   }
 }
 

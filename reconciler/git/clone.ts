@@ -5,6 +5,7 @@ import type { Remote } from "./remote.ts";
 import { checkLimits, SourceError } from "./revision.ts";
 import type { Revision, SourceLimits } from "./revision.ts";
 import { parseBatch, parseTree } from "./tree.ts";
+import type { TreeFile } from "./tree.ts";
 
 /** Where the commit that was fetched last is kept, in the clone. */
 const head = "refs/sluice/head";
@@ -24,6 +25,8 @@ export class Clone {
   readonly #folder: string;
   readonly #git: Git;
   readonly #remote: Remote;
+  /** Contents of the revision that was read last, by object: of the next one only what is new is read. */
+  #known: ReadonlyMap<string, Buffer> = new Map();
 
   constructor(folder: string, git: Git, remote: Remote) {
     this.#folder = folder;
@@ -112,19 +115,35 @@ export class Clone {
     );
     const { files, skipped } = parseTree(listing, limits);
     checkLimits(files, limits, `${this.#remote.display}, ${path}`);
-    const objects = files.map((file) => file.object);
-    const contents = objects.length === 0 ? Buffer.alloc(0) : await this.#git.contents(this.#folder, objects, signal);
+    const contents = await this.#contents(files, signal);
     const format = "--format=%cI%x00%an%x00%s";
     const facts = await this.#git.text(this.#folder, ["log", "-1", "--no-show-signature", format, sha], signal);
     const [committedAt = "", author = "", subject = ""] = facts.trimEnd().split("\0");
     return {
       sha,
-      files: parseBatch(contents, files),
+      files: files.map(({ path: name, object }) => ({ path: name, bytes: contents.get(object)! })),
       skipped,
       committedAt: new Date(committedAt).toISOString(),
       author: printable(author),
       subject: printable(subject),
     };
+  }
+
+  /** The contents of files by object, each as the same buffer as last time. */
+  async #contents(files: readonly TreeFile[], signal: AbortSignal): Promise<ReadonlyMap<string, Buffer>> {
+    const contents = new Map<string, Buffer>();
+    const unknown = new Map<string, TreeFile>();
+    for (const file of files) {
+      const known = this.#known.get(file.object);
+      if (known === undefined) unknown.set(file.object, file);
+      else contents.set(file.object, known);
+    }
+    if (unknown.size > 0) {
+      const output = await this.#git.contents(this.#folder, [...unknown.keys()], signal);
+      for (const { object, bytes } of parseBatch(output, [...unknown.values()])) contents.set(object, bytes);
+    }
+    this.#known = contents;
+    return contents;
   }
 
   /** A fetch failed: was it the remote, or this folder? What a sound repository can say to itself, ours must say too. */

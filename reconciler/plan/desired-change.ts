@@ -1,4 +1,3 @@
-import { normalise } from "../../schemas/index.ts";
 import type { ActualPipeline, ActualState, Underway } from "../actual/state.ts";
 import type { DesiredPipeline, Directives } from "../desired/desired-state.ts";
 import { wishOf } from "../desired/wish.ts";
@@ -6,10 +5,11 @@ import { route } from "./calls.ts";
 import type { Call } from "./calls.ts";
 import type { Cause, Change, ChangeKind } from "./change.ts";
 import { creation } from "./creation.ts";
-import { differences, summaryOf, toldOf } from "./differences.ts";
+import { summaryOf, toldOf } from "./differences.ts";
 import type { Difference } from "./differences.ts";
 import { writtenFirst } from "./ending.ts";
 import { idle } from "./idle.ts";
+import { knownDifferences } from "./known-differences.ts";
 import { leftInTopic, readsFromKafka, rereading } from "./reading.ts";
 import { recreation } from "./recreation.ts";
 import { immutable, notAdopted } from "./refusals.ts";
@@ -53,7 +53,7 @@ function goingOn(desired: DesiredPipeline, refused: Change): Change {
 }
 
 function changeOf(desired: DesiredPipeline, present: ActualPipeline, isOurs: boolean): Change {
-  const found = differences(present, { config: normalise(desired.document, present.config), options: desired.options });
+  const found = knownDifferences(desired, present);
   const refused = found.find(({ effect }) => effect === "refuse");
   if (!isOurs && found.length > 0) return notAdopted(desired, found);
   if (refused === undefined) return edition(desired, present, found);
