@@ -59,9 +59,9 @@ export class Inventory {
     return this.#state;
   }
 
-  /** Owns a pipeline from now on, or notes what has become of it. */
+  /** Owns a pipeline from now on, or notes what has become of it. The entry stays as it is. */
   own(pipeline_id: string, entry: InventoryEntry): void {
-    if (isDeepStrictEqual(this.#state.pipelines[pipeline_id], entry)) return;
+    if (isSame(this.#state.pipelines[pipeline_id], entry)) return;
     this.#state.pipelines[pipeline_id] = entry;
     this.#isSaved = false;
   }
@@ -100,6 +100,14 @@ export class Inventory {
       throw error;
     }
   }
+}
+
+/** Asked of every pipeline at every turn. */
+function isSame(before: InventoryEntry | undefined, entry: InventoryEntry): boolean {
+  if (before === undefined || Object.keys(before).length !== Object.keys(entry).length) return false;
+  return (Object.keys(entry) as (keyof InventoryEntry)[]).every(
+    (key) => before[key] === entry[key] || isDeepStrictEqual(before[key], entry[key]),
+  );
 }
 
 function parse(path: string, text: string): InventoryState {

@@ -12,12 +12,14 @@ export function snapshot(
   inventory: Inventory,
   busy: ReadonlyMap<string, Underway>,
 ): ActualState {
-  const pipelines = engine.list().flatMap((view) => {
+  const pipelines = new Map<string, ActualPipeline>();
+  for (const view of engine.list()) {
     const health = healthOf(engine, view.pipeline_id);
-    return health === undefined ? [] : [actualPipeline(view, health)];
-  });
-  const owned = structuredClone(inventory.state.pipelines);
-  return { pipelines: new Map(pipelines.map((one) => [one.pipeline_id, one])), owned, busy };
+    if (health !== undefined) pipelines.set(view.pipeline_id, actualPipeline(view, health));
+  }
+  // Its entries are replaced, never altered.
+  const owned = Object.assign(Object.create(null) as ActualState["owned"], inventory.state.pipelines);
+  return { pipelines, owned, busy };
 }
 
 /** One pipeline at this moment; undefined where it is gone. */

@@ -17,6 +17,8 @@ export type Telemetry = ReturnType<typeof createTelemetry>;
 export function createTelemetry(log: Log, registry: Registry) {
   const metrics = createMetrics(registry);
   const news = new News();
+  /** What keeps which pipeline from being as its file says. */
+  const blockages = new News();
   return {
     turnBegan(): void {
       metrics.inProgress.set(Date.now() / 1000);
@@ -57,10 +59,7 @@ export function createTelemetry(log: Log, registry: Registry) {
 
     planMade(plan: Plan): void {
       for (const change of plan.changes) blocked(change);
-      news.keepOnly(
-        "blocked ",
-        plan.changes.map(({ pipeline_id }) => pipeline_id),
-      );
+      blockages.keepOnly(plan.changes.map(({ pipeline_id }) => pipeline_id));
       const text = printPlan(plan);
       if (!news.isNew("plan", text) || !hasCalls(plan)) return;
       log.info({ plan: text }, `The plan: ${summary(plan)}.`);
@@ -102,7 +101,7 @@ export function createTelemetry(log: Log, registry: Registry) {
     const isBlocked = kind === "refuse" || cause === "PruneHeld" || cause === "InvalidFile";
     // What it holds grows less meanwhile, which is no other refusal.
     const what = cause === "EventsHeld" || cause === "GroupBehind" ? cause : `${cause} ${reason}`;
-    if (!news.isNew(`blocked ${pipeline_id}`, isBlocked ? what : undefined) || !isBlocked) return;
+    if (!blockages.isNew(pipeline_id, isBlocked ? what : undefined) || !isBlocked) return;
     if (pruneCauses.has(cause)) metrics.pruneBlocked.inc({ reason: cause });
     for (const { path, effect } of cause === "ImmutableField" ? fields : []) {
       if (effect === "refuse") metrics.immutable.inc({ field: path.replaceAll(/\[[^\]]*\]/g, "[]") });
@@ -133,12 +132,11 @@ class News {
     return true;
   }
 
-  /** Forgets subjects that begin with `prefix` and are none of `names`. */
-  keepOnly(prefix: string, names: readonly string[]): void {
-    const known = new Set(names.map((name) => prefix + name));
-    for (const subject of this.#said.keys()) {
-      if (subject.startsWith(prefix) && !known.has(subject)) this.#said.delete(subject);
-    }
+  /** Forgets all other subjects. */
+  keepOnly(subjects: readonly string[]): void {
+    if (this.#said.size === 0) return;
+    const known = new Set(subjects);
+    for (const subject of this.#said.keys()) if (!known.has(subject)) this.#said.delete(subject);
   }
 }
 
