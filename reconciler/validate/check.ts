@@ -34,7 +34,10 @@ export function judge(document: Document): Judgement {
 }
 
 /** What there is to say about a document, with what others say of it, in the order of the file. */
-export function told({ file, reading, content }: Judgement, together: readonly Problem[] = nothing): readonly Problem[] {
+export function told(
+  { file, reading, content }: Judgement,
+  together: readonly Problem[] = nothing,
+): readonly Problem[] {
   if (reading.length + content.length + together.length === 0) return nothing;
   return capped(file, [...reading, ...together, ...content]).toSorted(byPlace);
 }
