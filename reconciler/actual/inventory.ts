@@ -28,15 +28,18 @@ export interface InventoryState {
 export class Inventory {
   readonly #path: string;
   readonly #state: InventoryState;
-  #isSaved: boolean;
+  /** All but the pipelines, as it was saved last. */
+  #savedFacts: string;
+  /** Pipelines have changed since. */
+  #isChanged = false;
   #saving: Promise<void> = Promise.resolve();
 
-  private constructor(path: string, state: InventoryState, isSaved: boolean) {
+  private constructor(path: string, state: InventoryState, savedFacts: string) {
     this.#path = path;
     // Without a prototype: `constructor` is an id that a pipeline may have.
     const pipelines = Object.assign(Object.create(null) as InventoryState["pipelines"], state.pipelines);
     this.#state = { ...state, pipelines };
-    this.#isSaved = isSaved;
+    this.#savedFacts = savedFacts;
   }
 
   /**
@@ -50,9 +53,10 @@ export class Inventory {
       text = readFileSync(path, "utf8");
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-      return new Inventory(path, { version: 1, pipelines: {} }, false);
+      return new Inventory(path, { version: 1, pipelines: {} }, "");
     }
-    return new Inventory(path, parse(path, text), true);
+    const state = parse(path, text);
+    return new Inventory(path, state, factsOf(state));
   }
 
   get state(): Readonly<InventoryState> {
@@ -63,25 +67,21 @@ export class Inventory {
   own(pipeline_id: string, entry: InventoryEntry): void {
     if (isSame(this.#state.pipelines[pipeline_id], entry)) return;
     this.#state.pipelines[pipeline_id] = entry;
-    this.#isSaved = false;
+    this.#isChanged = true;
   }
 
   /** Owns it no more: it was deleted. */
   release(pipeline_id: string): void {
     delete this.#state.pipelines[pipeline_id];
-    this.#isSaved = false;
+    this.#isChanged = true;
   }
 
   attempted(revision: string): void {
-    if (this.#state.last_attempted_revision === revision) return;
     this.#state.last_attempted_revision = revision;
-    this.#isSaved = false;
   }
 
   applied(revision: string): void {
-    if (this.#state.last_applied_revision === revision) return;
     this.#state.last_applied_revision = revision;
-    this.#isSaved = false;
   }
 
   /** Resolves when everything said so far would survive a power cut. Calls at the same time share one write. */
@@ -91,15 +91,21 @@ export class Inventory {
   }
 
   async #write(): Promise<void> {
-    if (this.#isSaved) return;
-    this.#isSaved = true;
+    const facts = factsOf(this.#state);
+    if (!this.#isChanged && facts === this.#savedFacts) return;
+    this.#isChanged = false;
     try {
       await writeFileDurably(this.#path, `${JSON.stringify(this.#state, undefined, 2)}\n`);
     } catch (error) {
-      this.#isSaved = false;
+      this.#isChanged = true;
       throw error;
     }
+    this.#savedFacts = facts;
   }
+}
+
+function factsOf({ pipelines: _pipelines, ...facts }: InventoryState): string {
+  return JSON.stringify(facts);
 }
 
 /** Asked of every pipeline at every turn. */

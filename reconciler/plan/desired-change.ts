@@ -9,7 +9,7 @@ import { summaryOf, toldOf } from "./differences.ts";
 import type { Difference } from "./differences.ts";
 import { writtenFirst } from "./ending.ts";
 import { idle } from "./idle.ts";
-import { knownDifferences } from "./known-differences.ts";
+import { differencesOf } from "./known-differences.ts";
 import { leftInTopic, readsFromKafka, rereading } from "./reading.ts";
 import { recreation } from "./recreation.ts";
 import { immutable, notAdopted } from "./refusals.ts";
@@ -53,7 +53,7 @@ function goingOn(desired: DesiredPipeline, refused: Change): Change {
 }
 
 function changeOf(desired: DesiredPipeline, present: ActualPipeline, isOurs: boolean): Change {
-  const found = knownDifferences(desired, present);
+  const found = differencesOf(desired, present);
   const refused = found.find(({ effect }) => effect === "refuse");
   if (!isOurs && found.length > 0) return notAdopted(desired, found);
   if (refused === undefined) return edition(desired, present, found);

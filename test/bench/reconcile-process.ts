@@ -79,7 +79,7 @@ async function measure({ files, engine: kind, rounds, pushes }: Asked): Promise<
       await note(measured, "scrape of /metrics", async () => void (await registry.metrics()));
       await note(measured, "status as JSON", async () => void JSON.stringify(reconciler.snapshot()));
     }
-    await measurePushes(measured, { repository, reconciler, watched, pushes });
+    await measurePushes(measured, { repository, reconciler, watched, registry, pushes });
     await measureFloors(measured, repository, rounds);
     return measured;
   } finally {
@@ -93,9 +93,10 @@ async function end(watched: WatchedEngine, repository: PipelineRepository, dataD
   await rm(dataDir, { recursive: true, force: true });
 }
 
-/** Resolves when what the engine does by itself after a start, such as making tables, has ended. */
+/** Resolves when what the engine does by itself after a start, such as making tables, has ended; after a minute anyhow. */
 async function atRest(): Promise<void> {
-  for (let before = cpu(); ; before = cpu()) {
+  for (let look = 0; look < 60; look += 1) {
+    const before = cpu();
     await sleep(1000);
     if (cpu() - before < 0.1) return;
   }

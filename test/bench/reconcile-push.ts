@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Gauge, Registry } from "prom-client";
 import type { Reconciler } from "../../reconciler/reconciler.ts";
 import { note, type Measured } from "./reconcile-cost.ts";
 import type { WatchedEngine } from "./reconcile-engine.ts";
@@ -7,6 +9,7 @@ interface Pushed {
   repository: PipelineRepository;
   reconciler: Reconciler;
   watched: WatchedEngine;
+  registry: Registry;
   pushes: number;
 }
 
@@ -15,7 +18,7 @@ export const pushRow = "trigger to the first call, one file";
 
 /** Pushes a commit of one file again and again while the reconciler takes its turns, and tells it each time. */
 export async function measurePushes(measured: Measured, { pushes, ...of }: Pushed): Promise<void> {
-  const { repository, reconciler, watched } = of;
+  const { repository, reconciler, watched, registry } = of;
   const stop = new AbortController();
   const running = reconciler.run(stop.signal);
   try {
@@ -26,7 +29,7 @@ export async function measurePushes(measured: Measured, { pushes, ...of }: Pushe
         reconciler.trigger("manual");
         await began;
       });
-      await applied(reconciler);
+      await ended(registry);
     }
   } finally {
     stop.abort();
@@ -35,7 +38,7 @@ export async function measurePushes(measured: Measured, { pushes, ...of }: Pushe
 }
 
 /** Resolves when the turn is over: then the next push is met by a reconciler that waits, as it does on most days. */
-async function applied(reconciler: Reconciler): Promise<void> {
-  const turn = reconciler.snapshot().lastTurn;
-  while (reconciler.snapshot().lastTurn === turn) await new Promise((resolve) => setTimeout(resolve, 20));
+async function ended(registry: Registry): Promise<void> {
+  const gauge = registry.getSingleMetric("sluice_gitops_in_progress_start_time_seconds") as Gauge;
+  while ((await gauge.get()).values[0]?.value !== 0) await sleep(5);
 }

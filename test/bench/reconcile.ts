@@ -17,7 +17,7 @@ const only = new RegExp(process.env["BENCH_ONLY"] ?? "");
 const sizes: readonly Asked[] = [
   { files: 1_000, engine: "model", rounds, pushes: 100 },
   { files: 1_000, engine: "real", rounds, pushes: 100 },
-  { files: 10_000, engine: "model", rounds, pushes: 100 },
+  { files: 10_000, engine: "model", rounds, pushes: 20 },
 ];
 
 const validated = 1_000;
