@@ -115,12 +115,12 @@ export class Engine {
     return generated === undefined ? {} : { access_token: generated };
   }
 
-  /** Throws PIPELINE_NOT_FOUND. */
+  /** As long as a pipeline is not changed, its config and options are the same objects. Throws PIPELINE_NOT_FOUND. */
   get(pipeline_id: string): PipelineView {
     return viewOf(this.#register.get(pipeline_id));
   }
 
-  /** Newest first. */
+  /** Newest first; each as `get` gives it. */
   list(): PipelineView[] {
     return this.#register.list().map(viewOf);
   }
@@ -391,6 +391,15 @@ export class Engine {
   }
 }
 
+/** What it shares with the register is frozen, so that a copy is needed of none of it. */
 function viewOf({ token: _token, ...entry }: CatalogEntry): PipelineView {
-  return structuredClone(entry);
+  freezeDeeply(entry.config);
+  freezeDeeply(entry.options);
+  return entry;
+}
+
+function freezeDeeply(value: unknown): void {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return;
+  Object.freeze(value);
+  Object.values(value).forEach(freezeDeeply);
 }

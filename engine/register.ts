@@ -38,7 +38,7 @@ export class Register {
   /** Newest first. */
   list(): CatalogEntry[] {
     return [...this.#entries.values()].toSorted(
-      (a, b) => b.created_at.localeCompare(a.created_at) || a.pipeline_id.localeCompare(b.pipeline_id),
+      (a, b) => byCodeUnit(b.created_at, a.created_at) || byCodeUnit(a.pipeline_id, b.pipeline_id),
     );
   }
 
@@ -93,4 +93,10 @@ export class Register {
       }
     }
   }
+}
+
+/** An order that costs little: the list is asked for at every turn of the reconciler. */
+function byCodeUnit(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
 }

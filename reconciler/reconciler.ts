@@ -9,7 +9,7 @@ import { Journal } from "./apply/journal.ts";
 import { Operations } from "./apply/operations.ts";
 import type { Outcome } from "./apply/outcome.ts";
 import type { DesiredState } from "./desired/desired-state.ts";
-import { load } from "./desired/load.ts";
+import { Loader } from "./desired/load.ts";
 import { Lookout } from "./git/lookout.ts";
 import { heldPlan } from "./holds/held-plan.ts";
 import { Holds } from "./holds/holds.ts";
@@ -51,6 +51,7 @@ const jitter = 0.05;
 /** Milliseconds. */
 const defaultPatience = 10_000;
 const transitionWait = 5_000;
+const previewTime = 60_000;
 
 /** What happens by itself waits until a source that failed may be asked again; a person, or a change, does not. */
 const patient: ReadonlySet<Trigger> = new Set<Trigger>(["poll", "retry"]);
@@ -75,6 +76,7 @@ export class Reconciler {
   readonly #apply: Apply;
   readonly #status: Status;
   readonly #limit: DeletionLimit;
+  readonly #loader = new Loader();
   #loaded: { revision: Revision; desired: DesiredState } | undefined;
   #pending: Trigger | undefined;
   #wake: (() => void) | undefined;
@@ -104,7 +106,7 @@ export class Reconciler {
       ...shared,
       status: this.#status,
       telemetry,
-      preview: (revision) => this.#planOf(revision, load(revision.files)),
+      preview: (revision) => this.#preview(revision),
       isWorking,
       look: () => this.trigger(),
     });
@@ -147,7 +149,7 @@ export class Reconciler {
     this.#telemetry.turnBegan();
     try {
       await this.#fetch(turn, signal);
-      this.#load(turn);
+      await this.#load(turn, signal);
       await this.#plan(turn);
       await this.#carryOut(turn, signal);
     } catch (error) {
@@ -169,10 +171,11 @@ export class Reconciler {
   }
 
   /** Reading the same files again would say the same. */
-  #load(turn: Turn): void {
+  async #load(turn: Turn, signal: AbortSignal): Promise<void> {
     const { revision } = turn;
     if (revision === undefined) return;
-    if (this.#loaded?.revision !== revision) this.#loaded = { revision, desired: load(revision.files) };
+    if (this.#loaded?.revision !== revision)
+      this.#loaded = { revision, desired: await this.#loader.load(revision.files, signal) };
     turn.desired = this.#loaded.desired;
     this.#telemetry.revisionLoaded(turn);
   }
@@ -190,6 +193,11 @@ export class Reconciler {
     const seen = snapshot(engine, this.#inventory, this.#apply.busy, this.#operations.interrupted, stale);
     const budget = { ...this.#inventory.deletionsOf(id), limit: this.#limit };
     return heldPlan({ ...seen, budget }, { ...desired, skipped }, this.#holds.state);
+  }
+
+  /** What a turn on this revision would do, without a memory of the files that are followed. */
+  async #preview(revision: Revision): Promise<Plan> {
+    return this.#planOf(revision, await new Loader().load(revision.files, AbortSignal.timeout(previewTime)));
   }
 
   /** Nothing, while everything is suspended: the plan says what waits. */

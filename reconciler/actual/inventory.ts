@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { writeFileDurably } from "../../engine/index.ts";
 
 /** A pipeline that this reconciler created or took over. */
@@ -65,15 +66,18 @@ export interface InventoryState {
 export class Inventory {
   readonly #path: string;
   readonly #state: InventoryState;
-  #saved: string;
+  /** All but the pipelines, as it was saved last. */
+  #savedFacts: string;
+  /** Pipelines have changed since. */
+  #isChanged = false;
   #saving: Promise<void> = Promise.resolve();
 
-  private constructor(path: string, state: InventoryState, saved: string) {
+  private constructor(path: string, state: InventoryState, savedFacts: string) {
     this.#path = path;
     // Without a prototype: `constructor` is an id that a pipeline may have.
     const pipelines = Object.assign(Object.create(null) as InventoryState["pipelines"], state.pipelines);
     this.#state = { ...state, pipelines };
-    this.#saved = saved;
+    this.#savedFacts = savedFacts;
   }
 
   /**
@@ -89,21 +93,25 @@ export class Inventory {
       if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
       return new Inventory(path, { version: 1, pipelines: {} }, "");
     }
-    return new Inventory(path, parse(path, text), text);
+    const state = parse(path, text);
+    return new Inventory(path, state, factsOf(state));
   }
 
   get state(): Readonly<InventoryState> {
     return this.#state;
   }
 
-  /** Owns a pipeline from now on, or notes what has become of it. */
+  /** Owns a pipeline from now on, or notes what has become of it. The entry stays as it is. */
   own(pipeline_id: string, entry: InventoryEntry): void {
+    if (isSame(this.#state.pipelines[pipeline_id], entry)) return;
     this.#state.pipelines[pipeline_id] = entry;
+    this.#isChanged = true;
   }
 
   /** Owns it no more: it was deleted. */
   release(pipeline_id: string): void {
     delete this.#state.pipelines[pipeline_id];
+    this.#isChanged = true;
   }
 
   /** What is known of the deletions of a revision. */
@@ -132,11 +140,29 @@ export class Inventory {
   }
 
   async #write(): Promise<void> {
-    const text = `${JSON.stringify(this.#state, undefined, 2)}\n`;
-    if (text === this.#saved) return;
-    await writeFileDurably(this.#path, text);
-    this.#saved = text;
+    const facts = factsOf(this.#state);
+    if (!this.#isChanged && facts === this.#savedFacts) return;
+    this.#isChanged = false;
+    try {
+      await writeFileDurably(this.#path, `${JSON.stringify(this.#state, undefined, 2)}\n`);
+    } catch (error) {
+      this.#isChanged = true;
+      throw error;
+    }
+    this.#savedFacts = facts;
   }
+}
+
+function factsOf({ pipelines: _pipelines, ...facts }: InventoryState): string {
+  return JSON.stringify(facts);
+}
+
+/** Asked of every pipeline at every turn. */
+function isSame(before: InventoryEntry | undefined, entry: InventoryEntry): boolean {
+  if (before === undefined || Object.keys(before).length !== Object.keys(entry).length) return false;
+  return (Object.keys(entry) as (keyof InventoryEntry)[]).every(
+    (key) => before[key] === entry[key] || isDeepStrictEqual(before[key], entry[key]),
+  );
 }
 
 function parse(path: string, text: string): InventoryState {

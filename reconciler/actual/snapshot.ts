@@ -15,20 +15,17 @@ export function snapshot(
   stale: readonly StaleSecrets[] = [],
 ): ActualState {
   const secrets = new Map(stale.map(({ pipeline_id, ...rest }) => [pipeline_id, rest]));
-  const pipelines = engine.list().flatMap((view) => {
-    const health = healthOf(engine, view.pipeline_id);
-    if (health === undefined) return [];
-    const own = secrets.get(view.pipeline_id);
-    return [{ ...actualPipeline(view, health), ...(own && { secrets: own }) }];
-  });
-  const owned = structuredClone(inventory.state.pipelines);
-  return {
-    pipelines: new Map(pipelines.map((one) => [one.pipeline_id, one])),
-    owned,
-    busy,
-    now: Date.now(),
-    ...(interrupted && { interrupted }),
-  };
+  const pipelines = new Map<string, ActualPipeline>();
+  for (const view of engine.list()) {
+    const { pipeline_id } = view;
+    const health = healthOf(engine, pipeline_id);
+    if (health === undefined) continue;
+    const own = secrets.get(pipeline_id);
+    pipelines.set(pipeline_id, { ...actualPipeline(view, health), ...(own && { secrets: own }) });
+  }
+  // Its entries are replaced, never altered.
+  const owned = Object.assign(Object.create(null) as ActualState["owned"], inventory.state.pipelines);
+  return { pipelines, owned, busy, now: Date.now(), ...(interrupted && { interrupted }) };
 }
 
 /** One pipeline at this moment; undefined where it is gone. */

@@ -3,7 +3,7 @@ import type { DesiredPipeline } from "../desired/desired-state.ts";
 import { fingerprint, fingerprintOf } from "../desired/fingerprint.ts";
 import { wishOf } from "../desired/wish.ts";
 import type { Change } from "../plan/change.ts";
-import { differencesOf } from "../plan/differences.ts";
+import { differencesOf } from "../plan/known-differences.ts";
 import type { Kept } from "../plan/differences.ts";
 import { recentOf } from "../plan/drift.ts";
 

@@ -1,13 +1,13 @@
-import { engineOptions, normalise, type PipelineV3 } from "../../schemas/index.ts";
-import { byPlace, check } from "../validate/check.ts";
+import { setImmediate as others } from "node:timers/promises";
+import { byPlace, told } from "../validate/check.ts";
 import type { Problem } from "../validate/problem.ts";
-import { pipelineIdsOf, togetherProblems } from "../validate/rules/identity.ts";
-import type { DesiredPipeline, DesiredState, Directives, RefusedDocument } from "./desired-state.ts";
-import type { Document } from "./document.ts";
-import { parse } from "./parse.ts";
-import { placeIn } from "./place-in.ts";
+import { togetherProblems } from "../validate/rules/identity.ts";
+import type { DesiredState, RefusedDocument } from "./desired-state.ts";
+import { isRefused, readFile, type ReadDocument, type ReadFile } from "./read-file.ts";
 import type { SourceFile } from "./source-text.ts";
-import { inVersion3 } from "./version-2.ts";
+
+/** Milliseconds of reading after which everybody else in the process has a turn. */
+const longest = 20;
 
 /**
  * What the files of a folder ask for. Never throws for what a file holds, and one file never touches the pipeline of
@@ -15,21 +15,55 @@ import { inVersion3 } from "./version-2.ts";
  * left out.
  */
 export function load(files: readonly SourceFile[]): DesiredState {
-  const pipelineFiles = files.filter(({ path }) => isPipelineFile(path));
-  const documents: Document[] = [];
-  const unread: RefusedDocument[] = [];
-  for (const file of pipelineFiles) {
-    const parsed = parse(file);
-    documents.push(...parsed.documents.map(inVersion3));
-    if (parsed.problem !== undefined) unread.push(unreadable(parsed.problem, parsed.text));
+  return desiredState(files.filter(({ path }) => isPipelineFile(path)).map(readFile));
+}
+
+/**
+ * Loads one revision after the other: a file with the same path and the same bytes as last time is not read again, and
+ * what it asks for is the same object. The result is that of `load`.
+ */
+export class Loader {
+  #known: ReadonlyMap<string, ReadFile> = new Map();
+
+  /** Leaves room for others meanwhile: of ten thousand new files the reading takes seconds. Ends early with `signal`. */
+  async load(files: readonly SourceFile[], signal: AbortSignal): Promise<DesiredState> {
+    const read: ReadFile[] = [];
+    let until = performance.now() + longest;
+    for (const file of files) {
+      if (!isPipelineFile(file.path)) continue;
+      read.push(this.#read(file));
+      if (performance.now() < until) continue;
+      await others();
+      signal.throwIfAborted();
+      until = performance.now() + longest;
+    }
+    this.#known = new Map(read.map((one) => [one.file.path, one]));
+    return desiredState(read);
   }
-  const together = togetherProblems(documents);
-  const judged = documents.map((document) => ({ document, problems: check(document, together.get(document)) }));
-  const refused = judged.filter(isRefused).map(({ document, problems }) => refusedDocument(document, problems));
+
+  #read(file: SourceFile): ReadFile {
+    const known = this.#known.get(file.path);
+    return known !== undefined && isSame(known.file.bytes, file.bytes) ? known : readFile(file);
+  }
+}
+
+function isSame(before: Uint8Array, now: Uint8Array): boolean {
+  return before === now || Buffer.compare(before, now) === 0;
+}
+
+/** Judges all documents together, which is cheap beside reading one. */
+function desiredState(files: readonly ReadFile[]): DesiredState {
+  const documents = files.flatMap((file) => file.documents);
+  const unread = files.flatMap((file) => file.unread ?? []);
+  const together = togetherProblems(documents.map(({ claims }) => claims));
+  const judged = documents.map((document) => {
+    const problems = told(document.judgement, together.get(document.claims));
+    return { document, problems, isRefused: isRefused(problems) };
+  });
+  const refused = judged.filter((one) => one.isRefused).map((one) => refusedDocument(one.document, one.problems));
   return {
     pipelines: judged
-      .filter((one) => !isRefused(one))
-      .map(({ document }) => desiredPipeline(document))
+      .flatMap((one) => (one.isRefused ? [] : (one.document.pipeline ?? [])))
       .toSorted((a, b) => (a.pipeline_id < b.pipeline_id ? -1 : 1)),
     refused: [...unread, ...refused],
     problems: [...unread, ...judged].flatMap(({ problems }) => problems).toSorted(byPlace),
@@ -44,53 +78,7 @@ export function isPipelineFile(path: string): boolean {
   return /\.(ya?ml|json)$/.test(name) && !/^sluice\.ya?ml$/.test(name);
 }
 
-function isRefused({ problems }: { problems: readonly Problem[] }): boolean {
-  return problems.some(({ severity }) => severity === "error");
-}
-
-function unreadable(problem: Problem, text = ""): RefusedDocument {
-  const lines = text.matchAll(/^[ \t]*["']?pipeline_id["']?[ \t]*:[ \t]*["']?([a-z][a-z0-9-]{4,39})\b/gm);
-  const pipeline_ids = new Set([...lines].map(([, id = ""]) => id));
-  return {
-    file: problem.file,
-    line: problem.line,
-    freezesFile: true,
-    pipeline_ids: [...pipeline_ids],
-    problems: [problem],
-  };
-}
-
-function refusedDocument(document: Document, problems: Problem[]): RefusedDocument {
-  const { file, line } = document.place();
-  const pipeline_ids = pipelineIdsOf(document);
-  return { file, line, freezesFile: pipeline_ids.length === 0, pipeline_ids, problems };
-}
-
-function desiredPipeline(document: Document): DesiredPipeline {
-  const written = document.value as PipelineV3;
-  const config = normalise(written);
-  const { file, line } = document.place();
-  return {
-    pipeline_id: config.pipeline_id,
-    file,
-    line,
-    config,
-    options: engineOptions(written),
-    directives: directivesOf(written),
-    document: written,
-    place: placeIn(document, config),
-  };
-}
-
-function directivesOf(written: PipelineV3): Directives {
-  const given = written["x-sluice"] ?? {};
-  return {
-    state: given.state ?? "Running",
-    suspend: given.suspend ?? false,
-    prune: given.prune ?? true,
-    depends_on: given.depends_on ?? [],
-    drift: given.drift ?? "correct",
-    adopt: given.adopt ?? false,
-    recreate: given.recreate ?? false,
-  };
+function refusedDocument({ file, line, claims }: ReadDocument, problems: readonly Problem[]): RefusedDocument {
+  const { pipeline_ids } = claims;
+  return { file, line, freezesFile: pipeline_ids.length === 0, pipeline_ids, problems: [...problems] };
 }

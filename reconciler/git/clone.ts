@@ -1,5 +1,6 @@
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { Blobs } from "./blobs.ts";
 import { readCommit } from "./commit.ts";
 import type { Read, Wanted } from "./commit.ts";
 import type { Git } from "./git.ts";
@@ -46,6 +47,7 @@ export class Clone {
   readonly #git: Git;
   readonly #remote: Remote;
   readonly #check: Check;
+  readonly #blobs = new Blobs();
 
   constructor(folder: string, git: Git, remote: Remote, check: Check) {
     this.#folder = folder;
@@ -132,7 +134,7 @@ export class Clone {
 
   async #read(object: NamedObject, wanted: Wanted, signal: AbortSignal): Promise<Found> {
     const signature = await this.#check(this.#folder, object, signal);
-    const read = await readCommit(this.#git, this.#folder, object.commit, wanted, signal);
+    const read = await readCommit(this.#git, this.#folder, object.commit, { ...wanted, blobs: this.#blobs }, signal);
     return { ...read, ...(signature && { signature }) };
   }
 

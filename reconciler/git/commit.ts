@@ -1,8 +1,9 @@
+import type { Blobs } from "./blobs.ts";
 import type { Git } from "./git.ts";
 import { checkLimits } from "./limits.ts";
 import type { SourceLimits } from "./limits.ts";
 import type { Revision } from "./revision.ts";
-import { parseBatch, parseTree } from "./tree.ts";
+import { parseTree } from "./tree.ts";
 
 /** What is read of a commit. */
 export type Read = Pick<Required<Revision>, "sha" | "files" | "skipped" | "committedAt" | "author" | "subject">;
@@ -16,25 +17,24 @@ export interface Wanted {
   display: string;
 }
 
-/** Reads the files of commit `sha` from the repository in `folder`. Nothing is checked out. */
+/** Reads the files of commit `sha` from the repository in `folder`, as far as `blobs` has none of them. Nothing is checked out. */
 export async function readCommit(
   git: Git,
   folder: string,
   sha: string,
-  wanted: Wanted,
+  wanted: Wanted & { blobs: Blobs },
   signal: AbortSignal,
 ): Promise<Read> {
-  const { path, limits, display } = wanted;
+  const { path, limits, display, blobs } = wanted;
   const under = path === "." ? [] : ["--", path];
   const listing = await git.text(folder, ["ls-tree", "-r", "-z", "-l", "--full-tree", sha, ...under], signal);
   const { files, skipped } = parseTree(listing, limits);
   checkLimits(files, limits, `${display}, ${path}`);
-  const objects = files.map((file) => file.object);
-  const contents = objects.length === 0 ? Buffer.alloc(0) : await git.contents(folder, objects, signal);
+  const contents = await blobs.read(git, folder, files, signal);
   const format = "--format=%cI%x00%an%x00%s";
   const facts = await git.text(folder, ["log", "-1", "--no-show-signature", format, sha], signal);
   const [committedAt = "", author = "", subject = ""] = facts.trimEnd().split("\0");
-  const read = parseBatch(contents, files);
+  const read = files.map((file, index) => ({ path: file.path, bytes: contents[index]! }));
   return {
     sha,
     files: read.filter(({ bytes }) => !isPointer(bytes)),

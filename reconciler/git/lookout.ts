@@ -73,7 +73,8 @@ export class Lookout {
     this.#error = error;
     const backOff = Math.min(longest, first * 2 ** Math.min(this.#failures - 1, 20)) * (0.9 + Math.random() * 0.2);
     this.#next =
-      performance.now() + Math.ceil(Math.max(this.#own(error, backOff), (error as Partial<SourceError>).retryAfter ?? 0));
+      performance.now() +
+      Math.ceil(Math.max(this.#own(error, backOff), (error as Partial<SourceError>).retryAfter ?? 0));
   }
 
   #own(error: Error, backOff: number): number {

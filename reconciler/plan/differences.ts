@@ -49,11 +49,6 @@ export function differences(from: Kept, to: Kept): Difference[] {
   ];
 }
 
-/** Of a pipeline that exists from its file: what that leaves out of the immutable fields stays as it is. */
-export function differencesOf({ document, options }: DesiredPipeline, present: Kept): Difference[] {
-  return differences(present, { config: normalise(document, present.config), options });
-}
-
 /** What a change tells of its differences. */
 export function toldOf(found: readonly Difference[]): { fields: FieldChange[]; effect: Effect } {
   const fields = found.map(({ at: _at, isHidden: _isHidden, ...field }) => field);

@@ -33,12 +33,12 @@ export class History {
   }
 
   add(turn: Turn): void {
-    const entry = entryOf(turn);
+    const { revision, error, plan, outcomes = [] } = turn;
     const [last] = this.#entries;
-    const tellsMore = last?.revision !== entry.revision || last?.error !== entry.error;
-    const didSomething = turn.plan !== undefined && hasCalls(turn.plan) && entry.outcomes.some(isNews);
-    if (!tellsMore && !didSomething) return;
-    this.#entries.unshift(entry);
+    const tellsMore = last?.revision !== revision?.id || last?.error !== error?.message;
+    const didSomething = plan !== undefined && outcomes.some(isNews) && hasCalls(plan);
+    if (last !== undefined && !tellsMore && !didSomething) return;
+    this.#entries.unshift(entryOf(turn));
     this.#entries.splice(kept);
   }
 

@@ -19,6 +19,10 @@ export type Telemetry = ReturnType<typeof createTelemetry>;
 export function createTelemetry(log: Log, registry: Registry) {
   const metrics = createMetrics(registry);
   const news = new News();
+  /** What keeps which pipeline from being as its file says. */
+  const blockages = new News();
+  const drifts = new News();
+  const secrets = new News();
   return {
     turnBegan(): void {
       metrics.inProgress.set(Date.now() / 1000);
@@ -66,12 +70,10 @@ export function createTelemetry(log: Log, registry: Registry) {
       for (const change of plan.changes) {
         blocked(change);
         drifted(change);
-        const { pipeline_id, missing_secret } = change;
-        if (!news.isNew(`secret ${pipeline_id}`, missing_secret) || missing_secret === undefined) continue;
-        log.warn({ pipeline_id, reason: missing_secret }, "A secret is gone; the pipeline runs on with what it had.");
+        secretMissing(change);
       }
       const ids = plan.changes.map(({ pipeline_id }) => pipeline_id);
-      for (const subject of ["blocked ", "drift ", "secret "]) news.keepOnly(subject, ids);
+      for (const told of [blockages, drifts, secrets]) told.keepOnly(ids);
       const text = printPlan(plan);
       if (!news.isNew("plan", text) || !hasCalls(plan)) return;
       log.info({ plan: text }, `The plan: ${summary(plan)}.`);
@@ -96,7 +98,7 @@ export function createTelemetry(log: Log, registry: Registry) {
       if (cause === "Drifted" && result === "applied") {
         metrics.driftCorrected.inc();
         // The next one is another drift.
-        news.isNew(`drift ${pipeline_id}`, undefined);
+        drifts.isNew(pipeline_id, undefined);
       }
       if (result === "applied") log.info({ pipeline_id, kind, calls, loses }, "A change was applied.");
       else if (result === "replaced") log.info({ pipeline_id, kind }, "A change was replaced by a newer one.");
@@ -162,12 +164,18 @@ export function createTelemetry(log: Log, registry: Registry) {
     },
   };
 
+  /** Logs that a secret is gone when that begins, not at every turn. */
+  function secretMissing({ pipeline_id, missing_secret: reason }: Change): void {
+    if (!secrets.isNew(pipeline_id, reason) || reason === undefined) return;
+    log.warn({ pipeline_id, reason }, "A secret is gone; the pipeline runs on with what it had.");
+  }
+
   /** Counts and logs a refusal when it begins, not at every turn. */
   function blocked({ pipeline_id, kind, cause, reason, file, line, column, fields }: Change): void {
     const isBlocked = kind === "refuse" || cause === "PruneHeld" || cause === "InvalidFile";
     // What it holds grows less meanwhile, which is no other refusal.
     const what = cause === "EventsHeld" || cause === "GroupBehind" ? cause : `${cause} ${reason}`;
-    if (!news.isNew(`blocked ${pipeline_id}`, isBlocked ? what : undefined) || !isBlocked) return;
+    if (!blockages.isNew(pipeline_id, isBlocked ? what : undefined) || !isBlocked) return;
     if (pruneCauses.has(cause)) metrics.pruneBlocked.inc({ reason: cause });
     for (const { path, effect } of cause === "ImmutableField" ? fields : []) {
       if (effect === "refuse") metrics.immutable.inc({ field: path.replaceAll(/\[[^\]]*\]/g, "[]") });
@@ -178,7 +186,7 @@ export function createTelemetry(log: Log, registry: Registry) {
 
   /** Counts and logs a drift when it begins. */
   function drifted({ pipeline_id, drift, fields }: Change): void {
-    if (!news.isNew(`drift ${pipeline_id}`, drift?.fields.join(" ")) || drift === undefined) return;
+    if (!drifts.isNew(pipeline_id, drift?.fields.join(" ")) || drift === undefined) return;
     metrics.driftDetected.inc();
     log.warn({ pipeline_id, fields, stance: drift.stance }, "A pipeline was changed behind the back of its file.");
   }
@@ -206,12 +214,11 @@ class News {
     return true;
   }
 
-  /** Forgets subjects that begin with `prefix` and are none of `names`. */
-  keepOnly(prefix: string, names: readonly string[]): void {
-    const known = new Set(names.map((name) => prefix + name));
-    for (const subject of this.#said.keys()) {
-      if (subject.startsWith(prefix) && !known.has(subject)) this.#said.delete(subject);
-    }
+  /** Forgets all other subjects. */
+  keepOnly(subjects: readonly string[]): void {
+    if (this.#said.size === 0) return;
+    const known = new Set(subjects);
+    for (const subject of this.#said.keys()) if (!known.has(subject)) this.#said.delete(subject);
   }
 }
 

@@ -14,24 +14,47 @@ const most = 100;
 const mostOfRule = 200;
 const severities: readonly Severity[] = ["error", "warning", "info"];
 
-/** Everything that can be said about a document, both layers and what others say of it, in the order of the file. */
-export function check(document: Document, together: readonly Problem[] = []): Problem[] {
-  const all = [...document.problems, ...together, ...judgement(document)];
-  return capped(document, all).toSorted(byPlace);
+/** What is wrong with a document by itself, both layers. It stays as long as the document does. */
+export interface Judgement {
+  file: string;
+  /** Found on reading. */
+  reading: readonly Problem[];
+  content: readonly Problem[];
 }
 
-/** Of a document of version v2 its own problems say why it could not be read as v3. */
-function judgement(document: Document): Problem[] {
+/** Everything that can be said about a document, both layers, in the order of the file. */
+export function check(document: Document): readonly Problem[] {
+  return told(judge(document));
+}
+
+/** Judges a document by itself. Of a document of version v2 its own problems say why it could not be read as v3. */
+export function judge(document: Document): Judgement {
+  const { file, problems } = document;
+  return { file, reading: problems, content: contentProblems(document) };
+}
+
+/** What there is to say about a document, with what others say of it, in the order of the file. */
+export function told(
+  { file, reading, content }: Judgement,
+  together: readonly Problem[] = nothing,
+): readonly Problem[] {
+  if (reading.length + content.length + together.length === 0) return nothing;
+  return capped(file, [...reading, ...together, ...content]).toSorted(byPlace);
+}
+
+const nothing: readonly Problem[] = [];
+
+function contentProblems(document: Document): Problem[] {
   if (View.of(document).get("version").text === "v2") return [];
   const version = versionProblem(document);
   return version === undefined ? v3Problems(document) : [version];
 }
 
 /** Errors first, so that a cut never lets a document pass. */
-function capped(document: Document, all: readonly Problem[]): readonly Problem[] {
+function capped(file: string, all: readonly Problem[]): readonly Problem[] {
   if (all.length <= most) return all;
   const worst = all.toSorted((a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity));
-  return [tooMany(document, all.length), ...worst.slice(0, most - 1)];
+  return [tooMany(file, all.length), ...worst.slice(0, most - 1)];
 }
 
 function v3Problems(document: Document): Problem[] {
@@ -82,7 +105,7 @@ function versionProblem(document: Document): Problem | undefined {
   });
 }
 
-function tooMany({ file }: Document, count: number): Problem {
+function tooMany(file: string, count: number): Problem {
   const place = { file, line: 1, column: 1 };
   return problem("TOO_MANY_PROBLEMS", place, {
     subject: "document",

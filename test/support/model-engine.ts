@@ -91,7 +91,7 @@ export class ModelEngine implements AppliedEngine {
     const { held: _held, pending: _pending, letters: _letters, ...rest } = this.#of(pipeline_id);
     const { paused: _paused, at_least_once: _atLeastOnce, source: _source, ...more } = rest;
     const { strangers: _strangers, keys: _keys, ...view } = more;
-    return structuredClone(view);
+    return view;
   }
 
   list(): PipelineView[] {

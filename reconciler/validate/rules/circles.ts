@@ -9,7 +9,12 @@ export class Circles {
 
   constructor(waits: Iterable<readonly [string | undefined, readonly string[]]>) {
     this.#after = new Map(waits);
-    for (const id of this.#after.keys()) if (id !== undefined && !this.#parts.has(id)) this.#walk(id);
+    for (const [id, after] of this.#after) {
+      if (id === undefined || this.#parts.has(id)) continue;
+      // Most wait for nothing, and are a part by themselves.
+      if (after.length === 0) this.#parts.set(id, this.#parts.size);
+      else this.#walk(id);
+    }
   }
 
   has(id: string): boolean {
