@@ -4,10 +4,11 @@ import type { Catalog, CatalogEntry } from "../../../engine/state/catalog.ts";
 import type { Recorder } from "../../../engine/telemetry/recorder.ts";
 import { view } from "../../integration/api/sample.ts";
 
+const moment = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
 /** A catalog that takes a moment, as a disk does. */
 function slowCatalog() {
   const kept = new Map<string, CatalogEntry>();
-  const moment = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
   const catalog = {
     list: () => [...kept.values()],
     put: (entry: CatalogEntry) => moment().then(() => void kept.set(entry.pipeline_id, entry)),
