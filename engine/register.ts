@@ -15,6 +15,8 @@ export class Register {
   readonly #catalog: Catalog;
   readonly #recorder: Recorder;
   readonly #entries = new Map<string, CatalogEntry>();
+  /** The last change of each pipeline that is being changed. */
+  readonly #turns = new Map<string, Promise<unknown>>();
 
   constructor(catalog: Catalog, recorder: Recorder) {
     this.#catalog = catalog;
@@ -49,37 +51,59 @@ export class Register {
   }
 
   /** Replaces some facts of a pipeline, and notes when. */
-  async save(pipeline_id: string, changes: Partial<CatalogEntry>): Promise<CatalogEntry> {
-    const entry = { ...this.get(pipeline_id), ...changes, updated_at: new Date().toISOString() };
-    await this.#put(entry);
-    this.#entries.set(pipeline_id, entry);
-    return entry;
+  save(pipeline_id: string, changes: Partial<CatalogEntry>): Promise<CatalogEntry> {
+    return this.#inTurn(pipeline_id, async () => {
+      const entry = { ...this.get(pipeline_id), ...changes, updated_at: new Date().toISOString() };
+      await this.#put(entry);
+      this.#entries.set(pipeline_id, entry);
+      return entry;
+    });
   }
 
   /** Says whether a pipeline takes events. */
-  async admit(pipeline_id: string, isOpen: boolean): Promise<void> {
-    const { intake, ...rest } = this.get(pipeline_id);
-    if (isOpen === (intake !== "closed")) return;
-    const entry: CatalogEntry = { ...rest, updated_at: new Date().toISOString() };
-    if (!isOpen) entry.intake = "closed";
-    await this.#put(entry);
-    this.#entries.set(pipeline_id, entry);
+  admit(pipeline_id: string, isOpen: boolean): Promise<void> {
+    return this.#inTurn(pipeline_id, async () => {
+      const { intake, ...rest } = this.get(pipeline_id);
+      if (isOpen === (intake !== "closed")) return;
+      const entry: CatalogEntry = { ...rest, updated_at: new Date().toISOString() };
+      if (!isOpen) entry.intake = "closed";
+      await this.#put(entry);
+      this.#entries.set(pipeline_id, entry);
+    });
   }
 
   /** Moves a pipeline to another status; `failure` says why it is `Failed`. */
-  async change(pipeline_id: string, to: Status, failure?: string): Promise<void> {
-    const { status: from, failure: _before, ...rest } = this.get(pipeline_id);
-    const entry: CatalogEntry = { ...rest, status: to, updated_at: new Date().toISOString() };
-    if (failure !== undefined) entry.failure = failure;
-    await this.#put(entry);
-    this.#entries.set(pipeline_id, entry);
-    this.#recorder.statusChanged({ pipeline_id, from, to, ...(failure === undefined ? {} : { reason: failure }) });
+  change(pipeline_id: string, to: Status, failure?: string): Promise<void> {
+    return this.#inTurn(pipeline_id, async () => {
+      const { status: from, failure: _before, ...rest } = this.get(pipeline_id);
+      const entry: CatalogEntry = { ...rest, status: to, updated_at: new Date().toISOString() };
+      if (failure !== undefined) entry.failure = failure;
+      await this.#put(entry);
+      this.#entries.set(pipeline_id, entry);
+      this.#recorder.statusChanged({ pipeline_id, from, to, ...(failure === undefined ? {} : { reason: failure }) });
+    });
   }
 
   /** Forgets a pipeline; `also` runs in the same write. */
-  async remove(pipeline_id: string, also: () => void): Promise<void> {
-    await this.#catalog.remove(pipeline_id, also);
-    this.#entries.delete(pipeline_id);
+  remove(pipeline_id: string, also: () => void): Promise<void> {
+    return this.#inTurn(pipeline_id, async () => {
+      await this.#catalog.remove(pipeline_id, also);
+      this.#entries.delete(pipeline_id);
+    });
+  }
+
+  /**
+   * Changes of one pipeline follow each other, each from what the one before has made of it. A note of a token's use that
+   * began with an older status would else put that status back, or bring a deleted pipeline back.
+   */
+  #inTurn<Result>(pipeline_id: string, work: () => Promise<Result>): Promise<Result> {
+    const turn = (this.#turns.get(pipeline_id) ?? Promise.resolve()).then(work, work);
+    this.#turns.set(pipeline_id, turn);
+    const forget = (): void => {
+      if (this.#turns.get(pipeline_id) === turn) this.#turns.delete(pipeline_id);
+    };
+    void turn.then(forget, forget);
+    return turn;
   }
 
   async #put(entry: CatalogEntry): Promise<void> {

@@ -66,7 +66,7 @@ export class Journal {
 
   /** What happened counts at once; resolves when it would survive a power cut. */
   say(line: Said): Promise<void> {
-    const dated = { ...line, at: new Date().toISOString() } as OperationLine;
+    const dated: OperationLine = { ...line, at: new Date().toISOString() };
     tell(this.#open, dated);
     this.#last = Math.max(this.#last, dated.op);
     this.#lines += 1;

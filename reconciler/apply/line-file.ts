@@ -18,7 +18,7 @@ export class LineFile {
   #length: number | undefined;
   #file: FileHandle | undefined;
   #pieces: Piece[] = [];
-  #writing: Promise<void> | undefined;
+  #isWriting = false;
 
   private constructor(path: string, length: number | undefined) {
     this.#path = path;
@@ -52,11 +52,12 @@ export class LineFile {
   #say(text: string, isWhole: boolean): Promise<void> {
     return new Promise((done, failed) => {
       this.#pieces.push({ text, isWhole, done, failed });
-      this.#writing ??= this.#writeAll();
+      if (!this.#isWriting) void this.#writeAll();
     });
   }
 
   async #writeAll(): Promise<void> {
+    this.#isWriting = true;
     while (this.#pieces.length > 0) {
       const pieces = this.#pieces.splice(0);
       try {
@@ -69,7 +70,8 @@ export class LineFile {
     }
     // Nobody ends this object: while nothing is said, nothing is open.
     await this.#letGo();
-    this.#writing = this.#pieces.length > 0 ? this.#writeAll() : undefined;
+    this.#isWriting = false;
+    if (this.#pieces.length > 0) void this.#writeAll();
   }
 
   async #write(pieces: readonly Piece[]): Promise<void> {

@@ -19,7 +19,7 @@ export interface ChangedPipeline {
   isPosted: boolean;
   /** It is not in the inventory when the commit is read. */
   isForgotten: boolean;
-  wished(commit: number): Wished;
+  wished: (commit: number) => Wished;
 }
 
 type Say = (commit: number, id: string) => { rest?: string; xSluice?: string; wished?: Partial<Wished> } | undefined;

@@ -7,6 +7,7 @@ import type { FileHandle } from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import { basename } from "node:path";
 import { isMainThread } from "node:worker_threads";
+import type { Call } from "../../reconciler/plan/calls.ts";
 import type { OperationLine } from "../../reconciler/apply/operation.ts";
 import { isTime, kill } from "./kill-orders.ts";
 import type { ApplyStep } from "./reconcile-steps.ts";
@@ -18,7 +19,7 @@ let waiting: NodeJS.Timeout | undefined;
 let missed: string | undefined;
 
 /** The calls of each operation. */
-const calls = new Map<number, readonly string[]>();
+const calls = new Map<number, readonly Call[]>();
 
 if (isMainThread && basename(process.argv[1] ?? "") === "sluice.js") {
   const { open } = files;
@@ -86,6 +87,6 @@ function linesOf(text: unknown): OperationLine[] {
   return lines;
 }
 
-function callOf(op: number, index: number): ApplyStep extends `before ${infer Call}` ? Call : never {
-  return calls.get(op)?.[index] as never;
+function callOf(op: number, index: number): Call {
+  return calls.get(op)?.[index] ?? "create";
 }

@@ -77,13 +77,12 @@ function next({ dataDir, engine }: Left): Reconciler {
   return world.reconciler({ dataDir, engine });
 }
 
-const stateOf = (engine: ModelEngine): unknown =>
-  [...engine.pipelines.values()]
-    .map(({ pipeline_id, config, options, status, revision, intake }) => [
-      pipeline_id,
-      { config, options, status, revision, intake },
-    ])
-    .toSorted(([a], [b]) => String(a).localeCompare(String(b)));
+const stateOf = (engine: ModelEngine): unknown => {
+  const all = [...engine.pipelines.values()].toSorted((a, b) => a.pipeline_id.localeCompare(b.pipeline_id));
+  return all.map(({ pipeline_id, config, options, status, revision, intake }) => {
+    return { pipeline_id, config, options, status, revision, intake };
+  });
+};
 
 test("a kill at any step of any kind of change is carried on: nothing twice, nothing left undone, all recorded", async () => {
   const moments = await leftAtEachMoment(before, after);

@@ -10,12 +10,14 @@ import { records } from "../../integration/api/sample.ts";
 
 let folder: string;
 
+const journalPath = (): string => join(folder, "operations.ndjson");
+const journalText = (): Promise<string> => readFile(journalPath(), "utf8");
+const record = (id: number, pipeline_id: string) => ({ ...records[0]!, id, pipeline_id });
+
 beforeEach(async () => void (folder = await mkdtemp(join(tmpdir(), "sluice-kept-"))));
 afterEach(() => rm(folder, { recursive: true }));
 
 describe("the journal of operations", () => {
-  const path = (): string => join(folder, "operations.ndjson");
-  const text = (): Promise<string> => readFile(path(), "utf8");
   const what: Beginning = {
     pipeline_id: "orders",
     origin: { revision: "test@1" },
@@ -42,14 +44,14 @@ describe("the journal of operations", () => {
   test("is empty when nothing is open", async () => {
     const journal = await begun();
     await journal.say({ op: 1, says: "called", index: 0, result: "success", seconds: 1 });
-    expect(await text()).not.toBe("");
+    expect(await journalText()).not.toBe("");
     await journal.say({ op: 1, says: "end" });
-    expect(await text()).toBe("");
+    expect(await journalText()).toBe("");
   });
 
   test("forgets a last line that was cut off, and goes on after it", async () => {
     await begun();
-    await appendFile(path(), '{"op":1,"says":"cal');
+    await appendFile(journalPath(), '{"op":1,"says":"cal');
     const journal = Journal.read(folder);
     await journal.say({ op: 1, says: "again", calls: ["update", "resume"] });
     expect(Journal.read(folder).open.get(1)).toMatchObject({ tries: 2, interruptions: 2 });
@@ -57,7 +59,7 @@ describe("the journal of operations", () => {
 
   test("that is damaged elsewhere is an error that says what to do", async () => {
     await begun();
-    await writeFile(path(), `{"op":1,"s\n${await text()}`);
+    await writeFile(journalPath(), `{"op":1,"s\n${await journalText()}`);
     expect(() => Journal.read(folder)).toThrow(
       /operations\.ndjson:1: expected a line .* restore the file from a backup/,
     );
@@ -67,7 +69,7 @@ describe("the journal of operations", () => {
     const journal = await begun();
     for (let index = 0; index < 1_000; index += 1) void journal.say({ op: 1, says: "again", calls: ["resume"] });
     await journal.say({ op: 1, says: "calling", index: 0 });
-    expect((await text()).split("\n").length).toBeLessThan(500);
+    expect((await journalText()).split("\n").length).toBeLessThan(500);
     expect(Journal.read(folder).open.get(1)).toMatchObject({ tries: 1_001 });
   });
 
@@ -79,8 +81,6 @@ describe("the journal of operations", () => {
 });
 
 describe("the history", () => {
-  const record = (id: number, pipeline_id: string) => ({ ...records[0]!, id, pipeline_id });
-
   test("keeps the newest of each pipeline over restarts, each operation once, and does not grow", async () => {
     const history = OperationHistory.read(folder);
     for (let id = 1; id <= 300; id += 1) void history.put(record(id, id % 100 === 0 ? "rare" : "often"));
@@ -115,7 +115,7 @@ describe("slots", () => {
     try {
       const slots = new Slots(1, 1_000);
       const begun: string[] = [];
-      let end: () => void = () => undefined;
+      let end: (() => void) | undefined;
       void slots.use(() => new Promise<void>((done) => (begun.push("slow"), (end = done))));
       const quick = slots.use(async () => void begun.push("quick"));
       const last = slots.use(async () => void begun.push("last"));
@@ -124,7 +124,7 @@ describe("slots", () => {
       await vi.advanceTimersByTimeAsync(1);
       await Promise.all([quick, last]);
       expect(begun).toEqual(["slow", "quick", "last"]);
-      end();
+      end?.();
     } finally {
       vi.useRealTimers();
     }

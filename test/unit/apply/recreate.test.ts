@@ -181,6 +181,12 @@ test("a creation that fails says that the old pipeline is gone, and is tried aga
   ]);
 });
 
+/** Takes a turn, and gives Ready after it. */
+async function ready(reconciler: Reconciler): Promise<(string | undefined)[]> {
+  await outcomes(reconciler);
+  return readyOf(reconciler);
+}
+
 describe("a recreation that waits for its stop", () => {
   test("is taken back: the pipeline goes on, and takes events", async () => {
     const reconciler = await asked({ held: 3 });
@@ -192,8 +198,7 @@ describe("a recreation that waits for its stop", () => {
     await expect.poll(() => engine.get("orders").status).toBe("Running");
     expect(engine.calls).toEqual(["stop orders", "resume orders"]);
     expect(engine.takesEvents("orders")).toBe(true);
-    await outcomes(reconciler);
-    expect(readyOf(reconciler)).toEqual(["False", "ImmutableField", "Stalled"]);
+    await expect.poll(() => ready(reconciler)).toEqual(["False", "ImmutableField", "Stalled"]);
   });
 
   test("gives way to the deletion when its file goes", async () => {

@@ -117,9 +117,9 @@ describe("an edit that waits for a stop", () => {
     source.say({ ...orders, root: ["resources: { nats: { stream: { max_age: 48h } } }"] });
     expect(await outcomes(reconciler)).toEqual({});
     stopped();
-    await expect.poll(() => engine.get("orders").status).toBe("Running");
-    await outcomes(reconciler);
-    expect(readyOf(reconciler)).toEqual(["False", "ImmutableField", "Stalled"]);
+    const ready = async (): Promise<unknown> => (await outcomes(reconciler), readyOf(reconciler));
+    await expect.poll(ready).toEqual(["False", "ImmutableField", "Stalled"]);
+    expect(engine.get("orders").status).toBe("Running");
     expect(engine.get("orders").config.transforms[0]).toMatchObject({ config: { expression: "id > 1" } });
   });
 
