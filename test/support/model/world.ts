@@ -125,7 +125,7 @@ export class World {
 
   #start(): void {
     const power = { isOn: true };
-    const keys = new RememberedKeys({ window: 1e9, storage: Infinity, memory: Infinity });
+    const keys = new RememberedKeys({ storage: Infinity, memory: Infinity });
     const line = (revision: number) => modelLine(revision, this.#options.hasDedup, keys, this.target);
     const pipeline = new Pipeline({
       pipeline_id: this.#pipeline_id,

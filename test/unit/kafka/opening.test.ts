@@ -21,7 +21,6 @@ import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
 import type { Pause } from "../../../engine/view.ts";
 import { WaitingRoom } from "../../../engine/waiting-room.ts";
 import { keptLog } from "../../support/engine.ts";
-import { kafkaPipeline } from "../../support/pipelines.ts";
 
 const own = { dataDir: "a".repeat(16), run: "11111111" };
 const other = { dataDir: "b".repeat(16), run: "22222222" };
@@ -43,7 +42,7 @@ class ToldGroup extends Group {
 
   constructor() {
     const client = kafkaClient(connection, "test", keptLog());
-    super(client, new Brokers(client, defaultKafkaSettings), "g", topic);
+    super(client, new Brokers(client, defaultKafkaSettings), "g", [topic]);
   }
 
   override read(): Promise<GroupStanding> {
@@ -54,7 +53,7 @@ class ToldGroup extends Group {
     const partitions = Array.from({ length: this.partitions }, (_, partition) => {
       const [offset, metadata] = this.committed.get(partition) ?? [];
       const committed = offset === undefined ? {} : { committed: { offset, metadata: metadata! } };
-      return { partition, low: this.low, high: 1000, ...committed };
+      return { feed: feedOf(partition), low: this.low, high: 1000, ...committed };
     });
     return Promise.resolve({ cluster, partitions, members: [] });
   }
@@ -109,7 +108,8 @@ function start(options: Partial<KafkaSourceParts["options"]> = {}): { opening: O
   });
   const parts: KafkaSourceParts = {
     pipeline_id,
-    source: kafkaPipeline(pipeline_id, { topic, connection_params: connection }).sources[0] as never,
+    connection,
+    topics: new Map([[topic, { start: "earliest", hasDedup: true }]]),
     replicas: 1,
     identity: { ...own, earlier: new Set() },
     options: { take_over: other.run, on_lost: "pause", ...options },
@@ -117,10 +117,9 @@ function start(options: Partial<KafkaSourceParts["options"]> = {}): { opening: O
     journal,
     telemetry,
     log: keptLog(),
-    hasDedup: true,
     bufferBytes: 1,
   };
-  const positions = new KafkaPositions(topic, pipeline_id, journal);
+  const positions = new KafkaPositions([topic], pipeline_id, journal);
   const room = new WaitingRoom(pipeline_id, telemetry, () => Promise.resolve());
   return { opening: new Opening(parts, group, positions, room), positions };
 }
@@ -162,7 +161,7 @@ describe("a run that is taken over", () => {
       const { opening, positions } = start();
       expect(await opening.run(signals)).toEqual({ givenUp: [1, 2], isMoved: false });
       expect(pending()).toEqual([3]);
-      expect([positions.next(0), positions.next(1)]).toEqual([70, 60]);
+      expect([positions.next(feedOf(0)), positions.next(feedOf(1))]).toEqual([70, 60]);
       expect(takenOver()).toEqual([{ pipeline_id, run: other.run, batches: 2, rows: 20 }]);
     },
   );
@@ -191,7 +190,7 @@ describe("a run that is taken over", () => {
       const { opening, positions } = start();
       await opening.run(signals);
       expect(pending()).toEqual([]);
-      expect([positions.next(0), positions.next(1)]).toEqual([70, 50]);
+      expect([positions.next(feedOf(0)), positions.next(feedOf(1))]).toEqual([70, 50]);
     },
   );
 
@@ -202,7 +201,7 @@ describe("a run that is taken over", () => {
     journal.failures = ["move"];
     const { opening, positions } = start();
     expect(await opening.run(signals)).toEqual({ givenUp: [1], isMoved: true });
-    expect([positions.next(0), positions.next(1)]).toEqual([70, 20]);
+    expect([positions.next(feedOf(0)), positions.next(feedOf(1))]).toEqual([70, 20]);
     expect(takenOver()).toEqual([{ pipeline_id, run: other.run, batches: 1, rows: 10 }]);
   });
 
@@ -212,7 +211,7 @@ describe("a run that is taken over", () => {
     const { opening, positions } = start();
     expect(await opening.run(signals)).toMatchObject({ givenUp: [] });
     expect(pending()).toEqual([1]);
-    expect([positions.final(0), positions.next(0)]).toEqual([50, 60]);
+    expect([positions.final(feedOf(0)), positions.next(feedOf(0))]).toEqual([50, 60]);
   });
 
   test("has not read what is judged again here", async () => {
@@ -236,7 +235,7 @@ describe("a run that is taken over", () => {
     const judged = judge(standing, opening.known, false);
     if (judged.kind !== "ours") throw new Error("expected a group of our own");
     await opening.placeNew(standing, judged);
-    expect([positions.final(0), positions.final(1), positions.final(2)]).toEqual([80, 50, 30]);
+    expect([positions.final(feedOf(0)), positions.final(feedOf(1)), positions.final(feedOf(2))]).toEqual([80, 50, 30]);
   });
 });
 
@@ -251,12 +250,12 @@ describe("a partition that a person has moved while a batch is pending", () => {
     const { opening, positions } = start();
     expect(await opening.run(signals)).toEqual({ givenUp: [], isMoved: true });
     await journal.commit(record);
-    expect(positions.settle(record.ranges)).toEqual([1]);
-    expect([positions.final(0), positions.final(1)]).toEqual([to, 60]);
+    expect(positions.settle(record.ranges)).toEqual([feedOf(1)]);
+    expect([positions.final(feedOf(0)), positions.final(feedOf(1))]).toEqual([to, 60]);
     expect(journal.progress(pipeline_id).positions).toEqual({ [feedOf(0)]: to - 1, [feedOf(1)]: 59 });
     positions.began();
-    expect(positions.settle([rangeOf(0, to, to + 9)])).toEqual([0]);
-    expect(positions.final(0)).toBe(to + 10);
+    expect(positions.settle([rangeOf(0, to, to + 9)])).toEqual([feedOf(0)]);
+    expect(positions.final(feedOf(0))).toBe(to + 10);
   });
 });
 
@@ -279,7 +278,7 @@ describe("a write that fails in the middle of an opening", () => {
     const { opening, positions } = start({ start: "earliest" });
     await opening.run(signals);
     expect(classes()).toEqual(["disk"]);
-    expect(positions.final(1)).toBe(0);
+    expect(positions.final(feedOf(1))).toBe(0);
   });
 
   test("for another reason ends the start", async () => {
@@ -295,8 +294,8 @@ test("a partition that goes on where nothing is left changes no other, which may
   const { opening, positions } = start({ on_lost: "skip" });
   await opening.run(signals);
   group.low = 60;
-  await opening.checkRange(signals, 1);
-  expect([positions.next(0), positions.next(1)]).toEqual([50, 60]);
+  await opening.checkRange(signals, feedOf(1));
+  expect([positions.next(feedOf(0)), positions.next(feedOf(1))]).toEqual([50, 60]);
   const skipped = told.filter(([event]) => event === "positionsSkipped").map(([, fields]) => fields);
-  expect(skipped).toEqual([{ pipeline_id, partition: 1, from: 50, to: 60 }]);
+  expect(skipped).toEqual([{ pipeline_id, topic, partition: 1, from: 50, to: 60 }]);
 });
