@@ -1,20 +1,11 @@
 import { createHmac } from "node:crypto";
-import { isDeepStrictEqual } from "node:util";
 import { durationMs } from "../schemas/duration.ts";
-import { otlpFields } from "../schemas/otlp-fields.ts";
-import type {
-  KafkaSourceConfig,
-  OtlpSourceConfig,
-  PipelineConfig,
-  SchemaField,
-  SourceConfig,
-  TransformConfig,
-} from "../schemas/pipeline.ts";
+import type { PipelineConfig, SchemaField, SourceConfig, TransformConfig } from "../schemas/pipeline.ts";
 import { quantityBytes } from "../schemas/quantity.ts";
-import { EngineError } from "./core/errors.ts";
 import type { KeyMemory } from "./core/key-memory.ts";
 import type { Transform } from "./core/transform.ts";
 import type { Course, Line } from "./line.ts";
+import { checkSources, fieldsOf, isOtlp, originOf } from "./line-sources.ts";
 import { ClickHouseSink, type ClickHouseSinkOptions } from "./sinks/clickhouse/sink.ts";
 import { DeclaredFields } from "./sources/declared-fields.ts";
 import type { Log } from "./telemetry/log.ts";
@@ -76,12 +67,6 @@ function stepsByOrigin(parts: LineOptions): Map<string | undefined, Steps | unde
   return byOrigin.set(undefined, others.some(({ isTopic }) => isTopic) ? undefined : first);
 }
 
-/** What events of a source are told apart by. */
-function originOf(source: SourceConfig): string | undefined {
-  if (source.type === "kafka") return source.topic;
-  return isOtlp(source) ? source.type.slice("otlp.".length) : undefined;
-}
-
 /** What becomes of the events of one source. */
 interface Steps {
   /** What their events are told apart by. */
@@ -116,39 +101,6 @@ function createCourse({ origin, declared, transforms, stateless }: Steps, sink: 
     transforms: [new DeclaredFields(declared, { keys, rows }), ...transforms],
     ...(stateless === undefined ? {} : { stateless }),
   };
-}
-
-function checkSources(config: PipelineConfig): void {
-  const [source, ...others] = config.sources;
-  if (source === undefined) throw notSupported(config, "expected a source");
-  if (others.length > 0 && source.type === "webhook") throw notSupported(config, "expected one source of type webhook");
-  if (others.some(({ type }) => type.split(".")[0] !== source.type.split(".")[0])) {
-    throw notSupported(config, "expected sources of one kind");
-  }
-  if (config.join !== undefined) throw notSupported(config, "expected no join, which this version has no part for");
-  const origins = config.sources.map(originOf);
-  if (new Set(origins).size < origins.length)
-    throw notSupported(config, "expected another topic or signal for each source");
-  if (source.type === "kafka" && source.connection_params.mechanism === "GSSAPI") {
-    throw notSupported(config, "expected another mechanism than GSSAPI, for which this version has no client");
-  }
-  const { connection_params } = source as Partial<KafkaSourceConfig>;
-  if (
-    others.some(
-      (other) => !isDeepStrictEqual((other as Partial<KafkaSourceConfig>).connection_params, connection_params),
-    )
-  ) {
-    throw notSupported(config, "expected one connection to Kafka for all sources");
-  }
-}
-
-/** The fields of a source's events: declared, or fixed by the OTLP signal. */
-function fieldsOf(source: SourceConfig): readonly SchemaField[] {
-  return isOtlp(source) ? otlpFields[source.type] : source.schema_fields;
-}
-
-function isOtlp(source: SourceConfig): source is OtlpSourceConfig {
-  return source.type.startsWith("otlp.");
 }
 
 /** What is remembered by a pipeline's dedups, within their limits together. */
@@ -192,8 +144,4 @@ function saltFor({ source_id, config }: Extract<TransformConfig, { type: "dedup"
     .update(JSON.stringify([source_id, config.key]))
     .digest()
     .subarray(0, 16);
-}
-
-function notSupported({ pipeline_id }: PipelineConfig, text: string): EngineError {
-  return new EngineError("NOT_SUPPORTED", `pipeline ${pipeline_id}: ${text}`);
 }

@@ -36,6 +36,8 @@ const signals = { leave: new AbortController().signal, drain: new AbortControlle
 /** A group that stands as it is told, and whose brokers do not answer so many times. */
 class ToldGroup extends Group {
   committed = new Map<number, [offset: number, metadata: string | null]>();
+  /** Topics beside the other one, in which nothing is committed. */
+  others: string[] = [];
   partitions = 2;
   low = 0;
   failures = 0;
@@ -55,7 +57,10 @@ class ToldGroup extends Group {
       const committed = offset === undefined ? {} : { committed: { offset, metadata: metadata! } };
       return { feed: feedOf(partition), low: this.low, high: 1000, ...committed };
     });
-    return Promise.resolve({ cluster, partitions, members: [] });
+    const more = this.others.flatMap((other) =>
+      partitions.map((_, partition) => ({ feed: feedOf(partition, other), low: this.low, high: 1000 })),
+    );
+    return Promise.resolve({ cluster, partitions: [...partitions, ...more], members: [] });
   }
 }
 
@@ -102,14 +107,17 @@ afterEach(async () => {
 });
 
 /** A start of the pipeline on what the journal holds. */
-function start(options: Partial<KafkaSourceParts["options"]> = {}): { opening: Opening; positions: KafkaPositions } {
+function start(
+  options: Partial<KafkaSourceParts["options"]> = {},
+  topics: KafkaSourceParts["topics"] = new Map([[topic, { start: "earliest", hasDedup: true }]]),
+): { opening: Opening; positions: KafkaPositions } {
   const telemetry = new Proxy({} as Telemetry, {
     get: (_target, event) => (fields: Record<string, unknown>) => void told.push([String(event), fields]),
   });
   const parts: KafkaSourceParts = {
     pipeline_id,
     connection,
-    topics: new Map([[topic, { start: "earliest", hasDedup: true }]]),
+    topics,
     replicas: 1,
     identity: { ...own, earlier: new Set() },
     options: { take_over: other.run, on_lost: "pause", ...options },
@@ -119,12 +127,12 @@ function start(options: Partial<KafkaSourceParts["options"]> = {}): { opening: O
     log: keptLog(),
     bufferBytes: 1,
   };
-  const positions = new KafkaPositions([topic], pipeline_id, journal);
+  const positions = new KafkaPositions(topics.keys(), pipeline_id, journal);
   const room = new WaitingRoom(pipeline_id, telemetry, () => Promise.resolve());
   return { opening: new Opening(parts, group, positions, room), positions };
 }
 
-const feedOf = (partition: number): string => kafkaFeed({ cluster, topic, partition });
+const feedOf = (partition: number, of = topic): string => kafkaFeed({ cluster, topic: of, partition });
 
 const rangeOf = (partition: number, first: number, last: number) => {
   return { feed: feedOf(partition), base: first, first, last, count: last - first + 1 };
@@ -298,4 +306,50 @@ test("a partition that goes on where nothing is left changes no other, which may
   expect([positions.next(feedOf(0)), positions.next(feedOf(1))]).toEqual([50, 60]);
   const skipped = told.filter(([event]) => event === "positionsSkipped").map(([, fields]) => fields);
   expect(skipped).toEqual([{ pipeline_id, topic, partition: 1, from: 50, to: 60 }]);
+});
+
+describe("another topic of the pipeline", () => {
+  const both: KafkaSourceParts["topics"] = new Map([
+    [topic, { start: "earliest", hasDedup: true }],
+    ["returns", { start: "latest", hasDedup: false }],
+  ]);
+
+  beforeEach(() => {
+    group.others = ["returns"];
+  });
+
+  test.each<[string, KafkaSourceParts["options"], number]>([
+    ["its source says", { on_lost: "pause" }, 1000],
+    ["start says", { on_lost: "pause", start: "earliest" }, 0],
+  ])("that is new begins where %s, and new partitions of one that is known at their beginning", async (...given) => {
+    const [, options, begins] = given;
+    await journal.place(pipeline_id, { [feedOf(0)]: 49 });
+    const { opening, positions } = start(options, both);
+    expect(await opening.run(signals)).toEqual({ givenUp: [], isMoved: false });
+    const found = [feedOf(0), feedOf(1), feedOf(0, "returns"), feedOf(1, "returns")].map((feed) =>
+      positions.final(feed),
+    );
+    expect(found).toEqual([50, 0, begins, begins]);
+  });
+
+  test("goes on where it stood when it comes back, also beside one of the same partitions", async () => {
+    await journal.place(pipeline_id, { [feedOf(0)]: 49, [feedOf(1)]: 49, [feedOf(0, "returns")]: 9 });
+    await start().opening.run(signals);
+    const { opening, positions } = start({}, both);
+    await opening.run(signals);
+    expect([positions.next(feedOf(0)), positions.next(feedOf(0, "returns"))]).toEqual([50, 10]);
+    expect(positions.settle([rangeOf(0, 50, 59), { ...rangeOf(0, 10, 19), feed: feedOf(0, "returns") }])).toEqual([
+      feedOf(0),
+      feedOf(0, "returns"),
+    ]);
+    expect([positions.final(feedOf(0)), positions.final(feedOf(0, "returns"))]).toEqual([60, 20]);
+  });
+
+  test("is named where it goes on where nothing is left", async () => {
+    await journal.place(pipeline_id, { [feedOf(0)]: 99, [feedOf(0, "returns")]: 9 });
+    group.low = 60;
+    await start({ on_lost: "skip" }, both).opening.run(signals);
+    const skipped = told.filter(([event]) => event === "positionsSkipped").map(([, fields]) => fields);
+    expect(skipped).toEqual([{ pipeline_id, topic: "returns", partition: 0, from: 10, to: 60 }]);
+  });
 });
