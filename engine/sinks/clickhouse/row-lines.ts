@@ -41,9 +41,10 @@ export class RowLines implements RowWriter {
   }
 }
 
-/** Nobody knows any more what fields the event has. */
+/** Nobody knows any more what fields the event has. That says nothing of the table, as a value that does not fit would. */
 function ofNobody({ origin, text, position }: Event): Rejection {
   const from = origin === undefined ? "one that does not say where it came from" : `one of "${origin}"`;
-  const error = `expected an event of a source of this pipeline, found ${from}; put its source back to send it again`;
-  return { component: "sink", reason: "schema_mismatch", error, original_message: text, position };
+  const expected = "failed to validate data: expected an event of a source of this pipeline";
+  const error = `${expected}, found ${from}; put its source back to send it again`;
+  return { component: "ingestor", reason: "parse_error", error, original_message: text, position };
 }
