@@ -27,9 +27,6 @@ class Shop {
     const fields = [{ name: "number", type: "int" }, ...extra.map((name) => ({ name, type: "string" }))];
     const returns = { ...orders, source_id: "returns", topic: this.returns, schema_fields: fields };
     const made = [{ expression: `int(number) + ${returned}`, output_name: "id", output_type: "int" }];
-    const dedup = (source_id: string, key: string, time_window: string) => {
-      return { type: "dedup", source_id, config: { key, time_window } };
-    };
     const over = {
       sources: [orders, returns],
       transforms: [
@@ -73,6 +70,9 @@ function inShop(play: (scene: KafkaScene, shop: Shop) => Promise<void>): Promise
   );
 }
 
+const dedup = (source_id: string, key: string, time_window: string) => {
+  return { type: "dedup", source_id, config: { key, time_window } };
+};
 const orders = (from: number, to: number) => span(from, to).filter((id) => id % 10 !== 7);
 const returns = (from: number, to: number) => span(returned + from, returned + to);
 

@@ -12,16 +12,13 @@ import type { ModelTarget } from "./target.ts";
 /** How long keys are remembered, in milliseconds, by the origin of events; `undefined` is for any other. */
 export type Windows = ReadonlyMap<string | undefined, number>;
 
-/** Long enough for any story. */
-const always: Windows = new Map([[undefined, 1e9]]);
-
 /** The real dedup between a model filter, a model transform and a model sink. Each origin has a dedup of its own. */
 export function modelLine(
   revision: number,
   hasDedup: boolean,
   keys: KeyMemory,
   target: ModelTarget,
-  windows = always,
+  windows: Windows,
 ): Line {
   const courses = Array.from(windows, ([origin, window]) => {
     const salt = Buffer.alloc(16, origin ?? "salt");

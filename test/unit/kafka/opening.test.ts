@@ -57,8 +57,8 @@ class ToldGroup extends Group {
       const committed = offset === undefined ? {} : { committed: { offset, metadata: metadata! } };
       return { feed: feedOf(partition), low: this.low, high: 1000, ...committed };
     });
-    const more = this.others.flatMap((other) =>
-      partitions.map((_, partition) => ({ feed: feedOf(partition, other), low: this.low, high: 1000 })),
+    const more = this.others.flatMap((name) =>
+      partitions.map((_, partition) => ({ feed: feedOf(partition, name), low: this.low, high: 1000 })),
     );
     return Promise.resolve({ cluster, partitions: [...partitions, ...more], members: [] });
   }

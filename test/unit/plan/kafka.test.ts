@@ -233,7 +233,8 @@ describe("a pipeline that reads several topics", () => {
       { wanted: [orders], there: [{ was: both, lag: 7 }] },
       {
         effect: "restart",
-        reason: "sources[kafka of shop.returns] and 1 more changed; what was not read yet of topic shop.returns stays unread",
+        reason:
+          "sources[kafka of shop.returns] and 1 more changed; what was not read yet of topic shop.returns stays unread",
       },
     ],
     [
