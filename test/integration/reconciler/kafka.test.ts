@@ -205,13 +205,12 @@ test("the example of two topics books orders and returns in one table, each thro
   const back = { return_id: "a", order_id: "b", country: "NO", refund: 7.5, returned_at: "2026-01-09T12:00:00Z" };
   await kafka().produce(topic, [order("a", 5), order("b", 7.5), order("a", 5), order("c", 0)]);
   await kafka().produce(returns, [JSON.stringify(back), JSON.stringify(back), order("d", 1)]);
-  const { dead_letters, counters, keys } = await engine.until(
+  const { dead_letters, counters } = await engine.until(
     "shop-turnover",
-    ({ counters: { rows_written, duplicates_dropped, events_filtered, dead_lettered } }) =>
-      rows_written + duplicates_dropped + events_filtered + dead_lettered === 7,
+    ({ counters: { rows_written, duplicates_dropped, events_filtered, dead_lettered }, keys }) =>
+      rows_written + duplicates_dropped + events_filtered + dead_lettered === 7 && keys?.keys === 3,
   );
   expect(counters).toMatchObject({ rows_written: 3, duplicates_dropped: 2, events_filtered: 1 });
-  expect(keys?.keys).toBe(3);
   expect(dead_letters.total_messages).toBe(1);
   const rows = await engine.rows("SELECT order_id, country, amount FROM shop_turnover ORDER BY order_id, amount DESC");
   expect(rows).toEqual([

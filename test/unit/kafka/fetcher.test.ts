@@ -21,6 +21,7 @@ let troubles: unknown[];
 
 beforeEach(async () => {
   cluster = await StandInCluster.start();
+  cluster.others = ["returns"];
   brokers = new Brokers(kafkaClient(cluster.connection, "test", keptLog()), {
     ...defaultKafkaSettings,
     metadataMaxAge: 3_600_000,
@@ -29,7 +30,7 @@ beforeEach(async () => {
   troubles = [];
   fetcher = new Fetcher({
     brokers,
-    topics: [cluster.topic],
+    topics: [cluster.topic, "returns"],
     feedOf,
     settings: defaultKafkaSettings,
     buffer,
@@ -88,4 +89,25 @@ test("a partition whose broker is gone is fetched from the one that leads it the
   cluster.answers = [cluster.holds(batch(2))];
   expect(await arrived()).toEqual([[feedOf(cluster.topic, cluster.partition), [0, 1]]]);
   expect(await arrived()).toEqual([[feedOf(cluster.topic, cluster.partition), [2, 3]]]);
+});
+
+test("topics are fetched together, and what brought nothing is asked for first", async () => {
+  const { topic, partition } = cluster;
+  const other = (from: number) => fetched(batch(from), { topic: "returns", partition });
+  cluster.answers = [cluster.holds(batch(0)), [...cluster.holds(batch(2)), other(7)]];
+  fetcher.set(feedOf(topic, partition), 0);
+  fetcher.set(feedOf("returns", partition), 7);
+  await somethingArrives();
+  const chunks = buffer.take(100, 1e6);
+  expect(chunks.map(({ feed, events }) => [feed, events[0]?.origin])).toEqual([[feedOf(topic, partition), topic]]);
+  fetcher.look();
+  const found = [...(await arrived()), ...(await arrived())];
+  expect(found.slice(0, 2)).toEqual([
+    [feedOf(topic, partition), [2, 3]],
+    [feedOf("returns", partition), [7, 8]],
+  ]);
+  expect(cluster.asked.slice(0, 2)).toEqual([
+    [topic, "returns"],
+    ["returns", topic],
+  ]);
 });
