@@ -1,18 +1,11 @@
 import { createHmac } from "node:crypto";
 import { durationMs } from "../schemas/duration.ts";
-import { otlpFields } from "../schemas/otlp-fields.ts";
-import type {
-  OtlpSourceConfig,
-  PipelineConfig,
-  SchemaField,
-  SourceConfig,
-  TransformConfig,
-} from "../schemas/pipeline.ts";
+import type { PipelineConfig, SchemaField, SourceConfig, TransformConfig } from "../schemas/pipeline.ts";
 import { quantityBytes } from "../schemas/quantity.ts";
-import { EngineError } from "./core/errors.ts";
 import type { KeyMemory } from "./core/key-memory.ts";
 import type { Transform } from "./core/transform.ts";
 import type { Course, Line } from "./line.ts";
+import { checkSources, fieldsOf, isOtlp, originOf } from "./line-sources.ts";
 import { ClickHouseSink, type ClickHouseSinkOptions } from "./sinks/clickhouse/sink.ts";
 import { DeclaredFields } from "./sources/declared-fields.ts";
 import type { Log } from "./telemetry/log.ts";
@@ -27,6 +20,8 @@ interface LineOptions {
   config: PipelineConfig;
   revision: number;
   options: { create_table: boolean };
+  /** Configs of earlier revisions that batches under way name: what they read may have another source by now, or none. */
+  former?: readonly PipelineConfig[];
   embedded?: ClickHouseSinkOptions["embedded"];
   /** What dedup remembers, and what its fingerprints are made with: one for all lines of a pipeline. */
   keys: KeyMemory;
@@ -41,22 +36,42 @@ interface LineOptions {
 export function createLine(parts: LineOptions): Line {
   const { config, revision, options, embedded, log } = parts;
   checkSources(config);
-  const steps = config.sources.map((source) => stepsOf(parts, source));
+  const origins = stepsByOrigin(parts);
   const sink = new ClickHouseSink({
     pipeline_id: config.pipeline_id,
     sink: config.sink,
-    schemas: new Map(steps.map(({ origin, fields, stateless }) => [origin, stateless?.outputs ?? fields])),
+    schemas: new Map(Array.from(origins, ([origin, of]) => [origin, of && (of.stateless?.outputs ?? of.fields)])),
     options,
     ...(embedded === undefined ? {} : { embedded }),
     log,
   });
-  return { revision, courses: new Map(steps.map((of) => [of.origin, createCourse(of, sink)])), sink };
+  const courses = new Map<Steps | undefined, Course>([[undefined, { transforms: [] }]]);
+  for (const of of origins.values()) if (of !== undefined) courses.set(of, createCourse(of, sink));
+  return { revision, courses: new Map(Array.from(origins, ([origin, of]) => [origin, courses.get(of)!])), sink };
+}
+
+/**
+ * What becomes of events, by their origin, and by `undefined` for any other origin. Those of topics that are read no more
+ * have no steps: the sink refuses them.
+ */
+function stepsByOrigin(parts: LineOptions): Map<string | undefined, Steps | undefined> {
+  const { config, former = [] } = parts;
+  const steps = new Map(config.sources.map((source) => [source.source_id, stepsOf(parts, source)]));
+  const byOrigin = new Map<string | undefined, Steps | undefined>();
+  for (const source of former.flatMap(({ sources }) => sources)) {
+    // A source whose topic has changed is the same source.
+    if (source.type === "kafka") byOrigin.set(originOf(source), steps.get(source.source_id));
+  }
+  for (const of of steps.values()) byOrigin.set(of.origin, of);
+  const [first, ...others] = steps.values();
+  return byOrigin.set(undefined, others.some(({ isTopic }) => isTopic) ? undefined : first);
 }
 
 /** What becomes of the events of one source. */
 interface Steps {
   /** What their events are told apart by. */
   origin: string | undefined;
+  isTopic: boolean;
   fields: readonly SchemaField[];
   /** Fields that every event has to have. */
   declared: readonly SchemaField[];
@@ -68,7 +83,8 @@ function stepsOf(parts: LineOptions, source: SourceConfig): Steps {
   const fields = fieldsOf(source);
   const entries = parts.config.transforms.filter(({ source_id }) => source_id === source.source_id);
   return {
-    origin: isOtlp(source) ? source.type.slice("otlp.".length) : undefined,
+    origin: originOf(source),
+    isTopic: source.type === "kafka",
     fields,
     // Rows of OTLP are made here and may leave fields out or have them null.
     declared: isOtlp(source) ? [] : fields,
@@ -87,41 +103,20 @@ function createCourse({ origin, declared, transforms, stateless }: Steps, sink: 
   };
 }
 
-function checkSources(config: PipelineConfig): void {
-  const [source, ...others] = config.sources;
-  if (source === undefined) throw notSupported(config, "expected a source");
-  if (others.length > 0 && !isOtlp(source)) throw notSupported(config, `expected one source of type ${source.type}`);
-  if (source.type === "kafka" && source.connection_params.mechanism === "GSSAPI") {
-    throw notSupported(config, "expected another mechanism than GSSAPI, for which this version has no client");
-  }
-  if (config.transforms.filter(({ type }) => type === "dedup").length > 1) {
-    throw notSupported(config, "expected one dedup in a pipeline");
-  }
-}
-
-/** The fields of a source's events: declared, or fixed by the OTLP signal. */
-function fieldsOf(source: SourceConfig): readonly SchemaField[] {
-  return isOtlp(source) ? otlpFields[source.type] : source.schema_fields;
-}
-
-function isOtlp(source: SourceConfig): source is OtlpSourceConfig {
-  return source.type.startsWith("otlp.");
-}
-
-/** What is remembered by a pipeline's dedup, within its limits; nothing where it has none. */
+/** What is remembered by a pipeline's dedups, within their limits together. */
 export function createKeys({ transforms, resources }: PipelineConfig): KeyMemory {
-  const dedup = transforms.find(({ type }) => type === "dedup");
-  if (dedup?.type !== "dedup") return new RememberedKeys({ window: 0, storage: Infinity, memory: Infinity });
-  const limits = resources.transform.find(({ source_id }) => source_id === dedup.source_id);
+  const keyed = transforms.filter(({ type }) => type === "dedup");
+  const limits = keyed.map((dedup) => resources.transform.find(({ source_id }) => source_id === dedup.source_id));
   return new RememberedKeys({
-    window: durationMs(dedup.config.time_window),
-    storage: bytesOr(limits?.storage?.size, Infinity),
-    memory: bytesOr(limits?.limits.memory, Infinity),
+    storage: bytesOf(limits.map((of) => of?.storage?.size)),
+    memory: bytesOf(limits.map((of) => of?.limits.memory)),
   });
 }
 
-function bytesOr(quantity: string | undefined, none: number): number {
-  return quantity === undefined ? none : quantityBytes(quantity);
+/** Of limits together; one that is not given limits nothing. */
+function bytesOf(quantities: readonly (string | undefined)[]): number {
+  if (quantities.length === 0) return Infinity;
+  return quantities.reduce((sum, quantity) => sum + (quantity === undefined ? Infinity : quantityBytes(quantity)), 0);
 }
 
 function createTransform(
@@ -131,7 +126,8 @@ function createTransform(
 ): Transform | undefined {
   if (entry.type === "stateless") return undefined;
   if (entry.type === "filter") return new FilterTransform(entry.config.expression, fields);
-  return new DedupTransform(entry.config.key, keys, new Fingerprints(saltFor(entry, salt)));
+  const { key, time_window } = entry.config;
+  return new DedupTransform(key, durationMs(time_window), keys, new Fingerprints(saltFor(entry, salt)));
 }
 
 function createStateless(
@@ -148,8 +144,4 @@ function saltFor({ source_id, config }: Extract<TransformConfig, { type: "dedup"
     .update(JSON.stringify([source_id, config.key]))
     .digest()
     .subarray(0, 16);
-}
-
-function notSupported({ pipeline_id }: PipelineConfig, text: string): EngineError {
-  return new EngineError("NOT_SUPPORTED", `pipeline ${pipeline_id}: ${text}`);
 }

@@ -40,20 +40,27 @@ export function createSource(spec: PipelineSpec, tools: SourceTools): CreatedSou
 }
 
 function createKafka({ pipeline_id, config, kafka, options }: PipelineSpec, tools: SourceTools): KafkaSource {
-  const source = config.sources[0];
-  if (source?.type !== "kafka") throw new Error(`pipeline ${pipeline_id}: expected a source of type kafka`);
-  const resources = config.resources.sources.find(({ source_id }) => source_id === source.source_id);
-  const memory = resources?.limits.memory;
+  const sources = config.sources.filter((source) => source.type === "kafka");
+  const [first] = sources;
+  if (first === undefined) throw new Error(`pipeline ${pipeline_id}: expected a source of type kafka`);
+  const keyed = new Set(config.transforms.flatMap(({ type, source_id }) => (type === "dedup" ? [source_id] : [])));
+  const topics = sources.map(({ topic, source_id, consumer_group_initial_offset: start }) => {
+    return [topic, { start, hasDedup: keyed.has(source_id) }] as const;
+  });
+  // What a member may do and hold it does for all topics.
+  const resources = sources.map(({ source_id }) => config.resources.sources.find((of) => of.source_id === source_id));
+  const memory = resources.map((of) => of?.limits.memory);
+  const bytes = memory.reduce((sum, limit) => sum + (limit === undefined ? Infinity : quantityBytes(limit) / 4), 0);
   const { dataDir, run, earlier, settings } = kafka;
   return new KafkaSource({
     ...tools,
     pipeline_id,
-    source,
+    connection: first.connection_params,
+    topics: new Map(topics),
     options,
     settings,
-    replicas: Math.max(1, resources?.replicas ?? 1),
+    replicas: Math.max(1, ...resources.map((of) => of?.replicas ?? 1)),
     identity: { dataDir, run, earlier: new Set(earlier) },
-    hasDedup: config.transforms.some(({ type }) => type === "dedup"),
-    bufferBytes: memory === undefined ? mostBuffered : Math.min(mostBuffered, quantityBytes(memory) / 4),
+    bufferBytes: Math.min(mostBuffered, bytes),
   });
 }

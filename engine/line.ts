@@ -13,14 +13,14 @@ export interface Course {
 /** The steps of one revision of a pipeline, and the sink behind them. */
 export interface Line {
   revision: number;
-  /** By the origin of events; a pipeline with one source has one. */
+  /** By the origin of events; `undefined` is for those of any other. */
   courses: ReadonlyMap<string | undefined, Course>;
   sink: Sink;
 }
 
-/** The steps of an event. Where nothing tells events apart they all go the first way. */
+/** The steps of an event. */
 export function courseOf({ courses }: Pick<Line, "courses">, { origin }: Event): Course {
-  const course = courses.get(origin) ?? courses.values().next().value;
-  if (course === undefined) throw new Error("expected a line with a course");
+  const course = courses.get(origin) ?? courses.get(undefined);
+  if (course === undefined) throw new Error("expected a line with a course for events of any origin");
   return course;
 }

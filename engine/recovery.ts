@@ -83,7 +83,7 @@ export class Recovery {
     const plan: Partial<AssemblyPlan> = {
       ...(only === undefined ? {} : { only: new Set(only) }),
       // Without keys of its own, dedup kept none of its events.
-      kept: new Set(keys?.positions),
+      kept: new Set(positionsOf(keys)),
       ...(waiting === undefined ? {} : { waiting }),
     };
     const { assembly, found } = await this.#whole(record, line, plan);
@@ -122,7 +122,7 @@ export class Recovery {
 
   /** Keys of events that are gone are free, unless the batch may be in the table. */
   async #without(record: BatchRecord, assembly: Assembly): Promise<BatchRecord> {
-    const gone = record.keys?.positions.filter((position) => !assembly.has(position)) ?? [];
+    const gone = positionsOf(record.keys).filter((position) => !assembly.has(position));
     if (mayBeInTable(record) || gone.length === 0) return record;
     return this.#settlement.prepare({ ...record, excluded: [...record.excluded, ...gone] });
   }
@@ -153,6 +153,10 @@ export class Recovery {
     const plan = { only: new Set(only), ...(waiting === undefined ? {} : { waiting }) };
     return { record, assembly: await this.#assembler.again(record, line, plan), line, isReplay: true };
   }
+}
+
+function positionsOf(keys: BatchRecord["keys"] = []): number[] {
+  return keys.flatMap(({ positions }) => positions);
 }
 
 function countOf({ ranges }: BatchRecord): number {

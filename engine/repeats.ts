@@ -36,7 +36,7 @@ export async function settleDrops(
     }
     const judged: JudgedAgain = { batch: drawNumber(), clock, firsts: [], waiting: [] };
     for (const { drop, print } of drops) {
-      const sight = keys.see(print, drop.position, judged.batch, clock);
+      const sight = keys.see(print, drop.position, judged.batch, clock, drop.window ?? 0);
       if (sight === "first") judged.firsts.push(drop.position);
       if (sight === "waiting") judged.waiting.push(drop);
     }

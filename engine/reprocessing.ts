@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { LetterEvent } from "./assembler.ts";
 import type { DeadLetter, Selection } from "./core/dead-letter.ts";
 import { EngineError } from "./core/errors.ts";
+import { kafkaPartition } from "./sources/kafka/feed.ts";
 import { numberOf, type DeadLetters } from "./state/dead-letters.ts";
 
 /** What a reprocess has begun. */
@@ -20,7 +21,9 @@ const batchBytes = 16 * 1024 * 1024;
 
 /** The event that a letter is sent again as: what the source received. */
 export function letterEvent(letter: DeadLetter): LetterEvent {
-  const { source_message, original_message, origin } = letter;
+  const { source_message, original_message, feed } = letter;
+  // Earlier versions did not note the topic by itself.
+  const origin = letter.origin ?? (feed === undefined ? undefined : kafkaPartition(feed)?.topic);
   const from = origin === undefined ? {} : { origin };
   return { number: numberOf(letter), text: source_message ?? original_message, ...from };
 }

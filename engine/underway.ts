@@ -28,7 +28,7 @@ export async function makeUnderway(
   // Where the target cannot be read now, it is read before the batch is sent.
   const read = await line.sink.read(false, signal);
   const block = assembly.encode();
-  const own = keys.block(batch);
+  const own = keys.blocks(batch);
   const record: BatchRecord = {
     batch,
     pipeline_id,
@@ -41,7 +41,7 @@ export async function makeUnderway(
     rows: block.events.length,
     rejections: block.rejected,
     excluded: [],
-    ...(own === undefined ? {} : { keys: own }),
+    ...(own.length === 0 ? {} : { keys: own }),
     ...(assembly.waiting.length === 0 ? {} : { waiting: [...assembly.waiting] }),
     ...(read.kind === "read" ? { target: read.reading } : {}),
     heard: "nothing",

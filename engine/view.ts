@@ -56,11 +56,11 @@ export interface PipelineHealth {
   updated_at: string;
 }
 
-/** How far a pipeline that reads from Kafka is behind its topic. */
+/** How far a pipeline that reads from Kafka is behind its topics, all together. */
 export interface SourceLag {
   /** Partitions that it reads. */
   partitions: number;
-  /** Offsets between what is final and the end of the topic, of those partitions. Some may hold no event. */
+  /** Offsets between what is final and the ends of the topics, of those partitions. Some may hold no event. */
   lag: number;
   /** Offsets that are final here and that the consumer group does not know of: another reader would read them again. */
   unsaid: number;

@@ -19,7 +19,7 @@ export interface PipelineV3 {
    */
   name?: string;
   /**
-   * Where events come from.
+   * Where events come from. Those of several sources go into one table, each through its own transforms: the mapping has to hold for each.
    *
    * @minItems 1
    * @maxItems 100
@@ -114,7 +114,7 @@ export interface KafkaSourceDocument {
   source_id: string;
   connection_params: KafkaConnection;
   /**
-   * Topic to read. Another one is read from its beginning, or from x-sluice.start; what was not read yet of the old one stays unread.
+   * Topic to read. Another one is read from its beginning, or from x-sluice.start; what was not read yet of the old one stays unread. The same for a source that is added or removed.
    */
   topic: string;
   /**

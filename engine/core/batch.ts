@@ -24,8 +24,8 @@ export class Event {
   /** When Sluice received it, in milliseconds since the epoch. */
   readonly receivedAt: number;
   /**
-   * Which of a pipeline's sources it came from: the signal of an OTLP event; undefined where there is nothing to be told
-   * apart.
+   * Which of a pipeline's sources it came from: the signal of an OTLP event, the topic of one of Kafka; undefined where
+   * there is nothing to be told apart.
    */
   readonly origin: string | undefined;
   /** What its bytes lie in, at `start` until before `end`; undefined where a transform made it, and for a tombstone. */

@@ -14,7 +14,7 @@ export interface Rejection {
   position: number;
   /** Of an event of Kafka: cluster id, topic and partition that the position belongs to. */
   feed?: string;
-  /** Of an OTLP event: its signal. */
+  /** Of an OTLP event its signal, of one of Kafka its topic. */
   origin?: string;
   /** The event as the source received it, where an earlier step has made another one of it. What a reprocess sends. */
   source_message?: string;

@@ -2,7 +2,10 @@ import type { Rejection } from "./dead-letter.ts";
 import type { Feed, PositionRange } from "./positions.ts";
 import type { Reading } from "./sink.ts";
 
-/** The keys that a batch brings: what dedup will know its events by. Times are milliseconds of the batch clock. */
+/**
+ * Keys that a batch brings and that count equally long: what dedup will know its events by. Times are milliseconds of the
+ * batch clock.
+ */
 export interface KeyBlock {
   /** When they were first seen. */
   since: number;
@@ -19,6 +22,8 @@ export interface WaitingDrop {
   position: number;
   /** Fingerprint of its key, four words. */
   print: number[];
+  /** How long its key counts, should it be no repeat after all, in milliseconds. Earlier versions did not note it. */
+  window?: number;
 }
 
 /**
@@ -57,8 +62,11 @@ export interface BatchRecord {
   rejections: Rejection[];
   /** Positions of rows that the server refused and that are sent no more. */
   excluded: number[];
-  /** Where the pipeline has dedup. A replay keeps exactly these positions and never asks what is remembered. */
-  keys?: KeyBlock;
+  /**
+   * Where the pipeline has dedup: a block for each window of a key that it brings. A replay keeps exactly these positions
+   * and never asks what is remembered.
+   */
+  keys?: KeyBlock[];
   /** Drops that wait: the batch commits when each of them is settled. */
   waiting?: WaitingDrop[];
   /** The target as it was before the first send; absent before that. */
@@ -103,7 +111,7 @@ export interface Progress {
   written?: LastWritten;
 }
 
-/** Final keys of one batch, as they are loaded at a start. */
+/** Final keys of one batch that count equally long, as they are loaded at a start. */
 export type FinalKeys = Omit<KeyBlock, "positions"> & { batch: number };
 
 /**
@@ -148,7 +156,10 @@ export interface Journal {
   /** Batches that were prepared and not committed, in order. */
   pending(pipeline_id: string): BatchRecord[];
   progress(pipeline_id: string): Progress;
-  /** Final keys of the batches behind number `after`, in order, some megabytes at a time; empty when there are no more. */
+  /**
+   * Final keys of the batches behind number `after`, in order, some megabytes at a time and never a part of a batch; empty
+   * when there are no more.
+   */
   finalKeys(pipeline_id: string, after: number): Promise<FinalKeys[]>;
 }
 

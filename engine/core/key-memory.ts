@@ -5,7 +5,8 @@ export type Sight = "first" | "repeat" | "waiting";
 
 /**
  * What dedup remembers: the keys of the events that went to the table, each by the batch that brought it. The first
- * sight of a key wins and is not refreshed; it counts until `until` of its batch, by the batch clock.
+ * sight of a key wins and is not refreshed; it counts as long as its source's window says, by the batch clock. The dedups
+ * of a pipeline share one memory: their fingerprints are made with salts of their own.
  *
  *     reserved   an event joined a batch: later ones with its key are `waiting`
  *     pending    the batch is prepared, its keys are durable with it
@@ -23,10 +24,10 @@ export interface KeyMemory {
   full(): string | undefined;
   /** Time was set back: keys that had expired at `from` are gone, those that were stamped after `to` count from there. */
   setBack(from: number, to: number): void;
-  /** Checks a key (four words) and, at its first sight, reserves it for the batch: one step. */
-  see(print: Uint32Array, position: number, batch: number, clock: number): Sight;
-  /** What a batch reserved so far, to be prepared with it; undefined where it reserved nothing. */
-  block(batch: number): KeyBlock | undefined;
+  /** Checks a key (four words) and, at its first sight, reserves it for the batch and for `window` ms: one step. */
+  see(print: Uint32Array, position: number, batch: number, clock: number, window: number): Sight;
+  /** What a batch reserved so far, to be prepared with it, a block for each window; empty where it reserved nothing. */
+  blocks(batch: number): KeyBlock[];
   /** Its rows are in the table, for good: the keys of `dead` positions are free, all others final. */
   written(record: BatchRecord): void;
   /** The batch is given up, or will be judged anew: its keys are free. */

@@ -80,7 +80,7 @@ export class StoreJournal implements Journal {
     await this.#store.write(() => {
       if (!this.#has(record)) return;
       this.#records.removeSync([record.pipeline_id, record.batch]);
-      this.#keys.putInWrite(record.pipeline_id, record.batch, undefined);
+      this.#keys.putInWrite(record.pipeline_id, record.batch, []);
       this.#moveInWrite(record.pipeline_id);
     });
     this.#pending.get(record.pipeline_id)?.delete(record.batch);
@@ -99,7 +99,7 @@ export class StoreJournal implements Journal {
   pending(pipeline_id: string): BatchRecord[] {
     return [...this.#records.getRange(rangeOf(pipeline_id))].map(({ value }) => {
       const keys = this.#keys.of(pipeline_id, value.batch);
-      return { ...value, ...(keys === undefined ? {} : { keys }) };
+      return { ...value, ...(keys.length === 0 ? {} : { keys }) };
     });
   }
 
@@ -159,7 +159,7 @@ export class StoreJournal implements Journal {
     this.#pending.delete(pipeline_id);
   }
 
-  #prepareInWrite({ keys, ...record }: BatchRecord): void {
+  #prepareInWrite({ keys = [], ...record }: BatchRecord): void {
     const { pipeline_id, batch, clock } = record;
     this.#records.putSync([pipeline_id, batch], record);
     this.#keys.putInWrite(pipeline_id, batch, keys);

@@ -2,11 +2,14 @@ import type { Database } from "lmdb";
 import { timesSetBack, type FinalKeys, type KeyBlock } from "../core/journal.ts";
 import type { Store } from "./store.ts";
 
-type Key = [pipeline_id: string, batch: number];
+/** A batch brings one block for each window: the first one is without a number. */
+type Key = [pipeline_id: string, batch: number] | [pipeline_id: string, batch: number, block: number];
 type Times = Pick<KeyBlock, "since" | "until">;
 
 /** A page of keys that is read at once, in bytes; one block may be more. */
 const pageBytes = 4 * 1024 * 1024;
+/** More than the blocks of one batch. */
+const blocksLookedAt = 256;
 
 /**
  * The keys of dedup, by the batch that brought them. They are written once, with the record of their batch, and stay
@@ -18,6 +21,10 @@ export class KeyBlocks {
   readonly #prints: Database<Uint8Array, Key>;
   readonly #positions: Database<number[], Key>;
   readonly #salts: Database<Uint8Array, string>;
+  /** The windows of the keys that pipelines brought since the process started. */
+  readonly #windows = new Map<string, Set<number>>();
+  /** Up to which batch a pipeline's blocks were looked at. */
+  readonly #looked = new Map<string, number>();
 
   constructor(store: Store) {
     this.#times = store.table("key-times");
@@ -26,22 +33,25 @@ export class KeyBlocks {
     this.#salts = store.table("key-salts");
   }
 
-  /** The keys of a batch that is prepared; part of the write that prepares it. */
-  putInWrite(pipeline_id: string, batch: number, block: KeyBlock | undefined): void {
-    if (block === undefined) {
-      this.#dropInWrite([pipeline_id, batch]);
-      return;
-    }
-    const { since, until, positions, prints } = block;
-    this.#times.putSync([pipeline_id, batch], { since, until });
-    this.#prints.putSync([pipeline_id, batch], prints);
-    this.#positions.putSync([pipeline_id, batch], positions);
+  /** The keys of a batch that is prepared, in place of those that it had; part of the write that prepares it. */
+  putInWrite(pipeline_id: string, batch: number, blocks: readonly KeyBlock[]): void {
+    for (const key of this.#keysOf(pipeline_id, batch)) this.#dropInWrite(key);
+    blocks.forEach(({ since, until, positions, prints }, index) => {
+      const key: Key = index === 0 ? [pipeline_id, batch] : [pipeline_id, batch, index];
+      this.#noteWindow(pipeline_id, until - since);
+      this.#times.putSync(key, { since, until });
+      this.#prints.putSync(key, prints);
+      this.#positions.putSync(key, positions);
+    });
   }
 
   /** Makes a batch's keys final but for those of the `dead` positions; part of the write that commits it. */
   finishInWrite(pipeline_id: string, batch: number, dead: ReadonlySet<number>): void {
-    const key: Key = [pipeline_id, batch];
-    const block = this.of(pipeline_id, batch);
+    for (const key of this.#keysOf(pipeline_id, batch)) this.#finishInWrite(key, dead);
+  }
+
+  #finishInWrite(key: Key, dead: ReadonlySet<number>): void {
+    const block = this.#underway(key);
     if (block === undefined) return;
     const alive = block.positions.flatMap((position, index) => (dead.has(position) ? [] : [index]));
     this.#positions.removeSync(key);
@@ -53,14 +63,23 @@ export class KeyBlocks {
     }
   }
 
-  /** Drops the oldest blocks, as long as they have expired at `clock`; part of a write. */
+  /** Drops the oldest blocks that have expired at `clock`, of each window; part of a write. */
   reclaimInWrite(pipeline_id: string, clock: number): void {
     const expired: Key[] = [];
     for (const { key, value } of this.#times.getRange(rangeOf(pipeline_id, 0))) {
       if (value.until > clock) break;
       if (!this.#positions.doesExist(key)) expired.push(key);
     }
+    if ((this.#windows.get(pipeline_id)?.size ?? 0) > 1) expired.push(...this.#expiredAmongNext(pipeline_id, clock));
     for (const key of expired) this.#dropInWrite(key);
+  }
+
+  /** A block that counts for long holds up no later ones that do not: each time the next few blocks are looked at too. */
+  #expiredAmongNext(pipeline_id: string, clock: number): Key[] {
+    const range = { ...rangeOf(pipeline_id, this.#looked.get(pipeline_id) ?? 0), limit: blocksLookedAt };
+    const next = Array.from(this.#times.getRange(range));
+    this.#looked.set(pipeline_id, next.length < blocksLookedAt ? 0 : next.at(-1)!.key[1]);
+    return next.flatMap(({ key, value }) => (value.until <= clock && !this.#positions.doesExist(key) ? [key] : []));
   }
 
   /** Changes when keys count, after the batch clock was set back; part of a write. */
@@ -81,26 +100,35 @@ export class KeyBlocks {
   removeInWrite(pipeline_id: string): void {
     for (const key of Array.from(this.#times.getKeys(rangeOf(pipeline_id, 0)))) this.#dropInWrite(key);
     this.#salts.removeSync(pipeline_id);
+    this.#windows.delete(pipeline_id);
+    this.#looked.delete(pipeline_id);
   }
 
   /** The keys of a batch under way. */
-  of(pipeline_id: string, batch: number): KeyBlock | undefined {
-    const key: Key = [pipeline_id, batch];
+  of(pipeline_id: string, batch: number): KeyBlock[] {
+    return this.#keysOf(pipeline_id, batch).flatMap((key) => this.#underway(key) ?? []);
+  }
+
+  #underway(key: Key): KeyBlock | undefined {
     const positions = this.#positions.get(key);
     const [times, prints] = positions === undefined ? [] : [this.#times.get(key), this.#prints.get(key)];
     return positions && times && prints && { ...times, positions, prints };
   }
 
-  /** A page of final keys behind a batch, in order. */
+  #keysOf(pipeline_id: string, batch: number): Key[] {
+    return Array.from(this.#times.getKeys({ start: [pipeline_id, batch], end: [pipeline_id, batch + 1] }));
+  }
+
+  /** A page of final keys behind a batch, in order, all of each batch. */
   page(pipeline_id: string, after: number): FinalKeys[] {
     const page: FinalKeys[] = [];
     let bytes = 0;
     for (const { key, value: prints } of this.#prints.getRange(rangeOf(pipeline_id, after + 1))) {
+      if (bytes >= pageBytes && page.at(-1)?.batch !== key[1]) break;
       const times = this.#times.get(key);
       if (times === undefined || this.#positions.doesExist(key)) continue;
       page.push({ batch: key[1], ...times, prints });
       bytes += prints.length;
-      if (bytes >= pageBytes) break;
     }
     return page;
   }
@@ -112,6 +140,11 @@ export class KeyBlocks {
 
   salt(pipeline_id: string): Uint8Array | undefined {
     return this.#salts.get(pipeline_id);
+  }
+
+  #noteWindow(pipeline_id: string, window: number): void {
+    const known = this.#windows.get(pipeline_id) ?? new Set();
+    this.#windows.set(pipeline_id, known.add(window));
   }
 
   #dropInWrite(key: Key): void {

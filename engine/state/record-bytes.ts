@@ -14,14 +14,18 @@ export const letterPages = 8192;
 
 /** What LMDB writes at the most to keep a record, to take it out, or to make its letters visible. */
 export function recordBytes(record: BatchRecord): number {
-  const { ranges, letters = [], only = [], excluded, rejections, waiting = [], keys } = record;
-  const numbers = letters.length + only.length + excluded.length + (keys?.positions.length ?? 0);
+  const { ranges, letters = [], only = [], excluded, rejections, waiting = [], keys = [] } = record;
+  const numbers =
+    letters.length + only.length + excluded.length + keys.reduce((sum, { positions }) => sum + positions.length, 0);
   const small = fields * (1 + ranges.length) + number * (numbers + 16 * waiting.length);
   const letterTexts = rejections.reduce((sum, rejection) => sum + rejectionBytes(rejection), 0);
-  return pageFill * (small + letterTexts + (keys?.prints.length ?? 0)) + letterPages * letters.length;
+  return (
+    pageFill * (small + letterTexts + keys.reduce((sum, { prints }) => sum + prints.length, 0)) +
+    letterPages * letters.length
+  );
 }
 
-function rejectionBytes({ error, original_message, source_message = "", feed = "" }: Rejection): number {
-  const texts = [error, original_message, source_message, feed];
+function rejectionBytes({ error, original_message, source_message = "", feed = "", origin = "" }: Rejection): number {
+  const texts = [error, original_message, source_message, feed, origin];
   return texts.reduce((sum, text) => sum + Buffer.byteLength(text), rejectionFields);
 }

@@ -49,29 +49,32 @@ export class SourceRecorder implements Pick<
     this.log.warn({ pipeline_id, batch, count }, "Events of a batch under way were compacted away by their topic.");
   }
 
-  positionsSkipped({ pipeline_id, partition, from, to }: Told<"positionsSkipped">): void {
+  positionsSkipped({ pipeline_id, topic, partition, from, to }: Told<"positionsSkipped">): void {
     const count = Math.max(0, to - from);
     this.observed(pipeline_id).counters.positions_skipped += count;
     this.metrics.positionsSkipped.inc({ pipeline_id }, count);
     this.log.error(
-      { pipeline_id, partition, from, to, count },
+      { pipeline_id, topic, partition, from, to, count },
       "Offsets that were to be read are not in the topic; it goes on behind them.",
     );
   }
 
-  positionMoved({ pipeline_id, partition, from, to, hasDedup }: Told<"positionMoved">): void {
+  positionMoved({ pipeline_id, topic, partition, from, to, hasDedup }: Told<"positionMoved">): void {
     this.observed(pipeline_id).counters.positions_moved += 1;
     this.metrics.positionsMoved.inc({ pipeline_id });
     const effect =
       hasDedup && to < from ? " Events that are read again within the dedup window are dropped as repeats." : "";
-    this.log.warn({ pipeline_id, partition, from, to }, `Somebody moved the consumer group; it is followed.${effect}`);
+    this.log.warn(
+      { pipeline_id, topic, partition, from, to },
+      `Somebody moved the consumer group; it is followed.${effect}`,
+    );
   }
 
-  strangerCommitted({ pipeline_id, partition, offset, local }: Told<"strangerCommitted">): void {
+  strangerCommitted({ pipeline_id, topic, partition, offset, local }: Told<"strangerCommitted">): void {
     this.observed(pipeline_id).counters.strangers_commits += 1;
     this.metrics.strangersCommits.inc({ pipeline_id });
     this.log.warn(
-      { pipeline_id, partition, offset, local },
+      { pipeline_id, topic, partition, offset, local },
       "A member of the consumer group that is no Sluice has committed an offset; it counts for nothing.",
     );
   }

@@ -37,18 +37,31 @@ export interface Telemetry {
   /** Events of a batch under way were replaced by newer ones with their key in a compacted topic; it goes on without them. */
   eventsCompacted(event: { pipeline_id: string; batch: number; count: number }): void;
   /** Positions that were to be read next are not in the source; it goes on behind them. */
-  positionsSkipped(event: { pipeline_id: string; partition: number; from: number; to: number }): void;
+  positionsSkipped(event: { pipeline_id: string; topic: string; partition: number; from: number; to: number }): void;
   /** A person has moved the consumer group; it is followed. `hasDedup`: events that are read again are dropped as repeats. */
-  positionMoved(event: { pipeline_id: string; partition: number; from: number; to: number; hasDedup: boolean }): void;
+  positionMoved(event: {
+    pipeline_id: string;
+    topic: string;
+    partition: number;
+    from: number;
+    to: number;
+    hasDedup: boolean;
+  }): void;
   /** A member that is no Sluice has committed an offset, which counts for nothing. */
-  strangerCommitted(event: { pipeline_id: string; partition: number; offset: number; local: number }): void;
+  strangerCommitted(event: {
+    pipeline_id: string;
+    topic: string;
+    partition: number;
+    offset: number;
+    local: number;
+  }): void;
   /** Members of the consumer group that are no Sluice, told at each change: their partitions are not read here. */
   strangers(event: { pipeline_id: string; members: string[] }): void;
   /** The place of another run in the consumer group was taken over; batches that it may have read were given up. */
   takenOver(event: { pipeline_id: string; run: string; batches: number; rows: number }): void;
-  /** The partitions that the group has given to this pipeline. */
-  assigned(event: { pipeline_id: string; partitions: number[] }): void;
-  /** How far the pipeline is behind its topic. */
+  /** The partitions that the group has given to this pipeline, by their topics. */
+  assigned(event: { pipeline_id: string; partitions: Record<string, number[]> }): void;
+  /** How far the pipeline is behind its topics. */
   lag(event: { pipeline_id: string } & SourceLag): void;
   /** Drops of a batch that waited: those that were repeats, and those that were judged again and are none. */
   dropsWaited(event: { pipeline_id: string; batch: number; repeats: number; again: number }): void;

@@ -73,12 +73,13 @@ async function reprocess({ call, pipeline_id, letters }: Extract<ToThread, { typ
 function build(spec: PipelineSpec): Running {
   const { pipeline_id, config, revision, revisions } = spec;
   const earlier = new Map(revisions);
+  const former = [...earlier.values()];
   const keys = createKeys(config);
   const journal = remote.journal(spec);
   const { telemetry, log } = remote;
   const { source, arrived, maxAge } = createSource(spec, { journal, telemetry, log });
   const lineFor = (of: number): ReturnType<typeof createLine> =>
-    createLine({ ...spec, config: earlier.get(of) ?? config, revision: of, keys, log: remote.log });
+    createLine({ ...spec, config: earlier.get(of) ?? config, former, revision: of, keys, log: remote.log });
   const pipeline = new Pipeline({
     pipeline_id,
     limits: config.sink,

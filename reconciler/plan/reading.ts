@@ -2,7 +2,7 @@ import { consumerGroup } from "../../engine/index.ts";
 import type { KafkaSourceConfig, PipelineConfig } from "../../schemas/index.ts";
 import type { ActualPipeline } from "../actual/state.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
-import { counted } from "./wording.ts";
+import { counted, listed } from "./wording.ts";
 
 /** Whether a pipeline reads its events itself, from where they stay. Others are sent theirs. */
 export function readsFromKafka(config: PipelineConfig): boolean {
@@ -28,53 +28,74 @@ export function startOf(source: KafkaSourceConfig, start: string = source.consum
 }
 
 /** What the group of a pipeline that goes leaves behind. */
-export function keptInKafka({ pipeline_id, config, lag, unsaid = 0 }: ActualPipeline): string {
-  return forTopics(config, ({ topic }) => {
-    const group = `consumer group ${consumerGroup(pipeline_id)} keeps its place in topic ${topic}`;
-    const before = lag === undefined || lag === 0 ? "" : `, ${counted(lag, "offset")} before its end`;
-    const again = unsaid === 0 ? "" : `, which reads ${counted(unsaid, "offset")} again`;
-    return `; ${group}${before}, and a pipeline with this pipeline_id goes on there${again}`;
-  });
+export function keptInKafka({ pipeline_id, config, lag = 0, unsaid = 0 }: ActualPipeline): string {
+  if (!readsFromKafka(config)) return "";
+  const { named, its } = topicsText(topicsOf(config));
+  const before = lag === 0 ? "" : `, ${counted(lag, "offset")} before ${its}`;
+  const again = unsaid === 0 ? "" : `, which reads ${counted(unsaid, "offset")} again`;
+  const group = `consumer group ${consumerGroup(pipeline_id)} keeps its place in ${named}`;
+  return `; ${group}${before}, and a pipeline with this pipeline_id goes on there${again}`;
 }
 
-/** What a stop leaves in the topic. */
+/** What a stop leaves in the topics. */
 export function leftInTopic({ config, lag = 0 }: ActualPipeline): string {
-  const stay = `${counted(lag, "offset")} ${lag === 1 ? "stays" : "stay"}`;
-  return forTopics(config, ({ topic }) => (lag === 0 ? "" : `; ${stay} unread in topic ${topic}`));
+  if (lag === 0) return "";
+  return `; ${counted(lag, "offset")} ${lag === 1 ? "stays" : "stay"} unread in ${topicsText(topicsOf(config)).named}`;
 }
 
-/** What an edit of topic, brokers or options does to where a pipeline reads. */
+/** What an edit of topics, brokers or options does to where a pipeline reads. */
 export function rereading(from: ActualPipeline, to: DesiredPipeline): string {
-  if (!readsFromKafka(from.config)) return "";
-  const [old] = topicsOf(from.config);
-  const topics = forTopics(to.config, (source) => (old === undefined ? "" : otherTopic(from, old, source, to)));
-  return topics + otherOptions(from, to);
+  if (!readsFromKafka(from.config) || !readsFromKafka(to.config)) return "";
+  return otherTopics(from, to) + otherOptions(from, to);
 }
 
-function otherTopic(
-  { pipeline_id, lag = 0 }: ActualPipeline,
-  old: KafkaSourceConfig,
-  source: KafkaSourceConfig,
-  { options }: DesiredPipeline,
-): string {
-  const start = startOf(source, options.start);
-  if (!shareBroker(source, old)) {
-    return (
-      `; if the new brokers are another cluster, topic ${source.topic} is read there from ${start}, and pending ` +
-      `batches of the old one are a matter of x-sluice.on_lost`
-    );
+/** All topics of a pipeline have one connection. */
+function otherTopics(from: ActualPipeline, { config, options }: DesiredPipeline): string {
+  const [before, after] = [topicsOf(from.config), topicsOf(config)];
+  if (!shareBroker(after[0]!, before[0]!)) {
+    const read = after.map((source) => `topic ${source.topic} is read there from ${startOf(source, options.start)}`);
+    const pending = "pending batches of the old one are a matter of x-sluice.on_lost";
+    return `; if the new brokers are another cluster, ${read.join(", ")}, and ${pending}`;
   }
-  if (source.topic === old.topic) return "";
-  const left = lag === 0 ? "" : ` (${counted(lag, "offset")})`;
-  return (
-    `; topic ${source.topic} is read from ${start}, unless the consumer group ${consumerGroup(pipeline_id)} has offsets ` +
-    `of it; what was not read yet of topic ${old.topic}${left} stays unread`
+  const group = `the consumer group ${consumerGroup(from.pipeline_id)}`;
+  const added = without(after, before).map(
+    (source) =>
+      `; topic ${source.topic} is read from ${startOf(source, options.start)}, unless ${group} has offsets of it`,
   );
+  return added.join("") + left(from, without(before, after), after);
+}
+
+/** What becomes of topics that are read no more. How far the pipeline is behind is known of all its topics together. */
+function left(
+  { config, lag = 0, paused, pending_batches }: ActualPipeline,
+  gone: readonly KafkaSourceConfig[],
+  after: readonly KafkaSourceConfig[],
+): string {
+  if (gone.length === 0) return "";
+  const { named } = topicsText(gone);
+  const count = lag === 0 || gone.length < topicsOf(config).length ? "" : ` (${counted(lag, "offset")})`;
+  const ids = new Set(after.map(({ source_id }) => source_id));
+  const isHeld = paused !== undefined && pending_batches > 0 && gone.some(({ source_id }) => !ids.has(source_id));
+  const held = isHeld ? ", and what pending batches hold of a source that is gone becomes dead letters" : "";
+  return `; what was not read yet of ${named}${count} stays unread${held}`;
+}
+
+/** The sources whose topics others do not read. */
+function without(sources: readonly KafkaSourceConfig[], others: readonly KafkaSourceConfig[]): KafkaSourceConfig[] {
+  return sources.filter(({ topic }) => !others.some((other) => other.topic === topic));
+}
+
+/** Such as `topics orders and returns`, and their ends. */
+function topicsText(sources: readonly KafkaSourceConfig[]): { named: string; its: string } {
+  const names = sources.map(({ topic }) => topic);
+  return names.length === 1
+    ? { named: `topic ${names[0]}`, its: "its end" }
+    : { named: `topics ${listed(names)}`, its: "their ends" };
 }
 
 function otherOptions({ config, options }: ActualPipeline, to: DesiredPipeline): string {
   const { start, take_over } = to.options;
-  const begins = start !== options.start || initialOffsets(config) !== initialOffsets(to.config);
+  const begins = start !== options.start || topicsOf(to.config).some((source) => beginsOtherwise(source, config));
   const isTaken = take_over !== undefined && take_over !== options.take_over;
   return (
     (begins ? "; where it begins counts only for a topic of which its consumer group has no offsets" : "") +
@@ -85,8 +106,10 @@ function otherOptions({ config, options }: ActualPipeline, to: DesiredPipeline):
   );
 }
 
-function initialOffsets(config: PipelineConfig): string {
-  return forTopics(config, ({ consumer_group_initial_offset }) => `${consumer_group_initial_offset} `);
+function beginsOtherwise({ topic, consumer_group_initial_offset }: KafkaSourceConfig, before: PipelineConfig): boolean {
+  return topicsOf(before).some((old) => {
+    return old.topic === topic && old.consumer_group_initial_offset !== consumer_group_initial_offset;
+  });
 }
 
 /** Two names of one cluster that have no address in common are taken for two clusters. */

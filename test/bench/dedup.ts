@@ -52,8 +52,9 @@ function open(folder: string): Opened {
   const store = Store.open(folder);
   const letters: DeadLetters = new DeadLetters(store, (id) => journal.heldLetters(id));
   const journal: StoreJournal = new StoreJournal(store, letters);
-  const keys = new RememberedKeys({ window: 3_600_000, storage: Infinity, memory: Infinity });
-  return { store, journal, keys, transform: new DedupTransform("id", keys, new Fingerprints(Buffer.alloc(16, 1))) };
+  const keys = new RememberedKeys({ storage: Infinity, memory: Infinity });
+  const transform = new DedupTransform("id", 3_600_000, keys, new Fingerprints(Buffer.alloc(16, 1)));
+  return { store, journal, keys, transform };
 }
 
 /** Events of new keys, but for the repeats. */
@@ -76,7 +77,7 @@ async function carry(
   batch += 1;
   const clock = Date.now();
   const passed = hasDedup ? transform.apply(events, { clock, batch }).passed.length : events.length;
-  const block = hasDedup ? keys.block(batch) : undefined;
+  const blocks = hasDedup ? keys.blocks(batch) : [];
   const record: BatchRecord = {
     batch,
     pipeline_id,
@@ -89,7 +90,7 @@ async function carry(
     rejections: [],
     excluded: [],
     heard: "nothing",
-    ...(block === undefined ? {} : { keys: block }),
+    ...(blocks.length === 0 ? {} : { keys: blocks }),
   };
   await (journal as Journal).prepare(record);
   await journal.commit(record);

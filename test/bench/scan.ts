@@ -114,8 +114,8 @@ function transformsOf({ fields, filter, outputs }: Shape, stages: Stages): Trans
 
 /** Dedup that forgets each batch at the next one, so that each run finds the same. */
 function forgetful(): Transform {
-  const keys = new RememberedKeys({ window: 60_000, storage: Infinity, memory: Infinity });
-  const dedup = new DedupTransform("id", keys, new Fingerprints(Buffer.alloc(16, 1)));
+  const keys = new RememberedKeys({ storage: Infinity, memory: Infinity });
+  const dedup = new DedupTransform("id", 60_000, keys, new Fingerprints(Buffer.alloc(16, 1)));
   return {
     name: "dedup",
     reads: dedup.reads,

@@ -43,11 +43,11 @@ export function recordOf(letters: number[], batch: number, over: Partial<BatchRe
   return record(batch, { letters, ranges: [], rows: letters.length, ...over });
 }
 
-/** Keys of the positions, each with a fingerprint of its own; they count from `since` on for 100 ms. */
-export function keysAt(positions: number[], since = 0): KeyBlock {
+/** Keys of the positions, each with a fingerprint of its own; they count from `since` on for so many ms. */
+export function keysAt(positions: number[], since = 0, window = 100): KeyBlock[] {
   const words = Uint32Array.from(positions.flatMap((position) => [position, 7, 7, 7]));
   const prints = new Uint8Array(words.buffer);
-  return { since, until: since + 100, positions, prints };
+  return [{ since, until: since + window, positions, prints }];
 }
 
 /** With fingerprints as text: a journal may give back any kind of bytes. */
@@ -56,7 +56,7 @@ function plainKeys<T extends { prints: Uint8Array }>(keys: T): Omit<T, "prints">
 }
 
 function plain({ keys, ...rest }: BatchRecord): unknown {
-  return keys === undefined ? rest : { ...rest, keys: plainKeys(keys) };
+  return keys === undefined ? rest : { ...rest, keys: keys.map(plainKeys) };
 }
 
 async function allFinalKeys(journal: Journal, pipeline_id = "orders"): Promise<FinalKeys[]> {
@@ -149,7 +149,7 @@ export function journalSuite(
         await opened.journal.amend({ ...heard, keys: keysAt([99]) });
         await reopen();
         expect(opened.journal.pending("orders").map(plain)).toEqual([
-          { ...heard, keys: plainKeys(keysAt([10, 11, 12])) },
+          { ...heard, keys: keysAt([10, 11, 12]).map(plainKeys) },
         ]);
       });
 
@@ -173,7 +173,7 @@ export function journalSuite(
         expect(await allFinalKeys(opened.journal)).toEqual([]);
         await opened.journal.commit(record(1, { excluded: [11], rejections: [rejection(11), rejection(13)] }));
         await reopen();
-        const { positions: _gone, ...rest } = plainKeys(keysAt([10, 12]));
+        const { positions: _gone, ...rest } = plainKeys(keysAt([10, 12])[0]!);
         expect((await allFinalKeys(opened.journal)).map(plainKeys)).toEqual([{ batch: 1, ...rest }]);
       });
 
@@ -186,8 +186,8 @@ export function journalSuite(
       test("of a batch that is prepared again are those of its newest record", async () => {
         await opened.journal.prepare(record(1, { keys: keysAt([10, 11]) }));
         await opened.journal.prepare(record(1, { keys: keysAt([12]), token: "again" }));
-        expect(opened.journal.pending("orders").map(({ keys }) => keys && plainKeys(keys))).toEqual([
-          plainKeys(keysAt([12])),
+        expect(opened.journal.pending("orders").map(({ keys }) => keys?.map(plainKeys))).toEqual([
+          keysAt([12]).map(plainKeys),
         ]);
         await opened.journal.prepare(record(1, { token: "and again" }));
         await opened.journal.commit(record(1, { token: "and again" }));
@@ -198,7 +198,7 @@ export function journalSuite(
         const large = new Uint8Array(3 << 20).fill(1);
         for (const batch of [1, 2, 10, 11]) {
           const block = { since: batch, until: 1000, positions: [batch * 10], prints: large };
-          await opened.journal.prepare(record(batch, { keys: block }));
+          await opened.journal.prepare(record(batch, { keys: [block] }));
           if (batch !== 2) await opened.journal.commit(batch === 1 ? record(batch) : recordOf([], batch));
         }
         const page = await opened.journal.finalKeys("orders", 0);
@@ -209,6 +209,30 @@ export function journalSuite(
         );
         expect(await opened.journal.finalKeys("orders", 11)).toEqual([]);
         expect(await opened.journal.finalKeys("other", 0)).toEqual([]);
+      });
+
+      test("of several windows are prepared, final and read together, and each go when they have expired", async () => {
+        const keys = [...keysAt([10, 11], 0, 1_000), ...keysAt([12, 13], 0, 100)];
+        await opened.journal.prepare(record(1, { keys: [...keys, ...keysAt([14], 0, 200)] }));
+        await opened.journal.prepare(record(1, { keys }));
+        await reopen();
+        expect(opened.journal.pending("orders").map(({ keys: own }) => own?.map(plainKeys))).toEqual([
+          keys.map(plainKeys),
+        ]);
+        await opened.journal.commit(record(1, { excluded: [11], rejections: [rejection(12)] }));
+        const final = async () => (await allFinalKeys(opened.journal)).map(({ until, prints }) => [until, prints[0]]);
+        expect(await final()).toEqual([
+          [1_000, 10],
+          [100, 13],
+        ]);
+        const later = { clock: 500, keys: [...keysAt([20], 500, 1_000), ...keysAt([21], 500, 100)] };
+        await opened.journal.prepare(recordOf([], 2, later));
+        await opened.journal.commit(recordOf([], 2, later));
+        expect(await final()).toEqual([
+          [1_000, 10],
+          [1_500, 20],
+          [600, 21],
+        ]);
       });
 
       test("that have expired go at a commit, but none that counts at the clock of a batch under way", async () => {

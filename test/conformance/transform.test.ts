@@ -13,8 +13,8 @@ transformSuite("filter", () => new FilterTransform(`id > 10 and name startsWith 
 transformSuite(
   "dedup",
   () => {
-    const keys = new RememberedKeys({ window: 60_000, storage: Infinity, memory: Infinity });
-    return new DedupTransform("id", keys, new Fingerprints(Buffer.alloc(16, 3)));
+    const keys = new RememberedKeys({ storage: Infinity, memory: Infinity });
+    return new DedupTransform("id", 60_000, keys, new Fingerprints(Buffer.alloc(16, 3)));
   },
   { remembers: true },
 );

@@ -19,14 +19,14 @@ export interface MatrixOptions {
 const stepShare = 0.05;
 
 /**
- * The crash matrix of Kafka: unique ids, and ids that repeat, each with one member and with three. Each run is killed
- * at every step, then at random moments. Resolves with what must not be, and is.
+ * The crash matrix of Kafka: unique ids, and ids that repeat, each with one member and with three, and ids that repeat in
+ * two topics. Each run is killed at every step, then at random moments. Resolves with what must not be, and is.
  */
 export async function killKafka(servers: KafkaServers, options: MatrixOptions): Promise<string[]> {
   const reports: KafkaReport[] = [];
   const problems: string[] = [];
   for (const variant of Object.values(kafkaVariants)) {
-    for (const members of [1, 3]) {
+    for (const members of variant.members) {
       const run = await runOf(
         { ...servers, variant, members, random: new Random(options.seed + reports.length) },
         options,

@@ -5,17 +5,27 @@ import type { Random } from "../support/random.ts";
 const newest = 20;
 const remembered = 5_000;
 
-/** Events for a topic, by a seed: fields `id`, whole numbers from 0 on, and `n`, which follows from the id. */
+/** An event, and which of the topics it goes to. */
+export interface MixedMessage extends Message {
+  topic: number;
+}
+
+/**
+ * Events for topics, by a seed: fields `id`, whole numbers from 0 on, and `n`, which follows from the id. Those with one
+ * id go to one topic; from the second topic on the fields are called `number` and `note`.
+ */
 export class KafkaMix {
   /** Bytes by which events are made longer, in a field that goes nowhere. */
   padding = 0;
   readonly #random: Random;
   readonly #repeats: number;
   readonly #partitions: number;
+  readonly #topics: number;
   #distinct = 0;
 
-  /** `repeats`: percent of events with an id that was there before, in any of the partitions. */
-  constructor(random: Random, repeats: number, partitions: number) {
+  /** `repeats`: percent of events with an id that was there before, in any of the partitions of each topic. */
+  constructor(random: Random, repeats: number, partitions: number, topics: number) {
+    this.#topics = topics;
     this.#random = random;
     this.#repeats = repeats;
     this.#partitions = partitions;
@@ -26,12 +36,14 @@ export class KafkaMix {
     return this.#distinct;
   }
 
-  *take(count: number): Generator<Message> {
+  *take(count: number): Generator<MixedMessage> {
     for (let taken = 0; taken < count; taken += 1) {
       const id = this.#isRepeat() ? this.#earlier() : this.#distinct++;
       const padding = this.padding === 0 ? {} : { padding: "x".repeat(this.padding) };
-      const value = JSON.stringify({ id, n: noteOf(id), ...padding });
-      yield { value, partition: this.#random.below(this.#partitions) };
+      const topic = id % this.#topics;
+      const event = topic === 0 ? { id, n: noteOf(id) } : { number: id, note: noteOf(id) };
+      const value = JSON.stringify({ ...event, ...padding });
+      yield { topic, value, partition: this.#random.below(this.#partitions) };
     }
   }
 

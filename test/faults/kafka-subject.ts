@@ -31,35 +31,39 @@ const quick = [
 ];
 const partitions = 6;
 const insertsInFlight = 3;
+/** Events that are produced before those of the next topic are. */
+const turn = 10_000;
 /** Rows of a full batch. */
 export const batchRows = 500;
 
-/** A topic, the table that it goes to, and the pipeline between them. */
+/** Topics, the table that they go to, and the pipeline between them. */
 export class KafkaSubject {
   readonly pipeline_id: string;
   readonly mix: KafkaMix;
   readonly table: CountedTable;
   readonly #options: SubjectOptions;
-  /** The offset behind the last event, by partition, when what was asked for last had been produced. */
-  #ends: readonly number[] = [];
+  readonly #topics: readonly string[];
+  /** The offsets behind the last events, by partition (`named`), when what was asked for last had been produced. */
+  #ends: ReadonlyMap<string, number> = new Map();
 
   private constructor(pipeline_id: string, table: CountedTable, options: SubjectOptions) {
     this.pipeline_id = pipeline_id;
     this.table = table;
-    this.mix = new KafkaMix(options.random, options.variant.repeats, partitions);
+    this.mix = new KafkaMix(options.random, options.variant.repeats, partitions, options.variant.topics);
+    this.#topics = topicsOf(pipeline_id, options);
     this.#options = options;
   }
 
   static async create(options: SubjectOptions): Promise<KafkaSubject> {
     const pipeline_id = `kafka-${randomBytes(6).toString("hex")}`;
     const table = await CountedTable.create(options.server, pipeline_id.replace("-", "_"));
-    await options.kafka.topics.create(pipeline_id, { partitions });
+    for (const topic of topicsOf(pipeline_id, options)) await options.kafka.topics.create(topic, { partitions });
     return new KafkaSubject(pipeline_id, table, options);
   }
 
   /** Removes what nobody needs any more. */
   async remove(): Promise<void> {
-    await this.#options.kafka.topics.delete(this.pipeline_id);
+    for (const topic of this.#topics) await this.#options.kafka.topics.delete(topic);
   }
 
   /**
@@ -75,11 +79,29 @@ export class KafkaSubject {
     };
   }
 
-  /** Writes so many events to the topic. */
+  /** Writes so many events to the topics. */
   async produce(count: number): Promise<void> {
     const { kafka } = this.#options;
-    await kafka.produce(this.pipeline_id, this.mix.take(count));
-    this.#ends = await kafka.topics.endOffsets(this.pipeline_id);
+    const [first, ...others] = this.#topics;
+    if (others.length === 0) await kafka.produce(first!, this.mix.take(count));
+    else await this.#produceToAll(count);
+    const ends = new Map<string, number>();
+    for (const topic of this.#topics) {
+      const offsets = await kafka.topics.endOffsets(topic);
+      offsets.forEach((end, partition) => ends.set(named(topic, partition), end));
+    }
+    this.#ends = ends;
+  }
+
+  /** Some to each in turn, so that all are read at the same time. */
+  async #produceToAll(count: number): Promise<void> {
+    for (let produced = 0; produced < count; produced += turn) {
+      const messages = [...this.mix.take(Math.min(turn, count - produced))];
+      for (const [index, topic] of this.#topics.entries()) {
+        const own = messages.filter((message) => message.topic === index);
+        await this.#options.kafka.produce(topic, own);
+      }
+    }
   }
 
   /** Whether all its members are in the group, and nobody else. */
@@ -97,36 +119,30 @@ export class KafkaSubject {
   /** Whether the group has heard of all that was produced. */
   async isRead(): Promise<boolean> {
     const next = await this.#offsets();
-    return this.#ends.every((end, partition) => (next.get(partition) ?? 0) === end);
+    return [...this.#ends].every(([partition, end]) => (next.get(partition) ?? 0) === end);
   }
 
   /** How many positions of these ranges the group has not heard of. */
   async behind(ranges: readonly PositionRange[]): Promise<number> {
     const next = await this.#offsets();
     return ranges.reduce((sum, { feed, first, last }) => {
-      const known = next.get(kafkaPartition(feed)!.partition) ?? 0;
+      const { topic, partition } = kafkaPartition(feed)!;
+      const known = next.get(named(topic, partition)) ?? 0;
       return sum + Math.max(0, last + 1 - Math.max(known, first));
     }, 0);
   }
 
   #file(http_port: string, sink: Record<string, unknown>): string {
     const { kafka, server, variant, members } = this.#options;
-    const dedup = { type: "dedup", source_id: "input", config: { key: "id", time_window: "1h" } };
     const resources = {
-      sources: [{ source_id: "input", replicas: members }],
+      sources: [{ source_id: this.pipeline_id, replicas: members }],
       sink: { replicas: insertsInFlight, ...sink },
     };
     return `version: v3
 pipeline_id: ${this.pipeline_id}
 sources:
-  - type: kafka
-    source_id: input
-    topic: ${this.pipeline_id}
-    connection_params: ${JSON.stringify(kafka.connectionParams())}
-    schema_fields:
-      - { name: id, type: int }
-      - { name: n, type: int }
-transforms: ${JSON.stringify(variant.dropsRepeats ? [dedup] : [])}
+${this.#topics.map((topic, index) => `  - ${JSON.stringify({ ...this.#source(topic, index), connection_params: kafka.connectionParams() })}`).join("\n")}
+transforms: ${JSON.stringify(this.#transforms(variant))}
 sink:
   type: clickhouse
   connection_params:
@@ -145,8 +161,35 @@ resources: ${JSON.stringify(resources)}
     return consumerGroup(this.pipeline_id);
   }
 
-  async #offsets(): Promise<Map<number, number>> {
-    const found = await this.#options.kafka.groups.offsets(this.#group, this.pipeline_id);
-    return new Map(found.map(({ partition, offset }) => [partition, Math.max(0, offset)]));
+  #source(topic: string, index: number): Record<string, unknown> {
+    const names = index === 0 ? ["id", "n"] : ["number", "note"];
+    return { type: "kafka", source_id: topic, topic, schema_fields: names.map((name) => ({ name, type: "int" })) };
   }
+
+  /** Each topic has a dedup of its own; the second one's events get the names of the first one's. */
+  #transforms({ dropsRepeats }: KafkaVariant): unknown[] {
+    const dedups = this.#topics.map((source_id, index) => {
+      return { type: "dedup", source_id, config: { key: index === 0 ? "id" : "number", time_window: `${index + 1}h` } };
+    });
+    const made = [
+      { expression: "number", output_name: "id", output_type: "int" },
+      { expression: "note", output_name: "n", output_type: "int" },
+    ];
+    const [, second] = this.#topics;
+    const renamed = { type: "stateless", source_id: second, config: { transforms: made } };
+    return [...(dropsRepeats ? dedups : []), ...(second === undefined ? [] : [renamed])];
+  }
+
+  async #offsets(): Promise<Map<string, number>> {
+    const found = await this.#options.kafka.groups.offsets(this.#group);
+    return new Map(found.map(({ topic, partition, offset }) => [named(topic, partition), Math.max(0, offset)]));
+  }
+}
+
+function topicsOf(pipeline_id: string, { variant }: SubjectOptions): string[] {
+  return Array.from({ length: variant.topics }, (_, index) => (index === 0 ? pipeline_id : `${pipeline_id}-${index}`));
+}
+
+function named(topic: string, partition: number): string {
+  return `${topic}/${partition}`;
 }

@@ -1,13 +1,18 @@
-/** What a topic holds, and what its pipeline does about it. */
+/** What topics hold, and what their pipeline does about it. */
 export interface KafkaVariant {
   name: string;
   /** It drops the later ones of events with one id. */
   dropsRepeats: boolean;
   /** Percent of events with an id that was there before. */
   repeats: number;
+  /** Each with other names for the same fields. */
+  topics: number;
+  /** Of the consumer group, in the runs of the long form. */
+  members: readonly number[];
 }
 
 export const kafkaVariants = {
-  unique: { name: "unique ids", dropsRepeats: false, repeats: 0 },
-  repeats: { name: "dedup, 10 % repeats", dropsRepeats: true, repeats: 10 },
+  unique: { name: "unique ids", dropsRepeats: false, repeats: 0, topics: 1, members: [1, 3] },
+  repeats: { name: "dedup, 10 % repeats", dropsRepeats: true, repeats: 10, topics: 1, members: [1, 3] },
+  topics: { name: "dedup, two topics", dropsRepeats: true, repeats: 10, topics: 2, members: [3] },
 } as const satisfies Record<string, KafkaVariant>;

@@ -66,6 +66,7 @@ const shapes = fc.record(
     hasDedup: fc.boolean(),
     replicas: fc.integer({ min: 1, max: 3 }),
     partitions: fc.integer({ min: 1, max: 3 }),
+    topics: fc.integer({ min: 1, max: 2 }),
   },
   { requiredKeys: ["hasDedup", "replicas"] },
 );
@@ -166,21 +167,26 @@ test.each(faults)("a planted fault is found: %s", { timeout }, async (_fault, sa
 function breaches({ source, target, letters: queue, terminated, hasForgotten }: World, hasDedup: boolean): string[] {
   const rows = counted(target.rows.map(({ id }) => id));
   const dead = counted(queue.map(({ original_message }) => (JSON.parse(original_message) as ModelEvent).id));
-  const keys = counted(target.rows.map(({ key }) => key));
+  const keys = counted(target.rows.map(keyOf));
   const found: string[] = [];
   source.events.forEach((read, index) => {
     const position = index + 1;
     const times = (rows.get(position) ?? 0) + (dead.get(position) ?? 0);
     if (times > 1) found.push(`doubled: ${position} is there ${times} times`);
     if (times > 0 || read === undefined || position <= terminated) return;
-    const { key, fate } = modelEvent(read);
-    if (fate === "even" || (hasDedup && keys.has(key))) return;
-    found.push(`lost: ${position}, ${key}, ${fate}`);
+    const { fate, ...one } = modelEvent(read);
+    if (fate === "even" || (hasDedup && keys.has(keyOf(one)))) return;
+    found.push(`lost: ${position}, ${one.key}, ${fate}`);
   });
   if (hasDedup && !hasForgotten) {
     for (const [key, times] of keys) if (times > 1) found.push(`doubled: key ${key} has ${times} rows`);
   }
   return found;
+}
+
+/** What a dedup tells events apart by: a topic has one of its own. */
+function keyOf({ key, source = "" }: Pick<ModelEvent, "key" | "source">): string {
+  return `${source}/${key}`;
 }
 
 function counted<T>(list: readonly T[]): Map<T, number> {

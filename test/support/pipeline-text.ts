@@ -4,6 +4,8 @@ export interface PipelineText {
   name?: string;
   /** Reads this topic instead of a webhook. */
   topic?: string;
+  /** Further topics, each the source_id of its source, through no transform. */
+  topics?: string[];
   /** Lines of a source of type kafka besides its topic, such as `consumer_group_initial_offset: latest`. */
   kafka?: string[];
   /** Default: `kafka:9092`. */
@@ -32,7 +34,8 @@ export function pipelineText(of: PipelineText): string {
     ...(name === undefined ? [] : [`name: ${name}`]),
     "sources:",
     ...sourceLines(of),
-    "    schema_fields: [{ name: id, type: int }, { name: level, type: string }]",
+    fields,
+    ...(of.topics ?? []).flatMap((topic) => [...kafkaLines({ ...of, topic }, topic), fields]),
     "transforms:",
     "  - type: filter",
     "    source_id: input",
@@ -58,9 +61,14 @@ export function pipelineText(of: PipelineText): string {
   ].join("\n");
 }
 
-function sourceLines({ topic, kafka = [], brokers = ["kafka:9092"] }: PipelineText): string[] {
-  if (topic === undefined) return ["  - type: webhook", "    source_id: input"];
+const fields = "    schema_fields: [{ name: id, type: int }, { name: level, type: string }]";
+
+function sourceLines(of: PipelineText): string[] {
+  if (of.topic === undefined) return ["  - type: webhook", "    source_id: input"];
+  return [...kafkaLines(of, "input"), ...(of.kafka ?? []).map((line) => `    ${line}`)];
+}
+
+function kafkaLines({ topic, brokers = ["kafka:9092"] }: PipelineText, source_id: string): string[] {
   const connection = `    connection_params: { brokers: [${brokers.map((one) => `"${one}"`).join(", ")}], protocol: PLAINTEXT }`;
-  const lines = kafka.map((line) => `    ${line}`);
-  return ["  - type: kafka", "    source_id: input", connection, `    topic: ${topic}`, ...lines];
+  return ["  - type: kafka", `    source_id: ${source_id}`, connection, `    topic: ${topic}`];
 }

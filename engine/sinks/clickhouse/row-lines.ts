@@ -21,7 +21,8 @@ export class RowLines implements RowWriter {
   add(events: readonly Event[]): Rejection[] {
     const rejected: Rejection[] = [];
     for (const event of events) {
-      const rejection = this.#encoders.of(event.origin).add(event, this.#body);
+      const encoder = this.#encoders.of(event.origin);
+      const rejection = encoder === undefined ? ofNobody(event) : encoder.add(event, this.#body);
       if (rejection !== undefined) rejected.push(rejection);
     }
     return rejected;
@@ -38,4 +39,12 @@ export class RowLines implements RowWriter {
   body(): Buffer {
     return this.#body.toBytes();
   }
+}
+
+/** Nobody knows any more what fields the event has. That says nothing of the table, as a value that does not fit would. */
+function ofNobody({ origin, text, position }: Event): Rejection {
+  const from = origin === undefined ? "one that does not say where it came from" : `one of "${origin}"`;
+  const expected = "failed to validate data: expected an event of a source of this pipeline";
+  const error = `${expected}, found ${from}; put its source back to send it again`;
+  return { component: "ingestor", reason: "parse_error", error, original_message: text, position };
 }

@@ -73,7 +73,7 @@ export class ClickHouseSink implements Sink {
 
   /** Over the values of events whose own bytes can be rows; others once the table was read, and after each change of it. */
   rowWalks(origin: string | undefined): RowWalks | undefined {
-    return this.#encoders.of(origin).rowWalks;
+    return this.#encoders.of(origin)?.rowWalks;
   }
 
   async open(signal: AbortSignal): Promise<Answer> {

@@ -1,3 +1,4 @@
+import type { Feed } from "../../core/positions.ts";
 import type { Commit } from "./member.ts";
 import { waitAtMost } from "./wait-at-most.ts";
 
@@ -9,18 +10,18 @@ const lastWait = 3_000;
  * one is under way at a time and says what is newest then.
  */
 export class Acknowledgements {
-  readonly #commit: (offsets: ReadonlyMap<number, number>) => Promise<void>;
-  #offsets = new Map<number, number>();
+  readonly #commit: (offsets: ReadonlyMap<Feed, number>) => Promise<void>;
+  #offsets = new Map<Feed, number>();
   #underway: Promise<void> | undefined;
 
   /** `commit` may throw; what it was given is not said again by itself. */
-  constructor(commit: (offsets: ReadonlyMap<number, number>) => Promise<void>) {
+  constructor(commit: (offsets: ReadonlyMap<Feed, number>) => Promise<void>) {
     this.#commit = commit;
   }
 
   /** The next offset of a partition. */
-  note(partition: number, offset: number): void {
-    this.#offsets.set(partition, offset);
+  note(feed: Feed, offset: number): void {
+    this.#offsets.set(feed, offset);
     this.#underway ??= this.#tell().finally(() => (this.#underway = undefined));
   }
 
@@ -42,13 +43,10 @@ export class Acknowledgements {
 }
 
 /** Commits by the member that holds each partition; what nobody holds is not committed. */
-export function byHolder<M>(
-  commits: readonly Commit[],
-  holderOf: (partition: number) => M | undefined,
-): Map<M, Commit[]> {
+export function byHolder<M>(commits: readonly Commit[], holderOf: (feed: Feed) => M | undefined): Map<M, Commit[]> {
   const found = new Map<M, Commit[]>();
   for (const commit of commits) {
-    const holder = holderOf(commit.partition);
+    const holder = holderOf(commit.feed);
     if (holder !== undefined) found.set(holder, [...(found.get(holder) ?? []), commit]);
   }
   return found;

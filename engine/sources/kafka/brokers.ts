@@ -2,14 +2,23 @@ import type { Kafka } from "kafkajs";
 import apiKeys from "kafkajs/src/protocol/requests/apiKeys.js";
 import { createErrorFromCode } from "kafkajs/src/protocol/error.js";
 import { requests } from "kafkajs/src/protocol/requests/index.js";
+import type { Feed } from "../../core/positions.ts";
+import { partitionText } from "./feed.ts";
 import { decodeFetchResponse, type FetchedPartition, type FetchResponse } from "./protocol/fetch-response.ts";
 import type { KafkaSettings } from "./settings.ts";
 
+/** Where a partition is to be read from. */
+export interface FetchPlace {
+  topic: string;
+  partition: number;
+  /** The first offset that is wanted. */
+  offset: number;
+}
+
 /** What one fetch asks for. */
 export interface FetchRequest {
-  topic: string;
-  /** The first offset wanted, by partition. */
-  offsets: ReadonlyMap<number, number>;
+  /** In the order in which a broker is to fill its answer; those of a topic go together. */
+  places: readonly FetchPlace[];
   /** Bytes of one partition; a batch that is larger comes whole. */
   partitionMaxBytes: number;
   /** Milliseconds that the broker waits for `minBytes`. */
@@ -104,21 +113,16 @@ export class Brokers {
   }
 
   async fetch(nodeId: number, wanted: FetchRequest): Promise<FetchedPartition[]> {
-    const { topic, offsets, partitionMaxBytes, wait, minBytes } = wanted;
+    const { places, partitionMaxBytes, wait, minBytes } = wanted;
     const broker = await this.#cluster.findBroker({ nodeId });
     if (!broker.isConnected()) await broker.connect();
     const make = broker.lookupRequest(apiKeys.Fetch, requests.Fetch);
-    const partitions = [...offsets].map(([partition, offset]) => ({
-      partition,
-      fetchOffset: String(offset),
-      maxBytes: partitionMaxBytes,
-    }));
     const { request, requestTimeout } = make({
       maxWaitTime: wait,
       minBytes,
       maxBytes: this.#settings.fetchMaxBytes,
       isolationLevel: readCommitted,
-      topics: [{ topic, partitions }],
+      topics: byTopic(places, partitionMaxBytes),
       rackId: "",
     });
     const response = {
@@ -148,8 +152,18 @@ export class Brokers {
   }
 }
 
-export function noLeader(topic: string, partition: number): Error {
-  return new Error(`topic ${topic}, partition ${partition}: expected a leader, found none`);
+function byTopic(places: readonly FetchPlace[], maxBytes: number): { topic: string; partitions: object[] }[] {
+  const topics = new Map<string, object[]>();
+  for (const { topic, partition, offset } of places) {
+    const partitions = topics.get(topic) ?? [];
+    topics.set(topic, partitions);
+    partitions.push({ partition, fetchOffset: String(offset), maxBytes });
+  }
+  return Array.from(topics, ([topic, partitions]) => ({ topic, partitions }));
+}
+
+export function noLeader(feed: Feed): Error {
+  return new Error(`${partitionText(feed)}: expected a leader, found none`);
 }
 
 /** An error as kafkajs names it, by the code that a broker answered. */

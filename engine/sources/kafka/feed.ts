@@ -12,6 +12,12 @@ export function kafkaFeed({ cluster, topic, partition }: KafkaPartition): Feed {
   return `${cluster}/${topic}/${partition}`;
 }
 
+/** A feed as a person reads it, beside its cluster. */
+export function partitionText(feed: Feed): string {
+  const { topic, partition } = kafkaPartition(feed)!;
+  return `partition ${partition} of topic ${topic}`;
+}
+
 /** What a feed stands for; undefined where it is none of Kafka's. */
 export function kafkaPartition(feed: Feed): KafkaPartition | undefined {
   const [cluster, topic, partition, ...rest] = feed.split("/");

@@ -7,14 +7,15 @@ import { eventsOf } from "./run-events.ts";
 
 /** A fetch of one partition, from an offset on. */
 interface Fetched {
-  partition: number;
+  feed: Feed;
   from: number;
   fetched: FetchedPartition;
 }
 
 /** The fetch that is being handed out. */
 interface Reading {
-  partition: number;
+  feed: Feed;
+  topic: string;
   batches: RecordBatches;
   /** The next of the run. */
   at: number;
@@ -28,7 +29,6 @@ interface Reading {
  * for when they are handed out.
  */
 export class FetchBuffer {
-  readonly #feedOf: (partition: number) => Feed;
   readonly #codecs: Codecs;
   readonly #run = new RecordRun();
   readonly #most: number;
@@ -40,8 +40,7 @@ export class FetchBuffer {
   onChange: () => void = () => undefined;
 
   /** `most`: bytes that are held before no more is fetched. */
-  constructor(feedOf: (partition: number) => Feed, codecs: Codecs, most: number) {
-    this.#feedOf = feedOf;
+  constructor(codecs: Codecs, most: number) {
     this.#codecs = codecs;
     this.#most = most;
   }
@@ -51,25 +50,25 @@ export class FetchBuffer {
   }
 
   /** Whether anything of a partition is held. */
-  holds(partition: number): boolean {
-    return this.#reading?.partition === partition || this.#queue.some((one) => one.partition === partition);
+  holds(feed: Feed): boolean {
+    return this.#reading?.feed === feed || this.#queue.some((one) => one.feed === feed);
   }
 
   get hasRoom(): boolean {
     return this.#bytes < this.#most;
   }
 
-  push(partition: number, from: number, fetched: FetchedPartition): void {
-    this.#queue.push({ partition, from, fetched });
+  push(feed: Feed, from: number, fetched: FetchedPartition): void {
+    this.#queue.push({ feed, from, fetched });
     this.#bytes += fetched.records.length;
     this.onChange();
   }
 
   /** Forgets what was fetched of a partition. */
-  drop(partition: number): void {
-    if (this.#reading?.partition === partition) this.#end(this.#reading);
-    for (const one of this.#queue) if (one.partition === partition) this.#bytes -= one.fetched.records.length;
-    this.#queue = this.#queue.filter((one) => one.partition !== partition);
+  drop(feed: Feed): void {
+    if (this.#reading?.feed === feed) this.#end(this.#reading);
+    for (const one of this.#queue) if (one.feed === feed) this.#bytes -= one.fetched.records.length;
+    this.#queue = this.#queue.filter((one) => one.feed !== feed);
     this.onChange();
   }
 
@@ -107,10 +106,11 @@ export class FetchBuffer {
   #open(): Reading | undefined {
     const next = this.#queue.shift();
     if (next === undefined) return undefined;
-    const { partition, from, fetched } = next;
+    const { feed, from, fetched } = next;
     this.#run.clear();
     const batches = new RecordBatches(fetched, from, this.#codecs, this.#run);
-    return { partition, batches, at: 0, last: from - 1, bytes: fetched.records.length };
+    const { topic, records } = fetched;
+    return { feed, topic, batches, at: 0, last: from - 1, bytes: records.length };
   }
 
   /** The next events of the run, or word that there are no more up to an offset; undefined where there is nothing to say. */
@@ -120,14 +120,14 @@ export class FetchBuffer {
       reading.at = 0;
       if (!this.#next(reading)) {
         const last = reading.batches.nextOffset - 1;
-        return last > reading.last ? { feed: this.#feedOf(reading.partition), events: [], last } : undefined;
+        return last > reading.last ? { feed: reading.feed, events: [], last } : undefined;
       }
     }
     const end = Math.min(run.count, reading.at + limit);
-    const events = eventsOf(run, reading.at, end);
+    const events = eventsOf(run, reading.at, end, reading.topic);
     reading.at = end;
     reading.last = end === run.count ? reading.batches.nextOffset - 1 : run.offsets[end - 1]!;
-    return { feed: this.#feedOf(reading.partition), events, last: reading.last };
+    return { feed: reading.feed, events, last: reading.last };
   }
 
   #next(reading: Reading): boolean {

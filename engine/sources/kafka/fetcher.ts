@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { backOff } from "../../core/back-off.ts";
+import type { Feed } from "../../core/positions.ts";
 import { brokerError, noLeader, outOfRange, type Brokers } from "./brokers.ts";
+import { kafkaPartition } from "./feed.ts";
 import type { FetchBuffer } from "./fetch-buffer.ts";
 import { batchHead } from "./protocol/batch-head.ts";
 import { entryAt } from "./protocol/entry.ts";
@@ -9,15 +11,17 @@ import type { KafkaSettings } from "./settings.ts";
 
 export interface FetcherOptions {
   brokers: Brokers;
-  topic: string;
+  topics: readonly string[];
+  /** What a partition of one of the topics is called. */
+  feedOf: (topic: string, partition: number) => Feed;
   settings: KafkaSettings;
   buffer: FetchBuffer;
   /** A fetch failed so many times in a row; `undefined`: fetches work again. */
   onTrouble: (error: unknown, attempt: number) => void;
   /** The next offset of a partition is not, or no longer, there. It is fetched no more until it is set again. */
-  onOutOfRange: (partition: number) => void;
+  onOutOfRange: (feed: Feed) => void;
   /** How far a partition goes: the offset behind the last that may be read. */
-  onEnd: (partition: number, end: number) => void;
+  onEnd: (feed: Feed, end: number) => void;
 }
 
 /** Stands for the loop that finds out who leads what. */
@@ -29,11 +33,11 @@ const [firstWait, longestWait] = [200, 10_000];
 /** Fetches partitions from the brokers that lead them, one request a broker at a time, as long as there is room. */
 export class Fetcher {
   readonly #options: FetcherOptions;
-  /** The next offset to fetch, of each partition that may be read. */
-  readonly #next = new Map<number, number>();
+  /** The next offset to fetch, of each partition that may be read; those that brought something last are last. */
+  readonly #next = new Map<Feed, number>();
   readonly #stopped = new AbortController();
   /** The node that leads each partition. */
-  #leaders: ReadonlyMap<number, number> = new Map();
+  #leaders: ReadonlyMap<Feed, number> = new Map();
   readonly #following = new Map<number, Promise<void>>();
   #wake: () => void = () => undefined;
   #changed = Promise.resolve();
@@ -44,14 +48,14 @@ export class Fetcher {
   }
 
   /** From now on the partition is fetched, from this offset on. */
-  set(partition: number, offset: number): void {
-    this.#next.set(partition, offset);
+  set(feed: Feed, offset: number): void {
+    this.#next.set(feed, offset);
     this.#follow();
   }
 
   /** It is fetched no more; what a request under way brings of it is dropped. */
-  unset(partition: number): void {
-    this.#next.delete(partition);
+  unset(feed: Feed): void {
+    this.#next.delete(feed);
   }
 
   /** There may be room again. */
@@ -82,11 +86,15 @@ export class Fetcher {
   }
 
   async #findLeaders(): Promise<void> {
-    const { brokers, topic } = this.#options;
+    const { brokers, topics, feedOf } = this.#options;
     await this.#untilDone(async () => {
-      this.#leaders = await brokers.leaders(topic);
-      const orphan = [...this.#next.keys()].find((partition) => !this.#leaders.has(partition));
-      if (orphan !== undefined) throw noLeader(topic, orphan);
+      const leaders = new Map<Feed, number>();
+      for (const topic of topics) {
+        for (const [partition, node] of await brokers.leaders(topic)) leaders.set(feedOf(topic, partition), node);
+      }
+      this.#leaders = leaders;
+      const orphan = [...this.#next.keys()].find((feed) => !leaders.has(feed));
+      if (orphan !== undefined) throw noLeader(orphan);
     });
     for (const node of new Set(this.#leaders.values())) this.#begin(node, () => this.#fetchFrom(node));
   }
@@ -111,40 +119,44 @@ export class Fetcher {
 
   /** Whether some partition is led by another broker. Throws what is wrong with one when all others are taken. */
   async #fetchOnce(node: number): Promise<boolean> {
-    const { brokers, buffer, topic, settings, onEnd, onOutOfRange } = this.#options;
+    const { brokers, buffer, feedOf, settings, onEnd, onOutOfRange } = this.#options;
     const offsets = this.#wantedOf(node);
     // After a failure of one, others have gone on.
     if (offsets.size === 0 || !buffer.hasRoom) return false;
     const { partitionMaxBytes, fetchWait: wait, fetchMinBytes: minBytes } = settings;
-    const partitions = await brokers.fetch(node, { topic, offsets, partitionMaxBytes, wait, minBytes });
+    const places = Array.from(offsets, ([feed, offset]) => ({ ...kafkaPartition(feed)!, offset }));
+    const partitions = await brokers.fetch(node, { places, partitionMaxBytes, wait, minBytes });
     let isMoved = false;
     let failure: Error | undefined;
     for (const fetched of partitions) {
-      const { partition, errorCode } = fetched;
-      const from = offsets.get(partition);
-      if (from === undefined || this.#next.get(partition) !== from) continue;
+      const { topic, partition, errorCode } = fetched;
+      const feed = feedOf(topic, partition);
+      const from = offsets.get(feed);
+      if (from === undefined || this.#next.get(feed) !== from) continue;
       if (errorCode === outOfRange) {
-        this.unset(partition);
-        onOutOfRange(partition);
+        this.unset(feed);
+        onOutOfRange(feed);
       } else if (moved.has(errorCode)) isMoved = true;
       else if (errorCode !== 0) failure ??= brokerError(errorCode);
       else {
-        onEnd(partition, fetched.lastStableOffset);
-        this.#take(fetched, from);
+        onEnd(feed, fetched.lastStableOffset);
+        this.#take(feed, fetched, from);
       }
     }
     if (failure !== undefined) throw failure;
     return isMoved;
   }
 
-  #take(fetched: FetchedPartition, from: number): void {
+  #take(feed: Feed, fetched: FetchedPartition, from: number): void {
     if (fetched.records.length === 0) return;
-    this.#next.set(fetched.partition, offsetBehind(fetched.records, from));
-    this.#options.buffer.push(fetched.partition, from, fetched);
+    // A broker fills its answer in the order that it is asked in: what has waited comes first.
+    this.#next.delete(feed);
+    this.#next.set(feed, offsetBehind(fetched.records, from));
+    this.#options.buffer.push(feed, from, fetched);
   }
 
-  #wantedOf(node: number): Map<number, number> {
-    return new Map([...this.#next].filter(([partition]) => this.#leaders.get(partition) === node));
+  #wantedOf(node: number): Map<Feed, number> {
+    return new Map([...this.#next].filter(([feed]) => this.#leaders.get(feed) === node));
   }
 
   /** Tries until it works, with back-off; each failure makes the leaders be asked for anew. */

@@ -1,5 +1,8 @@
 import type { Admin, Kafka } from "kafkajs";
+import type { Feed } from "../../core/positions.ts";
 import type { Brokers } from "./brokers.ts";
+import { kafkaFeed } from "./feed.ts";
+import { TopicTrouble } from "./trouble.ts";
 
 /** What a group has committed for a partition. */
 export interface Committed {
@@ -10,7 +13,7 @@ export interface Committed {
 
 /** A partition as the broker and the group know it. */
 export interface PartitionStanding {
-  partition: number;
+  feed: Feed;
   /** The first offset that is there, and the one behind the last that may be read. */
   low: number;
   high: number;
@@ -21,53 +24,55 @@ export interface PartitionStanding {
 export interface GroupStanding {
   /** Id of the cluster. */
   cluster: string;
+  /** In the order of the topics, and of their numbers. */
   partitions: PartitionStanding[];
   /** Client ids of the live members. */
   members: string[];
 }
 
-/** A topic and a consumer group, as anybody sees them who is not a member. */
+interface TopicEnds {
+  topic: string;
+  offsets: { partition: number; low: string; high: string }[];
+}
+
+/** Topics and a consumer group, as anybody sees them who is not a member. */
 export class Group {
   readonly #admin: Admin;
   readonly #brokers: Brokers;
   readonly #groupId: string;
-  readonly #topic: string;
+  readonly #topics: readonly string[];
   #isConnected = false;
 
-  constructor(kafka: Kafka, brokers: Brokers, groupId: string, topic: string) {
+  constructor(kafka: Kafka, brokers: Brokers, groupId: string, topics: readonly string[]) {
     this.#admin = kafka.admin();
     this.#brokers = brokers;
     this.#groupId = groupId;
-    this.#topic = topic;
+    this.#topics = topics;
   }
 
   /** Throws what kafkajs throws. */
   async read(): Promise<GroupStanding> {
     await this.#connect();
-    // The topic first: kafkajs asks for all topics as long as it knows of none, and fails where one has no leader.
-    const offsets = await this.#admin.fetchTopicOffsets(this.#topic);
-    const [cluster, committed, members] = await Promise.all([
-      this.#brokers.clusterId(this.#topic),
-      this.#committed(),
-      this.#members(),
-    ]);
-    const partitions = offsets.map(({ partition, low, high }) => {
-      const own = committed.get(partition);
-      return {
-        partition,
-        low: Number(low),
-        high: Number(high),
-        ...(own === undefined ? {} : { committed: own }),
-      };
-    });
-    return { cluster, partitions: partitions.toSorted((a, b) => a.partition - b.partition), members };
+    // The topics first: kafkajs asks for all topics as long as it knows of none, and fails where one has no leader.
+    const ends: TopicEnds[] = [];
+    for (const topic of this.#topics) ends.push({ topic, offsets: await this.#ends(topic) });
+    const cluster = await this.#brokers.clusterId(this.#topics[0]!);
+    const [committed, members] = await Promise.all([this.#committed(cluster), this.#members()]);
+    const partitions = ends.flatMap(({ topic, offsets }) =>
+      offsets.map(({ partition, low, high }) => {
+        const feed = kafkaFeed({ cluster, topic, partition });
+        const own = committed.get(feed);
+        return { feed, low: Number(low), high: Number(high), ...(own === undefined ? {} : { committed: own }) };
+      }),
+    );
+    return { cluster, partitions, members };
   }
 
   /** The first offset of each partition that was written at a time (ms since the epoch) or later; its end if none was. */
-  async offsetsSince(time: number): Promise<Map<number, number>> {
+  async offsetsSince(cluster: string, topic: string, time: number): Promise<Map<Feed, number>> {
     await this.#connect();
-    const found = await this.#admin.fetchTopicOffsetsByTimestamp(this.#topic, time);
-    return new Map(found.map(({ partition, offset }) => [partition, Number(offset)]));
+    const found = await this.#admin.fetchTopicOffsetsByTimestamp(topic, time);
+    return new Map(found.map(({ partition, offset }) => [kafkaFeed({ cluster, topic, partition }), Number(offset)]));
   }
 
   async close(): Promise<void> {
@@ -76,11 +81,24 @@ export class Group {
     await this.#admin.disconnect();
   }
 
-  async #committed(): Promise<Map<number, Committed>> {
-    const [of] = await this.#admin.fetchOffsets({ groupId: this.#groupId, topics: [this.#topic] });
-    const found = new Map<number, Committed>();
-    for (const { partition, offset, metadata } of of?.partitions ?? []) {
-      if (Number(offset) >= 0) found.set(partition, { offset: Number(offset), metadata });
+  /** By number. Where there are several topics a failure names its own. */
+  async #ends(topic: string): Promise<TopicEnds["offsets"]> {
+    try {
+      const found = await this.#admin.fetchTopicOffsets(topic);
+      return found.toSorted((a, b) => a.partition - b.partition);
+    } catch (error) {
+      throw this.#topics.length === 1 ? error : new TopicTrouble(topic, error);
+    }
+  }
+
+  async #committed(cluster: string): Promise<Map<Feed, Committed>> {
+    const topics = await this.#admin.fetchOffsets({ groupId: this.#groupId, topics: [...this.#topics] });
+    const found = new Map<Feed, Committed>();
+    for (const { topic, partitions } of topics) {
+      for (const { partition, offset, metadata } of partitions) {
+        if (Number(offset) < 0) continue;
+        found.set(kafkaFeed({ cluster, topic, partition }), { offset: Number(offset), metadata });
+      }
     }
     return found;
   }

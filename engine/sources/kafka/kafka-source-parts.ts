@@ -1,15 +1,24 @@
-import type { EngineOptions, KafkaSourceConfig } from "../../../schemas/pipeline.ts";
+import type { EngineOptions, KafkaConnection, KafkaSourceConfig } from "../../../schemas/pipeline.ts";
 import type { Journal } from "../../core/journal.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Telemetry } from "../../telemetry/telemetry.ts";
 import type { KafkaIdentity } from "./identity.ts";
 import type { KafkaSettings } from "./settings.ts";
 
+/** What is known of a topic that is read. */
+export interface TopicParts {
+  /** Where it begins if nobody knows anything of it, and the options do not say. */
+  start: KafkaSourceConfig["consumer_group_initial_offset"];
+  hasDedup: boolean;
+}
+
 /** What a Kafka source is made of. */
 export interface KafkaSourceParts {
   pipeline_id: string;
-  /** With its secrets resolved. */
-  source: KafkaSourceConfig;
+  /** With its secrets resolved: one for all topics. */
+  connection: KafkaConnection;
+  /** By their names, at least one. */
+  topics: ReadonlyMap<string, TopicParts>;
   /** Members of the consumer group. */
   replicas: number;
   identity: KafkaIdentity;
@@ -18,7 +27,6 @@ export interface KafkaSourceParts {
   journal: Journal;
   telemetry: Telemetry;
   log: Log;
-  hasDedup: boolean;
   /** Bytes that are held of what was fetched and not read yet. */
   bufferBytes: number;
 }

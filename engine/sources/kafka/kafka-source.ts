@@ -1,13 +1,14 @@
 import { Arrivals } from "../../core/arrivals.ts";
 import { LeftForLater } from "../../core/errors.ts";
 import { consumerGroup } from "../../core/names.ts";
-import type { Chunk, PositionRange } from "../../core/positions.ts";
+import type { Chunk, Feed, PositionRange } from "../../core/positions.ts";
 import type { Source, SourceSignals } from "../../core/source.ts";
 import { WaitingRoom } from "../../waiting-room.ts";
 import { Acknowledgements } from "./acknowledgements.ts";
 import { BackPressure } from "./back-pressure.ts";
 import { Brokers } from "./brokers.ts";
 import { kafkaClient } from "./connection.ts";
+import { partitionText } from "./feed.ts";
 import { FetchBuffer } from "./fetch-buffer.ts";
 import { Fetcher } from "./fetcher.ts";
 import { Group } from "./group.ts";
@@ -24,8 +25,8 @@ import { troubleText } from "./trouble.ts";
 import { Troubles } from "./troubles.ts";
 
 /**
- * A topic as a pipeline reads it. The journal knows where each partition goes on; the consumer group only says which
- * partitions are ours to read, and is told how far we have come. Fetches belong to no group, so the same reader serves
+ * Topics as a pipeline reads them. The journal knows where each partition goes on; the consumer group only says which
+ * partitions are ours to read, and is told how far we have come; one group has members that subscribe to all topics. Fetches belong to no group, so the same reader serves
  * what comes next and what has to be made again.
  */
 export class KafkaSource implements Source {
@@ -47,22 +48,22 @@ export class KafkaSource implements Source {
   #fetcher: Fetcher | undefined;
   #membership: Membership | undefined;
   /** Partitions that are ours to read. */
-  #held: ReadonlySet<number> = new Set();
+  #held: ReadonlySet<Feed> = new Set();
   /** Those of them that are fetched. */
-  #reading = new Set<number>();
-  /** Partitions that go on where the topic holds nothing, once what was fetched of them before is read. */
-  readonly #lost = new Set<number>();
+  #reading = new Set<Feed>();
+  /** Partitions that go on where their topic holds nothing, once what was fetched of them before is read. */
+  readonly #lost = new Set<Feed>();
   #isDraining = false;
   #closing: Promise<void> | undefined;
   readonly #arrivals = new Arrivals();
 
   constructor(parts: KafkaSourceParts) {
-    const { pipeline_id, source, identity, settings, journal, telemetry, log } = parts;
+    const { pipeline_id, connection, topics, identity, settings, journal, telemetry, log } = parts;
     this.#parts = parts;
-    const client = kafkaClient(source.connection_params, clientId(identity, 0), log);
-    this.#positions = new KafkaPositions(source.topic, pipeline_id, journal);
+    const client = kafkaClient(connection, clientId(identity, 0), log);
+    this.#positions = new KafkaPositions(topics.keys(), pipeline_id, journal);
     this.#brokers = new Brokers(client, settings);
-    this.#group = new Group(client, this.#brokers, consumerGroup(pipeline_id), source.topic);
+    this.#group = new Group(client, this.#brokers, consumerGroup(pipeline_id), [...topics.keys()]);
     this.#room = new WaitingRoom(pipeline_id, telemetry);
     this.#opening = new Opening(parts, this.#group, this.#positions, this.#room);
     this.#troubles = new Troubles(pipeline_id, telemetry);
@@ -74,30 +75,32 @@ export class KafkaSource implements Source {
     this.#signals = signals;
     const codecs = await Codecs.load();
     this.#reader = new PartitionReader(this.#brokers, codecs);
-    this.#buffer = new FetchBuffer((partition) => this.#positions.feed(partition), codecs, this.#parts.bufferBytes);
+    this.#buffer = new FetchBuffer(codecs, this.#parts.bufferBytes);
     const { givenUp, isMoved } = await this.#opening.run(signals);
     this.waitsForSettled = isMoved;
     return givenUp;
   }
 
   begin(): Promise<void> {
-    const { source, settings, identity, pipeline_id, log } = this.#parts;
+    const { connection, settings, identity, pipeline_id, log } = this.#parts;
+    const topics = [...this.#parts.topics.keys()];
     const buffer = this.#buffer!;
     this.#positions.began();
     this.#fetcher = new Fetcher({
       brokers: this.#brokers,
-      topic: source.topic,
+      topics,
+      feedOf: (topic, partition) => this.#positions.feed(topic, partition),
       settings,
       buffer,
       onTrouble: (error, attempt) => {
         if (error === undefined) this.#troubles.clear("fetch");
         else this.#troubles.note("fetch", error, attempt);
       },
-      onOutOfRange: (partition) => {
-        this.#lost.add(partition);
+      onOutOfRange: (feed) => {
+        this.#lost.add(feed);
         this.#lookForLost();
       },
-      onEnd: (partition, end) => this.#lag.end(partition, end),
+      onEnd: (feed, end) => this.#lag.end(feed, end),
     });
     buffer.onChange = () => this.#changed();
     const groupId = consumerGroup(pipeline_id);
@@ -109,12 +112,12 @@ export class KafkaSource implements Source {
       troubles: this.#troubles,
       signals: this.#signals!,
       member: (number) => ({
-        kafka: kafkaClient(source.connection_params, clientId(identity, number), log),
+        kafka: kafkaClient(connection, clientId(identity, number), log),
         groupId,
-        topic: source.topic,
+        topics,
         settings,
       }),
-      onHeld: (partitions) => this.#hold(partitions),
+      onHeld: (feeds) => this.#hold(feeds),
     });
     this.#membership.join();
     return Promise.resolve();
@@ -191,62 +194,63 @@ export class KafkaSource implements Source {
   }
 
   /** Tells the group how far partitions have come. Before the first join nobody is there to say it: its claims do. */
-  #say(partitions: Iterable<number>): void {
+  #say(feeds: Iterable<Feed>): void {
     if (this.#membership === undefined) return;
-    for (const partition of partitions) this.#acknowledgements.note(partition, this.#positions.final(partition)!);
+    for (const feed of feeds) this.#acknowledgements.note(feed, this.#positions.final(feed)!);
   }
 
   /** Reads these partitions, and no others. */
-  #hold(partitions: ReadonlySet<number>): void {
-    this.#held = partitions;
-    for (const partition of this.#reading) if (!partitions.has(partition)) this.#stopReading(partition);
-    for (const partition of partitions) this.#read(partition);
-    this.#lag.held(partitions);
+  #hold(feeds: ReadonlySet<Feed>): void {
+    this.#held = feeds;
+    for (const feed of this.#reading) if (!feeds.has(feed)) this.#stopReading(feed);
+    for (const feed of feeds) this.#read(feed);
+    this.#lag.held(feeds);
   }
 
-  #read(partition: number): void {
-    if (!this.#held.has(partition) || this.#reading.has(partition) || this.#closing !== undefined) return;
-    this.#reading.add(partition);
-    this.#fetcher!.set(partition, this.#positions.next(partition)!);
+  #read(feed: Feed): void {
+    if (!this.#held.has(feed) || this.#reading.has(feed) || this.#closing !== undefined) return;
+    this.#reading.add(feed);
+    this.#fetcher!.set(feed, this.#positions.next(feed)!);
   }
 
-  #stopReading(partition: number): void {
-    this.#lost.delete(partition);
-    this.#fetcher!.unset(partition);
-    this.#buffer!.drop(partition);
-    this.#reading.delete(partition);
+  #stopReading(feed: Feed): void {
+    this.#lost.delete(feed);
+    this.#fetcher!.unset(feed);
+    this.#buffer!.drop(feed);
+    this.#reading.delete(feed);
   }
 
   #lookForLost(): void {
-    for (const partition of this.#lost) {
-      if (this.#buffer!.holds(partition) || !this.#lost.delete(partition)) continue;
-      void this.#findAgain(partition);
+    for (const feed of this.#lost) {
+      if (this.#buffer!.holds(feed) || !this.#lost.delete(feed)) continue;
+      void this.#findAgain(feed);
     }
   }
 
   /** Where it goes on is not in the topic: the options say what follows. */
-  async #findAgain(partition: number): Promise<void> {
-    this.#reading.delete(partition);
+  async #findAgain(feed: Feed): Promise<void> {
+    this.#reading.delete(feed);
     try {
-      await this.#opening.checkRange(this.#signals!, partition);
+      await this.#opening.checkRange(this.#signals!, feed);
       this.#room.leave();
-      this.#read(partition);
+      this.#read(feed);
     } catch (error) {
       if (error instanceof LeftForLater) return;
       this.#troubles.note("offsets", error, 1);
-      setTimeout(() => void this.#findAgain(partition), 1_000).unref();
+      setTimeout(() => void this.#findAgain(feed), 1_000).unref();
     }
   }
 
   /** Bytes that are no records stay so: a person has to look, and meanwhile it is tried again now and then. */
   #unreadable(error: UnreadableRecords): void {
-    const who = `partition ${error.partition}`;
-    this.#positions.handedOut(this.#positions.feed(error.partition), error.offset - 1);
-    this.#stopReading(error.partition);
+    const feed = this.#positions.feed(error.topic, error.partition);
+    const who = partitionText(feed);
+    this.#positions.handedOut(feed, error.offset - 1);
+    this.#stopReading(feed);
     this.#troubles.note(who, error, Infinity);
     setTimeout(() => {
       this.#troubles.clear(who);
-      this.#read(error.partition);
+      this.#read(feed);
     }, 30_000).unref();
   }
 

@@ -1,3 +1,4 @@
+import type { Feed } from "../../core/positions.ts";
 import type { Telemetry } from "../../telemetry/telemetry.ts";
 import type { KafkaPositions } from "./positions.ts";
 
@@ -9,8 +10,8 @@ export class Lag {
   readonly #telemetry: Telemetry;
   readonly #positions: KafkaPositions;
   readonly #onTurn: () => void;
-  readonly #ends = new Map<number, number>();
-  #held: ReadonlySet<number> = new Set();
+  readonly #ends = new Map<Feed, number>();
+  #held: ReadonlySet<Feed> = new Set();
   #timer: NodeJS.Timeout | undefined;
 
   /** `onTurn` is called every ten seconds. */
@@ -22,8 +23,8 @@ export class Lag {
   }
 
   /** These partitions are read. */
-  held(partitions: ReadonlySet<number>): void {
-    this.#held = new Set(partitions);
+  held(feeds: ReadonlySet<Feed>): void {
+    this.#held = new Set(feeds);
     this.#timer ??= setInterval(() => {
       this.#onTurn();
       this.#tell();
@@ -32,8 +33,8 @@ export class Lag {
   }
 
   /** The offset behind the last event of a partition that may be read. */
-  end(partition: number, end: number): void {
-    this.#ends.set(partition, end);
+  end(feed: Feed, end: number): void {
+    this.#ends.set(feed, end);
   }
 
   /** What is told last holds while the pipeline is at rest. */
@@ -45,9 +46,9 @@ export class Lag {
 
   #tell(): void {
     let lag = 0;
-    for (const partition of this.#held) {
-      const final = this.#positions.final(partition) ?? 0;
-      lag += Math.max(0, (this.#ends.get(partition) ?? final) - final);
+    for (const feed of this.#held) {
+      const final = this.#positions.final(feed) ?? 0;
+      lag += Math.max(0, (this.#ends.get(feed) ?? final) - final);
     }
     const unsaid = [...this.#positions.unsaid().values()].reduce((sum, behind) => sum + behind, 0);
     this.#telemetry.lag({ pipeline_id: this.#pipeline_id, partitions: this.#held.size, lag, unsaid });

@@ -1,23 +1,25 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Consumer, Kafka } from "kafkajs";
 import { backOff } from "../../core/back-off.ts";
+import type { Feed } from "../../core/positions.ts";
+import { kafkaPartition } from "./feed.ts";
 import type { KafkaSettings } from "./settings.ts";
 import { waitAtMost } from "./wait-at-most.ts";
 
 export interface MemberOptions {
   kafka: Kafka;
   groupId: string;
-  topic: string;
+  topics: readonly string[];
   settings: KafkaSettings;
-  /** The group gave these partitions to this member; it may be told again with the same ones. */
-  onAssigned(partitions: number[]): void;
+  /** The group gave these partitions to this member, by their topics; it may be told again with the same ones. */
+  onAssigned(partitions: Readonly<Record<string, number[]>>): void;
   /** It is no member at the moment, and tries to be one again: why, and after how many attempts in vain. */
   onTrouble(error: unknown, attempt: number): void;
 }
 
 /** What is committed for a partition. */
 export interface Commit {
-  partition: number;
+  feed: Feed;
   /** The next offset to read. */
   offset: number;
   metadata: string;
@@ -44,12 +46,14 @@ export class Member {
 
   /** Throws what kafkajs throws: a member that lost its partitions cannot commit them. */
   async commit(commits: readonly Commit[]): Promise<void> {
-    const { topic } = this.#options;
     if (this.#joined === undefined) throw new Error("expected a member of the group, found none: it joins again");
     // Until its first join has ended, kafkajs takes a commit and says nothing of it.
     const consumer = await this.#joined;
     await consumer.commitOffsets(
-      commits.map(({ partition, offset, metadata }) => ({ topic, partition, offset: String(offset), metadata })),
+      commits.map(({ feed, offset, metadata }) => {
+        const { topic, partition } = kafkaPartition(feed)!;
+        return { topic, partition, offset: String(offset), metadata };
+      }),
     );
   }
 
@@ -68,14 +72,14 @@ export class Member {
       // One that lived for a while begins its attempts anew.
       if (Date.now() - started > longestWait) attempt = 1;
       this.#options.onTrouble(error, attempt);
-      this.#options.onAssigned([]);
+      this.#options.onAssigned({});
       await sleep(backOff(attempt, firstWait, longestWait), undefined, { signal }).catch(() => undefined);
     }
   }
 
   /** One life of a consumer: resolves with what ended it. */
   async #live(): Promise<unknown> {
-    const { kafka, groupId, topic, settings } = this.#options;
+    const { kafka, groupId, topics, settings } = this.#options;
     const { sessionTimeout, heartbeatInterval, metadataMaxAge } = settings;
     const consumer = kafka.consumer({
       groupId,
@@ -92,14 +96,14 @@ export class Member {
       consumer.on("consumer.crash", ({ payload }) => resolve(payload.error));
       this.#stopped.signal.addEventListener("abort", () => resolve(undefined), { once: true });
     });
-    const pause = (): void => consumer.pause([{ topic }]);
+    const pause = (): void => consumer.pause(topics.map((topic) => ({ topic })));
     consumer.on("consumer.group_join", ({ payload }) => {
-      this.#options.onAssigned(payload.memberAssignment[topic] ?? []);
+      this.#options.onAssigned(payload.memberAssignment);
     });
     let joining: Promise<void> | undefined;
     try {
       await consumer.connect();
-      await consumer.subscribe({ topic, fromBeginning: true });
+      await consumer.subscribe({ topics: [...topics], fromBeginning: true });
       joining = consumer.run({ autoCommit: false, eachBatch: () => Promise.resolve(pause()) });
       pause();
       this.#joined = joining.then(() => consumer);

@@ -1,5 +1,7 @@
+import type { Feed } from "../../core/positions.ts";
 import type { SourceSignals } from "../../core/source.ts";
 import { byHolder } from "./acknowledgements.ts";
+import { kafkaPartition } from "./feed.ts";
 import type { Group } from "./group.ts";
 import { claimText } from "./identity.ts";
 import type { KafkaSourceParts } from "./kafka-source-parts.ts";
@@ -18,7 +20,7 @@ export interface MembershipParts extends KafkaSourceParts {
   /** What a member needs, by its number from 1. */
   member(number: number): Omit<MemberOptions, "onAssigned" | "onTrouble">;
   /** These partitions, and no others, may be read. */
-  onHeld: (partitions: ReadonlySet<number>) => void;
+  onHeld: (feeds: ReadonlySet<Feed>) => void;
 }
 
 /**
@@ -28,7 +30,7 @@ export interface MembershipParts extends KafkaSourceParts {
 export class Membership {
   readonly #parts: MembershipParts;
   #members: Member[] = [];
-  readonly #held = new Map<Member, readonly number[]>();
+  readonly #held = new Map<Member, readonly Feed[]>();
   /** Counts the assignments: what an older one began gives way to a newer one. */
   #assignment = 0;
   #strangers = "";
@@ -46,8 +48,9 @@ export class Membership {
       const member: Member = new Member({
         ...this.#parts.member(number),
         onAssigned: (partitions) => {
-          if (partitions.length > 0) troubles.clear(who);
-          this.#assigned(member, partitions);
+          const feeds = this.#feedsOf(partitions);
+          if (feeds.length > 0) troubles.clear(who);
+          this.#assigned(member, feeds);
         },
         onTrouble: (error, attempt) => troubles.note(who, error, attempt),
       });
@@ -56,17 +59,17 @@ export class Membership {
   }
 
   /** Commits what is final in partitions, by the members that hold them. Throws what kafkajs throws. */
-  async commit(offsets: ReadonlyMap<number, number>): Promise<void> {
+  async commit(offsets: ReadonlyMap<Feed, number>): Promise<void> {
     const { identity } = this.#parts;
-    const commits: Commit[] = [...offsets].map(([partition, offset]) => {
-      return { partition, offset, metadata: claimText(identity, offset) };
+    const commits: Commit[] = [...offsets].map(([feed, offset]) => {
+      return { feed, offset, metadata: claimText(identity, offset) };
     });
-    const held = byHolder(commits, (partition) => this.#holderOf(partition));
+    const held = byHolder(commits, (feed) => this.#holderOf(feed));
     const { positions } = this.#parts;
     await Promise.all(
       [...held].map(async ([member, own]) => {
         await member.commit(own);
-        for (const { partition, offset } of own) positions.said(partition, offset);
+        for (const { feed, offset } of own) positions.said(feed, offset);
       }),
     );
   }
@@ -85,13 +88,21 @@ export class Membership {
     this.#held.clear();
   }
 
-  #holderOf(partition: number): Member | undefined {
-    return [...this.#held].find(([, partitions]) => partitions.includes(partition))?.[0];
+  /** What a member was given of the topics that are read here. */
+  #feedsOf(partitions: Readonly<Record<string, number[]>>): Feed[] {
+    const { topics, positions } = this.#parts;
+    return [...topics.keys()].flatMap((topic) =>
+      (partitions[topic] ?? []).map((partition) => positions.feed(topic, partition)),
+    );
   }
 
-  #assigned(member: Member, partitions: readonly number[]): void {
+  #holderOf(feed: Feed): Member | undefined {
+    return [...this.#held].find(([, feeds]) => feeds.includes(feed))?.[0];
+  }
+
+  #assigned(member: Member, feeds: readonly Feed[]): void {
     if (this.#isClosed) return;
-    this.#held.set(member, partitions);
+    this.#held.set(member, feeds);
     const assignment = (this.#assignment += 1);
     this.#working = this.#working.then(() => this.#claim(assignment)).catch(() => undefined);
   }
@@ -108,10 +119,10 @@ export class Membership {
         this.#tellStrangers(judged.strangers);
         await opening.placeNew(standing, judged);
         const held = new Set([...this.#held.values()].flat());
-        await this.commit(new Map([...held].map((partition) => [partition, positions.final(partition)!] as const)));
+        await this.commit(new Map([...held].map((feed) => [feed, positions.final(feed)!] as const)));
         if (assignment !== this.#assignment) return;
         troubles.clear("the consumer group");
-        telemetry.assigned({ pipeline_id, partitions: [...held].toSorted((a, b) => a - b) });
+        telemetry.assigned({ pipeline_id, partitions: byTopic(held) });
         onHeld(held);
         return;
       } catch (error) {
@@ -150,4 +161,14 @@ export class Membership {
       return;
     }
   }
+}
+
+function byTopic(feeds: Iterable<Feed>): Record<string, number[]> {
+  const found: Record<string, number[]> = {};
+  for (const feed of feeds) {
+    const { topic, partition } = kafkaPartition(feed)!;
+    (found[topic] ??= []).push(partition);
+  }
+  for (const partitions of Object.values(found)) partitions.sort((a, b) => a - b);
+  return found;
 }

@@ -1,9 +1,10 @@
 import { EngineError, LeftForLater } from "../../core/errors.ts";
 import type { BatchRecord } from "../../core/journal.ts";
 import { consumerGroup } from "../../core/names.ts";
-import type { PositionRange } from "../../core/positions.ts";
+import type { Feed, PositionRange } from "../../core/positions.ts";
 import type { SourceSignals } from "../../core/source.ts";
 import type { WaitingRoom } from "../../waiting-room.ts";
+import { kafkaPartition, partitionText } from "./feed.ts";
 import type { Group, GroupStanding } from "./group.ts";
 import type { KafkaSourceParts } from "./kafka-source-parts.ts";
 import { judge, type Judgement, type Known } from "./ownership.ts";
@@ -46,9 +47,8 @@ export class Opening {
   /** What is known here of the group, for `judge`. */
   get known(): Known {
     const { pipeline_id, identity, options } = this.#parts;
-    const { topic } = this.#positions;
-    const next = (partition: number): number | undefined => this.#positions.final(partition);
-    return { groupId: consumerGroup(pipeline_id), topic, identity, next, takeOver: options.take_over };
+    const next = (feed: Feed): number | undefined => this.#positions.final(feed);
+    return { groupId: consumerGroup(pipeline_id), identity, next, takeOver: options.take_over };
   }
 
   /** Waits until the brokers answer and the group is ours. Throws LeftForLater. */
@@ -66,36 +66,34 @@ export class Opening {
 
   /** Whether the brokers still have what ranges hold; waits until they answer. Throws LeftForLater. */
   async stillHolds(ranges: readonly PositionRange[], signals: SourceSignals): Promise<boolean> {
-    if (!ranges.every(({ feed }) => this.#positions.partitionOf(feed) !== undefined)) return false;
+    if (!ranges.every(({ feed }) => this.#positions.isRead(feed))) return false;
     const { partitions } = await this.#until(signals, () => this.#group.read());
     this.#room.leave();
     return ranges.every(({ feed, first, last, count }) => {
-      const of = partitions.find(({ partition }) => partition === this.#positions.partitionOf(feed));
+      const of = partitions.find((one) => one.feed === feed);
       return count === 0 || (of !== undefined && of.low <= first && last < of.high);
     });
   }
 
   /** Where the topic does not hold what comes next in a partition, or in this one: brings it to where it can be read. */
-  async checkRange(signals: SourceSignals, only?: number): Promise<void> {
+  async checkRange(signals: SourceSignals, only?: Feed): Promise<void> {
     const { options, telemetry, pipeline_id } = this.#parts;
     for (let attempt = 1; ; attempt += 1) {
       const { partitions } = await this.#group.read();
-      const lost = partitions.find(({ partition, low, high }) => {
-        if (only !== undefined && partition !== only) return false;
-        const next = this.#positions.next(partition);
+      const lost = partitions.find(({ feed, low, high }) => {
+        if (only !== undefined && feed !== only) return false;
+        const next = this.#positions.next(feed);
         return next !== undefined && (next < low || next > high);
       });
       if (lost === undefined) return;
-      const { partition, low, high } = lost;
-      const from = this.#positions.next(partition)!;
+      const { feed, low, high } = lost;
+      const from = this.#positions.next(feed)!;
       if (options.on_lost === "skip") {
-        await this.#positions.place(new Map([[partition, low]]));
-        telemetry.positionsSkipped({ pipeline_id, partition, from, to: low });
+        await this.#positions.place(new Map([[feed, low]]));
+        telemetry.positionsSkipped({ pipeline_id, ...named(feed), from, to: low });
         continue;
       }
-      const text =
-        `partition ${partition} of topic ${this.#positions.topic} goes on at offset ${from}, and the brokers have ` +
-        `${low} to ${high}`;
+      const text = `${partitionText(feed)} goes on at offset ${from}, and the brokers have ${low} to ${high}`;
       await this.wait({ class: "lost", text }, attempt, signals);
     }
   }
@@ -107,12 +105,12 @@ export class Opening {
   async placeNew(
     of: GroupStanding,
     { found, fresh, strange }: Ours,
-    taken: ReadonlyMap<number, number> = new Map(),
+    taken: ReadonlyMap<Feed, number> = new Map(),
   ): Promise<void> {
     const { telemetry, pipeline_id } = this.#parts;
     const begins = new Map([...found, ...taken, ...(await this.#begins(of, fresh))]);
-    for (const [partition, offset] of strange) {
-      telemetry.strangerCommitted({ pipeline_id, partition, offset, local: this.#positions.final(partition)! });
+    for (const [feed, offset] of strange) {
+      telemetry.strangerCommitted({ pipeline_id, ...named(feed), offset, local: this.#positions.final(feed)! });
     }
     await this.#positions.place(begins);
   }
@@ -133,9 +131,7 @@ export class Opening {
     for (let attempt = 1; ; attempt += 1) {
       const of = await this.#group.read();
       this.#positions.learn(of.cluster);
-      for (const { partition, committed } of of.partitions) {
-        this.#positions.said(partition, committed?.offset ?? 0);
-      }
+      for (const { feed, committed } of of.partitions) this.#positions.said(feed, committed?.offset ?? 0);
       const judgement = judge(of, this.known, true);
       if (judgement.kind === "ours") return { of, judgement };
       await this.wait({ class: "owner", text: judgement.text }, attempt, signals);
@@ -144,7 +140,7 @@ export class Opening {
 
   /** Places everything that was found; resolves with whether a person has moved the group. */
   async #place(of: GroupStanding, judged: Ours, givenUp: readonly BatchRecord[]): Promise<boolean> {
-    const { journal, pipeline_id, telemetry, hasDedup } = this.#parts;
+    const { journal, pipeline_id, telemetry } = this.#parts;
     const { moved, taken } = judged;
     // From behind: what is left of them after a crash is a beginning, and so names no more than it did.
     for (const record of givenUp.toReversed()) {
@@ -152,36 +148,44 @@ export class Opening {
       for (const range of record.ranges) this.#positions.givenUp(range);
     }
     await this.placeNew(of, judged, taken);
-    const moves = [...moved].map(([partition, to]) => ({ partition, from: this.#positions.final(partition)!, to }));
+    const moves = [...moved].map(([feed, to]) => ({ ...named(feed), from: this.#positions.final(feed)!, to }));
     await this.#positions.place(moved, { isMove: true });
-    for (const move of moves) telemetry.positionMoved({ pipeline_id, ...move, hasDedup });
+    for (const move of moves) {
+      telemetry.positionMoved({
+        pipeline_id,
+        ...move,
+        hasDedup: this.#parts.topics.get(move.topic)?.hasDedup === true,
+      });
+    }
     return moved.size > 0 || journal.progress(pipeline_id).moved !== undefined;
   }
 
-  /** Where partitions begin of which nobody knows anything: at the first start as the options say, later at their beginning. */
-  async #begins(of: GroupStanding, fresh: readonly number[]): Promise<[number, number][]> {
-    const { start = this.#parts.source.consumer_group_initial_offset } = this.#parts.options;
-    const at = this.#positions.isKnown ? "earliest" : start;
-    const since = /^\d/.test(at) && fresh.length > 0 ? await this.#group.offsetsSince(Date.parse(at)) : undefined;
-    return of.partitions
-      .filter(({ partition }) => fresh.includes(partition))
-      .map(({ partition, low, high }) => {
-        if (since !== undefined) return [partition, since.get(partition) ?? high];
-        return [partition, at === "latest" ? high : low];
-      });
+  /**
+   * Where partitions begin of which nobody knows anything: those of a topic that is new here as the options say, later
+   * ones at their beginning.
+   */
+  async #begins({ cluster, partitions }: GroupStanding, fresh: readonly Feed[]): Promise<[Feed, number][]> {
+    const begins: [Feed, number][] = [];
+    for (const [topic, { start }] of this.#parts.topics) {
+      const at = this.#positions.isKnown(topic) ? "earliest" : (this.#parts.options.start ?? start);
+      const own = partitions.filter(({ feed }) => fresh.includes(feed) && kafkaPartition(feed)!.topic === topic);
+      const isTime = /^\d/.test(at) && own.length > 0;
+      const since = isTime ? await this.#group.offsetsSince(cluster, topic, Date.parse(at)) : undefined;
+      for (const { feed, low, high } of own) {
+        begins.push([feed, since === undefined ? (at === "latest" ? high : low) : (since.get(feed) ?? high)]);
+      }
+    }
+    return begins;
   }
 
   /** Where something was read elsewhere. In other partitions what was prepared here holds what comes next. */
-  #further(taken: ReadonlyMap<number, number>): Map<number, number> {
-    return new Map([...taken].filter(([partition, offset]) => this.#positions.final(partition) !== offset));
+  #further(taken: ReadonlyMap<Feed, number>): Map<Feed, number> {
+    return new Map([...taken].filter(([feed, offset]) => this.#positions.final(feed) !== offset));
   }
 
-  #readByAnother(taken: ReadonlyMap<number, number>): BatchRecord[] {
+  #readByAnother(taken: ReadonlyMap<Feed, number>): BatchRecord[] {
     const { journal, pipeline_id } = this.#parts;
-    return readByAnother(journal.pending(pipeline_id), (feed) => {
-      const partition = this.#positions.partitionOf(feed);
-      return partition === undefined ? undefined : taken.get(partition);
-    });
+    return readByAnother(journal.pending(pipeline_id), (feed) => taken.get(feed));
   }
 
   #tellTakenOver(givenUp: readonly BatchRecord[]): void {
@@ -201,6 +205,12 @@ export class Opening {
       }
     }
   }
+}
+
+/** What telemetry calls a partition. */
+function named(feed: Feed): { topic: string; partition: number } {
+  const { topic, partition } = kafkaPartition(feed)!;
+  return { topic, partition };
 }
 
 /** What is waited for after an error. Throws it where it is the journal's and no wait can mend it. */

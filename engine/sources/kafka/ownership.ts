@@ -1,13 +1,14 @@
+import type { Feed } from "../../core/positions.ts";
+import { partitionText } from "./feed.ts";
 import type { GroupStanding, PartitionStanding } from "./group.ts";
 import { claimOf, memberOf, type Claim, type KafkaIdentity } from "./identity.ts";
 
 /** What is known here of a group, and what the options say. */
 export interface Known {
   groupId: string;
-  topic: string;
   identity: KafkaIdentity;
   /** The offset behind the last final one of a partition; undefined where nothing is final in it. */
-  next: (partition: number) => number | undefined;
+  next: (feed: Feed) => number | undefined;
   /** The run that may be taken over. */
   takeOver: string | undefined;
 }
@@ -19,15 +20,15 @@ export type Judgement =
   | {
       kind: "ours";
       /** Where a person has moved a partition that has been read here before: the next offset. */
-      moved: Map<number, number>;
+      moved: Map<Feed, number>;
       /** What a stranger has committed in such a partition, which counts for nothing. */
-      strange: Map<number, number>;
+      strange: Map<Feed, number>;
       /** Where the group stands in partitions of which nothing is known here. */
-      found: Map<number, number>;
+      found: Map<Feed, number>;
       /** Partitions of a run that is taken over, before a join: the next offset. Later we have gone on from there. */
-      taken: Map<number, number>;
+      taken: Map<Feed, number>;
       /** Of nobody: neither here nor in the group is anything known of them. */
-      fresh: number[];
+      fresh: Feed[];
       /** Client ids of live members that are no Sluice. */
       strangers: string[];
     };
@@ -42,11 +43,11 @@ export function judge(standing: GroupStanding, known: Known, isBeforeJoin: boole
   if (owner !== undefined) return owner;
   const judged = {
     kind: "ours" as const,
-    moved: new Map<number, number>(),
-    strange: new Map<number, number>(),
-    found: new Map<number, number>(),
-    taken: new Map<number, number>(),
-    fresh: [] as number[],
+    moved: new Map<Feed, number>(),
+    strange: new Map<Feed, number>(),
+    found: new Map<Feed, number>(),
+    taken: new Map<Feed, number>(),
+    fresh: [] as Feed[],
     strangers: members.flatMap(({ client, claim }) => (claim === undefined ? [client] : [])),
   };
   const when = { isBeforeJoin, isPerson: isBeforeJoin && members.length === 0 };
@@ -55,21 +56,21 @@ export function judge(standing: GroupStanding, known: Known, isBeforeJoin: boole
 }
 
 function judgePartition(
-  { partition, committed }: PartitionStanding,
+  { feed, committed }: PartitionStanding,
   { next, takeOver }: Known,
   { isBeforeJoin, isPerson }: { isBeforeJoin: boolean; isPerson: boolean },
   judged: Extract<Judgement, { kind: "ours" }>,
 ): void {
-  const local = next(partition);
+  const local = next(feed);
   if (committed === undefined) {
-    if (local === undefined) judged.fresh.push(partition);
+    if (local === undefined) judged.fresh.push(feed);
     return;
   }
   const claim = claimOf(committed.metadata, committed.offset);
-  if (isBeforeJoin && claim !== undefined && claim.run === takeOver) judged.taken.set(partition, committed.offset);
-  else if (local === undefined) judged.found.set(partition, committed.offset);
+  if (isBeforeJoin && claim !== undefined && claim.run === takeOver) judged.taken.set(feed, committed.offset);
+  else if (local === undefined) judged.found.set(feed, committed.offset);
   else if (claim === undefined && committed.offset !== local) {
-    (isPerson ? judged.moved : judged.strange).set(partition, committed.offset);
+    (isPerson ? judged.moved : judged.strange).set(feed, committed.offset);
   }
 }
 
@@ -85,22 +86,22 @@ function ownerOf(
   for (const { client, claim } of members) {
     if (claim !== undefined && isStrange(claim)) return ownedBy(known, claim, `has the live member ${client}`);
   }
-  for (const { partition, committed } of partitions) {
+  for (const { feed, committed } of partitions) {
     const claim = committed && claimOf(committed.metadata, committed.offset);
     if (claim === undefined || claim.run === takeOver) continue;
-    if (isStrange(claim)) return ownedBy(known, claim, `was read in partition ${partition}`);
-    const local = known.next(partition);
+    if (isStrange(claim)) return ownedBy(known, claim, `was read in ${partitionText(feed)}`);
+    const local = known.next(feed);
     if (local === undefined || committed!.offset <= local) continue;
-    const what = `was read in partition ${partition} up to offset ${committed!.offset} by run ${claim.run} of this data dir, and here only ${local} is known: this is an older copy of it`;
+    const what = `was read in ${partitionText(feed)} up to offset ${committed!.offset} by run ${claim.run} of this data dir, and here only ${local} is known: this is an older copy of it`;
     return { kind: "owner", run: claim.run, text: `consumer group ${groupId} ${what}` };
   }
   return undefined;
 }
 
 function ownedBy(known: Known, claim: Claim, what: string): Judgement {
-  const { groupId, identity, topic } = known;
+  const { groupId, identity } = known;
   const text =
-    `consumer group ${groupId} of topic ${topic} ${what} by the data dir ${claim.dataDir}, run ${claim.run}; ` +
+    `consumer group ${groupId} ${what} by the data dir ${claim.dataDir}, run ${claim.run}; ` +
     `this is the data dir ${identity.dataDir}, run ${identity.run}`;
   return { kind: "owner", run: claim.run, text };
 }

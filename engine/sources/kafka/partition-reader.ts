@@ -1,4 +1,4 @@
-import type { Chunk, PositionRange } from "../../core/positions.ts";
+import type { Chunk, Feed, PositionRange } from "../../core/positions.ts";
 import { brokerError, noLeader, outOfRange, type Brokers } from "./brokers.ts";
 import { kafkaPartition } from "./feed.ts";
 import type { Codecs } from "./protocol/codecs.ts";
@@ -30,7 +30,7 @@ export class PartitionReader {
     const { topic, partition } = kafkaPartition(feed)!;
     let empty = 0;
     for (let position = from; position <= end;) {
-      const fetched = await this.#freshly(() => this.#fetch(topic, partition, position));
+      const fetched = await this.#freshly(() => this.#fetch(feed, position));
       if (fetched === "gone") {
         const earliest = await this.#freshly(() => this.#brokers.earliest(topic, partition));
         if (earliest <= position) return;
@@ -51,7 +51,7 @@ export class PartitionReader {
         const { count, offsets } = this.#run;
         let inside = 0;
         while (inside < count && offsets[inside]! <= end) inside += 1;
-        const events = eventsOf(this.#run, 0, inside);
+        const events = eventsOf(this.#run, 0, inside, topic);
         if (events.length > 0) yield { feed, events, last: events.at(-1)!.position };
       }
       if (batches.nextOffset === position) return;
@@ -60,11 +60,11 @@ export class PartitionReader {
   }
 
   /** What came from an offset on; undefined where nothing did, `gone` where it lies before or behind all there is. */
-  async #fetch(topic: string, partition: number, offset: number): Promise<FetchedPartition | "gone" | undefined> {
+  async #fetch(feed: Feed, offset: number): Promise<FetchedPartition | "gone" | undefined> {
+    const { topic, partition } = kafkaPartition(feed)!;
     const leader = (await this.#brokers.leaders(topic)).get(partition);
-    if (leader === undefined) throw noLeader(topic, partition);
-    const offsets = new Map([[partition, offset]]);
-    const wanted = { topic, offsets, partitionMaxBytes: readBytes, wait: 100, minBytes: 1 };
+    if (leader === undefined) throw noLeader(feed);
+    const wanted = { places: [{ topic, partition, offset }], partitionMaxBytes: readBytes, wait: 100, minBytes: 1 };
     const [fetched] = await this.#brokers.fetch(leader, wanted);
     if (fetched === undefined) return undefined;
     if (fetched.errorCode === outOfRange) return "gone";

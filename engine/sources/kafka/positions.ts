@@ -2,65 +2,64 @@ import { nextPosition, type Journal } from "../../core/journal.ts";
 import type { Feed, PositionRange } from "../../core/positions.ts";
 import { kafkaFeed, kafkaPartition } from "./feed.ts";
 
-/** How far the partitions of a topic have come here, as the next offset of each. The journal has it first. */
+/** How far the partitions of topics have come here, as the next offset of each. The journal has it first. */
 export class KafkaPositions {
-  readonly topic: string;
+  readonly #topics: ReadonlySet<string>;
   readonly #pipeline_id: string;
   readonly #journal: Journal;
   #cluster = "";
   /** Behind the last that is final. */
-  readonly #final = new Map<number, number>();
+  readonly #final = new Map<Feed, number>();
   /** Behind the last that was handed out, or that a pending batch holds. */
-  readonly #next = new Map<number, number>();
+  readonly #next = new Map<Feed, number>();
   /** What the group has committed, as far as that is known. */
-  readonly #said = new Map<number, number>();
+  readonly #said = new Map<Feed, number>();
   /** Partitions that a person has moved, as long as batches from before are settled. */
-  readonly #moved = new Set<number>();
+  readonly #moved = new Set<Feed>();
 
-  constructor(topic: string, pipeline_id: string, journal: Journal) {
-    this.topic = topic;
+  constructor(topics: Iterable<string>, pipeline_id: string, journal: Journal) {
+    this.#topics = new Set(topics);
     this.#pipeline_id = pipeline_id;
     this.#journal = journal;
   }
 
-  /** Takes what the journal knows of the topic in this cluster. */
+  /** Takes what the journal knows of the topics in this cluster. */
   learn(cluster: string): void {
     this.#cluster = cluster;
     const progress = this.#journal.progress(this.#pipeline_id);
     const pending = this.#journal.pending(this.#pipeline_id);
     for (const feed of Object.keys(progress.positions)) {
-      const partition = this.partitionOf(feed);
-      if (partition === undefined) continue;
+      if (!this.isRead(feed)) continue;
       const moved = progress.moved?.[feed];
-      if (moved !== undefined) this.#moved.add(partition);
-      this.#final.set(partition, (moved ?? progress.positions[feed]!) + 1);
+      if (moved !== undefined) this.#moved.add(feed);
+      this.#final.set(feed, (moved ?? progress.positions[feed]!) + 1);
       const held = moved === undefined ? nextPosition(feed, progress, pending) : undefined;
-      this.#next.set(partition, held ?? this.#final.get(partition)!);
+      this.#next.set(feed, held ?? this.#final.get(feed)!);
     }
   }
 
-  /** Whether anything of the topic is known here. */
-  get isKnown(): boolean {
-    return this.#final.size > 0;
+  /** Whether anything of a topic is known here. */
+  isKnown(topic: string): boolean {
+    return [...this.#final.keys()].some((feed) => kafkaPartition(feed)!.topic === topic);
   }
 
-  final(partition: number): number | undefined {
-    return this.#final.get(partition);
+  final(feed: Feed): number | undefined {
+    return this.#final.get(feed);
   }
 
-  next(partition: number): number | undefined {
-    return this.#next.get(partition);
+  next(feed: Feed): number | undefined {
+    return this.#next.get(feed);
   }
 
   /** Partitions go on at these offsets, whatever was before. Throws what the journal throws; nothing has changed then. */
-  async place(offsets: ReadonlyMap<number, number>, options?: { isMove?: boolean }): Promise<void> {
+  async place(offsets: ReadonlyMap<Feed, number>, options?: { isMove?: boolean }): Promise<void> {
     if (offsets.size === 0) return;
-    const lasts = [...offsets].map(([partition, offset]) => [this.feed(partition), offset - 1] as const);
+    const lasts = [...offsets].map(([feed, offset]) => [feed, offset - 1] as const);
     await this.#journal.place(this.#pipeline_id, Object.fromEntries(lasts), options);
-    for (const [partition, offset] of offsets) {
-      this.#final.set(partition, offset);
-      this.#next.set(partition, offset);
-      if (options?.isMove === true) this.#moved.add(partition);
+    for (const [feed, offset] of offsets) {
+      this.#final.set(feed, offset);
+      this.#next.set(feed, offset);
+      if (options?.isMove === true) this.#moved.add(feed);
     }
   }
 
@@ -71,53 +70,50 @@ export class KafkaPositions {
 
   /** A batch was given up: its range is read again. */
   givenUp({ feed, first }: PositionRange): void {
-    const partition = this.partitionOf(feed);
-    const next = partition === undefined ? undefined : this.#next.get(partition);
-    if (partition !== undefined && next !== undefined) this.#next.set(partition, Math.min(next, first));
+    const next = this.#next.get(feed);
+    if (next !== undefined) this.#next.set(feed, Math.min(next, first));
   }
 
   handedOut(feed: Feed, last: number): void {
-    const partition = this.partitionOf(feed);
-    if (partition !== undefined) this.#next.set(partition, last + 1);
+    this.#next.set(feed, last + 1);
   }
 
   /**
    * Ranges are final. Those of a partition come in their order; where a person has moved it meanwhile, that counts.
-   * Returns the partitions of this topic that come further with them.
+   * Returns the partitions of these topics that come further with them.
    */
-  settle(ranges: readonly PositionRange[]): number[] {
+  settle(ranges: readonly PositionRange[]): Feed[] {
     return ranges.flatMap(({ feed, last }) => {
-      const partition = this.partitionOf(feed);
-      const final = partition === undefined ? undefined : this.#final.get(partition);
-      if (partition === undefined || final === undefined || final > last || this.#moved.has(partition)) return [];
-      this.#final.set(partition, last + 1);
-      return [partition];
+      const final = this.#final.get(feed);
+      if (final === undefined || final > last || this.#moved.has(feed)) return [];
+      this.#final.set(feed, last + 1);
+      return [feed];
     });
   }
 
   /** The group has committed this offset. */
-  said(partition: number, offset: number): void {
-    this.#said.set(partition, offset);
+  said(feed: Feed, offset: number): void {
+    this.#said.set(feed, offset);
   }
 
   /** Offsets that are final here, and that the group does not know of, by partition. */
-  unsaid(): Map<number, number> {
-    const unsaid = new Map<number, number>();
-    for (const [partition, final] of this.#final) {
-      const behind = final - (this.#said.get(partition) ?? final);
-      if (behind > 0) unsaid.set(partition, behind);
+  unsaid(): Map<Feed, number> {
+    const unsaid = new Map<Feed, number>();
+    for (const [feed, final] of this.#final) {
+      const behind = final - (this.#said.get(feed) ?? final);
+      if (behind > 0) unsaid.set(feed, behind);
     }
     return unsaid;
   }
 
-  feed(partition: number): Feed {
-    return kafkaFeed({ cluster: this.#cluster, topic: this.topic, partition });
+  feed(topic: string, partition: number): Feed {
+    return kafkaFeed({ cluster: this.#cluster, topic, partition });
   }
 
-  /** The partition of this topic that a feed stands for. */
-  partitionOf(feed: Feed): number | undefined {
+  /** Whether a feed is a partition that is read: of one of these topics, in this cluster. */
+  isRead(feed: Feed): boolean {
     const found = kafkaPartition(feed);
-    return found?.cluster === this.#cluster && found.topic === this.topic ? found.partition : undefined;
+    return found?.cluster === this.#cluster && this.#topics.has(found.topic);
   }
 
   /** Whether a feed is one of this cluster. */

@@ -1,8 +1,20 @@
+/** A failure that is about one topic of several. */
+export class TopicTrouble extends Error {
+  override readonly name = "TopicTrouble";
+  readonly topic: string;
+
+  constructor(topic: string, cause: unknown) {
+    super(`topic ${topic}`, { cause });
+    this.topic = topic;
+  }
+}
+
 /** A failure of Kafka as a person reads it: what kafkajs says, with the kind of error that it hides. Holds no secret. */
 export function troubleText(error: unknown): string {
   const { message, type } = rootOf(error);
   const kind = type === undefined || message.includes(type) ? "" : ` (${type})`;
-  return `${message}${kind}`;
+  const where = error instanceof TopicTrouble ? `topic ${error.topic}: ` : "";
+  return `${where}${message}${kind}`;
 }
 
 const forPeople = new Set([

@@ -17,9 +17,12 @@ export class DedupTransform implements Transform {
   readonly #name: string;
   readonly #key: KeyReader;
   readonly #memory: KeyMemory;
+  readonly #window: number;
 
-  constructor(key: string, memory: KeyMemory, prints: Fingerprints) {
+  /** `window`: how long a key counts, in milliseconds. */
+  constructor(key: string, window: number, memory: KeyMemory, prints: Fingerprints) {
     this.#name = key;
+    this.#window = window;
     this.#key = new KeyReader(key, prints);
     this.#memory = memory;
     this.reads = this.#key.reads;
@@ -40,8 +43,8 @@ export class DedupTransform implements Transform {
   #passes({ position }: Event, { batch, clock, kept }: BatchContext, waiting: WaitingDrop[]): boolean {
     if (kept !== undefined) return kept.has(position);
     const { print } = this.#key;
-    const sight = this.#memory.see(print, position, batch, clock);
-    if (sight === "waiting") waiting.push({ position, print: Array.from(print) });
+    const sight = this.#memory.see(print, position, batch, clock, this.#window);
+    if (sight === "waiting") waiting.push({ position, print: Array.from(print), window: this.#window });
     return sight === "first";
   }
 

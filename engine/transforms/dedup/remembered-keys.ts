@@ -2,28 +2,40 @@ import { deadPositions, timesSetBack, type BatchRecord, type Journal, type KeyBl
 import type { KeyMemory, Sight } from "../../core/key-memory.ts";
 import { KeyTable } from "./key-table.ts";
 
-/** Limits of what is remembered. */
+/** Limits of what is remembered, of all dedups of a pipeline together. */
 export interface KeyLimits {
-  /** Milliseconds that a key counts. */
-  window: number;
   /** Bytes on disk (`storage.size`). */
   storage: number;
   /** Bytes in memory (`limits.memory`). */
   memory: number;
 }
 
-/** What a batch holds of the table. */
+/** What a batch holds of the table for one window. */
 interface Held {
+  batch: number;
   since: number;
   until: number;
   keys: number;
   /** Until the batch is written: its events and their keys, four words each. */
-  open?: { positions: number[]; words: number[]; settled: Promise<void>; settle: () => void };
+  open?: Open;
 }
 
-type Reserving = Held & Required<Pick<Held, "open">>;
+interface Open {
+  positions: number[];
+  words: number[];
+  settled: Promise<void>;
+  settle: () => void;
+}
 
-/** Bytes on disk: of a key, and besides of each batch that brought some. */
+/** What a batch that is not written yet holds, and the number of that in the table. */
+interface Reserving {
+  owner: number;
+  window: number;
+  held: Held;
+  open: Open;
+}
+
+/** Bytes on disk: of a key, and besides of each block. */
 const keyBytes = 16;
 const blockBytes = 64;
 /** Shards of the table, and how many of them are swept in one look for room: all of a large one would take too long. */
@@ -31,11 +43,19 @@ const [shards, shardsPerLook] = [256, 32];
 /** Words of a fingerprint. */
 const width = 4;
 
-/** The key memory of a source with dedup: a table of fingerprints, each with the number of the batch that brought it. */
+/**
+ * The key memory of a pipeline: a table of fingerprints, each with the number of what its batch holds for its window.
+ * Those numbers ascend; batches of one window expire in their order, so each window has a list of its own.
+ */
 export class RememberedKeys implements KeyMemory {
   readonly #limits: KeyLimits;
   readonly #held = new Map<number, Held>();
-  readonly #table = new KeyTable((batch) => this.#held.has(batch));
+  /** What is held, by how long it counts, in the order in which it expires. */
+  readonly #expiring = new Map<number, Map<number, Held>>();
+  /** What batches hold that are not written yet, by their numbers. */
+  readonly #reserving = new Map<number, Reserving[]>();
+  readonly #table = new KeyTable((owner) => this.#held.has(owner));
+  #owners = 0;
   #storage = 0;
   /** Shards that may hold keys of batches that have expired since they were swept. */
   #shardsToSweep = 0;
@@ -50,23 +70,28 @@ export class RememberedKeys implements KeyMemory {
       if (page.length === 0) break;
       for (const { batch, since, until, prints } of page) {
         // Stamps of the future are those of a clock that was set back while that could not be written.
-        this.#take(batch, wordsOf(prints), { ...timesSetBack({ since, until }, -Infinity, latest(clock)), keys: 0 });
+        this.#take(wordsOf(prints), { batch, ...timesSetBack({ since, until }, -Infinity, latest(clock)), keys: 0 });
         after = batch;
       }
     }
-    for (const { batch, keys } of journal.pending(pipeline_id)) {
-      if (keys === undefined) continue;
-      const words = wordsOf(keys.prints);
-      this.#take(batch, words, { ...keys, keys: 0, open: opened([...keys.positions], Array.from(words)) });
+    for (const { batch, keys = [] } of journal.pending(pipeline_id)) {
+      for (const { since, until, positions, prints } of keys) {
+        const words = wordsOf(prints);
+        this.#take(words, { batch, since, until, keys: 0, open: opened([...positions], Array.from(words)) });
+      }
     }
     this.expire(Math.min(clock, ...journal.pending(pipeline_id).map((record) => record.clock)));
   }
 
   expire(clock: number): void {
-    for (const [batch, held] of this.#held) {
-      if (held.open !== undefined) continue;
-      if (held.until > clock) break;
-      this.#forget(batch, held);
+    for (const [window, inOrder] of this.#expiring) {
+      for (const [owner, held] of inOrder) {
+        if (held.open !== undefined) continue;
+        if (held.until > clock) break;
+        this.#forget(owner, held);
+        inOrder.delete(owner);
+      }
+      if (inOrder.size === 0) this.#expiring.delete(window);
     }
   }
 
@@ -94,49 +119,47 @@ export class RememberedKeys implements KeyMemory {
     return held.open === undefined ? "repeat" : "waiting";
   }
 
-  see(print: Uint32Array, position: number, batch: number, clock: number): Sight {
+  see(print: Uint32Array, position: number, batch: number, clock: number, window: number): Sight {
     const sight = this.look(print, clock);
     if (sight !== "first") return sight;
-    const own = this.#reserving(batch, clock);
-    own.keys += 1;
-    own.open.positions.push(position);
-    own.open.words.push(print[0]!, print[1]!, print[2]!, print[3]!);
-    this.#table.set(print, 0, batch);
+    const { owner, held, open } = this.#reservingOf(batch, clock, window);
+    held.keys += 1;
+    open.positions.push(position);
+    open.words.push(print[0]!, print[1]!, print[2]!, print[3]!);
+    this.#table.set(print, 0, owner);
     this.#storage += keyBytes;
     return sight;
   }
 
-  block(batch: number): KeyBlock | undefined {
-    const held = this.#held.get(batch);
-    if (held?.open === undefined) return undefined;
-    const { positions, words } = held.open;
-    return { since: held.since, until: held.until, positions, prints: new Uint8Array(Uint32Array.from(words).buffer) };
+  blocks(batch: number): KeyBlock[] {
+    return (this.#reserving.get(batch) ?? []).map(({ held: { since, until }, open: { positions, words } }) => ({
+      since,
+      until,
+      positions,
+      prints: new Uint8Array(Uint32Array.from(words).buffer),
+    }));
   }
 
   written(record: BatchRecord): void {
-    const held = this.#held.get(record.batch);
-    if (held?.open === undefined) return;
-    const { positions, words, settle } = held.open;
-    const dead = new Set(deadPositions(record));
-    if (dead.size > 0) {
-      const print = new Uint32Array(width);
-      positions.forEach((position, index) => {
-        if (dead.has(position)) this.#free(record.batch, held, words, index, print);
-      });
+    const reserving = this.#reserving.get(record.batch) ?? [];
+    const dead = new Set(reserving.length === 0 ? [] : deadPositions(record));
+    this.#reserving.delete(record.batch);
+    for (const one of reserving) {
+      if (dead.size > 0) this.#free(one, (position) => dead.has(position));
+      delete one.held.open;
+      if (one.held.keys === 0) this.#drop(one);
+      one.open.settle();
     }
-    delete held.open;
-    if (held.keys === 0) this.#forget(record.batch, held);
-    settle();
   }
 
   release(batch: number): void {
-    const held = this.#held.get(batch);
-    if (held?.open === undefined) return;
-    const { positions, words, settle } = held.open;
-    const print = new Uint32Array(width);
-    positions.forEach((_position, index) => this.#free(batch, held, words, index, print));
-    this.#forget(batch, held);
-    settle();
+    const reserving = this.#reserving.get(batch) ?? [];
+    this.#reserving.delete(batch);
+    for (const one of reserving) {
+      this.#free(one, () => true);
+      this.#drop(one);
+      one.open.settle();
+    }
   }
 
   settled(print: Uint32Array): Promise<void> {
@@ -147,37 +170,60 @@ export class RememberedKeys implements KeyMemory {
     return { keys: this.#keys(), memory: this.#table.bytes, storage: this.#storage };
   }
 
-  #reserving(batch: number, clock: number): Reserving {
-    const present = this.#held.get(batch);
-    if (present?.open !== undefined) return present as Reserving;
-    const held: Reserving = { since: clock, until: clock + this.#limits.window, keys: 0, open: opened([], []) };
-    this.#held.set(batch, held);
+  #reservingOf(batch: number, clock: number, window: number): Reserving {
+    const present = this.#reserving.get(batch)?.find((one) => one.window === window);
+    if (present !== undefined) return present;
+    const held = { batch, since: clock, until: clock + window, keys: 0, open: opened([], []) };
     this.#storage += blockBytes;
-    return held;
+    return this.#hold(held) as Reserving;
   }
 
   /** Takes a block of the journal. Of a key in several blocks the newest counts: it came when the others had expired. */
-  #take(batch: number, words: Uint32Array, held: Held): void {
+  #take(words: Uint32Array, held: Held): void {
     held.keys = words.length / width;
-    this.#held.set(batch, held);
     this.#storage += blockBytes + held.keys * keyBytes;
+    const { owner } = this.#hold(held);
     const print = new Uint32Array(width);
     for (let at = 0; at < words.length; at += width) {
       print.set(words.subarray(at, at + width));
-      if (this.#table.get(print, 0) < batch) this.#table.set(print, 0, batch);
+      const present = this.#held.get(this.#table.get(print, 0));
+      if (present === undefined || present.batch < held.batch) this.#table.set(print, 0, owner);
     }
   }
 
-  /** Frees one key of a batch, unless another batch has it by now. */
-  #free(batch: number, held: Held, words: readonly number[], index: number, print: Uint32Array): void {
-    for (let word = 0; word < width; word += 1) print[word] = words[index * width + word]!;
-    held.keys -= 1;
-    this.#storage -= keyBytes;
-    if (this.#table.get(print, 0) === batch) this.#table.delete(print, 0);
+  #hold(held: Held): { owner: number } {
+    const owner = (this.#owners += 1);
+    const window = held.until - held.since;
+    this.#held.set(owner, held);
+    const inOrder = this.#expiring.get(window) ?? new Map<number, Held>();
+    this.#expiring.set(window, inOrder.set(owner, held));
+    const { open, batch } = held;
+    if (open === undefined) return { owner };
+    const reserving: Reserving = { owner, window, held, open };
+    this.#reserving.set(batch, [...(this.#reserving.get(batch) ?? []), reserving]);
+    return reserving;
   }
 
-  #forget(batch: number, held: Held): void {
-    this.#held.delete(batch);
+  /** Frees the keys of positions, but for those that another batch has by now. */
+  #free({ owner, held, open: { positions, words } }: Reserving, isFree: (position: number) => boolean): void {
+    const print = new Uint32Array(width);
+    positions.forEach((position, index) => {
+      if (!isFree(position)) return;
+      for (let word = 0; word < width; word += 1) print[word] = words[index * width + word]!;
+      held.keys -= 1;
+      this.#storage -= keyBytes;
+      if (this.#table.get(print, 0) === owner) this.#table.delete(print, 0);
+    });
+  }
+
+  /** Forgets what a batch held that has no keys any more. */
+  #drop({ owner, window, held }: Reserving): void {
+    this.#forget(owner, held);
+    this.#expiring.get(window)?.delete(owner);
+  }
+
+  #forget(owner: number, held: Held): void {
+    this.#held.delete(owner);
     this.#storage -= blockBytes + held.keys * keyBytes;
     this.#shardsToSweep = shards;
   }
@@ -198,8 +244,8 @@ function latest(clock: number): number {
   return clock + 3_600_000;
 }
 
-function opened(positions: number[], words: number[]): NonNullable<Held["open"]> {
-  const made = { positions, words } as NonNullable<Held["open"]>;
+function opened(positions: number[], words: number[]): Open {
+  const made = { positions, words } as Open;
   made.settled = new Promise<void>((resolve) => (made.settle = resolve));
   return made;
 }

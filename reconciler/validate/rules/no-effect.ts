@@ -8,6 +8,7 @@ import { components } from "./quantities.ts";
 export const noEffectRules: readonly Rule[] = [
   streamOfKafka,
   webhookReplicas,
+  fewerMembers,
   transformResources,
   joinReplicas,
   embeddedConnection,
@@ -40,6 +41,23 @@ function* webhookReplicas(document: View): Iterable<Problem> {
       if (typeof replicas.value !== "number" || replicas.value <= 1) continue;
       yield noEffect(replicas, "a Kafka source, whose group has members", "a webhook, which is one listener");
     }
+  }
+}
+
+/** Members of a group read all topics of their pipeline. */
+function* fewerMembers(document: View): Iterable<Problem> {
+  if (joins(document)) return;
+  const given = document
+    .sources("kafka")
+    .flatMap((source) => entryOf(document, "sources", source))
+    .flatMap((entry) => {
+      const replicas = entry.get("replicas");
+      return typeof replicas.value === "number" ? [{ replicas, count: replicas.value }] : [];
+    });
+  const most = Math.max(...given.map(({ count }) => count));
+  for (const { replicas, count } of given) {
+    if (count < most)
+      yield noEffect(replicas, `${most}, as for another source`, `${count}, and members read all topics`);
   }
 }
 

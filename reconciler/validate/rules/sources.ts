@@ -2,7 +2,8 @@ import { isDeepStrictEqual } from "node:util";
 import { found } from "../found.ts";
 import type { Problem } from "../problem.ts";
 import type { Rule, View } from "../view.ts";
-import { mustDiffer } from "./references.ts";
+import { joins } from "./feeds.ts";
+import { lineOf, mustDiffer } from "./references.ts";
 
 /** Rules of the v3 format, sections 1 and 2: how many sources of which kind, and what makes each of them whole. */
 export const sourceRules: readonly Rule[] = [sourceKinds, sourceNames, schemaFieldNames, kafkaTogether, otlpTogether];
@@ -62,7 +63,11 @@ function* kafkaTogether(document: View): Iterable<Problem> {
   const [first, ...others] = kafka.map((source) => source.get("connection_params"));
   for (const other of others) {
     if (first === undefined || !other.exists || isDeepStrictEqual(given(first), given(other))) continue;
-    yield other.problem("SOURCE_MIX", { expected: "the connection of the first source", found: "another one" });
+    yield other.problem("SOURCE_MIX", {
+      expected: `the connection of the first source (line ${lineOf(first)}), as one consumer group reads all topics`,
+      found: "another one",
+      suggestion: joins(document) ? undefined : "give it a pipeline of its own, which may write to the same table",
+    });
   }
 }
 

@@ -192,3 +192,31 @@ test("the example reads orders once: without those that the filter drops, and wi
     { order_id: "b", country: "NO", amount: 7.5, ordered_at: "2026-01-05 10:00:00.500" },
   ]);
 });
+
+test("the example of two topics books orders and returns in one table, each through its own transforms", async () => {
+  const returns = kafka().unique("returns");
+  await kafka().topics.create(returns);
+  const text = await readFile("examples/kafka-topics/pipelines/shop-turnover.yaml", "utf8");
+  const [address = ""] = kafka().connectionParams().brokers;
+  const here = text.replace("localhost:9092", address).replace("topic: shop.orders", `topic: ${topic}`);
+  const quickly = here.replace("topic: shop.returns", `topic: ${returns}`).replace("time: 2s", "time: 100ms");
+  await writeFile(fileOf("shop-turnover"), quickly);
+  expect(await turn()).toMatchObject({ "shop-turnover": "applied" });
+  const back = { return_id: "a", order_id: "b", country: "NO", refund: 7.5, returned_at: "2026-01-09T12:00:00Z" };
+  await kafka().produce(topic, [order("a", 5), order("b", 7.5), order("a", 5), order("c", 0)]);
+  await kafka().produce(returns, [JSON.stringify(back), JSON.stringify(back), order("d", 1)]);
+  const { dead_letters, counters } = await engine.until(
+    "shop-turnover",
+    ({ counters: { rows_written, duplicates_dropped, events_filtered, dead_lettered }, keys }) =>
+      rows_written + duplicates_dropped + events_filtered + dead_lettered === 7 && keys?.keys === 3,
+  );
+  expect(counters).toMatchObject({ rows_written: 3, duplicates_dropped: 2, events_filtered: 1 });
+  expect(dead_letters.total_messages).toBe(1);
+  const rows = await engine.rows("SELECT order_id, country, amount FROM shop_turnover ORDER BY order_id, amount DESC");
+  expect(rows).toEqual([
+    { order_id: "a", country: "NO", amount: 5 },
+    { order_id: "b", country: "NO", amount: 7.5 },
+    { order_id: "b", country: "NO", amount: -7.5 },
+  ]);
+  await kafka().topics.delete(returns);
+});

@@ -13,6 +13,8 @@ export interface ModelEvent {
   id: number;
   key: string;
   fate: Fate;
+  /** The topic that it was pushed to; absent in a stream. Each has keys of its own. */
+  source?: string;
   /** The partition of the table that its row belongs to. */
   partition: number;
 }

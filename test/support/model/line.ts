@@ -9,16 +9,23 @@ import { Fingerprints } from "../../../engine/transforms/dedup/fingerprint.ts";
 import { modelEvent } from "./events.ts";
 import type { ModelTarget } from "./target.ts";
 
-const salt = Buffer.alloc(16, 7);
+/** How long keys are remembered, in milliseconds, by the origin of events; `undefined` is for any other. */
+export type Windows = ReadonlyMap<string | undefined, number>;
 
-/** The real dedup between a model filter, a model transform and a model sink. */
-export function modelLine(revision: number, hasDedup: boolean, keys: KeyMemory, target: ModelTarget): Line {
-  const dedup = hasDedup ? [new DedupTransform("key", keys, new Fingerprints(salt))] : [];
-  return {
-    revision,
-    courses: new Map([[undefined, { transforms: [filter(revision), ...dedup], stateless }]]),
-    sink: new ModelSink(target),
-  };
+/** The real dedup between a model filter, a model transform and a model sink. Each origin has a dedup of its own. */
+export function modelLine(
+  revision: number,
+  hasDedup: boolean,
+  keys: KeyMemory,
+  target: ModelTarget,
+  windows: Windows,
+): Line {
+  const courses = Array.from(windows, ([origin, window]) => {
+    const salt = Buffer.alloc(16, origin ?? "salt");
+    const dedup = hasDedup ? [new DedupTransform("key", window, keys, new Fingerprints(salt))] : [];
+    return [origin, { transforms: [filter(revision), ...dedup], stateless }] as const;
+  });
+  return { revision, courses: new Map(courses), sink: new ModelSink(target) };
 }
 
 function filter(revision: number): Transform {

@@ -3,6 +3,7 @@ import { Arrivals } from "../../../engine/core/arrivals.ts";
 import { Event } from "../../../engine/core/batch.ts";
 import { nextPosition, type Journal } from "../../../engine/core/journal.ts";
 import type { Chunk, Feed, PositionRange } from "../../../engine/core/positions.ts";
+import { kafkaPartition } from "../../../engine/sources/kafka/feed.ts";
 import type { Source } from "../../../engine/core/source.ts";
 import type { ModelEvent, ModelSourceLog } from "./events.ts";
 
@@ -15,23 +16,27 @@ interface Stored {
   text: string;
 }
 
-/** A topic in memory: events in turn to its partitions, whose offsets have gaps. Nothing of it ever goes. */
+/** The topics of a model: its partitions belong to them in turn. */
+export const modelTopics = ["topic", "other"] as const;
+
+/** Topics in memory: events in turn to their partitions, whose offsets have gaps. Nothing of them ever goes. */
 export class ModelTopic implements ModelSourceLog {
   readonly events: Event[] = [];
   readonly partitions = new Map<Feed, Stored[]>();
   readonly arrivals = new Arrivals();
 
-  constructor(partitions: number) {
+  /** `topics`: how many there are. */
+  constructor(partitions: number, topics = 1) {
     for (let partition = 0; partition < partitions; partition += 1)
-      this.partitions.set(`cluster/topic/${partition}`, []);
+      this.partitions.set(`cluster/${modelTopics[partition % topics]}/${partition}`, []);
   }
 
   push(list: readonly Omit<ModelEvent, "id">[]): void {
-    const feeds = [...this.partitions.values()];
+    const feeds = [...this.partitions];
     for (const one of list) {
       const id = this.events.length + 1;
-      const text = JSON.stringify({ id, ...one });
-      const stored = feeds[id % feeds.length]!;
+      const [feed, stored] = feeds[id % feeds.length]!;
+      const text = JSON.stringify({ id, ...one, source: originOf(feed) });
       stored.push({ id, offset: firstOffset + 2 * stored.length, text });
       this.events.push(new Event(id, 0, Buffer.from(text)));
     }
@@ -56,7 +61,10 @@ export class ModelTopic implements ModelSourceLog {
     return stored
       .filter(({ offset }) => offset >= first && offset <= last)
       .slice(0, limit)
-      .map(({ offset, text }) => new Event(offset, 0, Buffer.from(text)));
+      .map(({ offset, text }) => {
+        const bytes = Buffer.from(text);
+        return new Event(offset, 0, bytes, 0, bytes.length, originOf(feed));
+      });
   }
 
   reading(journal: Journal, pipeline_id: string): Source {
@@ -67,6 +75,10 @@ export class ModelTopic implements ModelSourceLog {
     ]);
     return new ModelTopicSource(this, new Map(next));
   }
+}
+
+function originOf(feed: Feed): string {
+  return kafkaPartition(feed)!.topic;
 }
 
 /** Reads the partitions in turn, a few events each. What a stop finds begun is given up. */

@@ -9,13 +9,15 @@ import type { StoreJournal } from "../../../engine/state/journal.ts";
 import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
 import { RememberedKeys } from "../../../engine/transforms/dedup/remembered-keys.ts";
 import { ModelLog, type ModelEvent, type ModelSourceLog } from "./events.ts";
-import { ModelTopic } from "./topic.ts";
-import { modelLine } from "./line.ts";
+import { ModelTopic, modelTopics } from "./topic.ts";
+import { modelLine, type Windows } from "./line.ts";
 import { ModelTarget, type Trick } from "./target.ts";
 
 export interface WorldOptions {
   /** It reads a topic of so many partitions; absent: a stream. */
   partitions?: number;
+  /** Of so many topics, each with a dedup of its own; 1 by default. */
+  topics?: number;
   hasDedup: boolean;
   replicas: number;
   /** Inserts of partitions that the target recognises. */
@@ -64,7 +66,8 @@ export class World {
     this.#letters = letters;
     this.#options = options;
     this.target = new ModelTarget(options.window);
-    this.source = options.partitions === undefined ? new ModelLog() : new ModelTopic(options.partitions);
+    this.source =
+      options.partitions === undefined ? new ModelLog() : new ModelTopic(options.partitions, options.topics);
     this.#start();
   }
 
@@ -123,10 +126,16 @@ export class World {
     return this.source.isRead(this.#journal, this.#pipeline_id) && this.#journal.pendingCount(this.#pipeline_id) === 0;
   }
 
+  /** Longer than any story; topics have different ones. */
+  get #windows(): Windows {
+    const { partitions } = this.#options;
+    return new Map(partitions === undefined ? [[undefined, 1e9]] : modelTopics.map((topic, at) => [topic, 1e9 + at]));
+  }
+
   #start(): void {
     const power = { isOn: true };
-    const keys = new RememberedKeys({ window: 1e9, storage: Infinity, memory: Infinity });
-    const line = (revision: number) => modelLine(revision, this.#options.hasDedup, keys, this.target);
+    const keys = new RememberedKeys({ storage: Infinity, memory: Infinity });
+    const line = (revision: number) => modelLine(revision, this.#options.hasDedup, keys, this.target, this.#windows);
     const pipeline = new Pipeline({
       pipeline_id: this.#pipeline_id,
       source: this.source.reading(this.#journal, this.#pipeline_id),

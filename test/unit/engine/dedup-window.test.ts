@@ -13,7 +13,7 @@ import { Store } from "../../../engine/state/store.ts";
 import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
 import { type KeyLimits, RememberedKeys } from "../../../engine/transforms/dedup/remembered-keys.ts";
 import { ModelLog } from "../../support/model/events.ts";
-import { modelLine } from "../../support/model/line.ts";
+import { modelLine, type Windows } from "../../support/model/line.ts";
 import { ModelTarget } from "../../support/model/target.ts";
 
 const second = 1000;
@@ -44,6 +44,11 @@ afterAll(async () => {
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
+interface Remembered extends Partial<KeyLimits> {
+  window?: number;
+  windows?: Record<string, number>;
+}
+
 /** A pipeline with dedup on a real journal, on a machine whose clocks stand still until they are told to move. */
 class Machine {
   readonly told: { event: string; fields: Record<string, unknown> }[] = [];
@@ -51,14 +56,20 @@ class Machine {
   readonly #source = new ModelLog();
   readonly #target = new ModelTarget(10_000);
   readonly #limits: KeyLimits;
+  readonly #windows: Windows;
   readonly #maxAge: number;
   readonly #max_batch_size: number;
   #elapsed = 0;
   #setBy = 0;
   #running: { pipeline: Pipeline; ended: Promise<void>; clock: BatchClock } | undefined;
 
-  constructor(limits: Partial<KeyLimits> = {}, { maxAge = Infinity, max_batch_size = 100 } = {}) {
-    this.#limits = { window: day, storage: Infinity, memory: Infinity, ...limits };
+  /** `windows`: of events by their origin, which is what their key has before a dot. */
+  constructor(
+    { window = day, windows = {}, ...limits }: Remembered = {},
+    { maxAge = Infinity, max_batch_size = 100 } = {},
+  ) {
+    this.#limits = { storage: Infinity, memory: Infinity, ...limits };
+    this.#windows = new Map<string | undefined, number>([...Object.entries(windows), [undefined, window]]);
     this.#maxAge = maxAge;
     this.#max_batch_size = max_batch_size;
     this.start();
@@ -86,7 +97,9 @@ class Machine {
     for (const key of keys) {
       const id = this.#source.end + 1;
       const event = { id, key, fate: "row", partition: 1 };
-      this.#source.events.push(new Event(id, this.#wall(), Buffer.from(JSON.stringify(event))));
+      const bytes = Buffer.from(JSON.stringify(event));
+      const origin = key.includes(".") ? key.split(".")[0] : undefined;
+      this.#source.events.push(new Event(id, this.#wall(), bytes, 0, bytes.length, origin));
     }
     this.#source.push([]);
   }
@@ -165,7 +178,7 @@ class Machine {
   start(): void {
     const pipeline_id = this.#pipeline_id;
     const keys = new RememberedKeys(this.#limits);
-    const line = modelLine(1, true, keys, this.#target);
+    const line = modelLine(1, true, keys, this.#target, this.#windows);
     const began = this.#elapsed;
     const telemetry = this.#telemetry();
     const clock = pipelineClock({
@@ -259,6 +272,54 @@ describe("the window of a key", () => {
       expect(await machine.keysOnDisk()).toBeLessThanOrEqual(14);
       const held = machine.told.filter(({ event }) => event === "keysHeld").at(-1)!.fields as { keys: number };
       expect(held.keys).toBeLessThanOrEqual(14);
+    }));
+});
+
+describe("several dedups in a pipeline, each with a window of its own,", () => {
+  const windows = { long: 50 * minute, short: minute };
+
+  test("remember their keys for so long, in one batch too, and over a restart", () =>
+    on(new Machine({ windows }), async (machine) => {
+      await machine.see("long.a", "short.a", "long.a", "short.a");
+      expect(machine.rows).toEqual(["long.a", "short.a"]);
+      machine.pass(minute - 1);
+      await machine.see("short.a", "long.a");
+      expect(machine.rows).toHaveLength(2);
+      machine.pass(1);
+      await machine.see("long.a", "short.a");
+      expect(machine.rows).toEqual(["long.a", "short.a", "short.a"]);
+      await machine.restart(() => machine.pass(30 * second));
+      await machine.see("long.a", "short.a");
+      expect(machine.rows).toHaveLength(3);
+      await machine.restart(() => machine.pass(30 * second));
+      await machine.see("long.a", "short.a");
+      expect(machine.rows).toEqual(["long.a", "short.a", "short.a", "short.a"]);
+    }));
+
+  test("leave nothing of what has expired behind, in memory and on disk, beside what has not", () =>
+    on(new Machine({ windows }), async (machine) => {
+      for (let round = 0; round < 40; round += 1) {
+        await machine.see(`long.${round}`, `short.${round}`);
+        machine.pass(10 * second);
+      }
+      expect(machine.rows).toHaveLength(80);
+      expect(await machine.keysOnDisk()).toBeLessThanOrEqual(40 + 7);
+      const { fields } = machine.told.findLast(({ event }) => event === "keysHeld")!;
+      expect(fields["keys"]).toBeLessThanOrEqual(40 + 7);
+      machine.pass(50 * minute);
+      await machine.see("long.end");
+      expect(await machine.keysOnDisk()).toBeLessThanOrEqual(1);
+    }));
+
+  test("share the limits of the pipeline", () =>
+    on(new Machine({ windows, storage: 2 * (16 + 64) }), async (machine) => {
+      await machine.see("long.a", "short.a");
+      machine.arrive("short.b");
+      await machine.until(() => machine.pause !== undefined);
+      expect(machine.pause).toMatchObject({ class: "storage", text: expect.stringContaining("2 keys") });
+      machine.pass(minute);
+      await machine.settled();
+      expect(machine.rows).toEqual(["long.a", "short.a", "short.b"]);
     }));
 });
 
@@ -396,7 +457,7 @@ describe("a wall clock that is set wrong makes no event too old", () => {
 describe("a limit of what dedup remembers", () => {
   const many = Array.from({ length: 4_000 }, (_, index) => `key ${index}`);
 
-  test.each<[string, Partial<KeyLimits>, string[]]>([
+  test.each<[string, Remembered, string[]]>([
     ["storage.size, as small as the format allows,", { storage: 1 }, ["a"]],
     ["storage.size, met by many keys,", { storage: 64_000 }, ["a", ...many]],
     ["limits.memory, met by many keys,", { memory: 100_000 }, ["a", ...many]],

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { Brokers } from "../../../engine/sources/kafka/brokers.ts";
 import { kafkaClient } from "../../../engine/sources/kafka/connection.ts";
 import { FetchBuffer } from "../../../engine/sources/kafka/fetch-buffer.ts";
+import { kafkaFeed } from "../../../engine/sources/kafka/feed.ts";
 import { Fetcher } from "../../../engine/sources/kafka/fetcher.ts";
 import { defaultKafkaSettings } from "../../../engine/sources/kafka/settings.ts";
 import { keptLog } from "../../support/engine.ts";
@@ -10,6 +11,7 @@ import { StandInCluster } from "./stand-in-cluster.ts";
 import { batchBytes, fetched, numbered } from "./written.ts";
 
 const storageError = 56;
+const feedOf = (topic: string, partition: number): string => kafkaFeed({ cluster: "c", topic, partition });
 
 let cluster: StandInCluster;
 let brokers: Brokers;
@@ -19,15 +21,17 @@ let troubles: unknown[];
 
 beforeEach(async () => {
   cluster = await StandInCluster.start();
+  cluster.others = ["returns"];
   brokers = new Brokers(kafkaClient(cluster.connection, "test", keptLog()), {
     ...defaultKafkaSettings,
     metadataMaxAge: 3_600_000,
   });
-  buffer = new FetchBuffer(String, codecs, 1);
+  buffer = new FetchBuffer(codecs, 1);
   troubles = [];
   fetcher = new Fetcher({
     brokers,
-    topic: cluster.topic,
+    topics: [cluster.topic, "returns"],
+    feedOf,
     settings: defaultKafkaSettings,
     buffer,
     onTrouble: (error) => void (error === undefined || troubles.push(error)),
@@ -60,10 +64,10 @@ test("a partition that fails holds up no other of its broker", async () => {
   const first = cluster.partition;
   const failed = fetched(Buffer.alloc(0), { partition: first, errorCode: storageError });
   cluster.answers = [0, 2].map((from) => [failed, fetched(batch(from), { partition: first + 1 })]);
-  fetcher.set(first, 0);
-  fetcher.set(first + 1, 0);
-  expect(await arrived()).toEqual([[String(first + 1), [0, 1]]]);
-  expect(await arrived()).toEqual([[String(first + 1), [2, 3]]]);
+  fetcher.set(feedOf(cluster.topic, first), 0);
+  fetcher.set(feedOf(cluster.topic, first + 1), 0);
+  expect(await arrived()).toEqual([[feedOf(cluster.topic, first + 1), [0, 1]]]);
+  expect(await arrived()).toEqual([[feedOf(cluster.topic, first + 1), [2, 3]]]);
   await expect.poll(() => troubles).toContainEqual(expect.objectContaining({ type: "KAFKA_STORAGE_ERROR" }));
 });
 
@@ -71,18 +75,39 @@ test("a partition that has another leader is fetched from that one", async () =>
   cluster.answers = [cluster.holds(batch(0))];
   await brokers.leaders(cluster.topic);
   cluster.leader = 2;
-  fetcher.set(cluster.partition, 0);
-  expect(await arrived()).toEqual([[String(cluster.partition), [0, 1]]]);
+  fetcher.set(feedOf(cluster.topic, cluster.partition), 0);
+  expect(await arrived()).toEqual([[feedOf(cluster.topic, cluster.partition), [0, 1]]]);
 });
 
 test("a partition whose broker is gone is fetched from the one that leads it then", async () => {
   cluster.answers = [cluster.holds(batch(0))];
-  fetcher.set(cluster.partition, 0);
+  fetcher.set(feedOf(cluster.topic, cluster.partition), 0);
   // There is no room for more until it is taken.
   await somethingArrives();
   cluster.end(1);
   cluster.leader = 2;
   cluster.answers = [cluster.holds(batch(2))];
-  expect(await arrived()).toEqual([[String(cluster.partition), [0, 1]]]);
-  expect(await arrived()).toEqual([[String(cluster.partition), [2, 3]]]);
+  expect(await arrived()).toEqual([[feedOf(cluster.topic, cluster.partition), [0, 1]]]);
+  expect(await arrived()).toEqual([[feedOf(cluster.topic, cluster.partition), [2, 3]]]);
+});
+
+test("topics are fetched together, and what brought nothing is asked for first", async () => {
+  const { topic, partition } = cluster;
+  const other = (from: number) => fetched(batch(from), { topic: "returns", partition });
+  cluster.answers = [cluster.holds(batch(0)), [...cluster.holds(batch(2)), other(7)]];
+  fetcher.set(feedOf(topic, partition), 0);
+  fetcher.set(feedOf("returns", partition), 7);
+  await somethingArrives();
+  const chunks = buffer.take(100, 1e6);
+  expect(chunks.map(({ feed, events }) => [feed, events[0]?.origin])).toEqual([[feedOf(topic, partition), topic]]);
+  fetcher.look();
+  const found = [...(await arrived()), ...(await arrived())];
+  expect(found.slice(0, 2)).toEqual([
+    [feedOf(topic, partition), [2, 3]],
+    [feedOf("returns", partition), [7, 8]],
+  ]);
+  expect(cluster.asked.slice(0, 2)).toEqual([
+    [topic, "returns"],
+    ["returns", topic],
+  ]);
 });

@@ -14,7 +14,7 @@ beforeEach(async () => {
   cluster = await StandInCluster.start();
   const client = kafkaClient(cluster.connection, "test", keptLog());
   brokers = new Brokers(client, defaultKafkaSettings);
-  group = new Group(client, brokers, "g", cluster.topic);
+  group = new Group(client, brokers, "g", [cluster.topic]);
 });
 afterEach(async () => {
   await Promise.all([group.close(), brokers.close()]);
@@ -24,6 +24,16 @@ afterEach(async () => {
 test.each([false, true])("a group is read, whatever other topics are not led: %s", async (hasOrphan) => {
   Object.assign(cluster, { hasOrphan, low: 5, high: 9, committed: 7 });
   const committed = { offset: 7, metadata: null };
-  const partitions = [{ partition: cluster.partition, low: 5, high: 9, committed }];
+  const partitions = [{ feed: `${cluster.id}/orders/3`, low: 5, high: 9, committed }];
   expect(await group.read()).toEqual({ cluster: cluster.id, partitions, members: [] });
+});
+
+test("a group is read in all topics of its pipeline", async () => {
+  Object.assign(cluster, { others: ["returns"], low: 5, high: 9, committed: 7 });
+  const client = kafkaClient(cluster.connection, "test", keptLog());
+  const both = new Group(client, brokers, "g", [cluster.topic, "returns"]);
+  const stands = { low: 5, high: 9, committed: { offset: 7, metadata: null } };
+  const partitions = [cluster.topic, "returns"].map((topic) => ({ feed: `${cluster.id}/${topic}/3`, ...stands }));
+  expect(await both.read()).toEqual({ cluster: cluster.id, partitions, members: [] });
+  await both.close();
 });

@@ -21,7 +21,6 @@ import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
 import type { Pause } from "../../../engine/view.ts";
 import { WaitingRoom } from "../../../engine/waiting-room.ts";
 import { keptLog } from "../../support/engine.ts";
-import { kafkaPipeline } from "../../support/pipelines.ts";
 
 const own = { dataDir: "a".repeat(16), run: "11111111" };
 const other = { dataDir: "b".repeat(16), run: "22222222" };
@@ -37,13 +36,15 @@ const signals = { leave: new AbortController().signal, drain: new AbortControlle
 /** A group that stands as it is told, and whose brokers do not answer so many times. */
 class ToldGroup extends Group {
   committed = new Map<number, [offset: number, metadata: string | null]>();
+  /** Topics beside the other one, in which nothing is committed. */
+  others: string[] = [];
   partitions = 2;
   low = 0;
   failures = 0;
 
   constructor() {
     const client = kafkaClient(connection, "test", keptLog());
-    super(client, new Brokers(client, defaultKafkaSettings), "g", topic);
+    super(client, new Brokers(client, defaultKafkaSettings), "g", [topic]);
   }
 
   override read(): Promise<GroupStanding> {
@@ -54,9 +55,12 @@ class ToldGroup extends Group {
     const partitions = Array.from({ length: this.partitions }, (_, partition) => {
       const [offset, metadata] = this.committed.get(partition) ?? [];
       const committed = offset === undefined ? {} : { committed: { offset, metadata: metadata! } };
-      return { partition, low: this.low, high: 1000, ...committed };
+      return { feed: feedOf(partition), low: this.low, high: 1000, ...committed };
     });
-    return Promise.resolve({ cluster, partitions, members: [] });
+    const more = this.others.flatMap((name) =>
+      partitions.map((_, partition) => ({ feed: feedOf(partition, name), low: this.low, high: 1000 })),
+    );
+    return Promise.resolve({ cluster, partitions: [...partitions, ...more], members: [] });
   }
 }
 
@@ -103,13 +107,17 @@ afterEach(async () => {
 });
 
 /** A start of the pipeline on what the journal holds. */
-function start(options: Partial<KafkaSourceParts["options"]> = {}): { opening: Opening; positions: KafkaPositions } {
+function start(
+  options: Partial<KafkaSourceParts["options"]> = {},
+  topics: KafkaSourceParts["topics"] = new Map([[topic, { start: "earliest", hasDedup: true }]]),
+): { opening: Opening; positions: KafkaPositions } {
   const telemetry = new Proxy({} as Telemetry, {
     get: (_target, event) => (fields: Record<string, unknown>) => void told.push([String(event), fields]),
   });
   const parts: KafkaSourceParts = {
     pipeline_id,
-    source: kafkaPipeline(pipeline_id, { topic, connection_params: connection }).sources[0] as never,
+    connection,
+    topics,
     replicas: 1,
     identity: { ...own, earlier: new Set() },
     options: { take_over: other.run, on_lost: "pause", ...options },
@@ -117,15 +125,14 @@ function start(options: Partial<KafkaSourceParts["options"]> = {}): { opening: O
     journal,
     telemetry,
     log: keptLog(),
-    hasDedup: true,
     bufferBytes: 1,
   };
-  const positions = new KafkaPositions(topic, pipeline_id, journal);
+  const positions = new KafkaPositions(topics.keys(), pipeline_id, journal);
   const room = new WaitingRoom(pipeline_id, telemetry, () => Promise.resolve());
   return { opening: new Opening(parts, group, positions, room), positions };
 }
 
-const feedOf = (partition: number): string => kafkaFeed({ cluster, topic, partition });
+const feedOf = (partition: number, of = topic): string => kafkaFeed({ cluster, topic: of, partition });
 
 const rangeOf = (partition: number, first: number, last: number) => {
   return { feed: feedOf(partition), base: first, first, last, count: last - first + 1 };
@@ -162,7 +169,7 @@ describe("a run that is taken over", () => {
       const { opening, positions } = start();
       expect(await opening.run(signals)).toEqual({ givenUp: [1, 2], isMoved: false });
       expect(pending()).toEqual([3]);
-      expect([positions.next(0), positions.next(1)]).toEqual([70, 60]);
+      expect([positions.next(feedOf(0)), positions.next(feedOf(1))]).toEqual([70, 60]);
       expect(takenOver()).toEqual([{ pipeline_id, run: other.run, batches: 2, rows: 20 }]);
     },
   );
@@ -191,7 +198,7 @@ describe("a run that is taken over", () => {
       const { opening, positions } = start();
       await opening.run(signals);
       expect(pending()).toEqual([]);
-      expect([positions.next(0), positions.next(1)]).toEqual([70, 50]);
+      expect([positions.next(feedOf(0)), positions.next(feedOf(1))]).toEqual([70, 50]);
     },
   );
 
@@ -202,7 +209,7 @@ describe("a run that is taken over", () => {
     journal.failures = ["move"];
     const { opening, positions } = start();
     expect(await opening.run(signals)).toEqual({ givenUp: [1], isMoved: true });
-    expect([positions.next(0), positions.next(1)]).toEqual([70, 20]);
+    expect([positions.next(feedOf(0)), positions.next(feedOf(1))]).toEqual([70, 20]);
     expect(takenOver()).toEqual([{ pipeline_id, run: other.run, batches: 1, rows: 10 }]);
   });
 
@@ -212,7 +219,7 @@ describe("a run that is taken over", () => {
     const { opening, positions } = start();
     expect(await opening.run(signals)).toMatchObject({ givenUp: [] });
     expect(pending()).toEqual([1]);
-    expect([positions.final(0), positions.next(0)]).toEqual([50, 60]);
+    expect([positions.final(feedOf(0)), positions.next(feedOf(0))]).toEqual([50, 60]);
   });
 
   test("has not read what is judged again here", async () => {
@@ -236,7 +243,7 @@ describe("a run that is taken over", () => {
     const judged = judge(standing, opening.known, false);
     if (judged.kind !== "ours") throw new Error("expected a group of our own");
     await opening.placeNew(standing, judged);
-    expect([positions.final(0), positions.final(1), positions.final(2)]).toEqual([80, 50, 30]);
+    expect([positions.final(feedOf(0)), positions.final(feedOf(1)), positions.final(feedOf(2))]).toEqual([80, 50, 30]);
   });
 });
 
@@ -251,12 +258,12 @@ describe("a partition that a person has moved while a batch is pending", () => {
     const { opening, positions } = start();
     expect(await opening.run(signals)).toEqual({ givenUp: [], isMoved: true });
     await journal.commit(record);
-    expect(positions.settle(record.ranges)).toEqual([1]);
-    expect([positions.final(0), positions.final(1)]).toEqual([to, 60]);
+    expect(positions.settle(record.ranges)).toEqual([feedOf(1)]);
+    expect([positions.final(feedOf(0)), positions.final(feedOf(1))]).toEqual([to, 60]);
     expect(journal.progress(pipeline_id).positions).toEqual({ [feedOf(0)]: to - 1, [feedOf(1)]: 59 });
     positions.began();
-    expect(positions.settle([rangeOf(0, to, to + 9)])).toEqual([0]);
-    expect(positions.final(0)).toBe(to + 10);
+    expect(positions.settle([rangeOf(0, to, to + 9)])).toEqual([feedOf(0)]);
+    expect(positions.final(feedOf(0))).toBe(to + 10);
   });
 });
 
@@ -279,7 +286,7 @@ describe("a write that fails in the middle of an opening", () => {
     const { opening, positions } = start({ start: "earliest" });
     await opening.run(signals);
     expect(classes()).toEqual(["disk"]);
-    expect(positions.final(1)).toBe(0);
+    expect(positions.final(feedOf(1))).toBe(0);
   });
 
   test("for another reason ends the start", async () => {
@@ -295,8 +302,54 @@ test("a partition that goes on where nothing is left changes no other, which may
   const { opening, positions } = start({ on_lost: "skip" });
   await opening.run(signals);
   group.low = 60;
-  await opening.checkRange(signals, 1);
-  expect([positions.next(0), positions.next(1)]).toEqual([50, 60]);
+  await opening.checkRange(signals, feedOf(1));
+  expect([positions.next(feedOf(0)), positions.next(feedOf(1))]).toEqual([50, 60]);
   const skipped = told.filter(([event]) => event === "positionsSkipped").map(([, fields]) => fields);
-  expect(skipped).toEqual([{ pipeline_id, partition: 1, from: 50, to: 60 }]);
+  expect(skipped).toEqual([{ pipeline_id, topic, partition: 1, from: 50, to: 60 }]);
+});
+
+describe("another topic of the pipeline", () => {
+  const both: KafkaSourceParts["topics"] = new Map([
+    [topic, { start: "earliest", hasDedup: true }],
+    ["returns", { start: "latest", hasDedup: false }],
+  ]);
+
+  beforeEach(() => {
+    group.others = ["returns"];
+  });
+
+  test.each<[string, KafkaSourceParts["options"], number]>([
+    ["its source says", { on_lost: "pause" }, 1000],
+    ["start says", { on_lost: "pause", start: "earliest" }, 0],
+  ])("that is new begins where %s, and new partitions of one that is known at their beginning", async (...given) => {
+    const [, options, begins] = given;
+    await journal.place(pipeline_id, { [feedOf(0)]: 49 });
+    const { opening, positions } = start(options, both);
+    expect(await opening.run(signals)).toEqual({ givenUp: [], isMoved: false });
+    const found = [feedOf(0), feedOf(1), feedOf(0, "returns"), feedOf(1, "returns")].map((feed) =>
+      positions.final(feed),
+    );
+    expect(found).toEqual([50, 0, begins, begins]);
+  });
+
+  test("goes on where it stood when it comes back, also beside one of the same partitions", async () => {
+    await journal.place(pipeline_id, { [feedOf(0)]: 49, [feedOf(1)]: 49, [feedOf(0, "returns")]: 9 });
+    await start().opening.run(signals);
+    const { opening, positions } = start({}, both);
+    await opening.run(signals);
+    expect([positions.next(feedOf(0)), positions.next(feedOf(0, "returns"))]).toEqual([50, 10]);
+    expect(positions.settle([rangeOf(0, 50, 59), { ...rangeOf(0, 10, 19), feed: feedOf(0, "returns") }])).toEqual([
+      feedOf(0),
+      feedOf(0, "returns"),
+    ]);
+    expect([positions.final(feedOf(0)), positions.final(feedOf(0, "returns"))]).toEqual([60, 20]);
+  });
+
+  test("is named where it goes on where nothing is left", async () => {
+    await journal.place(pipeline_id, { [feedOf(0)]: 99, [feedOf(0, "returns")]: 9 });
+    group.low = 60;
+    await start({ on_lost: "skip" }, both).opening.run(signals);
+    const skipped = told.filter(([event]) => event === "positionsSkipped").map(([, fields]) => fields);
+    expect(skipped).toEqual([{ pipeline_id, topic: "returns", partition: 0, from: 10, to: 60 }]);
+  });
 });

@@ -8,6 +8,8 @@ const before = { dataDir: own.dataDir, run: "00000000" };
 const unknown = { dataDir: own.dataDir, run: "99999999" };
 const other = { dataDir: "b".repeat(16), run: "22222222" };
 
+const feedOf = (partition: number): string => `c/t/${partition}`;
+
 type Committed = [offset: number, metadata: string | null] | undefined;
 
 /** Two partitions, of which the first stands at offset 50 here; `committed` is what the group says of it. */
@@ -24,20 +26,19 @@ function judged(
     cluster: "c",
     partitions: [
       {
-        partition: 0,
+        feed: feedOf(0),
         low: 0,
         high: 100,
         ...(offset === undefined ? {} : { committed: { offset, metadata: metadata! } }),
       },
-      { partition: 1, low: 0, high: 100 },
+      { feed: feedOf(1), low: 0, high: 100 },
     ],
     members,
   };
   const known: Known = {
     groupId: "g",
-    topic: "t",
     identity: { ...own, earlier: new Set([before.run]) },
-    next: (partition) => (partition === 0 ? 50 : undefined),
+    next: (feed) => (feed === feedOf(0) ? 50 : undefined),
     takeOver: undefined,
     ...over,
   };
@@ -55,7 +56,7 @@ describe("a group is ours", () => {
     ["with what this run committed, before our position", [20, claimText(own, 20)]],
     ["with what a person committed at our very position", [50, null]],
   ])("%s: the local position wins", (_what, committed) => {
-    expect(judged(committed)).toEqual({ kind: "ours", ...nothing, fresh: [1] });
+    expect(judged(committed)).toEqual({ kind: "ours", ...nothing, fresh: [feedOf(1)] });
   });
 
   test.each<[string, Committed]>([
@@ -64,14 +65,18 @@ describe("a group is ours", () => {
     ["another text", [20, "by hand"]],
     ["our claim of another offset, which a tool has kept", [20, claimText(own, 30)]],
   ])("and a person has moved it: %s", (_what, committed) => {
-    expect(judged(committed)).toMatchObject({ kind: "ours", moved: new Map([[0, committed![0]]]) });
+    expect(judged(committed)).toMatchObject({ kind: "ours", moved: new Map([[feedOf(0), committed![0]]]) });
   });
 
   test.each([
     ["after a join", { isBeforeJoin: false }],
     ["while it has members", { members: ["reporting"] }],
   ])("and a stranger has committed: %s", (_what, options) => {
-    expect(judged([20, null], options)).toMatchObject({ kind: "ours", moved: new Map(), strange: new Map([[0, 20]]) });
+    expect(judged([20, null], options)).toMatchObject({
+      kind: "ours",
+      moved: new Map(),
+      strange: new Map([[feedOf(0), 20]]),
+    });
   });
 
   test("with strangers in it, by their names", () => {
@@ -83,7 +88,10 @@ describe("a group is ours", () => {
     ["ours", [20, claimText(before, 20)]],
     ["not ours in form", [20, null]],
   ])("where nothing is known here, it goes on where the group stands: %s", (_what, committed) => {
-    expect(judged(committed, { over: nothingKnown })).toMatchObject({ found: new Map([[0, 20]]), fresh: [1] });
+    expect(judged(committed, { over: nothingKnown })).toMatchObject({
+      found: new Map([[feedOf(0), 20]]),
+      fresh: [feedOf(1)],
+    });
   });
 });
 
@@ -106,14 +114,14 @@ describe("a group is another Sluice's", () => {
   test("that is taken over: what it has read counts, its members are no hindrance", () => {
     const over = { takeOver: other.run };
     const found = judged([70, claimText(other, 70)], { members: [clientId(other, 1)], over });
-    expect(found).toMatchObject({ kind: "ours", taken: new Map([[0, 70]]), moved: new Map(), strangers: [] });
+    expect(found).toMatchObject({ kind: "ours", taken: new Map([[feedOf(0), 70]]), moved: new Map(), strangers: [] });
   });
 
   test("that is taken over, after a join: it counts where nothing is known here, elsewhere we have gone on", () => {
     const options = { isBeforeJoin: false, over: { takeOver: other.run } };
     expect(judged([70, claimText(other, 70)], options)).toMatchObject({ taken: new Map(), found: new Map() });
     const unknownHere = { ...options, over: { ...options.over, ...nothingKnown } };
-    expect(judged([70, claimText(other, 70)], unknownHere)).toMatchObject({ found: new Map([[0, 70]]) });
+    expect(judged([70, claimText(other, 70)], unknownHere)).toMatchObject({ found: new Map([[feedOf(0), 70]]) });
   });
 });
 

@@ -25,7 +25,7 @@ const spoken: [key: number, version: number][] = [
 const [noLeader, notLeader] = [5, 6];
 
 /**
- * Two brokers that know one partition of one topic, and a group without members, as far as they are read: for what a
+ * Two brokers that know one partition of one topic, or of several, and a group without members, as far as they are read: for what a
  * real broker that stands alone cannot do, such as to hand a partition over to another one, or does only under load.
  */
 export class StandInCluster {
@@ -33,6 +33,10 @@ export class StandInCluster {
   readonly partition = 3;
   /** Another one, which the same node leads. */
   hasSecond = false;
+  /** Topics beside the other one, which stand as that does. */
+  others: string[] = [];
+  /** The topics of each fetch, in their order. */
+  readonly asked: string[][] = [];
   readonly id = "c";
   /** A topic that nobody leads, beside the other one. */
   hasOrphan = false;
@@ -108,11 +112,15 @@ export class StandInCluster {
       case keys.apiVersions:
         return this.#versions(version);
       case keys.metadata:
-        return this.#metadata(arrayLength(request) === -1);
+        return this.#metadata(request.readInt32BE(bodyOf(request)) === -1);
       case keys.listOffsets:
-        return this.#offset(request.readBigInt64BE(request.length - 8) === -1n ? this.high : this.low);
+        return this.#offset(
+          textAt(request, bodyOf(request) + 9),
+          request.readBigInt64BE(request.length - 8) === -1n ? this.high : this.low,
+        );
       case keys.fetch:
-        return responseBytes(11, this.#fetched(node), this.topic);
+        this.asked.push(topicsOfFetch(request));
+        return responseBytes(11, this.#fetched(node));
       case keys.findCoordinator:
         return Buffer.concat([int16(0), int32(1), text("127.0.0.1"), int32(this.#ports[0]!)]);
       case keys.offsetFetch:
@@ -135,21 +143,25 @@ export class StandInCluster {
     const replicas = Buffer.concat([int32(2), int32(1), int32(2)]);
     const led = (partition: number) => [int16(0), int32(partition), int32(this.leader), replicas, replicas];
     const partitions = this.hasSecond ? [this.partition, this.partition + 1] : [this.partition];
-    const topic = [int16(0), text(this.topic), int8(0), int32(partitions.length), ...partitions.flatMap(led)];
+    const names = [this.topic, ...this.others];
+    const known = names.flatMap((name) => {
+      return [int16(0), text(name), int8(0), int32(partitions.length), ...partitions.flatMap(led)];
+    });
     const notLed = [int16(noLeader), int32(0), int32(-1), replicas, replicas];
     const orphan = ofAll && this.hasOrphan ? [int16(0), text("orphan"), int8(0), int32(1), ...notLed] : [];
-    const topics = [int32(orphan.length > 0 ? 2 : 1), ...topic, ...orphan];
+    const topics = [int32(names.length + (orphan.length > 0 ? 1 : 0)), ...known, ...orphan];
     return Buffer.concat([int32(2), ...brokers, text(this.id), int32(1), ...topics]);
   }
 
   #offsets(): Buffer {
     const partition = [int32(this.partition), int64(this.committed), text(""), int16(0)];
-    return Buffer.concat([int32(1), text(this.topic), int32(1), ...partition]);
+    const topics = [this.topic, ...this.others].flatMap((name) => [text(name), int32(1), ...partition]);
+    return Buffer.concat([int32(1 + this.others.length), ...topics]);
   }
 
-  #offset(offset: number): Buffer {
+  #offset(topic: string, offset: number): Buffer {
     const partition = [int32(this.partition), int16(0), int64(-1), int64(offset)];
-    return Buffer.concat([int32(0), int32(1), text(this.topic), int32(1), ...partition]);
+    return Buffer.concat([int32(0), int32(1), text(topic), int32(1), ...partition]);
   }
 
   #fetched(node: number): FetchedPartition[] {
@@ -160,7 +172,24 @@ export class StandInCluster {
   }
 }
 
-/** Of a request whose body begins with an array, behind the client id of its head. */
-const arrayLength = (request: Buffer): number => request.readInt32BE(10 + request.readInt16BE(8));
+/** Where the body of a request begins, behind the client id of its head. */
+const bodyOf = (request: Buffer): number => 10 + request.readInt16BE(8);
+
+const textAt = (request: Buffer, at: number): string =>
+  request.toString("utf8", at + 2, at + 2 + request.readInt16BE(at));
+
+/** Before the topics of a fetch are 25 bytes, and 28 are what it says of each partition. */
+function topicsOfFetch(request: Buffer): string[] {
+  const found: string[] = [];
+  let at = bodyOf(request) + 25;
+  const count = request.readInt32BE(at);
+  at += 4;
+  for (let index = 0; index < count; index += 1) {
+    found.push(textAt(request, at));
+    at += 2 + request.readInt16BE(at);
+    at += 4 + 28 * request.readInt32BE(at);
+  }
+  return found;
+}
 
 const text = (value: string): Buffer => Buffer.concat([int16(Buffer.byteLength(value)), Buffer.from(value)]);

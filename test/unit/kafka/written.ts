@@ -159,11 +159,16 @@ export function fetched(records: Buffer, more: Partial<FetchedPartition> = {}): 
   return { topic: "orders", partition: 3, errorCode: 0, ...offsets, abortedTransactions: [], records, ...more };
 }
 
-/** A response as a broker of a version writes it, of these partitions of one topic. */
-export function responseBytes(version: number, partitions: readonly FetchedPartition[], topic = "orders"): Buffer {
+/** A response as a broker of a version writes it, of these partitions by their topics, or all of one `topic`. */
+export function responseBytes(version: number, partitions: readonly FetchedPartition[], topic?: string): Buffer {
   const head = version >= 7 ? [int16(0), int32(77)] : [];
-  const body = partitions.map((partition) => partitionBytes(version, partition));
-  return Buffer.concat([int32(5), ...head, int32(1), text16(topic), int32(partitions.length), ...body]);
+  const byTopic = new Map<string, Buffer[]>(partitions.length === 0 ? [[topic ?? "orders", []]] : []);
+  for (const partition of partitions) {
+    const name = topic ?? partition.topic;
+    byTopic.set(name, [...(byTopic.get(name) ?? []), partitionBytes(version, partition)]);
+  }
+  const topics = Array.from(byTopic, ([name, own]) => Buffer.concat([text16(name), int32(own.length), ...own]));
+  return Buffer.concat([int32(5), ...head, int32(topics.length), ...topics]);
 }
 
 function partitionBytes(version: number, one: FetchedPartition): Buffer {

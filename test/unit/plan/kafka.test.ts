@@ -204,6 +204,89 @@ describe("a pipeline that reads a topic", () => {
   });
 });
 
+describe("a pipeline that reads several topics", () => {
+  const both: PipelineText = { ...orders, topics: ["shop.returns"] };
+  const paused = { paused: "table orders is missing", pending_batches: 1 };
+  const unless = `unless the consumer group ${group} has offsets of it`;
+
+  test.each<[string, World, Expected]>([
+    [
+      "is new: each begins where it says",
+      { wanted: [{ ...both, kafka: ["consumer_group_initial_offset: latest"] }] },
+      {
+        reason:
+          `it is new; topic shop.orders is read from its end (what it holds now is not read), ${unless}, where it then ` +
+          `goes on; topic shop.returns is read from its beginning, ${unless}, where it then goes on`,
+      },
+    ],
+    [
+      "gets one more after a restart, and goes on in the other",
+      { wanted: [both], there: [{ was: orders, lag: 7 }] },
+      {
+        effect: "restart",
+        calls: ["stop", "update", "resume"],
+        reason: `sources[kafka of shop.returns] and 1 more changed; topic shop.returns is read from its beginning, ${unless}`,
+      },
+    ],
+    [
+      "loses one after a restart",
+      { wanted: [orders], there: [{ was: both, lag: 7 }] },
+      {
+        effect: "restart",
+        reason:
+          "sources[kafka of shop.returns] and 1 more changed; what was not read yet of topic shop.returns stays unread",
+      },
+    ],
+    [
+      "loses one while it cannot write",
+      { wanted: [orders], there: [{ was: both, ...paused }] },
+      {
+        effect: "restart",
+        reason: expect.stringMatching(
+          /; what was not read yet of topic shop\.returns stays unread, and what pending batches hold of a source that is gone becomes dead letters$/,
+        ),
+      },
+    ],
+    [
+      "reads others while it cannot write: its sources are the same",
+      {
+        wanted: [{ ...orders, topic: "shop.sales", topics: ["shop.returns"] }],
+        there: [{ was: both, lag: 7, ...paused }],
+      },
+      {
+        reason: `sources[kafka of input].topic changed; topic shop.sales is read from its beginning, ${unless}; what was not read yet of topic shop.orders stays unread`,
+      },
+    ],
+    [
+      "asks other brokers",
+      { wanted: [{ ...both, brokers: ["other:9092"] }], there: [{ was: both }] },
+      {
+        reason: expect.stringContaining(
+          "; if the new brokers are another cluster, topic shop.orders is read there from its beginning, topic " +
+            "shop.returns is read there from its beginning, and pending batches of the old one are",
+        ),
+      },
+    ],
+    [
+      "is stopped: how far it is behind is that of all",
+      { wanted: [{ ...both, sluice: ["state: Stopped"] }], there: [{ was: both, lag: 1234 }] },
+      { reason: expect.stringMatching(/; 1234 offsets stay unread in topics shop\.orders and shop\.returns$/) },
+    ],
+    [
+      "goes",
+      { wanted: [{ id: "other" }], there: [{ was: both, lag: 12 }] },
+      {
+        calls: ["stop", "delete"],
+        reason:
+          `orders.yaml no longer has it; consumer group ${group} keeps its place in topics shop.orders and ` +
+          "shop.returns, 12 offsets before their ends, and a pipeline with this pipeline_id goes on there",
+      },
+    ],
+  ])("%s", (_title, world, expected) => {
+    expect(changeFor(world)).toMatchObject(expected);
+  });
+});
+
 const gone = (there: Omit<There, "was">): World => ({
   wanted: [{ id: "other" }],
   there: [{ was: orders, ...there }],

@@ -21,7 +21,7 @@ const fields: SchemaField[] = [
 ];
 
 function memory(): KeyMemory {
-  return new RememberedKeys({ window: 60_000, storage: Infinity, memory: Infinity });
+  return new RememberedKeys({ storage: Infinity, memory: Infinity });
 }
 
 function stateless(...expressions: [expression: string, output_type: string][]): StatelessTransform {
@@ -39,10 +39,13 @@ const makers: [string, () => Transform & { reads: readonly string[] }][] = [
   ["a filter that looks into a map", () => new FilterTransform(`b.id == 1 or user.id startsWith "a"`, fields)],
   ["a filter of the whole event", () => new FilterTransform(`"name" in $env and $env.id != 7`, fields)],
   ["a filter with a variable", () => new FilterTransform("let number = id; number < 500000", fields)],
-  ["dedup by a number", () => new DedupTransform("id", memory(), new Fingerprints(Buffer.alloc(16, 1)))],
-  ["dedup by a text", () => new DedupTransform("name", memory(), new Fingerprints(Buffer.alloc(16, 1)))],
-  ["dedup by a path", () => new DedupTransform("user.id", memory(), new Fingerprints(Buffer.alloc(16, 1)))],
-  ["dedup by what may be missing", () => new DedupTransform("ID", memory(), new Fingerprints(Buffer.alloc(16, 1)))],
+  ["dedup by a number", () => new DedupTransform("id", 60_000, memory(), new Fingerprints(Buffer.alloc(16, 1)))],
+  ["dedup by a text", () => new DedupTransform("name", 60_000, memory(), new Fingerprints(Buffer.alloc(16, 1)))],
+  ["dedup by a path", () => new DedupTransform("user.id", 60_000, memory(), new Fingerprints(Buffer.alloc(16, 1)))],
+  [
+    "dedup by what may be missing",
+    () => new DedupTransform("ID", 60_000, memory(), new Fingerprints(Buffer.alloc(16, 1))),
+  ],
   [
     "stateless",
     () =>
