@@ -5,6 +5,7 @@ import { PureCalls } from "../api/pure/pure-calls.ts";
 import { statusApi } from "../api/status-api.ts";
 import { Reconciler } from "../reconciler.ts";
 import { FileAndEnvSecrets } from "../secrets/file-and-env.ts";
+import { exposeBuild } from "../status/metrics.ts";
 import { CliError } from "./cli-error.ts";
 import { controlApi } from "./control/routes.ts";
 import { listenControl } from "./control/server.ts";
@@ -37,7 +38,9 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     const interval = settings.duration("interval");
     const reconciler = new Reconciler({ source, engine, dataDir, log, registry, interval });
     const listeners: Record<string, string> = {};
-    const sources = { engine, reconciler, registry, log, info: processInfo(engine.dataDirId, listeners) };
+    const info = processInfo(engine.dataDirId, listeners);
+    exposeBuild(registry, info());
+    const sources = { engine, reconciler, registry, log, info };
     const control = parts.add(await listenControl(dataDir, controlApi(sources))).path;
     const pure = parts.add(new PureCalls());
     listeners["api"] = parts.add(await listenHttp("api", settings, statusApi({ ...sources, pure }))).address;

@@ -17,6 +17,8 @@ export type Telemetry = ReturnType<typeof createTelemetry>;
 export function createTelemetry(log: Log, registry: Registry) {
   const metrics = createMetrics(registry);
   const news = new News();
+  /** When the newest commit was made that not everything is as: ISO 8601. */
+  let unapplied: string | undefined;
   return {
     turnBegan(): void {
       metrics.inProgress.set(Date.now() / 1000);
@@ -30,6 +32,7 @@ export function createTelemetry(log: Log, registry: Registry) {
       metrics.lastAttempt.set(now);
       metrics.inProgress.set(0);
       if (result === "success") metrics.lastSuccess.set(now);
+      if (turn.revision !== undefined) unapplied = result === "success" ? undefined : turn.revision.committedAt;
       const error = (turn.error ?? turn.fetchError)?.message;
       if (news.isNew("error", error)) {
         const revision = turn.revision?.id;
@@ -97,7 +100,10 @@ export function createTelemetry(log: Log, registry: Registry) {
 
     /** Reads the state for each scrape. */
     exposeState(snapshot: () => ReconcileSnapshot): void {
-      createStateGauges(registry, (gauges) => setState(gauges, snapshot()));
+      createStateGauges(registry, (gauges) => {
+        setState(gauges, snapshot());
+        gauges.revisionLag.set(unapplied === undefined ? 0 : Math.max(0, (Date.now() - Date.parse(unapplied)) / 1000));
+      });
     },
   };
 

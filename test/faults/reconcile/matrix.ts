@@ -1,0 +1,75 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Fault, Remedy } from "./fault.ts";
+import type { Scene } from "./scene.ts";
+import { brokenBy } from "./verdict.ts";
+import type { Verdict } from "./verdict.ts";
+
+/** Milliseconds that the reconciler is given to notice a fault, and to make everything right after it. */
+const noticing = 30_000;
+const converging = 60_000;
+
+/** Lets faults befall a scene, one after the other; each lasts for `lasting` milliseconds from when it was noticed. */
+export async function befall(
+  scene: Scene,
+  faults: readonly Fault[],
+  lasting: number,
+  log: (verdict: Verdict) => void = () => undefined,
+): Promise<Verdict[]> {
+  const verdicts: Verdict[] = [];
+  for (const fault of faults) {
+    const verdict = await suffer(scene, fault, lasting);
+    log(verdict);
+    verdicts.push(verdict);
+  }
+  return verdicts;
+}
+
+async function suffer(scene: Scene, fault: Fault, lasting: number): Promise<Verdict> {
+  const before = { calls: scene.witness.calls.length, accepted: scene.senders.count };
+  scene.senders.takeRefused();
+  let remedy: Remedy | undefined;
+  let told: string | undefined;
+  try {
+    remedy = await fault.begin(scene);
+    if (!fault.pushes) await scene.push();
+    told = await noticed(scene, fault);
+    await sleep(lasting);
+  } finally {
+    await remedy?.();
+    scene.witness.calm();
+  }
+  const ended = Date.now();
+  const hasConverged = await within(converging, () => scene.hasConverged());
+  const converged = (Date.now() - ended) / 1000;
+  const refused = scene.senders.takeRefused();
+  const calls = scene.witness.calls.slice(before.calls);
+  const evidence = { calls, ended, refused, leaks: await scene.leaks(), down: scene.down(), hasConverged };
+  const broken = brokenBy(fault, evidence);
+  if (told === undefined)
+    broken.push(`it was not told: expected ${fault.skipped ?? fault.told}, found ${saidBy(scene)}`);
+  const accepted = scene.senders.count - before.accepted;
+  return { name: fault.name, told: told ?? "", accepted, refused: refused.length, converged, broken };
+}
+
+/** What was told of it; undefined where that did not come. */
+async function noticed(scene: Scene, { told, of, skipped, isHarmless, pushes }: Fault): Promise<string | undefined> {
+  const isTold = (): boolean => {
+    const { conditions, pipelines, skipped: left } = scene.snapshot;
+    if (skipped !== undefined) return left.some(({ path }) => path === skipped);
+    const found = of === undefined ? conditions : pipelines.find(({ pipeline_id }) => pipeline_id === of)?.conditions;
+    return found?.some(({ reason }) => reason === told) ?? false;
+  };
+  if (told === undefined && skipped === undefined) return "";
+  if (!(await within(noticing, isTold))) return undefined;
+  if (isHarmless && !pushes && !(await within(noticing, () => scene.hasApplied()))) return undefined;
+  return skipped === undefined ? told : `${skipped} is not read`;
+}
+
+function saidBy({ snapshot: { conditions } }: Scene): string {
+  return conditions.map(({ type, status, reason, message }) => `${type} ${status} ${reason}: ${message}`).join("; ");
+}
+
+async function within(limit: number, isSo: () => Promise<boolean> | boolean): Promise<boolean> {
+  for (const end = Date.now() + limit; Date.now() < end; await sleep(20)) if (await isSo()) return true;
+  return false;
+}
