@@ -44,6 +44,28 @@ export const engineFaults: readonly Fault[] = [
     },
   },
   {
+    name: "a terminate during a stop",
+    told: "Progressing",
+    of: "ending",
+    pushes: true,
+    isHarmless: true,
+    terminates: true,
+    calls: ["create ending", "stop ending", "terminate ending", "delete ending"],
+    begin: async (scene) => {
+      await scene.push({ "ending.yaml": fileOf("ending") });
+      await scene.stands("ending", "Running");
+      const release = holdUp(scene, "stop", "ending");
+      await scene.push({ "ending.yaml": fileOf("ending", { sluice: ["state: Stopped"] }) });
+      await scene.isChanging("ending");
+      await scene.push({ "ending.yaml": fileOf("ending", { sluice: ["state: Terminated"] }) });
+      return async () => {
+        release();
+        await scene.stands("ending", "Terminated");
+        await scene.push({ "ending.yaml": null });
+      };
+    },
+  },
+  {
     name: "an edit that is refused",
     told: "ReconciliationFailed",
     of: second,
@@ -92,10 +114,10 @@ export const engineFaults: readonly Fault[] = [
     pushes: true,
     begin: async (scene) => {
       await scene.push({ "by-hand.yaml": fileOf("by-hand") });
-      await scene.runs("by-hand");
+      await scene.stands("by-hand", "Running");
       await scene.engine.engine.stop("by-hand");
       await scene.engine.engine.delete("by-hand");
-      await scene.runs("by-hand");
+      await scene.stands("by-hand", "Running");
       return () => scene.push({ "by-hand.yaml": null }).then(() => undefined);
     },
   },

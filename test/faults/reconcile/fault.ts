@@ -20,6 +20,8 @@ export interface Fault {
   isHarmless?: true;
   /** Lifecycle calls that it may cause besides `tag edited`, such as `resume kept-1`. */
   calls?: readonly `${Call} ${string}`[];
+  /** It asks for a terminate by a commit. */
+  terminates?: true;
   /** Pipelines that it takes from their senders for a while. */
   interrupts?: readonly string[];
 }

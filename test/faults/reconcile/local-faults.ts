@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -38,7 +39,14 @@ export const localFaults: readonly Fault[] = [
     },
   },
   ...(SmallDisk.obstacle() === undefined
-    ? [{ name: "a full disk under the clone", told: "GitOperationFailed", begin: fillDisk }]
+    ? [
+        {
+          name: "a full disk under the clone",
+          told: "GitOperationFailed",
+          begin: (scene: Scene) => spoilDisk(scene, fill),
+        },
+        { name: "a read-only clone", told: "GitOperationFailed", begin: (scene: Scene) => spoilDisk(scene, freeze) },
+      ]
     : []),
   { name: "the clock an hour ahead", begin: () => shiftClock(hour) },
   { name: "the clock an hour back", begin: () => shiftClock(-hour) },
@@ -52,12 +60,24 @@ async function overwrite(scene: Scene, folder: string, end: string): Promise<() 
   return () => undefined;
 }
 
-/** The folder of the clone is on a small disk from now on, without a byte left. */
-async function fillDisk({ engine: { dataDir } }: Scene): Promise<() => Promise<void>> {
+/** Leaves no byte. */
+const fill = (disk: SmallDisk): void => disk.fill(0);
+
+/** Lets nothing be written any more. */
+function freeze(disk: SmallDisk, folder: string): void {
+  const [command = "", ...args] = disk.wrap(["mount", "-o", "remount,ro", folder]);
+  execFileSync(command, args);
+}
+
+/** The folder of the clone is on a small disk from now on, which is spoilt. */
+async function spoilDisk(
+  { engine: { dataDir } }: Scene,
+  spoil: (disk: SmallDisk, folder: string) => void,
+): Promise<() => Promise<void>> {
   const home = join(dataDir, "git");
   const folder = await mkdtemp(join(tmpdir(), "sluice-small-disk-"));
   const disk = await SmallDisk.make(folder, 1);
-  disk.fill(0);
+  spoil(disk, folder);
   await rm(home, { recursive: true, force: true });
   await symlink(disk.path, home);
   return async () => {

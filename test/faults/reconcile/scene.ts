@@ -1,6 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Status } from "../../../engine/index.ts";
 import { Repository } from "../../../reconciler/git/repository.ts";
 import { Reconciler } from "../../../reconciler/reconciler.ts";
 import type { ReconcileSnapshot } from "../../../reconciler/reconciler.ts";
@@ -108,11 +109,20 @@ export class Scene {
     return this.repository.commit({ [`${edited}.yaml`]: fileOf(edited, { tags: [`edit-${this.#edits}`] }), ...files });
   }
 
-  /** Resolves when the engine has a pipeline that runs. */
-  async runs(pipeline_id: string): Promise<void> {
-    const isRunning = (): boolean =>
-      this.engine.engine.list().some((one) => one.pipeline_id === pipeline_id && one.status === "Running");
-    while (!isRunning()) await sleep(20);
+  /** Resolves when the engine has a pipeline in this status. */
+  async stands(pipeline_id: string, status: Status): Promise<void> {
+    const isSo = (): boolean =>
+      this.engine.engine.list().some((one) => one.pipeline_id === pipeline_id && one.status === status);
+    while (!isSo()) await sleep(20);
+  }
+
+  /** Resolves when a change of a pipeline is under way. */
+  async isChanging(pipeline_id: string): Promise<void> {
+    const isSo = (): boolean =>
+      this.snapshot.pipelines.some(
+        (one) => one.pipeline_id === pipeline_id && one.conditions.some(({ type }) => type === "Reconciling"),
+      );
+    while (!isSo()) await sleep(20);
   }
 
   /** Whether the newest edit of `edited` is in the engine, however the rest is. */
