@@ -9,8 +9,11 @@ export interface Fault {
   name: string;
   /** Begins it, and gives what ends it. It pushes what it has to push; else the matrix pushes an edit of `edited`. */
   begin(scene: Scene): Promise<Remedy> | Remedy;
-  /** The reason that a condition gives meanwhile: of the source, or of the pipeline `of`. Absent where it heals at once. */
-  told?: string;
+  /**
+   * The reason that a condition gives meanwhile, or one of them: of the source, or of the pipeline `of`. Absent where it
+   * heals at once.
+   */
+  told?: string | readonly string[];
   of?: string;
   /** A file under the watched path that is named as not read. */
   skipped?: string;

@@ -29,10 +29,12 @@ async function suffer(scene: Scene, fault: Fault, lasting: number): Promise<Verd
   scene.senders.takeRefused();
   let remedy: Remedy | undefined;
   let told: string | undefined;
+  let said = "";
   try {
     remedy = await fault.begin(scene);
     if (!fault.pushes) await scene.push();
     told = await noticed(scene, fault);
+    said = saidBy(scene);
     await sleep(lasting);
   } finally {
     await remedy?.();
@@ -45,24 +47,25 @@ async function suffer(scene: Scene, fault: Fault, lasting: number): Promise<Verd
   const calls = scene.witness.calls.slice(before.calls);
   const evidence = { calls, ended, refused, leaks: await scene.leaks(), down: scene.down(), hasConverged };
   const broken = brokenBy(fault, evidence);
-  if (told === undefined)
-    broken.push(`it was not told: expected ${fault.skipped ?? fault.told}, found ${saidBy(scene)}`);
+  if (told === undefined) broken.push(`it was not told: expected ${fault.skipped ?? fault.told}, found ${said}`);
   const accepted = scene.senders.count - before.accepted;
   return { name: fault.name, told: told ?? "", accepted, refused: refused.length, converged, broken };
 }
 
-/** What was told of it; undefined where that did not come. */
-async function noticed(scene: Scene, { told, of, skipped, isHarmless, pushes }: Fault): Promise<string | undefined> {
-  const isTold = (): boolean => {
+/** What was told of it; empty where nothing need be, undefined where it did not come. */
+async function noticed(scene: Scene, fault: Fault): Promise<string | undefined> {
+  const { told = [], of, skipped, isHarmless, pushes } = fault;
+  const look = (): string | undefined => {
     const { conditions, pipelines, skipped: left } = scene.snapshot;
-    if (skipped !== undefined) return left.some(({ path }) => path === skipped);
+    if (skipped !== undefined) return left.some(({ path }) => path === skipped) ? `${skipped} is not read` : undefined;
     const found = of === undefined ? conditions : pipelines.find(({ pipeline_id }) => pipeline_id === of)?.conditions;
-    return found?.some(({ reason }) => reason === told) ?? false;
+    return found?.find(({ reason }) => [told].flat().includes(reason))?.reason;
   };
-  if (told === undefined && skipped === undefined) return "";
-  if (!(await within(noticing, isTold))) return undefined;
-  if (isHarmless && !pushes && !(await within(noticing, () => scene.hasApplied()))) return undefined;
-  return skipped === undefined ? told : `${skipped} is not read`;
+  if (told.length === 0 && skipped === undefined) return "";
+  if (!(await within(noticing, () => look() !== undefined))) return undefined;
+  const said = look() ?? "";
+  const isApplied = !isHarmless || pushes || (await within(noticing, () => scene.hasApplied()));
+  return isApplied ? said : undefined;
 }
 
 function saidBy({ snapshot: { conditions } }: Scene): string {

@@ -1,12 +1,15 @@
-import { readdir, readFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Status } from "../../../engine/index.ts";
+import { defaultLimits } from "../../../reconciler/git/limits.ts";
 import { Repository } from "../../../reconciler/git/repository.ts";
 import { Reconciler } from "../../../reconciler/reconciler.ts";
 import type { ReconcileSnapshot } from "../../../reconciler/reconciler.ts";
 import { TestEngine } from "../../support/engine.ts";
+import { serveFaults, type FaultProxy } from "../../support/git-fault-proxy.ts";
 import { GitRepository, type FileChange } from "../../support/git-repository.ts";
+import { serveHttp } from "../../support/git-server.ts";
 import { pipelineText } from "../../support/pipeline-text.ts";
 import { Senders } from "./senders.ts";
 import { WitnessedEngine } from "./witnessed-engine.ts";
@@ -28,13 +31,29 @@ export function fileOf(id: string, over: { tags?: string[]; expression?: string;
 }
 
 export interface SceneOptions {
-  /** Of the remote as the reconciler sees it; credentials go into it. */
-  url: (repository: GitRepository, password: string) => Promise<{ url: string; close(): Promise<void> }>;
+  /** Files that a source may have at most. */
+  files: number;
+  /** Milliseconds that a Git command may take in all. */
+  patience: number;
 }
+
+/** What became of the events that running pipelines accepted, and files of the data dir that hold a secret. */
+export interface Fates {
+  accepted: number;
+  lost: number;
+  doubled: number;
+  leaked: string[];
+}
+
+type Parts = Pick<Scene, "repository" | "proxy" | "gitConfig" | "engine" | "witness" | "reconciler">;
 
 /** A repository, a reconciler that follows it, the real engine that it drives, and senders whose events never pause. */
 export class Scene {
   readonly repository: GitRepository;
+  /** Between the reconciler and the server of the repository. */
+  readonly proxy: FaultProxy;
+  /** A file of settings that Git reads. */
+  readonly gitConfig: string;
   readonly engine: TestEngine;
   readonly witness: WitnessedEngine;
   readonly reconciler: Reconciler;
@@ -42,11 +61,10 @@ export class Scene {
   readonly #close: () => Promise<void>;
   #edits = 0;
 
-  private constructor(
-    parts: Pick<Scene, "repository" | "engine" | "witness" | "reconciler">,
-    close: () => Promise<void>,
-  ) {
+  private constructor(parts: Parts, close: () => Promise<void>) {
     this.repository = parts.repository;
+    this.proxy = parts.proxy;
+    this.gitConfig = parts.gitConfig;
     this.engine = parts.engine;
     this.witness = parts.witness;
     this.reconciler = parts.reconciler;
@@ -54,15 +72,24 @@ export class Scene {
     this.senders = new Senders(this.engine, canaries.token, kept);
   }
 
-  static async open({ url }: SceneOptions): Promise<Scene> {
+  static async open({ files, patience }: SceneOptions): Promise<Scene> {
     const repository = await GitRepository.create();
     await repository.commit(Object.fromEntries([...kept, edited].map((id) => [`${id}.yaml`, fileOf(id)])));
     const engine = await TestEngine.open({ secrets: { T: canaries.token } });
     const witness = new WitnessedEngine(engine.engine);
-    const remote = await url(repository, canaries.password);
+    const server = await serveHttp(repository.path, { user: "sluice", password: canaries.password });
+    const proxy = await serveFaults(server);
     const { dataDir, log, registry } = engine;
-    const timeouts = { silence: 1_500, total: 15_000 };
-    const source = new Repository({ url: remote.url, branch: "main", dataDir, env: process.env, timeouts });
+    const gitConfig = join(dataDir, "gitconfig");
+    await writeFile(gitConfig, "");
+    const source = new Repository({
+      url: proxy.url.replace("://", `://sluice:${canaries.password}@`),
+      branch: "main",
+      dataDir,
+      env: { ...process.env, GIT_CONFIG_GLOBAL: gitConfig },
+      timeouts: { silence: 1_500, total: patience },
+      limits: { ...defaultLimits, files },
+    });
     const reconciler = new Reconciler({
       source,
       engine: witness.engine,
@@ -74,22 +101,16 @@ export class Scene {
     });
     const ending = new AbortController();
     const run = reconciler.run(ending.signal);
-    const close = async (): Promise<void> => {
+    const scene = new Scene({ repository, proxy, gitConfig, engine, witness, reconciler }, async () => {
       ending.abort();
       await run;
-      await remote.close();
+      await proxy.close();
+      await server.close();
       await engine.close();
       await repository.remove();
-    };
-    try {
-      const isRunning = (): boolean =>
-        reconciler.snapshot().pipelines.filter(({ status }) => status === "Running").length === 4;
-      while (!isRunning()) await sleep(20);
-      return new Scene({ repository, engine, witness, reconciler }, close);
-    } catch (error) {
-      await close();
-      throw error;
-    }
+    });
+    for (const id of [...kept, edited]) await scene.stands(id, "Running");
+    return scene;
   }
 
   get snapshot(): ReconcileSnapshot {
@@ -171,9 +192,9 @@ export class Scene {
   }
 
   /** Ends everything; gives what became of the events of the kept pipelines, and files that hold a secret. */
-  async close(): Promise<{ accepted: number; lost: number; doubled: number; leaked: string[] }> {
+  async close(): Promise<Fates> {
     await this.senders.stop();
-    const fates = { accepted: this.senders.count, lost: 0, doubled: 0, leaked: await this.#leakedFiles() };
+    const fates: Fates = { accepted: this.senders.count, lost: 0, doubled: 0, leaked: await this.#leakedFiles() };
     for (const id of kept) {
       await this.engine.until(id, ({ stream, pending_batches }) => stream.messages + pending_batches === 0);
       const query = `SELECT id, count() AS n FROM ${id.replaceAll("-", "_")} GROUP BY id`;
