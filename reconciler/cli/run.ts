@@ -9,6 +9,7 @@ import { Reconciler } from "../reconciler.ts";
 import type { ReconcilerOptions } from "../reconciler.ts";
 import { FileAndEnvSecrets } from "../secrets/file-and-env.ts";
 import { createHookTelemetry } from "../status/hook-telemetry.ts";
+import { exposeBuild } from "../status/metrics.ts";
 import { CliError } from "./cli-error.ts";
 import { controlApi } from "./control/routes.ts";
 import { listenControl } from "./control/server.ts";
@@ -45,7 +46,9 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     const maxDeletions = settings.text("max_deletions");
     const reconciler = new Reconciler({ source, engine, dataDir, log, registry, interval, maxDeletions });
     const listeners: Record<string, string> = {};
-    const sources = { engine, reconciler, registry, log, info: processInfo(engine.dataDirId, listeners) };
+    const info = processInfo(engine.dataDirId, listeners);
+    exposeBuild(registry, info());
+    const sources = { engine, reconciler, registry, log, info };
     const control = parts.add(await listenControl(dataDir, controlApi(sources))).path;
     const pure = parts.add(new PureCalls());
     listeners["api"] = parts.add(await listenHttp("api", settings, statusApi({ ...sources, pure }))).address;

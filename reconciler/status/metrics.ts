@@ -3,6 +3,17 @@ import type { Registry } from "prom-client";
 
 const seconds = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1800];
 
+/** What runs, as a label: an alert can say since which version something is so. */
+export function exposeBuild(registry: Registry, labels: { version: string; node: string }): void {
+  const build = new Gauge({
+    name: "sluice_build_info",
+    help: "The version that runs, and of Node under it.",
+    labelNames: ["version", "node"],
+    registers: [registry],
+  });
+  build.set({ version: labels.version, node: labels.node }, 1);
+}
+
 /** The metrics of the reconciler. Labels are closed sets, and pipelines that exist. */
 export function createMetrics(registry: Registry) {
   const registers = [registry];
@@ -136,6 +147,11 @@ export function createStateGauges(registry: Registry, collect: (gauges: StateGau
       help: "When the commit of a rollback was pinned; 0 while the followed ref is followed.",
       registers,
     }),
+    revisionLag: new Gauge({
+      name: "sluice_gitops_revision_lag_seconds",
+      help: "Age of the newest commit while not everything is as it says; 0 when it is.",
+      registers,
+    }),
     problems: new Gauge({
       name: "sluice_gitops_problems",
       help: "Problems found in the files of the last revision.",
@@ -152,5 +168,6 @@ export interface StateGauges {
   suspendedSince: Gauge<"pipeline_id">;
   everythingSuspendedSince: Gauge;
   pinnedSince: Gauge;
+  revisionLag: Gauge;
   problems: Gauge<"severity">;
 }

@@ -10,7 +10,7 @@ import { printPlan, summary } from "../plan/print.ts";
 import { createMetrics, createStateGauges } from "./metrics.ts";
 import type { StateGauges } from "./metrics.ts";
 import type { ReconcileSnapshot } from "./status.ts";
-import { resultOf } from "./turn.ts";
+import { isSettled, resultOf } from "./turn.ts";
 import type { Turn } from "./turn.ts";
 
 /** What happens in the reconciler: each event is one function, which logs it and counts it. */
@@ -23,6 +23,8 @@ export function createTelemetry(log: Log, registry: Registry) {
   const blockages = new News();
   const drifts = new News();
   const secrets = new News();
+  /** When the newest commit was made that not everything is as: ISO 8601. */
+  let unapplied: string | undefined;
   return {
     turnBegan(): void {
       metrics.inProgress.set(Date.now() / 1000);
@@ -36,6 +38,7 @@ export function createTelemetry(log: Log, registry: Registry) {
       metrics.lastAttempt.set(now);
       metrics.inProgress.set(0);
       if (result === "success") metrics.lastSuccess.set(now);
+      if (turn.revision !== undefined) unapplied = isSettled(turn) ? undefined : turn.revision.committedAt;
       const error = (turn.error ?? turn.fetchError)?.message;
       if (news.isNew("error", error)) {
         const revision = turn.revision?.id;
@@ -160,7 +163,10 @@ export function createTelemetry(log: Log, registry: Registry) {
 
     /** Reads the state for each scrape. */
     exposeState(snapshot: () => ReconcileSnapshot): void {
-      createStateGauges(registry, (gauges) => setState(gauges, snapshot()));
+      createStateGauges(registry, (gauges) => {
+        setState(gauges, snapshot());
+        gauges.revisionLag.set(unapplied === undefined ? 0 : Math.max(0, (Date.now() - Date.parse(unapplied)) / 1000));
+      });
     },
   };
 

@@ -1,0 +1,56 @@
+import { writeFile } from "node:fs/promises";
+import type { Fault as ProxyFault } from "../../support/git-fault-proxy.ts";
+import type { Fault } from "./fault.ts";
+import type { Scene } from "./scene.ts";
+
+const port = "http://127.0.0.1";
+
+/** Where a small pack breaks decides which of them Git notices first. */
+const broken = ["TransferIncomplete", "TransferCorrupt"] as const;
+
+/** What the way to the remote, and its server, can do. */
+export const gitFaults: readonly Fault[] = [
+  elsewhere("a name that does not resolve", "HostNotFound", "http://no-such-host.invalid"),
+  elsewhere("a port where nothing listens", "ConnectionRefused", "http://127.0.0.1:1/"),
+  elsewhere("no TLS where TLS is expected", "TLSFailed", "https://127.0.0.1"),
+  onTheWay("401", "AuthenticationFailed", { kind: "status", status: 401 }),
+  onTheWay("403", "AuthenticationFailed", { kind: "status", status: 403 }),
+  onTheWay("404", "RepositoryNotFound", { kind: "status", status: 404 }),
+  onTheWay("429", "RateLimited", { kind: "status", status: 429 }),
+  onTheWay("429 with Retry-After", "RateLimited", { kind: "status", status: 429, headers: { "retry-after": "1" } }),
+  onTheWay("500", "ServerError", { kind: "status", status: 500 }),
+  onTheWay("503 with Retry-After", "ServerError", { kind: "status", status: 503, headers: { "retry-after": "1" } }),
+  onTheWay("redirected to a page", "Redirected", {
+    kind: "status",
+    status: 302,
+    headers: { location: "/login" },
+  }),
+  onTheWay("connections cut off", "ConnectionFailed", { kind: "hang up" }),
+  onTheWay("silence before the headers", "Timeout", { kind: "hang before headers" }),
+  onTheWay("silence after the headers", "Timeout", { kind: "hang after headers" }),
+  onTheWay("one byte a second", "Timeout", { kind: "one byte a second" }),
+  onTheWay("a pack cut short", broken, { kind: "pack cut short" }),
+  onTheWay("a pack with a wrong byte", broken, { kind: "pack with a wrong byte" }),
+  onTheWay("a pack with a wrong checksum", broken, { kind: "pack with a wrong checksum" }),
+];
+
+/** The server, or what stands before it, answers so. */
+function onTheWay(name: string, told: Fault["told"] & {}, fault: ProxyFault): Fault {
+  const begin = ({ proxy }: Scene): (() => void) => {
+    proxy.fault = fault;
+    return () => {
+      proxy.fault = { kind: "none" };
+    };
+  };
+  return { name, told, begin };
+}
+
+/** Git is led to another place by a setting of the machine. */
+function elsewhere(name: string, told: string, url: string): Fault {
+  const begin = async ({ proxy, gitConfig }: Scene): Promise<() => Promise<void>> => {
+    const there = url.endsWith("/") ? url : `${url}:${proxy.port}/`;
+    await writeFile(gitConfig, `[url "${there}"]\n\tinsteadOf = "${port}:${proxy.port}/"\n`);
+    return () => writeFile(gitConfig, "");
+  };
+  return { name, told, begin };
+}
