@@ -21,7 +21,7 @@ export class KeyBlocks {
   readonly #prints: Database<Uint8Array, Key>;
   readonly #positions: Database<number[], Key>;
   readonly #salts: Database<Uint8Array, string>;
-  /** The windows of the keys that pipelines brought since the process started. */
+  /** The windows of pipelines' keys, as far as they were met since the process started. */
   readonly #windows = new Map<string, Set<number>>();
   /** Up to which batch a pipeline's blocks were looked at. */
   readonly #looked = new Map<string, number>();
@@ -67,6 +67,8 @@ export class KeyBlocks {
   reclaimInWrite(pipeline_id: string, clock: number): void {
     const expired: Key[] = [];
     for (const { key, value } of this.#times.getRange(rangeOf(pipeline_id, 0))) {
+      // It may be from before an edit, or from before the start of the process.
+      this.#noteWindow(pipeline_id, value.until - value.since);
       if (value.until > clock) break;
       if (!this.#positions.doesExist(key)) expired.push(key);
     }

@@ -100,5 +100,5 @@ function build(spec: PipelineSpec): Running {
 
 /** By the names that metrics and dead letters know them by. */
 function componentsOf({ transforms }: PipelineSpec["config"]): string[] {
-  return ["ingestor", ...transforms.map(({ type }) => components[type]), "sink"];
+  return [...new Set(["ingestor", ...transforms.map(({ type }) => components[type]), "sink"])];
 }

@@ -82,14 +82,18 @@ export class KafkaDelivery {
     const { random, variant } = this.#options;
     const { table, mix } = this.#subject;
     const before = await this.#counts();
-    const end = mix.distinct + Math.floor((events * (100 - variant.repeats)) / 100);
+    // A guess, until all are produced: as many as there are may be written before the last kill.
+    let end = mix.distinct + Math.floor((events * (100 - variant.repeats)) / 100);
     const produced = this.#subject.produce(events);
-    produced.catch(() => undefined);
+    produced.then(
+      () => (end = mix.distinct),
+      () => undefined,
+    );
     for (let kill = 1; kill <= kills; kill += 1) {
       const rows = await table.rows();
       const isRecovered = kill === 1 || random.below(3) > 0;
       // Of what is left, each kill takes a share, so that the last ones still hit something.
-      const more = isRecovered ? random.below(1 + Math.floor((2 * (end - rows)) / (kills - kill + 2))) : 0;
+      const more = isRecovered ? random.below(1 + Math.floor((2 * Math.max(0, end - rows)) / (kills - kill + 2))) : 0;
       const milliseconds = random.below(isRecovered ? 100 : 2_500);
       if (isRecovered) {
         await until(this.#daemon, `to write ${more} more rows`, async () => (await table.rows()) >= rows + more);
