@@ -82,9 +82,11 @@ export function wayOut(reason: SourceReason, { retryAfter, location }: Partial<A
 
 /** Trouble with the folder of the data dir, in the words of a source. */
 export function ofDisk(error: unknown, home: string): unknown {
-  const code = (error as NodeJS.ErrnoException | undefined)?.code;
+  const { code, syscall } = (error ?? {}) as NodeJS.ErrnoException;
   if (error instanceof SourceError || code === undefined) return error;
   const reason = code === "ENOSPC" || code === "EDQUOT" ? "DiskFull" : "CacheNotWritable";
-  if (!/^(ENOSPC|EDQUOT|EROFS|EACCES|EPERM|ENOTDIR|EEXIST)$/.test(code)) return error;
+  // Node tells of a folder that it cannot make on a read-only disk as of one that is not there.
+  const isOurs = /^(ENOSPC|EDQUOT|EROFS|EACCES|EPERM|ENOTDIR|EEXIST)$/.test(code) || syscall === "mkdir";
+  if (!isOurs) return error;
   return new SourceError(reason, `${home} cannot be written (${code}): it must be a folder of this user, with room`);
 }

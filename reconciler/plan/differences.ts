@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import { effectOf, highest, normalise } from "../../schemas/index.ts";
+import { effectOf, highest } from "../../schemas/index.ts";
 import type { Effect, EngineOptions, Path, PipelineConfig } from "../../schemas/index.ts";
-import type { DesiredPipeline } from "../desired/desired-state.ts";
 import { isHidden, shown } from "./shown.ts";
 
 /** One field that differs between the engine and the file. Safe to show: secrets are replaced. */

@@ -9,6 +9,8 @@ import { withKafka } from "./kafka-servers.ts";
 import { killUnderExporters } from "./otlp-kills.ts";
 import { brokenByKills } from "./otlp-report.ts";
 import { brokenBy, suffer } from "./outages.ts";
+import { reconcileFaults } from "./reconcile/suite.ts";
+import { tableOf } from "./reconcile/table.ts";
 import { brokenWhileReconciling, killWhileReconciling } from "./reconcile-kills.ts";
 import { type Step, steps } from "./steps.ts";
 import { killAppender } from "./stream-kills.ts";
@@ -30,6 +32,7 @@ const faults: Record<string, Omit<Options, "seed"> & { run: (options: Options) =
   "kafka-outages": { kills: 0, events: 0, run: runKafkaOutages },
   otlp: { kills: 50, events: 0, run: runOtlp },
   outages: { kills: 0, events: 0, run: runOutages },
+  reconcile: { kills: 0, events: 0, run: runReconcile },
   "reconcile-kills": { kills: 200, events: 0, run: runReconcileKills },
   "reconcile-standby": { kills: 20, events: 0, run: runReconcileStandby },
   stream: { kills: 200, events: 0, run: runStream },
@@ -89,6 +92,17 @@ async function runOutages(): Promise<boolean> {
   const report = await suffer({ each: 90_000, cut: false, log: (line) => console.log(line) });
   console.log(JSON.stringify(report, undefined, 2));
   return isUnbroken(brokenBy(report));
+}
+
+async function runReconcile(): Promise<boolean> {
+  const hard = { lasting: 3_000, announced: false, patience: 15_000, files: 10_001, commits: 100 };
+  const { verdicts, events } = await reconcileFaults({ ...hard, log: ({ name }) => console.log(`${name}: over`) });
+  console.log(tableOf(verdicts));
+  const problems = verdicts.flatMap(({ name, broken: texts }) => texts.map((text) => `${name}: ${text}`));
+  if (events.lost + events.doubled + events.leaked.length > 0)
+    problems.push("events were lost or doubled, or a secret leaked");
+  console.log(`${verdicts.length} faults, ${problems.length} promises broken; events: ${JSON.stringify(events)}`);
+  return isUnbroken(problems);
 }
 
 /** 50 pipelines, and one change of each in every commit. */

@@ -76,6 +76,20 @@ export class SmallDisk {
     if (this.#filler !== undefined) rmSync(this.#filler, { force: true });
   }
 
+  /** Lets nothing be written any more. */
+  freeze(): void {
+    this.#remount("ro");
+  }
+
+  thaw(): void {
+    this.#remount("rw");
+  }
+
+  #remount(mode: "ro" | "rw"): void {
+    const [command = "", ...args] = this.wrap(["mount", "-o", `remount,${mode}`, this.#folder]);
+    execFileSync(command, args);
+  }
+
   async remove(): Promise<void> {
     this.#holder.kill("SIGKILL");
     if (this.#holder.exitCode === null && this.#holder.signalCode === null) await once(this.#holder, "exit");

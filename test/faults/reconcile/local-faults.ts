@@ -1,8 +1,5 @@
-import { execFileSync } from "node:child_process";
-import { mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { SmallDisk } from "../../support/small-disk.ts";
 import type { Fault } from "./fault.ts";
 import type { Scene } from "./scene.ts";
 
@@ -38,16 +35,22 @@ export const localFaults: readonly Fault[] = [
       return () => undefined;
     },
   },
-  ...(SmallDisk.obstacle() === undefined
-    ? [
-        {
-          name: "a full disk under the clone",
-          told: "GitOperationFailed",
-          begin: (scene: Scene) => spoilDisk(scene, fill),
-        },
-        { name: "a read-only clone", told: "GitOperationFailed", begin: (scene: Scene) => spoilDisk(scene, freeze) },
-      ]
-    : []),
+  {
+    name: "a full disk under the clone",
+    told: "DiskFull",
+    begin: ({ disk }) => {
+      disk.fill(0);
+      return () => disk.empty();
+    },
+  },
+  {
+    name: "a clone that cannot be written",
+    told: "CacheNotWritable",
+    begin: ({ disk }) => {
+      disk.freeze();
+      return () => disk.thaw();
+    },
+  },
   { name: "the clock an hour ahead", begin: () => shiftClock(hour) },
   { name: "the clock an hour back", begin: () => shiftClock(-hour) },
 ];
@@ -58,33 +61,6 @@ async function overwrite(scene: Scene, folder: string, end: string): Promise<() 
   const files = (await readdir(path, { withFileTypes: true })).filter((one) => one.isFile() && one.name.endsWith(end));
   for (const { name } of files) await writeFile(join(path, name), Buffer.alloc(4096, 0xa5));
   return () => undefined;
-}
-
-/** Leaves no byte. */
-const fill = (disk: SmallDisk): void => disk.fill(0);
-
-/** Lets nothing be written any more. */
-function freeze(disk: SmallDisk, folder: string): void {
-  const [command = "", ...args] = disk.wrap(["mount", "-o", "remount,ro", folder]);
-  execFileSync(command, args);
-}
-
-/** The folder of the clone is on a small disk from now on, which is spoilt. */
-async function spoilDisk(
-  { engine: { dataDir } }: Scene,
-  spoil: (disk: SmallDisk, folder: string) => void,
-): Promise<() => Promise<void>> {
-  const home = join(dataDir, "git");
-  const folder = await mkdtemp(join(tmpdir(), "sluice-small-disk-"));
-  const disk = await SmallDisk.make(folder, 1);
-  spoil(disk, folder);
-  await rm(home, { recursive: true, force: true });
-  await symlink(disk.path, home);
-  return async () => {
-    await rm(home, { force: true });
-    await disk.remove();
-    await rm(folder, { recursive: true });
-  };
 }
 
 /** The wall clock jumps; what measures time that passed does not. */

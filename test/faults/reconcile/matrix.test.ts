@@ -9,7 +9,13 @@ test(
   { timeout: 180_000 },
   async ({ skip }) => {
     requireOrSkip(SmallDisk.obstacle(), skip);
-    const { verdicts, events } = await reconcileFaults({ lasting: 0, patience: 5_000, files: 60, commits: 12 });
+    const { verdicts, events } = await reconcileFaults({
+      lasting: 0,
+      announced: true,
+      patience: 5_000,
+      files: 60,
+      commits: 12,
+    });
     expect(
       verdicts.filter(({ broken }) => broken.length > 0),
       tableOf(verdicts),

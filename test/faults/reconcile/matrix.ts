@@ -8,23 +8,27 @@ import type { Verdict } from "./verdict.ts";
 const noticing = 30_000;
 const converging = 60_000;
 
-/** Lets faults befall a scene, one after the other; each lasts for `lasting` milliseconds from when it was noticed. */
-export async function befall(
-  scene: Scene,
-  faults: readonly Fault[],
-  lasting: number,
-  log: (verdict: Verdict) => void = () => undefined,
-): Promise<Verdict[]> {
+export interface Course {
+  /** Milliseconds that each fault lasts from when it was noticed. */
+  lasting: number;
+  /** A push is announced when it is over. Otherwise the reconciler finds out by itself, which takes a back-off. */
+  announced: boolean;
+  log?: (verdict: Verdict) => void;
+}
+
+/** Lets faults befall a scene, one after the other. */
+export async function befall(scene: Scene, faults: readonly Fault[], course: Course): Promise<Verdict[]> {
+  const { log = () => undefined } = course;
   const verdicts: Verdict[] = [];
   for (const fault of faults) {
-    const verdict = await suffer(scene, fault, lasting);
+    const verdict = await suffer(scene, fault, course);
     log(verdict);
     verdicts.push(verdict);
   }
   return verdicts;
 }
 
-async function suffer(scene: Scene, fault: Fault, lasting: number): Promise<Verdict> {
+async function suffer(scene: Scene, fault: Fault, { lasting, announced }: Course): Promise<Verdict> {
   const before = { calls: scene.witness.calls.length, accepted: scene.senders.count };
   scene.senders.takeRefused();
   let remedy: Remedy | undefined;
@@ -41,13 +45,15 @@ async function suffer(scene: Scene, fault: Fault, lasting: number): Promise<Verd
     scene.witness.calm();
   }
   const ended = Date.now();
+  if (announced) scene.reconciler.trigger("webhook");
   const hasConverged = await within(converging, () => scene.hasConverged());
   const converged = (Date.now() - ended) / 1000;
   const refused = scene.senders.takeRefused();
   const calls = scene.witness.calls.slice(before.calls);
   const evidence = { calls, ended, refused, leaks: await scene.leaks(), down: scene.down(), hasConverged };
   const broken = brokenBy(fault, evidence);
-  if (told === undefined) broken.push(`it was not told: expected ${fault.skipped ?? fault.told}, found ${said}`);
+  if (told === undefined)
+    broken.push(`it was not told: expected ${[fault.skipped ?? fault.told].flat().join(" or ")}, found ${said}`);
   const accepted = scene.senders.count - before.accepted;
   return { name: fault.name, told: told ?? "", accepted, refused: refused.length, converged, broken };
 }

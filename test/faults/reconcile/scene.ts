@@ -1,4 +1,4 @@
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Status } from "../../../engine/index.ts";
@@ -9,8 +9,10 @@ import type { ReconcileSnapshot } from "../../../reconciler/reconciler.ts";
 import { TestEngine } from "../../support/engine.ts";
 import { serveFaults, type FaultProxy } from "../../support/git-fault-proxy.ts";
 import { GitRepository, type FileChange } from "../../support/git-repository.ts";
+import { gitInside } from "../../support/git-inside.ts";
 import { serveHttp } from "../../support/git-server.ts";
 import { pipelineText } from "../../support/pipeline-text.ts";
+import { SmallDisk } from "../../support/small-disk.ts";
 import { Senders } from "./senders.ts";
 import { WitnessedEngine } from "./witnessed-engine.ts";
 
@@ -45,7 +47,7 @@ export interface Fates {
   leaked: string[];
 }
 
-type Parts = Pick<Scene, "repository" | "proxy" | "gitConfig" | "engine" | "witness" | "reconciler">;
+type Parts = Pick<Scene, "repository" | "proxy" | "gitConfig" | "disk" | "engine" | "witness" | "reconciler">;
 
 /** A repository, a reconciler that follows it, the real engine that it drives, and senders whose events never pause. */
 export class Scene {
@@ -54,6 +56,8 @@ export class Scene {
   readonly proxy: FaultProxy;
   /** A file of settings that Git reads. */
   readonly gitConfig: string;
+  /** Where the local copy of the repository is. */
+  readonly disk: SmallDisk;
   readonly engine: TestEngine;
   readonly witness: WitnessedEngine;
   readonly reconciler: Reconciler;
@@ -65,6 +69,7 @@ export class Scene {
     this.repository = parts.repository;
     this.proxy = parts.proxy;
     this.gitConfig = parts.gitConfig;
+    this.disk = parts.disk;
     this.engine = parts.engine;
     this.witness = parts.witness;
     this.reconciler = parts.reconciler;
@@ -82,11 +87,15 @@ export class Scene {
     const { dataDir, log, registry } = engine;
     const gitConfig = join(dataDir, "gitconfig");
     await writeFile(gitConfig, "");
+    const small = join(dataDir, "small");
+    await mkdir(small);
+    const disk = await SmallDisk.make(small, 32);
+    const PATH = await gitInside(disk, small, join(dataDir, "programs"));
     const source = new Repository({
       url: proxy.url.replace("://", `://sluice:${canaries.password}@`),
       branch: "main",
-      dataDir,
-      env: { ...process.env, GIT_CONFIG_GLOBAL: gitConfig },
+      dataDir: disk.path,
+      env: { ...process.env, PATH, GIT_CONFIG_GLOBAL: gitConfig },
       timeouts: { silence: 1_500, total: patience },
       limits: { ...defaultLimits, files },
     });
@@ -101,11 +110,12 @@ export class Scene {
     });
     const ending = new AbortController();
     const run = reconciler.run(ending.signal);
-    const scene = new Scene({ repository, proxy, gitConfig, engine, witness, reconciler }, async () => {
+    const scene = new Scene({ repository, proxy, gitConfig, disk, engine, witness, reconciler }, async () => {
       ending.abort();
       await run;
       await proxy.close();
       await server.close();
+      await disk.remove();
       await engine.close();
       await repository.remove();
     });
@@ -119,7 +129,7 @@ export class Scene {
 
   /** The folder of the local clone. */
   async clone(): Promise<string> {
-    const home = join(this.engine.dataDir, "git");
+    const home = join(this.disk.path, "git");
     const [name = ""] = (await readdir(home)).filter((one) => /^[0-9a-f]{16}$/.test(one));
     return join(home, name);
   }

@@ -4,21 +4,20 @@ import { engineFaults } from "./engine-faults.ts";
 import { gitFaults } from "./git-faults.ts";
 import { localFaults } from "./local-faults.ts";
 import { befall } from "./matrix.ts";
+import type { Course } from "./matrix.ts";
 import { repositoryFaults } from "./repository-faults.ts";
 import type { Amounts } from "./repository-faults.ts";
 import type { Verdict } from "./verdict.ts";
 
-export interface SuiteOptions extends Amounts {
-  /** Milliseconds that each fault lasts after it was noticed. */
-  lasting: number;
+export interface SuiteOptions extends Amounts, Course {
   /** Milliseconds that a Git command may take in all. */
   patience: number;
-  log?: (verdict: Verdict) => void;
 }
 
 /** Lets every fault befall one reconciler, and gives what each did, and what became of the events sent meanwhile. */
 export async function reconcileFaults({
   lasting,
+  announced,
   patience,
   log,
   ...amounts
@@ -28,7 +27,7 @@ export async function reconcileFaults({
   let events: Fates | undefined;
   try {
     const faults = [...gitFaults, ...repositoryFaults(amounts), ...localFaults, ...engineFaults];
-    verdicts = await befall(scene, faults, lasting, log);
+    verdicts = await befall(scene, faults, { lasting, announced, ...(log && { log }) });
   } finally {
     events = await scene.close();
   }

@@ -10,6 +10,7 @@ import { serveFaults } from "../../support/git-fault-proxy.ts";
 import type { Fault, FaultProxy } from "../../support/git-fault-proxy.ts";
 import { serveHttp } from "../../support/git-server.ts";
 import { requireOrSkip } from "../../support/require-or-skip.ts";
+import { gitInside } from "../../support/git-inside.ts";
 import { SmallDisk } from "../../support/small-disk.ts";
 import { failure, pathsOf, Scene, signal } from "./scene.ts";
 
@@ -205,7 +206,7 @@ describe("the folder of the clone", () => {
     await mkdir(folder);
     const disk = await SmallDisk.make(folder, 4);
     try {
-      const env = { ...process.env, PATH: `${await gitInside(disk, folder)}:${process.env["PATH"]}` };
+      const env = { ...process.env, PATH: await gitInside(disk, folder, join(scene.dataDir, "programs")) };
       const small = scene.open({ dataDir: disk.path, branch: "large", env });
       await scene.origin.git("checkout", "--quiet", "-b", "large");
       const first = await small.fetch(signal);
@@ -229,17 +230,6 @@ describe("the folder of the clone", () => {
     expect((await failure(scene.open({ dataDir }))).reason).toBe("CacheNotWritable");
   });
 });
-
-/** A folder with a `git` that runs where the disk is mounted, since Git asks for the name of its working directory. */
-async function gitInside(disk: SmallDisk, folder: string): Promise<string> {
-  const programs = join(scene.dataDir, "programs");
-  await mkdir(programs);
-  const outside = disk.path.slice(0, -folder.length);
-  const git = execFileSync("sh", ["-c", "command -v git"], { encoding: "utf8" }).trim();
-  const inside = disk.wrap(["sh", "-c", `'cd "$0" && exec ${git} "$@"'`]).join(" ");
-  await writeFile(join(programs, "git"), `#!/bin/sh\nexec ${inside} "\${PWD#${outside}}" "$@"\n`, { mode: 0o700 });
-  return programs;
-}
 
 test("paths that differ in case alone, and what stands for a file of Git LFS, are told apart", async () => {
   const lfs = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n";
