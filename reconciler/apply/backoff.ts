@@ -32,7 +32,9 @@ export class Backoff {
 
   /** When it may be tried next, in milliseconds since the epoch; 0 for at once. */
   next(pipeline_id: string, content: string): number {
-    return this.#of(pipeline_id, content)?.next ?? 0;
+    const next = this.#of(pipeline_id, content)?.next ?? 0;
+    // Nobody waits for longer than the longest wait: the clock was set back.
+    return next > Date.now() + longest.generic ? 0 : next;
   }
 
   /** Why it is not tried again before something changes; undefined where it is. */

@@ -29,7 +29,7 @@ class FailingSource implements RevisionSource {
 }
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ["Date"] });
+  vi.useFakeTimers({ toFake: ["Date", "performance"] });
 });
 
 afterEach(() => {
@@ -61,6 +61,13 @@ describe("a source that fails", () => {
       expect(wait).toBeGreaterThanOrEqual(expected * 0.9);
       expect(wait).toBeLessThanOrEqual(expected * 1.1);
     }
+  });
+
+  test("is asked no later because somebody set the clock back", async () => {
+    const lookout = new Lookout(new FailingSource().fail("ServerError"), interval);
+    await lookout.look(false, signal);
+    vi.setSystemTime(Date.now() - 3_600_000);
+    expect(lookout.wait).toBeLessThanOrEqual(1_100);
   });
 
   test.each<[SourceReason, number]>([
