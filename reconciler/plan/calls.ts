@@ -1,7 +1,19 @@
 import type { Status } from "../../engine/index.ts";
 
-/** A lifecycle call of the engine, as a plan announces it and the apply makes it. */
-export type Call = "create" | "stop" | "terminate" | "resume" | "update" | "configure" | "rename" | "tag" | "delete";
+/** The lifecycle calls of the engine, as a plan announces them and the apply makes them. */
+export const lifecycleCalls = [
+  "create",
+  "stop",
+  "terminate",
+  "resume",
+  "update",
+  "configure",
+  "rename",
+  "tag",
+  "delete",
+] as const;
+
+export type Call = (typeof lifecycleCalls)[number];
 
 export type WishedState = "Running" | "Stopped" | "Terminated";
 

@@ -1,16 +1,4 @@
-import type { Call } from "../../reconciler/plan/calls.ts";
-
-const calls = [
-  "create",
-  "stop",
-  "terminate",
-  "resume",
-  "update",
-  "configure",
-  "rename",
-  "tag",
-  "delete",
-] as const satisfies readonly Call[];
+import { lifecycleCalls, type Call } from "../../reconciler/plan/calls.ts";
 
 /**
  * The steps of an apply at which a daemon is killed: a call is noted and not yet made; it is being made; it was made, and
@@ -19,6 +7,6 @@ const calls = [
 export type ApplyStep = `${"before" | "during" | "after"} ${Call}` | "after the record";
 
 export const applySteps: readonly ApplyStep[] = [
-  ...calls.flatMap((call): ApplyStep[] => [`before ${call}`, `during ${call}`, `after ${call}`]),
+  ...lifecycleCalls.flatMap((call): ApplyStep[] => [`before ${call}`, `during ${call}`, `after ${call}`]),
   "after the record",
 ];

@@ -1,24 +1,19 @@
+import { columns } from "../../../reconciler/cli/columns.ts";
 import type { Verdict } from "./verdict.ts";
 
 const heads = ["fault", "told", "events accepted", "refused", "converged (s)", "broken"];
 
 /** A matrix for people: fault, what was said of it, what running pipelines went through, time to converge, promises broken. */
 export function tableOf(verdicts: readonly Verdict[]): string {
-  const rows = verdicts.map(({ name, told, accepted, refused, converged, broken }) => [
-    name,
-    told === "" ? "healed" : told,
-    String(accepted),
-    String(refused),
-    converged.toFixed(2),
-    broken.length === 0 ? "0" : broken.join("; "),
-  ]);
-  const widths = heads.map((head, column) => Math.max(head.length, ...rows.map((row) => row[column]?.length ?? 0)));
-  return [heads, ...rows]
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join("  ")
-        .trimEnd(),
-    )
-    .join("\n");
+  return columns(
+    heads,
+    verdicts.map(({ name, told, accepted, refused, converged, broken }) => [
+      name,
+      told === "" ? "healed" : told,
+      String(accepted),
+      String(refused),
+      converged.toFixed(2),
+      broken.length === 0 ? "0" : broken.join("; "),
+    ]),
+  );
 }

@@ -1,6 +1,6 @@
 import type { Engine } from "../../../engine/index.ts";
 import type { AppliedEngine } from "../../../reconciler/apply/carry-out.ts";
-import type { Call } from "../../../reconciler/plan/calls.ts";
+import { lifecycleCalls, type Call } from "../../../reconciler/plan/calls.ts";
 
 /** A lifecycle call that was made, and when: milliseconds since the epoch. */
 export interface Witnessed {
@@ -14,17 +14,7 @@ export interface Witnessed {
 /** Is asked before a call, or after it had its effect; throws to make it fail, waits to hold it up. */
 export type Intervention = (call: Call, pipeline_id: string) => Promise<void> | void;
 
-const lifecycle: ReadonlySet<unknown> = new Set<Call>([
-  "create",
-  "stop",
-  "terminate",
-  "resume",
-  "update",
-  "configure",
-  "rename",
-  "tag",
-  "delete",
-]);
+const lifecycle: ReadonlySet<unknown> = new Set(lifecycleCalls);
 
 /** A real engine whose lifecycle calls are noted, and may be disturbed. */
 export class WitnessedEngine {
