@@ -2,7 +2,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Registry } from "prom-client";
 import type { Log } from "../engine/index.ts";
 import { Inventory } from "./actual/inventory.ts";
-import { snapshot } from "./actual/snapshot.ts";
 import { Apply } from "./apply/apply.ts";
 import type { AppliedEngine } from "./apply/carry-out.ts";
 import { Journal } from "./apply/journal.ts";
@@ -11,19 +10,18 @@ import type { Outcome } from "./apply/outcome.ts";
 import type { DesiredState } from "./desired/desired-state.ts";
 import { Loader } from "./desired/load.ts";
 import { Lookout } from "./git/lookout.ts";
-import { heldPlan } from "./holds/held-plan.ts";
 import { Holds } from "./holds/holds.ts";
 import { PinnedSource } from "./holds/pinned-source.ts";
 import { Operator } from "./operator.ts";
 import type { Revision, RevisionSource } from "./git/revision.ts";
 import { parseDeletionLimit } from "./plan/budget.ts";
-import type { DeletionLimit } from "./plan/budget.ts";
-import type { Plan } from "./plan/change.ts";
 import { OperationHistory } from "./status/operation-history.ts";
 import type { HistoryPage, PageRequest } from "./status/operation-history.ts";
+import { Planner } from "./planner.ts";
 import { Requests } from "./status/requests.ts";
 import { Status } from "./status/status.ts";
 import type { ReconcileSnapshot } from "./status/status.ts";
+import { jittered, untilRetry } from "./status/next-turn.ts";
 import { createTelemetry } from "./status/telemetry.ts";
 import type { Telemetry } from "./status/telemetry.ts";
 import type { Trigger, Turn } from "./status/turn.ts";
@@ -45,13 +43,8 @@ export interface ReconcilerOptions {
   patience?: number;
 }
 
-/** The share of the interval by which a pause is shorter or longer, so that many processes do not ask at once. */
-const jitter = 0.05;
-
 /** Milliseconds. */
 const defaultPatience = 10_000;
-const transitionWait = 5_000;
-const previewTime = 60_000;
 
 /** What happens by itself waits until a source that failed may be asked again; a person, or a change, does not. */
 const patient: ReadonlySet<Trigger> = new Set<Trigger>(["poll", "retry"]);
@@ -72,10 +65,9 @@ export class Reconciler {
   readonly #inventory: Inventory;
   readonly #telemetry: Telemetry;
   readonly #history: OperationHistory;
-  readonly #operations: Operations;
   readonly #apply: Apply;
   readonly #status: Status;
-  readonly #limit: DeletionLimit;
+  readonly #planner: Planner;
   readonly #loader = new Loader();
   #loaded: { revision: Revision; desired: DesiredState } | undefined;
   #pending: Trigger | undefined;
@@ -86,7 +78,6 @@ export class Reconciler {
   constructor(options: ReconcilerOptions) {
     const { engine, log, registry, dataDir } = options;
     this.#options = options;
-    this.#limit = parseDeletionLimit(options.maxDeletions ?? "5 or 20%");
     const inventory = (this.#inventory = Inventory.read(dataDir));
     const holds = (this.#holds = Holds.read(dataDir));
     const telemetry = (this.#telemetry = createTelemetry(log, registry));
@@ -94,11 +85,13 @@ export class Reconciler {
     const source = (this.#source = new PinnedSource(options.source, holds, (...over) => telemetry.pinLifted(...over)));
     this.#lookout = new Lookout(source, options.interval);
     this.#history = OperationHistory.read(dataDir);
-    const operations = (this.#operations = new Operations(Journal.read(dataDir), this.#history, telemetry));
+    const operations = new Operations(Journal.read(dataDir), this.#history, telemetry);
     const onLate = (outcome: Outcome): void => this.#late(outcome);
     const isHeld = (id: string): boolean => holds.of(id) !== undefined;
     this.#apply = new Apply({ engine, inventory, operations, telemetry, onLate, isHeld });
     const busy = (): Apply["busy"] => this.#apply.busy;
+    const limit = parseDeletionLimit(options.maxDeletions ?? "5 or 20%");
+    this.#planner = new Planner({ engine, inventory, operations, holds, limit, busy });
     const shared = { source, engine, inventory, holds, requests: this.#requests, busy };
     this.#status = new Status(shared);
     const isWorking = (): boolean => this.#isTurning || this.#pending !== undefined;
@@ -106,7 +99,7 @@ export class Reconciler {
       ...shared,
       status: this.#status,
       telemetry,
-      preview: (revision) => this.#preview(revision),
+      preview: (revision) => this.#planner.preview(revision),
       isWorking,
       look: () => this.trigger(),
     });
@@ -183,37 +176,26 @@ export class Reconciler {
   async #plan(turn: Turn): Promise<void> {
     const { revision, desired } = turn;
     if (revision === undefined || desired === undefined) return;
-    turn.plan = await this.#planOf(revision, desired);
-    this.#telemetry.planMade(turn.plan);
-  }
-
-  async #planOf({ id, skipped }: Revision, desired: DesiredState): Promise<Plan> {
-    const { engine } = this.#options;
-    const stale = await engine.staleSecrets();
-    const seen = snapshot(engine, this.#inventory, this.#apply.busy, this.#operations.interrupted, stale);
-    const budget = { ...this.#inventory.deletionsOf(id), limit: this.#limit };
-    return heldPlan({ ...seen, budget }, { ...desired, skipped }, this.#holds.state);
-  }
-
-  /** What a turn on this revision would do, without a memory of the files that are followed. */
-  async #preview(revision: Revision): Promise<Plan> {
-    return this.#planOf(revision, await new Loader().load(revision.files, AbortSignal.timeout(previewTime)));
+    const { plan, held } = await this.#planner.make(revision, desired);
+    turn.plan = plan;
+    turn.held = held;
+    this.#telemetry.planMade(plan);
   }
 
   /** Nothing, while everything is suspended: the plan says what waits. */
   async #carryOut(turn: Turn, signal: AbortSignal): Promise<void> {
     if (this.#holds.state.everything !== undefined) return;
-    const { plan: made, desired, revision } = turn;
-    if (made === undefined || desired === undefined || revision === undefined) return;
+    const { plan, held = new Set(), desired, revision } = turn;
+    if (plan === undefined || desired === undefined || revision === undefined) return;
     const order = {
-      plan: made,
+      plan,
+      held,
       desired: new Map(desired.pipelines.map((one) => [one.pipeline_id, one])),
       origin: {
         revision: revision.id,
         ...(revision.author !== undefined && { author: revision.author }),
         ...(revision.subject !== undefined && { subject: revision.subject }),
       },
-      held: new Set(made.changes.flatMap(({ pipeline_id: id }) => (this.#holds.of(id) === undefined ? [] : id))),
       patience: this.#options.patience ?? defaultPatience,
     };
     turn.outcomes = await this.#apply.carryOut(order, signal);
@@ -242,7 +224,7 @@ export class Reconciler {
 
   /** Waits for what comes first: a call of `trigger`, the next try of what failed, or the interval. */
   async #pause(turn: Turn, signal: AbortSignal): Promise<Trigger> {
-    const poll = this.#lookout.wait ?? this.#options.interval * (1 + (Math.random() - 0.5) * 2 * jitter);
+    const poll = this.#lookout.wait ?? jittered(this.#options.interval);
     const retry = untilRetry(turn);
     const woken = new AbortController();
     this.#wake = () => woken.abort();
@@ -254,12 +236,4 @@ export class Reconciler {
     this.#pending = undefined;
     return trigger;
   }
-}
-
-/** Milliseconds until something that failed, or waits for the engine, is worth another look. */
-function untilRetry({ plan: made, outcomes = [] }: Turn): number {
-  const times = outcomes.flatMap(({ next_attempt }) => (next_attempt === undefined ? [] : [Date.parse(next_attempt)]));
-  const waits = made?.changes.some(({ cause }) => cause === "InTransition") ? [transitionWait] : [];
-  const drifts = made?.changes.flatMap(({ drift }) => drift?.next ?? []) ?? [];
-  return Math.max(0, Math.min(...[...times, ...drifts].map((time) => time - Date.now()), ...waits));
 }

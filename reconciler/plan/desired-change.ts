@@ -111,7 +111,9 @@ function edition(desired: DesiredPipeline, present: ActualPipeline, found: Diffe
   if (way.length > 0) {
     const cause: Cause = found.length > 0 ? "Changed" : "StateWished";
     const kind = kindOf(way, found);
-    const drained = found.length > 0 && way.includes("stop") && way.includes("resume") ? writtenFirst(present) : "";
+    const isDrained = found.length > 0 && way.includes("stop") && way.includes("resume");
+    // A stop does not wait for a pause: what is held then outlives the edit.
+    const drained = isDrained && present.paused === undefined ? writtenFirst(present) : "";
     return { ...idle(desired, cause, reasonOf(found, present, desired) + drained), ...what, kind, calls: way };
   }
   return idle(desired, "InSync", `it is as its file says, ${present.status}`);

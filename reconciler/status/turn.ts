@@ -17,6 +17,8 @@ export interface Turn {
   fetchError?: Error;
   desired?: DesiredState;
   plan?: Plan;
+  /** Pipelines that were suspended when the plan was made. */
+  held?: ReadonlySet<string>;
   outcomes?: Outcome[];
   /** The step that failed ended the turn. Nothing that runs was changed by it. */
   error?: Error;

@@ -11,7 +11,7 @@ const converging = 60_000;
 export interface Course {
   /** Milliseconds that each fault lasts from when it was noticed. */
   lasting: number;
-  /** A push is announced when it is over. Otherwise the reconciler finds out by itself, which takes a back-off. */
+  /** Pushes, and its end, are announced. Otherwise the reconciler finds out by itself, which takes a back-off. */
   announced: boolean;
   log?: (verdict: Verdict) => void;
 }
@@ -37,6 +37,7 @@ async function suffer(scene: Scene, fault: Fault, { lasting, announced }: Course
   try {
     remedy = await fault.begin(scene);
     if (!fault.pushes) await scene.push();
+    if (announced) scene.reconciler.trigger("webhook");
     told = await noticed(scene, fault);
     said = saidBy(scene);
     await sleep(lasting);
@@ -46,7 +47,8 @@ async function suffer(scene: Scene, fault: Fault, { lasting, announced }: Course
   }
   const ended = Date.now();
   if (announced) scene.reconciler.trigger("webhook");
-  const hasConverged = await within(converging, () => scene.hasConverged());
+  const head = await scene.repository.git("rev-parse", "main");
+  const hasConverged = await within(converging, () => scene.hasConverged(head));
   const converged = (Date.now() - ended) / 1000;
   const refused = scene.senders.takeRefused();
   const calls = scene.witness.calls.slice(before.calls);

@@ -24,7 +24,7 @@ export const kept = ["kept-1", "kept-2", "kept-3"] as const;
 export const edited = "edited";
 
 /** Milliseconds between two looks of the reconciler. */
-const interval = 150;
+const interval = 400;
 
 /** What a pipeline file of the scene says; `expression` is what an edit that needs a restart changes. */
 export function fileOf(id: string, over: { tags?: string[]; expression?: string; sluice?: string[] } = {}): string {
@@ -161,9 +161,8 @@ export class Scene {
     return this.engine.engine.get(edited).config.metadata.tags.includes(`edit-${this.#edits}`);
   }
 
-  /** Whether everything is as the newest commit says. */
-  async hasConverged(): Promise<boolean> {
-    const head = await this.repository.git("rev-parse", "main");
+  /** Whether everything is as the commit `head` says. */
+  hasConverged(head: string): boolean {
     const { lastAppliedRevision, lastAttemptedRevision, conditions } = this.snapshot;
     const isReady = conditions.some(({ type, status }) => type === "Ready" && status === "True");
     return isReady && lastAppliedRevision === `main@sha1:${head}` && lastAttemptedRevision === lastAppliedRevision;

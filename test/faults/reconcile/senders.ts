@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { TestEngine } from "../../support/engine.ts";
 
 /** Milliseconds between two events of one sender. */
-const rest = 40;
+const rest = 100;
 
 /** Sends events to pipelines without end, and notes which were accepted: what a fault does to running pipelines shows here. */
 export class Senders {

@@ -87,9 +87,9 @@ test("works while the remote is away, from what was seen last, and stays while i
   const reconciler = await started();
   source.failure = new SourceError("Timeout", "the remote is away");
   await reconciler.operator.rollBack(good, {}, false);
-  expect((await reconciler.turn("poll", signal)).error?.message).toBe("the remote is away");
-  source.failure = undefined;
-  expect(await outcomes(reconciler)).toEqual({ orders: "applied" });
+  const turn = await reconciler.turn("manual", signal);
+  expect(turn.fetchError?.message).toBe("the remote is away");
+  expect(turn.outcomes).toMatchObject([{ pipeline_id: "orders", result: "applied" }]);
   expect(revision(reconciler)).toBe(`main@sha1:${good}`);
 });
 

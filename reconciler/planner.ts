@@ -1,0 +1,55 @@
+import type { Inventory } from "./actual/inventory.ts";
+import { snapshot } from "./actual/snapshot.ts";
+import type { Apply } from "./apply/apply.ts";
+import type { AppliedEngine } from "./apply/carry-out.ts";
+import type { Operations } from "./apply/operations.ts";
+import type { DesiredState } from "./desired/desired-state.ts";
+import { Loader } from "./desired/load.ts";
+import type { Revision } from "./git/revision.ts";
+import { heldPlan } from "./holds/held-plan.ts";
+import type { Holds } from "./holds/holds.ts";
+import type { DeletionLimit } from "./plan/budget.ts";
+import type { Plan } from "./plan/change.ts";
+
+export interface PlannerParts {
+  engine: Pick<AppliedEngine, "list" | "get" | "health" | "staleSecrets">;
+  inventory: Inventory;
+  operations: Operations;
+  holds: Holds;
+  limit: DeletionLimit;
+  busy: () => Apply["busy"];
+}
+
+/** A plan, and the pipelines that were suspended at the moment for which it was made. */
+export interface MadePlan {
+  plan: Plan;
+  held: ReadonlySet<string>;
+}
+
+/** Milliseconds that the reading of a revision may take which nobody follows. */
+const patience = 60_000;
+
+/** Looks at all that a plan depends on, at one moment, and makes it. */
+export class Planner {
+  readonly #parts: PlannerParts;
+
+  constructor(parts: PlannerParts) {
+    this.#parts = parts;
+  }
+
+  async make({ id, skipped }: Revision, desired: DesiredState): Promise<MadePlan> {
+    const { engine, inventory, operations, holds, limit, busy } = this.#parts;
+    const stale = await engine.staleSecrets();
+    const seen = snapshot(engine, inventory, busy(), operations.interrupted, stale);
+    const actual = { ...seen, budget: { ...inventory.deletionsOf(id), limit } };
+    const plan = heldPlan(actual, { ...desired, skipped }, holds.state);
+    const ids = plan.changes.map(({ pipeline_id }) => pipeline_id);
+    return { plan, held: new Set(ids.filter((one) => holds.of(one) !== undefined)) };
+  }
+
+  /** What a turn on this revision would do, without a memory of the files that are followed. */
+  async preview(revision: Revision): Promise<Plan> {
+    const desired = await new Loader().load(revision.files, AbortSignal.timeout(patience));
+    return (await this.make(revision, desired)).plan;
+  }
+}
