@@ -7,7 +7,13 @@ import type { RunningServer } from "./git-server.ts";
 /** What the proxy does to every exchange, or to the pack alone. */
 export type Fault =
   | { kind: "none" }
-  | { kind: "status"; status: number; headers?: Record<string, string> }
+  | {
+      kind: "status";
+      status: number;
+      headers?: Record<string, string>;
+      /** Path that it befalls; every one where absent. */
+      path?: string;
+    }
   | { kind: "hang before headers" }
   | { kind: "hang after headers" }
   | { kind: "hang up" }
@@ -63,7 +69,9 @@ async function answer(
 ): Promise<void> {
   if (fault.kind === "hang before headers") return;
   if (fault.kind === "hang up") return void request.socket.destroy();
-  if (fault.kind === "status") return void response.writeHead(fault.status, fault.headers).end("no");
+  if (fault.kind === "status" && isMet(fault, request)) {
+    return void response.writeHead(fault.status, fault.headers).end("no");
+  }
   const reply = await forwarded(upstream, request);
   const body = Buffer.concat(await reply.toArray());
   response.writeHead(reply.statusCode ?? 500, reply.headers);
@@ -73,7 +81,11 @@ async function answer(
     response.write(body.subarray(0, body.indexOf("PACK") + 40), () => request.socket.destroy());
     return;
   }
-  response.end(fault.kind === "none" ? body : harmed(fault, body));
+  response.end(fault.kind === "none" || fault.kind === "status" ? body : harmed(fault, body));
+}
+
+function isMet({ path }: { path?: string }, { url = "" }: IncomingMessage): boolean {
+  return path === undefined || url.startsWith(`${path}/info/refs`);
 }
 
 async function forwarded(port: number, request: IncomingMessage): Promise<IncomingMessage> {
