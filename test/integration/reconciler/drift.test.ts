@@ -169,10 +169,10 @@ test("an edit that waits for a batch on its way says so, and is made when that i
   await say("pending", {}, { sink: { max_delay_time: "2h" } });
   reconciler = patientFor(1);
   expect(await done("pending")).toEqual(["Changed", "stop update resume", "under way"]);
-  expect(told("pending").map(({ type, status, reason }) => `${type} ${status} ${reason}`)).toEqual([
-    "Ready Unknown PendingBatch",
-    "Reconciling True PendingBatch",
-  ]);
+  // The stop is noted in the journal before it begins.
+  await expect
+    .poll(() => told("pending").map(({ type, status, reason }) => `${type} ${status} ${reason}`))
+    .toEqual(["Ready Unknown PendingBatch", "Reconciling True PendingBatch"]);
   expect(await done("pending")).toEqual(["InProgress", "", undefined]);
   gate.open();
   await pending.until(
