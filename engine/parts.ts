@@ -8,6 +8,7 @@ import { DataDir, type Standby } from "./state/data-dir.ts";
 import { DeadLetters } from "./state/dead-letters.ts";
 import { StoreJournal } from "./state/journal.ts";
 import { drawRun, type Runs } from "./state/runs.ts";
+import type { TableStore } from "./core/store.ts";
 import { Store } from "./state/store.ts";
 import { StreamShelf } from "./stream-shelf.ts";
 import type { Log } from "./telemetry/log.ts";
@@ -35,7 +36,7 @@ export interface EngineSettings {
 export interface EngineParts {
   settings: EngineSettings;
   dataDir: DataDir;
-  store: Store;
+  store: TableStore;
   catalog: Catalog;
   journal: StoreJournal;
   runs: Runs;

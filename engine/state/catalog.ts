@@ -1,8 +1,7 @@
-import type { Database } from "lmdb";
 import { defaultOptions } from "../../schemas/engine-options.ts";
 import type { PipelineConfig } from "../../schemas/pipeline.ts";
 import type { PipelineView } from "../view.ts";
-import type { Store } from "./store.ts";
+import type { Table, TableStore } from "../core/store.ts";
 
 /** How a webhook's caller proves itself. Only the hash is kept. */
 export interface TokenRecord {
@@ -23,13 +22,13 @@ export interface CatalogEntry extends PipelineView {
  * The pipelines of this data dir, and every revision of a config that a batch under way still names.
  */
 export class Catalog {
-  readonly #store: Store;
+  readonly #store: TableStore;
   readonly #named: (pipeline_id: string) => ReadonlySet<number>;
-  readonly #entries: Database<CatalogEntry, string>;
-  readonly #revisions: Database<PipelineConfig, [string, number]>;
+  readonly #entries: Table<CatalogEntry, string>;
+  readonly #revisions: Table<PipelineConfig, [string, number]>;
 
   /** `named` gives the revisions of a pipeline that batches under way name. */
-  constructor(store: Store, named: (pipeline_id: string) => ReadonlySet<number>) {
+  constructor(store: TableStore, named: (pipeline_id: string) => ReadonlySet<number>) {
     this.#store = store;
     this.#named = named;
     this.#entries = store.table("catalog");

@@ -1,4 +1,3 @@
-import type { Database } from "lmdb";
 import {
   mostLetters,
   type DeadLetter,
@@ -10,7 +9,7 @@ import {
   type Selection,
 } from "../core/dead-letter.ts";
 import { letterPages } from "./record-bytes.ts";
-import type { Store } from "./store.ts";
+import type { Table, TableStore } from "../core/store.ts";
 
 interface Summary {
   /** Number of the next letter; numbers are never used twice. */
@@ -27,15 +26,15 @@ const empty: Summary = { next: 1, total: 0, last_received_at: null, last_consume
 
 /** The dead letters of every pipeline, in the process's one store. Bounded by nothing but the disk, as nothing may be lost. */
 export class DeadLetters {
-  readonly #store: Store;
-  readonly #letters: Database<StoredLetter, Key>;
-  readonly #summaries: Database<Summary, string>;
+  readonly #store: TableStore;
+  readonly #letters: Table<StoredLetter, Key>;
+  readonly #summaries: Table<Summary, string>;
   readonly #named: (pipeline_id: string) => ReadonlySet<number>;
   /** Letters that were selected for a reprocess whose batch is not prepared yet. */
   readonly #selected = new Map<string, Set<number>>();
 
   /** `named` gives the numbers of a pipeline's letters that batches under way are made of. */
-  constructor(store: Store, named: (pipeline_id: string) => ReadonlySet<number>) {
+  constructor(store: TableStore, named: (pipeline_id: string) => ReadonlySet<number>) {
     this.#store = store;
     this.#named = named;
     this.#letters = store.table("dead-letters");

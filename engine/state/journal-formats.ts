@@ -1,8 +1,7 @@
-import type { Database } from "lmdb";
 import type { BatchRecord, Progress } from "../core/journal.ts";
 import { streamFeed } from "../core/positions.ts";
 import type { StoredRecord } from "./journal.ts";
-import type { Store } from "./store.ts";
+import type { Table, TableStore } from "../core/store.ts";
 
 /** Progress and records as format 2 of the data dir kept them: positions of the stream alone. */
 type FormerProgress = Omit<Progress, "positions"> & { position: number };
@@ -10,9 +9,9 @@ type FormerRecord = Omit<StoredRecord, "ranges"> & { range: { first: number; las
 
 /** Brings what earlier formats kept to the present one. Does nothing where that is done. */
 export function upgradeJournal(
-  store: Store,
-  records: Database<StoredRecord, [string, number]>,
-  progress: Database<Progress, string>,
+  store: TableStore,
+  records: Table<StoredRecord, [string, number]>,
+  progress: Table<Progress, string>,
 ): void {
   upgradePositions(store, progress);
   const stands = new Map<string, number>();
@@ -28,7 +27,7 @@ export function upgradeJournal(
 }
 
 /** The first format kept the positions alone. */
-function upgradePositions(store: Store, progress: Database<Progress, string>): void {
+function upgradePositions(store: TableStore, progress: Table<Progress, string>): void {
   const positions = store.table<number, string>("positions");
   for (const { key, value } of Array.from(positions.getRange())) {
     const former: Progress = { positions: { [streamFeed]: value }, batch: 0, clock: 0 };

@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto";
-import type { Database } from "lmdb";
 import {
   deadPositions,
   holdsPositions,
@@ -15,7 +14,7 @@ import type { DeadLetters } from "./dead-letters.ts";
 import { upgradeJournal } from "./journal-formats.ts";
 import { KeyBlocks } from "./key-blocks.ts";
 import { recordBytes } from "./record-bytes.ts";
-import type { Store } from "./store.ts";
+import type { Table, TableStore } from "../core/store.ts";
 
 type Key = [pipeline_id: string, batch: number];
 export type StoredRecord = Omit<BatchRecord, "keys">;
@@ -30,14 +29,14 @@ const nothingYet: Progress = { positions: {}, batch: 0, clock: 0 };
  * dead letters, so that there is no moment in which an event is neither pending nor settled.
  */
 export class StoreJournal implements Journal {
-  readonly #store: Store;
+  readonly #store: TableStore;
   readonly #letters: DeadLetters;
   readonly #keys: KeyBlocks;
-  readonly #records: Database<StoredRecord, Key>;
-  readonly #progress: Database<Progress, string>;
+  readonly #records: Table<StoredRecord, Key>;
+  readonly #progress: Table<Progress, string>;
   readonly #pending = new Map<string, Map<number, Pending>>();
 
-  constructor(store: Store, letters: DeadLetters) {
+  constructor(store: TableStore, letters: DeadLetters) {
     this.#store = store;
     this.#letters = letters;
     this.#keys = new KeyBlocks(store);

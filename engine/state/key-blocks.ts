@@ -1,6 +1,5 @@
-import type { Database } from "lmdb";
 import { timesSetBack, type FinalKeys, type KeyBlock } from "../core/journal.ts";
-import type { Store } from "./store.ts";
+import type { Table, TableStore } from "../core/store.ts";
 
 /** A batch brings one block for each window: the first one is without a number. */
 type Key = [pipeline_id: string, batch: number] | [pipeline_id: string, batch: number, block: number];
@@ -17,16 +16,16 @@ const blocksLookedAt = 256;
  * have expired, so that their space is used again.
  */
 export class KeyBlocks {
-  readonly #times: Database<Times, Key>;
-  readonly #prints: Database<Uint8Array, Key>;
-  readonly #positions: Database<number[], Key>;
-  readonly #salts: Database<Uint8Array, string>;
+  readonly #times: Table<Times, Key>;
+  readonly #prints: Table<Uint8Array, Key>;
+  readonly #positions: Table<number[], Key>;
+  readonly #salts: Table<Uint8Array, string>;
   /** The windows of pipelines' keys, as far as they were met since the process started. */
   readonly #windows = new Map<string, Set<number>>();
   /** Up to which batch a pipeline's blocks were looked at. */
   readonly #looked = new Map<string, number>();
 
-  constructor(store: Store) {
+  constructor(store: TableStore) {
     this.#times = store.table("key-times");
     this.#prints = store.table("keys");
     this.#positions = store.table("key-positions");

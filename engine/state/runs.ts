@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Store } from "./store.ts";
+import type { TableStore } from "../core/store.ts";
 
 /** The runs of a data dir: the process that holds it now, and those before. */
 export interface Runs {
@@ -12,7 +12,7 @@ export interface Runs {
  * Draws the id of a run and notes it, before it is used anywhere. Earlier ones are kept for good: what was said in their
  * name can be told from what a copy of the data dir, or another one, said.
  */
-export async function drawRun(store: Store): Promise<Runs> {
+export async function drawRun(store: TableStore): Promise<Runs> {
   const runs = store.table<string, string>("runs");
   const earlier = new Set(runs.getKeys());
   const run = randomBytes(4).toString("hex");

@@ -1,7 +1,8 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { open, type Database, type Key, type RootDatabase } from "lmdb";
+import { open, type RootDatabase } from "lmdb";
 import { EngineError } from "../core/errors.ts";
+import type { Table, TableKey, TableStore } from "../core/store.ts";
 import { holdLockFile, Reserve } from "./reserve.ts";
 
 /** A small change writes at most about so much: the pages that it touches in each table. */
@@ -20,7 +21,7 @@ interface Waiting {
  * All changes that wait at one moment become one transaction and share one sync, so that many pipelines cost one
  * fsync. Reads see everything that was written, synced or not.
  */
-export class Store {
+export class Store implements TableStore {
   readonly #env: RootDatabase;
   readonly #reserve: Reserve;
   #waiting: Waiting[] = [];
@@ -47,15 +48,11 @@ export class Store {
     }
   }
 
-  table<V, K extends Key>(name: string): Database<V, K> {
-    return this.#env.openDB<V, K>({ name });
+  table<V, K extends TableKey>(name: string): Table<V, K> {
+    // Its types know no read-only arrays as keys; it changes none.
+    return this.#env.openDB({ name }) as unknown as Table<V, K>;
   }
 
-  /**
-   * Makes one change, all or nothing; resolves when it would survive a power cut. `change` writes with the tables'
-   * `putSync` and `removeSync`; one that may put more than some hundred KB says how many `bytes`, about. Throws DISK_FULL
-   * without room and STORAGE_FAILED otherwise; nothing was written then.
-   */
   write(change: () => void, bytes = 0): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ change, bytes, resolve, reject });
@@ -65,10 +62,6 @@ export class Store {
     });
   }
 
-  /**
-   * Throws DISK_FULL while the disk has too little free for something new of `bytes`. Other writes are taken as long as
-   * they have room that is held for them: so what was begun can be ended, and things deleted, on a full disk too.
-   */
   checkRoom(bytes: number): void {
     try {
       this.#reserve.look(bytes);

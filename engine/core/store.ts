@@ -1,0 +1,40 @@
+/** A key of a table: tables are in the order of their keys, arrays element by element. */
+export type TableKey = string | number | readonly (string | number)[];
+
+export interface KeyRange<K> {
+  /** Inclusive; absent: from the first. */
+  start?: K;
+  /** Exclusive; absent: to the last. */
+  end?: K;
+  limit?: number;
+}
+
+/** One table of the store. Reads see every change that was made, synced or not. Values must not be changed in place. */
+export interface Table<V, K extends TableKey> {
+  get(key: K): V | undefined;
+  doesExist(key: K): boolean;
+  getRange(range?: KeyRange<K>): Iterable<{ key: K; value: V }>;
+  getKeys(range?: KeyRange<K>): Iterable<K>;
+  getKeysCount(range?: KeyRange<K>): number;
+  /** Within a change of `TableStore.write` alone. */
+  putSync(key: K, value: V): unknown;
+  /** Within a change of `TableStore.write` alone. */
+  removeSync(key: K): unknown;
+}
+
+/** The small transactional store of the process: catalog, journal, dead letters. One writer. */
+export interface TableStore {
+  table<V, K extends TableKey>(name: string): Table<V, K>;
+  /**
+   * Makes one change, all or nothing; resolves when it would survive a power cut. `change` writes with the tables'
+   * `putSync` and `removeSync`; one that may put more than some hundred KB says how many `bytes`, about. Throws DISK_FULL
+   * without room and STORAGE_FAILED otherwise; nothing was written then.
+   */
+  write(change: () => void, bytes?: number): Promise<void>;
+  /**
+   * Throws DISK_FULL while the disk has too little free for something new of `bytes`. Other writes are taken as long as
+   * they have room that is held for them: so what was begun can be ended, and things deleted, on a full disk too.
+   */
+  checkRoom(bytes: number): void;
+  close(): Promise<void>;
+}

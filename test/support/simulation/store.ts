@@ -1,0 +1,205 @@
+import type { KeyRange, Table, TableKey, TableStore } from "../../../engine/core/store.ts";
+import { storageError } from "../../../engine/state/store.ts";
+import type { Draw } from "./network.ts";
+
+/** One change of one table: a value that is put, or undefined for a key that goes. */
+interface Operation {
+  table: string;
+  key: TableKey;
+  value: unknown;
+}
+
+/** How long a sync takes, in milliseconds, at the most. */
+const slowestSync = 5;
+
+/**
+ * What of a store lies on the disk: it outlives the processes that open it. Transactions follow each other, and a crash
+ * keeps all that were synced and, by chance, some of those behind, as many as it likes but in their order: so LMDB does
+ * it, whose files are not simulated themselves.
+ */
+export class SimulatedStoreFile {
+  readonly #synced = new Map<string, Rows>();
+  #unsynced: Operation[][] = [];
+  /** Errors that the next transactions meet. */
+  readonly troubles: ("ENOSPC" | "EIO")[] = [];
+
+  /** A copy, as a person makes a backup of it while nothing runs, or while everything does. */
+  copy(): SimulatedStoreFile {
+    const copy = new SimulatedStoreFile();
+    for (const [name, rows] of this.#synced) copy.#synced.set(name, rows.copy());
+    return copy;
+  }
+
+  /** The process that had it open is dead. */
+  crash(draw: Draw): void {
+    const kept = draw(this.#unsynced.length + 1);
+    for (const operations of this.#unsynced.slice(0, kept)) this.#apply(operations);
+    this.#unsynced = [];
+  }
+
+  /** The tables as they are read by a process that opens it. */
+  load(): Map<string, Rows> {
+    return new Map(Array.from(this.#synced, ([name, rows]) => [name, rows.copy()]));
+  }
+
+  committed(operations: Operation[]): void {
+    this.#unsynced.push(operations);
+  }
+
+  /** Everything that was committed so far survives from now on. */
+  sync(): void {
+    for (const operations of this.#unsynced.splice(0)) this.#apply(operations);
+  }
+
+  #apply(operations: readonly Operation[]): void {
+    for (const { table, key, value } of operations) {
+      const rows = this.#synced.get(table) ?? new Rows();
+      this.#synced.set(table, rows);
+      rows.set(key, value);
+    }
+  }
+}
+
+/** The store of one process. After `end` it answers nobody any more, as the process is dead. */
+export class SimulatedStore implements TableStore {
+  readonly #file: SimulatedStoreFile;
+  readonly #draw: Draw;
+  readonly #tables: Map<string, Rows>;
+  #waiting: { change: () => void; resolve: () => void; reject: (error: unknown) => void }[] = [];
+  #operations: Operation[] = [];
+  #isScheduled = false;
+  #hasEnded = false;
+
+  constructor(file: SimulatedStoreFile, draw: Draw) {
+    this.#file = file;
+    this.#draw = draw;
+    this.#tables = file.load();
+  }
+
+  table<V, K extends TableKey>(name: string): Table<V, K> {
+    const rows = this.#tables.get(name) ?? new Rows();
+    this.#tables.set(name, rows);
+    const change = (key: K, value: unknown): void => {
+      rows.set(key, value);
+      this.#operations.push({ table: name, key, value });
+    };
+    return {
+      get: (key) => rows.get(key) as V | undefined,
+      doesExist: (key) => rows.get(key) !== undefined,
+      getRange: (range) => rows.range(range).map(({ key, value }) => ({ key: key as K, value: value as V })),
+      getKeys: (range) => rows.range(range).map(({ key }) => key as K),
+      getKeysCount: (range) => rows.range(range).length,
+      putSync: (key, value) => change(key, structuredClone(value)),
+      removeSync: (key) => change(key, undefined),
+    };
+  }
+
+  write(change: () => void): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ change, resolve, reject });
+      if (this.#isScheduled) return;
+      this.#isScheduled = true;
+      setImmediate(() => void this.#commit());
+    });
+  }
+
+  checkRoom(): void {
+    if (this.#file.troubles[0] === "ENOSPC") throw this.#failure(this.#file.troubles.shift()!);
+  }
+
+  async close(): Promise<void> {
+    while (this.#isScheduled) await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  /** The process is dead: nothing is written any more, and nobody hears an answer. */
+  end(): void {
+    this.#hasEnded = true;
+    this.#waiting = [];
+  }
+
+  async #commit(): Promise<void> {
+    const group = this.#waiting;
+    this.#waiting = [];
+    this.#isScheduled = false;
+    if (this.#hasEnded) return;
+    const trouble = this.#file.troubles.shift();
+    if (trouble !== undefined) {
+      for (const { reject } of group) reject(this.#failure(trouble));
+      return;
+    }
+    for (const { change } of group) change();
+    this.#file.committed(this.#operations);
+    this.#operations = [];
+    await new Promise((resolve) => setTimeout(resolve, 1 + this.#draw(slowestSync)));
+    if (this.#hasEnded) return;
+    this.#file.sync();
+    for (const { resolve } of group) resolve();
+  }
+
+  #failure(code: "ENOSPC" | "EIO"): Error {
+    return storageError(Object.assign(new Error(`${code}: simulated`), { code }));
+  }
+}
+
+/** The rows of one table, in the order of their keys. */
+class Rows {
+  #keys: TableKey[] = [];
+  #values: unknown[] = [];
+
+  copy(): Rows {
+    const copy = new Rows();
+    copy.#keys = [...this.#keys];
+    copy.#values = [...this.#values];
+    return copy;
+  }
+
+  get(key: TableKey): unknown {
+    const place = this.#placeOf(key);
+    return this.#isAt(place, key) ? this.#values[place] : undefined;
+  }
+
+  /** `undefined` takes the key out. */
+  set(key: TableKey, value: unknown): void {
+    const place = this.#placeOf(key);
+    const there = this.#isAt(place, key) ? 1 : 0;
+    const [keys, values] = value === undefined ? [[], []] : [[key], [value]];
+    this.#keys.splice(place, there, ...keys);
+    this.#values.splice(place, there, ...values);
+  }
+
+  range<K extends TableKey>({ start, end, limit = Infinity }: KeyRange<K> = {}): { key: TableKey; value: unknown }[] {
+    const from = start === undefined ? 0 : this.#placeOf(start);
+    const to = end === undefined ? this.#keys.length : this.#placeOf(end);
+    const last = Math.min(to, from + limit);
+    return this.#keys.slice(from, last).map((key, index) => ({ key, value: this.#values[from + index] }));
+  }
+
+  #isAt(place: number, key: TableKey): boolean {
+    return place < this.#keys.length && compare(this.#keys[place]!, key) === 0;
+  }
+
+  /** Where a key is, or would be. */
+  #placeOf(key: TableKey): number {
+    let [low, high] = [0, this.#keys.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (compare(this.#keys[middle]!, key) < 0) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+/** As LMDB orders keys: element by element, a shorter array before the longer one that it begins. */
+function compare(one: TableKey, other: TableKey): number {
+  const [left, right] = [elements(one), elements(other)];
+  for (let at = 0; at < Math.min(left.length, right.length); at += 1) {
+    const [a, b] = [left[at]!, right[at]!];
+    if (a !== b) return a < b ? -1 : 1;
+  }
+  return left.length - right.length;
+}
+
+function elements(key: TableKey): readonly (string | number)[] {
+  return typeof key === "object" ? key : [key];
+}
