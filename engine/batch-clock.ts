@@ -46,7 +46,7 @@ export class BatchClock {
   /** The same for a step that is held, and the monotonic time since when it stands. */
   #step: { ahead: number; since: number } | undefined;
 
-  constructor({ last = 0, wall = Date.now, monotonic = () => performance.now(), onStep }: BatchClockOptions) {
+  constructor({ last = 0, wall = () => Date.now(), monotonic = () => performance.now(), onStep }: BatchClockOptions) {
     this.#wall = wall;
     this.#monotonic = monotonic;
     this.#onStep = onStep;

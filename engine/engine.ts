@@ -62,6 +62,7 @@ export class Engine {
       secrets: settings.secrets,
       log: settings.log,
       ...(settings.threads === undefined ? {} : { threads: settings.threads }),
+      ...(settings.spawnThread === undefined ? {} : { spawnThread: settings.spawnThread }),
       onFailed: (pipeline_id, error) => void this.#register.change(pipeline_id, "Failed", error.message),
     });
     const otlp = { ...defaultOtlpSettings, ...settings.otlp };

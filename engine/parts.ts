@@ -13,6 +13,7 @@ import { Store } from "./state/store.ts";
 import { StreamShelf } from "./stream-shelf.ts";
 import type { Log } from "./telemetry/log.ts";
 import { Recorder } from "./telemetry/recorder.ts";
+import type { WorkerLike } from "./thread/protocol.ts";
 
 export interface EngineSettings {
   /** The folder of all state; made where there is none. */
@@ -30,6 +31,8 @@ export interface EngineSettings {
   otlp?: Partial<OtlpSettings>;
   /** Wait for a data dir that another process holds. Without it, that is an error. */
   standby?: Standby;
+  /** Makes a thread that runs pipelines, where that is to be another than a worker thread of this process. */
+  spawnThread?: () => WorkerLike;
 }
 
 /** What an engine is made of: everything that holds state, and those who tell of it. */

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { EngineError } from "./core/errors.ts";
+import { sleep } from "./core/sleep.ts";
 import type { Status } from "./lifecycle.ts";
 import type { Catalog, CatalogEntry } from "./state/catalog.ts";
 import type { Recorder } from "./telemetry/recorder.ts";

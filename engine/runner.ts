@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
-import { setTimeout as sleep } from "node:timers/promises";
 import { backOff } from "./core/back-off.ts";
+import { sleep } from "./core/sleep.ts";
 import type { PipelineConfig } from "../schemas/pipeline.ts";
 import type { StoreJournal } from "./state/journal.ts";
 import type { LetterEvent } from "./assembler.ts";
@@ -14,7 +14,7 @@ import { resolveSecrets, type SecretSource } from "./secrets.ts";
 import type { Log } from "./telemetry/log.ts";
 import { UsedSecrets } from "./used-secrets.ts";
 import type { Recorder } from "./telemetry/recorder.ts";
-import type { PipelineSpec } from "./thread/protocol.ts";
+import type { PipelineSpec, WorkerLike } from "./thread/protocol.ts";
 import { ThreadPool } from "./thread/pool.ts";
 
 export interface RunnerOptions {
@@ -29,6 +29,7 @@ export interface RunnerOptions {
   recorder: Recorder;
   log: Log;
   threads?: number;
+  spawnThread?: () => WorkerLike;
   /** A running pipeline ended with what no wait can mend. */
   onFailed(pipeline_id: string, error: Error): void;
 }
@@ -60,6 +61,7 @@ export class Runner {
       journal: options.journal,
       telemetry: options.recorder,
       log: options.log,
+      ...(options.spawnThread === undefined ? {} : { spawn: options.spawnThread }),
       onCommitted: (record) => {
         options.recorder.batchCommitted(record);
         const { pipeline_id } = record;
@@ -172,7 +174,7 @@ export class Runner {
         this.#pause(pipeline_id, error as Error);
       }
       const wait = backOff(attempt, firstRelaunchWait, longestRelaunchWait);
-      await sleep(wait, undefined, { signal }).catch(() => undefined);
+      await sleep(wait, signal);
     }
   }
 

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { backOff } from "./core/back-off.ts";
+import { sleep } from "./core/sleep.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
 import type { Pause } from "./view.ts";
 
@@ -29,8 +29,6 @@ export const waysOut: Record<Pause["class"], string> = {
 /** Waits for so many milliseconds, or until the signal aborts. Never throws. */
 export type Pace = (milliseconds: number, signal: AbortSignal) => Promise<void>;
 
-const realTime: Pace = (milliseconds, signal) => sleep(milliseconds, undefined, { signal }).catch(() => undefined);
-
 /**
  * Where a pipeline waits between attempts: it backs off 0.5 s to 60 s, and says from when on, and why, the wait is a
  * pause. It is entered by failures and left by the first success.
@@ -41,7 +39,7 @@ export class WaitingRoom {
   readonly #pace: Pace;
   #pause: Pause | undefined;
 
-  constructor(pipeline_id: string, telemetry: Telemetry, pace: Pace = realTime) {
+  constructor(pipeline_id: string, telemetry: Telemetry, pace: Pace = sleep) {
     this.#pipeline_id = pipeline_id;
     this.#telemetry = telemetry;
     this.#pace = pace;

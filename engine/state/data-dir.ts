@@ -2,9 +2,9 @@ import { randomBytes } from "node:crypto";
 import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, readFileSync, writeSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { tryLock } from "fs-native-extensions";
 import { EngineError } from "../core/errors.ts";
+import { sleep } from "../core/sleep.ts";
 import { writeFileDurably } from "./durable-file.ts";
 
 /**
@@ -103,7 +103,8 @@ async function waitFor(path: string, lock: number, { signal, waits }: Standby): 
       pause = holder === told || told === "" ? Math.min(tell.longest, pause * 2) : tell.first;
       [told, next] = [holder, waited + pause];
     }
-    await sleep(tryEvery, undefined, { signal });
+    await sleep(tryEvery, signal);
+    signal.throwIfAborted();
   } while (!tryLock(lock));
 }
 

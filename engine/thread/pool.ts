@@ -4,13 +4,13 @@ import type { BatchRecord, FinalKeys, Journal } from "../core/journal.ts";
 import { entryPoint } from "../entry.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
-import type { FromThread, PipelineSpec, PlainError, ToThread } from "./protocol.ts";
+import type { FromThread, PipelineSpec, PlainError, ToThread, WorkerLike } from "./protocol.ts";
 import { fromPlain, toPlain } from "./remote.ts";
 
 type JournalCall = Exclude<Extract<FromThread, { call: number }>, { type: "reprocessing" }>;
 
 interface Thread {
-  worker: Worker;
+  worker: WorkerLike;
   pipelines: Map<string, Placed>;
   /** Calls that the thread has not answered yet. */
   calls: Map<number, PromiseWithResolvers<void>>;
@@ -37,6 +37,8 @@ export interface PoolOptions {
   onCommitted(record: BatchRecord): void;
   /** A pipeline ended without being told to: with its error, or because its thread died. */
   onLeft(pipeline_id: string, error: Error, threadDied: boolean): void;
+  /** Makes a thread. Default: a worker thread of this process. */
+  spawn?: () => WorkerLike;
 }
 
 /**
@@ -117,7 +119,7 @@ export class ThreadPool {
   }
 
   #spawn(): Thread {
-    const worker = new Worker(entryPoint("thread"));
+    const worker = (this.#options.spawn ?? spawnWorker)();
     const thread: Thread = { worker, pipelines: new Map(), calls: new Map() };
     this.#threads.push(thread);
     worker.on("message", (message: FromThread) => this.#heard(thread, message));
@@ -223,6 +225,10 @@ export class ThreadPool {
       if (placed.hasStarted) this.#options.onLeft(pipeline_id, error, true);
     }
   }
+}
+
+function spawnWorker(): WorkerLike {
+  return new Worker(entryPoint("thread"));
 }
 
 function post({ worker }: Thread, message: ToThread): void {

@@ -30,6 +30,24 @@ export interface PipelineSpec {
   revisions: [number, PipelineConfig][];
 }
 
+/** What a thread hears its process by. */
+export interface ThreadPort {
+  postMessage(message: FromThread): void;
+  on(event: "message", heard: (message: ToThread) => void): unknown;
+}
+
+/** A thread, as its process holds it. Messages are structured clones, and come in their order. */
+export interface WorkerLike {
+  postMessage(message: ToThread): void;
+  on(event: "message", heard: (message: FromThread) => void): unknown;
+  /** What it died of; `exit` follows. */
+  on(event: "error", failed: (error: Error) => void): unknown;
+  /** It is gone: nothing more is heard of it. */
+  on(event: "exit", gone: () => void): unknown;
+  /** Ends it at once. */
+  terminate(): Promise<unknown>;
+}
+
 /** An error on its way between threads. */
 export interface PlainError {
   code?: ErrorCode;

@@ -1,10 +1,9 @@
-import type { MessagePort } from "node:worker_threads";
 import { EngineError } from "../core/errors.ts";
 import type { BatchRecord, FinalKeys, Journal } from "../core/journal.ts";
 import type { Feed } from "../core/positions.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
-import type { FromThread, PipelineSpec, PlainError, ToThread } from "./protocol.ts";
+import type { FromThread, PipelineSpec, PlainError, ThreadPort, ToThread } from "./protocol.ts";
 
 type Write =
   | { type: "prepare" | "amend"; record: BatchRecord }
@@ -21,13 +20,13 @@ interface Call {
 
 /** The process's one journal, log and telemetry, as a thread reaches them: by messages. */
 export class Remote {
-  readonly #port: MessagePort;
+  readonly #port: ThreadPort;
   readonly #calls = new Map<number, Call>();
   #nextCall = 1;
   readonly telemetry: Telemetry;
   readonly log: Log;
 
-  constructor(port: MessagePort) {
+  constructor(port: ThreadPort) {
     this.#port = port;
     this.log = remoteLog((message) => this.post(message));
     this.telemetry = remoteTelemetry((message) => this.post(message));

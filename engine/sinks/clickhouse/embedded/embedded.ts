@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { join, resolve } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { EngineError } from "../../../core/errors.ts";
+import { sleep } from "../../../core/sleep.ts";
 import { entryPoint } from "../../../entry.ts";
 import type { Log } from "../../../telemetry/log.ts";
 import { Child, type Exit } from "./child.ts";
@@ -131,7 +131,8 @@ export class EmbeddedClickHouse {
   }
 
   async #again(pauseMs: number): Promise<Child> {
-    await sleep(pauseMs, undefined, { signal: this.#closing.signal });
+    await sleep(pauseMs, this.#closing.signal);
+    this.#closing.signal.throwIfAborted();
     try {
       return await this.#start();
     } catch (error) {

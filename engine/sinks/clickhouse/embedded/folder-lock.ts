@@ -1,7 +1,7 @@
 import { openSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { waitForLock } from "fs-native-extensions";
+import { sleep } from "../../../core/sleep.ts";
 
 /** Another process has the folder. */
 export class Held extends Error {
@@ -16,8 +16,8 @@ export class Held extends Error {
  */
 export async function takeFolder(folder: string, waitMs: number): Promise<void> {
   const timer = new AbortController();
-  const refusal = sleep(waitMs, undefined, { signal: timer.signal }).then(() => {
-    throw new Held(`another process holds ${folder}`);
+  const refusal = sleep(waitMs, timer.signal).then(() => {
+    if (!timer.signal.aborted) throw new Held(`another process holds ${folder}`);
   });
   try {
     // Never closed: the system drops the lock with the process.

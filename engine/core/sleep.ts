@@ -1,0 +1,13 @@
+/** Resolves after so many milliseconds, or when `signal` aborts. Never throws: who must know why asks the signal. */
+export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  if (signal?.aborted === true) return Promise.resolve();
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, milliseconds);
+    signal?.addEventListener("abort", end);
+  });
+}
