@@ -1,3 +1,53 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+
+/**
+ * A process or a thread of a simulation, as far as its end goes: what it began, however far from its beginning, ends
+ * with it. A process that is killed does not clean up; its timers just never fire.
+ */
+export class Life {
+  readonly #parent: Life | undefined;
+  #isOver = false;
+  readonly #ends: (() => void)[] = [];
+
+  /** `parent`: it ends with this one too. */
+  constructor(parent?: Life) {
+    this.#parent = parent;
+    parent?.onEnd(() => this.end());
+  }
+
+  get isOver(): boolean {
+    return this.#isOver || this.#parent?.isOver === true;
+  }
+
+  /** Runs something as a part of this life. */
+  run<Result>(work: () => Result): Result {
+    return lives.run(this, work);
+  }
+
+  onEnd(work: () => void): void {
+    this.#ends.push(work);
+  }
+
+  end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    for (const work of this.#ends) work();
+  }
+
+  /** The life that the code which asks is a part of; undefined for the world itself. */
+  static get current(): Life | undefined {
+    return lives.getStore();
+  }
+
+  /** Runs something as a part of `life`, or of the world itself where there is none; nothing where it is over. */
+  static runIn(life: Life | undefined, work: () => void): void {
+    if (life?.isOver === true) return;
+    (lives as AsyncLocalStorage<Life | undefined>).run(life, work);
+  }
+}
+
+const lives = new AsyncLocalStorage<Life>();
+
 /**
  * Time as a simulation has it: it stands until everything that can be done now is done, and then goes on to the next
  * timer. The global timers, `Date` and `performance.now` are replaced while a clock is installed, so that the engine and
@@ -107,6 +157,7 @@ export class SimulatedClock {
       }
       this.#timers.shift();
       this.#monotonic = Math.max(this.#monotonic, next.at);
+      if (next.life?.isOver === true) continue;
       this.steps += 1;
       next.run();
     }
@@ -182,6 +233,7 @@ interface TimerOptions {
 class Timer {
   at = 0;
   order = 0;
+  readonly life = Life.current;
   readonly #work: () => void;
   readonly #options: TimerOptions;
 
@@ -192,7 +244,7 @@ class Timer {
 
   run(): void {
     if (this.#options.isRepeated) this.#options.schedule(this);
-    this.#work();
+    Life.runIn(this.life, this.#work);
   }
 
   cancel(): void {
@@ -229,13 +281,14 @@ class Timer {
 
 class Immediate {
   #work: (() => void) | undefined;
+  readonly #life = Life.current;
 
   constructor(work: () => void) {
     this.#work = work;
   }
 
   run(): void {
-    this.#work?.();
+    if (this.#work !== undefined) Life.runIn(this.#life, this.#work);
   }
 
   cancel(): void {

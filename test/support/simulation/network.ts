@@ -1,5 +1,6 @@
 import { Agent, type ClientRequestArgs } from "node:http";
 import { Duplex } from "node:stream";
+import { Life } from "./clock.ts";
 
 /** Draws a whole number from 0 to below `n`. */
 export type Draw = (n: number) => number;
@@ -66,8 +67,9 @@ export class SimulatedNetwork {
     const way = { conditions: () => this.conditions(address), draw: this.#draw };
     const [client, server] = SimulatedSocket.pair(way, host, port);
     this.#open.set(client, address);
+    Life.current?.onEnd(() => client.reset());
     client.once("close", () => this.#open.delete(client));
-    setTimeout(() => this.#accept(address, client, server), this.#delay(address));
+    Life.runIn(undefined, () => setTimeout(() => this.#accept(address, client, server), this.#delay(address)));
     return client;
   }
 
@@ -129,9 +131,12 @@ export class SimulatedSocket extends Duplex {
   #timeout: NodeJS.Timeout | undefined;
   #idle = 0;
   #waiting: (() => void)[] = [];
+  /** Whoever hears what arrives here. */
+  readonly #life: Life | undefined;
 
-  private constructor(way: Way, host: string, port: number) {
+  private constructor(way: Way, host: string, port: number, life: Life | undefined) {
     super({ allowHalfOpen: true });
+    this.#life = life;
     this.#way = way;
     this.remoteAddress = host;
     this.remotePort = port;
@@ -139,8 +144,8 @@ export class SimulatedSocket extends Duplex {
   }
 
   static pair(way: Way, host: string, port: number): [client: SimulatedSocket, server: SimulatedSocket] {
-    const client = new SimulatedSocket(way, host, port);
-    const server = new SimulatedSocket(way, host, port);
+    const client = new SimulatedSocket(way, host, port, Life.current);
+    const server = new SimulatedSocket(way, host, port, undefined);
     client.#peer = server;
     server.#peer = client;
     return [client, server];
@@ -149,8 +154,10 @@ export class SimulatedSocket extends Duplex {
   connected(): void {
     this.connecting = false;
     for (const send of this.#waiting.splice(0)) send();
-    this.emit("connect");
-    this.emit("ready");
+    Life.runIn(this.#life, () => {
+      this.emit("connect");
+      this.emit("ready");
+    });
   }
 
   fail(code: string, message: string, syscall: string): void {
@@ -241,9 +248,12 @@ export class SimulatedSocket extends Duplex {
     const now = performance.now();
     this.#arrival = Math.max(this.#arrival, now + least + draw(Math.max(1, most - least)));
     const peer = this.#peer;
-    setTimeout(() => {
-      if (!peer.destroyed && !conditions().isSilent) arrive(peer);
-    }, this.#arrival - now);
+    // What is under way arrives, also where the sender is dead by then.
+    Life.runIn(undefined, () =>
+      setTimeout(() => {
+        if (!peer.destroyed && !conditions().isSilent) Life.runIn(peer.#life, () => arrive(peer));
+      }, this.#arrival - now),
+    );
   }
 
   #touch(): void {
