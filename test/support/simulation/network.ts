@@ -170,7 +170,10 @@ export class SimulatedSocket extends Duplex {
   }
 
   setTimeout(milliseconds: number, callback?: () => void): this {
-    if (callback !== undefined) this.once("timeout", callback);
+    if (callback !== undefined) {
+      if (milliseconds === 0) this.off("timeout", callback);
+      else this.once("timeout", callback);
+    }
     this.#idle = milliseconds;
     this.#touch();
     return this;
