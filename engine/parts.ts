@@ -1,4 +1,5 @@
 import type { Registry } from "prom-client";
+import type { Disk } from "./core/disk.ts";
 import { EmbeddedHost } from "./embedded-host.ts";
 import type { SecretSource } from "./secrets.ts";
 import type { KafkaSettings } from "./sources/kafka/settings.ts";
@@ -10,6 +11,7 @@ import { StoreJournal } from "./state/journal.ts";
 import { drawRun, type Runs } from "./state/runs.ts";
 import { Store } from "./state/store.ts";
 import { StreamShelf } from "./stream-shelf.ts";
+import { systemDisk } from "./system/disk.ts";
 import type { Log } from "./telemetry/log.ts";
 import { Recorder } from "./telemetry/recorder.ts";
 
@@ -29,6 +31,8 @@ export interface EngineSettings {
   otlp?: Partial<OtlpSettings>;
   /** Wait for a data dir that another process holds. Without it, that is an error. */
   standby?: Standby;
+  /** Internal: where streams are kept by those who host an engine without threads. Default: the disk of this machine. */
+  disk?: Disk;
 }
 
 /** What an engine is made of: everything that holds state, and those who tell of it. */
@@ -55,7 +59,7 @@ export async function openParts(settings: EngineSettings): Promise<EngineParts> 
     const letters: DeadLetters = new DeadLetters(store, (id) => journal.heldLetters(id));
     const journal: StoreJournal = new StoreJournal(store, letters);
     const catalog = new Catalog(store, (id) => journal.namedRevisions(id));
-    const streams = new StreamShelf(dataDir.folder("pipelines"), log);
+    const streams = new StreamShelf(settings.disk ?? systemDisk, dataDir.folder("pipelines"), log);
     const embedded = new EmbeddedHost(dataDir.path, log);
     const recorder = new Recorder(log, registry);
     return { settings, dataDir, store, catalog, journal, runs, letters, streams, embedded, recorder };

@@ -4,6 +4,7 @@ import { createSource, type CreatedSource } from "../create-source.ts";
 import { Pipeline } from "../pipeline.ts";
 import { components } from "../stage.ts";
 import { pipelineClock } from "../pipeline-clock.ts";
+import { systemDisk } from "../system/disk.ts";
 import type { PipelineSpec, ToThread } from "./protocol.ts";
 import { Remote, toPlain } from "./remote.ts";
 
@@ -77,7 +78,7 @@ function build(spec: PipelineSpec): Running {
   const keys = createKeys(config);
   const journal = remote.journal(spec);
   const { telemetry, log } = remote;
-  const { source, arrived, maxAge } = createSource(spec, { journal, telemetry, log });
+  const { source, arrived, maxAge } = createSource(spec, { disk: systemDisk, journal, telemetry, log });
   const lineFor = (of: number): ReturnType<typeof createLine> =>
     createLine({ ...spec, config: earlier.get(of) ?? config, former, revision: of, keys, log: remote.log });
   const pipeline = new Pipeline({
