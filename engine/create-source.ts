@@ -1,5 +1,7 @@
+import type { ISocketFactory } from "kafkajs";
 import { durationMs } from "../schemas/duration.ts";
 import { quantityBytes } from "../schemas/quantity.ts";
+import type { Disk } from "./core/disk.ts";
 import { nextPosition, type Journal } from "./core/journal.ts";
 import { streamFeed } from "./core/positions.ts";
 import type { Source } from "./core/source.ts";
@@ -11,6 +13,9 @@ import type { Telemetry } from "./telemetry/telemetry.ts";
 import type { PipelineSpec } from "./thread/protocol.ts";
 
 interface SourceTools {
+  disk: Disk;
+  /** Opens the connections to Kafka's brokers; those of this machine by default. */
+  socketFactory?: ISocketFactory;
   journal: Journal;
   telemetry: Telemetry;
   log: Log;
@@ -34,7 +39,7 @@ export function createSource(spec: PipelineSpec, tools: SourceTools): CreatedSou
     return { source: createKafka(spec, tools), arrived: () => undefined, maxAge: Infinity };
   }
   const next = nextPosition(streamFeed, spec.progress, spec.pending) ?? 1;
-  const source = new WebhookSource(new EmbeddedReader(stream.folder, stream.end), stream.end, next);
+  const source = new WebhookSource(new EmbeddedReader(tools.disk, stream.folder, stream.end), stream.end, next);
   const maxAge = durationMs(config.resources.nats.stream.max_age);
   return { source, arrived: (end) => source.arrived(end), maxAge };
 }

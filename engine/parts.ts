@@ -1,16 +1,18 @@
 import type { Registry } from "prom-client";
+import type { Disk } from "./core/disk.ts";
 import { EmbeddedHost } from "./embedded-host.ts";
 import type { SecretSource } from "./secrets.ts";
 import type { KafkaSettings } from "./sources/kafka/settings.ts";
 import type { OtlpSettings } from "./sources/otlp/receiver/settings.ts";
 import { Catalog } from "./state/catalog.ts";
-import { DataDir, type Standby } from "./state/data-dir.ts";
+import { DataDir, type OwnedFolder, type Standby } from "./state/data-dir.ts";
 import { DeadLetters } from "./state/dead-letters.ts";
 import { StoreJournal } from "./state/journal.ts";
 import { drawRun, type Runs } from "./state/runs.ts";
 import type { TableStore } from "./core/store.ts";
 import { Store } from "./state/store.ts";
 import { StreamShelf } from "./stream-shelf.ts";
+import { systemDisk } from "./system/disk.ts";
 import type { Log } from "./telemetry/log.ts";
 import { Recorder } from "./telemetry/recorder.ts";
 import type { WorkerLike } from "./thread/protocol.ts";
@@ -33,12 +35,18 @@ export interface EngineSettings {
   standby?: Standby;
   /** Makes a thread that runs pipelines, where that is to be another than a worker thread of this process. */
   spawnThread?: () => WorkerLike;
+  /** Internal: takes the data dir in another way than by a lock of this machine. */
+  takeDataDir?: (path: string) => Promise<OwnedFolder>;
+  /** Internal: opens another store than LMDB in the folder of the state. */
+  openStore?: (folder: string) => TableStore;
+  /** Internal: where streams are kept by those who host an engine without threads. Default: the disk of this machine. */
+  disk?: Disk;
 }
 
 /** What an engine is made of: everything that holds state, and those who tell of it. */
 export interface EngineParts {
   settings: EngineSettings;
-  dataDir: DataDir;
+  dataDir: OwnedFolder;
   store: TableStore;
   catalog: Catalog;
   journal: StoreJournal;
@@ -52,14 +60,15 @@ export interface EngineParts {
 /** Takes the data dir and opens what lies in it. Throws DATA_DIR_HELD and DATA_DIR_NEWER; nothing is held then. */
 export async function openParts(settings: EngineSettings): Promise<EngineParts> {
   const { log, registry, standby } = settings;
-  const dataDir = await DataDir.take(settings.dataDir, standby && { standby });
+  const { takeDataDir = (path) => DataDir.take(path, standby && { standby }), openStore = Store.open } = settings;
+  const dataDir = await takeDataDir(settings.dataDir);
   try {
-    const store = Store.open(dataDir.folder("state"));
+    const store = openStore(dataDir.folder("state"));
     const runs = await drawRun(store);
     const letters: DeadLetters = new DeadLetters(store, (id) => journal.heldLetters(id));
     const journal: StoreJournal = new StoreJournal(store, letters);
     const catalog = new Catalog(store, (id) => journal.namedRevisions(id));
-    const streams = new StreamShelf(dataDir.folder("pipelines"), log);
+    const streams = new StreamShelf(settings.disk ?? systemDisk, dataDir.folder("pipelines"), log);
     const embedded = new EmbeddedHost(dataDir.path, log);
     const recorder = new Recorder(log, registry);
     return { settings, dataDir, store, catalog, journal, runs, letters, streams, embedded, recorder };

@@ -1,21 +1,24 @@
-import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { PipelineConfig } from "../schemas/pipeline.ts";
 import { quantityBytes } from "../schemas/quantity.ts";
+import type { Disk } from "./core/disk.ts";
 import { EngineError } from "./core/errors.ts";
 import type { Stream, StreamLimits, StreamState } from "./core/stream.ts";
 import { EmbeddedStream } from "./streams/embedded/embedded-stream.ts";
+import { makeFolders } from "./state/folders.ts";
 import type { Log } from "./telemetry/log.ts";
 
 /** The streams of all pipelines, by pipeline: `<data dir>/pipelines/<id>/stream`. */
 export class StreamShelf {
+  readonly #disk: Disk;
   readonly #root: string;
   readonly #log: Log;
   readonly #streams = new Map<string, Stream>();
   /** Called with the newest durable sequence of a pipeline's stream. */
   onAppended: (pipeline_id: string, last: number) => void = () => undefined;
 
-  constructor(root: string, log: Log) {
+  constructor(disk: Disk, root: string, log: Log) {
+    this.#disk = disk;
     this.#root = root;
     this.#log = log;
   }
@@ -26,7 +29,7 @@ export class StreamShelf {
 
   /** Opens a pipeline's stream; events up to `trimmed` are settled. */
   async open(pipeline_id: string, config: PipelineConfig, trimmed: number): Promise<void> {
-    const stream = await EmbeddedStream.open(this.folder(pipeline_id), {
+    const stream = await EmbeddedStream.open(this.#disk, this.folder(pipeline_id), {
       limits: limitsOf(config),
       trimmed,
       onAppended: (last) => this.onAppended(pipeline_id, last),
@@ -65,9 +68,9 @@ export class StreamShelf {
 
   /** Removes the folders of pipelines that are not in `known`: their deletion was cut short. */
   async keepOnly(known: ReadonlySet<string>): Promise<void> {
-    await mkdir(this.#root, { recursive: true, mode: 0o700 });
-    for (const name of await readdir(this.#root)) {
-      if (!known.has(name)) await rm(join(this.#root, name), { recursive: true, force: true });
+    await makeFolders(this.#disk, this.#root);
+    for (const name of await this.#disk.readdir(this.#root)) {
+      if (!known.has(name)) await this.#disk.rm(join(this.#root, name));
     }
   }
 
@@ -75,7 +78,7 @@ export class StreamShelf {
   async remove(pipeline_id: string): Promise<void> {
     await this.#streams.get(pipeline_id)?.close();
     this.#streams.delete(pipeline_id);
-    await rm(join(this.#root, pipeline_id), { recursive: true, force: true });
+    await this.#disk.rm(join(this.#root, pipeline_id));
   }
 
   async close(): Promise<void> {

@@ -28,6 +28,17 @@ export interface Standby {
   waits: (holder: string, seconds: number) => void;
 }
 
+/** A data dir that this process owns until it gives it back. */
+export interface OwnedFolder {
+  readonly path: string;
+  /** Drawn when it was made; names it to others, such as a Kafka group. */
+  readonly id: string;
+  /** A folder inside, by name. Not made here. */
+  folder(...names: string[]): string;
+  /** Gives it back. Safe to call twice. */
+  release(): void;
+}
+
 /**
  * The folder that holds all state, owned by one process at a time.
  *
@@ -36,7 +47,7 @@ export interface Standby {
  * containers that share the folder. The descriptor is close-on-exec: children never inherit it. The file's text names
  * the holder and means nothing without the lock.
  */
-export class DataDir {
+export class DataDir implements OwnedFolder {
   readonly path: string;
   readonly id: string;
   readonly #lock: number;

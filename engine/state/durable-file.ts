@@ -1,5 +1,6 @@
 import { open, rename, unlink } from "node:fs/promises";
 import { dirname } from "node:path";
+import { systemDisk } from "../system/disk.ts";
 
 /**
  * Replaces a small file so that a reader, or a power cut, finds the old text or the new one, never a part. `mode` are
@@ -21,15 +22,5 @@ export async function writeFileDurably(path: string, text: string, mode = 0o600)
     await unlink(temporary).catch(() => undefined);
     throw error;
   }
-  await syncFolder(dirname(path));
-}
-
-/** Makes the names in a folder durable: a new or renamed file is there after a power cut. */
-export async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, "r");
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
+  await systemDisk.syncFolder(dirname(path));
 }

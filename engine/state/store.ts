@@ -1,9 +1,9 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { open, type RootDatabase } from "lmdb";
-import { EngineError } from "../core/errors.ts";
 import type { Table, TableKey, TableStore } from "../core/store.ts";
 import { holdLockFile, Reserve } from "./reserve.ts";
+import { storageError } from "./storage-error.ts";
 
 /** A small change writes at most about so much: the pages that it touches in each table. */
 const changeBytes = 32 * 1024;
@@ -100,16 +100,4 @@ export class Store implements TableStore {
 function usedBytes(env: RootDatabase): number {
   const { lastPageNumber, pageSize } = env.getStats() as { lastPageNumber: number; pageSize: number };
   return (lastPageNumber + 1) * pageSize;
-}
-
-/** The engine's error for a failed write below the data dir. */
-export function storageError(cause: unknown): EngineError {
-  const text = cause instanceof Error ? cause.message : String(cause);
-  const code = (cause as NodeJS.ErrnoException).code;
-  if (code === "ENOSPC" || code === "EDQUOT" || /no space left|disk quota/i.test(text)) {
-    return new EngineError("DISK_FULL", "the disk of the data dir is full: make room, and everything goes on", {
-      cause,
-    });
-  }
-  return new EngineError("STORAGE_FAILED", `the data dir could not be written: ${text}`, { cause });
 }

@@ -3,8 +3,21 @@ import { createSource, type CreatedSource } from "../create-source.ts";
 import { Pipeline } from "../pipeline.ts";
 import { components } from "../stage.ts";
 import { pipelineClock } from "../pipeline-clock.ts";
+import type { Agent } from "node:http";
+import type { ISocketFactory } from "kafkajs";
+import type { Disk } from "../core/disk.ts";
+import { systemDisk } from "../system/disk.ts";
 import type { PipelineSpec, ThreadPort, ToThread } from "./protocol.ts";
 import { Remote, toPlain } from "./remote.ts";
+
+/** What pipelines reach of their machine; a simulation gives another one. */
+export interface ThreadMachine {
+  disk: Disk;
+  /** Opens the connections to ClickHouse servers that are spoken to without TLS. */
+  agent?: Agent;
+  /** Opens the connections to Kafka's brokers. */
+  socketFactory?: ISocketFactory;
+}
 
 interface Running {
   pipeline: Pipeline;
@@ -19,8 +32,10 @@ interface Running {
 export class ThreadHost {
   readonly #remote: Remote;
   readonly #running = new Map<string, Running>();
+  readonly #machine: ThreadMachine;
 
-  constructor(port: ThreadPort) {
+  constructor(port: ThreadPort, machine: ThreadMachine = { disk: systemDisk }) {
+    this.#machine = machine;
     this.#remote = new Remote(port);
     port.on("message", (message) => this.#heard(message));
   }
@@ -83,9 +98,9 @@ export class ThreadHost {
     const keys = createKeys(config);
     const journal = this.#remote.journal(spec);
     const { telemetry, log } = this.#remote;
-    const { source, arrived, maxAge } = createSource(spec, { journal, telemetry, log });
+    const { source, arrived, maxAge } = createSource(spec, { ...this.#machine, journal, telemetry, log });
     const lineFor = (of: number): ReturnType<typeof createLine> =>
-      createLine({ ...spec, config: earlier.get(of) ?? config, former, revision: of, keys, log });
+      createLine({ ...spec, ...this.#machine, config: earlier.get(of) ?? config, former, revision: of, keys, log });
     const pipeline = new Pipeline({
       pipeline_id,
       limits: config.sink,

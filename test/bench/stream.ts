@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import type { Push } from "../../engine/core/push.ts";
 import { EmbeddedReader } from "../../engine/streams/embedded/embedded-reader.ts";
 import { EmbeddedStream } from "../../engine/streams/embedded/embedded-stream.ts";
+import { systemDisk } from "../../engine/system/disk.ts";
 import { plainWrites } from "./stream-floor.ts";
 
 const total = 1_000_000;
@@ -73,7 +74,7 @@ async function measure(size: keyof typeof cases): Promise<void> {
 
 function openStream(folder: string): Promise<EmbeddedStream> {
   const limits = { max_bytes: Infinity, max_msgs: Infinity };
-  return EmbeddedStream.open(join(folder, "stream"), { limits, trimmed: 0, onAppended: () => undefined });
+  return EmbeddedStream.open(systemDisk, join(folder, "stream"), { limits, trimmed: 0, onAppended: () => undefined });
 }
 
 /** Events a second for each tenth. */
@@ -97,7 +98,7 @@ async function append(stream: EmbeddedStream, size: keyof typeof cases): Promise
 }
 
 async function read(folder: string): Promise<number[]> {
-  const reader = new EmbeddedReader(join(folder, "stream"), total);
+  const reader = new EmbeddedReader(systemDisk, join(folder, "stream"), total);
   const rates: number[] = [];
   let position = 1;
   for (let until = tenth; until <= total; until += tenth) {
@@ -115,7 +116,7 @@ async function read(folder: string): Promise<number[]> {
 
 /** The mean of reads that jump over the whole stream, in milliseconds. */
 async function readAnywhere(folder: string): Promise<number> {
-  const reader = new EmbeddedReader(join(folder, "stream"), total);
+  const reader = new EmbeddedReader(systemDisk, join(folder, "stream"), total);
   const jumps = 200;
   const ms = await timed(async () => {
     for (let jump = 0; jump < jumps; jump += 1) {

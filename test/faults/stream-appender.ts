@@ -1,6 +1,7 @@
 import { writeSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { EmbeddedStream } from "../../engine/streams/embedded/embedded-stream.ts";
+import { systemDisk } from "../../engine/system/disk.ts";
 import { pushOf } from "../conformance/stream-scene.ts";
 import { Random } from "../support/random.ts";
 
@@ -35,7 +36,7 @@ async function appendForever(stream: EmbeddedStream, numbers: { next: number }, 
 
 const { positionals } = parseArgs({ allowPositionals: true });
 const [folder = "", trimmed, next, seed] = positionals;
-const stream = await EmbeddedStream.open(folder, {
+const stream = await EmbeddedStream.open(systemDisk, folder, {
   limits: { max_bytes: 256 * 1024 * 1024, max_msgs: Infinity },
   trimmed: Number(trimmed),
   onAppended: () => undefined,

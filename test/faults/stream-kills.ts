@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import type { Event } from "../../engine/core/batch.ts";
 import { EmbeddedReader } from "../../engine/streams/embedded/embedded-reader.ts";
 import { EmbeddedStream } from "../../engine/streams/embedded/embedded-stream.ts";
+import { systemDisk } from "../../engine/system/disk.ts";
 import { Random } from "../support/random.ts";
 
 export interface StreamReport {
@@ -96,7 +97,7 @@ async function appendAndKill(folder: string, said: Said, random: Random): Promis
 async function findPushes(folder: string, said: Said, report: StreamReport): Promise<Map<number, number>> {
   const { answered, trimmed } = said;
   const limits = { max_bytes: Infinity, max_msgs: Infinity };
-  const stream = await EmbeddedStream.open(folder, { limits, trimmed, onAppended: () => undefined });
+  const stream = await EmbeddedStream.open(systemDisk, folder, { limits, trimmed, onAppended: () => undefined });
   const { last, messages } = stream.state;
   await stream.close();
   const found = new Map<number, number>();
@@ -121,7 +122,7 @@ async function findPushes(folder: string, said: Said, report: StreamReport): Pro
 }
 
 async function* eventsOf(folder: string, trimmed: number, last: number): AsyncGenerator<Event> {
-  const reader = new EmbeddedReader(folder, last);
+  const reader = new EmbeddedReader(systemDisk, folder, last);
   try {
     for (let position = trimmed + 1; position <= last;) {
       const runs = await reader.read(position, 10_000, 1 << 24);

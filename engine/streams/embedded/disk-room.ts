@@ -1,5 +1,5 @@
-import { statfs } from "node:fs/promises";
 import { EngineError } from "../../core/errors.ts";
+import type { Folder } from "./segment.ts";
 
 /** Intake stops while the disk has less than this, so that what is stored can still be carried on. */
 const reserveBytes = 48 * 1024 * 1024;
@@ -8,18 +8,18 @@ const lookEvery = 1000;
 
 /** Whether the disk of a folder has room beyond the reserve. */
 export class DiskRoom {
-  readonly #folder: string;
+  readonly #folder: Folder;
   #lookedAt = -Infinity;
 
-  constructor(folder: string) {
+  constructor(folder: Folder) {
     this.#folder = folder;
   }
 
   /** Looks, at most once a second while there is room. Throws EngineError `DISK_FULL`. */
   async check(): Promise<void> {
     if (performance.now() - this.#lookedAt < lookEvery) return;
-    const { bavail, bsize } = await statfs(this.#folder);
-    if (bavail * bsize < reserveBytes) {
+    const { disk, path } = this.#folder;
+    if ((await disk.freeBytes(path)) < reserveBytes) {
       throw new EngineError(
         "DISK_FULL",
         "the disk of the data dir is nearly full: make room, and events are taken again",

@@ -1,16 +1,18 @@
+import type { Disk } from "../../core/disk.ts";
 import { EngineError } from "../../core/errors.ts";
 import type { Run, StreamReader } from "../../core/stream.ts";
 import { takeEvents, type Frame } from "./frame.ts";
 import { FrameWalk, walkMemory } from "./frame-walk.ts";
 import { Marks } from "./marks.ts";
 import { segmentFirsts } from "./scan.ts";
+import type { Folder } from "./segment.ts";
 
 /**
  * Reads a stream's segment files from another thread than the one that writes them. It reads no further than `tail`,
  * the newest sequence that the writer called durable, and so never sees a half-written frame.
  */
 export class EmbeddedReader implements StreamReader {
-  readonly #folder: string;
+  readonly #folder: Folder;
   readonly #memory = walkMemory();
   /** Where frames begin, as far as it is known, by the first sequence of their segment. */
   readonly #marks = new Map<number, Marks>();
@@ -23,8 +25,8 @@ export class EmbeddedReader implements StreamReader {
   /** Events of the walk's file count only before this sequence. */
   #until = Infinity;
 
-  constructor(folder: string, tail: number) {
-    this.#folder = folder;
+  constructor(disk: Disk, path: string, tail: number) {
+    this.#folder = { disk, path };
     this.#tail = tail;
   }
 
@@ -142,7 +144,7 @@ export class EmbeddedReader implements StreamReader {
   #damaged(position: number): EngineError {
     return new EngineError(
       "STORAGE_FAILED",
-      `${this.#folder}: the event ${position} is damaged or missing: restore the folder`,
+      `${this.#folder.path}: the event ${position} is damaged or missing: restore the folder`,
     );
   }
 }

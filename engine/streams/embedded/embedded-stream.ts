@@ -1,8 +1,9 @@
-import { mkdir } from "node:fs/promises";
+import type { Disk } from "../../core/disk.ts";
 import { EngineError } from "../../core/errors.ts";
 import type { Push } from "../../core/push.ts";
 import type { Front, Stream, StreamLimits, StreamState } from "../../core/stream.ts";
-import { storageError } from "../../state/store.ts";
+import { makeFolders } from "../../state/folders.ts";
+import { storageError } from "../../state/storage-error.ts";
 import { DiskRoom } from "./disk-room.ts";
 import { frameHolding, frontBefore } from "./find.ts";
 import { frameSize, pushUpTo } from "./frame.ts";
@@ -10,7 +11,7 @@ import { refusalOf } from "./limits.ts";
 import { scanSegments } from "./scan.ts";
 import { SegmentFile, removeDropped, removeSettled, writeSegment } from "./segment-file.ts";
 import { SegmentList } from "./segment-list.ts";
-import { headerSize, type Segment } from "./segment.ts";
+import { headerSize, type Folder, type Segment } from "./segment.ts";
 
 /** A segment is closed at this size, so that space comes back in pieces of it; a small stream has smaller ones. */
 const segmentBytes = 64 * 1024 * 1024;
@@ -35,7 +36,7 @@ interface Waiting {
  * changes files waits for its turn.
  */
 export class EmbeddedStream implements Stream {
-  readonly #folder: string;
+  readonly #folder: Folder;
   readonly #limits: StreamLimits;
   readonly #segments: SegmentList;
   readonly #room: DiskRoom;
@@ -53,7 +54,7 @@ export class EmbeddedStream implements Stream {
   #closing: Promise<void> | undefined;
 
   private constructor(
-    folder: string,
+    folder: Folder,
     limits: StreamLimits,
     segments: SegmentList,
     active: SegmentFile,
@@ -67,13 +68,15 @@ export class EmbeddedStream implements Stream {
     this.#onAppended = onAppended;
   }
 
-  /** Opens the stream in `folder`, making it first where there is none. Events up to `trimmed` are settled. */
+  /** Opens the stream in the folder `path`, making it first where there is none. Events up to `trimmed` are settled. */
   static async open(
-    folder: string,
+    disk: Disk,
+    path: string,
     options: { limits: StreamLimits; trimmed: number; onAppended: (last: number) => void },
   ): Promise<EmbeddedStream> {
     const { limits, trimmed, onAppended } = options;
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const folder = { disk, path };
+    await makeFolders(disk, path);
     const segments = await scanSegments(folder, trimmed);
     const active = await openActive(folder, segments.at(-1), trimmed);
     const others = segments.filter(({ first }) => first !== active.segment.first);
@@ -253,7 +256,7 @@ export class EmbeddedStream implements Stream {
 }
 
 /** The file that is appended to: that of the newest segment, if it takes more, else a new one. */
-async function openActive(folder: string, newest: Segment | undefined, trimmed: number): Promise<SegmentFile> {
+async function openActive(folder: Folder, newest: Segment | undefined, trimmed: number): Promise<SegmentFile> {
   try {
     if (newest?.isOpen === true && newest.last >= trimmed) return await SegmentFile.reopen(folder, newest);
     return await SegmentFile.create(folder, Math.max(newest?.last ?? 0, trimmed) + 1);

@@ -3,18 +3,18 @@ import type { Front } from "../../core/stream.ts";
 import type { Frame } from "./frame.ts";
 import { FrameWalk } from "./frame-walk.ts";
 import type { SegmentList } from "./segment-list.ts";
-import type { Segment } from "./segment.ts";
+import type { Folder, Segment } from "./segment.ts";
 
 /** The frame with the event `position` of a segment, which holds it. */
-export async function frameHolding(folder: string, segment: Segment, position: number): Promise<Frame> {
+export async function frameHolding(folder: Folder, segment: Segment, position: number): Promise<Frame> {
   for await (const frame of framesFrom(folder, segment, position)) {
     if (frame.first + frame.count > position) return frame;
   }
-  throw new EngineError("STORAGE_FAILED", `${folder}: the event ${position} is missing: restore the folder`);
+  throw new EngineError("STORAGE_FAILED", `${folder.path}: the event ${position} is missing: restore the folder`);
 }
 
 /** The events of a stream that were received before `time`, up to the first younger push. */
-export async function frontBefore(folder: string, segments: SegmentList, time: number): Promise<Front> {
+export async function frontBefore(folder: Folder, segments: SegmentList, time: number): Promise<Front> {
   const { trimmed } = segments;
   let last = trimmed;
   for (const segment of segments.all) {
@@ -27,7 +27,7 @@ export async function frontBefore(folder: string, segments: SegmentList, time: n
 }
 
 /** The last event of a segment up to which all are settled, or were received before `time`. */
-async function lastBefore(folder: string, segment: Segment, trimmed: number, time: number): Promise<number> {
+async function lastBefore(folder: Folder, segment: Segment, trimmed: number, time: number): Promise<number> {
   const { firsts, newest } = segment.marks;
   let place = Math.max(0, segment.marks.placeOf(trimmed + 1));
   while (place < firsts.length && newest[place]! < time) place += 1;
@@ -49,7 +49,7 @@ function countUpTo({ all, trimmed }: SegmentList, last: number): number {
 }
 
 /** The frames of a segment from the last mark before `position` on. */
-async function* framesFrom(folder: string, { first, last, marks }: Segment, position: number): AsyncGenerator<Frame> {
+async function* framesFrom(folder: Folder, { first, last, marks }: Segment, position: number): AsyncGenerator<Frame> {
   const walk = await FrameWalk.open(folder, first);
   try {
     const place = marks.placeOf(position);

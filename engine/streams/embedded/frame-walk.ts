@@ -1,8 +1,15 @@
-import { open, type FileHandle } from "node:fs/promises";
-import { join } from "node:path";
+import type { DiskFile } from "../../core/disk.ts";
 import { EngineError } from "../../core/errors.ts";
 import { readFrame, type Format, type Frame, type Reading } from "./frame.ts";
-import { closedSegment, closingOffset, formatOf, headerSize, segmentName, type Segment } from "./segment.ts";
+import {
+  closedSegment,
+  closingOffset,
+  formatOf,
+  headerSize,
+  segmentPath,
+  type Folder,
+  type Segment,
+} from "./segment.ts";
 
 const chunkBytes = 1024 * 1024;
 const nothing = Buffer.alloc(0);
@@ -15,13 +22,13 @@ export class FrameWalk {
   /** Where the next frame begins, and the sequence of its first event. */
   offset = headerSize;
   next: number;
-  readonly #file: FileHandle;
+  readonly #file: DiskFile;
   readonly #scratch: Buffer;
   /** What was read of the file, from `offset - #at` on. */
   #bytes: Buffer = nothing;
   #at = 0;
 
-  private constructor(path: string, first: number, format: Format, file: FileHandle, scratch: Buffer) {
+  private constructor(path: string, first: number, format: Format, file: DiskFile, scratch: Buffer) {
     this.path = path;
     this.first = first;
     this.format = format;
@@ -31,12 +38,12 @@ export class FrameWalk {
   }
 
   /** Opens the file whose first event has the sequence `first`. `scratch` is memory that walks may share. */
-  static async open(folder: string, first: number, scratch = walkMemory()): Promise<FrameWalk> {
-    const path = join(folder, segmentName(first));
-    const file = await open(path, "r");
+  static async open(folder: Folder, first: number, scratch = walkMemory()): Promise<FrameWalk> {
+    const path = segmentPath(folder, first);
+    const file = await folder.disk.open(path, "read");
     try {
-      const { bytesRead } = await file.read(scratch, 0, headerSize, 0);
-      const format = bytesRead < headerSize ? 2 : formatOf(scratch.subarray(0, headerSize));
+      const size = await file.read(scratch.subarray(0, headerSize), 0);
+      const format = size < headerSize ? 2 : formatOf(scratch.subarray(0, headerSize));
       if (format === undefined) {
         throw new EngineError(
           "STORAGE_FAILED",
@@ -88,8 +95,8 @@ export class FrameWalk {
     this.#at = 0;
   }
 
-  async size(): Promise<number> {
-    return (await this.#file.stat()).size;
+  size(): Promise<number> {
+    return this.#file.size();
   }
 
   /** The segment as the end of its file tells it; undefined where no frame closes it. */
@@ -105,8 +112,7 @@ export class FrameWalk {
   /** At most `length` bytes of the file from an offset on. */
   async bytes(offset: number, length: number): Promise<Buffer> {
     const bytes = Buffer.alloc(Math.max(0, length));
-    const { bytesRead } = await this.#file.read(bytes, 0, bytes.length, offset);
-    return bytes.subarray(0, bytesRead);
+    return bytes.subarray(0, await this.#file.read(bytes, offset));
   }
 
   close(): Promise<void> {
@@ -115,9 +121,9 @@ export class FrameWalk {
 
   async #fill(capacity: number): Promise<void> {
     const chunk = capacity > this.#scratch.length ? Buffer.allocUnsafeSlow(capacity) : this.#scratch;
-    const { bytesRead } = await this.#file.read(chunk, 0, capacity, this.offset);
+    const size = await this.#file.read(chunk.subarray(0, capacity), this.offset);
     // A copy of what came: most reads find little, and events keep the memory that they lie in.
-    this.#bytes = chunk === this.#scratch ? Buffer.from(chunk.subarray(0, bytesRead)) : chunk.subarray(0, bytesRead);
+    this.#bytes = chunk === this.#scratch ? Buffer.from(chunk.subarray(0, size)) : chunk.subarray(0, size);
     this.#at = 0;
   }
 }

@@ -1,15 +1,14 @@
-import { readdir, rm, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { EngineError } from "../../core/errors.ts";
 import { readFrame } from "./frame.ts";
 import { FrameWalk } from "./frame-walk.ts";
 import { Marks } from "./marks.ts";
 import { cutTail } from "./segment-file.ts";
-import { cutBefore, segmentFirst, segmentName, type Segment } from "./segment.ts";
+import { cutBefore, segmentFirst, segmentPath, type Folder, type Segment } from "./segment.ts";
 
 /** The sequences at which the segments of a folder begin, ascending. */
-export async function segmentFirsts(folder: string): Promise<number[]> {
-  const names = await readdir(folder);
+export async function segmentFirsts({ disk, path }: Folder): Promise<number[]> {
+  const names = await disk.readdir(path);
   return names
     .map(segmentFirst)
     .filter((first) => first !== undefined)
@@ -23,24 +22,24 @@ export async function segmentFirsts(folder: string): Promise<number[]> {
  * was never answered: it is left out. A broken frame anywhere else is damage, and an error, as it would lose events that
  * were answered.
  */
-export async function scanSegments(folder: string, trimmed: number): Promise<Segment[]> {
+export async function scanSegments(folder: Folder, trimmed: number): Promise<Segment[]> {
   await removeUnfinished(folder);
   const firsts = await segmentFirsts(folder);
   const segments: Segment[] = [];
   for (const [index, first] of firsts.entries()) {
     const next = firsts[index + 1];
-    if (next !== undefined && next - 1 <= trimmed) await unlink(join(folder, segmentName(first)));
+    if (next !== undefined && next - 1 <= trimmed) await folder.disk.unlink(segmentPath(folder, first));
     else segments.push(await loadSegment(folder, first, next));
   }
   return segments;
 }
 
 /** Files that were to take the place of others, and were never whole. */
-async function removeUnfinished(folder: string): Promise<void> {
-  for (const name of await readdir(folder)) if (name.endsWith(".new")) await rm(join(folder, name));
+async function removeUnfinished({ disk, path }: Folder): Promise<void> {
+  for (const name of await disk.readdir(path)) if (name.endsWith(".new")) await disk.rm(join(path, name));
 }
 
-async function loadSegment(folder: string, first: number, next: number | undefined): Promise<Segment> {
+async function loadSegment(folder: Folder, first: number, next: number | undefined): Promise<Segment> {
   const walk = await FrameWalk.open(folder, first);
   try {
     const segment = (await walk.closed()) ?? (await walkThrough(folder, walk, next));
@@ -51,7 +50,7 @@ async function loadSegment(folder: string, first: number, next: number | undefin
 }
 
 /** Looks at all events of a segment before the one that begins with `next`; the last one is behind none. */
-async function walkThrough(folder: string, walk: FrameWalk, next: number | undefined): Promise<Segment> {
+async function walkThrough(folder: Folder, walk: FrameWalk, next: number | undefined): Promise<Segment> {
   const marks = new Marks();
   let reading = await walk.peek();
   while (reading.kind === "frame" && reading.first === walk.next) {

@@ -1,10 +1,8 @@
-import { open, rename, truncate, unlink, type FileHandle } from "node:fs/promises";
-import { join } from "node:path";
+import type { DiskFile } from "../../core/disk.ts";
 import type { Push } from "../../core/push.ts";
-import { syncFolder } from "../../state/durable-file.ts";
 import { frameSize, writeFrame } from "./frame.ts";
 import { Marks } from "./marks.ts";
-import { closingOf, headerSize, segmentHeader, segmentName, type Segment } from "./segment.ts";
+import { closingOf, headerSize, segmentHeader, segmentPath, type Folder, type Segment } from "./segment.ts";
 
 /** Memory that a file keeps for its next write, at the most. */
 const keptBytes = 4 * 1024 * 1024;
@@ -12,35 +10,35 @@ const keptBytes = 4 * 1024 * 1024;
 /** The file of the segment that events are appended to. Its calls must not overlap. */
 export class SegmentFile {
   readonly segment: Segment;
-  readonly #file: FileHandle;
+  readonly #file: DiskFile;
   /** What frames are written in, again and again: new memory for each would cost more than the copy. */
   #memory = Buffer.alloc(0);
   /** Whether bytes may lie behind the last whole frame: they must never be taken for events. */
   #isRagged = false;
 
-  private constructor(segment: Segment, file: FileHandle) {
+  private constructor(segment: Segment, file: DiskFile) {
     this.segment = segment;
     this.#file = file;
   }
 
   /** Makes the file of an empty segment; its name is durable then. */
-  static async create(folder: string, first: number): Promise<SegmentFile> {
+  static async create(folder: Folder, first: number): Promise<SegmentFile> {
     const segment = { first, last: first - 1, end: headerSize, marks: new Marks(), isOpen: true, isCut: false };
-    return SegmentFile.#open(folder, segment, "w+");
+    return SegmentFile.#open(folder, segment, "create");
   }
 
   /** Opens the last segment of an earlier start, without what a crash left half written. */
-  static reopen(folder: string, segment: Segment): Promise<SegmentFile> {
-    return SegmentFile.#open(folder, segment, "r+");
+  static reopen(folder: Folder, segment: Segment): Promise<SegmentFile> {
+    return SegmentFile.#open(folder, segment, "write");
   }
 
-  static async #open(folder: string, segment: Segment, flags: string): Promise<SegmentFile> {
-    const file = await open(join(folder, segmentName(segment.first)), flags, 0o600);
+  static async #open(folder: Folder, segment: Segment, mode: "write" | "create"): Promise<SegmentFile> {
+    const file = await folder.disk.open(segmentPath(folder, segment.first), mode);
     try {
       await writeAll(file, segmentHeader, 0);
       await file.truncate(segment.end);
       await file.sync();
-      await syncFolder(folder);
+      await folder.disk.syncFolder(folder.path);
       return new SegmentFile(segment, file);
     } catch (error) {
       await file.close();
@@ -100,7 +98,7 @@ export class SegmentFile {
 }
 
 /** Writes a whole segment file that is closed, in the place of another or of none, all or nothing. */
-export async function writeSegment(folder: string, first: number, push: Push | undefined): Promise<Segment> {
+export async function writeSegment(folder: Folder, first: number, push: Push | undefined): Promise<Segment> {
   const marks = new Marks();
   const frame = Buffer.alloc(push === undefined ? 0 : frameSize(push));
   if (push !== undefined) {
@@ -109,22 +107,23 @@ export async function writeSegment(folder: string, first: number, push: Push | u
   }
   const last = first - 1 + (push?.ends.length ?? 0);
   const segment = { first, last, end: headerSize + frame.length, marks, isOpen: false, isCut: false };
-  const path = join(folder, segmentName(first));
-  const file = await open(`${path}.new`, "w", 0o600);
+  const { disk } = folder;
+  const path = segmentPath(folder, first);
+  const file = await disk.open(`${path}.new`, "create");
   try {
-    await file.writeFile(Buffer.concat([segmentHeader, frame, closingOf(segment)]));
+    await writeAll(file, Buffer.concat([segmentHeader, frame, closingOf(segment)]), 0);
     await file.sync();
   } finally {
     await file.close();
   }
-  await rename(`${path}.new`, path);
-  await syncFolder(folder);
+  await disk.rename(`${path}.new`, path);
+  await folder.disk.syncFolder(folder.path);
   return segment;
 }
 
 /** Cuts what a crash left behind the last whole frame of a file that gets no more. */
-export async function cutTail(folder: string, { first, end }: Segment): Promise<void> {
-  const file = await open(join(folder, segmentName(first)), "r+");
+export async function cutTail(folder: Folder, { first, end }: Segment): Promise<void> {
+  const file = await folder.disk.open(segmentPath(folder, first), "write");
   try {
     await file.truncate(end);
     await file.sync();
@@ -134,21 +133,29 @@ export async function cutTail(folder: string, { first, end }: Segment): Promise<
 }
 
 /** Removes a settled segment. Its space comes back at once, also while a reader has it open. */
-export async function removeSettled(folder: string, first: number): Promise<void> {
-  const path = join(folder, segmentName(first));
-  await truncate(path, 0).catch(ignoreMissing);
-  await unlink(path).catch(ignoreMissing);
+export async function removeSettled(folder: Folder, first: number): Promise<void> {
+  const path = segmentPath(folder, first);
+  try {
+    const file = await folder.disk.open(path, "write");
+    try {
+      await file.truncate(0);
+    } finally {
+      await file.close();
+    }
+    await folder.disk.unlink(path);
+  } catch (error) {
+    ignoreMissing(error as NodeJS.ErrnoException);
+  }
 }
 
 /** Removes a segment that was dropped whole. */
-export async function removeDropped(folder: string, { first }: Segment): Promise<void> {
-  await unlink(join(folder, segmentName(first))).catch(ignoreMissing);
+export async function removeDropped(folder: Folder, { first }: Segment): Promise<void> {
+  await folder.disk.unlink(segmentPath(folder, first)).catch(ignoreMissing);
 }
 
-async function writeAll(file: FileHandle, bytes: Buffer, offset: number): Promise<void> {
+async function writeAll(file: DiskFile, bytes: Buffer, offset: number): Promise<void> {
   for (let written = 0; written < bytes.length;) {
-    const { bytesWritten } = await file.write(bytes, written, bytes.length - written, offset + written);
-    written += bytesWritten;
+    written += await file.write(bytes.subarray(written), offset + written);
   }
 }
 

@@ -1,5 +1,13 @@
+import { join } from "node:path";
+import type { Disk } from "../../core/disk.ts";
 import { closingFrame, readFrame, type Format } from "./frame.ts";
 import { Marks } from "./marks.ts";
+
+/** Where the files of a stream lie. */
+export interface Folder {
+  disk: Disk;
+  path: string;
+}
 
 /**
  * A segment file: a header of 8 bytes, then frames, in the order of their sequences. Its name is the sequence of its
@@ -35,8 +43,9 @@ export function formatOf(header: Buffer): Format | undefined {
   return format === 1 || format === 2 ? format : undefined;
 }
 
-export function segmentName(first: number): string {
-  return `${String(first).padStart(16, "0")}.segment`;
+/** The path of the segment that begins with `first`. */
+export function segmentPath({ path }: Folder, first: number): string {
+  return join(path, `${String(first).padStart(16, "0")}.segment`);
 }
 
 /** The sequence of the first event of a segment by its name; undefined for any other file. */

@@ -10,6 +10,7 @@ import { DeadLetters } from "../../../engine/state/dead-letters.ts";
 import { StoreJournal } from "../../../engine/state/journal.ts";
 import { Store } from "../../../engine/state/store.ts";
 import { StreamShelf } from "../../../engine/stream-shelf.ts";
+import { systemDisk } from "../../../engine/system/disk.ts";
 import { Recorder } from "../../../engine/telemetry/recorder.ts";
 import { pushOf } from "../../conformance/stream-scene.ts";
 import { webhookPipeline } from "../../support/pipelines.ts";
@@ -32,7 +33,7 @@ beforeEach(async () => {
   store = Store.open(join(folder, "state"));
   const letters: DeadLetters = new DeadLetters(store, (id) => journal.heldLetters(id));
   journal = new StoreJournal(store, letters);
-  streams = new StreamShelf(join(folder, "pipelines"), silent);
+  streams = new StreamShelf(systemDisk, join(folder, "pipelines"), silent);
   recorder = new Recorder(silent, new Registry());
   await streams.open(pipeline_id, config, 0);
 });

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { EmbeddedReader } from "../../../engine/streams/embedded/embedded-reader.ts";
 import { EmbeddedStream } from "../../../engine/streams/embedded/embedded-stream.ts";
+import { systemDisk } from "../../../engine/system/disk.ts";
 import { pushOf, textsOf, unlimited } from "../../conformance/stream-scene.ts";
 
 /** An embedded stream in a folder of its own, and the files that it lies in. */
@@ -26,7 +27,7 @@ export class SegmentFolder {
 
   async open(trimmed = 0, limits = unlimited): Promise<EmbeddedStream> {
     await this.close();
-    this.#stream = await EmbeddedStream.open(this.folder, { limits, trimmed, onAppended: () => undefined });
+    this.#stream = await EmbeddedStream.open(systemDisk, this.folder, { limits, trimmed, onAppended: () => undefined });
     return this.#stream;
   }
 
@@ -50,7 +51,7 @@ export class SegmentFolder {
   }
 
   reader(end = this.stream.state.last): EmbeddedReader {
-    return new EmbeddedReader(this.folder, end);
+    return new EmbeddedReader(systemDisk, this.folder, end);
   }
 
   /** `sequence:text` of the events from `position` on. */

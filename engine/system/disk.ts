@@ -1,0 +1,71 @@
+import { mkdir, open, readdir, rename, rm, rmdir, statfs, unlink, type FileHandle } from "node:fs/promises";
+import type { Disk, DiskFile } from "../core/disk.ts";
+
+const flags = { read: "r", write: "r+", create: "w+" } as const;
+
+/** The disk of this machine. What is made is its owner's alone. */
+export const systemDisk: Disk = {
+  open: async (path, mode) => new SystemFile(await open(path, flags[mode], 0o600)),
+  rename,
+  unlink,
+  mkdir: async (path) => {
+    try {
+      await mkdir(path, { mode: 0o700 });
+      return true;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+      return false;
+    }
+  },
+  rmdir,
+  readdir: (path) => readdir(path),
+  rm: (path) => rm(path, { recursive: true, force: true }),
+  freeBytes: async (path) => {
+    const { bavail, bsize } = await statfs(path);
+    return bavail * bsize;
+  },
+  syncFolder: async (path) => {
+    const folder = await open(path, "r");
+    try {
+      await folder.sync();
+    } finally {
+      await folder.close();
+    }
+  },
+};
+
+class SystemFile implements DiskFile {
+  readonly #handle: FileHandle;
+
+  constructor(handle: FileHandle) {
+    this.#handle = handle;
+  }
+
+  async read(target: Buffer, position: number): Promise<number> {
+    return (await this.#handle.read(target, 0, target.length, position)).bytesRead;
+  }
+
+  async write(bytes: Buffer, position: number): Promise<number> {
+    return (await this.#handle.write(bytes, 0, bytes.length, position)).bytesWritten;
+  }
+
+  truncate(size: number): Promise<void> {
+    return this.#handle.truncate(size);
+  }
+
+  async size(): Promise<number> {
+    return (await this.#handle.stat()).size;
+  }
+
+  sync(): Promise<void> {
+    return this.#handle.sync();
+  }
+
+  datasync(): Promise<void> {
+    return this.#handle.datasync();
+  }
+
+  close(): Promise<void> {
+    return this.#handle.close();
+  }
+}
