@@ -23,6 +23,8 @@ interface LineOptions {
   /** Configs of earlier revisions that batches under way name: what they read may have another source by now, or none. */
   former?: readonly PipelineConfig[];
   embedded?: ClickHouseSinkOptions["embedded"];
+  /** Opens the connections to a ClickHouse server; those of this machine by default. */
+  agent?: ClickHouseSinkOptions["agent"];
   /** What dedup remembers, and what its fingerprints are made with: one for all lines of a pipeline. */
   keys: KeyMemory;
   salt: Uint8Array;
@@ -34,7 +36,7 @@ interface LineOptions {
  * does not fit the config, and NOT_SUPPORTED for what this version has no part for.
  */
 export function createLine(parts: LineOptions): Line {
-  const { config, revision, options, embedded, log } = parts;
+  const { config, revision, options, embedded, agent, log } = parts;
   checkSources(config);
   const origins = stepsByOrigin(parts);
   const sink = new ClickHouseSink({
@@ -43,6 +45,7 @@ export function createLine(parts: LineOptions): Line {
     schemas: new Map(Array.from(origins, ([origin, of]) => [origin, of && (of.stateless?.outputs ?? of.fields)])),
     options,
     ...(embedded === undefined ? {} : { embedded }),
+    ...(agent === undefined ? {} : { agent }),
     log,
   });
   const courses = new Map<Steps | undefined, Course>([[undefined, { transforms: [] }]]);

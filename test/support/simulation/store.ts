@@ -1,5 +1,5 @@
 import type { KeyRange, Table, TableKey, TableStore } from "../../../engine/core/store.ts";
-import { storageError } from "../../../engine/state/store.ts";
+import { storageError } from "../../../engine/state/storage-error.ts";
 import type { Draw } from "./network.ts";
 
 /** One change of one table: a value that is put, or undefined for a key that goes. */
