@@ -44,3 +44,4 @@ export { canFeed } from "./sinks/clickhouse/feeding.ts";
 export { endpointOf } from "./sinks/clickhouse/endpoint.ts";
 export { BodyRefused, discardBody, readBody, type BodyLimits } from "./sources/http-body.ts";
 export { Room } from "./core/room.ts";
+export { sleep } from "./core/sleep.ts";

@@ -1,6 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Registry } from "prom-client";
-import type { Log } from "../engine/index.ts";
+import { sleep, type Log } from "../engine/index.ts";
 import { Inventory } from "./actual/inventory.ts";
 import { Apply } from "./apply/apply.ts";
 import type { AppliedEngine } from "./apply/carry-out.ts";
@@ -229,7 +228,7 @@ export class Reconciler {
     const woken = new AbortController();
     this.#wake = () => woken.abort();
     if (this.#pending === undefined && !signal.aborted) {
-      await sleep(Math.min(poll, retry), undefined, { signal: woken.signal }).catch(() => undefined);
+      await sleep(Math.min(poll, retry), woken.signal);
     }
     this.#wake = undefined;
     const trigger = this.#pending ?? (retry < poll ? "retry" : "poll");

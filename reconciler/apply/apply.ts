@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { sleep } from "../../engine/index.ts";
 import { healthOf } from "../actual/snapshot.ts";
 import type { Underway } from "../actual/state.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
@@ -172,7 +172,7 @@ export class Apply {
     const over = new AbortController();
     const end = (): void => over.abort();
     signal.addEventListener("abort", end, { once: true });
-    const impatience = sleep(patience, undefined, { signal: over.signal }).catch(() => undefined);
+    const impatience = sleep(patience, over.signal);
     await Promise.race([Promise.all(jobs), impatience]);
     signal.removeEventListener("abort", end);
     over.abort();

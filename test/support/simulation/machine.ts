@@ -1,0 +1,110 @@
+import type { EngineSettings } from "../../../engine/index.ts";
+import type { Disk, DiskFile } from "../../../engine/core/disk.ts";
+import { EngineError } from "../../../engine/index.ts";
+import { Life } from "./clock.ts";
+import { SimulatedDisk } from "./disk.ts";
+import type { Draw } from "./network.ts";
+import { SimulatedStore, SimulatedStoreFile } from "./store.ts";
+
+/** Where a process of a simulation has its state. */
+export const dataDir = "/data";
+
+/** The slowest call of the disk that has to reach the platter, in milliseconds. */
+const slowestSync = 4;
+
+/** What of a process lies on its machine: it outlives the process, and may be copied. */
+export class SimulatedMachine {
+  readonly disk: SimulatedDisk;
+  readonly #draw: Draw;
+  readonly #id: string;
+  #state: SimulatedStoreFile;
+  #owner: Life | undefined;
+
+  constructor(draw: Draw, id = "0123456789abcdef") {
+    this.#draw = draw;
+    this.#id = id;
+    this.disk = new SimulatedDisk(draw);
+    this.#state = new SimulatedStoreFile();
+  }
+
+  /** Errors that the next transactions of the store meet. */
+  get storeTroubles(): ("ENOSPC" | "EIO")[] {
+    return this.#state.troubles;
+  }
+
+  /** What an engine that is a part of `life` asks of this machine. */
+  host(life: Life): Required<Pick<EngineSettings, "takeDataDir" | "openStore" | "disk">> {
+    const disk = this.diskOf(life);
+    return {
+      disk,
+      takeDataDir: async (path) => {
+        this.#take(life);
+        if (await disk.mkdir(path)) await disk.syncFolder("/");
+        const release = (): void => {
+          if (this.#owner === life) this.#owner = undefined;
+        };
+        return { path, id: this.#id, folder: (...names) => [path, ...names].join("/"), release };
+      },
+      openStore: () => {
+        const store = new SimulatedStore(this.#state, this.#draw);
+        life.onEnd(() => store.end());
+        return store;
+      },
+    };
+  }
+
+  /** The process that owned it was killed: what it had written is there, as the machine goes on. */
+  killed(): void {
+    this.#state.sync();
+  }
+
+  /** The power goes: what was not synced may be lost. */
+  losePower(): void {
+    this.disk.crash();
+    this.#state.crash(this.#draw);
+  }
+
+  /** The disk as a process reaches it: calls that must become durable take time, and whoever is dead hears no answer. */
+  diskOf(life: Life): Disk {
+    const boot = this.disk.boot();
+    const living = async <Result>(work: () => Promise<Result>, slowest = 0): Promise<Result> => {
+      if (slowest > 0) await new Promise((resolve) => setTimeout(resolve, this.#draw(slowest)));
+      if (life.isOver) return new Promise(() => undefined);
+      const result = await work().finally(() => (life.isOver ? new Promise(() => undefined) : undefined));
+      return result;
+    };
+    return {
+      open: async (path, mode) => livingFile(await living(() => boot.open(path, mode)), living),
+      rename: (from, to) => living(() => boot.rename(from, to)),
+      unlink: (path) => living(() => boot.unlink(path)),
+      mkdir: (path) => living(() => boot.mkdir(path)),
+      rmdir: (path) => living(() => boot.rmdir(path)),
+      readdir: (path) => living(() => boot.readdir(path)),
+      rm: (path) => living(() => boot.rm(path)),
+      freeBytes: (path) => living(() => boot.freeBytes(path)),
+      syncFolder: (path) => living(() => boot.syncFolder(path), slowestSync),
+    };
+  }
+
+  #take(life: Life): void {
+    if (this.#owner !== undefined && !this.#owner.isOver) {
+      throw new EngineError("DATA_DIR_HELD", `data dir ${dataDir} is held by another process`);
+    }
+    this.#owner = life;
+  }
+}
+
+function livingFile(
+  file: DiskFile,
+  living: <Result>(work: () => Promise<Result>, slowest?: number) => Promise<Result>,
+): DiskFile {
+  return {
+    read: (target, position) => living(() => file.read(target, position)),
+    write: (bytes, position) => living(() => file.write(bytes, position)),
+    truncate: (size) => living(() => file.truncate(size)),
+    size: () => living(() => file.size()),
+    sync: () => living(() => file.sync(), slowestSync),
+    datasync: () => living(() => file.datasync(), slowestSync),
+    close: () => living(() => file.close()),
+  };
+}
