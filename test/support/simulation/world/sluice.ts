@@ -6,6 +6,7 @@ import type { Revision, RevisionSource } from "../../../../reconciler/git/revisi
 import { Reconciler } from "../../../../reconciler/reconciler.ts";
 import { Life } from "../clock.ts";
 import { dataDir, type SimulatedMachine } from "../machine.ts";
+import { giveFiles } from "../node-files.ts";
 import type { SimulatedNetwork } from "../network.ts";
 import { SimulatedThread } from "../thread.ts";
 
@@ -114,6 +115,7 @@ export class SluiceProcess {
     const log = logTo(onLogged);
     const registry = new Registry();
     const host = machine.host(this.life);
+    giveFiles(this.life, { disk: host.disk, contentOf: (path) => machine.disk.contentOf(path) });
     const engine = await Engine.open({
       ...host,
       dataDir,

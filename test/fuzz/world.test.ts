@@ -1,0 +1,57 @@
+import * as fc from "fast-check";
+import { expect, test, vi } from "vitest";
+import { stories, shapes, told, type Happening, type WorldShape } from "../support/simulation/world/story.ts";
+import { World } from "../support/simulation/world/world.ts";
+
+vi.mock("node:fs", async (original) => {
+  const { simulatedFs } = await import("../support/simulation/node-files.ts");
+  return simulatedFs(await original());
+});
+vi.mock("node:fs/promises", async (original) => {
+  const { simulatedFsPromises } = await import("../support/simulation/node-files.ts");
+  return simulatedFsPromises(await original());
+});
+
+/** 1,000 worlds in the short form; `FUZZ_RUNS` and `FUZZ_SEED` set other ones. */
+const numRuns = Number(process.env["FUZZ_RUNS"] ?? 1_000);
+const seed = Number(process.env["FUZZ_SEED"] ?? 1);
+
+const met = new Map<string, number>();
+
+/** Lives through a story; returns what was promised and is not so. */
+async function live(shape: WorldShape, story: readonly Happening[]): Promise<string[]> {
+  const world = new World(shape);
+  // FUZZ_STORY=1 shows what Sluice says.
+  if (process.env["FUZZ_STORY"] !== undefined) world.onLine = (line) => console.log(line);
+  world.clock.install();
+  try {
+    await world.begin();
+    for (const happening of story) await world.let(happening);
+    const unrest = await world.settle();
+    return [...unrest.map((text) => `no way out: ${text}`), ...(unrest.length === 0 ? world.breaches() : [])];
+  } finally {
+    world.end();
+    world.clock.uninstall();
+    for (const [what, times] of world.met) met.set(what, (met.get(what) ?? 0) + times);
+  }
+}
+
+test("whatever happens, each event is there once, and everything comes to rest", { timeout: 600_000 }, async () => {
+  const started = performance.now();
+  await fc.assert(
+    fc.asyncProperty(shapes, stories, async (shape, story) => {
+      const found = await live(shape, story);
+      if (found.length > 0 && process.env["FUZZ_COLLECT"] !== undefined) {
+        const kind = found[0]!.replaceAll(/\d+/g, "N").slice(0, 90);
+        if (!met.has(`BREACH ${kind}`)) console.log(`${found.join("\n")}\n${told(shape, story)}`);
+        met.set(`BREACH ${kind}`, (met.get(`BREACH ${kind}`) ?? 0) + 1);
+        return;
+      }
+      if (found.length > 0) throw new Error(`${found.join("\n")}\n${told(shape, story)}`);
+    }),
+    { numRuns, seed, endOnFailure: process.env["FUZZ_SHRINK"] === undefined },
+  );
+  console.log(`${numRuns} worlds in ${Math.round(performance.now() - started)} ms`);
+  console.log([...met].map(([what, times]) => `${times} ${what}`).join("\n"));
+  expect(met.size).toBeGreaterThan(0);
+});

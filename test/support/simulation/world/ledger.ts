@@ -1,0 +1,59 @@
+/** What becomes of an event on its way, as far as its values decide it. */
+export type Fate =
+  | "row"
+  /** The filter drops it. */
+  | "filtered"
+  /** The filter of some edits drops it. */
+  | "even"
+  /** A declared field is missing. */
+  | "undeclared"
+  /** A value is beyond the range of its column. */
+  | "range"
+  /** A constraint of the table refuses it. */
+  | "constraint";
+
+/** One event that a sender sent, or a producer wrote. */
+export interface SentEvent {
+  id: number;
+  pipeline: number;
+  key: string;
+  fate: Fate;
+  /** The partition of the table that its row belongs to. */
+  part: number;
+  /** What the sender heard; `unknown` while no answer came, and for ever where the process died before. */
+  answer: "stored" | "refused" | "unknown";
+  /** When it was sent, in milliseconds since the world began. */
+  at: number;
+  /** A person did something that may take it away without a row: the pipeline was terminated, or its topic cut. */
+  mayBeLost?: true;
+  /** A person did something after which it may be there twice. */
+  mayBeDoubled?: true;
+}
+
+/** Everything that was sent in a world, with what its senders heard. */
+export class Ledger {
+  readonly events: SentEvent[] = [];
+
+  send(event: Omit<SentEvent, "id" | "answer">): SentEvent {
+    const sent: SentEvent = { ...event, id: this.events.length + 1, answer: "unknown" };
+    this.events.push(sent);
+    return sent;
+  }
+
+  of(pipeline: number): SentEvent[] {
+    return this.events.filter((event) => event.pipeline === pipeline);
+  }
+
+  /** Whatever of a pipeline was sent so far may be lost from now on. */
+  forgive(pipeline: number): void {
+    for (const event of this.of(pipeline)) event.mayBeLost = true;
+  }
+}
+
+/** The text of an event, as its sender writes it. */
+export function eventText({ id, key, fate, part }: SentEvent): string {
+  const all = { id, key, fate, part: fate === "range" ? 300 : part };
+  if (fate !== "undeclared") return JSON.stringify(all);
+  const { key: _key, ...rest } = all;
+  return JSON.stringify(rest);
+}

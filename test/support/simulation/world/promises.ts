@@ -1,0 +1,82 @@
+import { dedupWindow, type PipelineShape } from "./pipelines.ts";
+import type { SentEvent } from "./ledger.ts";
+
+/** What is there of one pipeline when its world has come to its end. */
+export interface Outcome {
+  shape: PipelineShape;
+  sent: readonly SentEvent[];
+  /** Ids of the rows of its table. */
+  rows: readonly number[];
+  /** Ids of its dead letters. */
+  letters: readonly number[];
+  /** Log lines that allow what would be broken otherwise, by their sentence. */
+  said: ReadonlyMap<string, number>;
+  /** Its file said `on_uncertain: skip` at some time. */
+  hasSkipped: boolean;
+  /** The target recognises no repeat. */
+  isAtLeastOnce: boolean;
+  /** Dedup has forgotten: the pipeline was terminated, or deleted, or the clock was moved. */
+  hasForgotten: boolean;
+}
+
+const uncertain = "Batch may be in the table, and the table may no longer recognise a repeat.";
+
+/**
+ * What must hold of every event when everything has come to its end, in words; empty where every promise was kept.
+ *
+ * - What was answered "stored" is there once: as a row, as a dead letter, or dropped on purpose: by the filter, or by
+ *   dedup beside a row with its key.
+ * - What was answered "not stored" is not there. What was not answered is there once or not at all.
+ * - What the options allow for batches of which nobody knows whether they were written is allowed where that was said.
+ */
+export function breaches(outcome: Outcome): string[] {
+  const { sent, shape } = outcome;
+  const rows = counted(outcome.rows);
+  const letters = counted(outcome.letters);
+  const keys = new Set(sent.filter(({ id }) => rows.has(id)).map(({ key }) => key));
+  const found = sent.flatMap((event) => {
+    const [inTable, dead] = [rows.get(event.id) ?? 0, letters.get(event.id) ?? 0];
+    return breachOf(event, inTable, dead, outcome, shape.hasDedup && keys.has(event.key));
+  });
+  const known = new Set(sent.map(({ id }) => id));
+  for (const id of [...rows.keys(), ...letters.keys()]) if (!known.has(id)) found.push(`invented: ${id}`);
+  return [...found, ...keysTwice(outcome, rows)];
+}
+
+function breachOf(
+  event: SentEvent,
+  inTable: number,
+  dead: number,
+  { isAtLeastOnce, said, hasSkipped }: Outcome,
+  hasTwin: boolean,
+): string[] {
+  const { id, fate, answer, mayBeLost = false, mayBeDoubled = false } = event;
+  const times = inTable + dead;
+  const what = `${id} (${fate}, ${answer}): ${inTable} rows, ${dead} dead letters`;
+  const wasUncertain = (said.get(uncertain) ?? 0) > 0;
+  if (answer === "refused" && times > 0) return [`stored although refused: ${what}`];
+  if (times > 1 && !mayBeDoubled && !isAtLeastOnce && !wasUncertain) return [`doubled: ${what}`];
+  if (inTable > 0 && fate !== "row" && fate !== "even") return [`written although it cannot be: ${what}`];
+  if (times > 0 || answer !== "stored" || mayBeLost || hasTwin) return [];
+  if (fate === "filtered" || fate === "even" || (hasSkipped && wasUncertain)) return [];
+  return [`lost: ${what}`];
+}
+
+/** Rows with one key that were accepted within half of the window of each other. */
+function keysTwice({ shape, sent, hasForgotten, isAtLeastOnce }: Outcome, rows: Map<number, number>): string[] {
+  if (!shape.hasDedup || hasForgotten || isAtLeastOnce) return [];
+  const last = new Map<string, SentEvent>();
+  return sent.flatMap((event) => {
+    if (!rows.has(event.id)) return [];
+    const before = last.get(event.key);
+    last.set(event.key, event);
+    if (before === undefined || event.at - before.at > dedupWindow / 2) return [];
+    return [`doubled key: ${before.id} and ${event.id} have the key ${event.key} and rows`];
+  });
+}
+
+function counted(ids: readonly number[]): Map<number, number> {
+  const counts = new Map<number, number>();
+  for (const id of ids) counts.set(id, (counts.get(id) ?? 0) + 1);
+  return counts;
+}

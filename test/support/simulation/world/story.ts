@@ -1,0 +1,154 @@
+import * as fc from "fast-check";
+import type { Fate } from "./ledger.ts";
+import type { PipelineShape } from "./pipelines.ts";
+
+/** What a world is made of. */
+export interface WorldShape {
+  pipelines: PipelineShape[];
+  /** How the target tables are kept, and how many entries their deduplication log has. */
+  table: "MergeTree" | "ReplicatedMergeTree";
+  entries: number;
+  /** Threads that run the pipelines. */
+  threads: number;
+  /** What every draw of the world comes from. */
+  seed: number;
+}
+
+export interface NewEvent {
+  key: string;
+  fate: Fate;
+  part: number;
+}
+
+/** One thing that happens. `pipeline` is taken modulo the number of pipelines. */
+export type Happening =
+  | { kind: "send"; pipeline: number; events: NewEvent[] }
+  | { kind: "time passes"; milliseconds: number }
+  | { kind: "insert meets"; pipeline: number; trouble: number }
+  | { kind: "server is killed"; pipeline: number; losesParts: boolean; milliseconds: number }
+  | { kind: "other writer"; pipeline: number; blocks: number }
+  | { kind: "network"; pipeline: number; is: "silent" | "refusing"; milliseconds: number }
+  | { kind: "connections are reset"; pipeline: number }
+  | { kind: "process is killed"; milliseconds: number }
+  | { kind: "power is lost"; milliseconds: number }
+  | { kind: "process restarts" }
+  | { kind: "thread dies" }
+  | { kind: "disk fails"; call: DiskCallName; kth: number; code: string; taken: "nothing" | "part" | "all" }
+  | { kind: "disk is full"; milliseconds: number }
+  | { kind: "store fails"; code: "ENOSPC" | "EIO" }
+  | { kind: "clock steps"; by: number }
+  | { kind: "machine stands still"; milliseconds: number; monotonicStands: boolean }
+  | { kind: "edit"; pipeline: number }
+  | { kind: "larger batches"; pipeline: number }
+  | { kind: "option"; pipeline: number; on_uncertain: "insert" | "skip" | "pause" }
+  | { kind: "secret changes" }
+  | { kind: "state"; pipeline: number; state: "Running" | "Stopped" | "Terminated" }
+  | { kind: "file"; pipeline: number; isThere: boolean }
+  | { kind: "reprocess"; pipeline: number };
+
+type DiskCallName = "open" | "write" | "datasync" | "sync" | "syncFolder" | "rename" | "truncate" | "unlink" | "read";
+
+const pipeline = fc.nat({ max: 2 });
+const milliseconds = fc.constantFrom(1, 5, 20, 100, 500, 2_000, 10_000, 40_000, 300_000);
+const short = fc.constantFrom(10, 200, 3_000, 20_000);
+
+const event: fc.Arbitrary<NewEvent> = fc.record({
+  key: fc.constantFrom("a", "b", "c", "d", "e"),
+  fate: fc.constantFrom<Fate>(
+    "row",
+    "row",
+    "row",
+    "row",
+    "row",
+    "filtered",
+    "even",
+    "undeclared",
+    "range",
+    "constraint",
+  ),
+  part: fc.integer({ min: 1, max: 3 }),
+});
+
+function one<K extends Happening["kind"]>(
+  kind: K,
+  fields: {
+    [F in Exclude<keyof Extract<Happening, { kind: K }>, "kind">]: fc.Arbitrary<Extract<Happening, { kind: K }>[F]>;
+  },
+): fc.Arbitrary<Happening> {
+  return fc.record({ kind: fc.constant(kind), ...fields }) as unknown as fc.Arbitrary<Happening>;
+}
+
+const happenings: readonly [weight: number, arbitrary: fc.Arbitrary<Happening>][] = [
+  [30, one("send", { pipeline, events: fc.array(event, { minLength: 1, maxLength: 6 }) })],
+  [24, one("time passes", { milliseconds })],
+  [12, one("insert meets", { pipeline, trouble: fc.nat({ max: 1_000_000 }) })],
+  [4, one("server is killed", { pipeline, losesParts: fc.boolean(), milliseconds: short })],
+  [3, one("other writer", { pipeline, blocks: fc.integer({ min: 1, max: 12 }) })],
+  [3, one("network", { pipeline, is: fc.constantFrom("silent", "refusing"), milliseconds: short })],
+  [3, one("connections are reset", { pipeline })],
+  [6, one("process is killed", { milliseconds: short })],
+  [3, one("power is lost", { milliseconds: short })],
+  [2, one("process restarts", {})],
+  [3, one("thread dies", {})],
+  [
+    4,
+    one("disk fails", {
+      call: fc.constantFrom<DiskCallName>(
+        "open",
+        "write",
+        "datasync",
+        "sync",
+        "syncFolder",
+        "rename",
+        "truncate",
+        "unlink",
+        "read",
+      ),
+      kth: fc.integer({ min: 1, max: 8 }),
+      code: fc.constantFrom("ENOSPC", "EIO", "EMFILE"),
+      taken: fc.constantFrom("nothing", "part", "all"),
+    }),
+  ],
+  [2, one("disk is full", { milliseconds: short })],
+  [2, one("store fails", { code: fc.constantFrom("ENOSPC", "EIO") })],
+  [2, one("clock steps", { by: fc.constantFrom(-7_200_000, -600_000, -5_000, 5_000, 600_000, 7_200_000) })],
+  [
+    2,
+    one("machine stands still", {
+      milliseconds: fc.constantFrom(5_000, 60_000, 900_000),
+      monotonicStands: fc.boolean(),
+    }),
+  ],
+  [4, one("edit", { pipeline })],
+  [3, one("larger batches", { pipeline })],
+  [3, one("option", { pipeline, on_uncertain: fc.constantFrom("insert", "skip", "pause") })],
+  [2, one("secret changes", {})],
+  [3, one("state", { pipeline, state: fc.constantFrom("Running", "Stopped", "Terminated") })],
+  [2, one("file", { pipeline, isThere: fc.boolean() })],
+  [3, one("reprocess", { pipeline })],
+];
+
+export const stories: fc.Arbitrary<Happening[]> = fc.array(
+  fc.oneof(...happenings.map(([weight, arbitrary]) => ({ weight, arbitrary }))),
+  { minLength: 4, maxLength: 24 },
+);
+
+const shape: fc.Arbitrary<PipelineShape> = fc.record({
+  source: fc.constantFrom<PipelineShape["source"]>("webhook"),
+  hasDedup: fc.boolean(),
+  replicas: fc.integer({ min: 1, max: 3 }),
+  members: fc.integer({ min: 1, max: 2 }),
+});
+
+export const shapes: fc.Arbitrary<WorldShape> = fc.record({
+  pipelines: fc.array(shape, { minLength: 1, maxLength: 2 }),
+  table: fc.constantFrom<WorldShape["table"]>("MergeTree"),
+  entries: fc.constantFrom(100, 10_000),
+  threads: fc.integer({ min: 1, max: 2 }),
+  seed: fc.nat(),
+});
+
+/** A story as a person reads it, a line for each thing that happens. */
+export function told(shape: WorldShape, story: readonly Happening[]): string {
+  return [JSON.stringify(shape), ...story.map((happening) => JSON.stringify(happening))].join("\n");
+}

@@ -1,0 +1,413 @@
+import { Random } from "../../random.ts";
+import { SimulatedClock } from "../clock.ts";
+import { SimulatedClickHouse } from "../clickhouse/clickhouse.ts";
+import { drawTrouble } from "../clickhouse/trouble.ts";
+import { SimulatedMachine } from "../machine.ts";
+import { SimulatedNetwork } from "../network.ts";
+import { eventText, Ledger, type SentEvent } from "./ledger.ts";
+import { clickHouseHost, fileText, firstFile, pipelineId, type PipelineFile } from "./pipelines.ts";
+import { breaches } from "./promises.ts";
+import { SimulatedRepository, SluiceProcess } from "./sluice.ts";
+import type { Happening, NewEvent, WorldShape } from "./story.ts";
+
+const hour = 3_600_000;
+/** The longest that a world may take to come to rest when everything is mended. */
+const patience = 12 * hour;
+/** How long a person waits before looking at what does not go on. */
+const personComes = 30 * 60_000;
+
+/** A pipeline of a world, with everything around it. */
+interface Place {
+  file: PipelineFile;
+  clickHouse: SimulatedClickHouse;
+  hasSkipped: boolean;
+  hasForgotten: boolean;
+  said: Map<string, number>;
+}
+
+/**
+ * Everything that Sluice lives in: a machine, a network, servers, people. All of it is simulated, and all that happens
+ * comes from the story and from draws of one seed. Sluice itself is the real one, from the reconciler to the bytes that
+ * leave it.
+ */
+export class World {
+  /** How often each thing was met. */
+  readonly met = new Map<string, number>();
+  readonly clock = new SimulatedClock();
+  /** Is given each line of the log, with the time in milliseconds since the world began. */
+  onLine: (line: string) => void = () => undefined;
+  readonly #shape: WorldShape;
+  readonly #random: Random;
+  readonly #network: SimulatedNetwork;
+  readonly #machine: SimulatedMachine;
+  readonly #repository = new SimulatedRepository();
+  readonly #ledger = new Ledger();
+  readonly #places: Place[];
+  readonly #secrets = new Map([
+    ["env:PASSWORD", "secret-0"],
+    ["env:TOKEN", "token-of-a-sender-0"],
+  ]);
+  #sluice!: SluiceProcess;
+  /** Ends in order, or never: nothing waits for it but the next start. */
+  #starting: NodeJS.Timeout | undefined;
+
+  constructor(shape: WorldShape) {
+    this.#shape = shape;
+    this.#random = new Random(shape.seed);
+    const draw = (n: number): number => this.#random.below(n);
+    this.#network = new SimulatedNetwork(draw);
+    this.#machine = new SimulatedMachine(draw);
+    this.#places = shape.pipelines.map((_, index) => ({
+      file: firstFile,
+      clickHouse: new SimulatedClickHouse({
+        network: this.#network,
+        address: `${clickHouseHost(index)}:8123`,
+        draw,
+        table: {
+          database: "default",
+          name: "events",
+          engine: shape.table,
+          window: shape.entries,
+          columns: [
+            { name: "id", type: "UInt64" },
+            { name: "key", type: "String" },
+            { name: "fate", type: "String" },
+            { name: "part", type: "UInt8" },
+          ],
+          partitionBy: { expression: "part", of: (row) => row["part"] },
+          constraints: [
+            { name: "good", expression: "fate != 'constraint'", holds: (row) => row["fate"] !== "constraint" },
+          ],
+        },
+      }),
+      hasSkipped: false,
+      hasForgotten: false,
+      said: new Map(),
+    }));
+  }
+
+  /** Begins: everything is up, and every pipeline runs. */
+  async begin(): Promise<void> {
+    for (const { clickHouse } of this.#places) clickHouse.start();
+    this.#commit();
+    this.#start();
+    await this.clock.until(() => this.#isQuiet(), 60_000);
+  }
+
+  /** Lets one thing happen. */
+  async let(happening: Happening): Promise<void> {
+    this.#meet(happening.kind);
+    await this.#happens(happening);
+    await this.clock.pass(this.#random.below(20));
+  }
+
+  /** Mends everything, and lets it come to rest. Returns what keeps it from that, in words. */
+  async settle(): Promise<string[]> {
+    await this.#mend();
+    for (let waited = 0; waited < patience; waited += personComes) {
+      if (await this.clock.until(() => this.#isQuiet(), personComes)) return [];
+      await this.#act();
+    }
+    return this.#places.flatMap((_, index) => this.#unrest(index));
+  }
+
+  /** What was promised and is not so, in words. */
+  breaches(): string[] {
+    return this.#shape.pipelines.flatMap((shape, index) => {
+      const { clickHouse, said, hasSkipped, hasForgotten } = this.#places[index]!;
+      const outcome = {
+        shape,
+        sent: this.#ledger.of(index),
+        rows: clickHouse.rows().flatMap(({ id, key }) => (key === "other" ? [] : [Number(id)])),
+        letters: this.#lettersOf(index),
+        said,
+        hasSkipped,
+        hasForgotten,
+        isAtLeastOnce: false,
+      };
+      const unknown = clickHouse.unknown.map((statement) => `not understood: ${statement}`);
+      return [...breaches(outcome), ...unknown].map((text) => `${pipelineId(index)}: ${text}`);
+    });
+  }
+
+  /** Ends everything. */
+  end(): void {
+    clearTimeout(this.#starting);
+    this.#sluice.life.end();
+    for (const { clickHouse } of this.#places)
+      for (const [what, times] of clickHouse.met) this.#meet(`clickhouse: ${what}`, times);
+    for (const [what, times] of this.#machine.disk.met) this.#meet(`disk: ${what}`, times);
+  }
+
+  async #happens(happening: Happening): Promise<void> {
+    switch (happening.kind) {
+      case "send":
+        this.#send(this.#at(happening.pipeline), happening.events);
+        break;
+      case "time passes":
+        await this.clock.pass(happening.milliseconds);
+        break;
+      case "insert meets":
+        this.#place(happening).clickHouse.troubles.push(
+          drawTrouble((n) => (happening.trouble * 7 + this.#random.below(n)) % n),
+        );
+        break;
+      case "server is killed":
+        this.#killServer(this.#place(happening), happening);
+        break;
+      case "other writer":
+        this.#place(happening).clickHouse.otherWriter(blocksOfOthers(happening.blocks));
+        break;
+      case "network":
+        this.#disturb(this.#at(happening.pipeline), happening);
+        break;
+      case "connections are reset":
+        this.#network.reset(`${clickHouseHost(this.#at(happening.pipeline))}:8123`);
+        break;
+      case "process is killed":
+        this.#sluice.kill();
+        this.#startAfter(happening.milliseconds);
+        break;
+      case "power is lost":
+        this.#sluice.life.end();
+        this.#machine.losePower();
+        this.#startAfter(happening.milliseconds);
+        break;
+      case "process restarts":
+        await this.#restart();
+        break;
+      case "thread dies":
+        this.#killThread();
+        break;
+      case "disk fails":
+        this.#machine.disk.fail(happening.call, happening.kth, happening);
+        break;
+      case "disk is full":
+        this.#fillDisk(happening.milliseconds);
+        break;
+      case "store fails":
+        this.#machine.storeTroubles.push(happening.code);
+        break;
+      case "clock steps":
+        this.clock.step(happening.by);
+        this.#forget();
+        break;
+      case "machine stands still":
+        this.clock.freeze(happening.milliseconds, happening);
+        this.#forget();
+        break;
+      case "edit":
+        this.#edit(happening, ({ dropsEven }) => ({ dropsEven: !dropsEven }));
+        break;
+      case "larger batches":
+        this.#edit(happening, ({ max_batch_size }) => ({ max_batch_size: (max_batch_size % 5) + 2 }));
+        break;
+      case "option":
+        if (happening.on_uncertain === "skip") this.#place(happening).hasSkipped = true;
+        this.#edit(happening, () => ({ on_uncertain: happening.on_uncertain }));
+        break;
+      case "secret changes":
+        this.#secrets.set("env:TOKEN", `token-of-a-sender-${this.#random.below(1000)}`);
+        this.#secrets.set("env:PASSWORD", `secret-${this.#random.below(1000)}`);
+        break;
+      case "state":
+        if (happening.state === "Terminated") this.#takeAway(happening);
+        this.#edit(happening, () => ({ state: happening.state }));
+        break;
+      case "file":
+        this.#takeAway(happening);
+        this.#edit(happening, () => ({ isThere: happening.isThere }));
+        break;
+      case "reprocess":
+        this.#reprocess(this.#at(happening.pipeline));
+        break;
+    }
+  }
+
+  #send(index: number, events: readonly NewEvent[]): void {
+    const { source } = this.#shape.pipelines[index]!;
+    const { state, isThere } = this.#places[index]!.file;
+    for (const event of events) {
+      const sent = this.#ledger.send({ ...event, pipeline: index, at: this.clock.monotonic });
+      // A pipeline that a person terminates or takes away drops what it had not written.
+      if (state === "Terminated" || !isThere) sent.mayBeLost = true;
+      if (source === "webhook") this.#post(index, sent);
+    }
+  }
+
+  #post(index: number, sent: SentEvent): void {
+    const token = this.#secrets.get("env:TOKEN")!;
+    void this.#sluice.post(pipelineId(index), token, eventText(sent)).then((status) => {
+      sent.answer = status === 202 ? "stored" : "refused";
+      this.#meet(`answer: ${status}`);
+    });
+  }
+
+  #killServer(
+    { clickHouse }: Place,
+    { losesParts, milliseconds }: { losesParts: boolean; milliseconds: number },
+  ): void {
+    clickHouse.kill({ losesParts });
+    setTimeout(() => clickHouse.start(), milliseconds);
+  }
+
+  #disturb(index: number, { is, milliseconds }: Extract<Happening, { kind: "network" }>): void {
+    const address = `${clickHouseHost(index)}:8123`;
+    const field = is === "silent" ? "isSilent" : "isRefusing";
+    this.#network.set(address, { [field]: true });
+    setTimeout(() => this.#network.set(address, { [field]: false }), milliseconds);
+  }
+
+  #start(): void {
+    clearTimeout(this.#starting);
+    this.#starting = undefined;
+    this.#sluice = new SluiceProcess({
+      machine: this.#machine,
+      network: this.#network,
+      repository: this.#repository,
+      secrets: this.#secrets,
+      threads: this.#shape.threads,
+      onLogged: (level, sentence, fields) => this.#logged(level, sentence, fields),
+    });
+    // A supervisor starts a process again that cannot start.
+    this.#sluice.opened.catch((error: unknown) => {
+      this.#meet(`start failed: ${String(error).slice(0, 60)}`);
+      this.#sluice.kill();
+      this.#startAfter(5_000);
+    });
+  }
+
+  #startAfter(milliseconds: number): void {
+    clearTimeout(this.#starting);
+    this.#starting = setTimeout(() => this.#start(), milliseconds);
+  }
+
+  async #restart(): Promise<void> {
+    if (this.#starting !== undefined) return;
+    const before = this.#sluice;
+    let hasStopped = false;
+    void before.stop().then(() => (hasStopped = true));
+    await this.clock.until(() => hasStopped, 20_000);
+    if (!hasStopped) before.kill();
+    this.#start();
+  }
+
+  #killThread(): void {
+    const alive = this.#sluice.threads.filter(({ isDead }) => !isDead);
+    alive[this.#random.below(Math.max(1, alive.length))]?.die("simulated");
+  }
+
+  #fillDisk(milliseconds: number): void {
+    this.#machine.disk.free = 0;
+    setTimeout(() => (this.#machine.disk.free = Infinity), milliseconds);
+  }
+
+  /** By the clock, dedup may have forgotten what it knew. */
+  #forget(): void {
+    for (const place of this.#places) place.hasForgotten = true;
+  }
+
+  #takeAway({ pipeline }: { pipeline: number }): void {
+    const index = this.#at(pipeline);
+    this.#places[index]!.hasForgotten = true;
+    this.#ledger.forgive(index);
+  }
+
+  #edit({ pipeline }: { pipeline: number }, change: (file: PipelineFile) => Partial<PipelineFile>): void {
+    const place = this.#places[this.#at(pipeline)]!;
+    place.file = { ...place.file, ...change(place.file) };
+    this.#commit();
+  }
+
+  #commit(): void {
+    const files = this.#places.flatMap(({ file }, index): [string, string][] =>
+      file.isThere ? [[`${pipelineId(index)}.json`, fileText(index, this.#shape.pipelines[index]!, file)]] : [],
+    );
+    this.#repository.commit(new Map(files));
+  }
+
+  #reprocess(index: number): void {
+    const { engine, life } = this.#sluice;
+    if (engine === undefined) return;
+    void life.run(() => engine.reprocess(pipelineId(index), { mode: "all" })).catch(() => undefined);
+  }
+
+  async #mend(): Promise<void> {
+    this.#machine.disk.heal();
+    this.#machine.disk.free = Infinity;
+    this.#machine.storeTroubles.length = 0;
+    for (const [index, place] of this.#places.entries()) {
+      this.#network.set(`${clickHouseHost(index)}:8123`, { isSilent: false, isRefusing: false });
+      place.clickHouse.troubles.length = 0;
+      place.clickHouse.start();
+      const { file } = place;
+      const on_uncertain = file.on_uncertain === "pause" ? "insert" : file.on_uncertain;
+      place.file = { ...file, isThere: true, state: "Running", on_uncertain };
+    }
+    this.#commit();
+    if (this.#starting !== undefined) this.#start();
+  }
+
+  /** What a person does about a pipeline that does not go on by itself: it changes the file, as a failure asks for. */
+  async #act(): Promise<void> {
+    for (const [index, place] of this.#places.entries()) {
+      if (this.#unrest(index).length === 0) continue;
+      this.#meet("a person acts");
+      place.file = { ...place.file, max_batch_size: (place.file.max_batch_size % 5) + 2, on_lost: "skip" };
+    }
+    this.#commit();
+  }
+
+  #isQuiet(): boolean {
+    return this.#places.every((_, index) => this.#unrest(index).length === 0);
+  }
+
+  /** What is not as it is to be in the end. */
+  #unrest(index: number): string[] {
+    const { engine } = this.#sluice;
+    const id = pipelineId(index);
+    if (engine === undefined) return ["no process runs"];
+    if (!engine.list().some(({ pipeline_id }) => pipeline_id === id)) return [`${id} is not there`];
+    const { overall_status, failure, paused, pending_batches, stream } = engine.health(id);
+    const texts: string[] = [];
+    if (overall_status !== "Running") texts.push(`${id} is ${overall_status}: ${failure ?? ""}`);
+    if (paused !== undefined) texts.push(`${id} is paused: ${paused.class}: ${paused.text}`);
+    if (pending_batches > 0) texts.push(`${id} has ${pending_batches} pending batches`);
+    if (stream.messages > 0) texts.push(`${id} has ${stream.messages} events in its stream`);
+    return texts;
+  }
+
+  #lettersOf(index: number): number[] {
+    const { engine } = this.#sluice;
+    const queue = engine!.deadLetters(pipelineId(index));
+    const { messages } = queue.list(10_000);
+    return messages.map(({ original_message }) => (JSON.parse(original_message) as { id: number }).id);
+  }
+
+  #logged(level: string, sentence: string, fields: Record<string, unknown>): void {
+    this.onLine(`${this.clock.monotonic} ${level} ${sentence} ${JSON.stringify(fields)}`);
+    if (level !== "info") this.#meet(`log: ${sentence}`);
+    const { pipeline_id } = fields;
+    const index = this.#places.findIndex((_, at) => pipelineId(at) === pipeline_id);
+    const said = this.#places[index]?.said;
+    said?.set(sentence, (said.get(sentence) ?? 0) + 1);
+  }
+
+  #at(pipeline: number): number {
+    return pipeline % this.#places.length;
+  }
+
+  #place({ pipeline }: { pipeline: number }): Place {
+    return this.#places[this.#at(pipeline)]!;
+  }
+
+  #meet(what: string, times = 1): void {
+    this.met.set(what, (this.met.get(what) ?? 0) + times);
+  }
+}
+
+/** Blocks that another writer inserts: rows that no event of the world is. */
+function blocksOfOthers(count: number): { rows: Record<string, unknown>[] }[] {
+  const row = { id: 0, key: "other", fate: "row", part: 1 };
+  return Array.from({ length: count }, () => ({ rows: [row] }));
+}
