@@ -1,4 +1,5 @@
-import { Agent } from "node:https";
+import type { Agent } from "node:http";
+import { Agent as TlsAgent } from "node:https";
 import { Readable } from "node:stream";
 import { promisify } from "node:util";
 import { constants, gzip } from "node:zlib";
@@ -28,8 +29,12 @@ export interface Target {
   skipCertificate: boolean;
 }
 
-/** The stock client, quiet: it would print statements and headers. */
-export function clientFor({ url, username, password, skipCertificate }: Target): ClickHouseClient {
+/** The stock client, quiet: it would print statements and headers. `agent`: what makes its sockets, if not its own. */
+export function clientFor({ url, username, password, skipCertificate }: Target, agent?: Agent): ClickHouseClient {
+  const own = skipCertificate
+    ? new TlsAgent({ keepAlive: true, maxSockets: 10, rejectUnauthorized: false })
+    : undefined;
+  const used = agent ?? own;
   return createClient({
     url,
     username,
@@ -39,9 +44,7 @@ export function clientFor({ url, username, password, skipCertificate }: Target):
     compression: { request: false, response: false },
     log: { level: ClickHouseLogLevel.OFF },
     keep_alive: { enabled: true, idle_socket_ttl: idleSocketLimit, eagerly_destroy_stale_sockets: true },
-    ...(skipCertificate
-      ? { http_agent: new Agent({ keepAlive: true, maxSockets: 10, rejectUnauthorized: false }) }
-      : {}),
+    ...(used === undefined ? {} : { http_agent: used }),
   });
 }
 

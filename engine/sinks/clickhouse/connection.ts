@@ -1,3 +1,4 @@
+import type { Agent } from "node:http";
 import { addAbortSignal } from "node:stream";
 import type { ClickHouseClient, ClickHouseSettings } from "@clickhouse/client";
 import type { SinkConnection } from "../../../schemas/pipeline.ts";
@@ -6,6 +7,7 @@ import type { Target } from "./client.ts";
 import { isFar } from "./distance.ts";
 import { endpointOf } from "./endpoint.ts";
 import type { Endpoint } from "./endpoint.ts";
+import { isOutOfTime } from "./time-limit.ts";
 import type { Trouble } from "./trouble.ts";
 import { clipped, parseClientError, parseServerError, TroubleError } from "./trouble.ts";
 
@@ -25,6 +27,15 @@ export interface Request {
   session?: string;
 }
 
+export interface ConnectionOptions {
+  /** Where `host: embedded` is reached; a function where that may change. */
+  embedded?: EmbeddedServer | (() => EmbeddedServer);
+  /** What makes the sockets; by default an agent of its own. */
+  agent?: Agent;
+  /** Whether bodies are compressed; by default, where the server is reached over the internet. */
+  far?: boolean;
+}
+
 const nativePort = /is for clickhouse-client program/;
 
 /**
@@ -35,11 +46,12 @@ export class Connection {
   readonly #params: SinkConnection;
   readonly #embedded: (() => EmbeddedServer) | undefined;
   readonly #endpoint: Endpoint | string | undefined;
+  readonly #agent: Agent | undefined;
   #far: Promise<boolean> | undefined;
   #client: { target: Target; client: ClickHouseClient } | undefined;
 
-  /** `far`: whether bodies are compressed; by default, where the server is reached over the internet. */
-  constructor(params: SinkConnection, embedded: EmbeddedServer | (() => EmbeddedServer) | undefined, far?: boolean) {
+  constructor(params: SinkConnection, { embedded, agent, far }: ConnectionOptions = {}) {
+    this.#agent = agent;
     this.#far = far === undefined ? undefined : Promise.resolve(far);
     this.#params = params;
     this.#embedded = typeof embedded === "object" ? () => embedded : embedded;
@@ -127,7 +139,7 @@ export class Connection {
       return this.#client.client;
     }
     void this.#client?.client.close();
-    const client = clientFor(target);
+    const client = clientFor(target, this.#agent);
     this.#client = { target, client };
     return client;
   }
@@ -159,6 +171,5 @@ export class Connection {
 
 /** A limit that ran out, or a caller that waits no longer. The statement may have reached the server. */
 function givenUp(signal: AbortSignal): Trouble {
-  const isLate = signal.reason instanceof Error && signal.reason.name === "TimeoutError";
-  return { from: "network", sent: true, text: isLate ? "it took too long" : "given up while it ran" };
+  return { from: "network", sent: true, text: isOutOfTime(signal) ? "it took too long" : "given up while it ran" };
 }

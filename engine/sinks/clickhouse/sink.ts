@@ -1,3 +1,4 @@
+import type { Agent } from "node:http";
 import type { ClickHouseSettings } from "@clickhouse/client";
 import type { SinkConfig } from "../../../schemas/pipeline.ts";
 import type { RowWalks } from "../../core/raw-json.ts";
@@ -22,6 +23,7 @@ import type { Select } from "./select.ts";
 import { findColumns, findTable } from "./table.ts";
 import type { ColumnInfo, TableInfo } from "./table.ts";
 import { TargetReader } from "./target-reading.ts";
+import { withTimeLimit } from "./time-limit.ts";
 
 export interface ClickHouseSinkOptions {
   pipeline_id: string;
@@ -32,6 +34,8 @@ export interface ClickHouseSinkOptions {
   options: { create_table: boolean };
   /** Where `host: embedded` is reached; a function where that may change. */
   embedded?: EmbeddedServer | (() => EmbeddedServer);
+  /** What makes the connections to the server; by default the sink's own, which alone sees to its certificate. */
+  agent?: Agent;
   log: Log;
 }
 
@@ -62,7 +66,7 @@ export class ClickHouseSink implements Sink {
     const { connection_params, table, mapping } = options.sink;
     this.#options = options;
     this.#encoders = new RowEncoders(mapping, options.schemas);
-    this.#connection = new Connection(connection_params, options.embedded);
+    this.#connection = new Connection(connection_params, options);
     this.#reader = new TargetReader(connection_params.database, table);
     this.#inserter = new Inserter(this.#connection, this.#reader);
   }
@@ -76,9 +80,12 @@ export class ClickHouseSink implements Sink {
     return this.#encoders.of(origin)?.rowWalks;
   }
 
-  async open(signal: AbortSignal): Promise<Answer> {
+  open(signal: AbortSignal): Promise<Answer> {
     this.#warnOnce();
-    const limited = AbortSignal.any([signal, AbortSignal.timeout(smallTimeout)]);
+    return withTimeLimit(signal, smallTimeout, (limited) => this.#open(limited));
+  }
+
+  #open(limited: AbortSignal): Promise<Answer> {
     const select = selectOn(this.#connection, limited);
     return answered<Answer>(
       this.#connection,
@@ -110,15 +117,11 @@ export class ClickHouseSink implements Sink {
   }
 
   #readNow(signal: AbortSignal): Promise<{ kind: "read"; reading: Reading } | FailedAnswer> {
-    const limited = AbortSignal.any([signal, AbortSignal.timeout(smallTimeout)]);
-    return answered(
-      this.#connection,
-      async () => {
-        const reading = await this.#reader.read(selectOn(this.#connection, limited));
-        return reading === undefined ? this.#setup(missing(this.#options.sink)) : { kind: "read" as const, reading };
-      },
-      statementAnswer,
-    );
+    const read = async (limited: AbortSignal) => {
+      const reading = await this.#reader.read(selectOn(this.#connection, limited));
+      return reading === undefined ? this.#setup(missing(this.#options.sink)) : { kind: "read" as const, reading };
+    };
+    return answered(this.#connection, () => withTimeLimit(signal, smallTimeout, read), statementAnswer);
   }
 
   begin(): RowWriter {
