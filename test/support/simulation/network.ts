@@ -163,7 +163,10 @@ export class SimulatedSocket extends Duplex {
   }
 
   setTimeout(milliseconds: number, callback?: () => void): this {
-    if (callback !== undefined) this.once("timeout", callback);
+    if (callback !== undefined) {
+      if (milliseconds === 0) this.removeListener("timeout", callback);
+      else this.once("timeout", callback);
+    }
     this.#idle = milliseconds;
     this.#touch();
     return this;
