@@ -1,3 +1,4 @@
+import type { Agent } from "node:http";
 import { createServer } from "node:net";
 import type { AddressInfo, Server, Socket } from "node:net";
 import { Event } from "../../../engine/core/batch.ts";
@@ -18,6 +19,8 @@ export interface Wish {
   create_table?: boolean;
   /** Overrides of `connection_params`. */
   connection?: Partial<SinkConnection>;
+  /** What makes the sink's connections, if not an agent of its own. */
+  agent?: Agent;
   /** Collects what the sink logs. */
   lines?: { fields: Record<string, unknown>; sentence: string }[];
 }
@@ -50,6 +53,7 @@ export function sinkOn(server: Pick<TestClickHouse, "url" | "username" | "passwo
     schemas: new Map([[undefined, wish.fields.map(([name, type]) => ({ name, type }))]]),
     options: { create_table: wish.create_table ?? false },
     log,
+    ...(wish.agent !== undefined && { agent: wish.agent }),
   });
 }
 

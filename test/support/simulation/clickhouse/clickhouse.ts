@@ -1,0 +1,248 @@
+import type { Draw, SimulatedNetwork } from "../network.ts";
+import type { Row } from "./column-values.ts";
+import { Database } from "./database.ts";
+import { HttpConnection } from "./http.ts";
+import { Requests } from "./requests.ts";
+import type { Weather } from "./requests.ts";
+import { Profile } from "./settings.ts";
+import type { HeldSetting } from "./settings.ts";
+import type { Part, SimulatedTable, TableOptions } from "./table.ts";
+import type { RequestTrouble } from "./trouble.ts";
+
+export interface SimulatedClickHouseOptions {
+  network: SimulatedNetwork;
+  /** Where it listens, such as `10.0.0.8:8123`. */
+  address: string;
+  draw: Draw;
+  /** The table that is there from the beginning; without one there are none, and no database. */
+  table?: TableOptions;
+  /** Who may log in; anybody if it is left out. */
+  login?: { username: string; password: string };
+  /** How many replicas answer at the address, 1 by default. A table of an engine without replicas needs one. */
+  replicas?: number;
+  /** How much later the other replicas show a part, in milliseconds: at least, and less than. */
+  lag?: readonly [least: number, most: number];
+  /** How long a statement takes, and each part of an insert after the first, in milliseconds: at least, and less than. */
+  work?: readonly [least: number, most: number];
+  /** One of so many inserts, and of so many other statements, meets a drawn trouble; 0 for none, which is the default. */
+  weather?: Weather;
+  /** What the settings profile of the user holds otherwise than ClickHouse does. */
+  profile?: Record<string, Partial<HeldSetting>>;
+  /** Settings that this version does not know. */
+  lacks?: readonly string[];
+  /** Rights that the user has not: to read `system.parts`, to make temporary tables. */
+  denied?: readonly ("parts" | "probe")[];
+  version?: string;
+}
+
+/** A row that is there, and how it came. */
+export interface StoredRow {
+  row: Row;
+  token: string | undefined;
+  partition: string;
+  block: number;
+}
+
+/** Milliseconds after which a part is on disk also where the table does not see to it. */
+const writeBack = 30_000;
+
+/**
+ * A ClickHouse that is simulated as far as a sink can see it: HTTP over a network in memory, in the time of the global
+ * timers. All that is left open is drawn, so that a seed decides everything.
+ *
+ * It has: tables with and without deduplication, partitions, constraints, defaults and views (`table.ts`); the token of
+ * an insert, known per partition and forgotten with the oldest or with its part; replicas that share their log and show
+ * each other's parts late; sessions with temporary tables; the profile of one user; block numbers, its own clock
+ * (`stepClock`) and uptime. A number out of its column's range wraps around and null becomes 0, as in ClickHouse.
+ *
+ * A kill ends every request. The partition that is being written at that moment is there, or is not, or, without
+ * replicas, its token alone is. With `losesParts` the machine loses its power: what was not synced may go, with or
+ * without its token. Troubles of single requests: `trouble.ts`.
+ *
+ * It has not: merges and mutations (they change nothing that a sink reads), several blocks of one insert, async inserts,
+ * quorum, TTL, a replica that answers alone or has an older description of the table, compressed bodies, TLS, users with
+ * different rights, a server that closes idle connections, Distributed and Buffer tables. An engine without parts keeps
+ * nothing. Values of types that are not numbers, texts and lists are kept as they came.
+ */
+export class SimulatedClickHouse {
+  readonly #options: SimulatedClickHouseOptions;
+  readonly #database: Database;
+  readonly #requests: Requests;
+  readonly #main: string;
+  #skew = 0;
+  #startedAt = 0;
+
+  constructor(options: SimulatedClickHouseOptions) {
+    const { draw, table, profile, lacks, denied = [], version = "26.7.2.1", login, work = [0, 3] } = options;
+    this.#options = options;
+    const database = new Database({
+      draw,
+      version,
+      profile: new Profile(profile, lacks),
+      denied: new Set(denied),
+      now: () => this.now,
+      uptime: () => Math.floor((performance.now() - this.#startedAt) / 1000),
+      seenAt: (replica) => this.#seenAt(replica),
+    });
+    this.#database = database;
+    const weather = options.weather ?? { inserts: 0, others: 0 };
+    this.#requests = new Requests({ database, draw, login, replicas: this.#replicas, work, weather, version });
+    this.#main = `${table?.database ?? "d"}.${table?.name ?? "t"}`;
+    if (table !== undefined) database.add(table);
+  }
+
+  /** For the next inserts into tables, one each; `undefined` for none. */
+  get troubles(): (RequestTrouble | undefined)[] {
+    return this.#requests.troubles;
+  }
+
+  /** The same for all other statements. */
+  get readTroubles(): (RequestTrouble | undefined)[] {
+    return this.#requests.readTroubles;
+  }
+
+  /** How often each trouble took effect; and `kill`. */
+  get met(): ReadonlyMap<string, number> {
+    return this.#requests.met;
+  }
+
+  /** Statements, settings and faults that this simulation does not know: a test has to fail where there are any. */
+  get unknown(): readonly string[] {
+    return this.#requests.unknown;
+  }
+
+  /** Statements that arrived, by their first word. */
+  get statements(): ReadonlyMap<string, number> {
+    return this.#requests.statements;
+  }
+
+  /** Which requests meet a drawn trouble from now on. */
+  set weather(weather: Weather) {
+    this.#requests.weather = weather;
+  }
+
+  /** The server's clock, in milliseconds since the epoch. */
+  get now(): number {
+    return Date.now() + this.#skew;
+  }
+
+  /** The first table, as it is now; undefined where it was dropped, or not made yet. */
+  get table(): SimulatedTable | undefined {
+    return this.#database.tables.get(this.#main);
+  }
+
+  /** All tables, by `database.name`. */
+  get tables(): ReadonlyMap<string, SimulatedTable> {
+    return this.#database.tables;
+  }
+
+  get isUp(): boolean {
+    return this.#requests.isUp;
+  }
+
+  /** Listens; after a kill again, with what is left. */
+  start(): void {
+    this.#requests.start();
+    this.#startedAt = performance.now();
+    for (const table of this.#database.tables.values()) table.restart();
+    this.#options.network.listen(this.#options.address, (socket) => {
+      const connection = new HttpConnection(socket, {
+        begin: (head) => this.#requests.begin(head),
+        handle: (head, body, at) => void this.#requests.handle(head, body, at),
+      });
+      socket.once("close", () => connection.end());
+    });
+  }
+
+  /** Ends it at once: connections are reset, then refused. With `losesParts` the machine loses its power. */
+  kill({ losesParts = false }: { losesParts?: boolean } = {}): void {
+    if (!this.isUp) return;
+    this.#requests.die();
+    this.#requests.count("kill");
+    this.#database.die();
+    if (losesParts) for (const table of this.#database.tables.values()) this.#loseParts(table);
+    this.#options.network.unlisten(this.#options.address);
+  }
+
+  /** Sets the server's clock, by so many milliseconds. */
+  stepClock(by: number): void {
+    this.#skew += by;
+  }
+
+  /** Somebody else inserts these blocks into the first table, at once. */
+  otherWriter(blocks: readonly { rows: readonly Row[]; token?: string }[]): void {
+    for (const { rows, token } of blocks) {
+      const { table } = this;
+      if (table === undefined) throw new Error(`expected the table ${this.#main}, which is not there`);
+      const seenAt = this.#seenAt(this.#options.draw(this.#replicas));
+      const context = { now: this.now, token, isDeduplicated: true, seenAt };
+      for (const [partition, ofIt] of table.split(rows)) {
+        const part = table.write(partition, ofIt, context);
+        if (part !== undefined) part.isOnDisk ||= table.isSynced;
+      }
+    }
+  }
+
+  /** A person makes a table; one of that name is replaced, and remembers nothing. */
+  create(options: TableOptions): SimulatedTable {
+    return this.#database.add(options);
+  }
+
+  /** A person drops the first table. */
+  drop(): void {
+    this.#database.tables.delete(this.#main);
+  }
+
+  /** A person alters the first table. */
+  alter(changes: Partial<TableOptions>): void {
+    this.table?.alter(changes, this.now);
+  }
+
+  /** A person drops or detaches a partition of the first table, which frees the tokens of its parts; returns its rows. */
+  dropPartition(partition: string): StoredRow[] {
+    return (this.table?.remove((part) => part.partition === partition) ?? []).flatMap(storedRows);
+  }
+
+  /** The rows of a table, by default of the first one, in the order in which they were written. */
+  rows(of: SimulatedTable | undefined = this.table): Row[] {
+    return this.stored(of).map(({ row }) => row);
+  }
+
+  /** The same, with how they came. */
+  stored(of: SimulatedTable | undefined = this.table): StoredRow[] {
+    return of?.parts.flatMap(storedRows) ?? [];
+  }
+
+  /** Blocks that the first table dropped as repeats. */
+  get dropped(): number {
+    return this.table?.dropped ?? 0;
+  }
+
+  get #replicas(): number {
+    return this.#options.replicas ?? 1;
+  }
+
+  #seenAt(by: number): number[] {
+    const now = performance.now();
+    return Array.from({ length: this.#replicas }, (_, replica) =>
+      replica === by ? now : now + this.#between(this.#options.lag ?? [0, 2_000]),
+    );
+  }
+
+  /** What was not synced may be gone; the log may remember it all the same. */
+  #loseParts(table: SimulatedTable): void {
+    const { draw } = this.#options;
+    const since = performance.now() - writeBack;
+    const isShaky = ({ isOnDisk, seenAt }: Part): boolean => !isOnDisk && (seenAt[0] ?? 0) > since;
+    const keepsKeys = draw(2) === 0;
+    table.remove((part) => isShaky(part) && draw(2) === 0, { keepsKeys });
+  }
+
+  #between([least, most]: readonly [least: number, most: number]): number {
+    return least + this.#options.draw(Math.max(1, most - least));
+  }
+}
+
+function storedRows({ rows, token, partition, block }: Part): StoredRow[] {
+  return rows.map((row) => ({ row, token, partition, block }));
+}

@@ -1,0 +1,148 @@
+import type { Draw } from "../network.ts";
+import { ServerGone } from "./answer.ts";
+import type { Row } from "./column-values.ts";
+import { serverError } from "./errors.ts";
+import type { Part, SimulatedTable, View, WriteContext } from "./table.ts";
+
+/** What an insert brings besides its rows. */
+export interface InsertOptions {
+  context: WriteContext;
+  /** `max_partitions_per_insert_block`; 0 for no limit. */
+  mostPartitions: number;
+  ignoresViews: boolean;
+}
+
+/** An error in the middle: after so many partitions, or before the first one. */
+export interface Interruption {
+  error: Error;
+  after: number;
+}
+
+/** How an insert goes on between two parts. */
+export interface Pace {
+  draw: Draw;
+  /** Lets a little time pass, or none. Throws `ServerGone` where the server died meanwhile. */
+  pause(): Promise<void>;
+}
+
+/**
+ * One insert of one block: checked as a whole, then written one partition after another, then passed to the views. What
+ * a killed server leaves of it is drawn.
+ */
+export class Insertion {
+  readonly #table: SimulatedTable;
+  readonly #rows: readonly Row[];
+  readonly #options: InsertOptions;
+  readonly #parts: Part[] = [];
+  /** What is being written at the moment. */
+  #current: { table: SimulatedTable; partition: string; rows: readonly Row[] } | undefined;
+
+  constructor(table: SimulatedTable, rows: readonly Row[], options: InsertOptions) {
+    this.#table = table;
+    this.#rows = rows;
+    this.#options = options;
+  }
+
+  /** Throws the server's error, `ServerGone`, or the error of the interruption. */
+  async run(pace: Pace, interruption?: Interruption): Promise<void> {
+    await this.#fill(this.#table, this.#rows, pace, interruption);
+    await this.#fillViews(pace);
+    for (const part of this.#parts) part.isOnDisk ||= this.#table.isSynced;
+  }
+
+  /** The server dies now: nothing of the current partition is there, or its key alone, or all of it. */
+  die(draw: Draw): void {
+    if (this.#current === undefined) return;
+    const { table, partition, rows } = this.#current;
+    const left = draw(table.isReplicated ? 2 : 3);
+    if (left === 1) table.write(partition, rows, this.#options.context);
+    if (left === 2) table.noteWithoutPart(partition, rows, this.#options.context);
+  }
+
+  async #fill(table: SimulatedTable, rows: readonly Row[], pace: Pace, interruption?: Interruption): Promise<void> {
+    checkConstraints(table, rows);
+    const partitions = this.#partitionsOf(table, rows);
+    const stop = interruption && latestStop(table, partitions.size, interruption);
+    let done = 0;
+    for (const [partition, part] of partitions) {
+      if (done === stop) throw interruption!.error;
+      failIndex(table, part);
+      this.#current = { table, partition, rows: part };
+      await pace.pause();
+      const written = table.write(partition, part, this.#options.context);
+      if (written !== undefined) this.#parts.push(written);
+      this.#current = undefined;
+      done += 1;
+    }
+    if (done === stop) throw interruption!.error;
+  }
+
+  /** The first error of a view ends the insert; whether the views after it are filled is drawn. */
+  async #fillViews(pace: Pace): Promise<void> {
+    let failed: Error | undefined;
+    for (const view of this.#table.views) {
+      if (failed !== undefined && pace.draw(2) === 0) break;
+      try {
+        await this.#fillView(view, pace);
+      } catch (error) {
+        if (error instanceof ServerGone) throw error;
+        failed ??= error as Error;
+      }
+    }
+    if (failed !== undefined && !this.#options.ignoresViews) throw failed;
+  }
+
+  async #fillView(view: View, pace: Pace): Promise<void> {
+    const pushing = `: while pushing to view ${view.database}.${view.name}`;
+    if (view.broken !== undefined && this.#rows.some(view.broken.fails)) {
+      throw serverError(view.broken.code, `The view fails for a row${pushing}.`);
+    }
+    const rows = this.#rows.map(view.select);
+    try {
+      await this.#fill(view.to, rows, pace);
+    } catch (error) {
+      if (!(error instanceof ServerGone) && error instanceof Error) error.message += pushing;
+      throw error;
+    }
+  }
+
+  /** The rows of each partition. Throws the server's error where these are too many. */
+  #partitionsOf(table: SimulatedTable, rows: readonly Row[]): Map<string, Row[]> {
+    const partitions = table.split(rows);
+    const { mostPartitions } = this.#options;
+    if (mostPartitions > 0 && partitions.size > mostPartitions) {
+      throw serverError(
+        252,
+        `Too many partitions for single INSERT block (more than ${mostPartitions}). The limit is controlled by 'max_partitions_per_insert_block' setting`,
+      );
+    }
+    return partitions;
+  }
+}
+
+/**
+ * After how many partitions an interruption comes. An error after the last part of a table without replicas and views is
+ * not known to happen, but for the one that says itself that it does not know (319).
+ */
+function latestStop({ isReplicated, views }: SimulatedTable, partitions: number, { error, after }: Interruption) {
+  const isAtTheEnd = isReplicated || views.length > 0 || (error as { code?: number }).code === 319;
+  return Math.min(after, isAtTheEnd ? partitions : partitions - 1);
+}
+
+function checkConstraints(table: SimulatedTable, rows: readonly Row[]): void {
+  for (const { name, expression, holds } of table.options.constraints ?? []) {
+    const row = rows.findIndex((each) => !holds(each));
+    if (row === -1) continue;
+    throw serverError(
+      469,
+      `Constraint \`${name}\` for table ${table.database}.${table.name} (${table.uuid}) is violated at row ${row + 1}. Expression: (${expression}). Column values: ${JSON.stringify(rows[row])}.`,
+    );
+  }
+}
+
+function failIndex({ options }: SimulatedTable, rows: readonly Row[]): void {
+  const index = options.brokenIndex;
+  if (index !== undefined && rows.some(index.fails)) {
+    throw serverError(index.code, "An index of the table fails for a value.");
+  }
+}
