@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { backOff } from "./core/back-off.ts";
+import { sleep } from "./core/sleep.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
 import type { Pause } from "./view.ts";
 
@@ -29,7 +29,7 @@ export const waysOut: Record<Pause["class"], string> = {
 /** Waits for so many milliseconds, or until the signal aborts. Never throws. */
 export type Pace = (milliseconds: number, signal: AbortSignal) => Promise<void>;
 
-const realTime: Pace = (milliseconds, signal) => sleep(milliseconds, undefined, { signal }).catch(() => undefined);
+const realTime: Pace = sleep;
 
 /**
  * Where a pipeline waits between attempts: it backs off 0.5 s to 60 s, and says from when on, and why, the wait is a

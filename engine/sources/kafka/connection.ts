@@ -1,11 +1,19 @@
-import { Kafka, logLevel, type KafkaConfig, type SASLOptions } from "kafkajs";
+import { Kafka, logLevel, type ISocketFactory, type KafkaConfig, type SASLOptions } from "kafkajs";
 import type { KafkaConnection } from "../../../schemas/pipeline.ts";
 import type { Log } from "../../telemetry/log.ts";
 
 const connectionTimeout = 5_000;
 
-/** A client of the brokers, by the connection of a source with its secrets resolved. Nothing is connected yet. */
-export function kafkaClient(connection: KafkaConnection, clientId: string, log: Log): Kafka {
+/**
+ * A client of the brokers, by the connection of a source with its secrets resolved. Nothing is connected yet.
+ * `socketFactory` opens its connections; without one they are sockets of this machine.
+ */
+export function kafkaClient(
+  connection: KafkaConnection,
+  clientId: string,
+  log: Log,
+  socketFactory?: ISocketFactory,
+): Kafka {
   const config: KafkaConfig = {
     clientId,
     brokers: connection.brokers,
@@ -21,6 +29,7 @@ export function kafkaClient(connection: KafkaConnection, clientId: string, log: 
   if (ssl !== undefined) config.ssl = ssl;
   const sasl = saslOf(connection);
   if (sasl !== undefined) config.sasl = sasl;
+  if (socketFactory !== undefined) config.socketFactory = socketFactory;
   return new Kafka(config);
 }
 

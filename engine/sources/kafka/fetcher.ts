@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { backOff } from "../../core/back-off.ts";
 import type { Feed } from "../../core/positions.ts";
+import { sleep } from "../../core/sleep.ts";
 import { brokerError, noLeader, outOfRange, type Brokers } from "./brokers.ts";
 import { kafkaPartition } from "./feed.ts";
 import type { FetchBuffer } from "./fetch-buffer.ts";
@@ -170,7 +170,7 @@ export class Fetcher {
       } catch (error) {
         if (signal.aborted) return;
         this.#options.onTrouble(error, attempt);
-        await sleep(backOff(attempt, firstWait, longestWait), undefined, { signal }).catch(() => undefined);
+        await sleep(backOff(attempt, firstWait, longestWait), signal);
         await this.#options.brokers.refresh().catch(() => undefined);
         // A broker that is gone says of none of its partitions who leads it now.
         this.#follow();

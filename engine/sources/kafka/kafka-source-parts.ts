@@ -1,3 +1,4 @@
+import type { ISocketFactory } from "kafkajs";
 import type { EngineOptions, KafkaConnection, KafkaSourceConfig } from "../../../schemas/pipeline.ts";
 import type { Journal } from "../../core/journal.ts";
 import type { Log } from "../../telemetry/log.ts";
@@ -29,4 +30,6 @@ export interface KafkaSourceParts {
   log: Log;
   /** Bytes that are held of what was fetched and not read yet. */
   bufferBytes: number;
+  /** Opens the connections to the brokers; without one they are sockets of this machine. */
+  socketFactory?: ISocketFactory;
 }

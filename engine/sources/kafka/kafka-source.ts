@@ -58,9 +58,9 @@ export class KafkaSource implements Source {
   readonly #arrivals = new Arrivals();
 
   constructor(parts: KafkaSourceParts) {
-    const { pipeline_id, connection, topics, identity, settings, journal, telemetry, log } = parts;
+    const { pipeline_id, connection, topics, identity, settings, journal, telemetry, log, socketFactory } = parts;
     this.#parts = parts;
-    const client = kafkaClient(connection, clientId(identity, 0), log);
+    const client = kafkaClient(connection, clientId(identity, 0), log, socketFactory);
     this.#positions = new KafkaPositions(topics.keys(), pipeline_id, journal);
     this.#brokers = new Brokers(client, settings);
     this.#group = new Group(client, this.#brokers, consumerGroup(pipeline_id), [...topics.keys()]);
@@ -82,7 +82,7 @@ export class KafkaSource implements Source {
   }
 
   begin(): Promise<void> {
-    const { connection, settings, identity, pipeline_id, log } = this.#parts;
+    const { connection, settings, identity, pipeline_id, log, socketFactory } = this.#parts;
     const topics = [...this.#parts.topics.keys()];
     const buffer = this.#buffer!;
     this.#positions.began();
@@ -112,7 +112,7 @@ export class KafkaSource implements Source {
       troubles: this.#troubles,
       signals: this.#signals!,
       member: (number) => ({
-        kafka: kafkaClient(connection, clientId(identity, number), log),
+        kafka: kafkaClient(connection, clientId(identity, number), log, socketFactory),
         groupId,
         topics,
         settings,

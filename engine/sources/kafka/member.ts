@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Consumer, Kafka } from "kafkajs";
 import { backOff } from "../../core/back-off.ts";
 import type { Feed } from "../../core/positions.ts";
+import { sleep } from "../../core/sleep.ts";
 import { kafkaPartition } from "./feed.ts";
 import type { KafkaSettings } from "./settings.ts";
 import { waitAtMost } from "./wait-at-most.ts";
@@ -73,7 +73,7 @@ export class Member {
       if (Date.now() - started > longestWait) attempt = 1;
       this.#options.onTrouble(error, attempt);
       this.#options.onAssigned({});
-      await sleep(backOff(attempt, firstWait, longestWait), undefined, { signal }).catch(() => undefined);
+      await sleep(backOff(attempt, firstWait, longestWait), signal);
     }
   }
 

@@ -1,4 +1,5 @@
 import type { Feed } from "../../core/positions.ts";
+import { sleep } from "../../core/sleep.ts";
 import type { SourceSignals } from "../../core/source.ts";
 import { byHolder } from "./acknowledgements.ts";
 import { kafkaPartition } from "./feed.ts";
@@ -128,7 +129,7 @@ export class Membership {
       } catch (error) {
         if (assignment !== this.#assignment) return;
         troubles.note("the consumer group", error, attempt);
-        await new Promise((resolve) => setTimeout(resolve, Math.min(5_000, 200 * attempt)));
+        await sleep(Math.min(5_000, 200 * attempt));
       }
     }
   }

@@ -1,3 +1,5 @@
+import { connect } from "node:net";
+import type { ISocketFactory } from "kafkajs";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Brokers } from "../../../engine/sources/kafka/brokers.ts";
 import { kafkaClient } from "../../../engine/sources/kafka/connection.ts";
@@ -36,4 +38,22 @@ test("a group is read in all topics of its pipeline", async () => {
   const partitions = [cluster.topic, "returns"].map((topic) => ({ feed: `${cluster.id}/${topic}/3`, ...stands }));
   expect(await both.read()).toEqual({ cluster: cluster.id, partitions, members: [] });
   await both.close();
+});
+
+test("reaches its brokers by the connections that it is given", async () => {
+  const opened: string[] = [];
+  const factory: ISocketFactory = ({ host, port, onConnect }) => {
+    opened.push(`${host}:${port}`);
+    return connect(port, host, onConnect);
+  };
+  const client = kafkaClient(cluster.connection, "test", keptLog(), factory);
+  const [admin, own] = [new Brokers(client, defaultKafkaSettings), new Brokers(client, defaultKafkaSettings)];
+  const group = new Group(client, admin, "g", ["orders"]);
+  try {
+    await own.connect();
+    await group.read();
+    expect(new Set(opened)).toEqual(new Set(cluster.connection.brokers));
+  } finally {
+    await Promise.all([admin.close(), own.close(), group.close()]);
+  }
 });
