@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import type { FetchedPartition } from "../../../engine/sources/kafka/protocol/fetch-response.ts";
 import type { KafkaConnection } from "../../../schemas/pipeline.ts";
+import { text16 as text } from "../../support/kafka/wire-bytes.ts";
 import { fetched, int16, int32, int64, int8, responseBytes } from "./written.ts";
 
 const keys = {
@@ -191,5 +192,3 @@ function topicsOfFetch(request: Buffer): string[] {
   }
   return found;
 }
-
-const text = (value: string): Buffer => Buffer.concat([int16(Buffer.byteLength(value)), Buffer.from(value)]);
