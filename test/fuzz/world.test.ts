@@ -23,6 +23,7 @@ async function live(shape: WorldShape, story: readonly Happening[]): Promise<str
   const world = new World(shape);
   // FUZZ_STORY=1 shows what Sluice says.
   if (process.env["FUZZ_STORY"] !== undefined) world.onLine = (line) => console.log(line);
+  const began = performance.now();
   world.clock.install();
   try {
     await world.begin();
@@ -31,7 +32,10 @@ async function live(shape: WorldShape, story: readonly Happening[]): Promise<str
     return [...unrest.map((text) => `no way out: ${text}`), ...(unrest.length === 0 ? world.breaches() : [])];
   } finally {
     world.end();
+    const { steps, monotonic } = world.clock;
     world.clock.uninstall();
+    if (process.env["FUZZ_COLLECT"] !== undefined)
+      console.log(`${Math.round(performance.now() - began)} ms, ${steps} steps, ${Math.round(monotonic / 1000)} s`);
     for (const [what, times] of world.met) met.set(what, (met.get(what) ?? 0) + times);
   }
 }

@@ -63,6 +63,8 @@ export class SimulatedClock {
   #order = 0;
   /** How many callbacks ran: a measure of how much happened. */
   steps = 0;
+  /** More callbacks than that are an error: something goes round without rest. */
+  mostSteps = Infinity;
   readonly #real = {
     Date: globalThis.Date,
     performanceNow: performance.now.bind(performance),
@@ -158,7 +160,7 @@ export class SimulatedClock {
       this.#timers.shift();
       this.#monotonic = Math.max(this.#monotonic, next.at);
       if (next.life?.isOver === true) continue;
-      this.steps += 1;
+      this.#count();
       next.run();
     }
   }
@@ -175,12 +177,17 @@ export class SimulatedClock {
   async #settle(): Promise<void> {
     await this.#drain();
     while (this.#immediates.length > 0) {
-      this.steps += 1;
+      this.#count();
       const due = this.#immediates;
       this.#immediates = [];
       for (const work of due) work();
       await this.#drain();
     }
+  }
+
+  #count(): void {
+    this.steps += 1;
+    if (this.steps > this.mostSteps) throw new Error(`no rest: more than ${this.mostSteps} steps`);
   }
 
   /** Promises and ticks are done when a real turn of the event loop is over. */

@@ -68,7 +68,11 @@ export class SimulatedMachine {
   diskOf(life: Life): Disk {
     const boot = this.disk.boot();
     const living = async <Result>(work: () => Promise<Result>, slowest = 0): Promise<Result> => {
-      if (slowest > 0) await new Promise((resolve) => setTimeout(resolve, this.#draw(slowest)));
+      // Also what takes no time takes a turn: a loop that never waits is seen by its many steps.
+      await new Promise<void>((resolve) => {
+        if (slowest > 0) setTimeout(resolve, this.#draw(slowest));
+        else setImmediate(resolve);
+      });
       if (life.isOver) return new Promise(() => undefined);
       const result = await work().finally(() => (life.isOver ? new Promise(() => undefined) : undefined));
       return result;

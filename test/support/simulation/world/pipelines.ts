@@ -42,7 +42,11 @@ export function clickHouseHost(index: number): string {
   return `clickhouse-${index}`;
 }
 
-export const kafkaHost = "kafka-1";
+/** The first broker of the world's Kafka. */
+const kafkaAddress = "kafka-1:9092";
+
+/** Partitions of each topic. A pipeline that reads from Kafka reads the topic with its own id as name. */
+export const partitions = 2;
 
 /** The text of a pipeline's file. */
 export function fileText(index: number, shape: PipelineShape, file: PipelineFile): string {
@@ -59,7 +63,7 @@ export function fileText(index: number, shape: PipelineShape, file: PipelineFile
       : {
           type: "kafka",
           source_id: "events",
-          connection_params: { brokers: [`${kafkaHost}:9092`], protocol: "PLAINTEXT" },
+          connection_params: { brokers: [kafkaAddress], protocol: "PLAINTEXT" },
           topic: id,
           consumer_group_initial_offset: "earliest",
           schema_fields: fields,

@@ -44,7 +44,15 @@ export type Happening =
   | { kind: "secret changes" }
   | { kind: "state"; pipeline: number; state: "Running" | "Stopped" | "Terminated" }
   | { kind: "file"; pipeline: number; isThere: boolean }
-  | { kind: "reprocess"; pipeline: number };
+  | { kind: "reprocess"; pipeline: number }
+  | { kind: "transaction is aborted"; pipeline: number; events: NewEvent[] }
+  | { kind: "group rebalances"; pipeline: number }
+  | { kind: "broker meets"; request: BrokerRequest; trouble: BrokerTrouble }
+  | { kind: "broker is down"; milliseconds: number }
+  | { kind: "topic is cut"; pipeline: number; by: "truncation" | "retention" | "deletion" };
+
+type BrokerRequest = "Fetch" | "ListOffsets" | "Metadata" | "OffsetCommit" | "OffsetFetch" | "JoinGroup" | "Heartbeat";
+type BrokerTrouble = "not leader" | "empty" | "slow" | "cut" | "silent";
 
 type DiskCallName = "open" | "write" | "datasync" | "sync" | "syncFolder" | "rename" | "truncate" | "unlink" | "read";
 
@@ -126,6 +134,25 @@ const happenings: readonly [weight: number, arbitrary: fc.Arbitrary<Happening>][
   [3, one("state", { pipeline, state: fc.constantFrom("Running", "Stopped", "Terminated") })],
   [2, one("file", { pipeline, isThere: fc.boolean() })],
   [3, one("reprocess", { pipeline })],
+  [2, one("transaction is aborted", { pipeline, events: fc.array(event, { minLength: 1, maxLength: 4 }) })],
+  [3, one("group rebalances", { pipeline })],
+  [
+    4,
+    one("broker meets", {
+      request: fc.constantFrom<BrokerRequest>(
+        "Fetch",
+        "ListOffsets",
+        "Metadata",
+        "OffsetCommit",
+        "OffsetFetch",
+        "JoinGroup",
+        "Heartbeat",
+      ),
+      trouble: fc.constantFrom<BrokerTrouble>("not leader", "empty", "slow", "cut", "silent"),
+    }),
+  ],
+  [2, one("broker is down", { milliseconds: short })],
+  [1, one("topic is cut", { pipeline, by: fc.constantFrom("truncation", "retention", "deletion") })],
 ];
 
 export const stories: fc.Arbitrary<Happening[]> = fc.array(
@@ -134,7 +161,7 @@ export const stories: fc.Arbitrary<Happening[]> = fc.array(
 );
 
 const shape: fc.Arbitrary<PipelineShape> = fc.record({
-  source: fc.constantFrom<PipelineShape["source"]>("webhook"),
+  source: fc.constantFrom<PipelineShape["source"]>("webhook", "kafka"),
   hasDedup: fc.boolean(),
   replicas: fc.integer({ min: 1, max: 3 }),
   members: fc.integer({ min: 1, max: 2 }),

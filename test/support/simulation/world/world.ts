@@ -1,20 +1,24 @@
+import { consumerGroup } from "../../../../engine/core/names.ts";
 import { Random } from "../../random.ts";
 import { SimulatedClock } from "../clock.ts";
 import { SimulatedClickHouse } from "../clickhouse/clickhouse.ts";
 import { drawTrouble } from "../clickhouse/trouble.ts";
+import { SimulatedKafka } from "../kafka/simulated-kafka.ts";
 import { SimulatedMachine } from "../machine.ts";
 import { SimulatedNetwork } from "../network.ts";
 import { eventText, Ledger, type SentEvent } from "./ledger.ts";
-import { clickHouseHost, fileText, firstFile, pipelineId, type PipelineFile } from "./pipelines.ts";
+import { clickHouseHost, fileText, firstFile, partitions, pipelineId, type PipelineFile } from "./pipelines.ts";
 import { breaches } from "./promises.ts";
 import { SimulatedRepository, SluiceProcess } from "./sluice.ts";
 import type { Happening, NewEvent, WorldShape } from "./story.ts";
 
 const hour = 3_600_000;
 /** The longest that a world may take to come to rest when everything is mended. */
-const patience = 12 * hour;
+const patience = 3 * hour;
+/** No world needs more callbacks: one that does goes round without rest. */
+const mostSteps = 300_000;
 /** How long a person waits before looking at what does not go on. */
-const personComes = 30 * 60_000;
+const personComes = 10 * 60_000;
 
 /** A pipeline of a world, with everything around it. */
 interface Place {
@@ -22,6 +26,8 @@ interface Place {
   clickHouse: SimulatedClickHouse;
   hasSkipped: boolean;
   hasForgotten: boolean;
+  /** Its topic lost events, or was made anew. */
+  isCut: boolean;
   said: Map<string, number>;
 }
 
@@ -40,6 +46,7 @@ export class World {
   readonly #random: Random;
   readonly #network: SimulatedNetwork;
   readonly #machine: SimulatedMachine;
+  readonly #kafka: SimulatedKafka;
   readonly #repository = new SimulatedRepository();
   readonly #ledger = new Ledger();
   readonly #places: Place[];
@@ -57,6 +64,9 @@ export class World {
     const draw = (n: number): number => this.#random.below(n);
     this.#network = new SimulatedNetwork(draw);
     this.#machine = new SimulatedMachine(draw);
+    const topics = Object.fromEntries(shape.pipelines.map((_, index) => [pipelineId(index), partitions]));
+    this.#kafka = new SimulatedKafka({ network: this.#network, draw, topics });
+    this.clock.mostSteps = mostSteps;
     this.#places = shape.pipelines.map((_, index) => ({
       file: firstFile,
       clickHouse: new SimulatedClickHouse({
@@ -74,7 +84,7 @@ export class World {
             { name: "fate", type: "String" },
             { name: "part", type: "UInt8" },
           ],
-          partitionBy: { expression: "part", of: (row) => row["part"] },
+          partitionBy: { expression: "part", of: (row) => Number(row["part"]) },
           constraints: [
             { name: "good", expression: "fate != 'constraint'", holds: (row) => row["fate"] !== "constraint" },
           ],
@@ -82,6 +92,7 @@ export class World {
       }),
       hasSkipped: false,
       hasForgotten: false,
+      isCut: false,
       said: new Map(),
     }));
   }
@@ -125,7 +136,9 @@ export class World {
         hasForgotten,
         isAtLeastOnce: false,
       };
-      const unknown = clickHouse.unknown.map((statement) => `not understood: ${statement}`);
+      const unknown = [...clickHouse.unknown, ...this.#kafka.unknown].map(
+        (statement) => `not understood: ${statement}`,
+      );
       return [...breaches(outcome), ...unknown].map((text) => `${pipelineId(index)}: ${text}`);
     });
   }
@@ -136,6 +149,7 @@ export class World {
     this.#sluice.life.end();
     for (const { clickHouse } of this.#places)
       for (const [what, times] of clickHouse.met) this.#meet(`clickhouse: ${what}`, times);
+    for (const [what, times] of this.#kafka.met) this.#meet(`kafka: ${what}`, times);
     for (const [what, times] of this.#machine.disk.met) this.#meet(`disk: ${what}`, times);
   }
 
@@ -221,6 +235,22 @@ export class World {
       case "reprocess":
         this.#reprocess(this.#at(happening.pipeline));
         break;
+      case "transaction is aborted":
+        this.#abort(this.#at(happening.pipeline), happening.events);
+        break;
+      case "group rebalances":
+        this.#kafka.rebalance(consumerGroup(pipelineId(this.#at(happening.pipeline))));
+        break;
+      case "broker meets":
+        this.#troubleBroker(happening);
+        break;
+      case "broker is down":
+        this.#kafka.down(1);
+        setTimeout(() => this.#kafka.up(1), happening.milliseconds);
+        break;
+      case "topic is cut":
+        this.#cutTopic(this.#at(happening.pipeline), happening.by);
+        break;
     }
   }
 
@@ -232,6 +262,50 @@ export class World {
       // A pipeline that a person terminates or takes away drops what it had not written.
       if (state === "Terminated" || !isThere) sent.mayBeLost = true;
       if (source === "webhook") this.#post(index, sent);
+      else this.#produce(index, sent);
+    }
+  }
+
+  #produce(index: number, sent: SentEvent, transaction?: "aborted"): void {
+    const topic = pipelineId(index);
+    const options = { gap: this.#random.below(4) === 0 ? 2 : 0, ...(transaction !== undefined && { transaction }) };
+    this.#kafka.produce(topic, this.#random.below(partitions), [eventText(sent)], options);
+    sent.answer = transaction === undefined ? "stored" : "refused";
+    if (this.#places[index]!.isCut) sent.mayBeLost = true;
+  }
+
+  #abort(index: number, events: readonly NewEvent[]): void {
+    if (this.#shape.pipelines[index]!.source !== "kafka") return;
+    for (const event of events) {
+      this.#produce(index, this.#ledger.send({ ...event, pipeline: index, at: this.clock.monotonic }), "aborted");
+    }
+  }
+
+  #cutTopic(index: number, by: Extract<Happening, { kind: "topic is cut" }>["by"]): void {
+    if (this.#shape.pipelines[index]!.source !== "kafka") return;
+    const topic = pipelineId(index);
+    this.#ledger.forgive(index);
+    this.#places[index]!.isCut = true;
+    if (by === "deletion") this.#kafka.recreate(topic);
+    else {
+      const partition = this.#random.below(partitions);
+      const { start, end } = this.#kafka.ends(topic, partition);
+      const at = start + this.#random.below(end - start + 1);
+      if (by === "truncation") this.#kafka.truncate(topic, partition, at);
+      else this.#kafka.retain(topic, partition, at);
+    }
+  }
+
+  #troubleBroker({ request, trouble }: Extract<Happening, { kind: "broker meets" }>): void {
+    switch (trouble) {
+      case "not leader":
+        this.#kafka.trouble(request, { kind: "error", code: "NOT_LEADER_OR_FOLLOWER" });
+        break;
+      case "slow":
+        this.#kafka.trouble(request, { kind: "slow", milliseconds: 1 + this.#random.below(20_000) });
+        break;
+      default:
+        this.#kafka.trouble(request, { kind: trouble });
     }
   }
 
@@ -334,6 +408,8 @@ export class World {
 
   async #mend(): Promise<void> {
     this.#machine.disk.heal();
+    this.#kafka.calm();
+    this.#kafka.up(1);
     this.#machine.disk.free = Infinity;
     this.#machine.storeTroubles.length = 0;
     for (const [index, place] of this.#places.entries()) {
@@ -373,8 +449,20 @@ export class World {
     if (overall_status !== "Running") texts.push(`${id} is ${overall_status}: ${failure ?? ""}`);
     if (paused !== undefined) texts.push(`${id} is paused: ${paused.class}: ${paused.text}`);
     if (pending_batches > 0) texts.push(`${id} has ${pending_batches} pending batches`);
+    for (const partition of this.#unreadOf(index)) texts.push(`${id} has not read partition ${partition} to its end`);
     if (stream.messages > 0) texts.push(`${id} has ${stream.messages} events in its stream`);
     return texts;
+  }
+
+  /** Partitions of its topic of which the group does not say that they are read. */
+  #unreadOf(index: number): number[] {
+    if (this.#shape.pipelines[index]!.source !== "kafka") return [];
+    const topic = pipelineId(index);
+    const committed = this.#kafka.committed(consumerGroup(topic));
+    return Array.from({ length: partitions }, (_, partition) => partition).filter((partition) => {
+      const { start, stable } = this.#kafka.ends(topic, partition);
+      return stable > start && (committed.get(`${topic}/${partition}`)?.offset ?? 0) < stable;
+    });
   }
 
   #lettersOf(index: number): number[] {
