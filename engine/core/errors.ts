@@ -19,6 +19,7 @@ export const policies = {
   PUSH_TOO_LARGE: "reject",
   STREAM_CLOSED: "reject",
   DISK_FULL: "retry",
+  STORAGE_UNAVAILABLE: "retry",
   STORAGE_FAILED: "halt",
   CLICKHOUSE_MISSING: "halt",
   QUERY_FAILED: "reject",

@@ -1,13 +1,48 @@
+import { getSystemErrorName } from "node:util";
 import { EngineError } from "../core/errors.ts";
 
-/** The engine's error for a failed write below the data dir. */
+/** Errors of the system that pass, by themselves or when a person mends their reason; and what that is. */
+const passing: Readonly<Record<string, string>> = {
+  EMFILE: "this process has as many files open as it may: raise its limit (`ulimit -n`)",
+  ENFILE: "this system has as many files open as it may: raise its limit (`fs.file-max`)",
+  ENOMEM: "this system has no memory left: make some free",
+  EAGAIN: "this system is short of something at the moment",
+  EBUSY: "another program holds a file of it",
+  EIO: "its disk does not read or write: look for errors of the disk in the log of the system",
+  ESTALE: "its network file system has lost it: mount it again",
+  EROFS: "its file system is read-only: mount it for writing",
+  EACCES: "this user may not read or write it: correct owner and mode of its files",
+  EPERM: "this user may not read or write it: correct owner and mode of its files",
+};
+
+/**
+ * The engine's error for a call below the data dir that failed: DISK_FULL, STORAGE_UNAVAILABLE for what passes, and else
+ * STORAGE_FAILED. An EngineError stays as it is.
+ */
 export function storageError(cause: unknown): EngineError {
+  if (cause instanceof EngineError) return cause;
   const text = cause instanceof Error ? cause.message : String(cause);
-  const code = (cause as NodeJS.ErrnoException).code;
+  const code = codeOf(cause);
   if (code === "ENOSPC" || code === "EDQUOT" || /no space left|disk quota/i.test(text)) {
     return new EngineError("DISK_FULL", "the disk of the data dir is full: make room, and everything goes on", {
       cause,
     });
   }
+  const reason = passing[code];
+  if (reason !== undefined) {
+    return new EngineError("STORAGE_UNAVAILABLE", `the data dir cannot be used: ${reason} (${text})`, { cause });
+  }
   return new EngineError("STORAGE_FAILED", `the data dir could not be written: ${text}`, { cause });
+}
+
+/** Whether an error is one that passes, so that the same call may be made again later. */
+export function isPassing(error: unknown): error is EngineError {
+  return error instanceof EngineError && (error.code === "DISK_FULL" || error.code === "STORAGE_UNAVAILABLE");
+}
+
+/** The system's name of an error; LMDB gives its number. */
+function codeOf(cause: unknown): string {
+  const code: unknown = (cause as { code?: unknown } | undefined)?.code;
+  if (typeof code === "number" && Number.isInteger(code) && code > 0 && code < 4096) return getSystemErrorName(-code);
+  return typeof code === "string" ? code : "";
 }

@@ -9,6 +9,7 @@ const fuzzers: Readonly<Record<string, number>> = {
   "otlp-requests": 10_000,
   // Every batch is a part with the paths of its own JSON: a merge of many more of them opens more files than is allowed.
   rows: 400,
+  stream: 20_000,
 };
 
 const name = process.argv[2] ?? "";

@@ -53,9 +53,11 @@ export class EmbeddedReader implements StreamReader {
   }
 
   async close(): Promise<void> {
-    await this.#walk?.close();
+    const walk = this.#walk;
+    // Also where that fails, its file is closed.
     this.#walk = undefined;
     this.#frame = undefined;
+    await walk?.close();
   }
 
   /** The frame with the event `position`, or the first one behind it; undefined where there is none yet. */

@@ -7,52 +7,84 @@ import { closingOf, headerSize, segmentHeader, segmentPath, type Folder, type Se
 /** Memory that a file keeps for its next write, at the most. */
 const keptBytes = 4 * 1024 * 1024;
 
-/** The file of the segment that events are appended to. Its calls must not overlap. */
+/**
+ * The file of the segment that events are appended to. Its calls must not overlap.
+ *
+ *     clean ──write, finish──> ragged ──synced──> clean
+ *                                └──────cut─────> clean, or suspect where a sync has failed
+ *
+ * What lies behind the last whole frame of a *ragged* file must never be taken for events. A *suspect* file gets no
+ * more: after a sync that failed, the system may take pages for written that are not.
+ */
 export class SegmentFile {
   readonly segment: Segment;
   readonly #file: DiskFile;
   /** What frames are written in, again and again: new memory for each would cost more than the copy. */
   #memory = Buffer.alloc(0);
-  /** Whether bytes may lie behind the last whole frame: they must never be taken for events. */
   #isRagged = false;
+  #isSuspect = false;
 
   private constructor(segment: Segment, file: DiskFile) {
     this.segment = segment;
     this.#file = file;
   }
 
-  /** Makes the file of an empty segment; its name is durable then. */
+  /**
+   * Makes the file of an empty segment, under another name first, so that no file with the name of a segment is less
+   * than one. Its name is durable then. When it throws, there is no file, unless the error is a `LeftOver`.
+   */
   static async create(folder: Folder, first: number): Promise<SegmentFile> {
+    const { disk, path: folderPath } = folder;
+    const path = segmentPath(folder, first);
     const segment = { first, last: first - 1, end: headerSize, marks: new Marks(), isOpen: true, isCut: false };
-    return SegmentFile.#open(folder, segment, "create");
-  }
-
-  /** Opens the last segment of an earlier start, without what a crash left half written. */
-  static reopen(folder: Folder, segment: Segment): Promise<SegmentFile> {
-    return SegmentFile.#open(folder, segment, "write");
-  }
-
-  static async #open(folder: Folder, segment: Segment, mode: "write" | "create"): Promise<SegmentFile> {
-    const file = await folder.disk.open(segmentPath(folder, segment.first), mode);
+    let file: DiskFile | undefined;
     try {
+      file = await disk.open(`${path}.new`, "create");
       await writeAll(file, segmentHeader, 0);
-      await file.truncate(segment.end);
       await file.sync();
-      await folder.disk.syncFolder(folder.path);
+      await disk.rename(`${path}.new`, path);
+      await disk.syncFolder(folderPath);
       return new SegmentFile(segment, file);
     } catch (error) {
-      await file.close();
+      await file?.close().catch(() => undefined);
+      await disk.unlink(`${path}.new`).catch(() => undefined);
+      await removeLeftOver(folder, first).catch(() => {
+        throw new LeftOver(first, error);
+      });
       throw error;
     }
   }
 
+  /** Opens the last segment of an earlier start, without what a crash left half written. */
+  static async reopen(folder: Folder, segment: Segment): Promise<SegmentFile> {
+    const { disk, path } = folder;
+    const file = await disk.open(segmentPath(folder, segment.first), "write");
+    try {
+      const size = await file.size();
+      // Earlier versions made it under its own name: a crash may have left a part of the header.
+      if (size < headerSize) await writeAll(file, segmentHeader, 0);
+      if (size > segment.end) await file.truncate(segment.end);
+      await file.sync();
+      await disk.syncFolder(path);
+      return new SegmentFile(segment, file);
+    } catch (error) {
+      await file.close().catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** Whether it gets no more: another segment has to follow. */
+  get isSuspect(): boolean {
+    return this.#isSuspect;
+  }
+
   /**
    * Writes pushes with one write and one sync; resolves with the events and bytes that they are, which the segment does
-   * not know of yet. When it throws, none of them is there.
+   * not know of yet. When it throws, none of them is there, unless the error is an `Uncertain`.
    */
   async write(pushes: readonly Push[]): Promise<{ count: number; bytes: number }> {
     const { end, last, marks } = this.segment;
-    await this.#cutRagged();
+    await this.cut();
     const bytes = this.#memoryOf(pushes.reduce((sum, push) => sum + frameSize(push), 0));
     const group = last + 1;
     const frames: [first: number, offset: number, receivedAt: number][] = [];
@@ -63,24 +95,54 @@ export class SegmentFile {
       at = writeFrame(bytes, at, push, { first, group });
       first += push.ends.length;
     }
-    this.#isRagged = true;
-    await writeAll(this.#file, bytes, end);
-    await this.#file.datasync();
-    this.#isRagged = false;
+    try {
+      await this.#append(bytes);
+    } catch (error) {
+      await this.cut().catch(() => {
+        throw new Uncertain(error);
+      });
+      throw error;
+    }
     for (const frame of frames) marks.note(...frame);
     return { count: first - group, bytes: bytes.length };
   }
 
-  /** Writes what says that no event follows, which a segment that others follow must have before there are others. */
+  /** Writes what says that no event follows, which a segment that others follow has before there are others, unless it is suspect. */
   async finish(): Promise<void> {
-    await this.#cutRagged();
+    await this.cut();
+    await this.#append(closingOf(this.segment));
+    // Others may fail to follow, and then it takes events again.
     this.#isRagged = true;
-    await writeAll(this.#file, closingOf(this.segment), this.segment.end);
-    await this.#file.datasync();
+  }
+
+  /** Cuts what lies behind the last whole frame, where anything may; it is gone for good when this resolves. */
+  async cut(): Promise<void> {
+    if (!this.#isRagged) return;
+    await this.#file.truncate(this.segment.end);
+    await this.#sync("sync");
+    this.#isRagged = false;
+    // The header was durable before anything was written, and nothing else is left of what was not.
+    if (this.segment.end === headerSize) this.#isSuspect = false;
   }
 
   close(): Promise<void> {
     return this.#file.close();
+  }
+
+  async #append(bytes: Buffer): Promise<void> {
+    this.#isRagged = true;
+    await writeAll(this.#file, bytes, this.segment.end);
+    await this.#sync("datasync");
+    this.#isRagged = false;
+  }
+
+  async #sync(how: "sync" | "datasync"): Promise<void> {
+    try {
+      await this.#file[how]();
+    } catch (error) {
+      this.#isSuspect = true;
+      throw error;
+    }
   }
 
   /** So many bytes, which the next write uses again unless they are many. */
@@ -89,12 +151,28 @@ export class SegmentFile {
     if (size > this.#memory.length) this.#memory = Buffer.allocUnsafeSlow(Math.min(keptBytes, 2 * size));
     return this.#memory.subarray(0, size);
   }
+}
 
-  async #cutRagged(): Promise<void> {
-    if (!this.#isRagged) return;
-    await this.#file.truncate(this.segment.end);
-    this.#isRagged = false;
+/** Pushes may be there or not: what is left of them could not be cut. */
+export class Uncertain extends Error {
+  constructor(cause: unknown) {
+    super("what is left of a write that failed could not be cut", { cause });
   }
+}
+
+/** The file of a segment that could not be made whole may be there, and could not be taken away. */
+export class LeftOver extends Error {
+  readonly first: number;
+
+  constructor(first: number, cause: unknown) {
+    super("a segment that could not be made could not be taken away", { cause });
+    this.first = first;
+  }
+}
+
+/** Removes the file of a segment that was not made whole; its name is free then. */
+export async function removeLeftOver(folder: Folder, first: number): Promise<void> {
+  await folder.disk.unlink(segmentPath(folder, first)).catch(ignoreMissing);
 }
 
 /** Writes a whole segment file that is closed, in the place of another or of none, all or nothing. */
@@ -109,15 +187,20 @@ export async function writeSegment(folder: Folder, first: number, push: Push | u
   const segment = { first, last, end: headerSize + frame.length, marks, isOpen: false, isCut: false };
   const { disk } = folder;
   const path = segmentPath(folder, first);
-  const file = await disk.open(`${path}.new`, "create");
   try {
-    await writeAll(file, Buffer.concat([segmentHeader, frame, closingOf(segment)]), 0);
-    await file.sync();
-  } finally {
-    await file.close();
+    const file = await disk.open(`${path}.new`, "create");
+    try {
+      await writeAll(file, Buffer.concat([segmentHeader, frame, closingOf(segment)]), 0);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await disk.rename(`${path}.new`, path);
+  } catch (error) {
+    await disk.unlink(`${path}.new`).catch(() => undefined);
+    throw error;
   }
-  await disk.rename(`${path}.new`, path);
-  await folder.disk.syncFolder(folder.path);
+  await disk.syncFolder(folder.path);
   return segment;
 }
 
@@ -132,25 +215,20 @@ export async function cutTail(folder: Folder, { first, end }: Segment): Promise<
   }
 }
 
-/** Removes a settled segment. Its space comes back at once, also while a reader has it open. */
-export async function removeSettled(folder: Folder, first: number): Promise<void> {
-  const path = segmentPath(folder, first);
+/**
+ * Removes a segment that is needed no more; its name is gone for good when this resolves. Its space comes back at once,
+ * also while a reader has it open: it is emptied after its name is gone, as a file without its events is no segment.
+ */
+export async function removeSegment(folder: Folder, first: number): Promise<void> {
+  const { disk, path } = folder;
+  const file = await disk.open(segmentPath(folder, first), "write").catch(ignoreMissing);
   try {
-    const file = await folder.disk.open(path, "write");
-    try {
-      await file.truncate(0);
-    } finally {
-      await file.close();
-    }
-    await folder.disk.unlink(path);
-  } catch (error) {
-    ignoreMissing(error as NodeJS.ErrnoException);
+    await disk.unlink(segmentPath(folder, first)).catch(ignoreMissing);
+    await disk.syncFolder(path);
+    await file?.truncate(0);
+  } finally {
+    await file?.close();
   }
-}
-
-/** Removes a segment that was dropped whole. */
-export async function removeDropped(folder: Folder, { first }: Segment): Promise<void> {
-  await folder.disk.unlink(segmentPath(folder, first)).catch(ignoreMissing);
 }
 
 async function writeAll(file: DiskFile, bytes: Buffer, offset: number): Promise<void> {
@@ -159,6 +237,7 @@ async function writeAll(file: DiskFile, bytes: Buffer, offset: number): Promise<
   }
 }
 
-function ignoreMissing(error: NodeJS.ErrnoException): void {
+function ignoreMissing(error: NodeJS.ErrnoException): undefined {
   if (error.code !== "ENOENT") throw error;
+  return undefined;
 }

@@ -136,6 +136,7 @@ export class SimulatedDisk {
       // Also where it says that it failed, the handle is gone.
       close: () => call("close", () => undefined).finally(() => this.#open.delete(handle)),
     };
+    if (boot !== this.#boots) return new Promise(() => undefined);
     this.#open.set(handle, path);
     return handle;
   }

@@ -46,12 +46,70 @@ async function textOf(path: string): Promise<string | undefined> {
   );
 }
 
+const stories = {
+  "a file in a folder, both synced": async () => {
+    await write("/a", "text");
+    await sync("/a");
+    await disk.syncFolder("/");
+  },
+  "a file that is synced": async () => {
+    await write("/a", "text");
+    await sync("/a");
+  },
+  "a text that is not synced": async () => {
+    await write("/a", "");
+    await disk.syncFolder("/");
+    await write("/a", "text");
+  },
+  "a rename": async () => {
+    await write("/a", "old");
+    await write("/a.new", "new");
+    await sync("/a");
+    await sync("/a.new");
+    await disk.syncFolder("/");
+    await disk.rename("/a.new", "/a");
+  },
+  "a removal": async () => {
+    await write("/a", "text");
+    await sync("/a");
+    await disk.syncFolder("/");
+    await disk.unlink("/a");
+  },
+  "a removal that is synced": async () => {
+    await write("/a", "text");
+    await disk.syncFolder("/");
+    await disk.unlink("/a");
+    await disk.syncFolder("/");
+  },
+  "a folder that is made": async () => {
+    await disk.mkdir("/folder");
+    await write("/folder/a", "text");
+    await sync("/folder/a");
+    await disk.syncFolder("/folder");
+  },
+  "folders that are made durably": async () => {
+    await makeFolders(disk, "/one/two");
+    await write("/one/two/a", "text");
+    await sync("/one/two/a");
+    await disk.syncFolder("/one/two");
+  },
+  "a sync that fails before one that does not": async () => {
+    await write("/a", "");
+    await disk.syncFolder("/");
+    await write("/a", "text");
+    simulated.fail("sync", 1, { code: "EIO" });
+    await expect(sync("/a")).rejects.toMatchObject({ code: "EIO" });
+    expect(await textOf("/a")).toBe("text");
+    await sync("/a");
+  },
+} satisfies Record<string, () => Promise<void>>;
+
 /** What a story leaves after the crash at its end, under many seeds. */
-async function leaves(story: () => Promise<void>, path: string): Promise<Set<string | undefined>> {
+async function leaves(story: keyof typeof stories, path: string): Promise<Set<string | undefined>> {
   const found = new Set<string | undefined>();
   for (let seed = 1; seed <= 200; seed += 1) {
     start(seed);
-    await story();
+    await stories[story]();
     crash();
     found.add(await textOf(path));
   }
@@ -59,90 +117,27 @@ async function leaves(story: () => Promise<void>, path: string): Promise<Set<str
 }
 
 describe("what a crash leaves", () => {
-  test("a file that was synced, in a folder that was synced, is there as it was", async () => {
-    const story = async (): Promise<void> => {
-      await write("/a", "text");
-      await sync("/a");
-      await disk.syncFolder("/");
-    };
-    expect(await leaves(story, "/a")).toEqual(new Set(["text"]));
+  test.each([
+    ["a file in a folder, both synced", "/a", ["text"]],
+    ["a file that is synced", "/a", ["text", undefined]],
+    ["a rename", "/a", ["old", "new"]],
+    ["a rename", "/a.new", [undefined, "new"]],
+    ["a removal", "/a", ["text", undefined]],
+    ["a removal that is synced", "/a", [undefined]],
+    ["a folder that is made", "/folder/a", ["text", undefined]],
+    ["folders that are made durably", "/one/two/a", ["text"]],
+  ] as const)("of %s: what %s may be", async (story, path, texts) => {
+    expect(await leaves(story, path)).toEqual(new Set(texts));
   });
 
-  test("a file whose folder was not synced may be gone, and is whole where it is there", async () => {
-    const story = async (): Promise<void> => {
-      await write("/a", "text");
-      await sync("/a");
-    };
-    expect(await leaves(story, "/a")).toEqual(new Set(["text", undefined]));
-  });
-
-  test("what was not synced of a file is there, not there, cut short, or has zeros", async () => {
-    const story = async (): Promise<void> => {
-      await write("/a", "");
-      await disk.syncFolder("/");
-      await write("/a", "text");
-    };
-    const found = await leaves(story, "/a");
+  test("of a text that is not synced: it is there, not there, cut short, or has zeros", async () => {
+    const found = await leaves("a text that is not synced", "/a");
     for (const text of ["text", "", "te", "t\0\0t", "\0\0\0\0"]) expect(found).toContain(text);
     expect(found).not.toContain("text\0");
   });
 
-  test("a rename is there as a whole or not at all", async () => {
-    const story = async (): Promise<void> => {
-      await write("/a", "old");
-      await write("/a.new", "new");
-      await sync("/a");
-      await sync("/a.new");
-      await disk.syncFolder("/");
-      await disk.rename("/a.new", "/a");
-    };
-    expect(await leaves(story, "/a")).toEqual(new Set(["old", "new"]));
-    expect(await leaves(story, "/a.new")).toEqual(new Set([undefined, "new"]));
-  });
-
-  test("a name that was taken away may be there again until its folder is synced", async () => {
-    const removed = async (): Promise<void> => {
-      await write("/a", "text");
-      await sync("/a");
-      await disk.syncFolder("/");
-      await disk.unlink("/a");
-    };
-    expect(await leaves(removed, "/a")).toEqual(new Set(["text", undefined]));
-    const synced = async (): Promise<void> => {
-      await removed();
-      await disk.syncFolder("/");
-    };
-    expect(await leaves(synced, "/a")).toEqual(new Set([undefined]));
-  });
-
-  test("a folder that was made and not synced in its parent may be gone with all in it", async () => {
-    const story = async (): Promise<void> => {
-      await disk.mkdir("/folder");
-      await write("/folder/a", "text");
-      await sync("/folder/a");
-      await disk.syncFolder("/folder");
-    };
-    expect(await leaves(story, "/folder/a")).toEqual(new Set(["text", undefined]));
-    const durable = async (): Promise<void> => {
-      await makeFolders(disk, "/one/two");
-      await write("/one/two/a", "text");
-      await sync("/one/two/a");
-      await disk.syncFolder("/one/two");
-    };
-    expect(await leaves(durable, "/one/two/a")).toEqual(new Set(["text"]));
-  });
-
-  test("what a failed sync has lost is lost, although a later sync has no error", async () => {
-    const story = async (): Promise<void> => {
-      await write("/a", "");
-      await disk.syncFolder("/");
-      await write("/a", "text");
-      simulated.fail("sync", 1, { code: "EIO" });
-      await expect(sync("/a")).rejects.toMatchObject({ code: "EIO" });
-      expect(await textOf("/a")).toBe("text");
-      await sync("/a");
-    };
-    expect((await leaves(story, "/a")).size).toBeGreaterThan(2);
+  test("of a sync that fails: what it has lost is lost, although a later sync has no error", async () => {
+    expect((await leaves("a sync that fails before one that does not", "/a")).size).toBeGreaterThan(2);
   });
 
   test("calls of a process that the crash ended are never answered, and do nothing", async () => {
