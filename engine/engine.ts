@@ -3,12 +3,12 @@ import type { Duplex } from "node:stream";
 import type { EngineOptions, PipelineConfig } from "../schemas/pipeline.ts";
 import { AccessTokens } from "./access-tokens.ts";
 import type { DeadLetterQueue, Selection } from "./core/dead-letter.ts";
-import { EngineError, type ErrorCode } from "./core/errors.ts";
+import { EngineError, LeftForLater, type ErrorCode } from "./core/errors.ts";
 import { Intakes } from "./intakes.ts";
 import { isPushed } from "./pushed.ts";
 import { expire } from "./expiry.ts";
 import { immutableChange } from "./immutable.ts";
-import { isAtRest, requested, shouldRun, type Request } from "./lifecycle.ts";
+import { isAtRest, shouldRun, type Status } from "./lifecycle.ts";
 import { Register } from "./register.ts";
 import { reprocess, type Reprocessed } from "./reprocessing.ts";
 import { Runner } from "./runner.ts";
@@ -38,6 +38,8 @@ export class Engine {
   readonly #runner: Runner;
   readonly #intakes: Intakes;
   readonly #register: Register;
+  /** Pipelines that are being created, and are in no list yet. */
+  readonly #creating = new Set<string>();
   #sweeping: NodeJS.Timeout | undefined;
 
   private constructor(parts: EngineParts) {
@@ -63,7 +65,7 @@ export class Engine {
       log: settings.log,
       ...(settings.threads === undefined ? {} : { threads: settings.threads }),
       ...(settings.spawnThread === undefined ? {} : { spawnThread: settings.spawnThread }),
-      onFailed: (pipeline_id, error) => void this.#register.change(pipeline_id, "Failed", error.message),
+      onFailed: (pipeline_id, error) => void this.#failed(pipeline_id, error),
     });
     const otlp = { ...defaultOtlpSettings, ...settings.otlp };
     this.#intakes = new Intakes({ register: this.#register, tokens, streams, recorder, otlp });
@@ -94,25 +96,22 @@ export class Engine {
    */
   async create(config: PipelineConfig, options: EngineOptions): Promise<{ access_token?: string }> {
     const { pipeline_id } = config;
-    if (this.#register.find(pipeline_id) !== undefined) {
+    if (this.#register.find(pipeline_id) !== undefined || this.#creating.has(pipeline_id)) {
       throw new EngineError("PIPELINE_EXISTS", `pipeline ${pipeline_id} exists already: update it instead`);
     }
-    await resolveSecrets(config, this.#parts.settings.secrets);
-    const { token, generated } = await this.#newToken(config, options);
-    const now = new Date().toISOString();
-    await this.#parts.streams.remove(pipeline_id);
-    await this.#openStream(pipeline_id, config);
-    await this.#register.add({
-      pipeline_id,
-      config,
-      options,
-      status: "Created",
-      revision: 1,
-      created_at: now,
-      updated_at: now,
-      ...(token === undefined ? {} : { token }),
-    });
-    await this.#start(pipeline_id);
+    this.#creating.add(pipeline_id);
+    let generated: string | undefined;
+    try {
+      await resolveSecrets(config, this.#parts.settings.secrets);
+      const made = await this.#newToken(config, options);
+      generated = made.generated;
+      // What is being removed of a pipeline of this name is gone first.
+      await this.#runner.atRest(pipeline_id, () => this.#add(config, options, made.token));
+    } finally {
+      this.#creating.delete(pipeline_id);
+    }
+    // It was created, also where it is told to end before it runs.
+    await this.#start(pipeline_id, "Created");
     return generated === undefined ? {} : { access_token: generated };
   }
 
@@ -160,26 +159,29 @@ export class Engine {
       await this.#intakes.stored(pipeline_id);
       if (isAtRest(this.#register.get(pipeline_id).status)) return;
     }
-    await this.#request(pipeline_id, "stop");
-    await this.#orFailed(pipeline_id, () => this.#runner.stop(pipeline_id, drainLimit));
-    if (this.#register.get(pipeline_id).status === "Stopping") await this.#register.change(pipeline_id, "Stopped");
+    await this.#register.request(pipeline_id, "stop");
+    await this.#orFailed(pipeline_id, "Stopping", () => this.#runner.stop(pipeline_id, drainLimit));
+    await this.#register.changeFrom(pipeline_id, ["Stopping"], "Stopped");
   }
 
   /** Ends the pipeline at once and drops the events of its stream that no batch under way names. */
   async terminate(pipeline_id: string): Promise<void> {
-    await this.#request(pipeline_id, "terminate");
-    await this.#orFailed(pipeline_id, async () => {
+    await this.#register.request(pipeline_id, "terminate");
+    await this.#orFailed(pipeline_id, "Terminating", async () => {
       await this.#runner.abort(pipeline_id);
-      await this.#release(pipeline_id);
+      await this.#runner.atRest(pipeline_id, () => this.#release(pipeline_id));
     });
-    await this.#register.change(pipeline_id, "Terminated");
+    await this.#register.changeFrom(pipeline_id, ["Terminating"], "Terminated");
   }
 
   /** Starts a pipeline that is at rest; resolves when it runs. Without a closed `intake` it takes events again. */
   async resume(pipeline_id: string, { intake }: { intake?: "closed" } = {}): Promise<void> {
-    await this.#request(pipeline_id, "resume");
+    await this.#register.request(pipeline_id, "resume");
     await this.#register.admit(pipeline_id, intake !== "closed");
-    await this.#start(pipeline_id);
+    if (await this.#start(pipeline_id, "Resuming")) return;
+    throw new EngineError("PIPELINE_IN_TRANSITION", `pipeline ${pipeline_id} was told to end while it was started`, {
+      details: { pipeline_id, current_status: this.#register.find(pipeline_id)?.status },
+    });
   }
 
   /** Replaces the config of a pipeline at rest; its status stays. Throws PIPELINE_NOT_STOPPED_FOR_EDIT, IMMUTABLE_FIELD. */
@@ -191,8 +193,10 @@ export class Engine {
       throw new EngineError("IMMUTABLE_FIELD", `pipeline ${pipeline_id}: ${immutable}`, { details: { pipeline_id } });
     }
     const { token } = await this.#newToken(config, options, entry);
-    const revision = entry.revision + 1;
-    await this.#register.save(pipeline_id, { config, options, revision, ...(token === undefined ? {} : { token }) });
+    await this.#register.save(pipeline_id, (present) => {
+      this.#assertAtRest(present, "PIPELINE_NOT_STOPPED_FOR_EDIT", "edit");
+      return { config, options, revision: present.revision + 1, ...(token === undefined ? {} : { token }) };
+    });
   }
 
   /** Replaces the options; a running pipeline takes them at once. */
@@ -205,26 +209,30 @@ export class Engine {
 
   /** Changes the name; the pipeline goes on as it runs. */
   async rename(pipeline_id: string, name: string): Promise<void> {
-    const { config } = this.#register.get(pipeline_id);
-    await this.#register.save(pipeline_id, { config: { ...config, name } });
+    await this.#register.save(pipeline_id, ({ config }) => ({ config: { ...config, name } }));
   }
 
   /** Replaces the tags; the pipeline goes on as it runs. */
   async tag(pipeline_id: string, tags: string[]): Promise<void> {
-    const { config } = this.#register.get(pipeline_id);
-    await this.#register.save(pipeline_id, { config: { ...config, metadata: { tags } } });
+    await this.#register.save(pipeline_id, ({ config }) => ({ config: { ...config, metadata: { tags } } }));
   }
 
   /** Removes a pipeline at rest with its stream and its dead letters. */
   async delete(pipeline_id: string): Promise<void> {
-    this.#assertAtRest(this.#register.get(pipeline_id), "INVALID_STATUS_TRANSITION", "deletion");
+    const check = (entry: CatalogEntry): void => this.#assertAtRest(entry, "INVALID_STATUS_TRANSITION", "deletion");
     const { journal, letters, streams, recorder } = this.#parts;
-    await this.#register.remove(pipeline_id, () => {
-      journal.forgetInWrite(pipeline_id);
-      letters.forgetInWrite(pipeline_id);
+    check(this.#register.get(pipeline_id));
+    const isDone = await this.#runner.atRest(pipeline_id, async () => {
+      const forget = (): void => {
+        journal.forgetInWrite(pipeline_id);
+        letters.forgetInWrite(pipeline_id);
+      };
+      await this.#register.remove(pipeline_id, forget, check);
+      await streams.remove(pipeline_id);
+      recorder.forget(pipeline_id);
     });
-    await streams.remove(pipeline_id);
-    recorder.forget(pipeline_id);
+    // It has been resumed meanwhile.
+    if (!isDone) check(this.#register.get(pipeline_id));
   }
 
   /**
@@ -341,23 +349,68 @@ export class Engine {
     }
   }
 
-  async #request(pipeline_id: string, request: Request): Promise<void> {
-    const { status } = this.#register.get(pipeline_id);
-    await this.#register.change(pipeline_id, requested(pipeline_id, status, request));
+  /** Puts a pipeline into the catalog, with an empty stream where it has one. */
+  async #add(config: PipelineConfig, options: EngineOptions, token: CatalogEntry["token"]): Promise<void> {
+    const { pipeline_id } = config;
+    const { streams } = this.#parts;
+    const now = new Date().toISOString();
+    await streams.remove(pipeline_id);
+    await this.#openStream(pipeline_id, config);
+    try {
+      await this.#register.add({
+        pipeline_id,
+        config,
+        options,
+        status: "Created",
+        revision: 1,
+        created_at: now,
+        updated_at: now,
+        ...(token === undefined ? {} : { token }),
+      });
+    } catch (error) {
+      await streams.remove(pipeline_id);
+      throw error;
+    }
   }
 
-  async #start(pipeline_id: string): Promise<void> {
-    await this.#orFailed(pipeline_id, () => this.#runner.start(pipeline_id));
-    await this.#register.change(pipeline_id, "Running");
+  /**
+   * Starts a pipeline that is `Created` or `Resuming`; resolves with true when it is Running, with false where it was
+   * told to end meanwhile. Throws what keeps it from running, which leaves it Failed.
+   */
+  async #start(pipeline_id: string, from: Status): Promise<boolean> {
+    try {
+      await this.#orFailed(pipeline_id, from, () => this.#runner.start(pipeline_id));
+    } catch (error) {
+      if (error instanceof LeftForLater) return false;
+      throw error;
+    }
+    if (await this.#register.changeFrom(pipeline_id, [from], "Running")) return true;
+    const { status, failure } = this.#register.get(pipeline_id);
+    if (status === "Failed") throw new Error(failure);
+    return false;
   }
 
   /** A pipeline must not stay between two statuses: what cannot be done leaves it Failed, which has ways out. */
-  async #orFailed(pipeline_id: string, work: () => Promise<void>): Promise<void> {
+  async #orFailed(pipeline_id: string, status: Status, work: () => Promise<void>): Promise<void> {
     try {
       await work();
     } catch (error) {
-      await this.#register.change(pipeline_id, "Failed", (error as Error).message);
+      // When the process ends, its status is what the next one goes on from.
+      if (!(error instanceof LeftForLater))
+        await this.#register.changeFrom(pipeline_id, [status], "Failed", (error as Error).message);
       throw error;
+    }
+  }
+
+  /** A pipeline has ended with what no wait can mend. */
+  async #failed(pipeline_id: string, error: Error): Promise<void> {
+    try {
+      await this.#register.changeFrom(pipeline_id, ["Created", "Resuming", "Running"], "Failed", error.message);
+    } catch (cause) {
+      this.#parts.settings.log.error(
+        { pipeline_id, reason: error.message, error: String(cause) },
+        "A pipeline has failed, and its status could not be changed.",
+      );
     }
   }
 

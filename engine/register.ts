@@ -1,6 +1,6 @@
 import { EngineError } from "./core/errors.ts";
 import { sleep } from "./core/sleep.ts";
-import type { Status } from "./lifecycle.ts";
+import { requested, type Request, type Status } from "./lifecycle.ts";
 import type { Catalog, CatalogEntry } from "./state/catalog.ts";
 import type { Recorder } from "./telemetry/recorder.ts";
 
@@ -50,10 +50,15 @@ export class Register {
     this.#recorder.statusChanged({ pipeline_id: entry.pipeline_id, from: undefined, to: entry.status });
   }
 
-  /** Replaces some facts of a pipeline, and notes when. */
-  save(pipeline_id: string, changes: Partial<CatalogEntry>): Promise<CatalogEntry> {
+  /** Replaces some facts of a pipeline, as they follow from the present ones, and notes when. */
+  save(
+    pipeline_id: string,
+    changes: Partial<CatalogEntry> | ((present: CatalogEntry) => Partial<CatalogEntry>),
+  ): Promise<CatalogEntry> {
     return this.#inTurn(pipeline_id, async () => {
-      const entry = { ...this.get(pipeline_id), ...changes, updated_at: new Date().toISOString() };
+      const present = this.get(pipeline_id);
+      const facts = typeof changes === "function" ? changes(present) : changes;
+      const entry = { ...present, ...facts, updated_at: new Date().toISOString() };
       await this.#put(entry);
       this.#entries.set(pipeline_id, entry);
       return entry;
@@ -74,19 +79,29 @@ export class Register {
 
   /** Moves a pipeline to another status; `failure` says why it is `Failed`. */
   change(pipeline_id: string, to: Status, failure?: string): Promise<void> {
+    return this.#inTurn(pipeline_id, () => this.#move(pipeline_id, to, failure));
+  }
+
+  /** Moves a pipeline on from one of some statuses; false where it has another one by now, which stays. */
+  changeFrom(pipeline_id: string, from: readonly Status[], to: Status, failure?: string): Promise<boolean> {
     return this.#inTurn(pipeline_id, async () => {
-      const { status: from, failure: _before, ...rest } = this.get(pipeline_id);
-      const entry: CatalogEntry = { ...rest, status: to, updated_at: new Date().toISOString() };
-      if (failure !== undefined) entry.failure = failure;
-      await this.#put(entry);
-      this.#entries.set(pipeline_id, entry);
-      this.#recorder.statusChanged({ pipeline_id, from, to, ...(failure === undefined ? {} : { reason: failure }) });
+      if (!from.includes(this.get(pipeline_id).status)) return false;
+      await this.#move(pipeline_id, to, failure);
+      return true;
     });
   }
 
-  /** Forgets a pipeline; `also` runs in the same write. */
-  remove(pipeline_id: string, also: () => void): Promise<void> {
+  /** Moves a pipeline to the status that a request asks for first. Of two at the same time the later one sees the other's. */
+  request(pipeline_id: string, request: Request): Promise<void> {
+    return this.#inTurn(pipeline_id, () =>
+      this.#move(pipeline_id, requested(pipeline_id, this.get(pipeline_id).status, request)),
+    );
+  }
+
+  /** Forgets a pipeline; `also` runs in the same write. Nothing is done where `check` throws. */
+  remove(pipeline_id: string, also: () => void, check: (entry: CatalogEntry) => void = () => undefined): Promise<void> {
     return this.#inTurn(pipeline_id, async () => {
+      check(this.get(pipeline_id));
       await this.#catalog.remove(pipeline_id, also);
       this.#entries.delete(pipeline_id);
     });
@@ -104,6 +119,15 @@ export class Register {
     };
     void turn.then(forget, forget);
     return turn;
+  }
+
+  async #move(pipeline_id: string, to: Status, failure?: string): Promise<void> {
+    const { status: from, failure: _before, ...rest } = this.get(pipeline_id);
+    const entry: CatalogEntry = { ...rest, status: to, updated_at: new Date().toISOString() };
+    if (failure !== undefined) entry.failure = failure;
+    await this.#put(entry);
+    this.#entries.set(pipeline_id, entry);
+    this.#recorder.statusChanged({ pipeline_id, from, to, ...(failure === undefined ? {} : { reason: failure }) });
   }
 
   async #put(entry: CatalogEntry): Promise<void> {

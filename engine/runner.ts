@@ -1,5 +1,5 @@
 import { availableParallelism } from "node:os";
-import { backOff } from "./core/back-off.ts";
+import { LeftForLater } from "./core/errors.ts";
 import { sleep } from "./core/sleep.ts";
 import type { PipelineConfig } from "../schemas/pipeline.ts";
 import type { StoreJournal } from "./state/journal.ts";
@@ -15,7 +15,9 @@ import type { Log } from "./telemetry/log.ts";
 import { UsedSecrets } from "./used-secrets.ts";
 import type { Recorder } from "./telemetry/recorder.ts";
 import type { PipelineSpec, WorkerLike } from "./thread/protocol.ts";
+import type { Placement } from "./thread/placement.ts";
 import { ThreadPool } from "./thread/pool.ts";
+import { Supervisor } from "./supervisor.ts";
 
 export interface RunnerOptions {
   catalog: Catalog;
@@ -34,23 +36,23 @@ export interface RunnerOptions {
   onFailed(pipeline_id: string, error: Error): void;
 }
 
-const firstRelaunchWait = 500;
-const longestRelaunchWait = 60_000;
+/** How long beyond its limit the end of the process waits for a pipeline that does not leave, in milliseconds. */
+const closeGrace = 1_000;
 
 /**
  * Keeps the pipelines that should run running: starts them on a thread from catalog and journal, and again after their
- * thread died or a secret was missing, with back-off. Which ones should run is the engine's business.
+ * thread died or a secret was missing, with back-off. Which ones should run is the engine's business; each has one
+ * supervisor, through which alone it is started and ended.
  */
 export class Runner {
   readonly #options: RunnerOptions;
   readonly #pool: ThreadPool;
-  /** Pipelines that should run, with what ends their waiting. */
-  readonly #wanted = new Map<string, AbortController>();
-  /** The last start or end of each pipeline. */
-  readonly #turns = new Map<string, Promise<unknown>>();
+  /** Of pipelines that run, or that something is done to just now. */
+  readonly #supervisors = new Map<string, Supervisor>();
   /** What the pipelines that run were started with. */
   readonly used: Pick<UsedSecrets, "stale">;
   readonly #used: UsedSecrets;
+  #isClosed = false;
 
   constructor(options: RunnerOptions) {
     this.#options = options;
@@ -69,48 +71,37 @@ export class Runner {
           options.streams.settled(pipeline_id, options.journal.settledUpTo(pipeline_id));
         }
       },
-      onLeft: (pipeline_id, error, threadDied) => this.#left(pipeline_id, error, threadDied),
     });
     options.streams.onAppended = (pipeline_id, last) => this.#pool.arrived(pipeline_id, last);
-    options.embedded.onMoved = () => void this.#relaunchEmbedded();
+    options.embedded.onMoved = () => this.#relaunchEmbedded();
   }
 
-  /** Starts a pipeline. Throws what keeps it from starting: a missing secret, or a config that no line can be made of. */
-  async start(pipeline_id: string): Promise<void> {
-    const { signal } = this.#want(pipeline_id);
-    try {
-      await this.#launch(pipeline_id, signal);
-    } catch (error) {
-      this.#unwant(pipeline_id);
-      throw error;
-    }
+  /**
+   * Starts a pipeline; resolves when it runs. Throws what keeps it from starting: a missing secret, or a config that no
+   * line can be made of; and LeftForLater where it is told to end meanwhile.
+   */
+  start(pipeline_id: string): Promise<void> {
+    return this.#with(pipeline_id, (supervisor) => supervisor.start());
   }
 
   /** Starts a pipeline of an earlier process, trying again by itself for as long as it is wanted. */
   restart(pipeline_id: string): void {
-    void this.#keepTrying(pipeline_id, this.#want(pipeline_id).signal);
+    void this.#with(pipeline_id, async (supervisor) => supervisor.restart());
   }
 
   /** Ends a pipeline after draining it for at most `limit` milliseconds. */
-  async stop(pipeline_id: string, limit: number): Promise<void> {
-    this.#unwant(pipeline_id);
-    await this.#inTurn(pipeline_id, () => this.#pool.stop(pipeline_id, limit));
+  stop(pipeline_id: string, limit: number): Promise<void> {
+    return this.#with(pipeline_id, (supervisor) => supervisor.stop(limit));
   }
 
   /** Ends a pipeline at once, also one that is draining. */
-  async abort(pipeline_id: string): Promise<void> {
-    this.#unwant(pipeline_id);
-    await this.#pool.abort(pipeline_id);
-    await this.#inTurn(pipeline_id, () => this.#pool.abort(pipeline_id));
+  abort(pipeline_id: string): Promise<void> {
+    return this.#with(pipeline_id, (supervisor) => supervisor.abort());
   }
 
-  /** Ends a pipeline and starts it again with its present entry; its status does not change. */
-  async relaunch(pipeline_id: string): Promise<void> {
-    const wanted = this.#wanted.get(pipeline_id);
-    if (wanted === undefined) return;
-    this.#used.forget(pipeline_id);
-    await this.#inTurn(pipeline_id, () => this.#pool.abort(pipeline_id));
-    void this.#keepTrying(pipeline_id, wanted.signal);
+  /** Ends a pipeline and starts it again with its present entry; its status does not change. Nothing where it rests. */
+  relaunch(pipeline_id: string): Promise<void> {
+    return this.#with(pipeline_id, (supervisor) => supervisor.relaunch());
   }
 
   /** Sends dead letters through a running pipeline again; resolves when their batch is prepared. */
@@ -118,64 +109,59 @@ export class Runner {
     return this.#pool.reprocess(pipeline_id, letters);
   }
 
-  /** Does something to a pipeline while it does not run; nothing where it does. */
-  async atRest(pipeline_id: string, work: () => Promise<void>): Promise<void> {
-    await this.#inTurn(pipeline_id, async () => {
-      if (!this.#wanted.has(pipeline_id)) await work();
-    });
+  /** Does something to a pipeline while it does not run; does nothing, and resolves with false, where it should run. */
+  atRest(pipeline_id: string, work: () => Promise<void>): Promise<boolean> {
+    return this.#with(pipeline_id, (supervisor) => supervisor.atRest(work));
   }
 
+  /** Ends every pipeline, draining for at most `limit` milliseconds, and the threads. Nothing is started any more. */
   async close(limit: number): Promise<void> {
-    for (const pipeline_id of this.#wanted.keys()) this.#unwant(pipeline_id);
-    await this.#pool.close(limit);
+    this.#isClosed = true;
+    const ends = Promise.all([...this.#supervisors.values()].map((supervisor) => supervisor.stop(limit)));
+    const late = new AbortController();
+    await Promise.race([ends, sleep(limit + closeGrace, late.signal)]);
+    late.abort();
+    // What has not left by now is ended with its thread; its journal is what the next start goes by.
+    await this.#pool.close();
+    await ends;
   }
 
-  #want(pipeline_id: string): AbortController {
-    const wanted = new AbortController();
-    this.#wanted.set(pipeline_id, wanted);
-    return wanted;
+  /** Does something by the supervisor of a pipeline. Throws LeftForLater when the process ends. */
+  async #with<T>(pipeline_id: string, work: (supervisor: Supervisor) => Promise<T>): Promise<T> {
+    if (this.#isClosed) throw new LeftForLater("the process ends");
+    const supervisor = this.#supervisors.get(pipeline_id) ?? this.#supervisorOf(pipeline_id);
+    this.#supervisors.set(pipeline_id, supervisor);
+    try {
+      return await work(supervisor);
+    } finally {
+      this.#dropIdle(pipeline_id, supervisor);
+    }
   }
 
-  #unwant(pipeline_id: string): void {
-    this.#wanted.get(pipeline_id)?.abort();
-    this.#wanted.delete(pipeline_id);
-    this.#used.forget(pipeline_id);
+  #dropIdle(pipeline_id: string, supervisor: Supervisor): void {
+    if (supervisor.isIdle && this.#supervisors.get(pipeline_id) === supervisor) this.#supervisors.delete(pipeline_id);
   }
 
-  /** Starts and ends of one pipeline follow each other: two of it at once would write everything twice. */
-  #inTurn<T>(pipeline_id: string, work: () => Promise<T>): Promise<T> {
-    const before = this.#turns.get(pipeline_id) ?? Promise.resolve();
-    const turn = before.then(work, work);
-    this.#turns.set(
-      pipeline_id,
-      turn.catch(() => undefined),
-    );
-    return turn;
-  }
-
-  #launch(pipeline_id: string, signal: AbortSignal): Promise<void> {
-    return this.#inTurn(pipeline_id, async () => {
-      const entry = this.#options.catalog.get(pipeline_id);
-      if (entry === undefined || signal.aborted) return;
-      await this.#pool.start(await this.#spec(entry));
-      const { streams } = this.#options;
-      // Events that came in while the thread was starting.
-      if (streams.has(pipeline_id)) this.#pool.arrived(pipeline_id, streams.get(pipeline_id).state.last);
+  #supervisorOf(pipeline_id: string): Supervisor {
+    const { recorder } = this.#options;
+    return new Supervisor({
+      launch: (signal) => this.#launch(pipeline_id, signal),
+      onWaits: (error) => this.#pause(pipeline_id, error),
+      onWaited: () => recorder.wentOn({ pipeline_id, class: "setup", seconds: 0 }),
+      onOutdated: () => this.#used.forget(pipeline_id),
+      onFailed: (error) => this.#options.onFailed(pipeline_id, error),
     });
   }
 
-  async #keepTrying(pipeline_id: string, signal: AbortSignal): Promise<void> {
-    for (let attempt = 1; !signal.aborted; attempt += 1) {
-      try {
-        await this.#launch(pipeline_id, signal);
-        this.#options.recorder.wentOn({ pipeline_id, class: "setup", seconds: 0 });
-        return;
-      } catch (error) {
-        this.#pause(pipeline_id, error as Error);
-      }
-      const wait = backOff(attempt, firstRelaunchWait, longestRelaunchWait);
-      await sleep(wait, signal);
-    }
+  async #launch(pipeline_id: string, signal: AbortSignal): Promise<Placement> {
+    const { catalog, streams } = this.#options;
+    const entry = catalog.get(pipeline_id);
+    if (entry === undefined) throw new LeftForLater(`there is no pipeline ${pipeline_id}`);
+    const spec = await this.#spec(entry, signal);
+    const placement = this.#pool.start(spec);
+    // Events that came in while the spec was made.
+    if (streams.has(pipeline_id)) this.#pool.arrived(pipeline_id, streams.get(pipeline_id).state.last);
+    return placement;
   }
 
   #pause(pipeline_id: string, error: Error): void {
@@ -184,42 +170,36 @@ export class Runner {
     this.#options.recorder.paused({ pipeline_id, pause: { class: "setup", since, text: error.message, way_out } });
   }
 
-  #left(pipeline_id: string, error: Error, threadDied: boolean): void {
-    const wanted = this.#wanted.get(pipeline_id);
-    if (wanted === undefined) return;
-    if (threadDied) {
-      void this.#keepTrying(pipeline_id, wanted.signal);
-      return;
-    }
-    this.#unwant(pipeline_id);
-    this.#options.onFailed(pipeline_id, error);
-  }
-
-  async #relaunchEmbedded(): Promise<void> {
-    for (const pipeline_id of this.#wanted.keys()) {
+  #relaunchEmbedded(): void {
+    for (const pipeline_id of this.#supervisors.keys()) {
       const entry = this.#options.catalog.get(pipeline_id);
-      if (entry !== undefined && isEmbedded(entry.config)) await this.relaunch(pipeline_id);
+      // Where the process ends meanwhile, nothing has to be started again.
+      if (entry !== undefined && isEmbedded(entry.config)) this.relaunch(pipeline_id).catch(() => undefined);
     }
   }
 
-  async #spec({ pipeline_id, config, revision, options }: CatalogEntry): Promise<PipelineSpec> {
+  /** What a thread needs. Throws LeftForLater when `signal` aborts: nothing was written or noted then. */
+  async #spec({ pipeline_id, config, revision, options }: CatalogEntry, signal: AbortSignal): Promise<PipelineSpec> {
     const { journal, streams, embedded, secrets, kafka } = this.#options;
-    const resolved = await resolveSecrets(config, secrets);
-    if (this.#wanted.has(pipeline_id)) this.#used.note(pipeline_id, config, resolved);
+    const resolved = await orLeft(resolveSecrets(config, secrets), signal);
+    const connection = isEmbedded(config) ? await orLeft(embedded.connection(), signal) : undefined;
+    const salt = await journal.salt(pipeline_id);
+    leaveIf(signal);
+    this.#used.note(pipeline_id, config, resolved);
     const pending = journal.pending(pipeline_id);
     return {
       pipeline_id,
       config: resolved,
       revision,
       options,
-      ...(isEmbedded(config) ? { embedded: await embedded.connection() } : {}),
+      ...(connection === undefined ? {} : { embedded: connection }),
       kafka,
       ...(isPushed(config)
         ? { stream: { folder: streams.folder(pipeline_id), end: streams.get(pipeline_id).state.last } }
         : {}),
       progress: journal.progress(pipeline_id),
       pending,
-      salt: await journal.salt(pipeline_id),
+      salt,
       letters: this.#letters(pipeline_id, pending),
       revisions: this.#earlier(pipeline_id, revision, pending, resolved),
     };
@@ -252,4 +232,23 @@ export class Runner {
 
 function isEmbedded({ sink }: PipelineConfig): boolean {
   return sink.connection_params.host === "embedded";
+}
+
+function leaveIf({ aborted }: AbortSignal): void {
+  if (aborted) throw new LeftForLater("the pipeline was told to end while it was started");
+}
+
+/** What `work` resolves with. Throws LeftForLater as soon as the signal aborts, however long the work takes. */
+async function orLeft<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const done = new AbortController();
+  const aborted = new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener("abort", () => resolve(), { signal: done.signal });
+  });
+  try {
+    return await Promise.race([work, aborted.then(() => leaveIf(signal)) as Promise<never>]);
+  } finally {
+    done.abort();
+    work.catch(() => undefined);
+  }
 }

@@ -1,31 +1,23 @@
 import { Worker } from "node:worker_threads";
 import type { LetterEvent } from "../assembler.ts";
+import { LeftForLater } from "../core/errors.ts";
 import type { BatchRecord, FinalKeys, Journal } from "../core/journal.ts";
 import { entryPoint } from "../entry.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
-import type { FromThread, PipelineSpec, PlainError, ToThread, WorkerLike } from "./protocol.ts";
+import { Placement, type Left } from "./placement.ts";
+import type { FromThread, PipelineSpec, PlainError, WorkerLike } from "./protocol.ts";
 import { fromPlain, toPlain } from "./remote.ts";
 
 type JournalCall = Exclude<Extract<FromThread, { call: number }>, { type: "reprocessing" }>;
 
 interface Thread {
   worker: WorkerLike;
-  pipelines: Map<string, Placed>;
+  /** Those that have not left. */
+  pipelines: Map<string, Placement>;
+  isDead: boolean;
   /** Calls that the thread has not answered yet. */
-  calls: Map<number, PromiseWithResolvers<void>>;
-}
-
-interface Placed {
-  started: PromiseWithResolvers<void>;
-  left: PromiseWithResolvers<Error | undefined>;
-  hasStarted: boolean;
-}
-
-interface PromiseWithResolvers<T> {
-  promise: Promise<T>;
-  resolve: (value: T) => void;
-  reject: (error: Error) => void;
+  calls: Map<number, { resolve: () => void; reject: (error: Error) => void }>;
 }
 
 export interface PoolOptions {
@@ -35,82 +27,62 @@ export interface PoolOptions {
   log: Log;
   /** A batch was committed: its events are final. */
   onCommitted(record: BatchRecord): void;
-  /** A pipeline ended without being told to: with its error, or because its thread died. */
-  onLeft(pipeline_id: string, error: Error, threadDied: boolean): void;
   /** Makes a thread. Default: a worker thread of this process. */
   spawn?: () => WorkerLike;
 }
 
 /**
  * A few threads that run all pipelines, so that none of them, however busy or hostile, delays the control plane. A
- * pipeline is put on the thread that has the fewest; a thread that dies is replaced when the next pipeline starts.
+ * pipeline is put on the thread that has the fewest; a thread that dies is replaced when the next pipeline starts. A
+ * pipeline runs once: the pool refuses one that has not left.
  */
 export class ThreadPool {
   readonly #options: PoolOptions;
+  /** Those that are alive. */
   readonly #threads: Thread[] = [];
-  #isClosing = false;
+  /** Where each pipeline is, until it has left. */
+  readonly #places = new Map<string, Thread>();
+  #isClosed = false;
   #nextCall = 1;
 
   constructor(options: PoolOptions) {
     this.#options = options;
   }
 
-  /** Starts a pipeline; resolves when it runs, rejects when it cannot be built from its spec. */
-  async start(spec: PipelineSpec): Promise<void> {
+  /** Puts a pipeline on a thread. Throws where it runs already, and LeftForLater where the pool is closed. */
+  start(spec: PipelineSpec): Placement {
+    const { pipeline_id } = spec;
+    if (this.#isClosed) throw new LeftForLater("the process ends");
+    if (this.#places.has(pipeline_id)) {
+      throw new Error(`pipeline ${pipeline_id} runs already: expected it to have left before it is started`);
+    }
     const thread = this.#leastBusy();
-    const placed: Placed = { started: withResolvers(), left: withResolvers(), hasStarted: false };
-    thread.pipelines.set(spec.pipeline_id, placed);
-    post(thread, { type: "start", spec });
-    await placed.started.promise;
-  }
-
-  /** Drains a pipeline for at most `limit` milliseconds; resolves when it has left. */
-  async stop(pipeline_id: string, limit: number): Promise<void> {
-    await this.#end(pipeline_id, { type: "stop", pipeline_id, limit });
-  }
-
-  /** Ends a pipeline at once; resolves when it has left. */
-  async abort(pipeline_id: string): Promise<void> {
-    await this.#end(pipeline_id, { type: "abort", pipeline_id });
+    const placement = new Placement(pipeline_id, (message) => thread.worker.postMessage(message));
+    thread.pipelines.set(pipeline_id, placement);
+    this.#places.set(pipeline_id, thread);
+    thread.worker.postMessage({ type: "start", spec });
+    return placement;
   }
 
   /** Tells a pipeline that its stream is durable up to `end`. */
   arrived(pipeline_id: string, end: number): void {
-    const thread = this.#threadOf(pipeline_id);
-    if (thread !== undefined) post(thread, { type: "arrived", pipeline_id, end });
+    this.#places.get(pipeline_id)?.worker.postMessage({ type: "arrived", pipeline_id, end });
   }
 
   /** Hands dead letters to a running pipeline; resolves when their batch is prepared. */
   async reprocess(pipeline_id: string, letters: LetterEvent[]): Promise<void> {
-    const thread = this.#threadOf(pipeline_id);
-    if (thread === undefined) throw new Error(`pipeline ${pipeline_id} does not run`);
+    const thread = this.#places.get(pipeline_id);
+    if (thread === undefined || thread.isDead) throw new Error(`pipeline ${pipeline_id} does not run`);
     const call = this.#nextCall++;
-    const prepared = withResolvers<void>();
-    thread.calls.set(call, prepared);
-    post(thread, { type: "reprocess", call, pipeline_id, letters });
-    await prepared.promise;
+    const prepared = new Promise<void>((resolve, reject) => thread.calls.set(call, { resolve, reject }));
+    thread.worker.postMessage({ type: "reprocess", call, pipeline_id, letters });
+    await prepared;
   }
 
-  /** Ends every pipeline, draining for at most `limit` milliseconds, then the threads. */
-  async close(limit: number): Promise<void> {
-    this.#isClosing = true;
-    const ids = this.#threads.flatMap(({ pipelines }) => [...pipelines.keys()]);
-    await Promise.all(ids.map((pipeline_id) => this.stop(pipeline_id, limit)));
+  /** Ends the threads, and with them what still runs; from now on nothing is started. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
     await Promise.all(this.#threads.map(({ worker }) => worker.terminate()));
-  }
-
-  async #end(pipeline_id: string, message: ToThread): Promise<void> {
-    const thread = this.#threadOf(pipeline_id);
-    const placed = thread?.pipelines.get(pipeline_id);
-    if (thread === undefined || placed === undefined) return;
-    // From here on its end is what was asked for.
-    placed.hasStarted = false;
-    post(thread, message);
-    await placed.left.promise;
-  }
-
-  #threadOf(pipeline_id: string): Thread | undefined {
-    return this.#threads.find(({ pipelines }) => pipelines.has(pipeline_id));
   }
 
   #leastBusy(): Thread {
@@ -120,7 +92,7 @@ export class ThreadPool {
 
   #spawn(): Thread {
     const worker = (this.#options.spawn ?? spawnWorker)();
-    const thread: Thread = { worker, pipelines: new Map(), calls: new Map() };
+    const thread: Thread = { worker, pipelines: new Map(), isDead: false, calls: new Map() };
     this.#threads.push(thread);
     worker.on("message", (message: FromThread) => this.#heard(thread, message));
     let failure = "the thread ended";
@@ -139,7 +111,7 @@ export class ThreadPool {
       case "keys":
       case "place":
       case "give up":
-        void this.#answer(thread, message);
+        this.#answer(thread, message);
         break;
       case "told":
         this.#options.telemetry[message.event](message.fields as never);
@@ -151,22 +123,25 @@ export class ThreadPool {
         settle(thread, message.call, message.error);
         break;
       case "started":
-        this.#started(thread, message.pipeline_id);
+        thread.pipelines.get(message.pipeline_id)?.hasStarted();
         break;
       case "left":
-        this.#left(thread, message.pipeline_id, message.error === undefined ? undefined : fromPlain(message.error));
+        void this.#left(thread, message.pipeline_id, {
+          kind: "ended",
+          ...(message.error === undefined ? {} : { error: fromPlain(message.error) }),
+        });
         break;
     }
   }
 
-  async #answer(thread: Thread, message: JournalCall): Promise<void> {
+  #answer(thread: Thread, message: JournalCall): void {
     const { call } = message;
-    try {
-      const keys = await this.#carryOut(message);
-      post(thread, { type: "answer", call, ...(keys === undefined ? {} : { keys }) });
-    } catch (error) {
-      post(thread, { type: "answer", call, error: toPlain(error) });
-    }
+    const pipeline_id = "record" in message ? message.record.pipeline_id : message.pipeline_id;
+    const answered = this.#carryOut(message).then(
+      (keys) => thread.worker.postMessage({ type: "answer", call, ...(keys === undefined ? {} : { keys }) }),
+      (error: unknown) => thread.worker.postMessage({ type: "answer", call, error: toPlain(error) }),
+    );
+    thread.pipelines.get(pipeline_id)?.writes(answered);
   }
 
   async #carryOut(message: JournalCall): Promise<FinalKeys[] | undefined> {
@@ -196,34 +171,26 @@ export class ThreadPool {
     }
   }
 
-  #started(thread: Thread, pipeline_id: string): void {
-    const placed = thread.pipelines.get(pipeline_id);
-    if (placed === undefined) return;
-    placed.hasStarted = true;
-    placed.started.resolve();
-  }
-
-  #left(thread: Thread, pipeline_id: string, error: Error | undefined): void {
-    const placed = thread.pipelines.get(pipeline_id);
-    if (placed === undefined) return;
+  /** It counts as running until what it has asked of the journal is done: the next start reads the journal. */
+  async #left(thread: Thread, pipeline_id: string, how: Left): Promise<void> {
+    const placement = thread.pipelines.get(pipeline_id);
+    if (placement === undefined) return;
+    await placement.written();
+    // A thread may die of a pipeline that has just said that it left.
+    if (thread.pipelines.get(pipeline_id) !== placement) return;
     thread.pipelines.delete(pipeline_id);
-    placed.started.reject(error ?? new Error(`pipeline ${pipeline_id} ended before it had started`));
-    placed.left.resolve(error);
-    if (placed.hasStarted) this.#options.onLeft(pipeline_id, error ?? new Error("it ended by itself"), false);
+    this.#places.delete(pipeline_id);
+    placement.hasLeft(how);
   }
 
   #died(thread: Thread, failure: string): void {
+    thread.isDead = true;
     this.#threads.splice(this.#threads.indexOf(thread), 1);
-    if (this.#isClosing) return;
     for (const call of thread.calls.values()) call.reject(new Error(`the thread died: ${failure}`));
-    const pipelines = [...thread.pipelines];
-    this.#options.telemetry.threadDied({ pipelines: pipelines.map(([pipeline_id]) => pipeline_id), error: failure });
-    for (const [pipeline_id, placed] of pipelines) {
-      const error = new Error(`its thread died: ${failure}`);
-      placed.started.reject(error);
-      placed.left.resolve(error);
-      if (placed.hasStarted) this.#options.onLeft(pipeline_id, error, true);
-    }
+    const pipelines = [...thread.pipelines.keys()];
+    if (!this.#isClosed) this.#options.telemetry.threadDied({ pipelines, error: failure });
+    const error = new Error(`its thread died: ${failure}`);
+    for (const pipeline_id of pipelines) void this.#left(thread, pipeline_id, { kind: "died", error });
   }
 }
 
@@ -231,21 +198,9 @@ function spawnWorker(): WorkerLike {
   return new Worker(entryPoint("thread"));
 }
 
-function post({ worker }: Thread, message: ToThread): void {
-  worker.postMessage(message);
-}
-
 function settle(thread: Thread, call: number, error: PlainError | undefined): void {
   const waiting = thread.calls.get(call);
   thread.calls.delete(call);
   if (error === undefined) waiting?.resolve();
   else waiting?.reject(fromPlain(error));
-}
-
-function withResolvers<T>(): PromiseWithResolvers<T> {
-  const made = {} as PromiseWithResolvers<T>;
-  made.promise = new Promise<T>((resolve, reject) => Object.assign(made, { resolve, reject }));
-  // Whoever waits hears of it; nobody has to.
-  made.promise.catch(() => undefined);
-  return made;
 }

@@ -1,0 +1,230 @@
+import { backOff } from "./core/back-off.ts";
+import { LeftForLater } from "./core/errors.ts";
+import { sleep } from "./core/sleep.ts";
+import type { Left, Placement } from "./thread/placement.ts";
+
+/** What a supervisor needs of the process. */
+export interface Supervised {
+  /** Puts the pipeline on a thread, as the catalog has it now. `signal` aborts when that is not wanted any more. */
+  launch(signal: AbortSignal): Promise<Placement>;
+  /** It cannot be started, or its thread died, and that is tried again: why. */
+  onWaits(error: Error): void;
+  /** It runs, or is wanted no more: nothing waits. */
+  onWaited(): void;
+  /** What it was launched with counts no more: it is to end, or to begin anew. */
+  onOutdated(): void;
+  /** It ended with what no wait can mend, and is not wanted any more. */
+  onFailed(error: Error): void;
+}
+
+const firstWait = 500;
+const longestWait = 60_000;
+/** A start whose thread dies so often in a row has failed. */
+const mostDeathsAtStart = 3;
+
+/**
+ * The one owner of a pipeline: whatever starts it, ends it or works on what it left goes through here, so that it never
+ * runs twice.
+ *
+ *     resting ──start, restart──> launching ──> running ──stop, abort, an end that no wait mends──> resting
+ *                                  ^   ^ └─fails─> waiting │
+ *                                  │   └────────────┘      │
+ *                                  └──its thread died, relaunch
+ *
+ * A **life** goes from leaving `resting` to being there again. It is a loop that begins nothing before what it began
+ * has left. Lives and work at rest follow each other.
+ */
+export class Supervisor {
+  readonly #with: Supervised;
+  #life: Life | undefined;
+  /** The life that was told to end last: what drains may be ended at once. */
+  #ending: Life | undefined;
+  /** The last life or work at rest. Never rejects. */
+  #turn: Promise<unknown> = Promise.resolve();
+  /** Lives and works that have not ended. */
+  #turns = 0;
+
+  constructor(supervised: Supervised) {
+    this.#with = supervised;
+  }
+
+  /** It should run. */
+  get isWanted(): boolean {
+    return this.#life !== undefined;
+  }
+
+  /** Nothing of it is under way. */
+  get isIdle(): boolean {
+    return this.#turns === 0;
+  }
+
+  /**
+   * Starts it; resolves when it runs. Rejects with what keeps it from starting, and with LeftForLater where it was told
+   * to end meanwhile; it rests then.
+   */
+  start(): Promise<void> {
+    return this.#begin(true).started;
+  }
+
+  /** Starts it, and tries again by itself for as long as it is wanted. */
+  restart(): void {
+    // Whoever ends it meanwhile knows.
+    this.#begin(false).started.catch(() => undefined);
+  }
+
+  /** Drains it for at most `limit` milliseconds; resolves when it rests. */
+  async stop(limit: number): Promise<void> {
+    await this.#end((placement) => placement.stop(limit));
+  }
+
+  /** Ends it at once, also while it drains; resolves when it rests. */
+  async abort(): Promise<void> {
+    await this.#end((placement) => placement.abort());
+  }
+
+  /** Ends it and starts it again as the catalog has it by then; resolves when it has left. Nothing where it rests. */
+  async relaunch(): Promise<void> {
+    await this.#life?.again();
+  }
+
+  /** Does something while it rests; does nothing, and resolves with false, where it should run. */
+  atRest(work: () => Promise<void>): Promise<boolean> {
+    return this.#inTurn(async () => {
+      if (this.isWanted) return false;
+      await work();
+      return true;
+    });
+  }
+
+  #begin(isStrict: boolean): Life {
+    if (this.#life !== undefined) throw new Error("a pipeline that runs is started: expected it to rest");
+    const life = new Life(this.#with, isStrict, () => {
+      if (this.#life === life) this.#life = undefined;
+    });
+    this.#life = life;
+    void this.#inTurn(() => life.run());
+    return life;
+  }
+
+  async #end(tell: (placement: Placement) => void): Promise<void> {
+    this.#ending = this.#life ?? this.#ending;
+    this.#life?.end();
+    this.#ending?.tell(tell);
+    await this.#turn;
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    this.#turns += 1;
+    const turn = this.#turn.then(work);
+    this.#turn = turn.then(
+      () => (this.#turns -= 1),
+      () => (this.#turns -= 1),
+    );
+    return turn;
+  }
+}
+
+/** What became of one launch. */
+type Outcome = Left | { kind: "not started"; error: Error };
+
+class Life {
+  readonly started: Promise<void>;
+  readonly #with: Supervised;
+  readonly #onUnwanted: () => void;
+  /** What keeps it from starting ends it, until it has run once. */
+  #isStrict: boolean;
+  #isOver = false;
+  /** Aborts when what was begun is not wanted any more: it should end, or begin anew. */
+  #round = new AbortController();
+  #placement: Placement | undefined;
+  #resolve: () => void = () => undefined;
+  #reject: (error: Error) => void = () => undefined;
+
+  constructor(supervised: Supervised, isStrict: boolean, onUnwanted: () => void) {
+    this.#with = supervised;
+    this.#isStrict = isStrict;
+    this.#onUnwanted = onUnwanted;
+    this.started = new Promise((resolve, reject) => ([this.#resolve, this.#reject] = [resolve, reject]));
+  }
+
+  /** Resolves when nothing of it is left. Never rejects. */
+  async run(): Promise<void> {
+    let failures = 0;
+    while (!this.#isOver) {
+      this.#round = new AbortController();
+      const outcome = await this.#once(() => (failures = 0));
+      this.#placement = undefined;
+      // It was told to end, or to begin anew, which is what it does.
+      if (this.#round.signal.aborted) continue;
+      const error = outcome.error ?? new Error("it ended by itself");
+      failures += 1;
+      if (this.#isFailure(outcome, failures)) {
+        this.#fail(error);
+        break;
+      }
+      this.#with.onWaits(error);
+      await sleep(backOff(failures, firstWait, longestWait), this.#round.signal);
+    }
+    this.#with.onWaited();
+    this.#reject(new LeftForLater("the pipeline was told to end while it was started"));
+  }
+
+  /** It is wanted no more. */
+  end(): void {
+    this.#isOver = true;
+    this.#onUnwanted();
+    this.#outdate();
+  }
+
+  /** Tells what runs of it. */
+  tell(tell: (placement: Placement) => void): void {
+    if (this.#placement !== undefined) tell(this.#placement);
+  }
+
+  /** Begins anew; resolves when what runs has left. */
+  async again(): Promise<void> {
+    this.#outdate();
+    this.#placement?.abort();
+    await this.#placement?.left;
+  }
+
+  #outdate(): void {
+    this.#with.onOutdated();
+    this.#round.abort();
+  }
+
+  async #once(onStarted: () => void): Promise<Outcome> {
+    try {
+      this.#placement = await this.#with.launch(this.#round.signal);
+    } catch (error) {
+      return { kind: "not started", error: error as Error };
+    }
+    // It was told to end, or to begin anew, before it could be told to anything that runs.
+    if (this.#round.signal.aborted) this.#placement.abort();
+    const runs = await this.#placement.started;
+    if (runs) {
+      onStarted();
+      this.#isStrict = false;
+      this.#with.onWaited();
+      this.#resolve();
+    }
+    const left = await this.#placement.left;
+    if (runs || left.kind === "died") return left;
+    const { error = new Error("it ended before it had started") } = left;
+    return { kind: "not started", error };
+  }
+
+  /** Whether an outcome ends it. A thread may die of another pipeline, which is no reason to fail. */
+  #isFailure({ kind }: Outcome, failures: number): boolean {
+    if (kind === "ended") return true;
+    return this.#isStrict && (kind === "not started" || failures >= mostDeathsAtStart);
+  }
+
+  /** It cannot run. Whoever waits for its start hears of it; otherwise the engine does. */
+  #fail(error: Error): void {
+    const wasStarting = this.#isStrict;
+    this.end();
+    if (wasStarting) this.#reject(error);
+    else this.#with.onFailed(error);
+  }
+}

@@ -1,0 +1,101 @@
+import { array, assert, asyncProperty, boolean, constantFrom, record } from "fast-check";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { LeftForLater } from "../../../engine/core/errors.ts";
+import { Supervisor } from "../../../engine/supervisor.ts";
+import { Placement } from "../../../engine/thread/placement.ts";
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+afterEach(() => void vi.useRealTimers());
+
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
+}
+
+/** A pipeline whose launches and ends take as long as the test wants. */
+class World {
+  readonly live = new Set<Placement>();
+  /** Launches that are under way. */
+  readonly launching: { go: () => void; fail: () => void }[] = [];
+  /** Most that ever ran, or worked at rest, at the same time. */
+  most = 0;
+  resting = 0;
+  readonly supervisor = new Supervisor({
+    launch: (signal) =>
+      new Promise((resolve, reject) => {
+        const go = (): void => {
+          if (signal.aborted) reject(new LeftForLater("it was told to end"));
+          else resolve(this.#place());
+        };
+        this.launching.push({ go, fail: () => reject(new Error("no secret")) });
+      }),
+    onWaits: () => undefined,
+    onWaited: () => undefined,
+    onOutdated: () => undefined,
+    onFailed: () => undefined,
+  });
+
+  #place(): Placement {
+    const placement: Placement = new Placement("orders", ({ type }) => {
+      // It takes a moment to leave.
+      if (type === "stop" || type === "abort") setTimeout(() => this.leave(placement), type === "stop" ? 30 : 3);
+    });
+    this.live.add(placement);
+    this.note();
+    return placement;
+  }
+
+  leave(placement: Placement | undefined, how: "ended" | "died" = "ended"): void {
+    if (placement === undefined || !this.live.delete(placement)) return;
+    placement.hasLeft(how === "ended" ? { kind: "ended" } : { kind: "died", error: new Error("killed") });
+  }
+
+  note(): void {
+    this.most = Math.max(this.most, this.live.size + this.resting);
+  }
+
+  async rest(): Promise<void> {
+    this.resting += 1;
+    this.note();
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    this.resting -= 1;
+  }
+}
+
+const steps: Record<string, (world: World) => unknown> = {
+  start: ({ supervisor }) => (supervisor.isWanted ? undefined : supervisor.start().catch(() => undefined)),
+  restart: ({ supervisor }) => (supervisor.isWanted ? undefined : supervisor.restart()),
+  stop: ({ supervisor }) => void supervisor.stop(1_000),
+  abort: ({ supervisor }) => void supervisor.abort(),
+  relaunch: ({ supervisor }) => void supervisor.relaunch(),
+  work: (world) => void world.supervisor.atRest(() => world.rest()),
+  "launch goes": ({ launching }) => launching.shift()?.go(),
+  "launch fails": ({ launching }) => launching.shift()?.fail(),
+  started: ({ live }) => [...live].at(-1)?.hasStarted(),
+  died: (world) => world.leave([...world.live].at(-1), "died"),
+  left: (world) => world.leave([...world.live].at(-1)),
+  moment: () => vi.advanceTimersByTime(4),
+  while: () => vi.advanceTimersByTime(60_000),
+};
+
+test("whatever is asked of it, a pipeline never runs twice, and a stop ends all of it", async () => {
+  const step = record({ name: constantFrom(...Object.keys(steps)), pause: boolean() });
+  await assert(
+    asyncProperty(array(step, { maxLength: 40 }), async (play) => {
+      const world = new World();
+      for (const { name, pause } of play) {
+        steps[name]!(world);
+        if (pause) await settled();
+      }
+      expect(world.most).toBeLessThanOrEqual(1);
+      const over: boolean[] = [];
+      void world.supervisor.stop(1_000).then(() => over.push(true));
+      for (let turn = 0; turn < 20; turn += 1) {
+        await settled();
+        while (world.launching.length > 0) world.launching.shift()!.go();
+        vi.advanceTimersByTime(1_000);
+      }
+      expect([over, world.live.size, world.resting, world.most <= 1]).toEqual([[true], 0, 0, true]);
+    }),
+    { numRuns: 500 },
+  );
+});
