@@ -38,6 +38,16 @@ export interface Reading {
    * may not read them.
    */
   blocks?: number;
+  /**
+   * The table keeps its parts and tokens together with other servers: what it says of a repeat holds, while a server that
+   * answers the next question may not have all parts yet.
+   */
+  isReplicated?: boolean;
+  /**
+   * For how long the server has run, in whole seconds, rounded down. Absent where a server that was killed cannot have
+   * kept a token without its rows, and in records of former versions.
+   */
+  uptime?: number;
   /** How many inserts, and for how many seconds (Infinity for ever), the target and all behind it recognise a repeat. */
   window: { entries: number; seconds: number };
   /** When the table was last created or altered, by the server's clock, in milliseconds since the epoch; 0 if it does not tell. */

@@ -207,7 +207,7 @@ test("a replicated table is read by the sum over its partitions, and remembers f
     expect(sum?.blocks).toBe(15);
     expect(await sink.read(true, patient)).toMatchObject({
       kind: "read",
-      reading: { blocks: 15, window: { entries: 10_000, seconds: 3600 } },
+      reading: { blocks: 15, isReplicated: true, window: { entries: 10_000, seconds: 3600 } },
     });
     await sink.close();
   });
