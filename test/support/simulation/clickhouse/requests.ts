@@ -176,8 +176,8 @@ export class Requests {
 
   /** Without a wire there is nothing to say: the connection is reset. */
   async #send(wire: Wire | undefined, { connection, trouble, life }: Exchange): Promise<void> {
-    if (trouble?.kind === "answers late") await this.#pass(trouble.milliseconds, life);
     if (trouble !== undefined && !countedBefore.has(trouble.kind)) this.count(trouble.kind);
+    if (trouble?.kind === "answers late") await this.#pass(trouble.milliseconds, life);
     if (wire === undefined || trouble?.kind === "answer lost") return connection.reset();
     if (trouble?.kind === "slow") await this.#sendSlowly(wire, connection, trouble.milliseconds, life);
     else connection.write(wire.head + wire.body);
