@@ -1,12 +1,19 @@
-import type { Agent } from "node:http";
+import { Agent } from "node:http";
 import { Agent as TlsAgent } from "node:https";
 import { Readable } from "node:stream";
 import { promisify } from "node:util";
-import { constants, gzip } from "node:zlib";
+import { brotliDecompress, constants, gunzip, gzip, inflate } from "node:zlib";
 import { ClickHouseLogLevel, createClient } from "@clickhouse/client";
 import type { ClickHouseClient } from "@clickhouse/client";
 
 const compress = promisify(gzip);
+
+/** Of a proxy that compresses what is not to be compressed. */
+const decoders = new Map<string, (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>>([
+  ["gzip", promisify(gunzip)],
+  ["deflate", promisify(inflate)],
+  ["br", promisify(brotliDecompress)],
+]);
 
 /**
  * How long a request may be silent, in milliseconds. A block is below 256 MB and is in within seconds, or minutes with
@@ -29,12 +36,11 @@ export interface Target {
   skipCertificate: boolean;
 }
 
-/** The stock client, quiet: it would print statements and headers. `agent`: what makes its sockets, if not its own. */
-export function clientFor({ url, username, password, skipCertificate }: Target, agent?: Agent): ClickHouseClient {
-  const own = skipCertificate
-    ? new TlsAgent({ keepAlive: true, maxSockets: 10, rejectUnauthorized: false })
-    : undefined;
-  const used = agent ?? own;
+/**
+ * The stock client, quiet: it would print statements and headers. It makes its sockets with `agent`, and leaves answers as
+ * they are.
+ */
+export function clientFor({ url, username, password }: Target, agent: Agent): ClickHouseClient {
   return createClient({
     url,
     username,
@@ -44,8 +50,17 @@ export function clientFor({ url, username, password, skipCertificate }: Target, 
     compression: { request: false, response: false },
     log: { level: ClickHouseLogLevel.OFF },
     keep_alive: { enabled: true, idle_socket_ttl: idleSocketLimit, eagerly_destroy_stale_sockets: true },
-    ...(used === undefined ? {} : { http_agent: used }),
+    http_agent: agent,
+    // It would parse the summary of an answer and then count on an object.
+    json: { parse: () => undefined as never },
   });
+}
+
+/** What makes connections to a server. */
+export function agentFor({ url, skipCertificate }: Target): Agent {
+  const options = { keepAlive: true, maxSockets: 10 };
+  if (!url.startsWith("https:")) return new Agent(options);
+  return new TlsAgent({ ...options, ...(skipCertificate ? { rejectUnauthorized: false } : {}) });
 }
 
 /** With its length, so that a server can tell a body that was cut off from a whole one; compressed for a far server. */
@@ -58,8 +73,11 @@ export async function bodyOf(
   return { values: Readable.from(sent), http_headers: { "Content-Length": String(sent.length), ...encoding } };
 }
 
-/** The whole answer. Throws an Error for one that is far larger than any that is asked for. */
-export async function readAnswer(stream: Readable): Promise<string> {
+/**
+ * The whole answer, as text. Throws an Error for one that is cut off, far larger than any that is asked for, or in an
+ * encoding that is not read here: none is asked for.
+ */
+export async function readAnswer(stream: Readable, encoding = "identity"): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of stream) {
@@ -67,5 +85,9 @@ export async function readAnswer(stream: Readable): Promise<string> {
     if (size > largestAnswer) throw new Error(`the answer is longer than ${largestAnswer} bytes`);
     chunks.push(chunk as Buffer);
   }
-  return Buffer.concat(chunks).toString("utf8");
+  const bytes = Buffer.concat(chunks);
+  if (encoding === "identity" || bytes.length === 0) return bytes.toString("utf8");
+  const decode = decoders.get(encoding);
+  if (decode === undefined) throw new Error(`the answer has the encoding ${encoding.slice(0, 32)}: expected none`);
+  return (await decode(bytes, { maxOutputLength: largestAnswer })).toString("utf8");
 }

@@ -1,15 +1,19 @@
+import { randomUUID } from "node:crypto";
 import type { Agent } from "node:http";
 import { addAbortSignal } from "node:stream";
 import type { ClickHouseClient, ClickHouseSettings } from "@clickhouse/client";
 import type { SinkConnection } from "../../../schemas/pipeline.ts";
-import { bodyOf, clientFor, readAnswer } from "./client.ts";
+import { agentFor, bodyOf, clientFor, readAnswer } from "./client.ts";
 import type { Target } from "./client.ts";
 import { isFar } from "./distance.ts";
 import { endpointOf } from "./endpoint.ts";
 import type { Endpoint } from "./endpoint.ts";
+import { troubleIn } from "./own-answer.ts";
+import type { Said } from "./own-answer.ts";
+import { SentRequests } from "./sent-requests.ts";
 import { isOutOfTime } from "./time-limit.ts";
 import type { Trouble } from "./trouble.ts";
-import { clipped, parseClientError, parseServerError, TroubleError } from "./trouble.ts";
+import { parseClientError, TroubleError } from "./trouble.ts";
 
 /** Where the embedded ClickHouse is reached. */
 export interface EmbeddedServer {
@@ -36,8 +40,6 @@ export interface ConnectionOptions {
   far?: boolean;
 }
 
-const nativePort = /is for clickhouse-client program/;
-
 /**
  * The HTTP connection to one ClickHouse: one client, made when first needed, and made anew when the embedded server
  * came back at another address. Knows the password and never shows it.
@@ -47,6 +49,7 @@ export class Connection {
   readonly #embedded: (() => EmbeddedServer) | undefined;
   readonly #endpoint: Endpoint | string | undefined;
   readonly #agent: Agent | undefined;
+  readonly #requests = new SentRequests();
   #far: Promise<boolean> | undefined;
   #client: { target: Target; client: ClickHouseClient } | undefined;
 
@@ -85,13 +88,12 @@ export class Connection {
     if (request.signal.aborted) {
       throw new TroubleError({ from: "network", sent: false, text: "given up before it was sent" });
     }
-    const { status, header, text } = await this.#exchange(statement, request);
-    const isError = header !== undefined || status >= 300 || (request.body !== undefined && text !== "");
-    if (!isError) return text;
+    const said = await this.#exchange(statement, request);
     // Before it is cut: of a secret across the cut a part would be left.
-    const said = this.redact(text);
-    if (nativePort.test(said)) throw new TroubleError({ from: "protocol", text: clipped(said) });
-    throw new TroubleError(parseServerError(said, header) ?? { from: "http", status, text: clipped(said) });
+    const text = this.redact(said.text);
+    const trouble = troubleIn({ ...said, text }, request.body !== undefined);
+    if (trouble !== undefined) throw new TroubleError(trouble);
+    return said.text;
   }
 
   async close(): Promise<void> {
@@ -100,31 +102,32 @@ export class Connection {
     await open?.client.close();
   }
 
-  async #exchange(
-    statement: string,
-    request: Request,
-  ): Promise<{ status: number; header: string | undefined; text: string }> {
+  #exchange(statement: string, request: Request): Promise<Said> {
     const { signal, settings, body, session } = request;
+    const queryId = randomUUID();
     const client = this.#open();
-    try {
-      const answer = await client.exec({
-        query: statement,
-        abort_signal: signal,
-        ignore_error_response: true,
-        ...(settings === undefined ? {} : { clickhouse_settings: settings }),
-        ...(session === undefined ? {} : { session_id: session }),
-        ...(body === undefined ? {} : await bodyOf(body, await this.#isFar())),
-      });
-      const header = answer.response_headers["x-clickhouse-exception-code"];
-      const text = await readAnswer(addAbortSignal(signal, answer.stream));
-      return {
-        status: answer.http_status_code ?? 200,
-        header: header === undefined ? undefined : String(header),
-        text,
-      };
-    } catch (error) {
-      throw new TroubleError(request.signal.aborted ? givenUp(request.signal) : parseClientError(error));
-    }
+    return this.#requests.during(queryId, async (sent) => {
+      try {
+        const answer = await client.exec({
+          query: statement,
+          query_id: queryId,
+          abort_signal: signal,
+          ignore_error_response: true,
+          decompress_response_stream: false,
+          ...(settings === undefined ? {} : { clickhouse_settings: settings }),
+          ...(session === undefined ? {} : { session_id: session }),
+          ...(body === undefined ? {} : await bodyOf(body, await this.#isFar())),
+        });
+        const headers = answer.response_headers;
+        const text = await readAnswer(addAbortSignal(signal, answer.stream), headers["content-encoding"]?.toString());
+        return { queryId, status: answer.http_status_code ?? 0, headers, text };
+      } catch (error) {
+        const { mayHaveArrived } = sent;
+        throw new TroubleError(
+          signal.aborted ? givenUp(signal, mayHaveArrived) : parseClientError(error, mayHaveArrived),
+        );
+      }
+    });
   }
 
   /** Looked up once: a server does not move between networks while a pipeline runs. */
@@ -139,7 +142,7 @@ export class Connection {
       return this.#client.client;
     }
     void this.#client?.client.close();
-    const client = clientFor(target, this.#agent);
+    const client = clientFor(target, this.#requests.watch(this.#agent ?? agentFor(target)));
     this.#client = { target, client };
     return client;
   }
@@ -164,12 +167,12 @@ export class Connection {
     try {
       return { ...this.#embedded(), skipCertificate: false };
     } catch (error) {
-      throw new TroubleError({ ...parseClientError(error), from: "network", sent: false });
+      throw new TroubleError({ ...parseClientError(error, false), from: "network", sent: false });
     }
   }
 }
 
-/** A limit that ran out, or a caller that waits no longer. The statement may have reached the server. */
-function givenUp(signal: AbortSignal): Trouble {
-  return { from: "network", sent: true, text: isOutOfTime(signal) ? "it took too long" : "given up while it ran" };
+/** A limit that ran out, or a caller that waits no longer. */
+function givenUp(signal: AbortSignal, sent: boolean): Trouble {
+  return { from: "network", sent, text: isOutOfTime(signal) ? "it took too long" : "given up while it ran" };
 }

@@ -46,6 +46,8 @@ export function insertAnswer(trouble: Trouble, target: Target): FailedAnswer {
 
 /** The same for statements that write no rows: no row of ours can be at fault. */
 export function statementAnswer(trouble: Trouble): FailedAnswer {
+  // Where even a small statement is not understood, it is another port, until it is found to be otherwise.
+  if (trouble.from === "garbled") return statementAnswer({ ...trouble, from: "protocol" });
   const failure =
     trouble.from === "server" ? serverFailure(trouble, { views: [], rows: 0, isOnePart: true }) : otherFailure(trouble);
   return { kind: "refused", failure: failure.class === "row" ? { ...failure, class: "setup" } : failure };
@@ -53,25 +55,32 @@ export function statementAnswer(trouble: Trouble): FailedAnswer {
 
 function wroteNothing(trouble: Exclude<Trouble, { from: "server" }>): boolean {
   if (trouble.from === "network") return !trouble.sent;
-  return trouble.from !== "http";
+  return trouble.from === "settings" || trouble.from === "protocol";
 }
+
+const httpPort =
+  "set connection_params.http_port to the port of ClickHouse's HTTP interface, usually 8123, or 8443 with TLS";
 
 /** Errors without a code: the network, an answer that is not ClickHouse's, or settings that cannot work. */
 function otherFailure(trouble: Exclude<Trouble, { from: "server" }>): Failure {
   switch (trouble.from) {
     case "network":
       return { class: "transient", name: "network_io", text: `no answer: ${trouble.text}` };
+    case "foreign":
+      return {
+        class: "transient",
+        name: "foreign_answer",
+        text: `an HTTP answer that is not ClickHouse's to this statement: ${trouble.text}; whatever stands on the way has to hand on query_id and the X-ClickHouse headers as they are`,
+      };
     case "http": {
       const isPassing = trouble.status >= 500 || trouble.status === 429 || trouble.status === 408;
       const text = `an HTTP answer ${trouble.status} that is not ClickHouse's: ${trouble.text}`;
       return { class: isPassing ? "transient" : "setup", name: `http_${trouble.status}`, text };
     }
     case "protocol":
-      return {
-        class: "setup",
-        name: "no_http",
-        text: `this is not an HTTP port: ${trouble.text}; set connection_params.http_port to the port of ClickHouse's HTTP interface, usually 8123, or 8443 with TLS`,
-      };
+      return { class: "setup", name: "no_http", text: `this is not an HTTP port: ${trouble.text}; ${httpPort}` };
+    case "garbled":
+      return { class: "transient", name: "garbled_answer", text: `${trouble.text}; if it stays so, ${httpPort}` };
     case "settings":
       return { class: "setup", name: "settings", text: trouble.text };
     default:

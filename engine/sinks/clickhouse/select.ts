@@ -11,7 +11,7 @@ export function selectOn(connection: Connection, signal: AbortSignal): Select {
     try {
       return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
     } catch {
-      throw new TroubleError({ from: "http", status: 200, text: `expected rows of JSON, got ${text.slice(0, 200)}` });
+      throw new TroubleError({ from: "foreign", text: `expected rows of JSON, got ${text.slice(0, 200)}` });
     }
   };
 }

@@ -2,13 +2,17 @@
 export type Trouble =
   /** ClickHouse answered with an error. `text` is its message without code and version. */
   | { from: "server"; code: number; name: string; text: string }
-  /** Something answered in HTTP that is not ClickHouse: a proxy, another service. */
+  /** Something answered in HTTP with an error that is not ClickHouse's: a proxy, another service. */
   | { from: "http"; status: number; text: string }
-  /** The port speaks ClickHouse's native protocol, or something else that is no HTTP. */
+  /** Something answered in HTTP as if all were well, and it is not ClickHouse's answer to this statement. */
+  | { from: "foreign"; text: string }
+  /** The port says itself that it speaks ClickHouse's native protocol: it read nothing further. */
   | { from: "protocol"; text: string }
-  /** No answer. `sent`: whether the statement may have reached the server. */
+  /** What came back after the statement was sent is no HTTP. */
+  | { from: "garbled"; text: string }
+  /** No answer. `sent`: whether the statement, or a part of it, may have reached the server. */
   | { from: "network"; sent: boolean; text: string }
-  /** The connection cannot be made with these settings, whatever the server does: certificate, TLS, address. */
+  /** No connection can be made with these settings, whatever the server does: certificate, TLS, address. Nothing was sent. */
   | { from: "settings"; text: string };
 
 /** Carries a trouble up to the one place that turns it into an answer. */
@@ -59,38 +63,44 @@ export function clipped(text: string): string {
   return line.length <= longest ? line : `${line.slice(0, longest / 2)} … ${line.slice(-longest / 2)}`;
 }
 
-/** Error codes of Node that mean: no connection was made, so nothing was sent. */
-const unconnected =
-  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EAI_FAIL|EHOSTUNREACH|ENETUNREACH|EHOSTDOWN|ENETDOWN|EADDRNOTAVAIL|ERR_SOCKET_CONNECTION_TIMEOUT)$/;
-const certificate = /^(ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT|UNABLE_TO_)/;
+/** OpenSSL's errors come as EPROTO where they end a write. */
+const tls = /^(EPROTO$|ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT|UNABLE_TO_)/;
 
-/** Reads an error that the client threw instead of giving an answer. */
-export function parseClientError(error: unknown): Trouble {
-  const { code, syscall, message } = errorFields(error);
-  if (code.startsWith("HPE_")) return { from: "protocol", text: `the answer is no HTTP (${code})` };
-  if (certificate.test(code) || message.includes("wrong version number")) {
-    return { from: "settings", text: `TLS failed: ${clipped(message)}` };
+/** Error codes of this process or its machine, with what a person can do. */
+const own = new Map([
+  ["EMFILE", "this process has too many files open: raise its limit of open files (ulimit -n, LimitNOFILE)"],
+  ["ENFILE", "this machine has too many files open: raise fs.file-max"],
+  ["EADDRNOTAVAIL", "this machine has no free port for a connection: too many were made in the last minute"],
+]);
+
+/**
+ * Reads an error that the client threw instead of giving an answer. `sent`: whether anything of the request may have
+ * reached the server. The error itself never tells: a reset, a TLS error or an unreachable host may come before the
+ * connection is made, and after the whole body was taken.
+ */
+export function parseClientError(error: unknown, sent: boolean): Trouble {
+  const { code, message } = errorFields(error);
+  if (code.startsWith("HPE_")) return { from: "garbled", text: `the answer is no HTTP (${code})` };
+  const said = clipped(code === "" || message.includes(code) ? message : `${message} (${code})`);
+  if (tls.test(code)) {
+    const text = `TLS failed: ${clipped(message)}`;
+    return sent ? { from: "network", sent, text } : { from: "settings", text };
   }
-  const sent = !unconnected.test(code) && syscall !== "connect" && syscall !== "getaddrinfo";
-  return {
-    from: "network",
-    sent,
-    text: clipped(code === "" || message.includes(code) ? message : `${message} (${code})`),
-  };
+  const reason = own.get(code);
+  return { from: "network", sent, text: reason === undefined ? said : `${reason}: ${said}` };
 }
 
 /** An error of several addresses tried in turn carries its facts in the errors within. */
-function errorFields(error: unknown): { code: string; syscall: string; message: string } {
+function errorFields(error: unknown): { code: string; message: string } {
   const outer = (error ?? {}) as { errors?: unknown } & Fields;
   const inner = (Array.isArray(outer.errors) ? outer.errors[0] : outer) as Fields;
   return {
     code: asText(outer.code) || asText(inner.code),
-    syscall: asText(outer.syscall) || asText(inner.syscall),
     message: asText(outer.message) || asText(inner.message) || "no reason given",
   };
 }
 
-type Fields = Partial<Record<"code" | "syscall" | "message", unknown>>;
+type Fields = Partial<Record<"code" | "message", unknown>>;
 
 function asText(value: unknown): string {
   return typeof value === "string" ? value : "";

@@ -8,7 +8,7 @@ import type { EmbeddedServer } from "../../../engine/sinks/clickhouse/connection
 import { ClickHouseSink } from "../../../engine/sinks/clickhouse/sink.ts";
 import { silent, startClickHouse, type TestClickHouse } from "../../support/clickhouse.ts";
 import { selfSigned } from "./certificate.ts";
-import { events, listen, patient, sinkOn, write } from "./support.ts";
+import { events, listen, ownHeaders, patient, sinkOn, write } from "./support.ts";
 import type { Wish } from "./support.ts";
 import { encoded } from "../../support/encoded.ts";
 
@@ -86,7 +86,7 @@ describe("an insert", () => {
   test.each([
     ["a proxy's 503", 503, "<html>busy</html>", "unknown", "transient"],
     ["a proxy's 413", 413, "too large", "unknown", "setup"],
-    ["a page that is no ClickHouse", 200, "<html>welcome</html>", "unknown", "setup"],
+    ["a page that is no ClickHouse", 200, "<html>welcome</html>", "unknown", "transient"],
     ["an error without its header", 500, "Code: 60. DB::Exception: No. (UNKNOWN_TABLE)", "refused", "setup"],
     [
       "an error behind a status of 200",
@@ -118,7 +118,7 @@ describe("an insert", () => {
     const url = await http((request, response, body) => {
       const query = new URL(request.url ?? "", "http://x").searchParams.get("query");
       seen.push(`${request.headers["content-length"]} ${query} ${body}`);
-      response.end();
+      response.writeHead(200, ownHeaders(request.url)).end();
     });
     expect(await inserted(url)).toEqual({ kind: "ok" });
     expect(seen).toEqual(['9 INSERT INTO `d`.`t` (`id`) FORMAT JSONEachRow {"id":1}\n']);
@@ -141,12 +141,13 @@ describe("a port that is not HTTP yields an error that names http_port", () => {
     [
       "the native port's own words",
       "HTTP/1.0 400 Bad Request\r\n\r\nPort 9000 is for clickhouse-client program\r\nYou must use port 8123 for HTTP.\r\n",
+      "refused",
     ],
-    ["the native protocol", Buffer.from([2, 0x66, 0, 0, 0, 0x0d, 0x44, 0x42, 0x3a, 0x3a])],
-  ])("%s", async (_title, bytes) => {
+    ["the native protocol", Buffer.from([2, 0x66, 0, 0, 0, 0x0d, 0x44, 0x42, 0x3a, 0x3a]), "unknown"],
+  ])("%s", async (_title, bytes, kind) => {
     const { url, server } = await listen((socket) => void socket.once("data", () => socket.end(bytes)));
     servers.push(server);
-    expect(await inserted(url)).toMatchObject({ kind: "refused", failure: { class: "setup", text: hint } });
+    expect(await inserted(url)).toMatchObject({ kind, failure: { text: hint } });
     expect(await on(url).open(patient)).toMatchObject({ kind: "refused", failure: { class: "setup", text: hint } });
   });
 
@@ -161,7 +162,7 @@ describe("a port that is not HTTP yields an error that names http_port", () => {
 
 async function tls(): Promise<string> {
   const server = createTlsServer(selfSigned(), (request, response) => {
-    request.resume().on("end", () => response.end());
+    request.resume().on("end", () => response.writeHead(200, ownHeaders(request.url)).end());
   });
   servers.push(server);
   await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));

@@ -10,7 +10,7 @@ import { type TestClickHouse, startClickHouse } from "../../support/clickhouse.t
 import { bothWays } from "./both-ways.ts";
 import { days, farDays, fractions, largest, lastTimes, laterTimes, spellings, strings, times } from "./spellings.ts";
 import { truths, uuids, wholes, wideWholes } from "./spellings.ts";
-import { events, patient, sinkOn } from "./support.ts";
+import { events, ownHeaders, patient, sinkOn } from "./support.ts";
 import type { Field } from "./support.ts";
 import { encoded } from "../../support/encoded.ts";
 
@@ -254,7 +254,7 @@ test("ClickHouse is asked to read over keys that are not mapped", async () => {
   const asked: string[] = [];
   const listener = createServer((request, response) => {
     asked.push(request.url ?? "");
-    request.resume().on("end", () => response.end());
+    request.resume().on("end", () => response.writeHead(200, ownHeaders(request.url)).end());
   });
   await new Promise<void>((resolve) => void listener.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(listener.address() as AddressInfo).port}`;

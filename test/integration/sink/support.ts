@@ -72,6 +72,12 @@ export async function write(sink: ClickHouseSink, values: unknown[], token = `t$
   return sink.insert(encoded(sink, events(...values)), token, patient);
 }
 
+/** The headers of ClickHouse's own answer to a request, by its address. */
+export function ownHeaders(url = "/"): Record<string, string> {
+  const id = new URL(url, "http://127.0.0.1").searchParams.get("query_id") ?? "";
+  return { "X-ClickHouse-Query-Id": id, "X-ClickHouse-Summary": "{}" };
+}
+
 /** A TCP server on loopback that does what `talk` says with each connection. */
 export async function listen(talk: (socket: Socket) => void): Promise<{ url: string; server: Server }> {
   const server = createServer((socket) => {

@@ -117,7 +117,9 @@ describe("without an answer of ClickHouse", () => {
     ["it was sent", { from: "network", sent: true, text: "reset" }, "unknown transient"],
     ["a proxy is busy", { from: "http", status: 503, text: "busy" }, "unknown transient"],
     ["a proxy says no", { from: "http", status: 413, text: "too large" }, "unknown setup"],
-    ["the port is no HTTP", { from: "protocol", text: "HPE" }, "refused setup"],
+    ["the port is a native one", { from: "protocol", text: "Port 9000 is" }, "refused setup"],
+    ["it is no HTTP", { from: "garbled", text: "HPE" }, "unknown transient"],
+    ["it is another's", { from: "foreign", text: "an empty 200" }, "unknown transient"],
     ["the certificate is bad", { from: "settings", text: "self-signed" }, "refused setup"],
   ])("%s", (_title, trouble, expected) => {
     expect(judged(trouble, onePart)).toBe(expected);

@@ -38,36 +38,65 @@ describe("a server's error", () => {
   });
 });
 
-describe("an error of the client means", () => {
-  test.each([
-    ["no connection", { code: "ECONNREFUSED", syscall: "connect", message: "connect ECONNREFUSED" }, "network", false],
-    ["no host", { code: "ENOTFOUND", syscall: "getaddrinfo", message: "getaddrinfo ENOTFOUND ch" }, "network", false],
-    [
-      "no connection in time",
-      { code: "ETIMEDOUT", syscall: "connect", message: "connect ETIMEDOUT" },
-      "network",
-      false,
-    ],
-    [
-      "no connection to any address",
-      { code: "ECONNREFUSED", message: "", errors: [{ message: "a" }] },
-      "network",
-      false,
-    ],
-    ["a loss after sending", { code: "ECONNRESET", syscall: "read", message: "read ECONNRESET" }, "network", true],
-    ["a hang-up", { code: "ECONNRESET", message: "socket hang up" }, "network", true],
-    ["silence", { message: "Timeout error." }, "network", true],
-    ["a broken pipe", { code: "EPIPE", syscall: "write", message: "write EPIPE" }, "network", true],
-  ])("%s", (_title, error, from, sent) => {
-    expect(parseClientError(error)).toMatchObject({ from, sent });
-  });
+/** What Node and OpenSSL say where a connection is not made, or breaks. */
+const networkErrors: [title: string, error: unknown][] = [
+  ["no connection", { code: "ECONNREFUSED", syscall: "connect", message: "connect ECONNREFUSED" }],
+  ["no host", { code: "ENOTFOUND", syscall: "getaddrinfo", message: "getaddrinfo ENOTFOUND ch" }],
+  ["no answer of the resolver", { code: "EAI_AGAIN", syscall: "getaddrinfo", message: "getaddrinfo EAI_AGAIN ch" }],
+  ["no connection in time", { code: "ETIMEDOUT", syscall: "connect", message: "connect ETIMEDOUT" }],
+  ["silence of an open one", { code: "ETIMEDOUT", syscall: "read", message: "read ETIMEDOUT" }],
+  ["no connection to any address", { code: "ECONNREFUSED", message: "", errors: [{ message: "a" }] }],
+  ["a reset", { code: "ECONNRESET", syscall: "read", message: "read ECONNRESET" }],
+  ["a hang-up", { code: "ECONNRESET", message: "socket hang up" }],
+  ["an abort by this machine", { code: "ECONNABORTED", syscall: "read", message: "read ECONNABORTED" }],
+  ["a broken pipe", { code: "EPIPE", syscall: "write", message: "write EPIPE" }],
+  ...["EHOSTUNREACH", "ENETUNREACH", "EHOSTDOWN", "ENETDOWN", "ENETRESET", "EADDRNOTAVAIL", "EPERM", "EACCES"].flatMap(
+    (code): [string, unknown][] =>
+      ["connect", "read", "write"].map((syscall) => [
+        `${code} of ${syscall}`,
+        { code, syscall, message: `${syscall} ${code}` },
+      ]),
+  ),
+  ["no file left", { code: "EMFILE", syscall: "connect", message: "connect EMFILE" }],
+  ["no memory left", { code: "ENOBUFS", syscall: "write", message: "write ENOBUFS" }],
+  ["silence", { message: "Timeout error." }],
+  ["a stream that ended early", { code: "ERR_STREAM_PREMATURE_CLOSE", message: "Premature close" }],
+  ["a socket that was closed", { code: "ERR_SOCKET_CLOSED", message: "Socket is closed" }],
+  ["a connection that timed out", { code: "ERR_SOCKET_CONNECTION_TIMEOUT", message: "Socket connection timeout" }],
+  ["an error of no kind", "broken"],
+];
 
+describe("an error of the network says nothing about what was sent", () => {
+  test.each(networkErrors)("%s", (_title, error) => {
+    expect(parseClientError(error, false)).toMatchObject({ from: "network", sent: false });
+    expect(parseClientError(error, true)).toMatchObject({ from: "network", sent: true });
+  });
+});
+
+describe("an error of TLS is one of the settings before anything was sent, and afterwards one of the network", () => {
   test.each([
-    ["no HTTP", { code: "HPE_INVALID_CONSTANT", message: "Parse Error: Expected HTTP/" }, "protocol"],
-    ["a bad certificate", { code: "DEPTH_ZERO_SELF_SIGNED_CERT", message: "self-signed certificate" }, "settings"],
-    ["a wrong name in it", { code: "ERR_TLS_CERT_ALTNAME_INVALID", message: "Hostname" }, "settings"],
-    ["no TLS at all", { code: "EPROTO", message: "write EPROTO: wrong version number" }, "settings"],
-  ])("%s", (_title, error, from) => {
-    expect(parseClientError(error).from).toBe(from);
+    ["a bad certificate", { code: "DEPTH_ZERO_SELF_SIGNED_CERT", message: "self-signed certificate" }],
+    ["a certificate that is over", { code: "CERT_HAS_EXPIRED", message: "certificate has expired" }],
+    ["no issuer", { code: "UNABLE_TO_VERIFY_LEAF_SIGNATURE", message: "unable to verify" }],
+    ["a wrong name in it", { code: "ERR_TLS_CERT_ALTNAME_INVALID", message: "Hostname" }],
+    ["no TLS at all", { code: "ERR_SSL_WRONG_VERSION_NUMBER", message: "wrong version number" }],
+    ["the same of a write", { code: "EPROTO", message: "write EPROTO: wrong version number" }],
+    ["an alert", { code: "ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE", message: "alert handshake failure" }],
+    ["a broken record", { code: "ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC", message: "bad record mac" }],
+  ])("%s", (_title, error) => {
+    expect(parseClientError(error, false).from).toBe("settings");
+    expect(parseClientError(error, true)).toMatchObject({ from: "network", sent: true });
+  });
+});
+
+test.each(["HPE_INVALID_CONSTANT", "HPE_HEADER_OVERFLOW", "HPE_INVALID_CHUNK_SIZE", "HPE_CLOSED_CONNECTION"])(
+  "%s is an answer that is no HTTP, to a request that was sent",
+  (code) => expect(parseClientError({ code, message: "Parse Error" }, true)).toMatchObject({ from: "garbled" }),
+);
+
+test("too many open files of this process are named as its own, and as what to raise", () => {
+  const error = { code: "EMFILE", syscall: "connect", message: "connect EMFILE 127.0.0.1:8123" };
+  expect(parseClientError(error, false)).toMatchObject({
+    text: expect.stringMatching(/^this process has too many files open: raise .*ulimit -n.*EMFILE/) as string,
   });
 });
