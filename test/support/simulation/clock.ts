@@ -15,7 +15,7 @@ export class SimulatedClock {
   steps = 0;
   readonly #real = {
     Date: globalThis.Date,
-    performanceNow: performance.now,
+    performanceNow: performance.now.bind(performance),
     setTimeout: globalThis.setTimeout,
     clearTimeout: globalThis.clearTimeout,
     setInterval: globalThis.setInterval,

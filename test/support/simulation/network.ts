@@ -197,10 +197,22 @@ export class SimulatedSocket extends Duplex {
   override _read(): void {}
 
   override _write(chunk: Buffer, _encoding: string, done: (error?: Error) => void): void {
-    if (this.connecting) {
-      this.#waiting.push(() => this._write(chunk, _encoding, done));
-      return;
-    }
+    this.#onceConnected(() => this.#send(chunk, done));
+  }
+
+  override _final(done: (error?: Error) => void): void {
+    this.#onceConnected(() => {
+      this.#deliver((peer) => peer.push(null));
+      done();
+    });
+  }
+
+  #onceConnected(work: () => void): void {
+    if (this.connecting) this.#waiting.push(work);
+    else work();
+  }
+
+  #send(chunk: Buffer, done: (error?: Error) => void): void {
     this.bytesWritten += chunk.length;
     this.#touch();
     const bytes = Buffer.from(chunk);
@@ -209,15 +221,6 @@ export class SimulatedSocket extends Duplex {
       peer.#touch();
       peer.push(bytes);
     });
-    done();
-  }
-
-  override _final(done: (error?: Error) => void): void {
-    if (this.connecting) {
-      this.#waiting.push(() => this._final(done));
-      return;
-    }
-    this.#deliver((peer) => peer.push(null));
     done();
   }
 

@@ -5,6 +5,7 @@ import type { SimulatedClickHouseOptions } from "../../support/simulation/clickh
 import type { TableOptions } from "../../support/simulation/clickhouse/table.ts";
 import type { RequestTrouble } from "../../support/simulation/clickhouse/trouble.ts";
 import { blockOf, ClickHouseWorld, partitioned, whole } from "./clickhouse-world.ts";
+import type { TestRow } from "./clickhouse-world.ts";
 
 let world: ClickHouseWorld;
 
@@ -17,6 +18,46 @@ afterEach(async () => {
 async function opened(table: TableOptions, options: Partial<SimulatedClickHouseOptions> = {}, seed = 1) {
   world = new ClickHouseWorld(seed, { table, ...options });
   return { server: world.server, clock: world.clock, sink: await world.opened() };
+}
+
+/** What became of an insert that a kill met, over many seeds: rows at first, rows after its repeat. */
+async function outcomes(table: TableOptions, rows: readonly TestRow[]): Promise<Set<string>> {
+  const found = new Set<string>();
+  for (let seed = 0; seed < 40; seed += 1) {
+    const { server, sink, clock } = await opened(table, { work: [0, 6] }, seed);
+    await world.insert(sink, [{ id: 0, p: 0 }], "earlier");
+    const insert = sink.insert(blockOf(rows.map((row) => JSON.stringify(row))), "a", patient);
+    await clock.pass(1 + world.draw(8));
+    server.kill();
+    const answer = await world.settled(insert);
+    const left = server.rows().length;
+    server.start();
+    expect(await world.insert(sink, rows, "a")).toEqual({ kind: "ok" });
+    expect(server.rows()[0]).toEqual({ id: 0, p: 0 });
+    found.add(`${answer.kind}: ${left - 1}, then ${server.rows().length - 1}`);
+    await world.end();
+  }
+  return found;
+}
+
+/** Inserts until each is in, and says all that happened. */
+async function weather(seed: number, table: TableOptions): Promise<string[]> {
+  const { server, sink, clock } = await opened(table, { weather: { inserts: 2, others: 0 } }, seed);
+  const trace: string[] = [];
+  for (let id = 0; id < 20; id += 1) {
+    const rows = Array.from({ length: 1 + world.draw(4) }, (_, p) => ({ id, p }));
+    for (let answer: Answer = { kind: "refused" } as Answer; answer.kind !== "ok";) {
+      answer = await world.insert(sink, rows, `${id}`);
+      trace.push(`${clock.monotonic} ${answer.kind === "ok" ? "ok" : `${answer.kind} ${answer.failure.name}`}`);
+      await clock.pass(500);
+    }
+  }
+  // What begins late may still be under way.
+  await clock.pass(600_000);
+  const stored = server.stored().map(({ row: { id, p } }) => `${String(id)} ${String(p)}`);
+  expect(new Set(stored).size).toBe(stored.length);
+  expect(new Set(server.rows().map(({ id }) => id)).size).toBe(20);
+  return [...trace, ...stored, ...[...server.met].map(([kind, count]) => `${kind} ${count}`)];
 }
 
 const three = [
@@ -129,26 +170,6 @@ describe("a server that is killed", () => {
     expect(server.met.get("kill")).toBe(1);
   });
 
-  /** What became of an insert that a kill met, over many seeds: rows at first, rows after its repeat. */
-  async function outcomes(table: TableOptions, rows: readonly object[]): Promise<Set<string>> {
-    const found = new Set<string>();
-    for (let seed = 0; seed < 40; seed += 1) {
-      const { server, sink, clock } = await opened(table, { work: [0, 6] }, seed);
-      await world.insert(sink, [{ id: 0, p: 0 }], "earlier");
-      const insert = sink.insert(blockOf(rows.map((row) => JSON.stringify(row))), "a", patient);
-      await clock.pass(1 + world.draw(8));
-      server.kill();
-      const answer = await world.settled(insert);
-      const left = server.rows().length;
-      server.start();
-      expect(await world.insert(sink, rows, "a")).toEqual({ kind: "ok" });
-      expect(server.rows()[0]).toEqual({ id: 0, p: 0 });
-      found.add(`${answer.kind}: ${left - 1}, then ${server.rows().length - 1}`);
-      await world.end();
-    }
-    return found;
-  }
-
   test("leaves an insert out, or in, or its token alone", async () => {
     const found = await outcomes(whole, [{ id: 1, p: 1 }]);
     expect([...found].toSorted()).toEqual(
@@ -200,26 +221,6 @@ describe("a server that is killed", () => {
 });
 
 describe("in bad weather", () => {
-  /** Inserts until each is in, and says all that happened. */
-  async function weather(seed: number, table: TableOptions): Promise<string[]> {
-    const { server, sink, clock } = await opened(table, { weather: { inserts: 2, others: 0 } }, seed);
-    const trace: string[] = [];
-    for (let id = 0; id < 20; id += 1) {
-      const rows = Array.from({ length: 1 + world.draw(4) }, (_, p) => ({ id, p }));
-      for (let answer: Answer = { kind: "refused" } as Answer; answer.kind !== "ok";) {
-        answer = await world.insert(sink, rows, `${id}`);
-        trace.push(`${clock.monotonic} ${answer.kind === "ok" ? "ok" : `${answer.kind} ${answer.failure.name}`}`);
-        await clock.pass(500);
-      }
-    }
-    // What begins late may still be under way.
-    await clock.pass(600_000);
-    const stored = server.stored().map(({ row: { id, p } }) => `${String(id)} ${String(p)}`);
-    expect(new Set(stored).size).toBe(stored.length);
-    expect(new Set(server.rows().map(({ id }) => id)).size).toBe(20);
-    return [...trace, ...stored, ...[...server.met].map(([kind, count]) => `${kind} ${count}`)];
-  }
-
   test.each([
     ["a plain table", partitioned],
     ["several replicas", { ...partitioned, engine: "ReplicatedMergeTree" }],

@@ -13,6 +13,11 @@ import type { Field, Wish } from "../../integration/sink/support.ts";
 
 const address = "10.0.0.8:8123";
 
+export interface TestRow {
+  id: number;
+  p: number;
+}
+
 /** `id Int64, p UInt8`, with a partition for each `p`. */
 export const partitioned: TableOptions = {
   columns: [
@@ -65,8 +70,8 @@ export class ClickHouseWorld {
   }
 
   /** Inserts these rows, by default under the token of their first id. */
-  insert(sink: ClickHouseSink, rows: readonly object[], token?: string): Promise<Answer> {
-    const own = token ?? String((rows[0] as { id?: number } | undefined)?.id);
+  insert(sink: ClickHouseSink, rows: readonly TestRow[], token?: string): Promise<Answer> {
+    const own = token ?? String(rows[0]?.id);
     return this.settled(sink.insert(encoded(sink, events(...rows)), own, patient));
   }
 
