@@ -34,8 +34,8 @@ export interface Reading {
   time: number;
   /**
    * How far the table's block numbers have come: the highest one, or for a replicated table, which counts them per
-   * partition, their sum. Only the growth between two readings of one table means something. Undefined where this user
-   * may not read them.
+   * partition, how many there were in all. Only the growth between two readings of one table means something. Undefined
+   * where this user may not read them.
    */
   blocks?: number;
   /**

@@ -18,7 +18,7 @@ type Look = TableInfo & {
   altered: unknown;
   time: unknown;
   uptime: unknown;
-  blocks?: readonly [highest: unknown, sum: unknown];
+  blocks?: readonly [highest: unknown, count: unknown];
 };
 
 interface Earlier {
@@ -136,11 +136,12 @@ export class TargetReader {
   #query(tables: readonly TableInfo[]): string {
     const databases = tables.map(({ database }) => quoteText(database)).join(", ");
     const names = tables.map(({ name }) => quoteText(name)).join(", ");
-    // Inactive parts too: a number is used once, also where its part was merged away.
+    // Inactive parts too: a number is used once, also where its part was merged away. In a replicated table the numbers
+    // of each partition begin at 0, so that its first block would not count.
     const parts = `SELECT max(max_block_number) AS highest FROM system.parts WHERE database = ${quoteText(this.#database)} AND table = ${quoteText(this.#table)} GROUP BY partition_id`;
     return [
       `SELECT ${tableInfo}, data_paths, toUnixTimestamp(metadata_modification_time) * 1000 AS altered, toUnixTimestamp64Milli(now64(3)) AS time, uptime() AS uptime`,
-      this.#seesParts ? `, (SELECT [max(highest), sum(highest)] FROM (${parts})) AS blocks` : "",
+      this.#seesParts ? `, (SELECT [max(highest), sum(highest + 1)] FROM (${parts})) AS blocks` : "",
       ` FROM system.tables WHERE database IN (${databases}) AND name IN (${names})`,
     ].join("");
   }

@@ -214,9 +214,9 @@ export class SimulatedSocket extends Duplex {
     });
   }
 
-  #onceConnected(send: () => void): void {
-    if (this.connecting) this.#waiting.push(send);
-    else send();
+  #onceConnected(work: () => void): void {
+    if (this.connecting) this.#waiting.push(work);
+    else work();
   }
 
   #send(chunk: Buffer, done: (error?: Error) => void): void {

@@ -37,7 +37,7 @@ export function wireOf(result: Result, { queryId, version }: AnswerFacts, troubl
     `Content-Type: ${error === undefined ? "application/x-ndjson" : "text/plain"}; charset=UTF-8`,
     "X-ClickHouse-Server-Display-Name: simulated",
     "Transfer-Encoding: chunked",
-    `X-ClickHouse-Query-Id: ${queryId}`,
+    `X-ClickHouse-Query-Id: ${trouble?.kind === "other query" ? "00000000-0000-4000-8000-000000000000" : queryId}`,
     "X-ClickHouse-Timezone: UTC",
     ...(error !== undefined && !(isLate && trouble.at === "body")
       ? [`X-ClickHouse-Exception-Code: ${error.code}`]

@@ -6,6 +6,7 @@ import { Requests } from "./requests.ts";
 import type { Weather } from "./requests.ts";
 import { Profile } from "./settings.ts";
 import type { HeldSetting } from "./settings.ts";
+import { identityOf } from "./table.ts";
 import type { Part, SimulatedTable, TableOptions } from "./table.ts";
 import type { RequestTrouble } from "./trouble.ts";
 
@@ -175,7 +176,7 @@ export class SimulatedClickHouse {
       const { table } = this;
       if (table === undefined) throw new Error(`expected the table ${this.#main}, which is not there`);
       const seenAt = this.#seenAt(this.#options.draw(this.#replicas));
-      const context = { now: this.now, token, isDeduplicated: true, seenAt };
+      const context = { now: this.now, token, identity: identityOf(token, rows), seenAt };
       for (const [partition, ofIt] of table.split(rows)) {
         const part = table.write(partition, ofIt, context);
         if (part !== undefined) part.isOnDisk ||= table.isSynced;

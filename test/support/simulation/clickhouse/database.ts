@@ -1,14 +1,14 @@
 import type { Draw } from "../network.ts";
 import type { Result } from "./answer.ts";
 import { readRows } from "./column-values.ts";
-import type { SimulatedColumn } from "./column-values.ts";
+import type { Row, SimulatedColumn } from "./column-values.ts";
 import { serverError } from "./errors.ts";
 import { Insertion } from "./insertion.ts";
 import type { Interruption, Pace } from "./insertion.ts";
 import type { Readable } from "./select.ts";
 import { Profile } from "./settings.ts";
 import type { Statement } from "./statement.ts";
-import { SimulatedTable } from "./table.ts";
+import { identityOf, SimulatedTable } from "./table.ts";
 import type { TableOptions, WriteContext } from "./table.ts";
 
 /** A statement with what its request brought. */
@@ -110,7 +110,7 @@ export class Database {
     const written = pick(table.columns, columns, `table ${table.database}.${table.name} (${table.uuid})`);
     const rows = readRows(body, written, table.columns);
     const insertion = new Insertion(table, rows, {
-      context: this.#context(setting("insert_deduplication_token"), setting("insert_deduplicate") === "1", replica),
+      context: this.#context(rows, setting, replica),
       mostPartitions: Number(setting("max_partitions_per_insert_block")),
       ignoresViews: setting("materialized_views_ignore_errors") === "1",
     });
@@ -123,9 +123,12 @@ export class Database {
     return { text: "", written: rows.length };
   }
 
-  #context(token: string, isDeduplicated: boolean, replica: number): WriteContext {
+  #context(rows: readonly Row[], setting: (name: string) => string, replica: number): WriteContext {
+    const given = setting("insert_deduplication_token");
+    const token = given === "" ? undefined : given;
+    const identity = setting("insert_deduplicate") === "1" ? identityOf(token, rows) : undefined;
     const { now, seenAt } = this.#server;
-    return { now: now(), token: token === "" ? undefined : token, isDeduplicated, seenAt: seenAt(replica) };
+    return { now: now(), token, identity, seenAt: seenAt(replica) };
   }
 
   #define(statement: Exclude<Statement, { kind: "insert" | "select" }>, session: Session | undefined): void {

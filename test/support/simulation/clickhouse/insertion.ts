@@ -56,7 +56,7 @@ export class Insertion {
     const { table, partition, rows } = this.#current;
     const left = draw(table.isReplicated ? 2 : 3);
     if (left === 1) table.write(partition, rows, this.#options.context);
-    if (left === 2) table.noteWithoutPart(partition, rows, this.#options.context);
+    if (left === 2) table.noteWithoutPart(partition, this.#options.context);
   }
 
   async #fill(table: SimulatedTable, rows: readonly Row[], pace: Pace, interruption?: Interruption): Promise<void> {

@@ -74,7 +74,7 @@ export class Requests {
 
   /** A head arrived: its trouble is decided now, as it may be one of the body. */
   begin(head: RequestHead): number | undefined {
-    const isInsert = /^INSERT INTO (?!FUNCTION)\S+\.\S+ /.test(head.query.get("query") ?? "");
+    const isInsert = isTableInsert(head.query.get("query"));
     const queue = isInsert ? this.troubles : this.readTroubles;
     const trouble = queue.length > 0 ? queue.shift() : this.#drawTrouble(isInsert);
     if (trouble === undefined) return undefined;
@@ -176,8 +176,8 @@ export class Requests {
 
   /** Without a wire there is nothing to say: the connection is reset. */
   async #send(wire: Wire | undefined, { connection, trouble, life }: Exchange): Promise<void> {
-    if (trouble?.kind === "answers late") await this.#pass(trouble.milliseconds, life);
     if (trouble !== undefined && !countedBefore.has(trouble.kind)) this.count(trouble.kind);
+    if (trouble?.kind === "answers late") await this.#pass(trouble.milliseconds, life);
     if (wire === undefined || trouble?.kind === "answer lost") return connection.reset();
     if (trouble?.kind === "slow") await this.#sendSlowly(wire, connection, trouble.milliseconds, life);
     else connection.write(wire.head + wire.body);
@@ -208,5 +208,16 @@ export class Requests {
 
   count(what: string): void {
     this.met.set(what, (this.met.get(what) ?? 0) + 1);
+  }
+}
+
+/** Whether it writes rows to a table, and not to a copy of one that is probed. */
+function isTableInsert(text: string | null): boolean {
+  if (text?.startsWith("INSERT ") !== true) return false;
+  try {
+    const statement = parseStatement(text);
+    return statement.kind === "insert" && statement.into.kind === "table";
+  } catch {
+    return false;
   }
 }

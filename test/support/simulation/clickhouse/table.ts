@@ -95,7 +95,8 @@ export interface WriteContext {
   /** The server's clock, in milliseconds since the epoch. */
   now: number;
   token: string | undefined;
-  isDeduplicated: boolean;
+  /** What the blocks of the insert are known by, as `identityOf` says; undefined where they are not to be known. */
+  identity: string | undefined;
   /** When each replica shows the part, by the monotonic clock, in milliseconds. */
   seenAt: readonly number[];
 }
@@ -172,7 +173,7 @@ export class SimulatedTable {
   /** Writes the rows of one partition, unless their block is known. Returns the part, or undefined where it was dropped. */
   write(partition: string, rows: readonly Row[], context: WriteContext): Part | undefined {
     if (!this.#keepsParts) return undefined;
-    const key = this.#keyOf(partition, rows, context);
+    const key = this.#keyOf(partition, context);
     if (key !== undefined && this.log.find(key, this.#limits, context.now) !== undefined) {
       this.dropped += 1;
       // A table of its own takes the number first and looks then.
@@ -189,8 +190,8 @@ export class SimulatedTable {
   }
 
   /** The server died between the entry in its log and the part. */
-  noteWithoutPart(partition: string, rows: readonly Row[], context: WriteContext): void {
-    const key = this.#keyOf(partition, rows, context);
+  noteWithoutPart(partition: string, context: WriteContext): void {
+    const key = this.#keyOf(partition, context);
     if (key === undefined || this.log.find(key, this.#limits, context.now) !== undefined) return;
     this.log.note(key, { partition, block: this.#take(partition), at: context.now }, this.#limits);
   }
@@ -267,11 +268,15 @@ export class SimulatedTable {
     return number;
   }
 
-  /** Under which a block is known; by its rows where it has no token. Undefined where nothing is remembered. */
-  #keyOf(partition: string, rows: readonly Row[], { token, isDeduplicated }: WriteContext): string | undefined {
-    if (!isDeduplicated || this.#limits.entries === 0) return undefined;
-    return `${partition}_${token === undefined ? `rows ${JSON.stringify(rows)}` : `token ${token}`}`;
+  /** Under which a block is known; undefined where nothing is remembered. */
+  #keyOf(partition: string, { identity }: WriteContext): string | undefined {
+    return identity === undefined || this.#limits.entries === 0 ? undefined : `${partition} ${identity}`;
   }
+}
+
+/** What an insert is known by: its token, or else all its rows, whatever partitions they go to. */
+export function identityOf(token: string | undefined, rows: readonly Row[]): string {
+  return token === undefined ? `rows ${JSON.stringify(rows)}` : `token ${token}`;
 }
 
 /** 128 bits, as the server writes them. */

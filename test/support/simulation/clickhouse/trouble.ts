@@ -27,7 +27,9 @@ export type RequestTrouble =
   /** The answer begins as 200 and then names an error, which came after so many partitions, none by default. */
   | { kind: "late error"; code: number; at: "header" | "body"; after?: number }
   /** The summary of the answer is no JSON. */
-  | { kind: "malformed summary" };
+  | { kind: "malformed summary" }
+  /** The answer is one to another statement, by its query id. */
+  | { kind: "other query" };
 
 /** An error in time of trouble: its code and its text. */
 const errors: readonly (readonly [code: number, text: string])[] = [
@@ -75,6 +77,7 @@ const makers: readonly Maker[] = [
     after: draw(4),
   }),
   () => ({ kind: "malformed summary" }),
+  () => ({ kind: "other query" }),
 ];
 
 function drawReach(draw: Draw): Extract<RequestTrouble, { kind: "gateway" }>["reaches"] {
