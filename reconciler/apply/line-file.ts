@@ -4,14 +4,19 @@ import type { FileHandle } from "node:fs/promises";
 import { writeFileDurably } from "../../engine/index.ts";
 
 interface Piece {
-  text: string;
+  /** The JSON of each line. */
+  lines: readonly string[];
   /** It stands for everything before it too. */
   isWhole: boolean;
   done: () => void;
   failed: (error: unknown) => void;
 }
 
-/** A file of lines that only grows until it is replaced. What is said at the same time shares one write. */
+/**
+ * A file of lines that only grows until it is replaced. What is said at the same time shares one write, and is one line
+ * of the file: a power cut within a write may leave any part of it, with zeros between, and then that line alone is
+ * damaged, which is the last one.
+ */
 export class LineFile {
   readonly #path: string;
   /** Bytes that are known to be good; what follows is the rest of a write that was cut off. Undefined: no such file. */
@@ -25,7 +30,7 @@ export class LineFile {
     this.#length = length;
   }
 
-  /** Opens a file, or begins without one, and gives its whole lines. A last line that was cut off is left out. */
+  /** Opens a file, or begins without one, and gives its lines. What a power cut left of a last write is left out. */
   static read(path: string): { file: LineFile; lines: string[] } {
     let bytes: Buffer;
     try {
@@ -34,24 +39,27 @@ export class LineFile {
       if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
       return { file: new LineFile(path, undefined), lines: [] };
     }
-    const length = bytes.lastIndexOf("\n") + 1;
-    const lines = bytes.toString("utf8", 0, length).split("\n").slice(0, -1);
-    return { file: new LineFile(path, length), lines };
+    const length = wholeLength(bytes);
+    const written = bytes.toString("utf8", 0, length).split("\n").slice(0, -1);
+    return { file: new LineFile(path, length), lines: written.flatMap(linesOf) };
   }
 
   /** Adds a line. Resolves when it would survive a power cut. */
   append(line: object): Promise<void> {
-    return this.#say(`${JSON.stringify(line)}\n`, false);
+    return this.#say([JSON.stringify(line)], false);
   }
 
   /** Puts other lines in the place of all that were said so far. Without lines, a power cut may bring the old ones back. */
   replace(lines: readonly object[]): Promise<void> {
-    return this.#say(lines.map((line) => `${JSON.stringify(line)}\n`).join(""), true);
+    return this.#say(
+      lines.map((line) => JSON.stringify(line)),
+      true,
+    );
   }
 
-  #say(text: string, isWhole: boolean): Promise<void> {
+  #say(lines: readonly string[], isWhole: boolean): Promise<void> {
     return new Promise((done, failed) => {
-      this.#pieces.push({ text, isWhole, done, failed });
+      this.#pieces.push({ lines, isWhole, done, failed });
       if (!this.#isWriting) void this.#writeAll();
     });
   }
@@ -76,11 +84,9 @@ export class LineFile {
 
   async #write(pieces: readonly Piece[]): Promise<void> {
     const whole = pieces.findLastIndex(({ isWhole }) => isWhole);
-    const text = pieces
-      .slice(Math.max(0, whole))
-      .map((piece) => piece.text)
-      .join("");
-    if (whole >= 0 && text !== "") {
+    const lines = pieces.slice(Math.max(0, whole)).flatMap((piece) => piece.lines);
+    if (whole >= 0 && lines.length > 0) {
+      const text = lines.map((line) => `${line}\n`).join("");
       await this.#letGo();
       await writeFileDurably(this.#path, text);
       this.#length = Buffer.byteLength(text);
@@ -92,6 +98,7 @@ export class LineFile {
       this.#length = 0;
       return;
     }
+    const text = lines.length === 1 ? `${lines[0]}\n` : `[${lines.join(",")}]\n`;
     await file.appendFile(text);
     await file.datasync();
     this.#length = (this.#length ?? 0) + Buffer.byteLength(text);
@@ -109,4 +116,27 @@ export class LineFile {
     this.#file = undefined;
     await file?.close().catch(() => undefined);
   }
+}
+
+/** Without what follows the last line, and without that line where it is damaged. */
+function wholeLength(bytes: Buffer): number {
+  const end = bytes.lastIndexOf("\n") + 1;
+  if (end === 0) return 0;
+  const begin = bytes.lastIndexOf("\n", end - 2) + 1;
+  return isJson(bytes.toString("utf8", begin, end)) ? end : begin;
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** What was said in one line of the file. One that is damaged is given as it is: whoever reads it decides. */
+function linesOf(text: string): string[] {
+  if (!text.startsWith("[") || !isJson(text)) return [text];
+  return (JSON.parse(text) as unknown[]).map((line) => JSON.stringify(line));
 }

@@ -30,6 +30,8 @@ async function live(shape: WorldShape, story: readonly Happening[]): Promise<str
     for (const happening of story) await world.let(happening);
     const unrest = await world.settle();
     return [...unrest.map((text) => `no way out: ${text}`), ...(unrest.length === 0 ? world.breaches() : [])];
+  } catch (error) {
+    return [error instanceof Error ? (error.stack ?? error.message) : String(error)];
   } finally {
     world.end();
     const { steps, monotonic } = world.clock;

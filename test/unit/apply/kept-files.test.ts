@@ -57,6 +57,13 @@ describe("the journal of operations", () => {
     expect(Journal.read(folder).open.get(1)).toMatchObject({ tries: 2, interruptions: 2 });
   });
 
+  test("forgets a last write of several lines in which a power cut left zeros", async () => {
+    await begun();
+    const bytes = Buffer.from(await journalText());
+    await writeFile(journalPath(), bytes.fill(0, 3, 20));
+    expect(Journal.read(folder).open.size).toBe(0);
+  });
+
   test("that is damaged elsewhere is an error that says what to do", async () => {
     await begun();
     await writeFile(journalPath(), `{"op":1,"s\n${await journalText()}`);

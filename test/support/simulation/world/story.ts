@@ -169,7 +169,7 @@ const shape: fc.Arbitrary<PipelineShape> = fc.record({
 
 export const shapes: fc.Arbitrary<WorldShape> = fc.record({
   pipelines: fc.array(shape, { minLength: 1, maxLength: 2 }),
-  table: fc.constantFrom<WorldShape["table"]>("MergeTree"),
+  table: fc.constantFrom<WorldShape["table"]>("MergeTree", "ReplicatedMergeTree"),
   entries: fc.constantFrom(100, 10_000),
   threads: fc.integer({ min: 1, max: 2 }),
   seed: fc.nat(),
