@@ -2,6 +2,8 @@
 export interface PipelineShape {
   source: "webhook" | "kafka";
   hasDedup: boolean;
+  /** Its rows are made by expressions, and hold the time of their batch. */
+  hasStateless: boolean;
   /** Inserts in flight. */
   replicas: number;
   /** Members of the consumer group. */
@@ -70,8 +72,21 @@ export function fileText(index: number, shape: PipelineShape, file: PipelineFile
         };
   const filter = { expression: `fate != "filtered"${file.dropsEven ? ' and fate != "even"' : ""}` };
   const dedup = { type: "dedup", source_id: "events", config: { key: "key", time_window: "10m" } };
-  const transforms = [{ type: "filter", source_id: "events", config: filter }, ...(shape.hasDedup ? [dedup] : [])];
-  const columns = { id: "UInt64", key: "String", fate: "String", part: "UInt8" };
+  const outputs = fields.map(({ name, type }) => ({ expression: name, output_name: name, output_type: type }));
+  const time = { expression: "now().UnixMilli()", output_name: "at", output_type: "int" };
+  const stateless = { type: "stateless", source_id: "events", config: { transforms: [...outputs, time] } };
+  const transforms = [
+    { type: "filter", source_id: "events", config: filter },
+    ...(shape.hasDedup ? [dedup] : []),
+    ...(shape.hasStateless ? [stateless] : []),
+  ];
+  const columns = {
+    id: "UInt64",
+    key: "String",
+    fate: "String",
+    part: "UInt8",
+    ...(shape.hasStateless && { at: "Int64" }),
+  };
   return JSON.stringify({
     version: "v3",
     pipeline_id: id,

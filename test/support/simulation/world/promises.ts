@@ -7,12 +7,16 @@ export interface Outcome {
   sent: readonly SentEvent[];
   /** Ids of the rows of its table. */
   rows: readonly number[];
+  /** The time that each row holds, and the token that it came with. */
+  times: readonly { token: string | undefined; at: number }[];
   /** Ids of its dead letters. */
   letters: readonly number[];
   /** Log lines that allow what would be broken otherwise, by their sentence. */
   said: ReadonlyMap<string, number>;
   /** Its file said `on_uncertain: skip` at some time. */
   hasSkipped: boolean;
+  /** The table took at some time what its constraint refuses. */
+  hadNoConstraint: boolean;
   /** The target recognises no repeat. */
   isAtLeastOnce: boolean;
   /** Dedup has forgotten: the pipeline was terminated, or deleted, or the clock was moved. */
@@ -40,14 +44,25 @@ export function breaches(outcome: Outcome): string[] {
   });
   const known = new Set(sent.map(({ id }) => id));
   for (const id of [...rows.keys(), ...letters.keys()]) if (!known.has(id)) found.push(`invented: ${id}`);
-  return [...found, ...keysTwice(outcome, rows)];
+  return [...found, ...keysTwice(outcome, rows), ...timesOfOneBatch(outcome)];
+}
+
+/** A batch has one time, however often it is made again. */
+function timesOfOneBatch({ times }: Outcome): string[] {
+  const known = new Map<string, number>();
+  return times.flatMap(({ token, at }) => {
+    if (token === undefined) return [];
+    const before = known.get(token) ?? at;
+    known.set(token, before);
+    return before === at ? [] : [`two times in one batch: ${before} and ${at}`];
+  });
 }
 
 function breachOf(
   event: SentEvent,
   inTable: number,
   dead: number,
-  { isAtLeastOnce, said, hasSkipped }: Outcome,
+  { isAtLeastOnce, said, hasSkipped, hadNoConstraint }: Outcome,
   hasTwin: boolean,
 ): string[] {
   const { id, fate, answer, mayBeLost = false, mayBeDoubled = false } = event;
@@ -56,7 +71,8 @@ function breachOf(
   const wasUncertain = (said.get(uncertain) ?? 0) > 0;
   if (answer === "refused" && times > 0) return [`stored although refused: ${what}`];
   if (times > 1 && !mayBeDoubled && !isAtLeastOnce && !wasUncertain) return [`doubled: ${what}`];
-  if (inTable > 0 && fate !== "row" && fate !== "even") return [`written although it cannot be: ${what}`];
+  const canBeRow = fate === "row" || fate === "even" || (fate === "constraint" && hadNoConstraint);
+  if (inTable > 0 && !canBeRow) return [`written although it cannot be: ${what}`];
   if (times > 0 || answer !== "stored" || mayBeLost || hasTwin) return [];
   if (fate === "filtered" || fate === "even" || (hasSkipped && wasUncertain)) return [];
   return [`lost: ${what}`];

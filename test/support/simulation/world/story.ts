@@ -26,6 +26,7 @@ export type Happening =
   | { kind: "time passes"; milliseconds: number }
   | { kind: "insert meets"; pipeline: number; trouble: number }
   | { kind: "server is killed"; pipeline: number; losesParts: boolean; milliseconds: number }
+  | { kind: "constraint"; pipeline: number; isThere: boolean }
   | { kind: "other writer"; pipeline: number; blocks: number }
   | { kind: "network"; pipeline: number; is: "silent" | "refusing"; milliseconds: number }
   | { kind: "connections are reset"; pipeline: number }
@@ -91,6 +92,7 @@ const happenings: readonly [weight: number, arbitrary: fc.Arbitrary<Happening>][
   [24, one("time passes", { milliseconds })],
   [12, one("insert meets", { pipeline, trouble: fc.nat({ max: 1_000_000 }) })],
   [4, one("server is killed", { pipeline, losesParts: fc.boolean(), milliseconds: short })],
+  [3, one("constraint", { pipeline, isThere: fc.boolean() })],
   [3, one("other writer", { pipeline, blocks: fc.integer({ min: 1, max: 12 }) })],
   [3, one("network", { pipeline, is: fc.constantFrom("silent", "refusing"), milliseconds: short })],
   [3, one("connections are reset", { pipeline })],
@@ -163,6 +165,7 @@ export const stories: fc.Arbitrary<Happening[]> = fc.array(
 const shape: fc.Arbitrary<PipelineShape> = fc.record({
   source: fc.constantFrom<PipelineShape["source"]>("webhook", "kafka"),
   hasDedup: fc.boolean(),
+  hasStateless: fc.boolean(),
   replicas: fc.integer({ min: 1, max: 3 }),
   members: fc.integer({ min: 1, max: 2 }),
 });

@@ -15,6 +15,13 @@ import type { Happening, NewEvent, WorldShape } from "./story.ts";
 const hour = 3_600_000;
 /** The longest that a world may take to come to rest when everything is mended. */
 const patience = 3 * hour;
+/** How much later the other replica shows a part at the most, in milliseconds. */
+const slowestReplica = 5_000;
+const constraint = {
+  name: "good",
+  expression: "fate != 'constraint'",
+  holds: (row: Record<string, unknown>) => row["fate"] !== "constraint",
+};
 /** No world needs more callbacks: one that does goes round without rest. */
 const mostSteps = 300_000;
 /** How long a person waits before looking at what does not go on. */
@@ -28,6 +35,8 @@ interface Place {
   hasForgotten: boolean;
   /** Its topic lost events, or was made anew. */
   isCut: boolean;
+  /** The table took at some time what its constraint refuses. */
+  hadNoConstraint: boolean;
   said: Map<string, number>;
 }
 
@@ -73,6 +82,7 @@ export class World {
         network: this.#network,
         address: `${clickHouseHost(index)}:8123`,
         draw,
+        ...(shape.table === "ReplicatedMergeTree" && { replicas: 2, lag: [0, slowestReplica] as const }),
         table: {
           database: "default",
           name: "events",
@@ -83,16 +93,16 @@ export class World {
             { name: "key", type: "String" },
             { name: "fate", type: "String" },
             { name: "part", type: "UInt8" },
+            { name: "at", type: "Int64" },
           ],
           partitionBy: { expression: "part", of: (row) => Number(row["part"]) },
-          constraints: [
-            { name: "good", expression: "fate != 'constraint'", holds: (row) => row["fate"] !== "constraint" },
-          ],
+          constraints: [constraint],
         },
       }),
       hasSkipped: false,
       hasForgotten: false,
       isCut: false,
+      hadNoConstraint: false,
       said: new Map(),
     }));
   }
@@ -125,7 +135,7 @@ export class World {
   /** What was promised and is not so, in words. */
   breaches(): string[] {
     return this.#shape.pipelines.flatMap((shape, index) => {
-      const { clickHouse, said, hasSkipped, hasForgotten } = this.#places[index]!;
+      const { clickHouse, said, hasSkipped, hasForgotten, hadNoConstraint } = this.#places[index]!;
       const outcome = {
         shape,
         sent: this.#ledger.of(index),
@@ -134,6 +144,8 @@ export class World {
         said,
         hasSkipped,
         hasForgotten,
+        hadNoConstraint,
+        times: clickHouse.stored().map(({ token, row }) => ({ token, at: Number(row["at"]) })),
         isAtLeastOnce: false,
       };
       const unknown = [...clickHouse.unknown, ...this.#kafka.unknown].map(
@@ -168,6 +180,10 @@ export class World {
         break;
       case "server is killed":
         this.#killServer(this.#place(happening), happening);
+        break;
+      case "constraint":
+        this.#place(happening).hadNoConstraint ||= !happening.isThere;
+        this.#place(happening).clickHouse.alter({ constraints: happening.isThere ? [constraint] : [] });
         break;
       case "other writer":
         this.#place(happening).clickHouse.otherWriter(blocksOfOthers(happening.blocks));
