@@ -6,6 +6,7 @@ import type { KafkaSettings } from "./sources/kafka/settings.ts";
 import type { OtlpSettings } from "./sources/otlp/receiver/settings.ts";
 import { Catalog } from "./state/catalog.ts";
 import { DataDir, type Standby } from "./state/data-dir.ts";
+import { Deletions } from "./state/deletions.ts";
 import { DeadLetters } from "./state/dead-letters.ts";
 import { StoreJournal } from "./state/journal.ts";
 import { drawRun, type Runs } from "./state/runs.ts";
@@ -43,6 +44,7 @@ export interface EngineParts {
   catalog: Catalog;
   journal: StoreJournal;
   runs: Runs;
+  deletions: Deletions;
   letters: DeadLetters;
   streams: StreamShelf;
   embedded: EmbeddedHost;
@@ -59,10 +61,11 @@ export async function openParts(settings: EngineSettings): Promise<EngineParts> 
     const letters: DeadLetters = new DeadLetters(store, (id) => journal.heldLetters(id));
     const journal: StoreJournal = new StoreJournal(store, letters);
     const catalog = new Catalog(store, (id) => journal.namedRevisions(id));
+    const deletions = new Deletions(store);
     const streams = new StreamShelf(settings.disk ?? systemDisk, dataDir.folder("pipelines"), log);
     const embedded = new EmbeddedHost(dataDir.path, log);
     const recorder = new Recorder(log, registry);
-    return { settings, dataDir, store, catalog, journal, runs, letters, streams, embedded, recorder };
+    return { settings, dataDir, store, catalog, journal, runs, deletions, letters, streams, embedded, recorder };
   } catch (error) {
     dataDir.release();
     throw error;

@@ -7,6 +7,8 @@ import type { LetterEvent } from "./assembler.ts";
 import { letterEvent } from "./reprocessing.ts";
 import type { Catalog, CatalogEntry } from "./state/catalog.ts";
 import type { DeadLetters } from "./state/dead-letters.ts";
+import { EngineError } from "./core/errors.ts";
+import { isPassing } from "./state/storage-error.ts";
 import { isPushed } from "./pushed.ts";
 import { EmbeddedHost } from "./embedded-host.ts";
 import type { StreamShelf } from "./stream-shelf.ts";
@@ -28,6 +30,8 @@ export interface RunnerOptions {
   secrets: SecretSource;
   recorder: Recorder;
   log: Log;
+  /** Opens the stream of a pipeline that has one, where it is not open yet. */
+  openStream(entry: CatalogEntry): Promise<void>;
   threads?: number;
   /** A running pipeline ended with what no wait can mend. */
   onFailed(pipeline_id: string, error: Error): void;
@@ -166,9 +170,15 @@ export class Runner {
     for (let attempt = 1; !signal.aborted; attempt += 1) {
       try {
         await this.#launch(pipeline_id, signal);
-        this.#options.recorder.wentOn({ pipeline_id, class: "setup", seconds: 0 });
+        for (const kind of ["setup", "disk"] as const) {
+          this.#options.recorder.wentOn({ pipeline_id, class: kind, seconds: 0 });
+        }
         return;
       } catch (error) {
+        if (this.#isDamaged(pipeline_id, error)) {
+          this.#left(pipeline_id, error as Error, false);
+          return;
+        }
         this.#pause(pipeline_id, error as Error);
       }
       const wait = backOff(attempt, firstRelaunchWait, longestRelaunchWait);
@@ -178,8 +188,17 @@ export class Runner {
 
   #pause(pipeline_id: string, error: Error): void {
     const since = new Date().toISOString();
+    const kind = isPassing(error) ? "disk" : "setup";
     const way_out = "correct what is named; the start is tried again by itself within a minute";
-    this.#options.recorder.paused({ pipeline_id, pause: { class: "setup", since, text: error.message, way_out } });
+    this.#options.recorder.paused({ pipeline_id, pause: { class: kind, since, text: error.message, way_out } });
+  }
+
+  /** Whether it cannot start because its stream is damaged, which no wait mends. */
+  #isDamaged(pipeline_id: string, error: unknown): boolean {
+    const { catalog, streams } = this.#options;
+    const entry = catalog.get(pipeline_id);
+    const isClosed = entry !== undefined && isPushed(entry.config) && !streams.has(pipeline_id);
+    return isClosed && error instanceof EngineError && error.code === "STORAGE_FAILED";
   }
 
   #left(pipeline_id: string, error: Error, threadDied: boolean): void {
@@ -200,10 +219,12 @@ export class Runner {
     }
   }
 
-  async #spec({ pipeline_id, config, revision, options }: CatalogEntry): Promise<PipelineSpec> {
+  async #spec(entry: CatalogEntry): Promise<PipelineSpec> {
+    const { pipeline_id, config, revision, options } = entry;
     const { journal, streams, embedded, secrets, kafka } = this.#options;
     const resolved = await resolveSecrets(config, secrets);
     if (this.#wanted.has(pipeline_id)) this.#used.note(pipeline_id, config, resolved);
+    await this.#options.openStream(entry);
     const pending = journal.pending(pipeline_id);
     return {
       pipeline_id,

@@ -7,6 +7,7 @@ import { Registry } from "prom-client";
 import {
   Engine,
   EngineError,
+  type EngineSettings,
   type KafkaSettings,
   type Log,
   type PipelineHealth,
@@ -59,6 +60,7 @@ export class TestEngine {
       from?: SecretSource;
       sweepEvery?: number;
       kafka?: Partial<KafkaSettings>;
+      disk?: EngineSettings["disk"];
     } = {},
   ): Promise<TestEngine> {
     const made = new TestEngine(options.dataDir ?? (await mkdtemp(join(tmpdir(), "sluice-test-"))));
@@ -69,6 +71,7 @@ export class TestEngine {
       secrets: options.from ?? tableOfSecrets(options.secrets),
       ...(options.sweepEvery === undefined ? {} : { sweepEvery: options.sweepEvery }),
       ...(options.kafka === undefined ? {} : { kafka: options.kafka }),
+      ...(options.disk === undefined ? {} : { disk: options.disk }),
     });
     made.#server = createServer(made.engine.handleEvents);
     await new Promise<void>((resolve) => made.#server.listen(0, "127.0.0.1", resolve));
