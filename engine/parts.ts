@@ -10,6 +10,8 @@ import { Deletions } from "./state/deletions.ts";
 import { DeadLetters } from "./state/dead-letters.ts";
 import { StoreJournal } from "./state/journal.ts";
 import { drawRun, type Runs } from "./state/runs.ts";
+import { makeFolders } from "./state/folders.ts";
+import { storageError } from "./state/storage-error.ts";
 import { Store } from "./state/store.ts";
 import { StreamShelf } from "./stream-shelf.ts";
 import { systemDisk } from "./system/disk.ts";
@@ -56,7 +58,7 @@ export async function openParts(settings: EngineSettings): Promise<EngineParts> 
   const { log, registry, standby } = settings;
   const dataDir = await DataDir.take(settings.dataDir, standby && { standby });
   try {
-    const store = Store.open(dataDir.folder("state"));
+    const store = await openStore(dataDir.folder("state"));
     const runs = await drawRun(store);
     const letters: DeadLetters = new DeadLetters(store, (id) => journal.heldLetters(id));
     const journal: StoreJournal = new StoreJournal(store, letters);
@@ -69,6 +71,20 @@ export async function openParts(settings: EngineSettings): Promise<EngineParts> 
   } catch (error) {
     dataDir.release();
     throw error;
+  }
+}
+
+/** Opens the store; its folder and the names of its files are there after a power cut. */
+async function openStore(folder: string): Promise<Store> {
+  let store: Store | undefined;
+  try {
+    await makeFolders(systemDisk, folder);
+    store = Store.open(folder);
+    await systemDisk.syncFolder(folder);
+    return store;
+  } catch (error) {
+    await store?.close();
+    throw storageError(error);
   }
 }
 
