@@ -9,12 +9,14 @@ import { isPushed } from "./pushed.ts";
 import { expire } from "./expiry.ts";
 import { immutableChange } from "./immutable.ts";
 import { isAtRest, shouldRun, type Status } from "./lifecycle.ts";
+import { PipelineFolders } from "./pipeline-folders.ts";
 import { Register } from "./register.ts";
 import { reprocess, type Reprocessed } from "./reprocessing.ts";
 import { Runner } from "./runner.ts";
 import { closeParts, openParts, type EngineParts, type EngineSettings } from "./parts.ts";
 import { resolveSecrets } from "./secrets.ts";
 import type { CatalogEntry } from "./state/catalog.ts";
+import { isPassing } from "./state/storage-error.ts";
 import { defaultKafkaSettings } from "./sources/kafka/settings.ts";
 import { defaultOtlpSettings } from "./sources/otlp/receiver/settings.ts";
 import type { StaleSecrets } from "./used-secrets.ts";
@@ -40,12 +42,14 @@ export class Engine {
   readonly #register: Register;
   /** Pipelines that are being created, and are in no list yet. */
   readonly #creating = new Set<string>();
+  readonly #folders: PipelineFolders;
   #sweeping: NodeJS.Timeout | undefined;
 
   private constructor(parts: EngineParts) {
     this.#parts = parts;
     const { catalog, journal, letters, streams, embedded, recorder, settings } = parts;
     this.#register = new Register(catalog, recorder);
+    this.#folders = new PipelineFolders({ ...parts, dataDir: parts.dataDir.path, log: settings.log });
     const tokens = new AccessTokens(this.#register);
     this.tokens = tokens;
     this.#runner = new Runner({
@@ -63,6 +67,7 @@ export class Engine {
       },
       secrets: settings.secrets,
       log: settings.log,
+      openStream: (entry) => this.#openStream(entry),
       ...(settings.threads === undefined ? {} : { threads: settings.threads }),
       ...(settings.spawnThread === undefined ? {} : { spawnThread: settings.spawnThread }),
       onFailed: (pipeline_id, error) => void this.#failed(pipeline_id, error),
@@ -220,16 +225,17 @@ export class Engine {
   /** Removes a pipeline at rest with its stream and its dead letters. */
   async delete(pipeline_id: string): Promise<void> {
     const check = (entry: CatalogEntry): void => this.#assertAtRest(entry, "INVALID_STATUS_TRANSITION", "deletion");
-    const { journal, letters, streams, recorder } = this.#parts;
+    const { journal, letters, deletions, recorder } = this.#parts;
     check(this.#register.get(pipeline_id));
     const isDone = await this.#runner.atRest(pipeline_id, async () => {
       const forget = (): void => {
         journal.forgetInWrite(pipeline_id);
         letters.forgetInWrite(pipeline_id);
+        deletions.noteInWrite(pipeline_id);
       };
       await this.#register.remove(pipeline_id, forget, check);
-      await streams.remove(pipeline_id);
       recorder.forget(pipeline_id);
+      await this.#folders.removeDeleted(pipeline_id);
     });
     // It has been resumed meanwhile.
     if (!isDone) check(this.#register.get(pipeline_id));
@@ -305,11 +311,11 @@ export class Engine {
 
   /** After a start: ends what was under way, removes leftovers, and starts what should run. */
   async #carryOn(): Promise<void> {
-    const { streams } = this.#parts;
     const entries = this.#register.list();
-    await streams.keepOnly(new Set(entries.map(({ pipeline_id }) => pipeline_id)));
-    for (const { pipeline_id, config, status } of entries) {
-      await this.#openStream(pipeline_id, config);
+    await this.#folders.removeLeftovers(new Set(entries.map(({ pipeline_id }) => pipeline_id)));
+    for (const entry of entries) {
+      const { pipeline_id, status } = entry;
+      if (status !== "Terminating" && !(await this.#canOpenStream(entry))) continue;
       if (status === "Stopping") await this.#register.change(pipeline_id, "Stopped");
       if (status === "Terminating") {
         await this.#release(pipeline_id);
@@ -330,16 +336,40 @@ export class Engine {
     return isUnread ? { source: { partitions: 0, lag: 0, unsaid: 0 } } : {};
   }
 
-  async #openStream(pipeline_id: string, config: PipelineConfig): Promise<void> {
+  async #openStream({ pipeline_id, config }: Pick<CatalogEntry, "pipeline_id" | "config">): Promise<void> {
     const { streams, journal } = this.#parts;
     if (isPushed(config)) await streams.open(pipeline_id, config, journal.settledUpTo(pipeline_id));
   }
 
+  /** Opens a stream at the start. One that is damaged fails its own pipeline; what passes is tried again when it runs. */
+  async #canOpenStream(entry: CatalogEntry): Promise<boolean> {
+    const { pipeline_id, status } = entry;
+    try {
+      await this.#openStream(entry);
+      return true;
+    } catch (error) {
+      const { message } = error as Error;
+      if (isPassing(error)) {
+        this.#parts.settings.log.warn(
+          { pipeline_id, error: message },
+          "A stream could not be opened; it is tried again.",
+        );
+        return true;
+      }
+      if (status !== "Failed") await this.#register.change(pipeline_id, "Failed", message);
+      return false;
+    }
+  }
+
   async #sweep(): Promise<void> {
     for (const entry of this.#register.list()) {
-      const { pipeline_id } = entry;
+      const { pipeline_id, status } = entry;
       try {
-        await this.#runner.atRest(pipeline_id, () => expire(entry, this.#parts));
+        await this.#runner.atRest(pipeline_id, async () => {
+          // At the start there may have been no way to open it, which has passed.
+          if (status !== "Failed") await this.#openStream(entry);
+          await expire(entry, this.#parts);
+        });
       } catch (error) {
         this.#parts.settings.log.warn(
           { pipeline_id, error: String(error) },
@@ -354,8 +384,8 @@ export class Engine {
     const { pipeline_id } = config;
     const { streams } = this.#parts;
     const now = new Date().toISOString();
-    await streams.remove(pipeline_id);
-    await this.#openStream(pipeline_id, config);
+    await this.#folders.free(pipeline_id);
+    await this.#openStream({ pipeline_id, config });
     try {
       await this.#register.add({
         pipeline_id,
@@ -379,7 +409,7 @@ export class Engine {
    */
   async #start(pipeline_id: string, from: Status): Promise<boolean> {
     try {
-      await this.#orFailed(pipeline_id, from, () => this.#runner.start(pipeline_id));
+      await this.#orFailed(pipeline_id, from, () => this.#startOrTry(pipeline_id));
     } catch (error) {
       if (error instanceof LeftForLater) return false;
       throw error;
@@ -388,6 +418,16 @@ export class Engine {
     const { status, failure } = this.#register.get(pipeline_id);
     if (status === "Failed") throw new Error(failure);
     return false;
+  }
+
+  /** Starts a pipeline; what keeps it from that and passes is waited for while it counts as started. */
+  async #startOrTry(pipeline_id: string): Promise<void> {
+    try {
+      await this.#runner.start(pipeline_id);
+    } catch (error) {
+      if (!isPassing(error)) throw error;
+      this.#runner.restart(pipeline_id);
+    }
   }
 
   /** A pipeline must not stay between two statuses: what cannot be done leaves it Failed, which has ways out. */
@@ -423,7 +463,12 @@ export class Engine {
   /** Drops the stream's events behind what pending batches name. */
   async #release(pipeline_id: string): Promise<void> {
     const { journal, streams } = this.#parts;
-    if (streams.has(pipeline_id)) await streams.get(pipeline_id).release(journal.namedUpTo(pipeline_id));
+    const { config } = this.#register.get(pipeline_id);
+    if (isPushed(config)) {
+      const [trimmed, named] = [journal.settledUpTo(pipeline_id), journal.namedUpTo(pipeline_id)];
+      await streams.openToRelease(pipeline_id, config, { trimmed, named });
+      await streams.get(pipeline_id).release(named);
+    }
     await journal.forgetKeys(pipeline_id);
   }
 

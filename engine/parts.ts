@@ -6,9 +6,12 @@ import type { KafkaSettings } from "./sources/kafka/settings.ts";
 import type { OtlpSettings } from "./sources/otlp/receiver/settings.ts";
 import { Catalog } from "./state/catalog.ts";
 import { DataDir, type OwnedFolder, type Standby } from "./state/data-dir.ts";
+import { Deletions } from "./state/deletions.ts";
 import { DeadLetters } from "./state/dead-letters.ts";
 import { StoreJournal } from "./state/journal.ts";
 import { drawRun, type Runs } from "./state/runs.ts";
+import { makeFolders } from "./state/folders.ts";
+import { storageError } from "./state/storage-error.ts";
 import type { TableStore } from "./core/store.ts";
 import { Store } from "./state/store.ts";
 import { StreamShelf } from "./stream-shelf.ts";
@@ -38,7 +41,7 @@ export interface EngineSettings {
   /** Internal: takes the data dir in another way than by a lock of this machine. */
   takeDataDir?: (path: string) => Promise<OwnedFolder>;
   /** Internal: opens another store than LMDB in the folder of the state. */
-  openStore?: (folder: string) => TableStore;
+  openStore?: (folder: string) => TableStore | Promise<TableStore>;
   /** Internal: where streams are kept by those who host an engine without threads. Default: the disk of this machine. */
   disk?: Disk;
 }
@@ -51,6 +54,7 @@ export interface EngineParts {
   catalog: Catalog;
   journal: StoreJournal;
   runs: Runs;
+  deletions: Deletions;
   letters: DeadLetters;
   streams: StreamShelf;
   embedded: EmbeddedHost;
@@ -60,21 +64,36 @@ export interface EngineParts {
 /** Takes the data dir and opens what lies in it. Throws DATA_DIR_HELD and DATA_DIR_NEWER; nothing is held then. */
 export async function openParts(settings: EngineSettings): Promise<EngineParts> {
   const { log, registry, standby } = settings;
-  const { takeDataDir = (path) => DataDir.take(path, standby && { standby }), openStore = Store.open } = settings;
+  const { takeDataDir = (path) => DataDir.take(path, standby && { standby }), openStore = openDurably } = settings;
   const dataDir = await takeDataDir(settings.dataDir);
   try {
-    const store = openStore(dataDir.folder("state"));
+    const store = await openStore(dataDir.folder("state"));
     const runs = await drawRun(store);
     const letters: DeadLetters = new DeadLetters(store, (id) => journal.heldLetters(id));
     const journal: StoreJournal = new StoreJournal(store, letters);
     const catalog = new Catalog(store, (id) => journal.namedRevisions(id));
+    const deletions = new Deletions(store);
     const streams = new StreamShelf(settings.disk ?? systemDisk, dataDir.folder("pipelines"), log);
     const embedded = new EmbeddedHost(dataDir.path, log);
     const recorder = new Recorder(log, registry);
-    return { settings, dataDir, store, catalog, journal, runs, letters, streams, embedded, recorder };
+    return { settings, dataDir, store, catalog, journal, runs, deletions, letters, streams, embedded, recorder };
   } catch (error) {
     dataDir.release();
     throw error;
+  }
+}
+
+/** Opens the store; its folder and the names of its files are there after a power cut. */
+async function openDurably(folder: string): Promise<TableStore> {
+  let store: TableStore | undefined;
+  try {
+    await makeFolders(systemDisk, folder);
+    store = Store.open(folder);
+    await systemDisk.syncFolder(folder);
+    return store;
+  } catch (error) {
+    await store?.close();
+    throw storageError(error);
   }
 }
 

@@ -7,6 +7,8 @@ import type { LetterEvent } from "./assembler.ts";
 import { letterEvent } from "./reprocessing.ts";
 import type { Catalog, CatalogEntry } from "./state/catalog.ts";
 import type { DeadLetters } from "./state/dead-letters.ts";
+import { EngineError } from "./core/errors.ts";
+import { isPassing } from "./state/storage-error.ts";
 import { isPushed } from "./pushed.ts";
 import { EmbeddedHost } from "./embedded-host.ts";
 import type { StreamShelf } from "./stream-shelf.ts";
@@ -30,6 +32,8 @@ export interface RunnerOptions {
   secrets: SecretSource;
   recorder: Recorder;
   log: Log;
+  /** Opens the stream of a pipeline that has one, where it is not open yet. */
+  openStream(entry: CatalogEntry): Promise<void>;
   threads?: number;
   spawnThread?: () => WorkerLike;
   /** A running pipeline ended with what no wait can mend. */
@@ -147,7 +151,10 @@ export class Runner {
     return new Supervisor({
       launch: (signal) => this.#launch(pipeline_id, signal),
       onWaits: (error) => this.#pause(pipeline_id, error),
-      onWaited: () => recorder.wentOn({ pipeline_id, class: "setup", seconds: 0 }),
+      isHopeless: (error) => this.#isDamaged(pipeline_id, error),
+      onWaited: () => {
+        for (const kind of ["setup", "disk"] as const) recorder.wentOn({ pipeline_id, class: kind, seconds: 0 });
+      },
       onOutdated: () => this.#used.forget(pipeline_id),
       onFailed: (error) => this.#options.onFailed(pipeline_id, error),
     });
@@ -166,8 +173,17 @@ export class Runner {
 
   #pause(pipeline_id: string, error: Error): void {
     const since = new Date().toISOString();
+    const kind = isPassing(error) ? "disk" : "setup";
     const way_out = "correct what is named; the start is tried again by itself within a minute";
-    this.#options.recorder.paused({ pipeline_id, pause: { class: "setup", since, text: error.message, way_out } });
+    this.#options.recorder.paused({ pipeline_id, pause: { class: kind, since, text: error.message, way_out } });
+  }
+
+  /** Whether it cannot start because its stream is damaged, which no wait mends. */
+  #isDamaged(pipeline_id: string, error: unknown): boolean {
+    const { catalog, streams } = this.#options;
+    const entry = catalog.get(pipeline_id);
+    const isClosed = entry !== undefined && isPushed(entry.config) && !streams.has(pipeline_id);
+    return isClosed && error instanceof EngineError && error.code === "STORAGE_FAILED";
   }
 
   #relaunchEmbedded(): void {
@@ -179,10 +195,12 @@ export class Runner {
   }
 
   /** What a thread needs. Throws LeftForLater when `signal` aborts: nothing was written or noted then. */
-  async #spec({ pipeline_id, config, revision, options }: CatalogEntry, signal: AbortSignal): Promise<PipelineSpec> {
+  async #spec(entry: CatalogEntry, signal: AbortSignal): Promise<PipelineSpec> {
+    const { pipeline_id, config, revision, options } = entry;
     const { journal, streams, embedded, secrets, kafka } = this.#options;
     const resolved = await orLeft(resolveSecrets(config, secrets), signal);
     const connection = isEmbedded(config) ? await orLeft(embedded.connection(), signal) : undefined;
+    await this.#options.openStream(entry);
     const salt = await journal.salt(pipeline_id);
     leaveIf(signal);
     this.#used.note(pipeline_id, config, resolved);

@@ -9,6 +9,8 @@ export interface Supervised {
   launch(signal: AbortSignal): Promise<Placement>;
   /** It cannot be started, or its thread died, and that is tried again: why. */
   onWaits(error: Error): void;
+  /** No wait mends what keeps it from being started. */
+  isHopeless(error: Error): boolean;
   /** It runs, or is wanted no more: nothing waits. */
   onWaited(): void;
   /** What it was launched with counts no more: it is to end, or to begin anew. */

@@ -1,11 +1,14 @@
 import { randomBytes } from "node:crypto";
-import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, readFileSync, writeSync } from "node:fs";
+import { closeSync, fstatSync, ftruncateSync, openSync, readFileSync, writeSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { tryLock } from "fs-native-extensions";
 import { EngineError } from "../core/errors.ts";
 import { sleep } from "../core/sleep.ts";
+import { systemDisk } from "../system/disk.ts";
 import { writeFileDurably } from "./durable-file.ts";
+import { makeFolders } from "./folders.ts";
+import { storageError } from "./storage-error.ts";
 
 /**
  * The layout of a data dir that this version writes. A newer one is refused, an older one is upgraded by those who read
@@ -60,11 +63,14 @@ export class DataDir implements OwnedFolder {
 
   /**
    * Takes the folder, making it first where there is none. Throws DATA_DIR_HELD with the holder's name (or waits for it,
-   * with `standby`, and throws its signal's reason when that ends the wait), DATA_DIR_NEWER when a newer version wrote it.
+   * with `standby`, and throws its signal's reason when that ends the wait), DATA_DIR_NEWER when a newer version wrote it,
+   * STORAGE_FAILED with what to do where it cannot be made, read or written.
    */
   static async take(path: string, { standby }: { standby?: Standby } = {}): Promise<DataDir> {
-    mkdirSync(path, { recursive: true, mode: 0o700 });
-    const lock = openSync(join(path, "lock"), "a+", 0o600);
+    await makeFolders(systemDisk, path).catch((error: unknown) => {
+      throw unusable(path, error, "made");
+    });
+    const lock = openLock(path);
     try {
       if (!tryLock(lock)) {
         if (standby === undefined) throw heldBy(path);
@@ -75,7 +81,7 @@ export class DataDir implements OwnedFolder {
       return new DataDir(path, await readFormat(path), lock);
     } catch (error) {
       closeSync(lock);
-      throw error;
+      throw standby?.signal.aborted === true ? error : unusable(path, error, "used");
     }
   }
 
@@ -93,6 +99,34 @@ export class DataDir implements OwnedFolder {
       // Closed already.
     }
   }
+}
+
+function openLock(path: string): number {
+  try {
+    return openSync(join(path, "lock"), "a+", 0o600);
+  } catch (error) {
+    throw unusable(path, error, "used");
+  }
+}
+
+/** Why a data dir cannot be made or used, by the system's name of the error, and what to do about it. */
+const obstacles: Readonly<Record<string, string>> = {
+  EROFS: "lies on a file system that is read-only: mount it for writing",
+  EACCES: "may not be read and written by this user: correct owner and mode of it and of the folders above",
+  EPERM: "may not be read and written by this user: correct owner and mode of it and of the folders above",
+  ENOTDIR: "is not a folder, or lies below what is not: move that file away",
+  EISDIR: "is not as Sluice makes it, as a folder is where a file belongs: move that away",
+};
+
+/** The engine's error for a data dir that cannot be taken. An EngineError stays as it is. */
+function unusable(path: string, cause: unknown, what: "made" | "used"): EngineError {
+  const { code = "", message } = cause as NodeJS.ErrnoException;
+  if (cause instanceof EngineError || code === "ENOSPC" || code === "EDQUOT") return storageError(cause);
+  const obstacle = obstacles[code] ?? `cannot be ${what} (${message}): correct that`;
+  return new EngineError("STORAGE_FAILED", `data dir ${path} ${obstacle}, or choose another --data-dir`, {
+    details: { data_dir: path },
+    cause,
+  });
 }
 
 /** Milliseconds between two tries, and until the wait is told of again: twice as long each time. */
@@ -138,6 +172,21 @@ function heldBy(path: string): EngineError {
   );
 }
 
+function parseFormat(file: string, text: string): Format {
+  let found: Partial<Format> | null = null;
+  try {
+    found = JSON.parse(text) as Partial<Format> | null;
+  } catch {
+    // Said below, with what was expected.
+  }
+  if (typeof found?.format === "number" && typeof found.id === "string") return { format: found.format, id: found.id };
+  throw new EngineError(
+    "STORAGE_FAILED",
+    `${file}: expected {"format": ..., "id": ...} as Sluice writes it, found ${JSON.stringify(text.slice(0, 40))}: ` +
+      "restore the whole data dir from one backup",
+  );
+}
+
 async function readFormat(path: string): Promise<string> {
   const file = join(path, "format");
   let text: string;
@@ -149,7 +198,7 @@ async function readFormat(path: string): Promise<string> {
     await writeFileDurably(file, JSON.stringify(fresh));
     return fresh.id;
   }
-  const found = JSON.parse(text) as Format;
+  const found = parseFormat(file, text);
   if (found.format > dataDirFormat) {
     throw new EngineError(
       "DATA_DIR_NEWER",

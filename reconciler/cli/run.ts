@@ -12,7 +12,7 @@ import { createHookTelemetry } from "../status/hook-telemetry.ts";
 import { exposeBuild } from "../status/metrics.ts";
 import { CliError } from "./cli-error.ts";
 import { controlApi } from "./control/routes.ts";
-import { listenControl } from "./control/server.ts";
+import { listenControl, type ControlServer } from "./control/server.ts";
 import { desiredSource } from "./desired-source.ts";
 import { hookSecrets } from "./hook-settings.ts";
 import type { ExitCode, Invocation } from "./invocation.ts";
@@ -49,7 +49,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     const info = processInfo(engine.dataDirId, listeners);
     exposeBuild(registry, info());
     const sources = { engine, reconciler, registry, log, info };
-    const control = parts.add(await listenControl(dataDir, controlApi(sources))).path;
+    const control = parts.add(await openControl(dataDir, controlApi(sources))).path;
     const pure = parts.add(new PureCalls());
     listeners["api"] = parts.add(await listenHttp("api", settings, statusApi({ ...sources, pure }))).address;
     listeners["events"] = parts.add(await listenHttp("events", settings, engine.handleEvents)).address;
@@ -69,6 +69,19 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     await parts.close();
   }
   return 0;
+}
+
+/** A data dir that can hold everything else may still take no socket. */
+async function openControl(...[dataDir, answer]: Parameters<typeof listenControl>): Promise<ControlServer> {
+  try {
+    return await listenControl(dataDir, answer);
+  } catch (error) {
+    const text = (error as Error).message;
+    throw new CliError(
+      `data dir ${dataDir}: its control socket cannot be made (${text}): correct that, or choose another --data-dir`,
+      { cause: error },
+    );
+  }
 }
 
 function hookOf(

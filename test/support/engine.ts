@@ -61,6 +61,7 @@ export class TestEngine {
       sweepEvery?: number;
       kafka?: Partial<KafkaSettings>;
       spawnThread?: EngineSettings["spawnThread"];
+      disk?: EngineSettings["disk"];
     } = {},
   ): Promise<TestEngine> {
     const made = new TestEngine(options.dataDir ?? (await mkdtemp(join(tmpdir(), "sluice-test-"))));
@@ -72,6 +73,7 @@ export class TestEngine {
       ...(options.sweepEvery === undefined ? {} : { sweepEvery: options.sweepEvery }),
       ...(options.kafka === undefined ? {} : { kafka: options.kafka }),
       ...(options.spawnThread === undefined ? {} : { spawnThread: options.spawnThread }),
+      ...(options.disk === undefined ? {} : { disk: options.disk }),
     });
     made.#server = createServer(made.engine.handleEvents);
     await new Promise<void>((resolve) => made.#server.listen(0, "127.0.0.1", resolve));

@@ -29,6 +29,7 @@ class World {
         this.launching.push({ go, fail: () => reject(new Error("no secret")) });
       }),
     onWaits: () => undefined,
+    isHopeless: () => false,
     onWaited: () => undefined,
     onOutdated: () => undefined,
     onFailed: () => undefined,

@@ -1,0 +1,189 @@
+import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { systemDisk } from "../../../engine/system/disk.ts";
+import { TestEngine } from "../../support/engine.ts";
+import { createTable, webhookPipeline } from "../../support/pipelines.ts";
+
+let running: TestEngine;
+const tokens = new Map<string, string>();
+
+beforeEach(async () => {
+  tokens.clear();
+  running = await TestEngine.open();
+});
+
+afterEach(() => running.close());
+
+const slow = { max_batch_size: 1000, max_delay_time: "1h" };
+
+/** A pipeline whose events stay in its stream until it is stopped. */
+async function create(pipeline_id: string): Promise<void> {
+  const sink = { ...webhookPipeline(pipeline_id).sink, ...slow };
+  const { access_token } = await running.engine.create(webhookPipeline(pipeline_id, { sink }), createTable);
+  tokens.set(pipeline_id, access_token!);
+}
+
+async function post(pipeline_id: string, ...events: number[]): Promise<number[]> {
+  const statuses: number[] = [];
+  for (const id of events) {
+    statuses.push((await running.post(pipeline_id, tokens.get(pipeline_id)!, { id, level: "info" })).status);
+  }
+  return statuses;
+}
+
+async function ids(table: string): Promise<number[]> {
+  const rows = await running.rows<{ id: string }>(`SELECT id FROM ${table} ORDER BY id`);
+  return rows.map(({ id }) => Number(id));
+}
+
+function folderOf(pipeline_id: string): string {
+  return join(running.dataDir, "pipelines", pipeline_id);
+}
+
+async function segmentOf(pipeline_id: string): Promise<string> {
+  const [name] = await readdir(join(folderOf(pipeline_id), "stream"));
+  return join(folderOf(pipeline_id), "stream", name!);
+}
+
+/** Changes a byte of the first event of a stream while no engine runs; returns the file as it was. */
+async function damage(pipeline_id: string): Promise<{ path: string; whole: Buffer }> {
+  const path = await segmentOf(pipeline_id);
+  const whole = await readFile(path);
+  const bytes = Buffer.from(whole);
+  bytes[45] = bytes[45]! ^ 0x40;
+  await writeFile(path, bytes);
+  return { path, whole };
+}
+
+async function restart(between: () => Promise<unknown>): Promise<void> {
+  const { dataDir } = running;
+  await running.close({ keep: true });
+  await between();
+  running = await TestEngine.open({ dataDir });
+}
+
+describe("one damaged stream", () => {
+  let path: string;
+  let whole: Buffer;
+
+  beforeEach(async () => {
+    await create("broken");
+    // At rest it takes events and writes none.
+    await running.engine.stop("broken");
+    await create("fine");
+    expect(await post("broken", 1, 2, 3)).toEqual([202, 202, 202]);
+    expect(await post("fine", 1, 2)).toEqual([202, 202]);
+    await restart(async () => ({ path, whole } = await damage("broken")));
+  });
+
+  test("fails its own pipeline, which says why and refuses events with 503; the others run", async () => {
+    expect(running.engine.get("broken")).toMatchObject({
+      status: "Failed",
+      failure: expect.stringMatching(/broken.*the event 1, at byte 8, is damaged: restore the file/),
+    });
+    expect(running.engine.health("broken").stream.messages).toBe(0);
+    const refused = await running.post("broken", tokens.get("broken")!, { id: 4, level: "info" });
+    expect(refused.status).toBe(503);
+    expect(refused.headers.get("retry-after")).toBe("5");
+    expect(await refused.text()).toMatch(/the stream of pipeline broken cannot be opened/);
+    expect(await post("fine", 3)).toEqual([202]);
+    await running.engine.stop("fine");
+    expect(await ids("fine")).toEqual([1, 2, 3]);
+  });
+
+  test("is resumed after its folder was mended, with all of its events", async () => {
+    await expect(running.engine.resume("broken")).rejects.toMatchObject({ code: "STORAGE_FAILED" });
+    expect(running.engine.get("broken").status).toBe("Failed");
+    await writeFile(path, whole);
+    await running.engine.resume("broken");
+    expect(await post("broken", 4)).toEqual([202]);
+    await running.engine.stop("broken");
+    expect(await ids("broken")).toEqual([1, 2, 3, 4]);
+  });
+
+  test("is terminated: its events are dropped, and it may be resumed, with sequences that were never used", async () => {
+    await running.engine.terminate("broken");
+    expect(running.engine.get("broken").status).toBe("Terminated");
+    await running.engine.resume("broken");
+    expect(running.engine.health("broken").stream).toMatchObject({ messages: 0 });
+    expect(running.engine.health("broken").stream.last).toBeGreaterThanOrEqual(3);
+    expect(await post("broken", 5)).toEqual([202]);
+    await restart(async () => undefined);
+    await running.engine.stop("broken");
+    expect(await ids("broken")).toEqual([5]);
+  });
+
+  test("is deleted, and its name is free", async () => {
+    await running.engine.delete("broken");
+    expect(await readdir(join(running.dataDir, "pipelines"))).toEqual(["fine"]);
+    await create("broken");
+    expect(await post("broken", 1)).toEqual([202]);
+  });
+});
+
+describe("folders of pipelines that the catalog does not know", () => {
+  test("a start with an empty catalog beside streams with events is refused, and removes nothing", async () => {
+    await create("orders");
+    await post("orders", 1, 2);
+    const state = join(running.dataDir, "state");
+    const aside = join(running.dataDir, "aside");
+    await restart(async () => {
+      await cp(state, aside, { recursive: true });
+      await rm(state, { recursive: true });
+      const refused = TestEngine.open({ dataDir: running.dataDir });
+      await expect(refused).rejects.toMatchObject({
+        code: "STORAGE_FAILED",
+        message: expect.stringMatching(/catalog.*no pipeline.*pipelines.*orders.*restore/),
+      });
+      await rm(state, { recursive: true });
+      await cp(aside, state, { recursive: true });
+    });
+    await running.engine.stop("orders");
+    expect(await ids("orders")).toEqual([1, 2]);
+  });
+
+  test("beside a catalog with others such a folder is kept and named, and its name is not given to a new pipeline", async () => {
+    await create("orders");
+    await create("known");
+    await post("orders", 1);
+    const aside = join(running.dataDir, "aside");
+    await restart(() => cp(folderOf("orders"), aside, { recursive: true }));
+    await running.engine.stop("orders");
+    await running.engine.delete("orders");
+    await restart(() => cp(aside, folderOf("orders"), { recursive: true }));
+    expect(await readdir(join(running.dataDir, "pipelines"))).toEqual(["known", "orders"]);
+    const warned = running.log.lines.filter(({ fields }) => fields["folder"] === folderOf("orders"));
+    expect(warned.map(({ level }) => level)).toEqual(["warn"]);
+    await expect(create("orders")).rejects.toMatchObject({
+      code: "STORAGE_FAILED",
+      message: expect.stringMatching(/orders.*holds events.*move/),
+    });
+    await rm(folderOf("orders"), { recursive: true });
+    await create("orders");
+    expect(await post("orders", 1)).toEqual([202]);
+  });
+
+  test("a deletion that was cut short is finished, and so is a creation", async () => {
+    await running.close();
+    const fails = { isOn: false };
+    const disk = {
+      ...systemDisk,
+      rm: (path: string) =>
+        fails.isOn ? Promise.reject(Object.assign(new Error("EIO: rm"), { code: "EIO" })) : systemDisk.rm(path),
+    };
+    running = await TestEngine.open({ disk });
+    await create("kept");
+    await create("orders");
+    await post("orders", 1);
+    await running.engine.stop("orders");
+    await post("orders", 2);
+    fails.isOn = true;
+    await running.engine.delete("orders");
+    expect(await readdir(join(running.dataDir, "pipelines"))).toEqual(["kept", "orders"]);
+    await restart(() => mkdir(join(folderOf("half-made"), "stream"), { recursive: true }));
+    expect(await readdir(join(running.dataDir, "pipelines"))).toEqual(["kept"]);
+    await create("orders");
+    expect(running.engine.health("orders").stream).toMatchObject({ messages: 0, last: 0 });
+  });
+});
