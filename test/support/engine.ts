@@ -61,6 +61,7 @@ export class TestEngine {
       sweepEvery?: number;
       kafka?: Partial<KafkaSettings>;
       spawnThread?: EngineSettings["spawnThread"];
+      drainLimit?: number;
     } = {},
   ): Promise<TestEngine> {
     const made = new TestEngine(options.dataDir ?? (await mkdtemp(join(tmpdir(), "sluice-test-"))));
@@ -71,6 +72,7 @@ export class TestEngine {
       secrets: options.from ?? tableOfSecrets(options.secrets),
       ...(options.sweepEvery === undefined ? {} : { sweepEvery: options.sweepEvery }),
       ...(options.kafka === undefined ? {} : { kafka: options.kafka }),
+      ...(options.drainLimit === undefined ? {} : { drainLimit: options.drainLimit }),
       ...(options.spawnThread === undefined ? {} : { spawnThread: options.spawnThread }),
     });
     made.#server = createServer(made.engine.handleEvents);
