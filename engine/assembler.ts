@@ -3,6 +3,7 @@ import { Event } from "./core/batch.ts";
 import type { BatchRecord } from "./core/journal.ts";
 import type { Source } from "./core/source.ts";
 import { Assembly, type AssemblyPlan } from "./assembly.ts";
+import { CarefulReading, takeAgain } from "./care.ts";
 import type { Line } from "./line.ts";
 import type { JudgedAgain } from "./repeats.ts";
 import { LeftForLater } from "./core/errors.ts";
@@ -25,6 +26,8 @@ export interface AssemblerParts {
   clock: Clock;
   /** The dead letters that batches under way name. */
   letters: readonly LetterEvent[];
+  /** How what was read is taken into a batch. Default: without care. */
+  reading?: CarefulReading;
   /** Aborts when the pipeline leaves at once. */
   leave: AbortSignal;
   /** Aborts when the pipeline drains, or leaves. */
@@ -52,6 +55,7 @@ export class Assembler {
   readonly #parts: AssemblerParts;
   readonly #delay: number;
   readonly #letters: Map<number, LetterEvent>;
+  readonly #reading: CarefulReading;
   /** Rows of a full batch, less after the server had too little memory for one. */
   #rows: number;
 
@@ -59,6 +63,7 @@ export class Assembler {
     this.#parts = parts;
     this.#delay = durationMs(parts.limits.max_delay_time);
     this.#rows = parts.limits.max_batch_size;
+    this.#reading = parts.reading ?? new CarefulReading(undefined, () => undefined);
     this.#letters = new Map(parts.letters.map((letter) => [letter.number, letter]));
   }
 
@@ -78,11 +83,12 @@ export class Assembler {
    */
   async next(line: Line, drawNumber: () => number, dropped: (batch: number) => void): Promise<Assembly | undefined> {
     const { source, pipeline_id, telemetry, clock, drain } = this.#parts;
-    const rows = this.#rows;
+    const most = this.#reading.mostEvents;
+    const rows = Math.min(this.#rows, most);
     // Its time begins with its first event, however long that was waited for.
     let assembly: Assembly | undefined;
     let due = Infinity;
-    for (let isDue = false; !isFull(assembly, rows) && !isDue;) {
+    for (let isDue = false; !isFull(assembly, rows, most) && !isDue;) {
       if (this.#parts.leave.aborted) throw new LeftForLater("the pipeline leaves");
       // What is there when it is due goes with it; it waits for nothing behind that.
       isDue = Date.now() >= due;
@@ -90,7 +96,7 @@ export class Assembler {
       const chunks = await source.next(Math.min(missing, readEvents), readBytes);
       for (const chunk of chunks) {
         assembly ??= this.#begin(line, { clock: clock.now(), batch: drawNumber() });
-        assembly.take(chunk);
+        this.#reading.take(assembly, chunk);
       }
       if (chunks.length > 0) {
         if (due === Infinity) due = Date.now() + this.#delay;
@@ -119,7 +125,7 @@ export class Assembler {
       assembly.add(letters.map((number) => this.#letter(number, clock)));
       return assembly;
     }
-    for await (const chunk of this.#parts.source.again(ranges)) assembly.take(chunk);
+    for await (const chunk of this.#parts.source.again(ranges)) takeAgain(assembly, chunk, record);
     return assembly;
   }
 
@@ -158,8 +164,8 @@ export class Assembler {
   }
 }
 
-function isFull(assembly: Assembly | undefined, rows: number): boolean {
+function isFull(assembly: Assembly | undefined, rows: number, events: number): boolean {
   if (assembly === undefined) return false;
   const bytes = Math.max(assembly.bytes, assembly.bytesMade);
-  return assembly.rows >= rows || assembly.count >= batchEvents || bytes >= batchBytes;
+  return assembly.rows >= rows || assembly.count >= Math.min(events, batchEvents) || bytes >= batchBytes;
 }

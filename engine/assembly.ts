@@ -1,5 +1,5 @@
 import type { Event } from "./core/batch.ts";
-import type { Rejection } from "./core/dead-letter.ts";
+import { threadDeath, type Rejection } from "./core/dead-letter.ts";
 import { deadPositions, type BatchRecord, type WaitingDrop } from "./core/journal.ts";
 import { Places, type Chunk, type PositionRange } from "./core/positions.ts";
 import type { Block } from "./core/sink.ts";
@@ -92,6 +92,23 @@ export class Assembly {
   take(chunk: Chunk): void {
     this.#places.take(chunk);
     this.add(chunk.events);
+  }
+
+  /** Takes events that must not be processed: they are letters, with `error` as the reason in words. */
+  refuse(chunk: Chunk, error: string): void {
+    this.#places.take(chunk);
+    this.#count += chunk.events.length;
+    this.#bytes += sizeOf(chunk.events);
+    for (const { text, position, origin } of chunk.events) {
+      this.#rejections.push({
+        component: "ingestor",
+        reason: threadDeath,
+        error,
+        original_message: text,
+        position,
+        ...(origin === undefined ? {} : { origin }),
+      });
+    }
   }
 
   /** Adds events that have their positions: dead letters by their numbers, and events that are judged again. */

@@ -23,8 +23,8 @@ import type { StaleSecrets } from "./used-secrets.ts";
 import { isToken } from "./sources/webhook/token.ts";
 import type { PipelineHealth, PipelineView } from "./view.ts";
 
-/** How long a stop drains, in milliseconds. */
-const drainLimit = 5 * 60 * 1000;
+/** How long a stop drains where the settings do not say it, in milliseconds. */
+const defaultDrainLimit = 5 * 60 * 1000;
 /** How long the end of the process waits for inserts that are under way, in milliseconds. */
 const closeLimit = 5_000;
 
@@ -165,6 +165,7 @@ export class Engine {
       if (isAtRest(this.#register.get(pipeline_id).status)) return;
     }
     await this.#register.request(pipeline_id, "stop");
+    const { drainLimit = defaultDrainLimit } = this.#parts.settings;
     await this.#orFailed(pipeline_id, "Stopping", () => this.#runner.stop(pipeline_id, drainLimit));
     await this.#register.changeFrom(pipeline_id, ["Stopping"], "Stopped");
   }

@@ -28,6 +28,8 @@ export interface EngineSettings {
   secrets: SecretSource;
   /** Threads that run pipelines. Default: one less than the cores, at least 1, at most 4. */
   threads?: number;
+  /** How long a stop drains, in milliseconds. Default five minutes. */
+  drainLimit?: number;
   /** Milliseconds between two looks for events older than `max_age` in pipelines at rest. Default one minute. */
   sweepEvery?: number;
   /** How Kafka is read, where it differs from the defaults. */

@@ -20,6 +20,7 @@ import type { PipelineSpec, WorkerLike } from "./thread/protocol.ts";
 import type { Placement } from "./thread/placement.ts";
 import { ThreadPool } from "./thread/pool.ts";
 import { Supervisor } from "./supervisor.ts";
+import type { Suspicion } from "./suspicion.ts";
 
 export interface RunnerOptions {
   catalog: Catalog;
@@ -149,7 +150,7 @@ export class Runner {
   #supervisorOf(pipeline_id: string): Supervisor {
     const { recorder } = this.#options;
     return new Supervisor({
-      launch: (signal) => this.#launch(pipeline_id, signal),
+      launch: (signal, suspicion) => this.#launch(pipeline_id, signal, suspicion),
       onWaits: (error) => this.#pause(pipeline_id, error),
       isHopeless: (error) => this.#isDamaged(pipeline_id, error),
       onWaited: () => {
@@ -160,12 +161,13 @@ export class Runner {
     });
   }
 
-  async #launch(pipeline_id: string, signal: AbortSignal): Promise<Placement> {
+  async #launch(pipeline_id: string, signal: AbortSignal, suspicion: Suspicion): Promise<Placement> {
     const { catalog, streams } = this.#options;
     const entry = catalog.get(pipeline_id);
     if (entry === undefined) throw new LeftForLater(`there is no pipeline ${pipeline_id}`);
     const spec = await this.#spec(entry, signal);
-    const placement = this.#pool.start(spec);
+    const { care, isAlone: alone } = suspicion;
+    const placement = this.#pool.start({ ...spec, ...(care === undefined ? {} : { care }) }, { alone });
     // Events that came in while the spec was made.
     if (streams.has(pipeline_id)) this.#pool.arrived(pipeline_id, streams.get(pipeline_id).state.last);
     return placement;

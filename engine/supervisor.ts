@@ -1,12 +1,13 @@
 import { backOff } from "./core/back-off.ts";
 import { LeftForLater } from "./core/errors.ts";
 import { sleep } from "./core/sleep.ts";
+import { Suspicion } from "./suspicion.ts";
 import type { Left, Placement } from "./thread/placement.ts";
 
 /** What a supervisor needs of the process. */
 export interface Supervised {
   /** Puts the pipeline on a thread, as the catalog has it now. `signal` aborts when that is not wanted any more. */
-  launch(signal: AbortSignal): Promise<Placement>;
+  launch(signal: AbortSignal, suspicion: Suspicion): Promise<Placement>;
   /** It cannot be started, or its thread died, and that is tried again: why. */
   onWaits(error: Error): void;
   /** No wait mends what keeps it from being started. */
@@ -21,6 +22,8 @@ export interface Supervised {
 
 const firstWait = 500;
 const longestWait = 60_000;
+/** What ran for so long ran well, in milliseconds. */
+const runsWell = 10 * 60_000;
 /** A start whose thread dies so often in a row has failed. */
 const mostDeathsAtStart = 3;
 
@@ -139,6 +142,9 @@ class Life {
   /** Aborts when what was begun is not wanted any more: it should end, or begin anew. */
   #round = new AbortController();
   #placement: Placement | undefined;
+  readonly #suspicion = new Suspicion();
+  /** Launches in a row that failed. */
+  #failures = 0;
   #resolve: () => void = () => undefined;
   #reject: (error: Error) => void = () => undefined;
 
@@ -151,21 +157,22 @@ class Life {
 
   /** Resolves when nothing of it is left. Never rejects. */
   async run(): Promise<void> {
-    let failures = 0;
     while (!this.#isOver) {
       this.#round = new AbortController();
-      const outcome = await this.#once(() => (failures = 0));
+      const outcome = await this.#once();
       this.#placement = undefined;
       // It was told to end, or to begin anew, which is what it does.
       if (this.#round.signal.aborted) continue;
       const error = outcome.error ?? new Error("it ended by itself");
-      failures += 1;
-      if (this.#isFailure(outcome, failures)) {
+      if (outcome.kind === "died") this.#suspicion.died(outcome);
+      else this.#failures += 1;
+      if (this.#isFailure(outcome)) {
         this.#fail(error);
         break;
       }
       this.#with.onWaits(error);
-      await sleep(backOff(failures, firstWait, longestWait), this.#round.signal);
+      const attempt = Math.max(1, this.#failures, this.#suspicion.deathsInRow);
+      await sleep(backOff(attempt, firstWait, longestWait), this.#round.signal);
     }
     this.#with.onWaited();
     this.#reject(new LeftForLater("the pipeline was told to end while it was started"));
@@ -195,9 +202,9 @@ class Life {
     this.#round.abort();
   }
 
-  async #once(onStarted: () => void): Promise<Outcome> {
+  async #once(): Promise<Outcome> {
     try {
-      this.#placement = await this.#with.launch(this.#round.signal);
+      this.#placement = await this.#with.launch(this.#round.signal, this.#suspicion);
     } catch (error) {
       return { kind: "not started", error: error as Error };
     }
@@ -205,21 +212,23 @@ class Life {
     if (this.#round.signal.aborted) this.#placement.abort();
     const runs = await this.#placement.started;
     if (runs) {
-      onStarted();
+      this.#failures = 0;
       this.#isStrict = false;
       this.#with.onWaited();
       this.#resolve();
     }
+    const since = performance.now();
     const left = await this.#placement.left;
+    if (performance.now() - since >= runsWell) this.#suspicion.ranWell();
     if (runs || left.kind === "died") return left;
     const { error = new Error("it ended before it had started") } = left;
     return { kind: "not started", error };
   }
 
   /** Whether an outcome ends it. A thread may die of another pipeline, which is no reason to fail. */
-  #isFailure({ kind }: Outcome, failures: number): boolean {
+  #isFailure({ kind }: Outcome): boolean {
     if (kind === "ended") return true;
-    return this.#isStrict && (kind === "not started" || failures >= mostDeathsAtStart);
+    return this.#isStrict && (kind === "not started" || this.#suspicion.deathsInRow >= mostDeathsAtStart);
   }
 
   /** It cannot run. Whoever waits for its start hears of it; otherwise the engine does. */

@@ -1,10 +1,13 @@
 /** The stage that could not process an event, as the format names it. */
 export type Component = "ingestor" | "dedup" | "join" | "sink" | "otlp-receiver";
 
+/** The reason of a letter whose event ended the threads that processed it. */
+export const threadDeath = "thread_death";
+
 /** An event that could not be processed, before it has a place in the queue. */
 export interface Rejection {
   component: Component;
-  /** A closed set, used as a metric label: `parse_error`, `transform_error`, `schema_mismatch`, `sink_rejection_<NAME>`. */
+  /** A closed set, used as a metric label: `parse_error`, `transform_error`, `schema_mismatch`, `thread_death`, `sink_rejection_<NAME>`. */
   reason: string;
   /** A sentence that names the field, what was expected and what was found. Never holds a secret. */
   error: string;

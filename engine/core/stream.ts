@@ -63,7 +63,7 @@ export interface StreamReader {
   advance(last: number): void;
   /**
    * At most `limit` events and about `maxBytes` bytes from `position` on, in order, and in one run as long as their
-   * signal is the same; empty where there is none yet. Events that were trimmed may come still, or are left out.
+   * signal is the same; empty only where there is none as far as it may read. Events that were trimmed may come still, or are left out.
    */
   read(position: number, limit: number, maxBytes: number): Promise<Run[]>;
   close(): Promise<void>;

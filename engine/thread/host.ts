@@ -1,3 +1,4 @@
+import { CarefulReading } from "../care.ts";
 import { createKeys, createLine } from "../create-line.ts";
 import { createSource, type CreatedSource } from "../create-source.ts";
 import { Pipeline } from "../pipeline.ts";
@@ -101,8 +102,12 @@ export class ThreadHost {
     const { source, arrived, maxAge } = createSource(spec, { ...this.#machine, journal, telemetry, log });
     const lineFor = (of: number): ReturnType<typeof createLine> =>
       createLine({ ...spec, ...this.#machine, config: earlier.get(of) ?? config, former, revision: of, keys, log });
+    const reading = new CarefulReading(spec.care, (event) =>
+      this.#remote.post({ type: "trying", pipeline_id, ...(event === undefined ? {} : { event }) }),
+    );
     const pipeline = new Pipeline({
       pipeline_id,
+      reading,
       limits: config.sink,
       maxAge,
       replicas: Math.max(1, config.resources.sink.replicas),

@@ -1,7 +1,9 @@
+import type { EventPlace } from "../care.ts";
+import type { Death } from "../suspicion.ts";
 import type { ToThread } from "./protocol.ts";
 
 /** How a pipeline left its thread: it ended, by itself with what no wait can mend or as it was told; or the thread died. */
-export type Left = { kind: "ended"; error?: Error } | { kind: "died"; error: Error };
+export type Left = { kind: "ended"; error?: Error } | ({ kind: "died" } & Death);
 
 /**
  * A pipeline on a thread, from its start until it has left:
@@ -15,6 +17,8 @@ export class Placement {
   readonly started: Promise<boolean>;
   /** Resolves when it has left, and its thread waits for no write to the journal any more. Never rejects. */
   readonly left: Promise<Left>;
+  /** The event that it is processing, where it notes that. */
+  trying: EventPlace | undefined;
   readonly #tell: (message: ToThread) => void;
   readonly #writes = new Set<Promise<void>>();
   #started: (runs: boolean) => void = () => undefined;

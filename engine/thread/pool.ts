@@ -16,9 +16,14 @@ interface Thread {
   /** Those that have not left. */
   pipelines: Map<string, Placement>;
   isDead: boolean;
+  /** It is for one pipeline, and ends with it. */
+  isLone: boolean;
   /** Calls that the thread has not answered yet. */
   calls: Map<number, { resolve: () => void; reject: (error: Error) => void }>;
 }
+
+/** So many pipelines at the most have a thread of their own. */
+const mostLone = 16;
 
 export interface PoolOptions {
   size: number;
@@ -33,8 +38,9 @@ export interface PoolOptions {
 
 /**
  * A few threads that run all pipelines, so that none of them, however busy or hostile, delays the control plane. A
- * pipeline is put on the thread that has the fewest; a thread that dies is replaced when the next pipeline starts. A
- * pipeline runs once: the pool refuses one that has not left.
+ * pipeline is put on the thread that has the fewest; a thread that dies is replaced when the next pipeline starts. One
+ * whose threads go on dying is given a thread of its own, beside these. A pipeline runs once: the pool refuses one that
+ * has not left.
  */
 export class ThreadPool {
   readonly #options: PoolOptions;
@@ -49,14 +55,17 @@ export class ThreadPool {
     this.#options = options;
   }
 
-  /** Puts a pipeline on a thread. Throws where it runs already, and LeftForLater where the pool is closed. */
-  start(spec: PipelineSpec): Placement {
+  /**
+   * Puts a pipeline on a thread, with `alone` on one of its own as long as these are not too many. Throws where it runs
+   * already, and LeftForLater where the pool is closed.
+   */
+  start(spec: PipelineSpec, { alone = false } = {}): Placement {
     const { pipeline_id } = spec;
     if (this.#isClosed) throw new LeftForLater("the process ends");
     if (this.#places.has(pipeline_id)) {
       throw new Error(`pipeline ${pipeline_id} runs already: expected it to have left before it is started`);
     }
-    const thread = this.#leastBusy();
+    const thread = alone && this.#lone < mostLone ? this.#spawn(true) : this.#leastBusy();
     const placement = new Placement(pipeline_id, (message) => thread.worker.postMessage(message));
     thread.pipelines.set(pipeline_id, placement);
     this.#places.set(pipeline_id, thread);
@@ -85,14 +94,19 @@ export class ThreadPool {
     await Promise.all(this.#threads.map(({ worker }) => worker.terminate()));
   }
 
-  #leastBusy(): Thread {
-    if (this.#threads.length < this.#options.size) return this.#spawn();
-    return this.#threads.reduce((least, thread) => (thread.pipelines.size < least.pipelines.size ? thread : least));
+  get #lone(): number {
+    return this.#threads.filter(({ isLone }) => isLone).length;
   }
 
-  #spawn(): Thread {
+  #leastBusy(): Thread {
+    const shared = this.#threads.filter(({ isLone }) => !isLone);
+    if (shared.length < this.#options.size) return this.#spawn(false);
+    return shared.reduce((least, thread) => (thread.pipelines.size < least.pipelines.size ? thread : least));
+  }
+
+  #spawn(isLone: boolean): Thread {
     const worker = (this.#options.spawn ?? spawnWorker)();
-    const thread: Thread = { worker, pipelines: new Map(), isDead: false, calls: new Map() };
+    const thread: Thread = { worker, pipelines: new Map(), isDead: false, isLone, calls: new Map() };
     this.#threads.push(thread);
     worker.on("message", (message: FromThread) => this.#heard(thread, message));
     let failure = "the thread ended";
@@ -125,6 +139,9 @@ export class ThreadPool {
       case "started":
         thread.pipelines.get(message.pipeline_id)?.hasStarted();
         break;
+      case "trying":
+        this.#tries(thread, message);
+        break;
       case "left":
         void this.#left(thread, message.pipeline_id, {
           kind: "ended",
@@ -132,6 +149,11 @@ export class ThreadPool {
         });
         break;
     }
+  }
+
+  #tries(thread: Thread, { pipeline_id, event }: Extract<FromThread, { type: "trying" }>): void {
+    const placement = thread.pipelines.get(pipeline_id);
+    if (placement !== undefined) placement.trying = event;
   }
 
   #answer(thread: Thread, message: JournalCall): void {
@@ -181,6 +203,7 @@ export class ThreadPool {
     thread.pipelines.delete(pipeline_id);
     this.#places.delete(pipeline_id);
     placement.hasLeft(how);
+    if (thread.isLone && !thread.isDead) await thread.worker.terminate();
   }
 
   #died(thread: Thread, failure: string): void {
@@ -188,9 +211,14 @@ export class ThreadPool {
     this.#threads.splice(this.#threads.indexOf(thread), 1);
     for (const call of thread.calls.values()) call.reject(new Error(`the thread died: ${failure}`));
     const pipelines = [...thread.pipelines.keys()];
-    if (!this.#isClosed) this.#options.telemetry.threadDied({ pipelines, error: failure });
+    // One that has nothing to do any more was ended.
+    if (!this.#isClosed && pipelines.length > 0) this.#options.telemetry.threadDied({ pipelines, error: failure });
     const error = new Error(`its thread died: ${failure}`);
-    for (const pipeline_id of pipelines) void this.#left(thread, pipeline_id, { kind: "died", error });
+    const isKnown = [...thread.pipelines.values()].some(({ trying }) => trying !== undefined);
+    for (const [pipeline_id, { trying: by }] of thread.pipelines) {
+      const isInnocent = isKnown && by === undefined;
+      void this.#left(thread, pipeline_id, { kind: "died", error, isInnocent, ...(by === undefined ? {} : { by }) });
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 import type { EngineOptions, PipelineConfig } from "../../schemas/pipeline.ts";
 import type { LetterEvent } from "../assembler.ts";
+import type { Care, EventPlace } from "../care.ts";
 import type { ErrorCode } from "../core/errors.ts";
 import type { BatchRecord, FinalKeys, Progress, SourceNotes } from "../core/journal.ts";
 import type { Feed } from "../core/positions.ts";
@@ -26,6 +27,8 @@ export interface PipelineSpec {
   salt: Uint8Array;
   /** The dead letters that `pending` names. */
   letters: LetterEvent[];
+  /** After a thread of this pipeline died: how it reads then. */
+  care?: Care;
   /** Earlier revisions that `pending` names, with the connection of the current one. */
   revisions: [number, PipelineConfig][];
 }
@@ -82,6 +85,8 @@ export type FromThread =
   | { type: "told"; event: keyof Telemetry; fields: Record<string, unknown> }
   | { type: "logged"; level: "debug" | "info" | "warn" | "error"; fields: Record<string, unknown>; sentence: string }
   | { type: "started"; pipeline_id: string }
+  /** The event that is processed from now on; none: it is done. Said only while a pipeline reads with care. */
+  | { type: "trying"; pipeline_id: string; event?: EventPlace }
   /** Answers a `reprocess`: the letters are prepared, or why they are not. */
   | { type: "reprocessing"; call: number; error?: PlainError }
   /** The pipeline has ended: as it was told to, or with what no wait can mend. Also the answer to a start that fails. */

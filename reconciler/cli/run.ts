@@ -38,7 +38,8 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     const dataDir = settings.text("data_dir");
     const readHookSecrets = await hookSecrets(settings, secrets);
     const otlp = { maxConcurrentRequests: settings.number("otlp_max_concurrent_requests") };
-    const options = { dataDir, log, registry, secrets, kafka: kafkaSettings(settings), otlp };
+    const drainLimit = settings.duration("drain_limit");
+    const options = { dataDir, log, registry, secrets, kafka: kafkaSettings(settings), otlp, drainLimit };
     const standby = settings.isOn("standby") ? invocation.untilStopped() : undefined;
     const engine = parts.add(await openEngine(options, standby));
     const signal = standby ?? invocation.untilStopped();

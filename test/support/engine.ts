@@ -62,6 +62,7 @@ export class TestEngine {
       kafka?: Partial<KafkaSettings>;
       spawnThread?: EngineSettings["spawnThread"];
       disk?: EngineSettings["disk"];
+      drainLimit?: number;
     } = {},
   ): Promise<TestEngine> {
     const made = new TestEngine(options.dataDir ?? (await mkdtemp(join(tmpdir(), "sluice-test-"))));
@@ -72,6 +73,7 @@ export class TestEngine {
       secrets: options.from ?? tableOfSecrets(options.secrets),
       ...(options.sweepEvery === undefined ? {} : { sweepEvery: options.sweepEvery }),
       ...(options.kafka === undefined ? {} : { kafka: options.kafka }),
+      ...(options.drainLimit === undefined ? {} : { drainLimit: options.drainLimit }),
       ...(options.spawnThread === undefined ? {} : { spawnThread: options.spawnThread }),
       ...(options.disk === undefined ? {} : { disk: options.disk }),
     });

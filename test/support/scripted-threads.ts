@@ -11,6 +11,8 @@ export class ScriptedThreads {
   readonly heard: string[] = [];
   /** Pipelines that were started while they ran. */
   readonly doubled: string[] = [];
+  /** The limits of the stops that threads heard, in milliseconds. */
+  readonly limits: number[] = [];
   /** Pipelines that run, each with its thread. */
   readonly running = new Map<string, ScriptedThread>();
   /** Whether threads answer at once what the engine tells them; where not, the test does. */
@@ -79,6 +81,7 @@ export class ScriptedThread implements WorkerLike {
         break;
       case "stop":
       case "abort":
+        if (message.type === "stop") this.#all.limits.push(message.limit);
         this.#all.heard.push(`${message.type} ${message.pipeline_id}`);
         if (this.#all.answers && this.#all.running.get(message.pipeline_id) === this) this.left(message.pipeline_id);
         break;

@@ -44,8 +44,13 @@ export class WebhookSource implements Source {
 
   async next(limit: number, maxBytes: number): Promise<Chunk[]> {
     if (this.#position > this.#lastToRead) return [];
-    const chunks = chunksUpTo(this.#lastToRead, await this.#reader.read(this.#position, limit, maxBytes));
-    this.#position = (chunks.at(-1)?.last ?? this.#position - 1) + 1;
+    // Of what arrives during the read it may bring nothing yet.
+    const end = this.#end;
+    const runs = await this.#reader.read(this.#position, limit, maxBytes);
+    const chunks = chunksUpTo(this.#lastToRead, runs);
+    // Where the stream has nothing up to its end, events were dropped there: the next one comes after it.
+    const read = chunks.at(-1)?.last ?? (runs.length === 0 ? end : 0);
+    this.#position = Math.max(this.#position, read + 1);
     return chunks;
   }
 

@@ -40,6 +40,8 @@ describe("a setting comes from its strongest origin", () => {
 describe("values are read as what they mean", () => {
   test.each([
     ["an interval in milliseconds", { flags: { interval: "1m30s" } }, "interval", 90_000],
+    ["the limit of a drain by its default", {}, "drain_limit", 300_000],
+    ["the limit of a drain", { env: { SLUICE_DRAIN_LIMIT: "90s" } }, "drain_limit", 90_000],
     ["a listener", { env: { SLUICE_API: "[::1]:0" } }, "api", { host: "::1", port: 0 }],
     ["no listener", { yaml: "events: off" }, "events", "off"],
     ["a listener of OTLP by its default", {}, "otlp_grpc", { host: "127.0.0.1", port: 4317 }],
@@ -53,6 +55,7 @@ describe("values are read as what they mean", () => {
     const resolved = resolve(origins);
     const read = {
       interval: "duration",
+      drain_limit: "duration",
       api: "listener",
       events: "listener",
       otlp_grpc: "listener",

@@ -131,6 +131,18 @@ describe("calls of one pipeline at the same time", () => {
   });
 });
 
+test.each([
+  ["of five minutes where nothing else is set", {}, 300_000],
+  ["that the settings say", { drainLimit: 7_000 }, 7_000],
+])("a stop drains for at most a limit %s", async (_title, settings, limit) => {
+  const threads = new ScriptedThreads();
+  const on = await TestEngine.open({ secrets: { password: "p" }, spawnThread: threads.spawn, ...settings });
+  await on.engine.create(orders, defaultOptions);
+  await on.engine.stop("orders");
+  expect(threads.limits).toEqual([limit]);
+  await on.close();
+});
+
 describe("a pipeline that ends by itself", () => {
   test("as soon as it has started is Failed, and stays so", async () => {
     const { on, threads } = await opened();

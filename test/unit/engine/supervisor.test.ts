@@ -47,7 +47,9 @@ class World {
 
   leave(placement: Placement | undefined, how: "ended" | "died" = "ended"): void {
     if (placement === undefined || !this.live.delete(placement)) return;
-    placement.hasLeft(how === "ended" ? { kind: "ended" } : { kind: "died", error: new Error("killed") });
+    placement.hasLeft(
+      how === "ended" ? { kind: "ended" } : { kind: "died", error: new Error("killed"), isInnocent: false },
+    );
   }
 
   note(): void {
