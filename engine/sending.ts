@@ -81,7 +81,9 @@ export class Sending {
       const ignoreViews = heard === "view" && this.#settlement.with.options.on_view_error === "skip";
       this.#settlement.leaveIfAborted();
       this.#wasSent = true;
-      const answer = await this.#line.sink.insert(this.#block, token, this.#settlement.with.leave, { ignoreViews });
+      const { leave, room } = this.#settlement.with;
+      const sent = this.#line.sink.insert(this.#block, token, leave, { ignoreViews });
+      const answer = await room.answerOf(`an insert of ${this.#record.rows} rows`, sent);
       if (answer.kind === "ok") {
         const missing = this.#isUncertain ? await this.#clearance.ofAnswered(this.#record) : undefined;
         if (missing !== undefined) {
@@ -165,7 +167,7 @@ export class Sending {
     if (this.#underway.isEarlier === true && mendable.has(failure.class)) {
       return mayBeThere ? "again with its token" : "again";
     }
-    await this.#settlement.wait(trouble, this.#failures);
+    await this.#settlement.wait(trouble, this.#failures, this.#line.sink);
     await this.#settlement.reopen(this.#line.sink, this.#failures);
     await this.#encodeAgain();
     return undefined;
@@ -210,7 +212,7 @@ export class Sending {
     for (let attempt = 1; ; attempt += 1) {
       const trouble = await wrongMapping(this.#record, this.#line, this.#settlement);
       if (trouble === undefined) return;
-      await this.#settlement.wait(trouble, attempt);
+      await this.#settlement.wait(trouble, attempt, this.#line.sink);
       await this.#settlement.reopen(this.#line.sink, attempt);
       await this.#encodeAgain();
     }

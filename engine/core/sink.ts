@@ -24,6 +24,8 @@ export interface Failure {
   text: string;
   /** For class `row`, when the server named it: index into the rows of the block, from 0. */
   row?: number;
+  /** Of the network: no connection was made, or one gave no whole answer. */
+  connection?: "none" | "lost";
 }
 
 /** The target at one moment: what a later start has to know of it before it may send a batch again. */
@@ -107,6 +109,8 @@ export interface Sink {
     isFresh: boolean,
     signal: AbortSignal,
   ): Promise<{ kind: "read"; reading: Reading } | Exclude<Answer, { kind: "ok" }>>;
+  /** Whether the target's server answers anything at all now. Cheap, and never throws. */
+  isReachable(signal: AbortSignal): Promise<boolean>;
   /** Begins the rows of a block. */
   begin(): RowWriter;
   /**

@@ -126,6 +126,10 @@ export class ClickHouseSink implements Sink {
     return answered(this.#connection, () => withTimeLimit(signal, smallTimeout, read), statementAnswer);
   }
 
+  isReachable(signal: AbortSignal): Promise<boolean> {
+    return this.#connection.isAnswering(signal);
+  }
+
   begin(): RowWriter {
     return new RowLines(() => this.#encoders, this.#usualBytes);
   }

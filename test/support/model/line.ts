@@ -87,6 +87,10 @@ class ModelSink implements Sink {
     return Promise.resolve({ kind: "read", reading });
   }
 
+  isReachable(): Promise<boolean> {
+    return Promise.resolve(true);
+  }
+
   begin(): RowWriter {
     return {
       add: (events) => divide(events, "encoder")[1],

@@ -5,13 +5,14 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { WebhookSource } from "../../../engine/sources/webhook/webhook-source.ts";
 import { EmbeddedReader } from "../../../engine/streams/embedded/embedded-reader.ts";
 import { EmbeddedStream } from "../../../engine/streams/embedded/embedded-stream.ts";
+import { systemDisk } from "../../../engine/system/disk.ts";
 
 let folder: string;
 let stream: EmbeddedStream;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "sluice-source-"));
-  stream = await EmbeddedStream.open(folder, {
+  stream = await EmbeddedStream.open(systemDisk, folder, {
     limits: { max_bytes: Infinity, max_msgs: Infinity },
     trimmed: 0,
     onAppended: () => undefined,
@@ -42,7 +43,7 @@ test("behind events that were dropped, a source waits for the next one, and read
   await stream.release(2);
   const { last } = stream.state;
   expect(last).toBe(5);
-  const source = new WebhookSource(new EmbeddedReader(folder, last), last, 3);
+  const source = new WebhookSource(new EmbeddedReader(systemDisk, folder, last), last, 3);
   expect(await source.next(10, 1_000)).toEqual([]);
   expect(await waits(source)).toBe(true);
   await stream.append(event);
