@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { Answer } from "../../../engine/core/sink.ts";
 import { patient } from "../../integration/sink/support.ts";
 import type { SimulatedClickHouseOptions } from "../../support/simulation/clickhouse/clickhouse.ts";
-import type { TableOptions } from "../../support/simulation/clickhouse/table.ts";
+import type { TableOptions } from "../../support/simulation/clickhouse/table-options.ts";
 import type { RequestTrouble } from "../../support/simulation/clickhouse/trouble.ts";
 import { blockOf, ClickHouseWorld, partitioned, whole } from "./clickhouse-world.ts";
 import type { TestRow } from "./clickhouse-world.ts";

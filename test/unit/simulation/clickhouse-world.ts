@@ -5,13 +5,14 @@ import { encoded } from "../../support/encoded.ts";
 import { Random } from "../../support/random.ts";
 import { SimulatedClickHouse } from "../../support/simulation/clickhouse/clickhouse.ts";
 import type { SimulatedClickHouseOptions } from "../../support/simulation/clickhouse/clickhouse.ts";
-import type { TableOptions } from "../../support/simulation/clickhouse/table.ts";
+import type { TableOptions } from "../../support/simulation/clickhouse/table-options.ts";
 import { SimulatedClock } from "../../support/simulation/clock.ts";
 import { SimulatedNetwork } from "../../support/simulation/network.ts";
 import { events, patient, sinkOn } from "../../integration/sink/support.ts";
 import type { Field, Wish } from "../../integration/sink/support.ts";
 
-const address = "10.0.0.8:8123";
+/** Not a name, which would be looked up in the real network. */
+export const address = "10.0.0.8:8123";
 
 export interface TestRow {
   id: number;

@@ -1,8 +1,9 @@
+import { ClickHouseLogLevel, createClient } from "@clickhouse/client";
 import { afterEach, describe, expect, test } from "vitest";
 import type { SimulatedClickHouseOptions } from "../../support/simulation/clickhouse/clickhouse.ts";
-import type { TableOptions } from "../../support/simulation/clickhouse/table.ts";
+import type { TableOptions } from "../../support/simulation/clickhouse/table-options.ts";
 import { patient } from "../../integration/sink/support.ts";
-import { blockOf, ClickHouseWorld, partitioned, whole } from "./clickhouse-world.ts";
+import { address, blockOf, ClickHouseWorld, partitioned, whole } from "./clickhouse-world.ts";
 
 let world: ClickHouseWorld;
 
@@ -194,6 +195,19 @@ describe("an insert", () => {
     expect([server.rows().length, server.rows(view.to).length]).toEqual([1, 1]);
   });
 
+  test("is written again behind a view whose query was modified, and once where the view was mended otherwise", async () => {
+    const { server } = worldOf({ ...whole, views: [{ name: "v", to: { ...whole, name: "o" } }] });
+    const sink = await world.opened();
+    const view = server.table!.views[0]!;
+    await world.insert(sink, [{ id: 1, p: 1 }]);
+    view.broken = undefined;
+    await world.insert(sink, [{ id: 1, p: 1 }]);
+    expect(server.rows(view.to)).toHaveLength(1);
+    view.modifyQuery({}, server.now);
+    for (let each = 0; each < 2; each += 1) await world.insert(sink, [{ id: 1, p: 1 }]);
+    expect([server.rows().length, server.rows(view.to).length]).toEqual([1, 2]);
+  });
+
   test("may ignore what fails in a view", async () => {
     const views = [{ name: "v", to: { ...whole, name: "o" }, broken: { code: 6, fails: () => true } }];
     worldOf({ ...whole, views });
@@ -212,6 +226,40 @@ test("a user without the right to it cannot probe", async () => {
     kind: "forbidden",
     grant: expect.stringContaining("CREATE ARBITRARY TEMPORARY TABLE") as string,
   });
+});
+
+test("what the simulation does not know is refused, and collected", async () => {
+  const { server, network } = worldOf(whole);
+  const client = createClient({
+    url: `http://${address}`,
+    http_agent: network.agent(),
+    log: { level: ClickHouseLogLevel.OFF },
+  });
+  const queries = [
+    "SELECT id FROM d.t FORMAT JSONEachRow",
+    "OPTIMIZE TABLE d.t",
+    "SELECT nonsense() FORMAT JSONEachRow",
+  ];
+  const codes: unknown[] = [];
+  for (const query of queries) {
+    codes.push(
+      await world.settled(
+        client.command({ query }).then(
+          () => "ok",
+          (error: { code: string }) => error.code,
+        ),
+      ),
+    );
+  }
+  const brought = client.command({ query: queries[0]!, clickhouse_settings: { max_threads: 1 } });
+  codes.push(await world.settled(brought.catch((error: { code: string }) => error.code)));
+  await client.close();
+  expect(codes).toEqual(["ok", "62", "62", "115"]);
+  expect(server.unknown.splice(0)).toEqual([
+    "not understood: a statement of another kind: OPTIMIZE TABLE d.t",
+    "not understood: the function nonsense",
+    "Unknown setting 'max_threads'.",
+  ]);
 });
 
 describe("of several replicas", () => {
