@@ -162,6 +162,8 @@ describe("a server that is killed", () => {
     expect(refused.kind === "ok" ? "" : refused.failure.text).toContain("ECONNREFUSED");
     await clock.pass(60_000);
     server.start();
+    await clock.pass(5_000);
+    expect(await world.run("SELECT uptime() AS up, version() AS version")).toEqual([{ up: 5, version: "26.7.2.1" }]);
     for (const id of [1, 2]) expect(await world.insert(sink, [{ id, p: 1 }])).toEqual({ kind: "ok" });
     expect(server.stored().map(({ row, block }) => [row["id"], block])).toEqual([
       [1, 1],

@@ -1,3 +1,5 @@
+import { ClickHouseLogLevel, createClient } from "@clickhouse/client";
+import type { ClickHouseSettings } from "@clickhouse/client";
 import { EventList } from "../../../engine/core/event-list.ts";
 import type { Answer, Block } from "../../../engine/core/sink.ts";
 import type { ClickHouseSink } from "../../../engine/sinks/clickhouse/sink.ts";
@@ -74,6 +76,22 @@ export class ClickHouseWorld {
   insert(sink: ClickHouseSink, rows: readonly TestRow[], token?: string): Promise<Answer> {
     const own = token ?? String(rows[0]?.id);
     return this.settled(sink.insert(encoded(sink, events(...rows)), own, patient));
+  }
+
+  /** Runs a statement with the stock client. Returns the rows of a SELECT, or the code of the error. */
+  async run(query: string, clickhouse_settings: ClickHouseSettings = {}): Promise<unknown[] | string> {
+    const http_agent = this.network.agent();
+    const log = { level: ClickHouseLogLevel.OFF };
+    const client = createClient({ url: `http://${address}`, http_agent, log });
+    const rows = client.query({ query, format: "JSONEachRow", clickhouse_settings }).then(
+      (result) => result.json(),
+      (error: { code: string }) => error.code,
+    );
+    try {
+      return await this.settled(rows);
+    } finally {
+      await client.close();
+    }
   }
 
   /** What comes of it, in the time that it takes: at most an hour. */
