@@ -1,6 +1,6 @@
 import { EventList } from "./core/event-list.ts";
 import type { BatchRecord } from "./core/journal.ts";
-import type { Block, Failure, Sink } from "./core/sink.ts";
+import type { Block, Failure, Probe } from "./core/sink.ts";
 import type { Line } from "./line.ts";
 import type { Settlement } from "./settlement.ts";
 
@@ -22,6 +22,7 @@ export interface BadRow {
 export interface Trouble {
   class: Failure["class"] | "probe";
   text: string;
+  connection?: Failure["connection"];
 }
 
 /** What is known of a batch from earlier attempts: the code that its first rows, or all of them, failed with. */
@@ -29,6 +30,8 @@ export interface Suspicion {
   sample?: number | undefined;
   all?: number | undefined;
 }
+
+type Probing = (block: Block) => Promise<Probe>;
 
 interface Refused {
   record: BatchRecord;
@@ -45,15 +48,17 @@ interface Refused {
 export async function judgeRows(refused: Refused, line: Line, settlement: Settlement): Promise<Judgement> {
   const { record, block, failure, suspicion } = refused;
   const { sink, revision } = line;
+  const { room, leave } = settlement.with;
+  const probe: Probing = (rows) => room.answerOf("the search for bad rows", sink.probe(rows, leave));
   const total = block.events.length + record.excluded.length;
   const mayBeWrong = total >= rowsThatTell && !settlement.hasWritten(revision, await settlement.read(sink));
-  if (mayBeWrong && (await isSampleBad(refused, sink, settlement.with.leave))) {
+  if (mayBeWrong && (await isSampleBad(refused, probe))) {
     // Looking at every row may take minutes, so the pause is shown before that is done, once.
     const isKnown = suspicion.all === failure.code || suspicion.sample !== failure.code;
     suspicion.sample = failure.code;
     if (isKnown) return wrong(failure, `the first rows of a batch of ${total} do not fit`);
   }
-  const found = await badRows(block, failure, sink, record.excluded.length, settlement.with.leave);
+  const found = await badRows(block, failure, probe, record.excluded.length);
   if (found.kind === "trouble" || !mayBeWrong || found.rows.length < block.events.length) return found;
   if (found.rows.some(({ failure: { code } }) => code !== failure.code)) return found;
   suspicion.all = failure.code;
@@ -65,9 +70,9 @@ function wrong({ text }: Failure, what: string): Judgement {
 }
 
 /** Whether the first rows of a block that is larger than a sample all fail alike. */
-async function isSampleBad({ block, failure }: Refused, sink: Sink, signal: AbortSignal): Promise<boolean> {
+async function isSampleBad({ block, failure }: Refused, probing: Probing): Promise<boolean> {
   if (block.events.length <= sampleRows) return false;
-  const probe = await sink.probe(firstRows(block, sampleRows), signal);
+  const probe = await probing(firstRows(block, sampleRows));
   if (probe.kind !== "found" || probe.rows.length < sampleRows) return false;
   return probe.rows.every(({ failure: { code } }) => code === failure.code);
 }
@@ -78,15 +83,9 @@ function firstRows({ events, body }: Block, count: number): Block {
   return { events: EventList.of(events.slice(0, count)), body: body.subarray(0, end), rejected: [] };
 }
 
-async function badRows(
-  block: Block,
-  failure: Failure,
-  sink: Sink,
-  excluded: number,
-  signal: AbortSignal,
-): Promise<Judgement> {
+async function badRows(block: Block, failure: Failure, probing: Probing, excluded: number): Promise<Judgement> {
   if (block.events.length === 1) return { kind: "rows", rows: [{ row: 0, failure }] };
-  const probe = await sink.probe(block, signal);
+  const probe = await probing(block);
   if (probe.kind === "found" && probe.rows.length > 0) return { kind: "rows", rows: probe.rows };
   if (probe.kind === "found") {
     const text = `${failure.text}; no row is at fault: a copy of the table takes each of them`;

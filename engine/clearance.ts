@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { BatchRecord } from "./core/journal.ts";
 import type { Reading, Sink } from "./core/sink.ts";
 import type { Settlement } from "./settlement.ts";
-import { isInsideWindow } from "./window.ts";
+import { hasRestarted, isInsideWindow, standingOf } from "./window.ts";
 
 type Choice = "insert" | "skip" | "pause";
 
@@ -25,6 +25,8 @@ export class Clearance {
   /** The batch's line is that of an earlier revision, which makes nothing new. */
   readonly #isEarlier: boolean;
   #isTold = false;
+  /** The target before the last repeat. */
+  #before: Reading | undefined;
 
   constructor(sink: Sink, settlement: Settlement, isEarlier: boolean) {
     this.#sink = sink;
@@ -36,29 +38,50 @@ export class Clearance {
   async ofRepeat(record: BatchRecord): Promise<Verdict> {
     for (let attempt = 1; ; attempt += 1) {
       const reading = await this.#settlement.read(this.#sink);
-      if (isInsideWindow(record.target!, reading)) {
+      const standing = standingNow(record, reading);
+      if (standing === "recognised") {
+        this.#before = reading;
         this.#settlement.with.telemetry.insertRepeated(namesOf(record));
         return { kind: "with its token", record };
       }
-      const choice = this.#choice(record);
-      this.#tell(record, choice);
-      if (choice === "skip") return { kind: "settled", record };
-      if (choice === "insert") return this.#fresh(record, reading);
-      const kind = record.heard === "view" ? "view" : "uncertain";
-      await this.#settlement.wait({ class: kind, text: outsideText(record) }, attempt);
+      if (standing === "absent") return this.#anew(record, reading);
+      const verdict = await this.#decide(record, reading, attempt);
+      if (verdict !== undefined) return verdict;
     }
   }
 
   /**
-   * Whether a repeat that the server took for written is there at all; undefined if so, or if nobody can tell. A server
-   * that dies within an insert may keep the token without the rows (seen with MergeTree). Where its block numbers are
-   * those of before the first send, nothing of the batch is there, and a fresh token doubles nothing.
+   * Whether a repeat that the server took for written is there at all; undefined if so, or if nothing speaks against it.
+   * A server that dies within an insert may keep the token without the rows (seen with MergeTree). Where its block numbers
+   * are those of before the first send, nothing of the batch is there, and a fresh token doubles nothing. A replicated
+   * table is believed: another server may answer, which does not have all parts yet.
    */
   async ofAnswered(record: BatchRecord): Promise<Verdict | undefined> {
     const { target } = record;
-    if (target?.blocks === undefined) return undefined;
-    const reading = await this.#settlement.read(this.#sink);
-    if (reading.table !== target.table || reading.blocks !== target.blocks) return undefined;
+    if (target === undefined) return undefined;
+    for (let attempt = 1; ; attempt += 1) {
+      const reading = await this.#settlement.read(this.#sink);
+      if (reading.isReplicated === true || reading.table !== target.table) return undefined;
+      if (reading.blocks !== undefined && reading.blocks === target.blocks) return this.#anew(record, reading);
+      if (!hasRestarted(this.#before ?? target, reading)) return undefined;
+      const verdict = await this.#decide(record, reading, attempt);
+      if (verdict !== undefined) return verdict;
+    }
+  }
+
+  /** What the options say of a batch that nobody can tell of; undefined after a wait. */
+  async #decide(record: BatchRecord, reading: Reading, attempt: number): Promise<Verdict | undefined> {
+    const choice = this.#choice(record);
+    this.#tell(record, choice);
+    if (choice === "skip") return { kind: "settled", record };
+    if (choice === "insert") return this.#fresh(record, reading);
+    const kind = record.heard === "view" ? "view" : "uncertain";
+    await this.#settlement.wait({ class: kind, text: uncertainText(record) }, attempt);
+    return undefined;
+  }
+
+  /** Nothing of it is in the table. */
+  #anew(record: BatchRecord, reading: Reading): Promise<Verdict> {
     this.#settlement.with.telemetry.tokenAlone(namesOf(record));
     return this.#fresh(record, reading);
   }
@@ -88,11 +111,17 @@ export class Clearance {
   }
 }
 
-function outsideText({ batch, rows, heard }: BatchRecord): string {
+/** Of a batch that a view broke the table holds the rows for sure: the server said so, and had noted its token with them. */
+function standingNow({ heard, target }: BatchRecord, now: Reading): ReturnType<typeof standingOf> {
+  if (heard !== "view") return standingOf(target!, now);
+  return isInsideWindow(target!, now) ? "recognised" : "uncertain";
+}
+
+function uncertainText({ batch, rows, heard }: BatchRecord): string {
   const what = `batch ${batch} of ${rows} rows`;
   return heard === "view"
     ? `${what} is in the table, but a materialized view behind it failed, and so long ago that a repeat could double it; set x-sluice.on_view_error: skip to leave the view without these rows`
-    : `nobody knows whether ${what} was written, and the table may no longer recognise a repeat; set x-sluice.on_uncertain to insert or skip`;
+    : `it is not known whether ${what} was written, and the table may no longer recognise a repeat, or its server was started anew and may recognise one that it does not hold; set x-sluice.on_uncertain to insert or skip`;
 }
 
 /** What telemetry calls a batch. */

@@ -70,11 +70,10 @@ export class Recovery {
   /** Whether the target of an earlier revision can be opened; it is waited for where it does not answer. */
   async #opens({ sink }: Line): Promise<boolean> {
     for (let attempt = 1; ; attempt += 1) {
-      const opened = await sink.open(this.#settlement.with.leave);
-      this.#settlement.leaveIfAborted();
+      const opened = await this.#settlement.open(sink);
       if (opened.kind === "ok") return true;
       if (opened.failure.class !== "transient") return false;
-      await this.#settlement.wait(opened.failure, attempt);
+      await this.#settlement.wait(opened.failure, attempt, sink);
     }
   }
 

@@ -24,6 +24,8 @@ type Refusal = Exclude<Answer, { kind: "ok" }>;
 
 /** Failures that another revision may not meet. */
 const mendable = new Set<Failure["class"]>(["setup", "partitions", "row"]);
+/** A batch that waits longer than this for its first send has its target read anew, in milliseconds. */
+const oldestReading = 30_000;
 /** The server has too little memory for the insert. */
 const memoryLimit = 241;
 
@@ -79,7 +81,9 @@ export class Sending {
       const ignoreViews = heard === "view" && this.#settlement.with.options.on_view_error === "skip";
       this.#settlement.leaveIfAborted();
       this.#wasSent = true;
-      const answer = await this.#line.sink.insert(this.#block, token, this.#settlement.with.leave, { ignoreViews });
+      const { leave, room } = this.#settlement.with;
+      const sent = this.#line.sink.insert(this.#block, token, leave, { ignoreViews });
+      const answer = await room.answerOf(`an insert of ${this.#record.rows} rows`, sent);
       if (answer.kind === "ok") {
         const missing = this.#isUncertain ? await this.#clearance.ofAnswered(this.#record) : undefined;
         if (missing !== undefined) {
@@ -102,13 +106,23 @@ export class Sending {
 
   /** Whether the batch may be sent now; else how it ends. Reads the target before the first send, and before a repeat. */
   async #clear(): Promise<Ending["kind"] | undefined> {
-    if (this.#record.target === undefined) {
-      this.#record = { ...this.#record, target: await this.#settlement.read(this.#line.sink) };
-      await this.#amend({ heard: "nothing" });
+    if (this.#mayBeThere) return this.#obey(await this.#clearance.ofRepeat(this.#record));
+    if (this.#isDueForReading()) {
+      const target = await this.#settlement.read(this.#line.sink);
+      await this.#amend({ target, heard: "nothing" });
     }
-    if (this.#record.heard === "refused") await this.#amend({ heard: "nothing" });
-    if (!this.#mayBeThere) return undefined;
-    return this.#obey(await this.#clearance.ofRepeat(this.#record));
+    return undefined;
+  }
+
+  /**
+   * As long as nothing but refusals was heard, what comes is a first send: the recorded reading is that of just before it,
+   * however long the refusals took (delivery, the insert: uncertain).
+   */
+  #isDueForReading(): boolean {
+    const { target, heard } = this.#record;
+    if (target === undefined || heard === "refused") return true;
+    const age = Date.now() - target.taken;
+    return age < 0 || age > oldestReading;
   }
 
   /** How the batch ends by a verdict; undefined where it is sent. */
@@ -153,7 +167,7 @@ export class Sending {
     if (this.#underway.isEarlier === true && mendable.has(failure.class)) {
       return mayBeThere ? "again with its token" : "again";
     }
-    await this.#settlement.wait(trouble, this.#failures);
+    await this.#settlement.wait(trouble, this.#failures, this.#line.sink);
     await this.#settlement.reopen(this.#line.sink, this.#failures);
     await this.#encodeAgain();
     return undefined;
@@ -198,7 +212,7 @@ export class Sending {
     for (let attempt = 1; ; attempt += 1) {
       const trouble = await wrongMapping(this.#record, this.#line, this.#settlement);
       if (trouble === undefined) return;
-      await this.#settlement.wait(trouble, attempt);
+      await this.#settlement.wait(trouble, attempt, this.#line.sink);
       await this.#settlement.reopen(this.#line.sink, attempt);
       await this.#encodeAgain();
     }

@@ -1,10 +1,9 @@
 import type { EngineOptions } from "../schemas/pipeline.ts";
 import { EngineError, LeftForLater } from "./core/errors.ts";
 import { lastWritten, type BatchRecord, type Journal, type LastWritten } from "./core/journal.ts";
-import type { Reading, Sink } from "./core/sink.ts";
+import type { Answer, Reading, Sink } from "./core/sink.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
-import type { Pause } from "./view.ts";
-import type { WaitingRoom } from "./waiting-room.ts";
+import type { Waited, WaitingRoom } from "./waiting-room.ts";
 
 /** The options that hold for batches under way. */
 export type SendOptions = Pick<EngineOptions, "on_uncertain" | "on_lost" | "on_view_error">;
@@ -22,11 +21,6 @@ export interface Settling {
   leave: AbortSignal;
   /** Aborts when the pipeline drains, or leaves: from then on no pause is waited for. */
   drain: AbortSignal;
-}
-
-interface Waited {
-  class: Pause["class"];
-  text: string;
 }
 
 /**
@@ -76,24 +70,30 @@ export class Settlement {
   /** Reads the target now, however long that takes. */
   async read(sink: Sink): Promise<Reading> {
     for (let attempt = 1; ; attempt += 1) {
-      const answer = await sink.read(true, this.with.leave);
+      const answer = await this.with.room.answerOf("a look at the table", sink.read(true, this.with.leave));
       this.leaveIfAborted();
       if (answer.kind === "read") return answer.reading;
-      await this.wait(answer.failure, attempt);
+      await this.wait(answer.failure, attempt, sink);
     }
   }
 
   /** Opens the target anew, since it may be another one now. */
   async reopen(sink: Sink, failures: number): Promise<void> {
     for (let attempt = failures; ; attempt += 1) {
-      const opened = await sink.open(this.with.leave);
-      this.leaveIfAborted();
+      const opened = await this.open(sink);
       if (opened.kind === "ok") {
         this.#tellWhetherOnce(sink);
         return;
       }
-      await this.wait(opened.failure, attempt);
+      await this.wait(opened.failure, attempt, sink);
     }
+  }
+
+  /** Opens the target once. */
+  async open(sink: Sink): Promise<Answer> {
+    const opened = await this.with.room.answerOf("the questions that come before inserts", sink.open(this.with.leave));
+    this.leaveIfAborted();
+    return opened;
   }
 
   #tellWhetherOnce({ atLeastOnce: reason }: Sink): void {
@@ -103,12 +103,16 @@ export class Settlement {
     telemetry.atLeastOnce({ pipeline_id, ...(reason === undefined ? {} : { reason }) });
   }
 
-  /** Waits before attempt number `attempt` + 1. Throws LeftForLater where a drain would wait for a pause. */
-  async wait(failure: Waited, attempt: number): Promise<void> {
+  /**
+   * Waits before attempt number `attempt` + 1; what fails of the network, until `sink` is reachable again. Throws
+   * LeftForLater where a drain would wait for a pause.
+   */
+  async wait(failure: Waited, attempt: number, sink?: Sink): Promise<void> {
     const { room, leave, drain } = this.with;
     const isDraining = drain.aborted;
     if (isDraining && room.isPause(failure, attempt)) throw new LeftForLater(failure.text);
-    await room.wait(failure, attempt, isDraining ? leave : drain);
+    const isReachable = sink && ((signal: AbortSignal) => sink.isReachable(signal));
+    await room.wait(failure, attempt, isDraining ? leave : drain, isReachable);
     this.leaveIfAborted();
   }
 

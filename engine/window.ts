@@ -18,3 +18,32 @@ export function isInsideWindow(then: Reading, now: Reading): boolean {
   // Fewer blocks than before: parts were dropped, and the numbers tell nothing.
   return grown < 0 ? elapsed < trustedBlindly : grown < entries / 2;
 }
+
+/** How far two clocks may run apart: one in a thousand, which is more than any clock is corrected by. */
+const drift = 1 / 1000;
+
+/**
+ * Whether the server was started after `then` was read, so that it may have kept the token of an insert without its rows
+ * (delivery, the insert: uncertain). A server that had run for a second by `then` is told from one that has been started
+ * since. Never true of a table whose tokens can be believed.
+ */
+export function hasRestarted(then: Reading, now: Reading): boolean {
+  if (now.isReplicated === true || now.uptime === undefined) return false;
+  const before = then.uptime ?? 0;
+  const elapsed = Math.max(0, now.time - then.time) / 1000;
+  return now.uptime < before || now.uptime <= before + elapsed * (1 - drift) - 1;
+}
+
+/**
+ * What is known of a batch that may have been sent after `then`.
+ *
+ * - `recognised`: a repeat with its token writes what is missing, and nothing else.
+ * - `absent`: nothing of it is in the table, and whatever was sent ended with the server.
+ * - `uncertain`: neither can be told.
+ */
+export function standingOf(then: Reading, now: Reading): "recognised" | "absent" | "uncertain" {
+  if (then.table === now.table && hasRestarted(then, now)) {
+    return then.blocks !== undefined && then.blocks === now.blocks ? "absent" : "uncertain";
+  }
+  return isInsideWindow(then, now) ? "recognised" : "uncertain";
+}

@@ -24,6 +24,8 @@ export interface Failure {
   text: string;
   /** For class `row`, when the server named it: index into the rows of the block, from 0. */
   row?: number;
+  /** Of the network: no connection was made, or one gave no whole answer. */
+  connection?: "none" | "lost";
 }
 
 /** The target at one moment: what a later start has to know of it before it may send a batch again. */
@@ -38,6 +40,16 @@ export interface Reading {
    * where this user may not read them.
    */
   blocks?: number;
+  /**
+   * The table keeps its parts and tokens together with other servers: what it says of a repeat holds, while a server that
+   * answers the next question may not have all parts yet.
+   */
+  isReplicated?: boolean;
+  /**
+   * For how long the server has run, in whole seconds, rounded down. Absent where a server that was killed cannot have
+   * kept a token without its rows, and in records of former versions.
+   */
+  uptime?: number;
   /** How many inserts, and for how many seconds (Infinity for ever), the target and all behind it recognise a repeat. */
   window: { entries: number; seconds: number };
   /** When the table was last created or altered, by the server's clock, in milliseconds since the epoch; 0 if it does not tell. */
@@ -97,6 +109,8 @@ export interface Sink {
     isFresh: boolean,
     signal: AbortSignal,
   ): Promise<{ kind: "read"; reading: Reading } | Exclude<Answer, { kind: "ok" }>>;
+  /** Whether the target's server answers anything at all now. Cheap, and never throws. */
+  isReachable(signal: AbortSignal): Promise<boolean>;
   /** Begins the rows of a block. */
   begin(): RowWriter;
   /**

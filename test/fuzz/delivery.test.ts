@@ -3,13 +3,13 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "fast-check";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DeadLetters } from "../../engine/state/dead-letters.ts";
 import { StoreJournal } from "../../engine/state/journal.ts";
 import { Store } from "../../engine/state/store.ts";
 import type { ModelEvent } from "../support/model/events.ts";
 import { modelEvent } from "../support/model/events.ts";
-import { tricks } from "../support/model/target.ts";
+import { deaths, tricks, type Trick } from "../support/model/target.ts";
 import type { Journal } from "../../engine/core/journal.ts";
 import { World, type Happening, type WorldOptions } from "../support/model/world.ts";
 
@@ -60,7 +60,21 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom("stop", "edit", "terminate", "mend") }) },
 ) as fc.Arbitrary<Happening>;
 
+/** What happens where other writers are about, and the server dies and comes back. */
+const harsher: fc.Arbitrary<Happening> = fc.oneof(
+  { weight: 12, arbitrary: happening },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant("tricks"),
+      tricks: fc.array(fc.constantFrom(...deaths, ...tricks), { maxLength: 4 }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("others"), blocks: fc.integer({ min: 1, max: 3 }) }) },
+) as fc.Arbitrary<Happening>;
+
 const stories = fc.array(happening, { minLength: 3, maxLength: 25 });
+const harsherStories = fc.array(harsher, { minLength: 3, maxLength: 25 });
 const shapes = fc.record(
   {
     hasDedup: fc.boolean(),
@@ -96,35 +110,106 @@ test(
 );
 
 test(
-  "outside of the window nothing is lost with on_uncertain: insert, and nothing doubled with skip",
+  "outside of the window, and where the server dies, nothing is lost with on_uncertain: insert, and nothing doubled with skip",
   { timeout },
   async () => {
     await fc.assert(
-      fc.asyncProperty(stories, shapes, fc.constantFrom("insert", "skip"), async (story, shape, on_uncertain) => {
-        const world = await told(story, { ...shape, ...narrow, on_uncertain });
-        const allowed = on_uncertain === "insert" ? "doubled" : "lost";
-        expect(breaches(world, shape.hasDedup).filter((breach) => !breach.startsWith(allowed))).toEqual([]);
-      }),
+      fc.asyncProperty(
+        harsherStories,
+        shapes,
+        fc.constantFrom("insert", "skip"),
+        async (story, shape, on_uncertain) => {
+          const world = await told(story, { ...shape, ...narrow, on_uncertain });
+          const allowed = on_uncertain === "insert" ? "doubled" : "lost";
+          expect(breaches(world, shape.hasDedup).filter((breach) => !breach.startsWith(allowed))).toEqual([]);
+        },
+      ),
       { numRuns: Math.ceil(numRuns / 3), seed },
     );
   },
 );
 
-test("a server that keeps the tokens of an insert without its rows gets them under a fresh token", async () => {
+/** One batch is written; what comes back to the next one, of two partitions, is `tricks`; then there is `more`. */
+async function second(
+  tricksOf: readonly Trick[],
+  more: Happening[],
+  options: Partial<WorldOptions> = {},
+): Promise<World> {
   const row = { key: "a", fate: "row", partition: 1 } as const;
-  const world = await told(
-    [
-      { kind: "push", events: [row] },
-      { kind: "work", turns: 30 },
-      { kind: "tricks", tricks: ["unknown, tokens alone"] },
-      { kind: "push", events: [row, { ...row, partition: 2 }] },
-      { kind: "work", turns: 30 },
-    ],
-    { hasDedup: false, replicas: 1, ...wide },
-  );
-  expect(breaches(world, false)).toEqual([]);
-  expect(world.told.get("tokenAlone")).toBe(1);
+  const story: Happening[] = [
+    { kind: "push", events: [row] },
+    { kind: "work", turns: 30 },
+    { kind: "tricks", tricks: [...tricksOf] },
+    { kind: "push", events: [row, { ...row, partition: 2 }] },
+    ...more,
+    { kind: "work", turns: 30 },
+  ];
+  return told(story, { hasDedup: false, replicas: 1, ...wide, ...options });
+}
+
+/** Tokens of a server that died are not believed; held off meanwhile, so that something can happen before the repeat. */
+const restarted = (trick: Trick): Trick[] => [trick, ...Array.from({ length: 5 }, (): Trick => "refuse")];
+const others: Happening[] = [
+  { kind: "work", turns: 5 },
+  { kind: "others", blocks: 1 },
+];
+
+describe("a server that dies within an insert and comes back", () => {
+  test.each<[string, Trick]>([
+    ["with its tokens and without its rows gets them under a fresh token", "unknown, tokens alone"],
+    ["with nothing of it gets it once", "unknown, restarted with nothing in"],
+  ])("%s", async (_title, trick) => {
+    const world = await second([trick], []);
+    expect(breaches(world, false)).toEqual([]);
+    expect(world.told.get("tokenAlone")).toBe(1);
+    expect(world.told.get("batchUncertain")).toBeUndefined();
+  });
+
+  test.each<[string, Trick, Happening[], string[], string[]]>([
+    ["another writer's part hides that its rows are gone", "unknown, tokens alone", others, [], ["lost", "lost"]],
+    ["all of it was written", "unknown, restarted with all in", [], ["doubled", "doubled"], []],
+  ])("where %s, nobody can tell: on_uncertain decides", async (_title, trick, more, inserting, skipping) => {
+    for (const [on_uncertain, expected] of [
+      ["insert", inserting],
+      ["skip", skipping],
+    ] as const) {
+      const world = await second(restarted(trick), more, { on_uncertain });
+      expect(breaches(world, false).map((breach) => breach.split(":")[0])).toEqual(expected);
+      expect(world.told.get("batchUncertain")).toBe(1);
+    }
+  });
+
+  test("and did so before Sluice itself was killed is known from the record", async () => {
+    const world = await second(restarted("unknown, tokens alone"), [...others, { kind: "crash" }]);
+    expect(breaches(world, false)).toEqual([]);
+    expect(world.told.get("batchUncertain")).toBe(1);
+  });
 });
+
+test("a replica that lags behind is believed when it drops a repeat: nothing is doubled", async () => {
+  const world = await second(["unknown, all in"], [], { isReplicated: true });
+  expect(world.target.dropped).toBe(2);
+  expect(breaches(world, false)).toEqual([]);
+  expect(world.told.get("tokenAlone")).toBeUndefined();
+});
+
+test.each(["pause", "crash"] as const)(
+  "after refusals alone the window begins anew, whoever used it up in that time (%s)",
+  async (kind) => {
+    const held = Array.from({ length: 8 }, (): Trick => "refuse");
+    const meanwhile: Happening[] = [
+      { kind: "work", turns: 8 },
+      { kind: "others", blocks: 9_000 },
+    ];
+    const world = await second(
+      [...held, "unknown, all in"],
+      [...meanwhile, ...(kind === "crash" ? [{ kind } as const] : [])],
+    );
+    expect(breaches(world, false)).toEqual([]);
+    expect(world.told.get("batchUncertain")).toBeUndefined();
+    expect(world.target.dropped).toBe(2);
+  },
+);
 
 /** Faults that somebody could make, each in one call of the journal. */
 const faults: [string, (of: Journal) => Partial<Journal>][] = [

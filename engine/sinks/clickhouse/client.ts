@@ -1,10 +1,11 @@
-import { Agent } from "node:http";
-import { Agent as TlsAgent } from "node:https";
+import { Agent, request } from "node:http";
+import { Agent as TlsAgent, request as tlsRequest } from "node:https";
 import { Readable } from "node:stream";
 import { promisify } from "node:util";
 import { brotliDecompress, constants, gunzip, gzip, inflate } from "node:zlib";
 import { ClickHouseLogLevel, createClient } from "@clickhouse/client";
 import type { ClickHouseClient } from "@clickhouse/client";
+import { withTimeLimit } from "./time-limit.ts";
 
 const compress = promisify(gzip);
 
@@ -61,6 +62,25 @@ export function agentFor({ url, skipCertificate }: Target): Agent {
   const options = { keepAlive: true, maxSockets: 10 };
   if (!url.startsWith("https:")) return new Agent(options);
   return new TlsAgent({ ...options, ...(skipCertificate ? { rejectUnauthorized: false } : {}) });
+}
+
+/** How long `/ping` may take, in milliseconds: a server that works answers it at once. */
+const pingTimeout = 5_000;
+
+/** Whether a server, or what stands before it, answers `/ping` and says of no failure. Needs no login. Never throws. */
+export function isAnswering(url: string, agent: Agent, signal: AbortSignal): Promise<boolean> {
+  const ask = (limited: AbortSignal): Promise<boolean> =>
+    new Promise((resolve) => {
+      const send = url.startsWith("https:") ? tlsRequest : request;
+      send(new URL("/ping", url), { agent, signal: limited })
+        .on("response", (response) => {
+          response.on("error", () => undefined).resume();
+          resolve((response.statusCode ?? 500) < 500);
+        })
+        .on("error", () => resolve(false))
+        .end();
+    });
+  return withTimeLimit(signal, pingTimeout, ask);
 }
 
 /** With its length, so that a server can tell a body that was cut off from a whole one; compressed for a far server. */

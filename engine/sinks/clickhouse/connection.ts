@@ -3,7 +3,7 @@ import type { Agent } from "node:http";
 import { addAbortSignal } from "node:stream";
 import type { ClickHouseClient, ClickHouseSettings } from "@clickhouse/client";
 import type { SinkConnection } from "../../../schemas/pipeline.ts";
-import { agentFor, bodyOf, clientFor, readAnswer } from "./client.ts";
+import { agentFor, bodyOf, clientFor, isAnswering, readAnswer } from "./client.ts";
 import type { Target } from "./client.ts";
 import { isFar } from "./distance.ts";
 import { endpointOf } from "./endpoint.ts";
@@ -51,7 +51,7 @@ export class Connection {
   readonly #agent: Agent | undefined;
   readonly #requests = new SentRequests();
   #far: Promise<boolean> | undefined;
-  #client: { target: Target; client: ClickHouseClient } | undefined;
+  #client: { target: Target; client: ClickHouseClient; agent: Agent } | undefined;
 
   constructor(params: SinkConnection, { embedded, agent, far }: ConnectionOptions = {}) {
     this.#agent = agent;
@@ -96,6 +96,17 @@ export class Connection {
     return said.text;
   }
 
+  /** Whether anything at all answers there. */
+  async isAnswering(signal: AbortSignal): Promise<boolean> {
+    try {
+      const { target, agent } = this.#open();
+      return await isAnswering(target.url, agent, signal);
+    } catch (error) {
+      if (error instanceof TroubleError) return false;
+      throw error;
+    }
+  }
+
   async close(): Promise<void> {
     const open = this.#client;
     this.#client = undefined;
@@ -105,7 +116,7 @@ export class Connection {
   #exchange(statement: string, request: Request): Promise<Said> {
     const { signal, settings, body, session } = request;
     const queryId = randomUUID();
-    const client = this.#open();
+    const { client } = this.#open();
     return this.#requests.during(queryId, async (sent) => {
       try {
         const answer = await client.exec({
@@ -135,16 +146,16 @@ export class Connection {
     return (this.#far ??= this.#endpoint === undefined ? Promise.resolve(false) : isFar(this.#params.host));
   }
 
-  #open(): ClickHouseClient {
+  #open(): { client: ClickHouseClient; agent: Agent; target: Target } {
     const target = this.#target();
     const current = this.#client?.target;
     if (this.#client !== undefined && current?.url === target.url && current.password === target.password) {
-      return this.#client.client;
+      return this.#client;
     }
     void this.#client?.client.close();
-    const client = clientFor(target, this.#requests.watch(this.#agent ?? agentFor(target)));
-    this.#client = { target, client };
-    return client;
+    const agent = this.#requests.watch(this.#agent ?? agentFor(target));
+    this.#client = { target, agent, client: clientFor(target, agent) };
+    return this.#client;
   }
 
   #target(): Target {

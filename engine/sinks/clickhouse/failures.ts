@@ -65,7 +65,12 @@ const httpPort =
 function otherFailure(trouble: Exclude<Trouble, { from: "server" }>): Failure {
   switch (trouble.from) {
     case "network":
-      return { class: "transient", name: "network_io", text: `no answer: ${trouble.text}` };
+      return {
+        class: "transient",
+        name: "network_io",
+        text: `no answer: ${trouble.text}`,
+        connection: trouble.sent ? "lost" : "none",
+      };
     case "foreign":
       return {
         class: "transient",

@@ -67,7 +67,9 @@ export class ClickHouseSink implements Sink {
     this.#options = options;
     this.#encoders = new RowEncoders(mapping, options.schemas);
     this.#connection = new Connection(connection_params, options);
-    this.#reader = new TargetReader(connection_params.database, table);
+    this.#reader = new TargetReader(connection_params.database, table, {
+      mendsTokens: connection_params.host === "embedded",
+    });
     this.#inserter = new Inserter(this.#connection, this.#reader);
   }
 
@@ -122,6 +124,10 @@ export class ClickHouseSink implements Sink {
       return reading === undefined ? this.#setup(missing(this.#options.sink)) : { kind: "read" as const, reading };
     };
     return answered(this.#connection, () => withTimeLimit(signal, smallTimeout, read), statementAnswer);
+  }
+
+  isReachable(signal: AbortSignal): Promise<boolean> {
+    return this.#connection.isAnswering(signal);
   }
 
   begin(): RowWriter {

@@ -17,6 +17,7 @@ type Look = TableInfo & {
   data_paths: readonly string[];
   altered: unknown;
   time: unknown;
+  uptime: unknown;
   blocks?: readonly [highest: unknown, count: unknown];
 };
 
@@ -42,10 +43,13 @@ export class TargetReader {
   #sent = 0;
   /** Whether this user may read `system.parts`. */
   #seesParts = true;
+  readonly #mendsTokens: boolean;
 
-  constructor(database: string, table: string) {
+  /** `mendsTokens`: when the server is started it forgets tokens whose rows it does not hold. */
+  constructor(database: string, table: string, { mendsTokens = false } = {}) {
     this.#database = database;
     this.#table = table;
+    this.#mendsTokens = mendsTokens;
   }
 
   /** What an insert reaches, as of the last look; undefined before the first. */
@@ -98,11 +102,14 @@ export class TargetReader {
     if (looks === undefined || table === undefined) return undefined;
     if (!isAsSeen(looks, reach!.seen)) reach = await this.#follow(select);
     if (reach === undefined) return undefined;
-    const blocks = table.blocks?.[isReplicated(table) ? 1 : 0];
+    const replicated = isReplicated(table);
+    const blocks = table.blocks?.[replicated ? 1 : 0];
     return {
       table: identityOf(table),
       time: Number(table.time),
       ...(blocks === undefined ? {} : { blocks: Number(blocks) }),
+      ...(replicated ? { isReplicated: true } : {}),
+      ...(replicated || this.#mendsTokens ? {} : { uptime: Number(table.uptime) }),
       window: reach.window,
       altered: Number(table.altered),
       description: table.create_table_query,
@@ -133,7 +140,7 @@ export class TargetReader {
     // of each partition begin at 0, so that its first block would not count.
     const parts = `SELECT max(max_block_number) AS highest FROM system.parts WHERE database = ${quoteText(this.#database)} AND table = ${quoteText(this.#table)} GROUP BY partition_id`;
     return [
-      `SELECT ${tableInfo}, data_paths, toUnixTimestamp(metadata_modification_time) * 1000 AS altered, toUnixTimestamp64Milli(now64(3)) AS time`,
+      `SELECT ${tableInfo}, data_paths, toUnixTimestamp(metadata_modification_time) * 1000 AS altered, toUnixTimestamp64Milli(now64(3)) AS time, uptime() AS uptime`,
       this.#seesParts ? `, (SELECT [max(highest), sum(highest + 1)] FROM (${parts})) AS blocks` : "",
       ` FROM system.tables WHERE database IN (${databases}) AND name IN (${names})`,
     ].join("");

@@ -224,3 +224,27 @@ describe.each(["http", "https"] as const)("over %s", (scheme) => {
     expect(asked).toEqual([]);
   });
 });
+
+describe.each(["http", "https"] as const)("over %s a server is reachable", (scheme) => {
+  test.each<[title: string, talk: Talk, isReachable: boolean]>([
+    ["if it answers", ok(() => [], "Ok.\n"), true],
+    ["if what stands before it does not know /ping", answer(() => ["HTTP/1.1 404 No", "Content-Length: 0"]), true],
+    [
+      "not if what stands before it says that it is gone",
+      answer(() => ["HTTP/1.1 502 No", "Content-Length: 0"]),
+      false,
+    ],
+    ["not if it hangs up", { onHeaders: hangUp }, false],
+    ["not if it resets", { onHeaders: reset }, false],
+    ["not if it says nothing", {}, false],
+    ["not if it answers with garbage", { onHeaders: say("garbage\r\n\r\n") }, false],
+  ])("%s", async (_title, talk, isReachable) => {
+    expect(await on(await serverOf(scheme, talk)).isReachable(patient)).toBe(isReachable);
+  });
+
+  test("not if nothing listens", async () => {
+    const server = await RawServer.start(scheme, {});
+    await server.close();
+    expect(await on(server).isReachable(patient)).toBe(false);
+  });
+});

@@ -207,7 +207,7 @@ test("a replicated table is read by the blocks of all its partitions, and rememb
     expect(sum?.blocks).toBe(18);
     expect(await sink.read(true, patient)).toMatchObject({
       kind: "read",
-      reading: { blocks: 18, window: { entries: 10_000, seconds: 3600 } },
+      reading: { blocks: 18, isReplicated: true, window: { entries: 10_000, seconds: 3600 } },
     });
     await sink.close();
   });

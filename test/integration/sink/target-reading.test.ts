@@ -89,6 +89,7 @@ describe("a reading", () => {
       table: row?.uuid,
       time: expect.any(Number),
       blocks: 0,
+      uptime: expect.any(Number),
       window: { entries: 100, seconds: Infinity },
       altered: Number(row?.altered) * 1000,
       description: expect.stringContaining("CREATE TABLE d.plain"),

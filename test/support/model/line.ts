@@ -70,18 +70,25 @@ class ModelSink implements Sink {
   }
 
   read(): Promise<{ kind: "read"; reading: Reading }> {
-    const { time, blocks, window } = this.#target;
+    const { time, started, window, isReplicated } = this.#target;
+    const blocks = isReplicated ? 0 : this.#target.blocks;
+    const server = isReplicated ? { isReplicated } : { uptime: Math.floor((time - started) / 1000) };
     // A table that was never altered since this pipeline wrote to it: a batch of bad rows alone is no wrong mapping.
     const reading = {
       table: "one",
       time,
       blocks,
+      ...server,
       window: { entries: window, seconds: Infinity },
       altered: 0,
       description: "",
       taken: 0,
     };
     return Promise.resolve({ kind: "read", reading });
+  }
+
+  isReachable(): Promise<boolean> {
+    return Promise.resolve(true);
   }
 
   begin(): RowWriter {

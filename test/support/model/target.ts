@@ -10,8 +10,11 @@ export type Trick =
   | "refuse"
   | "setup"
   | "view"
-  /** The server dies: it keeps the tokens, and no rows. */
-  | "unknown, tokens alone";
+  /** The server dies and comes back: it keeps the tokens, and no rows. */
+  | "unknown, tokens alone"
+  /** The server dies and comes back, with all of it or with nothing. */
+  | "unknown, restarted with all in"
+  | "unknown, restarted with nothing in";
 
 export const tricks: readonly Trick[] = [
   "answer",
@@ -21,6 +24,13 @@ export const tricks: readonly Trick[] = [
   "refuse",
   "setup",
   "view",
+];
+
+/** What a server may do that dies: which of these it did is not to be found out in every case. */
+export const deaths: readonly Trick[] = [
+  "unknown, tokens alone",
+  "unknown, restarted with all in",
+  "unknown, restarted with nothing in",
 ];
 
 /**
@@ -34,6 +44,10 @@ export class ModelTarget {
   #tokens: string[] = [];
   blocks = 0;
   time = 1_000_000;
+  /** When its server was started. */
+  started = 0;
+  /** Another replica is asked, which has no part at all yet. */
+  isReplicated = false;
   /** How many repeats it dropped. */
   dropped = 0;
   next: Trick[] = [];
@@ -52,17 +66,30 @@ export class ModelTarget {
     if (trick === "unknown, nothing in") return lost;
     if (trick === "unknown, tokens alone") {
       for (const { partition } of rows) this.#tokens.push(`${partition} ${token}`);
-      return lost;
+      return this.#restart();
     }
+    if (trick === "unknown, restarted with nothing in") return this.#restart();
     const bad = rows.findIndex((row) => this.refuses(row));
     if (bad !== -1) return refused({ class: "row", name: "VIOLATED_CONSTRAINT", code: 469, row: bad });
     const partitions = [...new Set(rows.map(({ partition }) => partition))];
     if (trick === "unknown, part in") partitions.length = Math.ceil(partitions.length / 2);
     for (const partition of partitions) this.#write(rows, partition, token);
     if (trick === "answer") return { kind: "ok" };
+    if (trick === "unknown, restarted with all in") return this.#restart();
     return trick === "view"
       ? { kind: "unknown", failure: failure({ class: "view", name: "CANNOT_PARSE", code: 6 }) }
       : lost;
+  }
+
+  /** Another writer makes so many parts. */
+  others(blocks: number): void {
+    this.blocks += blocks;
+  }
+
+  #restart(): Answer {
+    this.time += 3_000;
+    this.started = this.time;
+    return lost;
   }
 
   refuses({ fate }: ModelEvent): boolean {

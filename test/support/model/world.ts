@@ -24,6 +24,8 @@ export interface WorldOptions {
   window: number;
   on_uncertain: SendOptions["on_uncertain"];
   on_view_error: SendOptions["on_view_error"];
+  /** The table is replicated, and block numbers come from a replica that has no part at all yet. */
+  isReplicated?: boolean;
   /** Plants a fault: a journal in place of the right one. */
   sabotage?: (journal: Journal) => Partial<Journal>;
 }
@@ -32,6 +34,8 @@ export interface WorldOptions {
 export type Happening =
   | { kind: "push"; events: Omit<ModelEvent, "id">[] }
   | { kind: "tricks"; tricks: Trick[] }
+  /** Another writer makes so many parts in the table. */
+  | { kind: "others"; blocks: number }
   /** Lets it work for so many turns of the event loop. */
   | { kind: "work"; turns: number }
   /** SIGKILL: nothing that was not durable is left; another start follows. */
@@ -66,6 +70,7 @@ export class World {
     this.#letters = letters;
     this.#options = options;
     this.target = new ModelTarget(options.window);
+    this.target.isReplicated = options.isReplicated ?? false;
     this.source =
       options.partitions === undefined ? new ModelLog() : new ModelTopic(options.partitions, options.topics);
     this.#start();
@@ -78,6 +83,9 @@ export class World {
         break;
       case "tricks":
         this.target.next.push(...happening.tricks);
+        break;
+      case "others":
+        this.target.others(happening.blocks);
         break;
       case "work":
         for (let turn = 0; turn < happening.turns; turn += 1) await nextTurn();

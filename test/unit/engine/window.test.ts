@@ -1,6 +1,6 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Reading } from "../../../engine/core/sink.ts";
-import { isInsideWindow } from "../../../engine/window.ts";
+import { hasRestarted, isInsideWindow, standingOf } from "../../../engine/window.ts";
 
 const then: Reading = {
   table: "one",
@@ -41,4 +41,42 @@ test("block numbers that may not be read are trusted for a minute", () => {
   expect(isInsideWindow(blind, { ...blind, time: blind.time + 59_999 })).toBe(true);
   expect(isInsideWindow(blind, { ...blind, time: blind.time + 60_000 })).toBe(false);
   expect(isInsideWindow(then, { ...blind, time: blind.time + 60_000 })).toBe(false);
+});
+
+/** A server that had run for ten minutes. */
+const up: Reading = { ...then, uptime: 600 };
+const later = (seconds: number, uptime: number): Reading => ({ ...up, time: up.time + seconds * 1000, uptime });
+
+describe("a server was started since", () => {
+  test.each<[string, Reading, Reading, boolean]>([
+    ["not at once", up, up, false],
+    ["not where it has run on", up, later(60, 660), false],
+    ["not where its seconds were cut off differently", up, later(60, 659.2), false],
+    ["not where its clock was corrected by a minute in a day", up, later(86_400, 600 + 86_340), false],
+    ["not where its clock was set back", up, { ...up, time: 0, uptime: 700 }, false],
+    ["by a shorter time that it has run for", up, later(60, 3), true],
+    ["long ago", up, later(3_600, 3_500), true],
+    ["within a second of a look at one that had run for one", { ...up, uptime: 1 }, later(1.2, 0), true],
+    ["where a record of a former version has no such time", then, later(60, 3), true],
+    ["not where that record is younger than the server", then, later(60, 660), false],
+    ["not where it tells no such time, as its tokens can be believed", up, { ...then, time: up.time + 60_000 }, false],
+    ["not where the table is replicated", up, { ...later(60, 3), isReplicated: true }, false],
+  ])("%s", (_title, before, after, isRestarted) => {
+    expect(hasRestarted(before, after)).toBe(isRestarted);
+  });
+});
+
+test.each<[string, Partial<Reading>, ReturnType<typeof standingOf>]>([
+  ["without another part nothing of the batch is there", {}, "absent"],
+  ["with another part nobody can tell", { blocks: up.blocks! + 1 }, "uncertain"],
+  ["with fewer parts nobody can tell", { blocks: up.blocks! - 1 }, "uncertain"],
+  ["into another table nobody can tell", { table: "two" }, "uncertain"],
+])("after a new start of the server, %s", (_title, changes, standing) => {
+  expect(standingOf(up, { ...later(60, 3), ...changes })).toBe(standing);
+  expect(standingOf(up, { ...later(50, 650), ...changes })).toBe("table" in changes ? "uncertain" : "recognised");
+});
+
+test("after a new start of the server, parts that may not be read tell nothing", () => {
+  const { blocks: _blocks, ...blind } = up;
+  expect(standingOf(blind, { ...blind, time: up.time + 10_000, uptime: 3 })).toBe("uncertain");
 });

@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { Gate, pass } from "../../support/clickhouse-proxy.ts";
+import { startClickHouse, type TestClickHouse } from "../../support/clickhouse.ts";
+import { eventsTo, Scene, window } from "./scene.ts";
+
+vi.setConfig({ testTimeout: 90_000 });
+
+let server: TestClickHouse;
+
+beforeAll(async () => {
+  server = await startClickHouse();
+});
+
+afterAll(() => server.stop());
+
+const table = `CREATE TABLE % (id Int64, level String) ENGINE = MergeTree ORDER BY id ${window}`;
+
+test("an insert that is not answered is a pause that says so, and goes on waiting for its answer", () =>
+  Scene.play("not-answered", server, async (scene) => {
+    const gate = new Gate();
+    scene.proxy.decideInserts(async () => {
+      await gate.opened;
+      return pass;
+    });
+    await scene.create([table], scene.config());
+    const before = new Date().toISOString();
+    await scene.post(eventsTo(5));
+    const { paused, pending_batches } = await scene.paused("transient");
+    expect(paused!.text).toMatch(/^no answer yet to an insert of 5 rows, sent at 20/);
+    expect(paused!.since >= before).toBe(true);
+    expect(pending_batches).toBe(1);
+    gate.open();
+    const { counters } = await scene.settled();
+    expect(await scene.ids()).toEqual([1, 2, 3, 4, 5]);
+    expect(counters).toMatchObject({ inserts_repeated: 0, batches_uncertain: 0 });
+    expect(scene.sends(1)).toHaveLength(1);
+    await scene.until((health) => health.paused === undefined);
+  }));
+
+test("a look at the table that is not answered is a pause that says so", () =>
+  Scene.play("not-looked", server, async (scene) => {
+    await scene.create([table], scene.config());
+    await scene.post(eventsTo(5));
+    await scene.settled();
+    const gate = new Gate();
+    scene.proxy.decide(async ({ statement }) => {
+      if (statement.includes("system.")) await gate.opened;
+      return pass;
+    });
+    await scene.reopen();
+    const { paused } = await scene.paused("transient");
+    expect(paused!.text).toMatch(/^no answer yet to the questions that come before inserts, sent at 20/);
+    gate.open();
+    await scene.until((health) => health.paused === undefined);
+  }));
