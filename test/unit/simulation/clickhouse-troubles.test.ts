@@ -156,12 +156,13 @@ describe("a server that is killed", () => {
     const { server, sink, clock } = await opened(whole);
     await world.insert(sink, [{ id: 1, p: 1 }]);
     server.kill();
-    expect(server.isUp).toBe(false);
+    expect([server.isUp, await world.ping()]).toEqual([false, false]);
     const refused = await world.insert(sink, [{ id: 2, p: 1 }]);
     expect(refused).toMatchObject({ kind: "refused", failure: { class: "transient", name: "network_io" } });
     expect(refused.kind === "ok" ? "" : refused.failure.text).toContain("ECONNREFUSED");
     await clock.pass(60_000);
     server.start();
+    expect([server.isUp, await world.ping()]).toEqual([true, true]);
     await clock.pass(5_000);
     expect(await world.run("SELECT uptime() AS up, version() AS version")).toEqual([{ up: 5, version: "26.7.2.1" }]);
     for (const id of [1, 2]) expect(await world.insert(sink, [{ id, p: 1 }])).toEqual({ kind: "ok" });

@@ -1,5 +1,5 @@
 import { ClickHouseLogLevel, createClient } from "@clickhouse/client";
-import type { ClickHouseSettings } from "@clickhouse/client";
+import type { ClickHouseClient, ClickHouseSettings } from "@clickhouse/client";
 import { EventList } from "../../../engine/core/event-list.ts";
 import type { Answer, Block } from "../../../engine/core/sink.ts";
 import type { ClickHouseSink } from "../../../engine/sinks/clickhouse/sink.ts";
@@ -79,16 +79,26 @@ export class ClickHouseWorld {
   }
 
   /** Runs a statement with the stock client. Returns the rows of a SELECT, or the code of the error. */
-  async run(query: string, clickhouse_settings: ClickHouseSettings = {}): Promise<unknown[] | string> {
+  run(query: string, clickhouse_settings: ClickHouseSettings = {}): Promise<unknown[] | string> {
+    return this.#asked((client) =>
+      client.query({ query, format: "JSONEachRow", clickhouse_settings }).then(
+        (result) => result.json(),
+        (error: { code: string }) => error.code,
+      ),
+    );
+  }
+
+  /** Whether the server says that it is there. */
+  ping(): Promise<boolean> {
+    return this.#asked(async (client) => (await client.ping()).success);
+  }
+
+  async #asked<Result>(ask: (client: ClickHouseClient) => Promise<Result>): Promise<Result> {
     const http_agent = this.network.agent();
     const log = { level: ClickHouseLogLevel.OFF };
     const client = createClient({ url: `http://${address}`, http_agent, log });
-    const rows = client.query({ query, format: "JSONEachRow", clickhouse_settings }).then(
-      (result) => result.json(),
-      (error: { code: string }) => error.code,
-    );
     try {
-      return await this.settled(rows);
+      return await this.settled(ask(client));
     } finally {
       await client.close();
     }

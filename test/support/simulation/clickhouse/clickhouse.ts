@@ -98,7 +98,7 @@ export class SimulatedClickHouse {
     return this.#requests.troubles;
   }
 
-  /** The same for all other statements. */
+  /** The same for all other statements. `/ping` meets no trouble. */
   get readTroubles(): (RequestTrouble | undefined)[] {
     return this.#requests.readTroubles;
   }
