@@ -3,7 +3,8 @@ import type { Answer } from "../../../engine/core/sink.ts";
 import type { ClickHouseSink } from "../../../engine/sinks/clickhouse/sink.ts";
 import { type TestClickHouse, startClickHouse } from "../../support/clickhouse.ts";
 import { Random } from "../../support/random.ts";
-import type { TableOptions } from "../../support/simulation/clickhouse/table.ts";
+import type { Row } from "../../support/simulation/clickhouse/column-values.ts";
+import type { TableOptions } from "../../support/simulation/clickhouse/table-options.ts";
 import { blockOf, ClickHouseWorld } from "../../unit/simulation/clickhouse-world.ts";
 import { patient, sinkOn } from "./support.ts";
 import type { Field } from "./support.ts";
@@ -174,3 +175,67 @@ test.each([1, 2, 3, 4])("the simulated ClickHouse does what the real one does, s
   expect(simulated).toEqual(real);
   expect(real.dropped).toBeGreaterThan(0);
 });
+
+/** Inserts of good rows alone. */
+function insertsOf(seed: number): Step[] {
+  return stepsOf(seed).filter((step) => step.do === "insert" && !step.lines.some((line) => oddLines.includes(line)));
+}
+
+/** After so many inserts the query of the view is modified, and takes every row. */
+const mendedAfter = 12;
+
+async function viewOnReal(name: string, inserts: readonly Step[]): Promise<string[]> {
+  const kept = "ENGINE = MergeTree PARTITION BY p ORDER BY tuple() SETTINGS non_replicated_deduplication_window = 1000";
+  for (const query of [
+    `CREATE TABLE d.${name} (id Int64, p UInt8, s String) ${kept}`,
+    `CREATE TABLE d.${name}_out (id Int64, p UInt8) ${kept}`,
+    `CREATE MATERIALIZED VIEW d.${name}_view TO d.${name}_out AS SELECT id, p FROM d.${name} WHERE throwIf(id = 3) = 0`,
+  ]) {
+    await server.client.command({ query });
+  }
+  const sink = sinkOn(server, { fields, table: name });
+  expect(await sink.open(patient)).toEqual({ kind: "ok" });
+  const answers: string[] = [];
+  for (const [index, step] of inserts.entries()) {
+    if (index === mendedAfter) {
+      await server.client.command({ query: `ALTER TABLE d.${name}_view MODIFY QUERY SELECT id, p FROM d.${name}` });
+    }
+    const answer = await take(sink, step, () => Promise.resolve());
+    const [row] = await server.query(
+      `SELECT (SELECT count() FROM d.${name}) AS base, (SELECT count() FROM d.${name}_out) AS behind`,
+    );
+    answers.push(`${answer}, ${String(row!["base"])} and ${String(row!["behind"])}`);
+  }
+  await sink.close();
+  return answers;
+}
+
+async function viewOnSimulated(name: string, inserts: readonly Step[]): Promise<string[]> {
+  const partitionBy: TableOptions["partitionBy"] = { expression: "p", of: ({ p }) => Number(p) };
+  const columns = fields.map(([column, , type]) => ({ name: column, type }));
+  const broken = { code: 395, fails: ({ id }: Row) => id === 3 };
+  const views = [{ name: `${name}_view`, to: { name: `${name}_out`, columns, partitionBy, window: 1000 }, broken }];
+  const world = new ClickHouseWorld(1, { table: { name, columns, partitionBy, window: 1000, views } });
+  try {
+    const sink = await world.opened({ fields, table: name });
+    const answers: string[] = [];
+    for (const [index, step] of inserts.entries()) {
+      const view = world.server.table!.views[0]!;
+      if (index === mendedAfter) view.modifyQuery({}, world.server.now);
+      const answer = await world.settled(take(sink, step, () => Promise.resolve()));
+      answers.push(`${answer}, ${world.server.rows().length} and ${world.server.rows(view.to).length}`);
+    }
+    expect(world.server.unknown).toEqual([]);
+    return answers;
+  } finally {
+    await world.end();
+  }
+}
+
+test.each([11, 12])(
+  "a view that fails for some rows does in the simulated ClickHouse what it does in the real one, seed %i",
+  async (seed) => {
+    const inserts = insertsOf(seed);
+    expect(await viewOnSimulated(`v${seed}`, inserts)).toEqual(await viewOnReal(`v${seed}`, inserts));
+  },
+);

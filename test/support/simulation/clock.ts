@@ -121,10 +121,13 @@ export class SimulatedClock {
       Date: SimulatedDate,
       setTimeout: (work: () => void, delay?: number, ...parts: []) => this.#after(work, delay, parts, false),
       setInterval: (work: () => void, delay?: number, ...parts: []) => this.#after(work, delay, parts, true),
-      clearTimeout: (timer?: Timer) => timer?.cancel(),
-      clearInterval: (timer?: Timer) => timer?.cancel(),
+      clearTimeout: (timer?: Timer | NodeJS.Timeout) => this.#clear(timer),
+      clearInterval: (timer?: Timer | NodeJS.Timeout) => this.#clear(timer),
       setImmediate: (work: (...parts: unknown[]) => void, ...parts: unknown[]) => this.#soon(() => work(...parts)),
-      clearImmediate: (immediate?: Immediate) => immediate?.cancel(),
+      clearImmediate: (immediate?: Immediate | NodeJS.Immediate) => {
+        if (immediate instanceof Immediate) immediate.cancel();
+        else this.#real.clearImmediate(immediate);
+      },
     });
     performance.now = () => clock.#monotonic;
   }
@@ -171,6 +174,12 @@ export class SimulatedClock {
       await this.#drain();
       this.#immediates.shift()?.();
     }
+  }
+
+  /** Also one that was set in the real time, before this clock was installed. */
+  #clear(timer: Timer | NodeJS.Timeout | undefined): void {
+    if (timer instanceof Timer) timer.cancel();
+    else this.#real.clearTimeout(timer);
   }
 
   /** Does what can be done without time. */

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { Answer } from "../../../engine/core/sink.ts";
 import { patient } from "../../integration/sink/support.ts";
 import type { SimulatedClickHouseOptions } from "../../support/simulation/clickhouse/clickhouse.ts";
-import type { TableOptions } from "../../support/simulation/clickhouse/table.ts";
+import type { TableOptions } from "../../support/simulation/clickhouse/table-options.ts";
 import type { RequestTrouble } from "../../support/simulation/clickhouse/trouble.ts";
 import { blockOf, ClickHouseWorld, partitioned, whole } from "./clickhouse-world.ts";
 import type { TestRow } from "./clickhouse-world.ts";
@@ -156,12 +156,15 @@ describe("a server that is killed", () => {
     const { server, sink, clock } = await opened(whole);
     await world.insert(sink, [{ id: 1, p: 1 }]);
     server.kill();
-    expect(server.isUp).toBe(false);
+    expect([server.isUp, await world.ping()]).toEqual([false, false]);
     const refused = await world.insert(sink, [{ id: 2, p: 1 }]);
     expect(refused).toMatchObject({ kind: "refused", failure: { class: "transient", name: "network_io" } });
     expect(refused.kind === "ok" ? "" : refused.failure.text).toContain("ECONNREFUSED");
     await clock.pass(60_000);
     server.start();
+    expect([server.isUp, await world.ping()]).toEqual([true, true]);
+    await clock.pass(5_000);
+    expect(await world.run("SELECT uptime() AS up, version() AS version")).toEqual([{ up: 5, version: "26.7.2.1" }]);
     for (const id of [1, 2]) expect(await world.insert(sink, [{ id, p: 1 }])).toEqual({ kind: "ok" });
     expect(server.stored().map(({ row, block }) => [row["id"], block])).toEqual([
       [1, 1],

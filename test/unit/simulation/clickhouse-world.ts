@@ -1,3 +1,5 @@
+import { ClickHouseLogLevel, createClient } from "@clickhouse/client";
+import type { ClickHouseClient, ClickHouseSettings } from "@clickhouse/client";
 import { EventList } from "../../../engine/core/event-list.ts";
 import type { Answer, Block } from "../../../engine/core/sink.ts";
 import type { ClickHouseSink } from "../../../engine/sinks/clickhouse/sink.ts";
@@ -5,13 +7,14 @@ import { encoded } from "../../support/encoded.ts";
 import { Random } from "../../support/random.ts";
 import { SimulatedClickHouse } from "../../support/simulation/clickhouse/clickhouse.ts";
 import type { SimulatedClickHouseOptions } from "../../support/simulation/clickhouse/clickhouse.ts";
-import type { TableOptions } from "../../support/simulation/clickhouse/table.ts";
+import type { TableOptions } from "../../support/simulation/clickhouse/table-options.ts";
 import { SimulatedClock } from "../../support/simulation/clock.ts";
 import { SimulatedNetwork } from "../../support/simulation/network.ts";
 import { events, patient, sinkOn } from "../../integration/sink/support.ts";
 import type { Field, Wish } from "../../integration/sink/support.ts";
 
-const address = "10.0.0.8:8123";
+/** Not a name, which would be looked up in the real network. */
+export const address = "10.0.0.8:8123";
 
 export interface TestRow {
   id: number;
@@ -73,6 +76,32 @@ export class ClickHouseWorld {
   insert(sink: ClickHouseSink, rows: readonly TestRow[], token?: string): Promise<Answer> {
     const own = token ?? String(rows[0]?.id);
     return this.settled(sink.insert(encoded(sink, events(...rows)), own, patient));
+  }
+
+  /** Runs a statement with the stock client. Returns the rows of a SELECT, or the code of the error. */
+  run(query: string, clickhouse_settings: ClickHouseSettings = {}): Promise<unknown[] | string> {
+    return this.#asked((client) =>
+      client.query({ query, format: "JSONEachRow", clickhouse_settings }).then(
+        (result) => result.json(),
+        (error: { code: string }) => error.code,
+      ),
+    );
+  }
+
+  /** Whether the server says that it is there. */
+  ping(): Promise<boolean> {
+    return this.#asked(async (client) => (await client.ping()).success);
+  }
+
+  async #asked<Result>(ask: (client: ClickHouseClient) => Promise<Result>): Promise<Result> {
+    const http_agent = this.network.agent();
+    const log = { level: ClickHouseLogLevel.OFF };
+    const client = createClient({ url: `http://${address}`, http_agent, log });
+    try {
+      return await this.settled(ask(client));
+    } finally {
+      await client.close();
+    }
   }
 
   /** What comes of it, in the time that it takes: at most an hour. */

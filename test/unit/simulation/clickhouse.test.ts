@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { SimulatedClickHouseOptions } from "../../support/simulation/clickhouse/clickhouse.ts";
-import type { TableOptions } from "../../support/simulation/clickhouse/table.ts";
+import type { TableOptions } from "../../support/simulation/clickhouse/table-options.ts";
 import { patient } from "../../integration/sink/support.ts";
 import { blockOf, ClickHouseWorld, partitioned, whole } from "./clickhouse-world.ts";
 
@@ -194,6 +194,19 @@ describe("an insert", () => {
     expect([server.rows().length, server.rows(view.to).length]).toEqual([1, 1]);
   });
 
+  test("is written again behind a view whose query was modified, and once where the view was mended otherwise", async () => {
+    const { server } = worldOf({ ...whole, views: [{ name: "v", to: { ...whole, name: "o" } }] });
+    const sink = await world.opened();
+    const view = server.table!.views[0]!;
+    await world.insert(sink, [{ id: 1, p: 1 }]);
+    view.broken = undefined;
+    await world.insert(sink, [{ id: 1, p: 1 }]);
+    expect(server.rows(view.to)).toHaveLength(1);
+    view.modifyQuery({}, server.now);
+    for (let each = 0; each < 2; each += 1) await world.insert(sink, [{ id: 1, p: 1 }]);
+    expect([server.rows().length, server.rows(view.to).length]).toEqual([1, 2]);
+  });
+
   test("may ignore what fails in a view", async () => {
     const views = [{ name: "v", to: { ...whole, name: "o" }, broken: { code: 6, fails: () => true } }];
     worldOf({ ...whole, views });
@@ -212,6 +225,20 @@ test("a user without the right to it cannot probe", async () => {
     kind: "forbidden",
     grant: expect.stringContaining("CREATE ARBITRARY TEMPORARY TABLE") as string,
   });
+});
+
+test("what the simulation does not know is refused, and collected", async () => {
+  const { server } = worldOf(whole);
+  server.otherWriter([{ rows: [{ id: 1, p: 2 }] }]);
+  expect(await world.run("SELECT id FROM d.t")).toEqual([{ id: 1 }]);
+  expect(await world.run("OPTIMIZE TABLE d.t")).toBe("62");
+  expect(await world.run("SELECT nonsense()")).toBe("62");
+  expect(await world.run("SELECT id FROM d.t", { max_threads: 1 })).toBe("115");
+  expect(server.unknown.splice(0)).toEqual([
+    expect.stringContaining("OPTIMIZE TABLE d.t"),
+    "not understood: the function nonsense",
+    "Unknown setting 'max_threads'.",
+  ]);
 });
 
 describe("of several replicas", () => {

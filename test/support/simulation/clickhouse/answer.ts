@@ -66,6 +66,13 @@ function garbled({ head, body }: Wire, at: "status" | "header" | "chunk"): Pick<
   return { head, body: `xyz\r\n${body}` };
 }
 
+/** The answer to `/ping`, which asks nothing but whether the server is there. */
+export const pong: Wire = {
+  head: "HTTP/1.1 200 OK\r\nConnection: Keep-Alive\r\nKeep-Alive: timeout=10\r\nContent-Length: 4\r\n\r\n",
+  body: "Ok.\n",
+  isLast: false,
+};
+
 /** What a proxy says in the server's place, if the trouble is one of a proxy. */
 export function proxyAnswer(trouble: RequestTrouble | undefined): Wire | undefined {
   switch (trouble?.kind) {

@@ -7,7 +7,8 @@ import type { Weather } from "./requests.ts";
 import { Profile } from "./settings.ts";
 import type { HeldSetting } from "./settings.ts";
 import { identityOf } from "./table.ts";
-import type { Part, SimulatedTable, TableOptions } from "./table.ts";
+import type { SimulatedTable } from "./table.ts";
+import type { Part, TableOptions } from "./table-options.ts";
 import type { RequestTrouble } from "./trouble.ts";
 
 export interface SimulatedClickHouseOptions {
@@ -97,7 +98,7 @@ export class SimulatedClickHouse {
     return this.#requests.troubles;
   }
 
-  /** The same for all other statements. */
+  /** The same for all other statements. `/ping` meets no trouble. */
   get readTroubles(): (RequestTrouble | undefined)[] {
     return this.#requests.readTroubles;
   }
@@ -108,7 +109,7 @@ export class SimulatedClickHouse {
   }
 
   /** Statements, settings and faults that this simulation does not know: a test has to fail where there are any. */
-  get unknown(): readonly string[] {
+  get unknown(): string[] {
     return this.#requests.unknown;
   }
 

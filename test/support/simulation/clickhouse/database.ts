@@ -9,7 +9,7 @@ import type { Readable } from "./select.ts";
 import { Profile } from "./settings.ts";
 import type { Statement } from "./statement.ts";
 import { identityOf, SimulatedTable } from "./table.ts";
-import type { TableOptions, WriteContext } from "./table.ts";
+import type { TableOptions, WriteContext } from "./table-options.ts";
 
 /** A statement with what its request brought. */
 export interface Execution {

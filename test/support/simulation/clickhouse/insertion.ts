@@ -2,7 +2,8 @@ import type { Draw } from "../network.ts";
 import { ServerGone } from "./answer.ts";
 import type { Row } from "./column-values.ts";
 import { serverError } from "./errors.ts";
-import type { Part, SimulatedTable, View, WriteContext } from "./table.ts";
+import type { SimulatedTable, View } from "./table.ts";
+import type { Part, WriteContext } from "./table-options.ts";
 
 /** What an insert brings besides its rows. */
 export interface InsertOptions {
@@ -10,6 +11,12 @@ export interface InsertOptions {
   /** `max_partitions_per_insert_block`; 0 for no limit. */
   mostPartitions: number;
   ignoresViews: boolean;
+}
+
+/** A table that is written, with what its blocks are known by. */
+interface Into {
+  table: SimulatedTable;
+  context: WriteContext;
 }
 
 /** An error in the middle: after so many partitions, or before the first one. */
@@ -35,7 +42,7 @@ export class Insertion {
   readonly #options: InsertOptions;
   readonly #parts: Part[] = [];
   /** What is being written at the moment. */
-  #current: { table: SimulatedTable; partition: string; rows: readonly Row[] } | undefined;
+  #current: { into: Into; partition: string; rows: readonly Row[] } | undefined;
 
   constructor(table: SimulatedTable, rows: readonly Row[], options: InsertOptions) {
     this.#table = table;
@@ -45,7 +52,8 @@ export class Insertion {
 
   /** Throws the server's error, `ServerGone`, or the error of the interruption. */
   async run(pace: Pace, interruption?: Interruption): Promise<void> {
-    await this.#fill(this.#table, this.#rows, pace, interruption);
+    const into = { table: this.#table, context: this.#options.context };
+    await this.#fill(into, this.#rows, pace, interruption);
     await this.#fillViews(pace);
     for (const part of this.#parts) part.isOnDisk ||= this.#table.isSynced;
   }
@@ -53,13 +61,15 @@ export class Insertion {
   /** The server dies now: nothing of the current partition is there, or its key alone, or all of it. */
   die(draw: Draw): void {
     if (this.#current === undefined) return;
-    const { table, partition, rows } = this.#current;
+    const { into, partition, rows } = this.#current;
+    const { table, context } = into;
     const left = draw(table.isReplicated ? 2 : 3);
-    if (left === 1) table.write(partition, rows, this.#options.context);
-    if (left === 2) table.noteWithoutPart(partition, this.#options.context);
+    if (left === 1) table.write(partition, rows, context);
+    if (left === 2) table.noteWithoutPart(partition, context);
   }
 
-  async #fill(table: SimulatedTable, rows: readonly Row[], pace: Pace, interruption?: Interruption): Promise<void> {
+  async #fill(into: Into, rows: readonly Row[], pace: Pace, interruption?: Interruption): Promise<void> {
+    const { table, context } = into;
     checkConstraints(table, rows);
     const partitions = this.#partitionsOf(table, rows);
     const stop = interruption && latestStop(table, partitions.size, interruption);
@@ -67,9 +77,9 @@ export class Insertion {
     for (const [partition, part] of partitions) {
       if (done === stop) throw interruption!.error;
       failIndex(table, part);
-      this.#current = { table, partition, rows: part };
+      this.#current = { into, partition, rows: part };
       await pace.pause();
-      const written = table.write(partition, part, this.#options.context);
+      const written = table.write(partition, part, context);
       if (written !== undefined) this.#parts.push(written);
       this.#current = undefined;
       done += 1;
@@ -97,9 +107,11 @@ export class Insertion {
     if (view.broken !== undefined && this.#rows.some(view.broken.fails)) {
       throw serverError(view.broken.code, `The view fails for a row${pushing}.`);
     }
-    const rows = this.#rows.map(view.select);
+    const rows = this.#rows.map((row) => view.select(row));
+    const { context } = this.#options;
+    const into = { table: view.to, context: { ...context, identity: view.identityOf(context.identity) } };
     try {
-      await this.#fill(view.to, rows, pace);
+      await this.#fill(into, rows, pace);
     } catch (error) {
       if (!(error instanceof ServerGone) && error instanceof Error) error.message += pushing;
       throw error;

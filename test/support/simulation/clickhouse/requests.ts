@@ -1,6 +1,6 @@
 import { Exception } from "../../../../engine/sinks/clickhouse/embedded/exception.ts";
 import type { Draw } from "../network.ts";
-import { proxyAnswer, ServerGone, wireOf } from "./answer.ts";
+import { pong, proxyAnswer, ServerGone, wireOf } from "./answer.ts";
 import type { Result, Wire } from "./answer.ts";
 import type { Database } from "./database.ts";
 import { serverError } from "./errors.ts";
@@ -74,6 +74,7 @@ export class Requests {
 
   /** A head arrived: its trouble is decided now, as it may be one of the body. */
   begin(head: RequestHead): number | undefined {
+    if (head.path === "/ping") return undefined;
     const isInsert = isTableInsert(head.query.get("query"));
     const queue = isInsert ? this.troubles : this.readTroubles;
     const trouble = queue.length > 0 ? queue.shift() : this.#drawTrouble(isInsert);
@@ -103,6 +104,10 @@ export class Requests {
 
   async #answer(exchange: Exchange): Promise<void> {
     const { head, trouble, life } = exchange;
+    if (head.path === "/ping") {
+      await this.#work(life);
+      return this.#send(pong, exchange);
+    }
     const ofProxy = proxyAnswer(trouble);
     if (ofProxy !== undefined && !isReached(trouble)) return this.#send(ofProxy, exchange);
     const later = laterOf(trouble);

@@ -37,7 +37,7 @@ const createTable = new RegExp(
 );
 const createTemporary = new RegExp(`^CREATE TEMPORARY TABLE ${id} AS ${id}\\.${id} ENGINE = Null$`, "s");
 const dropTemporary = new RegExp(`^DROP TEMPORARY TABLE ${id}$`, "s");
-const select = /^(SELECT .*) FORMAT JSONEachRow$/s;
+const select = /^(SELECT .*)\s+FORMAT JSONEachRow\s*$/s;
 
 const parsed = new Map<string, Statement>();
 

@@ -3,41 +3,7 @@ import type { Draw } from "../network.ts";
 import type { Row, SimulatedColumn } from "./column-values.ts";
 import { DeduplicationLog } from "./deduplication-log.ts";
 import type { LogLimits } from "./deduplication-log.ts";
-
-/** A row that a check of the table concerns. */
-type Predicate = (row: Row) => boolean;
-
-/** How a table is made. */
-export interface TableOptions {
-  database?: string;
-  name?: string;
-  columns: readonly SimulatedColumn[];
-  /** `MergeTree` by default; one that starts with `Replicated` has its block numbers per partition and its log shared. */
-  engine?: string;
-  /** Blocks that are remembered; 0 for none, 10,000 by default. */
-  window?: number;
-  /** Seconds for which a replicated table remembers them; 3,600 by default. */
-  windowSeconds?: number;
-  /** PARTITION BY, as text and as what it does. */
-  partitionBy?: { expression: string; of: (row: Row) => string | number };
-  constraints?: readonly { name: string; expression: string; holds: Predicate }[];
-  /** Fails while the part that has such a row is written, as a skip index does: the partitions before it stay. */
-  brokenIndex?: { code: number; fails: Predicate };
-  /** Whether an insert is on disk before it is answered; true by default. */
-  isSynced?: boolean;
-  views?: readonly ViewOptions[];
-}
-
-/** A materialized view. */
-export interface ViewOptions {
-  name: string;
-  /** The table that it writes to. */
-  to: TableOptions;
-  /** The row that it makes of one; the same by default. */
-  select?: (row: Row) => Row;
-  /** It fails with this code for such rows, when the table has them already. */
-  broken?: { code: number; fails: Predicate } | undefined;
-}
+import type { Part, TableOptions, ViewOptions, WriteContext } from "./table-options.ts";
 
 /** A materialized view that hangs on a table. */
 export class View {
@@ -45,23 +11,51 @@ export class View {
   readonly name: string;
   readonly uuid: string;
   readonly to: SimulatedTable;
-  readonly select: (row: Row) => Row;
-  /** To be set to undefined where a person mends it. */
+  /** To be set to undefined where what it fails at is mended elsewhere. */
   broken: ViewOptions["broken"];
+  #query: string;
+  #select: (row: Row) => Row;
+  #altered: number;
+  /** How often its query was modified. */
+  #version = 0;
 
-  constructor(database: string, { name, to, select = (row) => row, broken }: ViewOptions, draw: Draw, now: number) {
+  constructor(database: string, options: ViewOptions, draw: Draw, now: number) {
+    const { name, to, query = "SELECT *", select = (row) => row, broken } = options;
     this.database = database;
     this.name = name;
     this.uuid = drawUuid(draw);
     this.to = new SimulatedTable(to, draw, now);
-    this.select = select;
+    this.#query = query;
+    this.#select = select;
+    this.#altered = now;
     this.broken = broken;
+  }
+
+  select(row: Row): Row {
+    return this.#select(row);
+  }
+
+  /** What the blocks that it passes on are known by in its target. */
+  identityOf(identity: string | undefined): string | undefined {
+    return identity === undefined ? undefined : `${identity} by ${this.name} ${this.#version}`;
+  }
+
+  /** A person modifies its query, even to the same one: its target then knows no block that came before (seen). */
+  modifyQuery(
+    { query = this.#query, select = this.#select }: Pick<ViewOptions, "query" | "select">,
+    now: number,
+  ): void {
+    this.#query = query;
+    this.#select = select;
+    this.#version += 1;
+    this.#altered = now;
+    this.broken = undefined;
   }
 
   /** Its row in `system.tables`. */
   describe(): Record<string, unknown> {
     const columns = this.to.columns.map(({ name, type }) => `\`${name}\` ${type}`).join(", ");
-    const query = `CREATE MATERIALIZED VIEW ${plain(this.database)}.${plain(this.name)} TO ${plain(this.to.database)}.${plain(this.to.name)} (${columns}) AS SELECT *`;
+    const query = `CREATE MATERIALIZED VIEW ${plain(this.database)}.${plain(this.name)} TO ${plain(this.to.database)}.${plain(this.to.name)} (${columns}) AS ${this.#query}`;
     return {
       database: this.database,
       name: this.name,
@@ -73,32 +67,9 @@ export class View {
       dependencies_database: [],
       dependencies_table: [],
       data_paths: [],
-      metadata_modification_time: this.to.altered,
+      metadata_modification_time: this.#altered,
     };
   }
-}
-
-/** Rows of one partition of one insert. */
-export interface Part {
-  partition: string;
-  block: number;
-  rows: readonly Row[];
-  token: string | undefined;
-  /** When each replica shows it, by the monotonic clock, in milliseconds. */
-  seenAt: readonly number[];
-  /** Whether it survives that the machine loses its power. */
-  isOnDisk: boolean;
-}
-
-/** What a write needs to know besides its rows. */
-export interface WriteContext {
-  /** The server's clock, in milliseconds since the epoch. */
-  now: number;
-  token: string | undefined;
-  /** What the blocks of the insert are known by, as `identityOf` says; undefined where they are not to be known. */
-  identity: string | undefined;
-  /** When each replica shows the part, by the monotonic clock, in milliseconds. */
-  seenAt: readonly number[];
 }
 
 /** One table: its parts, the log of its blocks, and how `system.tables` describes it. */
