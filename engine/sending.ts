@@ -79,6 +79,7 @@ export class Sending {
       if (ending !== undefined) return this.#ended(ending);
       const { heard, token } = this.#record;
       const ignoreViews = heard === "view" && this.#settlement.with.options.on_view_error === "skip";
+      await this.#settlement.with.source.mayWrite();
       this.#settlement.leaveIfAborted();
       this.#wasSent = true;
       const { leave, room } = this.#settlement.with;

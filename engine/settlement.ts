@@ -2,6 +2,7 @@ import type { EngineOptions } from "../schemas/pipeline.ts";
 import { EngineError, LeftForLater } from "./core/errors.ts";
 import { lastWritten, type BatchRecord, type Journal, type LastWritten } from "./core/journal.ts";
 import type { Answer, Reading, Sink } from "./core/sink.ts";
+import type { Source } from "./core/source.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
 import type { Waited, WaitingRoom } from "./waiting-room.ts";
 
@@ -14,6 +15,7 @@ export interface Settling {
   options: SendOptions;
   journal: Journal;
   telemetry: Telemetry;
+  source: Pick<Source, "mayWrite">;
   room: WaitingRoom;
   /** The server had too little memory for a batch. */
   onTooLarge(): void;

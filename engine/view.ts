@@ -111,6 +111,8 @@ export interface PipelineCounters {
   positions_moved: number;
   /** Offsets that a member of the group has committed that is no Sluice. */
   strangers_commits: number;
+  /** Times that the process stood still, after which the owner of the consumer group was asked for before any insert. */
+  owner_checks: number;
   /** Inserts sent again with the token of an earlier attempt. */
   inserts_repeated: number;
   /** Rows that the server refused and that were taken out of their batch. */

@@ -28,6 +28,11 @@ export interface Source {
    * with their key (compaction), which is no loss.
    */
   stillHolds(ranges: readonly PositionRange[]): Promise<boolean>;
+  /**
+   * Resolves when events of this source may be written: at once, but for a source that may have become another's while
+   * this process stood still. Asked right before each insert. Rejects with LeftForLater when the pipeline drains or leaves.
+   */
+  mayWrite(): Promise<void>;
   /** A batch with these ranges is committed. It may be told to whoever holds the log; late, or never, does no harm. */
   acknowledge(ranges: readonly PositionRange[]): void;
   /** From now on it brings no more than what only Sluice holds; `keepsReading` says whether that is anything. */

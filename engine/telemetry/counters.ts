@@ -19,6 +19,7 @@ export function zeroCounters(): PipelineCounters {
     topics_recreated: 0,
     positions_moved: 0,
     strangers_commits: 0,
+    owner_checks: 0,
     events_aged_out: 0,
     rows_written: 0,
     dead_lettered: 0,

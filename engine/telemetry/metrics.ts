@@ -35,6 +35,7 @@ export interface EngineMetrics {
   topicsRecreated: Counter<"pipeline_id">;
   positionsMoved: Counter<"pipeline_id">;
   strangersCommits: Counter<"pipeline_id">;
+  ownerChecks: Counter<"pipeline_id">;
   strangers: Gauge<"pipeline_id">;
   lag: Gauge<"pipeline_id">;
   unsaid: Gauge<"pipeline_id">;
@@ -169,6 +170,11 @@ export function engineMetrics(registry: Registry): EngineMetrics {
     strangersCommits: counter(
       "sluice_kafka_strangers_commits_total",
       "Offsets that members of the consumer group have committed that are no Sluice.",
+      "pipeline_id",
+    ),
+    ownerChecks: counter(
+      "sluice_kafka_owner_checks_total",
+      "Times that the process stood still, after which the owner of the consumer group was asked for before any insert.",
       "pipeline_id",
     ),
     strangers: gauge("sluice_kafka_strangers", "Members of the consumer group that are no Sluice.", "pipeline_id"),

@@ -18,6 +18,7 @@ export class SourceRecorder implements Pick<
   | "strangerCommitted"
   | "strangers"
   | "takenOver"
+  | "wasAway"
   | "assigned"
   | "lag"
 > {
@@ -119,6 +120,15 @@ export class SourceRecorder implements Pick<
     this.log.warn(
       { pipeline_id, run, batches, rows },
       "The place of another run in the consumer group is taken over; batches that it has read are given up.",
+    );
+  }
+
+  wasAway({ pipeline_id }: Told<"wasAway">): void {
+    this.observed(pipeline_id).counters.owner_checks += 1;
+    this.metrics.ownerChecks.inc({ pipeline_id });
+    this.log.warn(
+      { pipeline_id },
+      "The process stood still, or its clock was set: nothing is written until the owner of the consumer group is known again.",
     );
   }
 

@@ -63,6 +63,8 @@ export interface Telemetry {
   strangers(event: { pipeline_id: string; members: string[] }): void;
   /** The place of another run in the consumer group was taken over; batches that it may have read were given up. */
   takenOver(event: { pipeline_id: string; run: string; batches: number; rows: number }): void;
+  /** This process or its machine stood still for so long that the group may have given its partitions to others. */
+  wasAway(event: { pipeline_id: string }): void;
   /** The partitions that the group has given to this pipeline, by their topics. */
   assigned(event: { pipeline_id: string; partitions: Record<string, number[]> }): void;
   /** How far the pipeline is behind its topics. */

@@ -5,6 +5,7 @@ import type { Chunk, Feed, PositionRange } from "../../core/positions.ts";
 import { sleep } from "../../core/sleep.ts";
 import type { Source, SourceSignals } from "../../core/source.ts";
 import { WaitingRoom } from "../../waiting-room.ts";
+import { Absence } from "./absence.ts";
 import { Acknowledgements } from "./acknowledgements.ts";
 import { BackPressure } from "./back-pressure.ts";
 import { Brokers } from "./brokers.ts";
@@ -43,7 +44,9 @@ export class KafkaSource implements Source {
   readonly #opening: Opening;
   readonly #room: WaitingRoom;
   readonly #troubles: Troubles;
-  readonly #acknowledgements = new Acknowledgements((offsets) => this.#membership!.commit(offsets));
+  readonly #acknowledgements = new Acknowledgements((offsets) => this.#commit(offsets));
+  readonly #absence: Absence;
+  #checking: Promise<void> | undefined;
   readonly #lag: Lag;
   readonly #backPressure: BackPressure;
   #signals: SourceSignals | undefined;
@@ -74,6 +77,8 @@ export class KafkaSource implements Source {
     this.#troubles = new Troubles(pipeline_id, telemetry);
     this.#lag = new Lag(pipeline_id, telemetry, this.#positions, () => this.#sayAgain());
     this.#backPressure = new BackPressure(pipeline_id, telemetry);
+    // The last heartbeat was some time before, and the looks are some time apart.
+    this.#absence = new Absence(settings.sessionTimeout / 2);
   }
 
   async open(signals: SourceSignals): Promise<number[]> {
@@ -83,6 +88,7 @@ export class KafkaSource implements Source {
     this.#buffer = new FetchBuffer(codecs, this.#parts.bufferBytes);
     const { givenUp, isMoved } = await this.#opening.run(signals);
     this.waitsForSettled = isMoved;
+    this.#absence.begin();
     return givenUp;
   }
 
@@ -177,6 +183,11 @@ export class KafkaSource implements Source {
     return this.#opening.stillHolds(ranges, this.#signals!);
   }
 
+  mayWrite(): Promise<void> {
+    if (!this.#absence.wasAway) return Promise.resolve();
+    return (this.#checking ??= this.#checkOwner().finally(() => (this.#checking = undefined)));
+  }
+
   acknowledge(ranges: readonly PositionRange[]): void {
     this.#say(this.#positions.settle(ranges));
   }
@@ -193,6 +204,7 @@ export class KafkaSource implements Source {
   async #close(): Promise<void> {
     this.#isDraining = true;
     clearInterval(this.#looking);
+    this.#absence.end();
     this.#backPressure.end();
     this.#sayAgain();
     await this.#acknowledgements.told();
@@ -208,10 +220,24 @@ export class KafkaSource implements Source {
     this.#say(this.#positions.unsaid().keys());
   }
 
+  /** Another may have been given what this one reads while it stood still. */
+  async #checkOwner(): Promise<void> {
+    this.#parts.telemetry.wasAway({ pipeline_id: this.#parts.pipeline_id });
+    while (this.#absence.wasAway) {
+      this.#absence.over();
+      await this.#opening.checkOwner(this.#signals!);
+    }
+  }
+
   /** Tells the group how far partitions have come. Before the first join nobody is there to say it: its claims do. */
   #say(feeds: Iterable<Feed>): void {
     if (this.#membership === undefined) return;
     for (const feed of feeds) this.#acknowledgements.note(feed, this.#positions.final(feed)!);
+  }
+
+  async #commit(offsets: ReadonlyMap<Feed, number>): Promise<void> {
+    await this.mayWrite();
+    await this.#membership!.commit(offsets);
   }
 
   /** Reads these partitions, and no others. */

@@ -180,6 +180,17 @@ export class Opening {
     await this.#positions.place(begins);
   }
 
+  /** Waits until the brokers say that the group is still ours. Throws LeftForLater. */
+  async checkOwner(signals: SourceSignals): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      const { judged } = await this.#until(signals, async () => ({
+        judged: judge(await this.read(), this.known, false),
+      }));
+      if (judged.kind === "ours") return this.#room.leave();
+      await this.wait({ class: "owner", text: judged.text }, attempt, signals);
+    }
+  }
+
   /** Waits before another attempt. Throws LeftForLater where the pipeline stops meanwhile. */
   async wait(failure: Waited, attempt: number, signals: SourceSignals) {
     if (signals.drain.aborted) throw new LeftForLater(failure.text);

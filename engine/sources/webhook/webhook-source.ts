@@ -34,6 +34,11 @@ export class WebhookSource implements Source {
     return Promise.resolve();
   }
 
+  /** A stream is in the data dir, whose lock the system holds for this process, also while it is stopped. */
+  mayWrite(): Promise<void> {
+    return Promise.resolve();
+  }
+
   /** Tells that events up to `end` are durable. */
   arrived(end: number): void {
     if (end <= this.#end) return;

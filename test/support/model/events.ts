@@ -95,6 +95,10 @@ class ModelSource implements Source {
     return Promise.resolve();
   }
 
+  mayWrite(): Promise<void> {
+    return Promise.resolve();
+  }
+
   next(limit: number): Promise<Chunk[]> {
     const events = this.#log.read(this.#position, this.#lastToRead, limit);
     const last = events.at(-1)?.position;

@@ -103,6 +103,10 @@ class ModelTopicSource implements Source {
     return Promise.resolve();
   }
 
+  mayWrite(): Promise<void> {
+    return Promise.resolve();
+  }
+
   next(limit: number): Promise<Chunk[]> {
     if (this.#isDraining) return Promise.resolve([]);
     const feeds = [...this.#next.keys()];

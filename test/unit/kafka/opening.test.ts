@@ -397,6 +397,21 @@ describe("a log that ends before what is to be read next", () => {
   });
 });
 
+test("whether the group is still ours is asked until the brokers answer and it is", async () => {
+  await readElsewhere(50);
+  group.committed = new Map();
+  const { opening } = start({ take_over: "00000000" });
+  await opening.run(signals);
+  let reads = 0;
+  group.onRead = () => {
+    reads += 1;
+    group.committed = reads < 4 ? new Map([[0, [60, claimText(other, 60)]]]) : new Map();
+  };
+  group.failures = 1;
+  await opening.checkOwner(signals);
+  expect([reads, classes()]).toEqual([4, ["source", "owner"]]);
+});
+
 test("a partition that is not in its topic any more is lost, not done with", async () => {
   await readElsewhere(50);
   group.partitions = 1;
