@@ -1,23 +1,21 @@
-import type { FetchedPartition } from "../../../engine/sources/kafka/protocol/fetch-response.ts";
-
 // Kafka's bytes, written by hand from the protocol, so that what reads them is compared with something else than itself.
 
 export const int8 = (value: number): Buffer => Buffer.from([value & 0xff]);
 
 export function int16(value: number): Buffer {
-  const bytes = Buffer.alloc(2);
+  const bytes = Buffer.allocUnsafe(2);
   bytes.writeInt16BE(value);
   return bytes;
 }
 
 export function int32(value: number): Buffer {
-  const bytes = Buffer.alloc(4);
+  const bytes = Buffer.allocUnsafe(4);
   bytes.writeInt32BE(value);
   return bytes;
 }
 
 export function int64(value: number | bigint): Buffer {
-  const bytes = Buffer.alloc(8);
+  const bytes = Buffer.allocUnsafe(8);
   bytes.writeBigInt64BE(BigInt(value));
   return bytes;
 }
@@ -111,46 +109,4 @@ export function markBatch(offset: number, producerId: number, kind: "abort" | "c
   const key = Buffer.concat([int16(0), int16(kind === "abort" ? 0 : 1)]);
   const records = [{ delta: 0, key, value: Buffer.concat([int16(0), int32(0)]) }];
   return { baseOffset: offset, records, isTransactional: true, isControl: true, producerId };
-}
-
-/** What a response says beside its partitions, so that whoever reads it is seen to read it. */
-export interface ResponseHead {
-  /** Milliseconds. */
-  throttle?: number;
-  session?: number;
-}
-
-/** A response as a broker of a version writes it, of these partitions by their topics, or all of one `topic`. */
-export function responseBytes(
-  version: number,
-  partitions: readonly FetchedPartition[],
-  topic?: string,
-  { throttle = 5, session = 77 }: ResponseHead = {},
-): Buffer {
-  const head = version >= 7 ? [int16(0), int32(session)] : [];
-  const byTopic = new Map<string, Buffer[]>(partitions.length === 0 ? [[topic ?? "orders", []]] : []);
-  for (const partition of partitions) {
-    const name = topic ?? partition.topic;
-    byTopic.set(name, [...(byTopic.get(name) ?? []), partitionBytes(version, partition)]);
-  }
-  const topics = Array.from(byTopic, ([name, own]) => Buffer.concat([text16(name), int32(own.length), ...own]));
-  return Buffer.concat([int32(throttle), ...head, int32(topics.length), ...topics]);
-}
-
-function partitionBytes(version: number, one: FetchedPartition): Buffer {
-  const aborted = one.abortedTransactions.flatMap(({ producerId, firstOffset }) => [
-    int64(producerId),
-    int64(firstOffset),
-  ]);
-  return Buffer.concat([
-    int32(one.partition),
-    int16(one.errorCode),
-    int64(one.highWatermark),
-    int64(one.lastStableOffset),
-    ...(version >= 5 ? [int64(one.logStartOffset)] : []),
-    int32(one.abortedTransactions.length),
-    ...aborted,
-    ...(version >= 11 ? [int32(-1)] : []),
-    sized32(one.records),
-  ]);
 }

@@ -5,17 +5,19 @@ import { compressSync as compressSnappy } from "snappy";
 import { Codecs } from "../../../engine/sources/kafka/protocol/codecs.ts";
 import type { FetchedPartition } from "../../../engine/sources/kafka/protocol/fetch-response.ts";
 import {
+  int16,
   int32,
   int64,
   int8,
   markBatch,
   plainBatchBytes,
   sized32,
+  text16,
   type PlainBatch,
   type WrittenRecord,
 } from "../../support/kafka/wire-bytes.ts";
 
-export { int8, int16, int32, int64, recordBytes, responseBytes, varint } from "../../support/kafka/wire-bytes.ts";
+export { int8, int16, int32, int64, recordBytes, varint } from "../../support/kafka/wire-bytes.ts";
 export type { WrittenRecord } from "../../support/kafka/wire-bytes.ts";
 
 // What the tests of the decoders need beside the bytes that every stand-in of a broker writes: all codecs, old formats.
@@ -84,4 +86,34 @@ export const compressors: ((bytes: Buffer) => Buffer)[] = [
 export function fetched(records: Buffer, more: Partial<FetchedPartition> = {}): FetchedPartition {
   const offsets = { highWatermark: 1000, lastStableOffset: 1000, logStartOffset: 0 };
   return { topic: "orders", partition: 3, errorCode: 0, ...offsets, abortedTransactions: [], records, ...more };
+}
+
+/** A response as a broker of a version writes it, of these partitions by their topics, or all of one `topic`. */
+export function responseBytes(version: number, partitions: readonly FetchedPartition[], topic?: string): Buffer {
+  const head = version >= 7 ? [int16(0), int32(77)] : [];
+  const byTopic = new Map<string, Buffer[]>(partitions.length === 0 ? [[topic ?? "orders", []]] : []);
+  for (const partition of partitions) {
+    const name = topic ?? partition.topic;
+    byTopic.set(name, [...(byTopic.get(name) ?? []), partitionBytes(version, partition)]);
+  }
+  const topics = Array.from(byTopic, ([name, own]) => Buffer.concat([text16(name), int32(own.length), ...own]));
+  return Buffer.concat([int32(5), ...head, int32(topics.length), ...topics]);
+}
+
+function partitionBytes(version: number, one: FetchedPartition): Buffer {
+  const aborted = one.abortedTransactions.flatMap(({ producerId, firstOffset }) => [
+    int64(producerId),
+    int64(firstOffset),
+  ]);
+  return Buffer.concat([
+    int32(one.partition),
+    int16(one.errorCode),
+    int64(one.highWatermark),
+    int64(one.lastStableOffset),
+    ...(version >= 5 ? [int64(one.logStartOffset)] : []),
+    int32(one.abortedTransactions.length),
+    ...aborted,
+    ...(version >= 11 ? [int32(-1)] : []),
+    sized32(one.records),
+  ]);
 }

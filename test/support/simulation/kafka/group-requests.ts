@@ -1,0 +1,146 @@
+import type { Call } from "./broker.ts";
+import type { ClusterState, CoordinatedGroup } from "./cluster.ts";
+import { codes } from "./codes.ts";
+import type { JoinRequest } from "./group-protocol.ts";
+import type { Addresses } from "./metadata.ts";
+import { codeOf } from "./troubles.ts";
+
+const mostMetadata = 4_096;
+const nothing = Buffer.alloc(0);
+
+/** The group that a request names first, and what this node answers for it: 0 where it coordinates it. */
+function coordinated(call: Call, cluster: ClusterState): { of: CoordinatedGroup; code: number } {
+  const of = cluster.group(call.read.text());
+  return { of, code: codeOf(call.trouble) || cluster.coordinates(call.node, of) };
+}
+
+export function answerFindCoordinator(call: Call, cluster: ClusterState, { host, port }: Addresses): void {
+  const { coordinator } = cluster.group(call.read.text());
+  const isThere = cluster.listed.has(coordinator);
+  const code = codeOf(call.trouble) || (isThere ? codes.NONE : codes.COORDINATOR_NOT_AVAILABLE);
+  const { write } = call;
+  write.int32(0).code(code).text(null);
+  if (code === codes.NONE) write.int32(coordinator).text(host(coordinator)).int32(port);
+  else write.int32(-1).text("").int32(-1);
+}
+
+export async function answerJoin(call: Call, cluster: ClusterState): Promise<void> {
+  const { read, write, clientId } = call;
+  const { of, code } = coordinated(call, cluster);
+  const times = { sessionTimeout: read.int32(), rebalanceTimeout: read.int32() };
+  const memberId = read.text();
+  read.nullableText();
+  const protocolType = read.text();
+  const protocols = read.list(() => ({ name: read.text(), metadata: read.bytes() })) ?? [];
+  const request: JoinRequest = { memberId, clientId, ...times, protocolType, protocols };
+  const failed = { code, memberId, generation: -1, protocol: "", leader: "", members: [] };
+  const answer = code === codes.NONE ? await of.group.join(request) : failed;
+  write.int32(0).code(answer.code).int32(answer.generation);
+  write.text(answer.protocol).text(answer.leader).text(answer.memberId);
+  write.list(answer.members, (member) => write.text(member.memberId).text(null).bytes(member.metadata));
+}
+
+export async function answerSync(call: Call, cluster: ClusterState): Promise<void> {
+  const { read, write } = call;
+  const { of, code } = coordinated(call, cluster);
+  const [generation, memberId] = [read.int32(), read.text()];
+  read.nullableText();
+  const assignments = read.list(() => [read.text(), read.bytes()] as const) ?? [];
+  const failed = { code, assignment: nothing };
+  const answer = code === codes.NONE ? await of.group.sync(memberId, generation, new Map(assignments)) : failed;
+  write.int32(0).code(answer.code).bytes(answer.assignment);
+}
+
+export function answerHeartbeat(call: Call, cluster: ClusterState): void {
+  const { read, write } = call;
+  const { of, code } = coordinated(call, cluster);
+  const [generation, memberId] = [read.int32(), read.text()];
+  write.int32(0).code(code || of.group.heartbeat(memberId, generation));
+}
+
+export function answerLeave(call: Call, cluster: ClusterState): void {
+  const { read, write } = call;
+  const { of, code } = coordinated(call, cluster);
+  const members = read.list(() => ({ memberId: read.text(), instance: read.nullableText() })) ?? [];
+  write.int32(0).code(code);
+  write.list(code === codes.NONE ? members : [], ({ memberId }) => {
+    write.text(memberId).text(null).code(of.group.leave(memberId));
+  });
+}
+
+export function answerOffsetCommit(call: Call, cluster: ClusterState): void {
+  const { read, write } = call;
+  const { of, code } = coordinated(call, cluster);
+  const [generation, memberId] = [read.int32(), read.text()];
+  const topics = readTopics(call, () => ({ number: read.int32(), offset: read.int64(), metadata: read.text() }));
+  const refused = code || of.group.mayCommit(memberId, generation);
+  write.int32(0).list(topics, ({ topic, partitions }) => {
+    write.text(topic).list(partitions, ({ number, offset, metadata }) => {
+      const own = refused || commitCode(cluster, topic, number, metadata);
+      if (own === codes.NONE) of.offsets.set(`${topic}/${number}`, { offset, metadata });
+      write.int32(number).code(own);
+    });
+  });
+}
+
+export function answerOffsetFetch(call: Call, cluster: ClusterState): void {
+  const { read, write } = call;
+  const { of, code } = coordinated(call, cluster);
+  const topics = code === codes.NONE ? (readNullableTopics(call, () => read.int32()) ?? committedOf(of)) : [];
+  write.int32(0).list(topics, ({ topic, partitions }) => {
+    write.text(topic).list(partitions, (number) => {
+      const { offset, metadata } = of.offsets.get(`${topic}/${number}`) ?? { offset: -1, metadata: "" };
+      write.int32(number).int64(offset).text(metadata).code(codes.NONE);
+    });
+  });
+  write.code(code);
+}
+
+export function answerDescribeGroups(call: Call, cluster: ClusterState): void {
+  const { read, write } = call;
+  const ids = read.list(() => read.text()) ?? [];
+  write.int32(0).list(ids, (id) => {
+    const of = cluster.group(id);
+    const code = codeOf(call.trouble) || cluster.coordinates(call.node, of);
+    const members = code === codes.NONE ? of.group.members : [];
+    const { state, protocol } = of.group;
+    write
+      .int16(code)
+      .text(id)
+      .text(code === codes.NONE ? state : "");
+    write.text(members[0]?.protocolType ?? "").text(state === "Stable" ? protocol : "");
+    write.list(members, ({ memberId, clientId, protocols, assignment }) => {
+      const chosen = state === "Stable" ? protocols.find(({ name }) => name === protocol) : undefined;
+      write.text(memberId).text(clientId).text("/10.0.0.1");
+      write.bytes(chosen?.metadata ?? nothing).bytes(assignment);
+    });
+  });
+}
+
+function commitCode(cluster: ClusterState, topic: string, number: number, metadata: string): number {
+  if (cluster.partition(topic, number) === undefined) return codes.UNKNOWN_TOPIC_OR_PARTITION;
+  return metadata.length > mostMetadata ? codes.OFFSET_METADATA_TOO_LARGE : codes.NONE;
+}
+
+interface OfTopic<Item> {
+  topic: string;
+  partitions: Item[];
+}
+
+function readTopics<Item>(call: Call, item: () => Item): OfTopic<Item>[] {
+  return readNullableTopics(call, item) ?? [];
+}
+
+/** Undefined where it is null: all topics. */
+function readNullableTopics<Item>({ read }: Call, item: () => Item): OfTopic<Item>[] | undefined {
+  return read.list(() => ({ topic: read.text(), partitions: read.list(item) ?? [] }));
+}
+
+function committedOf({ offsets }: CoordinatedGroup): OfTopic<number>[] {
+  const topics = new Map<string, number[]>();
+  for (const place of offsets.keys()) {
+    const [topic, number] = place.split("/");
+    topics.set(topic!, [...(topics.get(topic!) ?? []), Number(number)]);
+  }
+  return Array.from(topics, ([topic, partitions]) => ({ topic, partitions }));
+}

@@ -1,0 +1,191 @@
+import type { FetchedPartition } from "../../../../engine/sources/kafka/protocol/fetch-response.ts";
+import type { Call } from "./broker.ts";
+import type { ClusterState } from "./cluster.ts";
+import { codes } from "./codes.ts";
+import type { Partition } from "./topics.ts";
+import { codeOf } from "./troubles.ts";
+import type { AnswerWriter } from "./wire.ts";
+
+const readCommitted = 1;
+const [latest, earliest] = [-1, -2];
+
+/** ListOffsets of the versions 2 and 3: the first offset, that behind the last, or the first since a time. */
+export function answerListOffsets(call: Call, cluster: ClusterState): void {
+  const { read, write } = call;
+  read.int32();
+  const isReadCommitted = read.int8() === readCommitted;
+  const topics = listOf(call, () => ({
+    topic: read.text(),
+    partitions: listOf(call, () => ({ number: read.int32(), time: read.int64() })),
+  }));
+  write.int32(0).list(topics, ({ topic, partitions }) => {
+    write.text(topic).list(partitions, ({ number, time }) => {
+      const partition = cluster.partition(topic, number);
+      const code = codeOf(call.trouble) || leads(call.node, partition);
+      const found = code === codes.NONE ? offsetAt(partition!, time, isReadCommitted) : { time: -1, offset: -1 };
+      write.int32(number).code(code).int64(found.time).int64(found.offset);
+    });
+  });
+}
+
+/** Fetch of the versions 11 to 13, the last one by the ids of topics. It waits as brokers do: for so many bytes, an error, or the end of its time. */
+export async function answerFetch(call: Call, cluster: ClusterState): Promise<void> {
+  const wanted = readFetch(call);
+  const ends = performance.now() + wanted.wait;
+  let found = fetchAll(call, cluster, wanted);
+  while (!isEnough(found, wanted.minBytes) && call.trouble?.kind !== "empty" && performance.now() < ends) {
+    await somethingChanged(call, cluster, wanted, ends - performance.now());
+    if (call.isGone()) return;
+    found = fetchAll(call, cluster, wanted);
+  }
+  writeFetched(call, found);
+}
+
+interface WantedPartition {
+  /** Its name, or from version 13 on its id. */
+  topic: string;
+  number: number;
+  epoch: number;
+  from: number;
+  maxBytes: number;
+}
+
+interface Fetch {
+  /** Milliseconds. */
+  wait: number;
+  minBytes: number;
+  maxBytes: number;
+  isReadCommitted: boolean;
+  wanted: WantedPartition[];
+}
+
+function readFetch(call: Call): Fetch {
+  const { read } = call;
+  read.int32();
+  const head = { wait: read.int32(), minBytes: read.int32(), maxBytes: read.int32() };
+  const isReadCommitted = read.int8() === readCommitted;
+  // The id and the epoch of a session, which is never offered here.
+  read.int32();
+  read.int32();
+  const topics = listOf(call, () => {
+    const topic = call.version >= 13 ? read.uuid() : read.text();
+    const partitions = listOf(call, () => {
+      const [number, epoch, from] = [read.int32(), read.int32(), read.int64()];
+      // The election in which the last record was written that the client has.
+      if (call.version >= 12) read.int32();
+      // Where the log of a replica starts.
+      read.int64();
+      const maxBytes = read.int32();
+      read.tags();
+      return { topic, number, epoch, from, maxBytes };
+    });
+    read.tags();
+    return partitions;
+  });
+  return { ...head, isReadCommitted, wanted: topics.flat() };
+}
+
+/** Partitions in the order in which they are asked for; those for which there is no room bring nothing. */
+function fetchAll(call: Call, cluster: ClusterState, fetch: Fetch): FetchedPartition[] {
+  let room = fetch.maxBytes;
+  return fetch.wanted.map((wanted) => {
+    const found = fetchOne(call, cluster, wanted, fetch.isReadCommitted, room);
+    room -= found.records.length;
+    return found;
+  });
+}
+
+function fetchOne(
+  call: Call,
+  cluster: ClusterState,
+  { topic, number, epoch, from, maxBytes }: WantedPartition,
+  isReadCommitted: boolean,
+  room: number,
+): FetchedPartition {
+  const partition = partitionOf(call, cluster, { topic, number });
+  const isUnknown = call.version >= 13 && cluster.byId(topic) === undefined;
+  const unknownCode = isUnknown ? codes.UNKNOWN_TOPIC_ID : codes.NONE;
+  const errorCode = codeOf(call.trouble) || unknownCode || leads(call.node, partition) || epochCode(partition!, epoch);
+  const unknown = { highWatermark: -1, lastStableOffset: -1, logStartOffset: -1 };
+  const none = { topic, partition: number, abortedTransactions: [], records: Buffer.alloc(0) };
+  if (errorCode !== codes.NONE) return { ...none, ...unknown, errorCode };
+  const { log } = partition!;
+  if (from < log.start || from > log.end) return { ...none, ...unknown, errorCode: codes.OFFSET_OUT_OF_RANGE };
+  const ends = { errorCode, highWatermark: log.end, lastStableOffset: log.stable, logStartOffset: log.start };
+  if (room <= 0 || call.trouble?.kind === "empty") return { ...none, ...ends };
+  const { records, aborted } = log.slice({ from, maxBytes: Math.min(room, maxBytes), isReadCommitted });
+  return { ...none, ...ends, records, abortedTransactions: aborted };
+}
+
+/** In the order in which they were asked for; those of a topic come together. */
+function writeFetched({ write, version }: Call, found: readonly FetchedPartition[]): void {
+  const byTopic = new Map<string, FetchedPartition[]>();
+  for (const one of found) byTopic.set(one.topic, [...(byTopic.get(one.topic) ?? []), one]);
+  write.int32(0).code(codes.NONE).int32(0);
+  write.list([...byTopic], ([topic, partitions]) => {
+    if (version >= 13) write.uuid(topic);
+    else write.text(topic);
+    write.list(partitions, (one) => writePartition(write, one)).tags();
+  });
+  write.tags();
+}
+
+function writePartition(write: AnswerWriter, one: FetchedPartition): void {
+  write.int32(one.partition).code(one.errorCode);
+  write.int64(one.highWatermark).int64(one.lastStableOffset).int64(one.logStartOffset);
+  write.list(one.abortedTransactions, ({ producerId, firstOffset }) => {
+    write.int64(Number(producerId)).int64(firstOffset).tags();
+  });
+  // No other replica is better to read from.
+  write.int32(-1).bytes(one.records).tags();
+}
+
+function isEnough(found: readonly FetchedPartition[], minBytes: number): boolean {
+  if (found.some(({ errorCode }) => errorCode !== codes.NONE)) return true;
+  return found.reduce((sum, { records }) => sum + records.length, 0) >= Math.max(1, minBytes);
+}
+
+function somethingChanged(call: Call, cluster: ClusterState, { wanted }: Fetch, most: number): Promise<void> {
+  return new Promise((resolve) => {
+    const forget: (() => void)[] = [];
+    const wake = (): void => {
+      clearTimeout(timer);
+      for (const give of forget) give();
+      resolve();
+    };
+    const timer = setTimeout(wake, most);
+    forget.push(call.onGone(wake));
+    for (const one of wanted) forget.push(partitionOf(call, cluster, one)!.onChange(wake));
+  });
+}
+
+function partitionOf(
+  { version }: Call,
+  cluster: ClusterState,
+  { topic, number }: Pick<WantedPartition, "topic" | "number">,
+): Partition | undefined {
+  const of = version >= 13 ? cluster.byId(topic) : cluster.topics.get(topic);
+  return of?.partitions[number];
+}
+
+/** What a node answers that is asked to read a partition: 0 where it leads it. */
+function leads(node: number, partition: Partition | undefined): number {
+  if (partition === undefined) return codes.UNKNOWN_TOPIC_OR_PARTITION;
+  return partition.leader === node ? codes.NONE : codes.NOT_LEADER_OR_FOLLOWER;
+}
+
+/** Whether a client knows the same election. -1: it does not say which. */
+function epochCode({ epoch: own }: Partition, epoch: number): number {
+  if (epoch < 0 || epoch === own) return codes.NONE;
+  return epoch < own ? codes.FENCED_LEADER_EPOCH : codes.UNKNOWN_LEADER_EPOCH;
+}
+
+function offsetAt({ log }: Partition, time: number, isReadCommitted: boolean): { time: number; offset: number } {
+  if (time === latest) return { time: -1, offset: isReadCommitted ? log.stable : log.end };
+  if (time === earliest) return { time: -1, offset: log.start };
+  return log.since(time) ?? { time: -1, offset: -1 };
+}
+
+function listOf<Item>({ read }: Call, item: () => Item): Item[] {
+  return read.list(item) ?? [];
+}

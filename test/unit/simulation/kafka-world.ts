@@ -1,0 +1,192 @@
+import { Kafka, logLevel } from "kafkajs";
+import { LeftForLater } from "../../../engine/core/errors.ts";
+import { nextPosition, type BatchRecord, type Journal, type Progress } from "../../../engine/core/journal.ts";
+import type { Chunk, Feed } from "../../../engine/core/positions.ts";
+import { KafkaSource } from "../../../engine/sources/kafka/kafka-source.ts";
+import type { KafkaSourceParts } from "../../../engine/sources/kafka/kafka-source-parts.ts";
+import { kafkaPartition } from "../../../engine/sources/kafka/feed.ts";
+import { defaultKafkaSettings } from "../../../engine/sources/kafka/settings.ts";
+import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
+import { keptLog } from "../../support/engine.ts";
+import { Random } from "../../support/random.ts";
+import { SimulatedClock } from "../../support/simulation/clock.ts";
+import { SimulatedKafka, type SimulatedKafkaOptions } from "../../support/simulation/kafka/simulated-kafka.ts";
+import { SimulatedNetwork, type Draw } from "../../support/simulation/network.ts";
+
+/** Time, a network and a cluster, all decided by one seed. `Math.random` is the seed's too, until the end. */
+export class KafkaWorld {
+  readonly clock = new SimulatedClock();
+  readonly draw: Draw;
+  readonly network: SimulatedNetwork;
+  readonly kafka: SimulatedKafka;
+  readonly #random = Math.random;
+
+  constructor(seed: number, options: Omit<SimulatedKafkaOptions, "network" | "draw">) {
+    const random = new Random(seed);
+    this.draw = (n) => random.below(n);
+    this.clock.install();
+    Math.random = () => this.draw(2 ** 32) / 2 ** 32;
+    this.network = new SimulatedNetwork(this.draw);
+    this.kafka = new SimulatedKafka({ network: this.network, draw: this.draw, ...options });
+  }
+
+  /** A client as anyone makes one. */
+  client(clientId = "test"): Kafka {
+    const { brokers } = this.kafka.connection;
+    return new Kafka({ clientId, brokers, socketFactory: this.kafka.socketFactory, logLevel: logLevel.NOTHING });
+  }
+
+  /** Lets time pass until a promise is settled, at most a minute. */
+  async settled<Value>(promise: Promise<Value>, limit = 60_000): Promise<Value> {
+    let isDone = false;
+    const done = (): void => {
+      isDone = true;
+    };
+    promise.then(done, done);
+    if (!(await this.clock.until(() => isDone, limit))) {
+      throw new Error(`expected an end within ${limit} ms of the simulated time, found none`);
+    }
+    return promise;
+  }
+
+  /** Lets time pass until it is so. */
+  async until(isThere: () => boolean, limit = 60_000): Promise<void> {
+    if (!(await this.clock.until(isThere, limit))) {
+      throw new Error(`expected it within ${limit} ms of the simulated time: ${isThere.toString()}`);
+    }
+  }
+
+  end(): void {
+    this.clock.uninstall();
+    Math.random = this.#random;
+  }
+}
+
+/** What a source asks of a journal, kept in memory: no disk, and no time. */
+class MemoryJournal {
+  readonly #progress: Progress = { positions: {}, batch: 0, clock: 0 };
+
+  place(_pipeline_id: string, positions: Record<Feed, number>): Promise<void> {
+    Object.assign(this.#progress.positions, positions);
+    return Promise.resolve();
+  }
+
+  commit(feed: Feed, last: number): void {
+    this.#progress.positions[feed] = last;
+  }
+
+  pending(): BatchRecord[] {
+    return [];
+  }
+
+  progress(): Progress {
+    return this.#progress;
+  }
+
+  giveUp(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  next(feed: Feed): number | undefined {
+    return nextPosition(feed, this.#progress, []);
+  }
+}
+
+export interface SourceOptions {
+  topics?: readonly string[];
+  replicas?: number;
+  run?: string;
+  earlier?: readonly string[];
+  dataDir?: string;
+  options?: KafkaSourceParts["options"];
+  journal?: MemoryJournal;
+}
+
+/** A pipeline that reads a real Kafka source, and takes each event as written at once. */
+export class Reading {
+  readonly journal: MemoryJournal;
+  readonly source: KafkaSource;
+  /** `topic/partition/offset value` of each event, in the order in which it was read. */
+  readonly read: string[] = [];
+  /** What telemetry heard, by the names of its functions. */
+  readonly heard: [event: string, fields: Record<string, unknown>][] = [];
+  readonly #drain = new AbortController();
+  readonly #leave = new AbortController();
+  #loop: Promise<void> | undefined;
+
+  constructor(world: KafkaWorld, options: SourceOptions = {}) {
+    const { topics = ["orders"], replicas = 1, run = "11111111", dataDir = "a".repeat(16) } = options;
+    this.journal = options.journal ?? new MemoryJournal();
+    this.source = new KafkaSource({
+      pipeline_id: "orders",
+      connection: world.kafka.connection,
+      topics: new Map(topics.map((topic) => [topic, { start: "earliest", hasDedup: false }])),
+      replicas,
+      identity: { dataDir, run, earlier: new Set(options.earlier) },
+      options: options.options ?? { on_lost: "pause" },
+      settings: defaultKafkaSettings,
+      journal: this.journal as unknown as Journal,
+      telemetry: new Proxy({} as Telemetry, {
+        get: (_target, event) => (fields: Record<string, unknown>) => void this.heard.push([String(event), fields]),
+      }),
+      log: keptLog(),
+      bufferBytes: 1024 * 1024,
+      socketFactory: world.kafka.socketFactory,
+    });
+  }
+
+  start(): this {
+    this.#loop = this.#run();
+    return this;
+  }
+
+  /** Of each partition of a topic, by its number: the offsets that were read. */
+  offsets(topic = "orders"): Record<number, number[]> {
+    const found: Record<number, number[]> = {};
+    for (const line of this.read) {
+      const [of, partition, offset] = line.split(" ")[0]!.split("/");
+      if (of === topic) (found[Number(partition)] ??= []).push(Number(offset));
+    }
+    return found;
+  }
+
+  values(): string[] {
+    return this.read.map((line) => line.split(" ")[1]!).toSorted();
+  }
+
+  heardOf(event: string): Record<string, unknown>[] {
+    return this.heard.filter(([name]) => name === event).map(([, fields]) => fields);
+  }
+
+  async close(): Promise<void> {
+    this.#drain.abort();
+    this.source.drain();
+    await this.#loop?.catch((error: unknown) => {
+      if (!(error instanceof LeftForLater)) throw error;
+    });
+    await this.source.close();
+    this.#leave.abort();
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#drain;
+    const signals = { drain: signal, leave: this.#leave.signal };
+    await this.source.open(signals);
+    await this.source.begin();
+    while (!signal.aborted) {
+      for (const chunk of await this.source.next(1_000, 1e6)) this.#take(chunk);
+      await this.source.wait(1, undefined, signal);
+    }
+  }
+
+  #take({ feed, events, last }: Chunk): void {
+    const { topic, partition } = kafkaPartition(feed)!;
+    for (const event of events) {
+      const value = event.within!.toString("utf8", event.start, event.end);
+      this.read.push(`${topic}/${partition}/${event.position} ${value}`);
+    }
+    const first = this.journal.next(feed) ?? 0;
+    this.journal.commit(feed, last);
+    this.source.acknowledge([{ feed, base: first, first, last, count: events.length }]);
+  }
+}
