@@ -103,6 +103,10 @@ export interface PipelineCounters {
   events_compacted: number;
   /** Positions that were to be read and are not in the source. */
   positions_skipped: number;
+  /** Partitions whose log ended before what was to be read, and that were read on from its end. */
+  logs_cut: number;
+  /** Topics that were deleted and created again, and that are read from then on. */
+  topics_recreated: number;
   /** Partitions that a person has moved the consumer group in. */
   positions_moved: number;
   /** Offsets that a member of the group has committed that is no Sluice. */

@@ -21,7 +21,7 @@ export const waysOut: Record<Pause["class"], string> = {
   uncertain: "set x-sluice.on_uncertain to insert (at least once) or skip (at most once)",
   source: "correct the brokers, the login, the rights or the topic; it goes on by itself when they answer",
   owner: `stop the other one, or set x-sluice.take_over to its run, such as "0a1b2c3d", to go on from where it stands`,
-  lost: "restore what is gone, or set x-sluice.on_lost: skip to go on with what is left",
+  lost: "restore what is gone, set x-sluice.on_lost: skip to go on with what is left, or stop the pipeline and move its consumer group to where it is to go on",
   storage:
     "it goes on by itself as keys expire; a shorter time_window, or more limits.memory for the transform, makes room sooner",
 };

@@ -95,6 +95,26 @@ export interface LastWritten {
   time: number;
 }
 
+/** Where a log ended before the offset that was to be read next: it had lost events, or is another log. */
+export interface CutLog {
+  /** The offset behind its last event, the smallest that was found. */
+  end: number;
+  /** What was to be read next. */
+  next: number;
+  /** An option or a person has said since where it goes on. */
+  isSettled?: true;
+}
+
+/** What a source notes beside positions. */
+export interface SourceNotes {
+  /**
+   * Ids of the topics that were read, by cluster and topic, oldest first: the last one is read now, those before it were
+   * deleted.
+   */
+  topicIds?: Record<string, string[]>;
+  cutLogs?: Record<Feed, CutLog>;
+}
+
 /** Where a pipeline stands. */
 export interface Progress {
   /** The last position that is final, by feed. A feed that is not here has none yet. */
@@ -109,6 +129,7 @@ export interface Progress {
   /** The newest batch clock, in milliseconds since the epoch; 0 before the first. */
   clock: number;
   written?: LastWritten;
+  notes?: SourceNotes;
 }
 
 /** Final keys of one batch that count equally long, as they are loaded at a start. */
@@ -148,9 +169,14 @@ export interface Journal {
   mark(pipeline_id: string, clock: number): Promise<void>;
   /**
    * Says where feeds stand, which no batch made final: where a source begins, what is skipped, where a person has moved
-   * it. Positions may become smaller. `isMove`: it holds when no batch is pending any more, at once if none is.
+   * it. Positions may become smaller. `isMove`: it holds when no batch is pending any more, at once if none is. `notes`
+   * take the place of those before, in the same write and at once.
    */
-  place(pipeline_id: string, positions: Record<Feed, number>, options?: { isMove?: boolean }): Promise<void>;
+  place(
+    pipeline_id: string,
+    positions: Record<Feed, number>,
+    options?: { isMove?: boolean; notes?: SourceNotes },
+  ): Promise<void>;
   /** Gives up a pending batch without settling it: its keys are free, its positions are not final. */
   giveUp(record: BatchRecord): Promise<void>;
   /** Batches that were prepared and not committed, in order. */

@@ -10,7 +10,7 @@ import {
   type Progress,
 } from "../core/journal.ts";
 import type { Rejection } from "../core/dead-letter.ts";
-import { placeOf, streamFeed, type Feed } from "../core/positions.ts";
+import { placeOf, streamFeed } from "../core/positions.ts";
 import type { DeadLetters } from "./dead-letters.ts";
 import { upgradeJournal } from "./journal-formats.ts";
 import { KeyBlocks } from "./key-blocks.ts";
@@ -67,12 +67,14 @@ export class StoreJournal implements Journal {
     if (aside !== undefined) this.#note(aside);
   }
 
-  async place(pipeline_id: string, positions: Record<Feed, number>, { isMove = false } = {}): Promise<void> {
+  async place(...[pipeline_id, positions, options = {}]: Parameters<Journal["place"]>): Promise<void> {
+    const { isMove = false, notes } = options;
     await this.#store.write(() => {
-      const progress = this.progress(pipeline_id);
+      const progress = { ...this.progress(pipeline_id), ...(notes === undefined ? {} : { notes }) };
       const waits = isMove && this.#hasPending(pipeline_id);
       const key = waits ? "moved" : "positions";
-      this.#progress.putSync(pipeline_id, { ...progress, [key]: { ...progress[key], ...positions } });
+      const changed = Object.keys(positions).length === 0 ? {} : { [key]: { ...progress[key], ...positions } };
+      this.#progress.putSync(pipeline_id, { ...progress, ...changed });
     });
   }
 

@@ -15,6 +15,8 @@ export function zeroCounters(): PipelineCounters {
     events_skipped: 0,
     events_compacted: 0,
     positions_skipped: 0,
+    logs_cut: 0,
+    topics_recreated: 0,
     positions_moved: 0,
     strangers_commits: 0,
     events_aged_out: 0,

@@ -31,6 +31,8 @@ export interface EngineMetrics {
   recordsRead: Counter<"pipeline_id" | "component">;
   eventsCompacted: Counter<"pipeline_id">;
   positionsSkipped: Counter<"pipeline_id">;
+  logsCut: Counter<"pipeline_id">;
+  topicsRecreated: Counter<"pipeline_id">;
   positionsMoved: Counter<"pipeline_id">;
   strangersCommits: Counter<"pipeline_id">;
   strangers: Gauge<"pipeline_id">;
@@ -147,6 +149,16 @@ export function engineMetrics(registry: Registry): EngineMetrics {
     positionsSkipped: counter(
       "sluice_kafka_offsets_skipped_total",
       "Offsets that were to be read and are not in the topic.",
+      "pipeline_id",
+    ),
+    logsCut: counter(
+      "sluice_source_logs_cut_total",
+      "Partitions whose log ended before what was to be read, and that were read on from its end.",
+      "pipeline_id",
+    ),
+    topicsRecreated: counter(
+      "sluice_source_topics_recreated_total",
+      "Topics that were deleted and created again, and that are read from then on.",
       "pipeline_id",
     ),
     positionsMoved: counter(

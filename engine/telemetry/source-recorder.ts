@@ -12,6 +12,8 @@ export class SourceRecorder implements Pick<
   Telemetry,
   | "eventsCompacted"
   | "positionsSkipped"
+  | "logCut"
+  | "topicRecreated"
   | "positionMoved"
   | "strangerCommitted"
   | "strangers"
@@ -56,6 +58,25 @@ export class SourceRecorder implements Pick<
     this.log.error(
       { pipeline_id, topic, partition, from, to, count },
       "Offsets that were to be read are not in the topic; it goes on behind them.",
+    );
+  }
+
+  logCut({ pipeline_id, topic, partition, from, to }: Told<"logCut">): void {
+    this.observed(pipeline_id).counters.logs_cut += 1;
+    this.metrics.logsCut.inc({ pipeline_id });
+    this.log.error(
+      { pipeline_id, topic, partition, from, to },
+      "The log of a partition ended before the offset that was to be read next. It is read on from its end; how many events it lost, or wrote again before that end, is unknown.",
+    );
+  }
+
+  topicRecreated({ pipeline_id, topic, from, to, hasDedup }: Told<"topicRecreated">): void {
+    this.observed(pipeline_id).counters.topics_recreated += 1;
+    this.metrics.topicsRecreated.inc({ pipeline_id });
+    const effect = hasDedup ? " Its events whose keys were seen in the former topic are dropped as repeats." : "";
+    this.log.error(
+      { pipeline_id, topic, from, to },
+      `A topic was deleted and created again. The new one is read; how many events of the former one were not read is unknown.${effect}`,
     );
   }
 

@@ -38,6 +38,10 @@ export interface Telemetry {
   eventsCompacted(event: { pipeline_id: string; batch: number; count: number }): void;
   /** Positions that were to be read next are not in the source; it goes on behind them. */
   positionsSkipped(event: { pipeline_id: string; topic: string; partition: number; from: number; to: number }): void;
+  /** The log of a partition ended at `to`, before what was to be read next, and it goes on there. */
+  logCut(event: { pipeline_id: string; topic: string; partition: number; from: number; to: number }): void;
+  /** A topic was deleted and created again, by its ids, and the new one is read. `hasDedup`: the keys of the former one count. */
+  topicRecreated(event: { pipeline_id: string; topic: string; from: string; to: string; hasDedup: boolean }): void;
   /** A person has moved the consumer group; it is followed. `hasDedup`: events that are read again are dropped as repeats. */
   positionMoved(event: {
     pipeline_id: string;

@@ -1,7 +1,7 @@
 import type { EngineOptions, PipelineConfig } from "../../schemas/pipeline.ts";
 import type { LetterEvent } from "../assembler.ts";
 import type { ErrorCode } from "../core/errors.ts";
-import type { BatchRecord, FinalKeys, Progress } from "../core/journal.ts";
+import type { BatchRecord, FinalKeys, Progress, SourceNotes } from "../core/journal.ts";
 import type { Feed } from "../core/positions.ts";
 import type { SendOptions } from "../settlement.ts";
 import type { KafkaSettings } from "../sources/kafka/settings.ts";
@@ -51,7 +51,14 @@ export type FromThread =
   | { type: "set back"; call: number; pipeline_id: string; from: number; to: number }
   | { type: "mark"; call: number; pipeline_id: string; clock: number }
   | { type: "keys"; call: number; pipeline_id: string; after: number }
-  | { type: "place"; call: number; pipeline_id: string; positions: Record<Feed, number>; isMove: boolean }
+  | {
+      type: "place";
+      call: number;
+      pipeline_id: string;
+      positions: Record<Feed, number>;
+      isMove: boolean;
+      notes?: SourceNotes;
+    }
   | { type: "give up"; call: number; record: BatchRecord }
   /** A call of a telemetry function. */
   | { type: "told"; event: keyof Telemetry; fields: Record<string, unknown> }

@@ -1,6 +1,6 @@
 import type { MessagePort } from "node:worker_threads";
 import { EngineError } from "../core/errors.ts";
-import type { BatchRecord, FinalKeys, Journal } from "../core/journal.ts";
+import type { BatchRecord, FinalKeys, Journal, SourceNotes } from "../core/journal.ts";
 import type { Feed } from "../core/positions.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
@@ -11,7 +11,7 @@ type Write =
   | { type: "commit"; record: BatchRecord; aside?: BatchRecord }
   | { type: "set back"; pipeline_id: string; from: number; to: number }
   | { type: "mark"; pipeline_id: string; clock: number }
-  | { type: "place"; pipeline_id: string; positions: Record<Feed, number>; isMove: boolean }
+  | { type: "place"; pipeline_id: string; positions: Record<Feed, number>; isMove: boolean; notes?: SourceNotes }
   | { type: "give up"; record: BatchRecord };
 
 interface Call {
@@ -48,8 +48,8 @@ export class Remote {
         write({ type: "commit", record, ...(aside === undefined ? {} : { aside }) }),
       setBack: (pipeline_id, from, to) => write({ type: "set back", pipeline_id, from, to }),
       mark: (pipeline_id, clock) => write({ type: "mark", pipeline_id, clock }),
-      place: (pipeline_id, positions, { isMove = false } = {}) =>
-        write({ type: "place", pipeline_id, positions, isMove }),
+      place: (pipeline_id, positions, { isMove = false, ...notes } = {}) =>
+        write({ type: "place", pipeline_id, positions, isMove, ...notes }),
       giveUp: ({ keys: _keys, ...record }) => write({ type: "give up", record }),
       pending: () => pending,
       progress: () => progress,

@@ -1,15 +1,20 @@
 import type { Kafka } from "kafkajs";
+import Encoder from "kafkajs/src/protocol/encoder.js";
 import apiKeys from "kafkajs/src/protocol/requests/apiKeys.js";
 import { createErrorFromCode } from "kafkajs/src/protocol/error.js";
 import { requests } from "kafkajs/src/protocol/requests/index.js";
 import type { Feed } from "../../core/positions.ts";
-import { partitionText } from "./feed.ts";
-import { decodeFetchResponse, type FetchedPartition, type FetchResponse } from "./protocol/fetch-response.ts";
+import { kafkaPartition, partitionText } from "./feed.ts";
+import { decodeFetchById, fetchByIdRequest, fetchByIdVersion, type FetchById } from "./protocol/fetch-by-id.ts";
+import { decodeFetchResponse, type FetchedPartition } from "./protocol/fetch-response.ts";
+import { decodeTopicMetadata, topicMetadataRequest, topicMetadataVersion } from "./protocol/topic-metadata.ts";
 import type { KafkaSettings } from "./settings.ts";
 
 /** Where a partition is to be read from. */
 export interface FetchPlace {
   topic: string;
+  /** Id of the topic that is meant, where one is known: another topic of the same name is not read. */
+  id?: string;
   partition: number;
   /** The first offset that is wanted. */
   offset: number;
@@ -35,6 +40,8 @@ interface ProtocolRequest {
 interface Broker {
   isConnected(): boolean;
   connect(): Promise<void>;
+  /** What it speaks, by the keys of the requests; known once it is connected. */
+  versions: Readonly<Record<number, { minVersion: number; maxVersion: number }>> | null;
   lookupRequest(key: number, request: unknown): (fields: object) => ProtocolRequest;
   connectionPool: { send(request: object): Promise<unknown> };
 }
@@ -54,6 +61,8 @@ interface Cluster {
 const readCommitted = 1;
 /** What a broker answers where the offset of a fetch is not, or no longer, there. */
 export const outOfRange = 1;
+/** What it answers to a fetch by an id that no topic has: it was deleted, or the broker does not know it yet. */
+export const unknownTopicId = 100;
 
 /**
  * The brokers of a cluster as they are read from: fetches that belong to no group, of any range, decoded by ourselves.
@@ -112,10 +121,27 @@ export class Brokers {
     return this.#offset(topic, partition, false);
   }
 
+  /**
+   * The ids of topics, as the brokers that lead them know them. A topic whose brokers name none (before Kafka 2.8) is left
+   * out.
+   */
+  async topicIds(topics: Iterable<string>): Promise<Map<string, string>> {
+    const found = new Map<string, string>();
+    for (const topic of topics) {
+      const id = await this.#topicId(topic).catch(async (error: unknown) => {
+        // Who leads it may have changed, or be gone.
+        await this.refresh().catch(() => undefined);
+        throw error;
+      });
+      if (id !== undefined) found.set(topic, id);
+    }
+    return found;
+  }
+
+  /** By their ids, where all places name one and the broker speaks of ids (Kafka 3.1); else by the names of the topics. */
   async fetch(nodeId: number, wanted: FetchRequest): Promise<FetchedPartition[]> {
     const { places, partitionMaxBytes, wait, minBytes } = wanted;
-    const broker = await this.#cluster.findBroker({ nodeId });
-    if (!broker.isConnected()) await broker.connect();
+    const broker = await this.#connected(nodeId);
     const make = broker.lookupRequest(apiKeys.Fetch, requests.Fetch);
     const { request, requestTimeout } = make({
       maxWaitTime: wait,
@@ -125,11 +151,15 @@ export class Brokers {
       topics: byTopic(places, partitionMaxBytes),
       rackId: "",
     });
-    const response = {
-      decode: (bytes: Buffer) => Promise.resolve(decodeFetchResponse(bytes, request.apiVersion)),
-      parse: (data: unknown) => Promise.resolve(data),
-    };
-    const answer = (await broker.connectionPool.send({ request, response, requestTimeout })) as FetchResponse;
+    const names = speaks(broker, apiKeys.Fetch, fetchByIdVersion) ? namesById(places) : undefined;
+    const answer = await (names === undefined
+      ? send(broker, request, (bytes) => decodeFetchResponse(bytes, request.apiVersion), requestTimeout)
+      : send(
+          broker,
+          ownRequest("Fetch", fetchByIdVersion, fetchByIdRequest(this.#byId(wanted))),
+          (bytes) => decodeFetchById(bytes, (id) => names.get(id) ?? ""),
+          requestTimeout,
+        ));
     if (answer.errorCode !== 0) throw brokerError(answer.errorCode);
     return answer.partitions;
   }
@@ -143,6 +173,36 @@ export class Brokers {
     const wanted = { topic, partitions: [{ partition }], fromBeginning };
     const [found] = await this.#cluster.fetchTopicsOffset([wanted]);
     return Number(found!.partitions[0]!.offset);
+  }
+
+  async #topicId(topic: string): Promise<string | undefined> {
+    const [leader] = (await this.leaders(topic)).values();
+    if (leader === undefined) throw new Error(`topic ${topic}: expected a partition with a leader, found none`);
+    const broker = await this.#connected(leader);
+    if (!speaks(broker, apiKeys.Metadata, topicMetadataVersion)) return undefined;
+    const request = ownRequest("Metadata", topicMetadataVersion, topicMetadataRequest([topic]));
+    const found = (await send(broker, request, decodeTopicMetadata)).get(topic);
+    if (found === undefined) throw new Error(`topic ${topic}: expected its metadata, found none`);
+    if (found.errorCode !== 0) throw brokerError(found.errorCode);
+    return found.id;
+  }
+
+  async #connected(nodeId: number): Promise<Broker> {
+    const broker = await this.#cluster.findBroker({ nodeId });
+    if (!broker.isConnected()) await broker.connect();
+    return broker;
+  }
+
+  #byId({ places, partitionMaxBytes, wait, minBytes }: FetchRequest): FetchById {
+    const topics = new Map<string, FetchById["topics"][number]["partitions"][number][]>();
+    for (const { id, partition, offset } of places) {
+      const partitions = topics.get(id!) ?? [];
+      topics.set(id!, partitions);
+      partitions.push({ partition, offset, maxBytes: partitionMaxBytes });
+    }
+    const { fetchMaxBytes: maxBytes } = this.#settings;
+    const of = Array.from(topics, ([id, partitions]) => ({ id, partitions }));
+    return { wait, minBytes, maxBytes, isolationLevel: readCommitted, topics: of };
   }
 
   async #know(topic: string): Promise<void> {
@@ -160,6 +220,52 @@ function byTopic(places: readonly FetchPlace[], maxBytes: number): { topic: stri
     partitions.push({ partition, fetchOffset: String(offset), maxBytes });
   }
   return Array.from(topics, ([topic, partitions]) => ({ topic, partitions }));
+}
+
+/** The names of topics by their ids; undefined where a place names none. */
+function namesById(places: readonly FetchPlace[]): Map<string, string> | undefined {
+  const names = new Map<string, string>();
+  for (const { topic, id } of places) {
+    if (id === undefined) return undefined;
+    names.set(id, topic);
+  }
+  return names;
+}
+
+function speaks({ versions }: Broker, key: number, version: number): boolean {
+  const offered = versions?.[key];
+  return offered !== undefined && offered.minVersion <= version && version <= offered.maxVersion;
+}
+
+/** A request that kafkajs cannot write itself. */
+function ownRequest(apiName: "Fetch" | "Metadata", apiVersion: number, body: Buffer): object {
+  const encode = (): Promise<Encoder> => {
+    const encoder = new Encoder();
+    encoder.writeBufferInternal(body);
+    return Promise.resolve(encoder);
+  };
+  return { apiKey: apiKeys[apiName], apiVersion, apiName, encode };
+}
+
+/** Sends by the broker's connection, with its login and its order; `requestTimeout` in milliseconds, that of the client if not given. */
+async function send<T>(
+  { connectionPool }: Broker,
+  request: object,
+  decode: (bytes: Buffer) => T,
+  requestTimeout?: number,
+): Promise<T> {
+  const response = {
+    decode: (bytes: Buffer) => Promise.resolve(decode(bytes)),
+    parse: (data: unknown) => Promise.resolve(data),
+  };
+  const timeout = requestTimeout === undefined ? {} : { requestTimeout };
+  return (await connectionPool.send({ request, response, ...timeout })) as T;
+}
+
+/** Where a partition is to be read from, of the topic with this id if there is one. */
+export function placeAt(feed: Feed, offset: number, id: string | undefined): FetchPlace {
+  const { topic, partition } = kafkaPartition(feed)!;
+  return { topic, partition, offset, ...(id === undefined ? {} : { id }) };
 }
 
 export function noLeader(feed: Feed): Error {

@@ -5,11 +5,13 @@ export interface KafkaPartition {
   cluster: string;
   topic: string;
   partition: number;
+  /** Of a topic that was created again: its id. */
+  id?: string;
 }
 
-/** The feed of a partition. Neither cluster ids nor topics hold a slash. */
-export function kafkaFeed({ cluster, topic, partition }: KafkaPartition): Feed {
-  return `${cluster}/${topic}/${partition}`;
+/** The feed of a partition. Neither cluster ids, topics nor topic ids hold a slash. */
+export function kafkaFeed({ cluster, topic, partition, id }: KafkaPartition): Feed {
+  return `${cluster}/${topic}/${partition}${id === undefined ? "" : `/${id}`}`;
 }
 
 /** A feed as a person reads it, beside its cluster. */
@@ -20,7 +22,7 @@ export function partitionText(feed: Feed): string {
 
 /** What a feed stands for; undefined where it is none of Kafka's. */
 export function kafkaPartition(feed: Feed): KafkaPartition | undefined {
-  const [cluster, topic, partition, ...rest] = feed.split("/");
+  const [cluster, topic, partition, id, ...rest] = feed.split("/");
   if (cluster === undefined || topic === undefined || partition === undefined || rest.length > 0) return undefined;
-  return { cluster, topic, partition: Number(partition) };
+  return { cluster, topic, partition: Number(partition), ...(id === undefined ? {} : { id }) };
 }

@@ -1,8 +1,7 @@
 import { backOff } from "../../core/back-off.ts";
 import type { Feed } from "../../core/positions.ts";
 import { sleep } from "../../core/sleep.ts";
-import { brokerError, noLeader, outOfRange, type Brokers } from "./brokers.ts";
-import { kafkaPartition } from "./feed.ts";
+import { brokerError, noLeader, outOfRange, placeAt, unknownTopicId, type Brokers } from "./brokers.ts";
 import type { FetchBuffer } from "./fetch-buffer.ts";
 import { batchHead } from "./protocol/batch-head.ts";
 import { entryAt } from "./protocol/entry.ts";
@@ -14,12 +13,16 @@ export interface FetcherOptions {
   topics: readonly string[];
   /** What a partition of one of the topics is called. */
   feedOf: (topic: string, partition: number) => Feed;
+  /** The id of the topic of a partition, where one is known. */
+  topicIdOf: (feed: Feed) => string | undefined;
   settings: KafkaSettings;
   buffer: FetchBuffer;
   /** A fetch failed so many times in a row; `undefined`: fetches work again. */
   onTrouble: (error: unknown, attempt: number) => void;
-  /** The next offset of a partition is not, or no longer, there. It is fetched no more until it is set again. */
-  onOutOfRange: (feed: Feed) => void;
+  /** It was found out who leads what, before any partition is fetched. What it throws is tried again. */
+  onLeaders: () => Promise<void>;
+  /** The next offset of a partition, or its topic, is not there. It is fetched no more until it is set again. */
+  onGone: (feed: Feed) => void;
   /** How far a partition goes: the offset behind the last that may be read. */
   onEnd: (feed: Feed, end: number) => void;
 }
@@ -95,6 +98,7 @@ export class Fetcher {
       this.#leaders = leaders;
       const orphan = [...this.#next.keys()].find((feed) => !leaders.has(feed));
       if (orphan !== undefined) throw noLeader(orphan);
+      await this.#options.onLeaders();
     });
     for (const node of new Set(this.#leaders.values())) this.#begin(node, () => this.#fetchFrom(node));
   }
@@ -119,12 +123,12 @@ export class Fetcher {
 
   /** Whether some partition is led by another broker. Throws what is wrong with one when all others are taken. */
   async #fetchOnce(node: number): Promise<boolean> {
-    const { brokers, buffer, feedOf, settings, onEnd, onOutOfRange } = this.#options;
+    const { brokers, buffer, feedOf, topicIdOf, settings, onEnd, onGone } = this.#options;
     const offsets = this.#wantedOf(node);
     // After a failure of one, others have gone on.
     if (offsets.size === 0 || !buffer.hasRoom) return false;
     const { partitionMaxBytes, fetchWait: wait, fetchMinBytes: minBytes } = settings;
-    const places = Array.from(offsets, ([feed, offset]) => ({ ...kafkaPartition(feed)!, offset }));
+    const places = Array.from(offsets, ([feed, offset]) => placeAt(feed, offset, topicIdOf(feed)));
     const partitions = await brokers.fetch(node, { places, partitionMaxBytes, wait, minBytes });
     let isMoved = false;
     let failure: Error | undefined;
@@ -133,9 +137,9 @@ export class Fetcher {
       const feed = feedOf(topic, partition);
       const from = offsets.get(feed);
       if (from === undefined || this.#next.get(feed) !== from) continue;
-      if (errorCode === outOfRange) {
+      if (errorCode === outOfRange || errorCode === unknownTopicId) {
         this.unset(feed);
-        onOutOfRange(feed);
+        onGone(feed);
       } else if (moved.has(errorCode)) isMoved = true;
       else if (errorCode !== 0) failure ??= brokerError(errorCode);
       else {

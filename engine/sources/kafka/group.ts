@@ -28,6 +28,8 @@ export interface GroupStanding {
   partitions: PartitionStanding[];
   /** Client ids of the live members. */
   members: string[];
+  /** By topic, as the brokers name them; before Kafka 2.8 they name none. */
+  topicIds: ReadonlyMap<string, string>;
 }
 
 interface TopicEnds {
@@ -50,12 +52,20 @@ export class Group {
     this.#topics = topics;
   }
 
-  /** Throws what kafkajs throws. */
+  /** Partitions are called as where no topic id is known. Throws what kafkajs throws. */
   async read(): Promise<GroupStanding> {
     await this.#connect();
     // The topics first: kafkajs asks for all topics as long as it knows of none, and fails where one has no leader.
     const ends: TopicEnds[] = [];
-    for (const topic of this.#topics) ends.push({ topic, offsets: await this.#ends(topic) });
+    const before = new Map<string, string>();
+    for (const topic of this.#topics) {
+      for (const [name, id] of await this.topicIds([topic])) before.set(name, id);
+      ends.push({ topic, offsets: await this.#ends(topic) });
+    }
+    const topicIds = await this.topicIds();
+    for (const [topic, id] of before) {
+      if (topicIds.get(topic) !== id) throw new Error(`topic ${topic}: it was created again while it was looked at`);
+    }
     const cluster = await this.#brokers.clusterId(this.#topics[0]!);
     const [committed, members] = await Promise.all([this.#committed(cluster), this.#members()]);
     const partitions = ends.flatMap(({ topic, offsets }) =>
@@ -65,7 +75,7 @@ export class Group {
         return { feed, low: Number(low), high: Number(high), ...(own === undefined ? {} : { committed: own }) };
       }),
     );
-    return { cluster, partitions, members };
+    return { cluster, partitions, members, topicIds };
   }
 
   /** The first offset of each partition that was written at a time (ms since the epoch) or later; its end if none was. */
@@ -75,20 +85,34 @@ export class Group {
     return new Map(found.map(({ partition, offset }) => [kafkaFeed({ cluster, topic, partition }), Number(offset)]));
   }
 
+  /** By topic, as the brokers name them now. Throws what kafkajs throws. */
+  async topicIds(topics: readonly string[] = this.#topics): Promise<Map<string, string>> {
+    const found = new Map<string, string>();
+    for (const topic of topics) {
+      const ids = await this.#brokers.topicIds([topic]).catch((error: unknown) => this.#ofTopic(topic, error));
+      for (const [name, id] of ids) found.set(name, id);
+    }
+    return found;
+  }
+
   async close(): Promise<void> {
     if (!this.#isConnected) return;
     this.#isConnected = false;
     await this.#admin.disconnect();
   }
 
-  /** By number. Where there are several topics a failure names its own. */
+  /** By number. Where there are several topics, a failure names its own. */
   async #ends(topic: string): Promise<TopicEnds["offsets"]> {
     try {
       const found = await this.#admin.fetchTopicOffsets(topic);
       return found.toSorted((a, b) => a.partition - b.partition);
     } catch (error) {
-      throw this.#topics.length === 1 ? error : new TopicTrouble(topic, error);
+      return this.#ofTopic(topic, error);
     }
+  }
+
+  #ofTopic(topic: string, error: unknown): never {
+    throw this.#topics.length === 1 ? error : new TopicTrouble(topic, error);
   }
 
   async #committed(cluster: string): Promise<Map<Feed, Committed>> {

@@ -2,13 +2,14 @@ import { Arrivals } from "../../core/arrivals.ts";
 import { LeftForLater } from "../../core/errors.ts";
 import { consumerGroup } from "../../core/names.ts";
 import type { Chunk, Feed, PositionRange } from "../../core/positions.ts";
+import { sleep } from "../../core/sleep.ts";
 import type { Source, SourceSignals } from "../../core/source.ts";
 import { WaitingRoom } from "../../waiting-room.ts";
 import { Acknowledgements } from "./acknowledgements.ts";
 import { BackPressure } from "./back-pressure.ts";
 import { Brokers } from "./brokers.ts";
 import { kafkaClient } from "./connection.ts";
-import { partitionText } from "./feed.ts";
+import { kafkaPartition, partitionText } from "./feed.ts";
 import { FetchBuffer } from "./fetch-buffer.ts";
 import { Fetcher } from "./fetcher.ts";
 import { Group } from "./group.ts";
@@ -23,6 +24,9 @@ import { Codecs } from "./protocol/codecs.ts";
 import { UnreadableRecords } from "./protocol/unreadable.ts";
 import { troubleText } from "./trouble.ts";
 import { Troubles } from "./troubles.ts";
+
+/** Before a partition is fetched again that may have been lost and is not, in milliseconds. */
+const leastWait = 200;
 
 /**
  * Topics as a pipeline reads them. The journal knows where each partition goes on; the consumer group only says which
@@ -55,6 +59,7 @@ export class KafkaSource implements Source {
   readonly #lost = new Set<Feed>();
   #isDraining = false;
   #closing: Promise<void> | undefined;
+  #looking: NodeJS.Timeout | undefined;
   readonly #arrivals = new Arrivals();
 
   constructor(parts: KafkaSourceParts) {
@@ -74,7 +79,7 @@ export class KafkaSource implements Source {
   async open(signals: SourceSignals): Promise<number[]> {
     this.#signals = signals;
     const codecs = await Codecs.load();
-    this.#reader = new PartitionReader(this.#brokers, codecs);
+    this.#reader = new PartitionReader(this.#brokers, codecs, (feed) => this.#positions.topicIdOf(feed));
     this.#buffer = new FetchBuffer(codecs, this.#parts.bufferBytes);
     const { givenUp, isMoved } = await this.#opening.run(signals);
     this.waitsForSettled = isMoved;
@@ -96,7 +101,9 @@ export class KafkaSource implements Source {
         if (error === undefined) this.#troubles.clear("fetch");
         else this.#troubles.note("fetch", error, attempt);
       },
-      onOutOfRange: (feed) => {
+      topicIdOf: (feed) => this.#positions.topicIdOf(feed),
+      onLeaders: () => this.#lookAtTopics(),
+      onGone: (feed) => {
         this.#lost.add(feed);
         this.#lookForLost();
       },
@@ -106,7 +113,6 @@ export class KafkaSource implements Source {
     const groupId = consumerGroup(pipeline_id);
     this.#membership = new Membership({
       ...this.#parts,
-      group: this.#group,
       positions: this.#positions,
       opening: this.#opening,
       troubles: this.#troubles,
@@ -120,6 +126,11 @@ export class KafkaSource implements Source {
       onHeld: (feeds) => this.#hold(feeds),
     });
     this.#membership.join();
+    // Brokers before Kafka 3.1 take no fetch by the id of a topic.
+    this.#looking = setInterval(
+      () => void this.#lookAtTopics().catch(() => undefined),
+      settings.metadataMaxAge,
+    ).unref();
     return Promise.resolve();
   }
 
@@ -141,18 +152,21 @@ export class KafkaSource implements Source {
   }
 
   async *again(ranges: readonly PositionRange[]): AsyncGenerator<Chunk> {
-    for (const range of ranges) {
-      if (range.last < range.first || !this.#positions.isOfCluster(range.feed)) continue;
+    for (const { feed, ...range } of ranges) {
+      const last = Math.min(range.last, this.#positions.goneFrom(feed) - 1);
       let from = range.first;
-      for (let attempt = 1; from <= range.last; attempt += 1) {
+      for (let attempt = 1; from <= last && this.#positions.isThere(feed); attempt += 1) {
         try {
-          for await (const chunk of this.#reader!.read(range, from)) {
+          for await (const chunk of this.#reader!.read({ ...range, feed, last }, from)) {
             from = chunk.last + 1;
             yield chunk;
           }
           this.#room.leave();
           break;
         } catch (error) {
+          // Of a topic that was created again nothing is read: what was in it is gone.
+          await this.#lookAtTopic(feed).catch(() => undefined);
+          if (!this.#positions.isThere(feed)) break;
           await this.#opening.wait({ class: "source", text: troubleText(error) }, attempt, this.#signals!);
         }
       }
@@ -178,6 +192,7 @@ export class KafkaSource implements Source {
 
   async #close(): Promise<void> {
     this.#isDraining = true;
+    clearInterval(this.#looking);
     this.#backPressure.end();
     this.#sayAgain();
     await this.#acknowledgements.told();
@@ -227,18 +242,36 @@ export class KafkaSource implements Source {
     }
   }
 
-  /** Where it goes on is not in the topic: the options say what follows. */
+  /** Where it goes on is not in the topic, or the topic is another one: the options say what follows. */
   async #findAgain(feed: Feed): Promise<void> {
     this.#reading.delete(feed);
-    try {
-      await this.#opening.checkRange(this.#signals!, feed);
-      this.#room.leave();
-      this.#read(feed);
-    } catch (error) {
-      if (error instanceof LeftForLater) return;
-      this.#troubles.note("offsets", error, 1);
-      setTimeout(() => void this.#findAgain(feed), 1_000).unref();
+    const { drain } = this.#signals!;
+    for (let attempt = 1; !drain.aborted && this.#held.has(feed); attempt += 1) {
+      try {
+        if (await this.#opening.isRecreated()) return await this.#membership!.rejoin();
+        await this.#opening.checkRange(this.#signals!, { only: feed, isRunning: true });
+        this.#room.leave();
+        this.#troubles.clear("offsets");
+        this.#sayAgain();
+        // A broker that does not know of the topic yet is not asked without a pause.
+        await sleep(leastWait, drain);
+        return this.#read(feed);
+      } catch (error) {
+        if (error instanceof LeftForLater) return;
+        this.#troubles.note("offsets", error, attempt);
+        await sleep(1_000, drain);
+      }
     }
+  }
+
+  async #lookAtTopic(feed: Feed): Promise<void> {
+    this.#positions.saw(await this.#brokers.topicIds([kafkaPartition(feed)!.topic]));
+  }
+
+  /** Asks whether the topics are still the same: one that was created again may hold what comes next by its name. */
+  async #lookAtTopics(): Promise<void> {
+    if (this.#held.size === 0 || !(await this.#opening.isRecreated())) return;
+    void this.#membership!.rejoin();
   }
 
   /** Bytes that are no records stay so: a person has to look, and meanwhile it is tried again now and then. */

@@ -4,10 +4,17 @@ declare module "kafkajs/src/protocol/requests/index.js" {
 }
 
 declare module "kafkajs/src/protocol/requests/apiKeys.js" {
-  const apiKeys: { Fetch: number };
+  const apiKeys: { Fetch: number; Metadata: number };
   export default apiKeys;
 }
 
 declare module "kafkajs/src/protocol/error.js" {
   export function createErrorFromCode(code: number): Error & { type: string; retriable: boolean };
+}
+
+declare module "kafkajs/src/protocol/encoder.js" {
+  /** What a request is handed over as. */
+  export default class Encoder {
+    writeBufferInternal(bytes: Buffer): void;
+  }
 }

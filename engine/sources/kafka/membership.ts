@@ -1,9 +1,9 @@
+import { LeftForLater } from "../../core/errors.ts";
 import type { Feed } from "../../core/positions.ts";
 import { sleep } from "../../core/sleep.ts";
 import type { SourceSignals } from "../../core/source.ts";
 import { byHolder } from "./acknowledgements.ts";
 import { kafkaPartition } from "./feed.ts";
-import type { Group } from "./group.ts";
 import { claimText } from "./identity.ts";
 import type { KafkaSourceParts } from "./kafka-source-parts.ts";
 import { Member, type Commit, type MemberOptions } from "./member.ts";
@@ -13,7 +13,6 @@ import type { KafkaPositions } from "./positions.ts";
 import type { Troubles } from "./troubles.ts";
 
 export interface MembershipParts extends KafkaSourceParts {
-  group: Group;
   positions: KafkaPositions;
   opening: Opening;
   troubles: Troubles;
@@ -37,6 +36,7 @@ export class Membership {
   #strangers = "";
   #isClosed = false;
   #working: Promise<void> = Promise.resolve();
+  #rejoining: Promise<void> | undefined;
 
   constructor(parts: MembershipParts) {
     this.#parts = parts;
@@ -110,14 +110,15 @@ export class Membership {
 
   /** Checks whose the group is, and says in it that these partitions are ours. */
   async #claim(assignment: number): Promise<void> {
-    const { group, opening, positions, telemetry, pipeline_id, onHeld, troubles } = this.#parts;
+    const { opening, positions, telemetry, pipeline_id, onHeld, troubles } = this.#parts;
     for (let attempt = 1; assignment === this.#assignment; attempt += 1) {
       try {
-        const standing = await group.read();
+        const standing = await opening.read();
         if (assignment !== this.#assignment) return;
         const judged = judge(standing, opening.known, false);
         if (judged.kind === "owner") return await this.#giveWay(judged.text);
         this.#tellStrangers(judged.strangers);
+        if (opening.known.recreated.size > 0) return await this.rejoin();
         await opening.placeNew(standing, judged);
         const held = new Set([...this.#held.values()].flat());
         await this.commit(new Map([...held].map((feed) => [feed, positions.final(feed)!] as const)));
@@ -142,16 +143,45 @@ export class Membership {
     telemetry.strangers({ pipeline_id, members });
   }
 
-  /** The group is another Sluice's: leaves it, reads nothing, and joins again when it is ours. */
-  async #giveWay(text: string): Promise<void> {
-    const { group, opening, signals, onHeld } = this.#parts;
-    onHeld(new Set());
+  /** A topic that is read was created again: leaves the group, waits for word what follows, and joins again. */
+  rejoin(): Promise<void> {
+    return (this.#rejoining ??= this.#rejoin().finally(() => (this.#rejoining = undefined)));
+  }
+
+  async #rejoin(): Promise<void> {
+    const { opening, signals, troubles } = this.#parts;
+    const assignment = await this.#leaveGroup();
+    for (let attempt = 1; assignment === this.#assignment; attempt += 1) {
+      try {
+        await opening.checkRange(signals, { isRunning: true });
+        opening.wentOn();
+        troubles.clear("offsets");
+        if (assignment === this.#assignment) this.join();
+        return;
+      } catch (error) {
+        if (error instanceof LeftForLater) return;
+        troubles.note("offsets", error, attempt);
+        await sleep(Math.min(5_000, 200 * attempt), signals.drain);
+      }
+    }
+  }
+
+  /** Reads nothing any more, and is no member. Resolves with the number of this state of the assignments. */
+  async #leaveGroup(): Promise<number> {
+    this.#parts.onHeld(new Set());
     const assignment = (this.#assignment += 1);
     await this.#stopMembers();
+    return assignment;
+  }
+
+  /** The group is another Sluice's: leaves it, reads nothing, and joins again when it is ours. */
+  async #giveWay(text: string): Promise<void> {
+    const { opening, signals } = this.#parts;
+    const assignment = await this.#leaveGroup();
     let reason = text;
     for (let attempt = 1; assignment === this.#assignment; attempt += 1) {
       await opening.wait({ class: "owner", text: reason }, attempt, signals);
-      const judged = await group.read().then(
+      const judged = await opening.read().then(
         (standing) => judge(standing, opening.known, false),
         () => undefined,
       );

@@ -4,9 +4,10 @@ import { consumerGroup } from "../../core/names.ts";
 import type { Feed, PositionRange } from "../../core/positions.ts";
 import type { SourceSignals } from "../../core/source.ts";
 import type { WaitingRoom } from "../../waiting-room.ts";
-import { kafkaPartition, partitionText } from "./feed.ts";
+import { kafkaPartition } from "./feed.ts";
 import type { Group, GroupStanding } from "./group.ts";
 import type { KafkaSourceParts } from "./kafka-source-parts.ts";
+import { findLost, lostText, placedByPerson, type Lost } from "./lost.ts";
 import { judge, type Judgement, type Known } from "./ownership.ts";
 import type { KafkaPositions } from "./positions.ts";
 import { readByAnother } from "./take-over.ts";
@@ -36,6 +37,7 @@ export class Opening {
   readonly #group: Group;
   readonly #positions: KafkaPositions;
   readonly #room: WaitingRoom;
+  #turn: Promise<unknown> = Promise.resolve();
 
   constructor(parts: KafkaSourceParts, group: Group, positions: KafkaPositions, room: WaitingRoom) {
     this.#parts = parts;
@@ -47,8 +49,20 @@ export class Opening {
   /** What is known here of the group, for `judge`. */
   get known(): Known {
     const { pipeline_id, identity, options } = this.#parts;
-    const next = (feed: Feed): number | undefined => this.#positions.final(feed);
-    return { groupId: consumerGroup(pipeline_id), identity, next, takeOver: options.take_over };
+    const positions = this.#positions;
+    return {
+      groupId: consumerGroup(pipeline_id),
+      identity,
+      next: (feed) => positions.final(feed),
+      takeOver: options.take_over,
+      readBeforeCut: (feed) => positions.readBeforeCut(feed),
+      isCut: (feed) => positions.cut(feed) !== undefined,
+      recreated: this.#recreated,
+    };
+  }
+
+  get #recreated(): ReadonlySet<string> {
+    return new Set(this.#positions.recreated().map(({ topic }) => topic));
   }
 
   /** Waits until the brokers answer and the group is ours. Throws LeftForLater. */
@@ -59,43 +73,90 @@ export class Opening {
     const read = this.#readByAnother(taken);
     const isMoved = await this.#until(signals, () => this.#place(of, { ...judgement, taken }, read));
     if (taken.size > 0 || read.length > 0) this.#tellTakenOver(read);
-    await this.#until(signals, () => this.checkRange(signals));
+    const isCut = await this.#until(signals, () => this.checkRange(signals));
     this.#room.leave();
-    return { givenUp: read.map(({ batch }) => batch), isMoved };
+    return { givenUp: read.map(({ batch }) => batch), isMoved: isMoved || isCut };
   }
 
   /** Whether the brokers still have what ranges hold; waits until they answer. Throws LeftForLater. */
   async stillHolds(ranges: readonly PositionRange[], signals: SourceSignals): Promise<boolean> {
     if (!ranges.every(({ feed }) => this.#positions.isRead(feed))) return false;
-    const { partitions } = await this.#until(signals, () => this.#group.read());
+    const { partitions } = await this.#until(signals, () => this.read());
     this.#room.leave();
     return ranges.every(({ feed, first, last, count }) => {
       const of = partitions.find((one) => one.feed === feed);
-      return count === 0 || (of !== undefined && of.low <= first && last < of.high);
+      if (count === 0) return true;
+      return of !== undefined && of.low <= first && last < Math.min(of.high, this.#positions.goneFrom(feed));
     });
   }
 
-  /** Where the topic does not hold what comes next in a partition, or in this one: brings it to where it can be read. */
-  async checkRange(signals: SourceSignals, only?: Feed): Promise<void> {
-    const { options, telemetry, pipeline_id } = this.#parts;
-    for (let attempt = 1; ; attempt += 1) {
-      const { partitions } = await this.#group.read();
-      const lost = partitions.find(({ feed, low, high }) => {
-        if (only !== undefined && feed !== only) return false;
-        const next = this.#positions.next(feed);
-        return next !== undefined && (next < low || next > high);
-      });
-      if (lost === undefined) return;
-      const { feed, low, high } = lost;
-      const from = this.#positions.next(feed)!;
-      if (options.on_lost === "skip") {
-        await this.#positions.place(new Map([[feed, low]]));
-        telemetry.positionsSkipped({ pipeline_id, ...named(feed), from, to: low });
-        continue;
+  /** How the group stands, with the partitions by the topics that are there now. Throws what kafkajs throws. */
+  async read(): Promise<GroupStanding> {
+    return this.#positions.there(await this.#group.read());
+  }
+
+  /** Whether a topic that is read was created again; asks the brokers. Throws what kafkajs throws. */
+  async isRecreated(): Promise<boolean> {
+    this.#positions.saw(await this.#group.topicIds());
+    return this.#positions.recreated().length > 0;
+  }
+
+  /**
+   * Where the topic does not hold what comes next in a partition, or in this one: brings it to where it can be read, as
+   * the options or a person say, and waits for their word. Resolves with whether batches from before have to be settled
+   * first; where `isRunning`, that is waited for here.
+   */
+  async checkRange(
+    signals: SourceSignals,
+    { only, isRunning = false }: { only?: Feed; isRunning?: boolean } = {},
+  ): Promise<boolean> {
+    let isMoved = false;
+    for (let [attempt, looks] = [1, 1]; ; attempt += 1, looks += 1) {
+      // One at a time: what another look has brought to its place is not placed twice.
+      const looked = await this.#inTurn(() => this.#lookOnce({ only, isRunning, isSure: looks > 1 }));
+      if (looked.kind === "all there") return isMoved;
+      if (looked.kind === "lost") await this.wait({ class: "lost", text: looked.text }, attempt, signals);
+      else {
+        isMoved ||= looked.isMove;
+        [attempt, looks] = [0, 0];
       }
-      const text = `${partitionText(feed)} goes on at offset ${from}, and the brokers have ${low} to ${high}`;
-      await this.wait({ class: "lost", text }, attempt, signals);
     }
+  }
+
+  /** Looks for what is lost, and brings it to where it goes on if that is said. `isSure`: it was seen before. */
+  async #lookOnce({
+    only,
+    isRunning,
+    isSure,
+  }: {
+    only: Feed | undefined;
+    isRunning: boolean;
+    isSure: boolean;
+  }): Promise<{ kind: "all there" } | { kind: "lost"; text: string } | { kind: "placed"; isMove: boolean }> {
+    const standing = await this.read();
+    const lost = findLost(standing, this.#positions, only);
+    if (lost === undefined) return { kind: "all there" };
+    // A broker that has just begun to lead, or lags, may say for a moment what is not so.
+    const isLost = isSure || lost.kind === "removed";
+    if (isLost && lost.kind === "cut") await this.#positions.noteCut(lost.feed, lost.end);
+    const placed = placedByPerson(lost, standing);
+    const isSaid = placed !== undefined || this.#parts.options.on_lost === "skip";
+    if (!isLost || !isSaid || (isRunning && !this.#mayPlace(lost, placed))) {
+      return { kind: "lost", text: lostText(lost) };
+    }
+    return { kind: "placed", isMove: await this.#goOn(lost, placed, isRunning) };
+  }
+
+  /** Whether nothing in flight of a partition would take it back to where it was. */
+  #mayPlace(lost: Lost, placed: Map<Feed, number> | undefined): boolean {
+    if (lost.kind === "recreated" || (lost.kind === "removed" && placed === undefined)) return true;
+    return this.#positions.isSettled(lost.feed);
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(work, work);
+    this.#turn = turn.catch(() => undefined);
+    return turn;
   }
 
   /**
@@ -108,9 +169,13 @@ export class Opening {
     taken: ReadonlyMap<Feed, number> = new Map(),
   ): Promise<void> {
     const { telemetry, pipeline_id } = this.#parts;
+    const recreated = this.#recreated;
     const begins = new Map([...found, ...taken, ...(await this.#begins(of, fresh))]);
+    // What becomes of a topic that was created again is no matter of where the group stands alone.
+    for (const feed of begins.keys()) if (recreated.has(kafkaPartition(feed)!.topic)) begins.delete(feed);
+    await this.#positions.noteTopicIds();
     for (const [feed, offset] of strange) {
-      telemetry.strangerCommitted({ pipeline_id, ...named(feed), offset, local: this.#positions.final(feed)! });
+      telemetry.strangerCommitted({ pipeline_id, ...partitionOf(feed), offset, local: this.#positions.final(feed)! });
     }
     await this.#positions.place(begins);
   }
@@ -129,7 +194,7 @@ export class Opening {
 
   async #standing(signals: SourceSignals): Promise<{ of: GroupStanding; judgement: Ours }> {
     for (let attempt = 1; ; attempt += 1) {
-      const of = await this.#group.read();
+      const of = await this.read();
       this.#positions.learn(of.cluster);
       for (const { feed, committed } of of.partitions) this.#positions.said(feed, committed?.offset ?? 0);
       const judgement = judge(of, this.known, true);
@@ -148,7 +213,7 @@ export class Opening {
       for (const range of record.ranges) this.#positions.givenUp(range);
     }
     await this.placeNew(of, judged, taken);
-    const moves = [...moved].map(([feed, to]) => ({ ...named(feed), from: this.#positions.final(feed)!, to }));
+    const moves = [...moved].map(([feed, to]) => ({ ...partitionOf(feed), from: this.#positions.final(feed)!, to }));
     await this.#positions.place(moved, { isMove: true });
     for (const move of moves) {
       telemetry.positionMoved({
@@ -158,6 +223,29 @@ export class Opening {
       });
     }
     return moved.size > 0 || journal.progress(pipeline_id).moved !== undefined;
+  }
+
+  /** Brings what is lost to where it goes on. Resolves with whether that holds once batches from before are settled. */
+  async #goOn(lost: Lost, placed: Map<Feed, number> | undefined, isRunning: boolean): Promise<boolean> {
+    const { telemetry, pipeline_id, topics } = this.#parts;
+    if (lost.kind === "recreated") {
+      const { topic, from, to, partitions } = lost;
+      const begins = placed ?? new Map(partitions.map(({ feed, low }) => [feed, low] as const));
+      await this.#positions.begin([topic], begins);
+      telemetry.topicRecreated({ pipeline_id, topic, from, to, hasDedup: topics.get(topic)?.hasDedup === true });
+      return false;
+    }
+    const { feed, next, low, end } = lost;
+    const at = placed?.get(feed) ?? Math.max(low, lost.kind === "cut" ? end : low);
+    const isMove = !isRunning && (placed !== undefined || lost.kind === "cut");
+    await this.#positions.place(new Map([[feed, at]]), { isMove });
+    const named = { pipeline_id, ...partitionOf(feed), from: next, to: at };
+    if (placed !== undefined) {
+      const hasDedup = topics.get(named.topic)?.hasDedup === true;
+      telemetry.positionMoved({ ...named, hasDedup });
+    } else if (lost.kind === "cut") telemetry.logCut(named);
+    else telemetry.positionsSkipped(named);
+    return isMove;
   }
 
   /**
@@ -208,7 +296,7 @@ export class Opening {
 }
 
 /** What telemetry calls a partition. */
-function named(feed: Feed): { topic: string; partition: number } {
+function partitionOf(feed: Feed): { topic: string; partition: number } {
   const { topic, partition } = kafkaPartition(feed)!;
   return { topic, partition };
 }

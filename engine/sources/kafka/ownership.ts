@@ -1,5 +1,5 @@
 import type { Feed } from "../../core/positions.ts";
-import { partitionText } from "./feed.ts";
+import { kafkaPartition, partitionText } from "./feed.ts";
 import type { GroupStanding, PartitionStanding } from "./group.ts";
 import { claimOf, memberOf, type Claim, type KafkaIdentity } from "./identity.ts";
 
@@ -11,6 +11,12 @@ export interface Known {
   next: (feed: Feed) => number | undefined;
   /** The run that may be taken over. */
   takeOver: string | undefined;
+  /** How far a partition had been read before its log was cut, and it went back; undefined where it did not. */
+  readBeforeCut: (feed: Feed) => number | undefined;
+  /** Whether a partition waits for word where it goes on, as its log was cut. */
+  isCut: (feed: Feed) => boolean;
+  /** Topics that were created again, and of which nothing is read yet. */
+  recreated: ReadonlySet<string>;
 }
 
 /** What follows from how a group stands (delivery, Kafka). */
@@ -57,7 +63,7 @@ export function judge(standing: GroupStanding, known: Known, isBeforeJoin: boole
 
 function judgePartition(
   { feed, committed }: PartitionStanding,
-  { next, takeOver }: Known,
+  { next, takeOver, isCut, recreated }: Known,
   { isBeforeJoin, isPerson }: { isBeforeJoin: boolean; isPerson: boolean },
   judged: Extract<Judgement, { kind: "ours" }>,
 ): void {
@@ -68,8 +74,11 @@ function judgePartition(
   }
   const claim = claimOf(committed.metadata, committed.offset);
   if (isBeforeJoin && claim !== undefined && claim.run === takeOver) judged.taken.set(feed, committed.offset);
-  else if (local === undefined) judged.found.set(feed, committed.offset);
-  else if (claim === undefined && committed.offset !== local) {
+  else if (local === undefined) {
+    // A claim on a topic that was created again is one on the topic before it.
+    if (claim !== undefined && recreated.has(kafkaPartition(feed)!.topic)) judged.fresh.push(feed);
+    else judged.found.set(feed, committed.offset);
+  } else if (claim === undefined && (committed.offset !== local || (isPerson && isCut(feed)))) {
     (isPerson ? judged.moved : judged.strange).set(feed, committed.offset);
   }
 }
@@ -91,7 +100,7 @@ function ownerOf(
     if (claim === undefined || claim.run === takeOver) continue;
     if (isStrange(claim)) return ownedBy(known, claim, `was read in ${partitionText(feed)}`);
     const local = known.next(feed);
-    if (local === undefined || committed!.offset <= local) continue;
+    if (local === undefined || committed!.offset <= Math.max(local, known.readBeforeCut(feed) ?? 0)) continue;
     const what = `was read in ${partitionText(feed)} up to offset ${committed!.offset} by run ${claim.run} of this data dir, and here only ${local} is known: this is an older copy of it`;
     return { kind: "owner", run: claim.run, text: `consumer group ${groupId} ${what}` };
   }

@@ -1,5 +1,5 @@
 import type { Chunk, Feed, PositionRange } from "../../core/positions.ts";
-import { brokerError, noLeader, outOfRange, type Brokers } from "./brokers.ts";
+import { brokerError, noLeader, outOfRange, placeAt, type Brokers } from "./brokers.ts";
 import { kafkaPartition } from "./feed.ts";
 import type { Codecs } from "./protocol/codecs.ts";
 import type { FetchedPartition } from "./protocol/fetch-response.ts";
@@ -15,11 +15,14 @@ const mostEmpty = 20;
 export class PartitionReader {
   readonly #brokers: Brokers;
   readonly #codecs: Codecs;
+  readonly #topicIdOf: (feed: Feed) => string | undefined;
   readonly #run = new RecordRun();
 
-  constructor(brokers: Brokers, codecs: Codecs) {
+  /** `topicIdOf`: the id of the topic of a partition, where one is known. */
+  constructor(brokers: Brokers, codecs: Codecs, topicIdOf: (feed: Feed) => string | undefined = () => undefined) {
     this.#brokers = brokers;
     this.#codecs = codecs;
+    this.#topicIdOf = topicIdOf;
   }
 
   /**
@@ -64,7 +67,12 @@ export class PartitionReader {
     const { topic, partition } = kafkaPartition(feed)!;
     const leader = (await this.#brokers.leaders(topic)).get(partition);
     if (leader === undefined) throw noLeader(feed);
-    const wanted = { places: [{ topic, partition, offset }], partitionMaxBytes: readBytes, wait: 100, minBytes: 1 };
+    const wanted = {
+      places: [placeAt(feed, offset, this.#topicIdOf(feed))],
+      partitionMaxBytes: readBytes,
+      wait: 100,
+      minBytes: 1,
+    };
     const [fetched] = await this.#brokers.fetch(leader, wanted);
     if (fetched === undefined) return undefined;
     if (fetched.errorCode === outOfRange) return "gone";

@@ -35,7 +35,9 @@ beforeEach(async () => {
     settings: defaultKafkaSettings,
     buffer,
     onTrouble: (error) => void (error === undefined || troubles.push(error)),
-    onOutOfRange: () => undefined,
+    topicIdOf: () => undefined,
+    onLeaders: () => Promise.resolve(),
+    onGone: () => undefined,
     onEnd: () => undefined,
   });
 });

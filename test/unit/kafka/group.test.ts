@@ -27,7 +27,7 @@ test.each([false, true])("a group is read, whatever other topics are not led: %s
   Object.assign(cluster, { hasOrphan, low: 5, high: 9, committed: 7 });
   const committed = { offset: 7, metadata: null };
   const partitions = [{ feed: `${cluster.id}/orders/3`, low: 5, high: 9, committed }];
-  expect(await group.read()).toEqual({ cluster: cluster.id, partitions, members: [] });
+  expect(await group.read()).toEqual({ cluster: cluster.id, partitions, members: [], topicIds: new Map() });
 });
 
 test("a group is read in all topics of its pipeline", async () => {
@@ -36,7 +36,7 @@ test("a group is read in all topics of its pipeline", async () => {
   const both = new Group(client, brokers, "g", [cluster.topic, "returns"]);
   const stands = { low: 5, high: 9, committed: { offset: 7, metadata: null } };
   const partitions = [cluster.topic, "returns"].map((topic) => ({ feed: `${cluster.id}/${topic}/3`, ...stands }));
-  expect(await both.read()).toEqual({ cluster: cluster.id, partitions, members: [] });
+  expect(await both.read()).toEqual({ cluster: cluster.id, partitions, members: [], topicIds: new Map() });
   await both.close();
 });
 
@@ -48,12 +48,12 @@ test("reaches its brokers by the connections that it is given", async () => {
   };
   const client = kafkaClient(cluster.connection, "test", keptLog(), factory);
   const [admin, own] = [new Brokers(client, defaultKafkaSettings), new Brokers(client, defaultKafkaSettings)];
-  const group = new Group(client, admin, "g", ["orders"]);
+  const reader = new Group(client, admin, "g", ["orders"]);
   try {
     await own.connect();
-    await group.read();
+    await reader.read();
     expect(new Set(opened)).toEqual(new Set(cluster.connection.brokers));
   } finally {
-    await Promise.all([admin.close(), own.close(), group.close()]);
+    await Promise.all([admin.close(), own.close(), reader.close()]);
   }
 });

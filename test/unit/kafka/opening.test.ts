@@ -41,13 +41,21 @@ class ToldGroup extends Group {
   partitions = 2;
   low = 0;
   failures = 0;
+  high = 1000;
+  ids = new Map<string, string>();
+  onRead: () => void = () => undefined;
 
   constructor() {
     const client = kafkaClient(connection, "test", keptLog());
     super(client, new Brokers(client, defaultKafkaSettings), "g", [topic]);
   }
 
+  override topicIds(): Promise<Map<string, string>> {
+    return Promise.resolve(this.ids);
+  }
+
   override read(): Promise<GroupStanding> {
+    this.onRead();
     if (this.failures > 0) {
       this.failures -= 1;
       return Promise.reject(new Error("nobody answers"));
@@ -55,12 +63,12 @@ class ToldGroup extends Group {
     const partitions = Array.from({ length: this.partitions }, (_, partition) => {
       const [offset, metadata] = this.committed.get(partition) ?? [];
       const committed = offset === undefined ? {} : { committed: { offset, metadata: metadata! } };
-      return { feed: feedOf(partition), low: this.low, high: 1000, ...committed };
+      return { feed: feedOf(partition), low: this.low, high: this.high, ...committed };
     });
     const more = this.others.flatMap((name) =>
       partitions.map((_, partition) => ({ feed: feedOf(partition, name), low: this.low, high: 1000 })),
     );
-    return Promise.resolve({ cluster, partitions: [...partitions, ...more], members: [] });
+    return Promise.resolve({ cluster, partitions: [...partitions, ...more], members: [], topicIds: this.ids });
   }
 }
 
@@ -302,10 +310,160 @@ test("a partition that goes on where nothing is left changes no other, which may
   const { opening, positions } = start({ on_lost: "skip" });
   await opening.run(signals);
   group.low = 60;
-  await opening.checkRange(signals, feedOf(1));
+  await opening.checkRange(signals, { only: feedOf(1) });
   expect([positions.next(feedOf(0)), positions.next(feedOf(1))]).toEqual([50, 60]);
   const skipped = told.filter(([event]) => event === "positionsSkipped").map(([, fields]) => fields);
   expect(skipped).toEqual([{ pipeline_id, topic, partition: 1, from: 50, to: 60 }]);
+});
+
+const skippedAt = (): unknown[] =>
+  told.filter(([event]) => ["positionsSkipped", "logCut", "topicRecreated"].includes(event));
+
+/** Ends the wait for word of a person, after so many looks. */
+function drainedAfter(looks: number): typeof signals {
+  const drain = new AbortController();
+  group.onRead = () => {
+    looks -= 1;
+    if (looks === 0) drain.abort();
+  };
+  return { ...signals, drain: drain.signal };
+}
+
+describe("a log that ends before what is to be read next", () => {
+  beforeEach(async () => {
+    await readElsewhere(50);
+    group.committed = new Map();
+    group.high = 40;
+    group.low = 10;
+  });
+
+  test("is read on from its end with on_lost: skip, and that is told", async () => {
+    const { opening, positions } = start({ on_lost: "skip" });
+    await opening.run(signals);
+    expect([positions.next(feedOf(0)), positions.next(feedOf(1))]).toEqual([40, 40]);
+    const cut = { pipeline_id, topic, from: 50, to: 40 };
+    expect(skippedAt()).toEqual([0, 1].map((partition) => ["logCut", { ...cut, partition }]));
+  });
+
+  test("is a pause that its growth does not end, also over a restart; with skip it goes on from the end that was found", async () => {
+    await expect(start().opening.run(drainedAfter(6))).rejects.toThrow(/its log ended at 40/);
+    group.high = 2000;
+    await expect(start().opening.run(drainedAfter(6))).rejects.toThrow(/its log ended at 40/);
+    group.onRead = () => undefined;
+    const { opening, positions } = start({ on_lost: "skip" });
+    await opening.run(signals);
+    expect(positions.next(feedOf(0))).toBe(40);
+    expect(classes()).toContain("lost");
+    await start().opening.run(signals);
+  });
+
+  test("for one look alone is none: a broker that begins to lead may say so", async () => {
+    let looks = 0;
+    group.onRead = () => {
+      looks += 1;
+      if (looks > 2) group.high = 1000;
+    };
+    const { opening, positions } = start({ on_lost: "skip" });
+    await opening.run(signals);
+    expect([positions.next(feedOf(0)), skippedAt()]).toEqual([50, []]);
+  });
+
+  test.each([50, 45, 700])("and that a person has moved to %i goes on there", async (to) => {
+    await expect(start().opening.run(drainedAfter(6))).rejects.toThrow(/its log ended at 40/);
+    group.onRead = () => undefined;
+    group.high = 2000;
+    group.committed = new Map([0, 1].map((partition) => [partition, [to, null]]));
+    const { opening, positions } = start();
+    expect(await opening.run(signals)).toMatchObject({ isMoved: true });
+    expect([positions.next(feedOf(0)), positions.next(feedOf(1))]).toEqual([to, to]);
+  });
+
+  test("does not pass for an older copy of the data dir when it has gone back", async () => {
+    group.committed = new Map([0, 1].map((partition) => [partition, [50, claimText(own, 50)]]));
+    await start({ on_lost: "skip" }).opening.run(signals);
+    await start().opening.run(signals);
+    expect(classes()).not.toContain("owner");
+  });
+
+  test("holds no more what a pending batch has read behind its end, however far it has grown", async () => {
+    await journal.place(pipeline_id, { [feedOf(0)]: 29 });
+    await prepared(1, [rangeOf(0, 30, 49)]);
+    const { opening, positions } = start({ on_lost: "skip" });
+    expect(await opening.run(signals)).toMatchObject({ isMoved: true });
+    group.high = 2000;
+    expect(await opening.stillHolds([rangeOf(0, 30, 39)], signals)).toBe(true);
+    expect(await opening.stillHolds([rangeOf(0, 30, 49)], signals)).toBe(false);
+    expect([positions.goneFrom(feedOf(0)), positions.next(feedOf(0))]).toEqual([40, 40]);
+  });
+});
+
+test("a partition that is not in its topic any more is lost, not done with", async () => {
+  await readElsewhere(50);
+  group.partitions = 1;
+  await expect(start().opening.run(drainedAfter(6))).rejects.toThrow(/partition 1 .* its log ended at 0/);
+});
+
+describe("a topic that was created again", () => {
+  const [former, present] = ["AAAAAAAAAAAAAAAAAAAAAA", "BBBBBBBBBBBBBBBBBBBBBB"];
+  const anew = (partition: number): string => `${feedOf(partition)}/${present}`;
+
+  beforeEach(async () => {
+    await readElsewhere(50);
+    group.committed = new Map();
+    group.ids = new Map([[topic, former]]);
+    await start().opening.run(signals);
+    group.ids = new Map([[topic, present]]);
+  });
+
+  test("is a pause, however much it holds, and read from its beginning with on_lost: skip", async () => {
+    await expect(start().opening.run(drainedAfter(6))).rejects.toThrow(/was deleted and created again/);
+    group.low = 7;
+    const { opening, positions } = start({ on_lost: "skip" });
+    expect(await opening.run(signals)).toMatchObject({ isMoved: false });
+    expect([positions.next(anew(0)), positions.next(anew(1))]).toEqual([7, 7]);
+    expect(positions.feed(topic, 0)).toBe(anew(0));
+    const recreated = { pipeline_id, topic, from: former, to: present, hasDedup: true };
+    expect(skippedAt()).toEqual([["topicRecreated", recreated]]);
+  });
+
+  test("is read on after a restart, and a batch of the former topic is gone for good", async () => {
+    await prepared(1, [rangeOf(0, 50, 59)]);
+    await start({ on_lost: "skip" }).opening.run(signals);
+    const { opening, positions } = start();
+    await opening.run(signals);
+    expect(await opening.stillHolds([rangeOf(0, 50, 59)], signals)).toBe(false);
+    expect([positions.isThere(feedOf(0)), positions.isThere(anew(0))]).toEqual([false, true]);
+    expect(positions.settle([rangeOf(0, 50, 59)])).toEqual([]);
+    expect(positions.next(anew(0))).toBe(0);
+  });
+
+  test("is read where a person has put the group in each of its partitions", async () => {
+    group.committed = new Map([
+      [0, [300, null]],
+      [1, [0, ""]],
+    ]);
+    const { opening, positions } = start();
+    await opening.run(signals);
+    expect([positions.next(anew(0)), positions.next(anew(1))]).toEqual([300, 0]);
+  });
+
+  test("is no other because of a claim on the former one, which the group still holds", async () => {
+    group.committed = new Map([0, 1].map((partition) => [partition, [50, claimText(own, 50)]]));
+    await expect(start().opening.run(drainedAfter(6))).rejects.toThrow(/was deleted and created again/);
+  });
+
+  test("is waited for where a broker still knows the former one", async () => {
+    await start({ on_lost: "skip" }).opening.run(signals);
+    let reads = 0;
+    group.onRead = () => {
+      reads += 1;
+      group.ids = new Map([[topic, reads < 4 ? former : present]]);
+    };
+    const { opening, positions } = start({ on_lost: "skip" });
+    await opening.run(signals);
+    expect(positions.next(anew(0))).toBe(0);
+    expect(skippedAt()).toHaveLength(1);
+  });
 });
 
 describe("another topic of the pipeline", () => {

@@ -34,12 +34,16 @@ function judged(
       { feed: feedOf(1), low: 0, high: 100 },
     ],
     members,
+    topicIds: new Map(),
   };
   const known: Known = {
     groupId: "g",
     identity: { ...own, earlier: new Set([before.run]) },
     next: (feed) => (feed === feedOf(0) ? 50 : undefined),
     takeOver: undefined,
+    readBeforeCut: () => undefined,
+    isCut: () => false,
+    recreated: new Set(),
     ...over,
   };
   return judge(standing, known, isBeforeJoin);

@@ -12,6 +12,10 @@ export class FieldReader {
     this.#bytes = bytes;
   }
 
+  int8(field: string): number {
+    return this.#bytes.readInt8(this.#take(1, field));
+  }
+
   int16(field: string): number {
     return this.#bytes.readInt16BE(this.#take(2, field));
   }
@@ -56,9 +60,64 @@ export class FieldReader {
     return items;
   }
 
+  /** As Kafka's tools print it; undefined for the one that stands for none. */
+  uuid(field: string): string | undefined {
+    const start = this.#take(16, field);
+    const id = this.#bytes.subarray(start, start + 16);
+    return id.every((byte) => byte === 0) ? undefined : id.toString("base64url");
+  }
+
+  // Of flexible versions: lengths are unsigned varints that are one too large, so that 0 is null.
+
+  compactText(field: string): string | undefined {
+    const length = this.#length(field);
+    if (length < 0) return undefined;
+    const start = this.#take(length, field);
+    return this.#bytes.toString("utf8", start, start + length);
+  }
+
+  /** A part of the response, not a copy; null is read as no bytes. */
+  compactBytes(field: string): Buffer {
+    const start = this.#take(Math.max(0, this.#length(field)), field);
+    return this.#bytes.subarray(start, this.#at);
+  }
+
+  /** Null is read as no items. */
+  compactList<Item>(field: string, read: () => Item): Item[] {
+    const length = this.#length(field);
+    const left = this.#bytes.length - this.#at;
+    if (length > left) throw this.#error(field, `a list within ${left} bytes`, `a length of ${length}`);
+    const items: Item[] = [];
+    for (let count = 0; count < length; count += 1) items.push(read());
+    return items;
+  }
+
+  /** Passes over tagged fields, which tell nothing that is needed here. */
+  tags(field: string): void {
+    for (let left = this.#uvarint(field); left > 0; left -= 1) {
+      this.#uvarint(field);
+      this.#take(this.#uvarint(field), field);
+    }
+  }
+
   end(): void {
     const left = this.#bytes.length - this.#at;
     if (left > 0) throw this.#error("end", "no more bytes", String(left));
+  }
+
+  /** -1 for null. */
+  #length(field: string): number {
+    return this.#uvarint(field) - 1;
+  }
+
+  #uvarint(field: string): number {
+    let value = 0;
+    for (let shift = 0; shift < 32; shift += 7) {
+      const byte = this.#bytes[this.#take(1, field)]!;
+      value += (byte & 0x7f) * 2 ** shift;
+      if (byte < 0x80) return value;
+    }
+    throw this.#error(field, "a varint of at most 5 bytes", "more");
   }
 
   #take(length: number, field: string): number {
