@@ -9,7 +9,7 @@ declare module "kafkajs/src/network/connection.js" {
     bytesBuffered: number;
     bytesNeeded: number;
     isConnected(): boolean;
-    connect(): Promise<boolean>;
+    connect: (this: Connection) => Promise<boolean>;
   }
 }
 
@@ -26,8 +26,8 @@ declare module "kafkajs/src/network/requestQueue/index.js" {
     pending: SocketRequest[];
     requestTimeoutIntervalId: NodeJS.Timeout | undefined;
     isConnected(): boolean;
-    sendSocketRequest(request: SocketRequest): void;
-    scheduleRequestTimeoutCheck(): void;
-    scheduleCheckPendingRequests(): void;
+    sendSocketRequest: (this: RequestQueue, request: SocketRequest) => void;
+    scheduleRequestTimeoutCheck: (this: RequestQueue) => void;
+    scheduleCheckPendingRequests: (this: RequestQueue) => void;
   }
 }

@@ -12,7 +12,7 @@ export interface Call {
   read: RequestReader;
   write: AnswerWriter;
   trouble: Trouble | undefined;
-  /** Aborts when its connection is gone: nobody waits for the answer. */
+  /** Whether its connection is gone, so that the answer reaches no client. */
   isGone: () => boolean;
   /** Calls once when its connection is gone. Returns how to give that up. */
   onGone: (wake: () => void) => () => void;
@@ -80,7 +80,7 @@ export class SimulatedBroker {
     });
     socket.on("end", () => socket.end());
     socket.on("close", () => {
-      for (const wake of [...waiting]) wake();
+      for (const wake of waiting) wake();
     });
   }
 

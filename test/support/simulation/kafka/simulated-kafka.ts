@@ -4,23 +4,13 @@ import type { KafkaConnection } from "../../../../schemas/pipeline.ts";
 import type { Draw, SimulatedNetwork } from "../network.ts";
 import { SimulatedBroker, type Call } from "./broker.ts";
 import { ClusterState, type CommittedOffset } from "./cluster.ts";
-import { codeName, requests, type RequestName } from "./codes.ts";
+import { codeName, type RequestName } from "./codes.ts";
 import { ForeignMember, type ForeignMemberOptions } from "./foreign-member.ts";
-import {
-  answerDescribeGroups,
-  answerFindCoordinator,
-  answerHeartbeat,
-  answerJoin,
-  answerLeave,
-  answerOffsetCommit,
-  answerOffsetFetch,
-  answerSync,
-} from "./group-requests.ts";
 import { quietKafkajs } from "./kafkajs-timers.ts";
-import { answerMetadata, type Addresses } from "./metadata.ts";
-import { answerFetch, answerListOffsets } from "./reads.ts";
+import { answers } from "./answers.ts";
+import type { Addresses } from "./metadata.ts";
 import { Transaction } from "./transaction.ts";
-import { codeOf, Troubles, troubleText, type Trouble, type TroubleOptions } from "./troubles.ts";
+import { Troubles, troubleText, type Trouble, type TroubleOptions } from "./troubles.ts";
 import type { Partition, Topic } from "./topics.ts";
 import type { Truth } from "./truth.ts";
 
@@ -334,27 +324,4 @@ export class SimulatedKafka {
     this.met.set(what, (this.met.get(what) ?? 0) + 1);
     this.trace.push(`${performance.now()} ${what}${detail === "" ? "" : ` ${detail}`}`);
   }
-}
-
-type Answer = (call: Call, cluster: ClusterState, addresses: Addresses) => Promise<void> | void;
-
-const answers: Readonly<Record<RequestName, Answer>> = {
-  Fetch: answerFetch,
-  ListOffsets: answerListOffsets,
-  Metadata: answerMetadata,
-  OffsetCommit: answerOffsetCommit,
-  OffsetFetch: answerOffsetFetch,
-  FindCoordinator: answerFindCoordinator,
-  JoinGroup: answerJoin,
-  Heartbeat: answerHeartbeat,
-  LeaveGroup: answerLeave,
-  SyncGroup: answerSync,
-  DescribeGroups: answerDescribeGroups,
-  ApiVersions: answerApiVersions,
-};
-
-function answerApiVersions({ write, version, trouble }: Call): void {
-  write.code(codeOf(trouble));
-  write.list(Object.values(requests), ({ key, first, last }) => write.int16(key).int16(first).int16(last));
-  if (version >= 1) write.int32(0);
 }
