@@ -1,6 +1,7 @@
 import { Kafka, logLevel, type ISocketFactory, type KafkaConfig, type SASLOptions } from "kafkajs";
 import type { KafkaConnection } from "../../../schemas/pipeline.ts";
 import type { Log } from "../../telemetry/log.ts";
+import { mendKafkajs } from "./kafkajs-mended.ts";
 
 const connectionTimeout = 5_000;
 
@@ -14,6 +15,7 @@ export function kafkaClient(
   log: Log,
   socketFactory?: ISocketFactory,
 ): Kafka {
+  mendKafkajs();
   const config: KafkaConfig = {
     clientId,
     brokers: connection.brokers,

@@ -4,6 +4,7 @@ import type { Feed } from "../../core/positions.ts";
 import { sleep } from "../../core/sleep.ts";
 import { kafkaPartition } from "./feed.ts";
 import type { KafkaSettings } from "./settings.ts";
+import { isUnknownMember } from "./trouble.ts";
 import { waitAtMost } from "./wait-at-most.ts";
 
 export interface MemberOptions {
@@ -38,6 +39,8 @@ export class Member {
   readonly #stopped = new AbortController();
   readonly #running: Promise<void>;
   #joined: Promise<Consumer> | undefined;
+  /** Ends the life of the consumer that there is. */
+  #end: (reason?: unknown) => void = () => undefined;
 
   constructor(options: MemberOptions) {
     this.#options = options;
@@ -47,14 +50,18 @@ export class Member {
   /** Throws what kafkajs throws: a member that lost its partitions cannot commit them. */
   async commit(commits: readonly Commit[]): Promise<void> {
     if (this.#joined === undefined) throw new Error("expected a member of the group, found none: it joins again");
+    const end = this.#end;
     // Until its first join has ended, kafkajs takes a commit and says nothing of it.
     const consumer = await this.#joined;
-    await consumer.commitOffsets(
-      commits.map(({ feed, offset, metadata }) => {
-        const { topic, partition } = kafkaPartition(feed)!;
-        return { topic, partition, offset: String(offset), metadata };
-      }),
-    );
+    const offsets = commits.map(({ feed, offset, metadata }) => {
+      const { topic, partition } = kafkaPartition(feed)!;
+      return { topic, partition, offset: String(offset), metadata };
+    });
+    await consumer.commitOffsets(offsets).catch((error: unknown) => {
+      // A consumer that has lost its id and could not join again at once sends no heartbeats, and never joins by itself.
+      if (isUnknownMember(error)) end(error);
+      throw error;
+    });
   }
 
   /** Leaves the group. */
@@ -92,10 +99,14 @@ export class Member {
       allowAutoTopicCreation: false,
       retry: { retries: 3, initialRetryTime: 100, maxRetryTime: 1_000, restartOnFailure: () => Promise.resolve(false) },
     });
+    const { signal } = this.#stopped;
     const ended = new Promise<unknown>((resolve) => {
-      consumer.on("consumer.crash", ({ payload }) => resolve(payload.error));
-      this.#stopped.signal.addEventListener("abort", () => resolve(undefined), { once: true });
+      this.#end = resolve;
     });
+    const end = this.#end;
+    const onStop = (): void => end();
+    consumer.on("consumer.crash", ({ payload }) => end(payload.error));
+    signal.addEventListener("abort", onStop);
     const pause = (): void => consumer.pause(topics.map((topic) => ({ topic })));
     consumer.on("consumer.group_join", ({ payload }) => {
       this.#options.onAssigned(payload.memberAssignment);
@@ -113,6 +124,7 @@ export class Member {
       return error;
     } finally {
       this.#joined = undefined;
+      signal.removeEventListener("abort", onStop);
       await leave(consumer, joining);
     }
   }

@@ -35,6 +35,11 @@ export function needsPerson(error: unknown): boolean {
   return (type !== undefined && forPeople.has(type)) || name === "KafkaJSSASLAuthenticationError";
 }
 
+/** Whether the group has no such member: it expired, or was removed. */
+export function isUnknownMember(error: unknown): boolean {
+  return rootOf(error).type === "UNKNOWN_MEMBER_ID";
+}
+
 /** kafkajs wraps errors in others: the innermost one says what it is. */
 function rootOf(error: unknown): { message: string; name: string; type: string | undefined } {
   let root = error;

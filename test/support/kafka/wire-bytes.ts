@@ -3,19 +3,19 @@
 export const int8 = (value: number): Buffer => Buffer.from([value & 0xff]);
 
 export function int16(value: number): Buffer {
-  const bytes = Buffer.alloc(2);
+  const bytes = Buffer.allocUnsafe(2);
   bytes.writeInt16BE(value);
   return bytes;
 }
 
 export function int32(value: number): Buffer {
-  const bytes = Buffer.alloc(4);
+  const bytes = Buffer.allocUnsafe(4);
   bytes.writeInt32BE(value);
   return bytes;
 }
 
 export function int64(value: number | bigint): Buffer {
-  const bytes = Buffer.alloc(8);
+  const bytes = Buffer.allocUnsafe(8);
   bytes.writeBigInt64BE(BigInt(value));
   return bytes;
 }

@@ -1,6 +1,8 @@
 import { Kafka, logLevel } from "kafkajs";
+import { LeftForLater } from "../../../engine/core/errors.ts";
 import { nextPosition, type BatchRecord, type Journal, type Progress } from "../../../engine/core/journal.ts";
 import type { Chunk, Feed } from "../../../engine/core/positions.ts";
+import { consumerGroup } from "../../../engine/core/names.ts";
 import { KafkaSource } from "../../../engine/sources/kafka/kafka-source.ts";
 import type { KafkaSourceParts } from "../../../engine/sources/kafka/kafka-source-parts.ts";
 import { kafkaPartition } from "../../../engine/sources/kafka/feed.ts";
@@ -11,6 +13,15 @@ import { Random } from "../../support/random.ts";
 import { SimulatedClock } from "../../support/simulation/clock.ts";
 import { SimulatedKafka, type SimulatedKafkaOptions } from "../../support/simulation/kafka/simulated-kafka.ts";
 import { SimulatedNetwork, type Draw } from "../../support/simulation/network.ts";
+
+/** The topic of the pipeline that reads here, and its consumer group. */
+export const topic = "orders";
+export const group = consumerGroup("orders");
+
+/** Values "a-0", "a-1" and on. */
+export function some(count: number, name = "a"): string[] {
+  return Array.from({ length: count }, (_, at) => `${name}-${at}`);
+}
 
 /** Time, a network and a cluster, all decided by one seed. `Math.random` is the seed's too, until the end. */
 export class KafkaWorld {
@@ -35,13 +46,35 @@ export class KafkaWorld {
     return new Kafka({ clientId, brokers, socketFactory: this.kafka.socketFactory, logLevel: logLevel.NOTHING });
   }
 
+  /** A pipeline that reads, from now on. */
+  reading(options: SourceOptions = {}): Reading {
+    return new Reading(this, options).start();
+  }
+
+  /** The first three partitions of the topic get so many events each, named after them. */
+  produceAll(count: number, name = "a"): void {
+    for (const partition of [0, 1, 2]) this.kafka.produce(topic, partition, some(count, `${name}${partition}`));
+  }
+
+  /** The offsets that a group has committed. */
+  offsetsOf(id = group): Record<string, number> {
+    return Object.fromEntries([...this.kafka.committed(id)].map(([place, { offset }]) => [place, offset]));
+  }
+
+  /** What has to be read by the pipeline's group, once each: sorted, as `Reading.read` has it. */
+  due(): string[] {
+    const due = this.kafka.truth.dueTo(group);
+    return due.map((one) => `${one.topic}/${one.partition}/${one.offset} ${one.value}`).toSorted();
+  }
+
   /** Lets time pass until a promise is settled, at most a minute. */
   async settled<Value>(promise: Promise<Value>, limit = 60_000): Promise<Value> {
     let isDone = false;
-    const done = (): void => {
-      isDone = true;
-    };
-    promise.then(done, done);
+    // Whether it is rejected is for the caller, who gets the promise.
+    promise
+      .catch(() => undefined)
+      .finally(() => (isDone = true))
+      .catch(() => undefined);
     if (!(await this.clock.until(() => isDone, limit))) {
       throw new Error(`expected an end within ${limit} ms of the simulated time, found none`);
     }
@@ -61,12 +94,15 @@ export class KafkaWorld {
   }
 }
 
+type PlaceOptions = NonNullable<Parameters<Journal["place"]>[2]>;
+
 /** What a source asks of a journal, kept in memory: no disk, and no time. */
 class MemoryJournal {
   readonly #progress: Progress = { positions: {}, batch: 0, clock: 0 };
 
-  place(_pipeline_id: string, positions: Record<Feed, number>): Promise<void> {
+  place(_pipeline_id: string, positions: Record<Feed, number>, { notes }: PlaceOptions = {}): Promise<void> {
     Object.assign(this.#progress.positions, positions);
+    if (notes !== undefined) this.#progress.notes = notes;
     return Promise.resolve();
   }
 
@@ -114,7 +150,7 @@ export class Reading {
   #loop: Promise<void> | undefined;
 
   constructor(world: KafkaWorld, options: SourceOptions = {}) {
-    const { topics = ["orders"], replicas = 1, run = "11111111", dataDir = "a".repeat(16) } = options;
+    const { topics = [topic], replicas = 1, run = "11111111", dataDir = "a".repeat(16) } = options;
     this.journal = options.journal ?? new MemoryJournal();
     this.source = new KafkaSource({
       pipeline_id: "orders",
@@ -149,10 +185,6 @@ export class Reading {
     return found;
   }
 
-  values(): string[] {
-    return this.read.map((line) => line.split(" ")[1]!).toSorted();
-  }
-
   heardOf(event: string): Record<string, unknown>[] {
     return this.heard.filter(([name]) => name === event).map(([, fields]) => fields);
   }
@@ -160,7 +192,9 @@ export class Reading {
   async close(): Promise<void> {
     this.#drain.abort();
     this.source.drain();
-    await this.#loop;
+    await this.#loop?.catch((error: unknown) => {
+      if (!(error instanceof LeftForLater)) throw error;
+    });
     await this.source.close();
     this.#leave.abort();
   }

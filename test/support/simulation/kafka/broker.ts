@@ -12,7 +12,7 @@ export interface Call {
   read: RequestReader;
   write: AnswerWriter;
   trouble: Trouble | undefined;
-  /** Aborts when its connection is gone: nobody waits for the answer. */
+  /** Whether its connection is gone, so that the answer reaches no client. */
   isGone: () => boolean;
   /** Calls once when its connection is gone. Returns how to give that up. */
   onGone: (wake: () => void) => () => void;
@@ -26,7 +26,7 @@ export interface BrokerOptions {
   /** What the next request of a kind meets. */
   trouble: (name: RequestName) => Trouble | undefined;
   /** Writes the answer into the call. */
-  answer: (call: Call) => Promise<void> | void;
+  answer: (call: Call) => Promise<void>;
   /** A request that is not understood: its connection is closed, as brokers do. */
   onUnknown: (key: number, version: number) => void;
 }
@@ -80,7 +80,7 @@ export class SimulatedBroker {
     });
     socket.on("end", () => socket.end());
     socket.on("close", () => {
-      for (const wake of [...waiting]) wake();
+      for (const wake of waiting) wake();
     });
   }
 
@@ -107,7 +107,10 @@ export class SimulatedBroker {
 
   async #send(answer: Buffer, socket: SimulatedSocket, trouble: Trouble | undefined): Promise<boolean> {
     answer.writeInt32BE(answer.length - 4);
-    if (trouble?.kind === "silent") return false;
+    if (trouble?.kind === "silent") {
+      giveUpLater(socket);
+      return false;
+    }
     if (trouble?.kind === "slow") await new Promise((resolve) => setTimeout(resolve, trouble.milliseconds));
     if (socket.destroyed) return false;
     if (trouble?.kind === "cut") {
@@ -118,4 +121,10 @@ export class SimulatedBroker {
     socket.write(answer);
     return true;
   }
+}
+
+/** As the client's system does when nothing that it sends is confirmed for about a quarter of an hour. */
+function giveUpLater(socket: SimulatedSocket): void {
+  const timer = setTimeout(() => socket.reset(), 924_000);
+  socket.once("close", () => clearTimeout(timer));
 }

@@ -1,5 +1,3 @@
-import { codes } from "./codes.ts";
-
 export interface JoinRequest {
   memberId: string;
   clientId: string;

@@ -19,7 +19,7 @@ export function answerFindCoordinator(call: Call, cluster: ClusterState, { host,
   const isThere = cluster.listed.has(coordinator);
   const code = codeOf(call.trouble) || (isThere ? codes.NONE : codes.COORDINATOR_NOT_AVAILABLE);
   const { write } = call;
-  write.int32(0).int16(code).text(null);
+  write.int32(0).code(code).text(null);
   if (code === codes.NONE) write.int32(coordinator).text(host(coordinator)).int32(port);
   else write.int32(-1).text("").int32(-1);
 }
@@ -35,7 +35,7 @@ export async function answerJoin(call: Call, cluster: ClusterState): Promise<voi
   const request: JoinRequest = { memberId, clientId, ...times, protocolType, protocols };
   const failed = { code, memberId, generation: -1, protocol: "", leader: "", members: [] };
   const answer = code === codes.NONE ? await of.group.join(request) : failed;
-  write.int32(0).int16(answer.code).int32(answer.generation);
+  write.int32(0).code(answer.code).int32(answer.generation);
   write.text(answer.protocol).text(answer.leader).text(answer.memberId);
   write.list(answer.members, (member) => write.text(member.memberId).text(null).bytes(member.metadata));
 }
@@ -48,23 +48,23 @@ export async function answerSync(call: Call, cluster: ClusterState): Promise<voi
   const assignments = read.list(() => [read.text(), read.bytes()] as const) ?? [];
   const failed = { code, assignment: nothing };
   const answer = code === codes.NONE ? await of.group.sync(memberId, generation, new Map(assignments)) : failed;
-  write.int32(0).int16(answer.code).bytes(answer.assignment);
+  write.int32(0).code(answer.code).bytes(answer.assignment);
 }
 
 export function answerHeartbeat(call: Call, cluster: ClusterState): void {
   const { read, write } = call;
   const { of, code } = coordinated(call, cluster);
   const [generation, memberId] = [read.int32(), read.text()];
-  write.int32(0).int16(code || of.group.heartbeat(memberId, generation));
+  write.int32(0).code(code || of.group.heartbeat(memberId, generation));
 }
 
 export function answerLeave(call: Call, cluster: ClusterState): void {
   const { read, write } = call;
   const { of, code } = coordinated(call, cluster);
   const members = read.list(() => ({ memberId: read.text(), instance: read.nullableText() })) ?? [];
-  write.int32(0).int16(code);
+  write.int32(0).code(code);
   write.list(code === codes.NONE ? members : [], ({ memberId }) => {
-    write.text(memberId).text(null).int16(of.group.leave(memberId));
+    write.text(memberId).text(null).code(of.group.leave(memberId));
   });
 }
 
@@ -78,7 +78,7 @@ export function answerOffsetCommit(call: Call, cluster: ClusterState): void {
     write.text(topic).list(partitions, ({ number, offset, metadata }) => {
       const own = refused || commitCode(cluster, topic, number, metadata);
       if (own === codes.NONE) of.offsets.set(`${topic}/${number}`, { offset, metadata });
-      write.int32(number).int16(own);
+      write.int32(number).code(own);
     });
   });
 }
@@ -90,10 +90,10 @@ export function answerOffsetFetch(call: Call, cluster: ClusterState): void {
   write.int32(0).list(topics, ({ topic, partitions }) => {
     write.text(topic).list(partitions, (number) => {
       const { offset, metadata } = of.offsets.get(`${topic}/${number}`) ?? { offset: -1, metadata: "" };
-      write.int32(number).int64(offset).text(metadata).int16(codes.NONE);
+      write.int32(number).int64(offset).text(metadata).code(codes.NONE);
     });
   });
-  write.int16(code);
+  write.code(code);
 }
 
 export function answerDescribeGroups(call: Call, cluster: ClusterState): void {

@@ -6,18 +6,15 @@ const every = 1_000;
 let isDone = false;
 
 /**
- * Takes idle timers from kafkajs, in this process and for good. Once a connection had an answer, kafkajs looks each
- * millisecond for requests that wait to be sent, and ten times a second for some that are late, also where there are
- * none: in simulated time that is nearly all there is to do. What it does when there are some stays.
+ * Takes idle timers from kafkajs, in this process and for good: it looks ten times a second at each connection for
+ * requests that are late, also where there are none, which in simulated time is most of what there is to do. Requests
+ * that are late are still found, by the wall clock, and within a second.
  */
 export function quietKafkajs(): void {
   if (isDone) return;
   isDone = true;
-  const { scheduleCheckPendingRequests, sendSocketRequest } = RequestQueue.prototype;
+  const { sendSocketRequest } = RequestQueue.prototype;
   Object.assign(RequestQueue.prototype, {
-    scheduleCheckPendingRequests(this: RequestQueue): void {
-      if (this.pending.length > 0) scheduleCheckPendingRequests.call(this);
-    },
     sendSocketRequest(this: RequestQueue, request: Parameters<typeof sendSocketRequest>[0]): void {
       sendSocketRequest.call(this, request);
       if (this.requestTimeoutIntervalId === undefined) this.scheduleRequestTimeoutCheck();

@@ -27,7 +27,7 @@ export function answerMetadata(call: Call, cluster: ClusterState, { clusterId, h
   write.text(clusterId).int32(listed[0] ?? -1);
   write.list(topics, (topic) => {
     const partitions = "partitions" in topic && codeOf(call.trouble) === 0 ? topic.partitions : [];
-    write.int16(topicCode(topic, codeOf(call.trouble))).text(topic.name);
+    write.code(topicCode(topic, codeOf(call.trouble))).text(topic.name);
     if (version >= 10) write.uuid(topic.id);
     write.int8(0).list(partitions, (partition) => writePartition(call, cluster, partition.seenBy(node), partition));
     if (version >= 8) write.int32(-(2 ** 31));
@@ -65,7 +65,7 @@ function writePartition(
   { number }: Partition,
 ): void {
   const isLed = listed.has(seen.leader);
-  write.int16(isLed ? codes.NONE : codes.LEADER_NOT_AVAILABLE).int32(number);
+  write.code(isLed ? codes.NONE : codes.LEADER_NOT_AVAILABLE).int32(number);
   write.int32(isLed ? seen.leader : -1);
   if (version >= 7) write.int32(seen.epoch);
   const writeNode = (node: number): void => void write.int32(node);

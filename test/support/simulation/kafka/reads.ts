@@ -23,7 +23,7 @@ export function answerListOffsets(call: Call, cluster: ClusterState): void {
       const partition = cluster.partition(topic, number);
       const code = codeOf(call.trouble) || leads(call.node, partition);
       const found = code === codes.NONE ? offsetAt(partition!, time, isReadCommitted) : { time: -1, offset: -1 };
-      write.int32(number).int16(code).int64(found.time).int64(found.offset);
+      write.int32(number).code(code).int64(found.time).int64(found.offset);
     });
   });
 }
@@ -121,7 +121,7 @@ function fetchOne(
 function writeFetched({ write, version }: Call, found: readonly FetchedPartition[]): void {
   const byTopic = new Map<string, FetchedPartition[]>();
   for (const one of found) byTopic.set(one.topic, [...(byTopic.get(one.topic) ?? []), one]);
-  write.int32(0).int16(codes.NONE).int32(0);
+  write.int32(0).code(codes.NONE).int32(0);
   write.list([...byTopic], ([topic, partitions]) => {
     if (version >= 13) write.uuid(topic);
     else write.text(topic);
@@ -131,7 +131,7 @@ function writeFetched({ write, version }: Call, found: readonly FetchedPartition
 }
 
 function writePartition(write: AnswerWriter, one: FetchedPartition): void {
-  write.int32(one.partition).int16(one.errorCode);
+  write.int32(one.partition).code(one.errorCode);
   write.int64(one.highWatermark).int64(one.lastStableOffset).int64(one.logStartOffset);
   write.list(one.abortedTransactions, ({ producerId, firstOffset }) => {
     write.int64(Number(producerId)).int64(firstOffset).tags();

@@ -1,25 +1,16 @@
 import type { ISocketFactory } from "kafkajs";
+import { mendKafkajs } from "../../../../engine/sources/kafka/kafkajs-mended.ts";
 import type { KafkaConnection } from "../../../../schemas/pipeline.ts";
 import type { Draw, SimulatedNetwork } from "../network.ts";
 import { SimulatedBroker, type Call } from "./broker.ts";
 import { ClusterState, type CommittedOffset } from "./cluster.ts";
-import { requests, type RequestName } from "./codes.ts";
+import { codeName, type RequestName } from "./codes.ts";
 import { ForeignMember, type ForeignMemberOptions } from "./foreign-member.ts";
-import {
-  answerDescribeGroups,
-  answerFindCoordinator,
-  answerHeartbeat,
-  answerJoin,
-  answerLeave,
-  answerOffsetCommit,
-  answerOffsetFetch,
-  answerSync,
-} from "./group-requests.ts";
 import { quietKafkajs } from "./kafkajs-timers.ts";
-import { answerMetadata, type Addresses } from "./metadata.ts";
-import { answerFetch, answerListOffsets } from "./reads.ts";
+import { answers } from "./answers.ts";
+import type { Addresses } from "./metadata.ts";
 import { Transaction } from "./transaction.ts";
-import { codeOf, Troubles, type Trouble, type TroubleOptions } from "./troubles.ts";
+import { Troubles, troubleText, type Trouble, type TroubleOptions } from "./troubles.ts";
 import type { Partition, Topic } from "./topics.ts";
 import type { Truth } from "./truth.ts";
 
@@ -56,7 +47,7 @@ const port = 9092;
  */
 export class SimulatedKafka {
   readonly truth: Truth;
-  /** How often each thing happened: requests, refusals, rebalances, losses. */
+  /** How often each thing happened: requests, what they met and were refused with, rebalances, losses. */
   readonly met = new Map<string, number>();
   /** Requests that were not understood, as `key/version`. Their connections were closed. */
   readonly unknown: string[] = [];
@@ -70,6 +61,7 @@ export class SimulatedKafka {
   #producers = 0;
 
   constructor(options: SimulatedKafkaOptions) {
+    mendKafkajs();
     quietKafkajs();
     this.#options = options;
     const { draw, brokers = 1, host = "kafka", clusterId = "simulated", topics } = options;
@@ -289,12 +281,12 @@ export class SimulatedKafka {
     });
   }
 
-  #answer(call: Call): Promise<void> | void {
-    const { name, node, clientId, trouble } = call;
-    this.#happened(`${name}`, `node ${node} from ${clientId}`);
-    if (trouble !== undefined)
-      this.#happened(trouble.kind === "error" ? `${name}: ${trouble.code}` : `${name}: ${trouble.kind}`);
-    return answers[name](call, this.#cluster, this.#addresses);
+  async #answer(call: Call): Promise<void> {
+    const { name, node, clientId, trouble, write } = call;
+    this.#happened(name, `node ${node} from ${clientId}`);
+    if (trouble !== undefined) this.#happened(troubleText(name, trouble));
+    await answers[name](call, this.#cluster, this.#addresses);
+    for (const code of write.codes) this.#happened(`${name}: ${codeName(code)}`, `to ${clientId}`);
   }
 
   #append(of: {
@@ -332,27 +324,4 @@ export class SimulatedKafka {
     this.met.set(what, (this.met.get(what) ?? 0) + 1);
     this.trace.push(`${performance.now()} ${what}${detail === "" ? "" : ` ${detail}`}`);
   }
-}
-
-type Answer = (call: Call, cluster: ClusterState, addresses: Addresses) => Promise<void> | void;
-
-const answers: Readonly<Record<RequestName, Answer>> = {
-  Fetch: answerFetch,
-  ListOffsets: answerListOffsets,
-  Metadata: answerMetadata,
-  OffsetCommit: answerOffsetCommit,
-  OffsetFetch: answerOffsetFetch,
-  FindCoordinator: answerFindCoordinator,
-  JoinGroup: answerJoin,
-  Heartbeat: answerHeartbeat,
-  LeaveGroup: answerLeave,
-  SyncGroup: answerSync,
-  DescribeGroups: answerDescribeGroups,
-  ApiVersions: answerApiVersions,
-};
-
-function answerApiVersions({ write, version, trouble }: Call): void {
-  write.int16(codeOf(trouble));
-  write.list(Object.values(requests), ({ key, first, last }) => write.int16(key).int16(first).int16(last));
-  if (version >= 1) write.int32(0);
 }

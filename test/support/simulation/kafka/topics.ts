@@ -48,7 +48,7 @@ export class Partition {
   }
 
   changed(): void {
-    for (const wake of [...this.#waiting]) wake();
+    for (const wake of this.#waiting) wake();
   }
 }
 

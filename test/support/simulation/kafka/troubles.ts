@@ -11,7 +11,7 @@ export type Trouble =
   | { kind: "slow"; milliseconds: number }
   /** It is done, and the connection breaks within the answer. */
   | { kind: "cut" }
-  /** It is done, and never answered: nothing more comes by that connection. */
+  /** It is done, and never answered: nothing more comes by that connection, until the client's system gives it up. */
   | { kind: "silent" };
 
 interface Rule {
@@ -86,4 +86,9 @@ export function drawTrouble(name: RequestName, draw: Draw): Trouble {
 /** The number of the code that a trouble answers; 0 where it refuses nothing. */
 export function codeOf(trouble: Trouble | undefined): number {
   return trouble?.kind === "error" ? codes[trouble.code] : codes.NONE;
+}
+
+/** A trouble as it is counted. */
+export function troubleText(name: RequestName, trouble: Trouble): string {
+  return `trouble of ${name}: ${trouble.kind === "error" ? trouble.code : trouble.kind}`;
 }

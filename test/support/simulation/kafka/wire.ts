@@ -91,6 +91,8 @@ export class AnswerWriter {
   #bytes = Buffer.allocUnsafe(256);
   #at = 0;
   readonly #isFlexible: boolean;
+  /** Error codes that were written, without 0. */
+  readonly codes = new Set<number>();
 
   constructor(isFlexible = false) {
     this.#isFlexible = isFlexible;
@@ -106,6 +108,12 @@ export class AnswerWriter {
     const at = this.#room(2);
     this.#bytes.writeInt16BE(value, at);
     return this;
+  }
+
+  /** An error code; 0 if there is none. */
+  code(value: number): this {
+    if (value !== 0) this.codes.add(value);
+    return this.int16(value);
   }
 
   int32(value: number): this {

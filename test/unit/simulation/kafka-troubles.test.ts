@@ -1,0 +1,213 @@
+import { afterEach, beforeAll, describe, expect, test } from "vitest";
+import { Codecs } from "../../../engine/sources/kafka/protocol/codecs.ts";
+import { requests, type RequestName } from "../../support/simulation/kafka/codes.ts";
+import type { SimulatedKafkaOptions } from "../../support/simulation/kafka/simulated-kafka.ts";
+import { drawTrouble, troubleText, type Trouble } from "../../support/simulation/kafka/troubles.ts";
+import { group, KafkaWorld, some, topic } from "./kafka-world.ts";
+
+const names = Object.keys(requests) as RequestName[];
+
+let world: KafkaWorld;
+
+// What is loaded from files is loaded before time is simulated.
+beforeAll(async () => {
+  await Codecs.load();
+});
+afterEach(() => {
+  world.end();
+});
+
+function begin(options: Partial<SimulatedKafkaOptions> = {}, seed = 1): KafkaWorld {
+  world = new KafkaWorld(seed, { topics: { orders: 3 }, ...options });
+  return world;
+}
+
+describe("a source goes on", () => {
+  const errors: [RequestName, Trouble][] = [
+    ["Fetch", { kind: "error", code: "NOT_LEADER_OR_FOLLOWER" }],
+    ["Fetch", { kind: "error", code: "KAFKA_STORAGE_ERROR" }],
+    ["Fetch", { kind: "empty" }],
+    ["ListOffsets", { kind: "error", code: "NOT_LEADER_OR_FOLLOWER" }],
+    ["Metadata", { kind: "error", code: "LEADER_NOT_AVAILABLE" }],
+    ["FindCoordinator", { kind: "error", code: "COORDINATOR_NOT_AVAILABLE" }],
+    ["OffsetFetch", { kind: "error", code: "COORDINATOR_LOAD_IN_PROGRESS" }],
+    ["DescribeGroups", { kind: "error", code: "NOT_COORDINATOR" }],
+    ["JoinGroup", { kind: "error", code: "COORDINATOR_LOAD_IN_PROGRESS" }],
+    ["SyncGroup", { kind: "error", code: "REBALANCE_IN_PROGRESS" }],
+    ["OffsetCommit", { kind: "error", code: "ILLEGAL_GENERATION" }],
+    ["Heartbeat", { kind: "error", code: "UNKNOWN_MEMBER_ID" }],
+  ];
+  const ways: [RequestName, Trouble][] = (["Fetch", "OffsetCommit", "JoinGroup", "Metadata"] as const).flatMap(
+    (name) => [
+      [name, { kind: "slow", milliseconds: 4_000 }],
+      [name, { kind: "cut" }],
+      [name, { kind: "silent" }],
+    ],
+  );
+
+  test.each([...errors, ...ways])("after %s meets %j", async (name, trouble) => {
+    const { kafka } = begin({ brokers: 2 });
+    world.produceAll(5);
+    kafka.trouble(name, trouble, { times: 2 });
+    const of = world.reading();
+    const isMet = (): boolean => kafka.met.get(troubleText(name, trouble)) === 2;
+    await world.until(() => of.read.length === 15 && isMet(), 2_000_000);
+    world.produceAll(5, "b");
+    await world.until(() => of.read.length === 30, 2_000_000);
+    expect(of.read.toSorted()).toEqual(world.due());
+    await world.until(() => Object.values(world.offsetsOf()).every((offset) => offset === 10), 60_000);
+    await world.settled(of.close());
+  });
+
+  test.each(["COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR"] as const)(
+    "after it was kicked, and met %s when it joined again",
+    async (code) => {
+      const { kafka, clock } = begin();
+      world.produceAll(5);
+      const of = world.reading();
+      await world.until(() => of.read.length === 15);
+      kafka.trouble("JoinGroup", { kind: "error", code });
+      expect(kafka.rebalance(group)).toBe(true);
+      await clock.pass(60_000);
+      world.produceAll(5, "b");
+      await world.until(() => of.read.length === 30);
+      await world.until(() => Object.values(world.offsetsOf()).every((offset) => offset === 10), 300_000);
+      expect(of.read.toSorted()).toEqual(world.due());
+      expect(kafka.members(group)).toHaveLength(1);
+      await world.settled(of.close());
+    },
+  );
+
+  test("after its member was refused a dozen times, of which nothing stays", async () => {
+    const { kafka } = begin();
+    const warnings: Error[] = [];
+    const note = (warning: Error): void => void warnings.push(warning);
+    process.on("warning", note);
+    kafka.trouble("JoinGroup", { kind: "error", code: "GROUP_AUTHORIZATION_FAILED" }, { times: 12 });
+    world.produceAll(5);
+    const of = world.reading();
+    await world.until(() => of.read.length === 15, 600_000);
+    await world.settled(of.close());
+    process.off("warning", note);
+    expect(warnings).toEqual([]);
+    expect(kafka.met.get("JoinGroup: GROUP_AUTHORIZATION_FAILED")).toBe(12);
+  });
+
+  test("after a node is gone, and when it comes back", async () => {
+    const { kafka } = begin({ brokers: 3, metadataLag: 500 });
+    world.produceAll(5);
+    const of = world.reading();
+    await world.until(() => of.read.length === 15);
+    for (const node of [1, 2, 3]) {
+      kafka.down(node);
+      world.produceAll(5, `down${node}`);
+      await world.until(() => of.read.length === 15 + 30 * node - 15, 300_000);
+      expect([0, 1, 2].map((partition) => kafka.leader(topic, partition))).not.toContain(node);
+      expect(kafka.coordinator(group)).not.toBe(node);
+      kafka.up(node);
+      world.produceAll(5, `up${node}`);
+      await world.until(() => of.read.length === 15 + 30 * node, 300_000);
+    }
+    expect(of.read.toSorted()).toEqual(world.due());
+    await world.settled(of.close());
+  });
+
+  test("after the only node was away, which refuses or is silent meanwhile", async () => {
+    const { kafka, network, clock } = begin();
+    world.produceAll(5);
+    const of = world.reading();
+    await world.until(() => of.read.length === 15);
+    kafka.down(1);
+    await clock.pass(40_000);
+    kafka.up(1);
+    world.produceAll(5, "b");
+    await world.until(() => of.read.length === 30, 300_000);
+    network.set(kafka.address(1), { isSilent: true });
+    await clock.pass(100_000);
+    network.set(kafka.address(1), { isSilent: false });
+    network.reset(kafka.address(1));
+    world.produceAll(5, "c");
+    await world.until(() => of.read.length === 45, 300_000);
+    expect(of.read.toSorted()).toEqual(world.due());
+    expect(kafka.met.get("member expired")).toBe(2);
+    await world.settled(of.close());
+  });
+
+  test("after leaders and the coordinator move, and after it was kicked", async () => {
+    const { kafka, clock } = begin({ brokers: 3, metadataLag: 2_000 });
+    world.produceAll(5);
+    const of = world.reading();
+    await world.until(() => of.read.length === 15);
+    kafka.moveLeader(topic, 0, (kafka.leader(topic, 0) % 3) + 1);
+    kafka.moveCoordinator(group, (kafka.coordinator(group) % 3) + 1, 3_000);
+    world.produceAll(5, "b");
+    await world.until(() => of.read.length === 30, 300_000);
+    await clock.pass(20_000);
+    expect(kafka.rebalance(group)).toBe(true);
+    await clock.pass(20_000);
+    world.produceAll(5, "c");
+    await world.until(() => of.read.length === 45, 300_000);
+    expect(of.read.toSorted()).toEqual(world.due());
+    expect(kafka.members(group)).toHaveLength(1);
+    await world.settled(of.close());
+  });
+});
+
+/** One thing that a seed draws: what is written, moved, kicked, taken away, or goes wrong. */
+async function something(step: number, nodes: number): Promise<void> {
+  const { kafka, draw, network, clock } = world;
+  const node = 1 + draw(nodes);
+  const things = [
+    () => kafka.produce(topic, draw(3), some(1 + draw(5), `s${step}`), { gap: draw(3) }),
+    () => kafka.produce(topic, draw(3), [`t${step}`], { transaction: draw(2) === 0 ? "committed" : "aborted" }),
+    () => kafka.moveLeader(topic, draw(3), node),
+    () => kafka.moveCoordinator(group, node, draw(3_000)),
+    () => kafka.rebalance(group),
+    () => kafka.down(node),
+    () => [1, 2, 3].slice(0, nodes).forEach((one) => kafka.up(one)),
+    () => {
+      const name = names[draw(names.length)]!;
+      kafka.trouble(name, drawTrouble(name, draw), { times: 1 + draw(3) });
+    },
+    async () => {
+      network.set(kafka.address(node), { isSilent: true });
+      await clock.pass(draw(20_000));
+      network.set(kafka.address(node), { isSilent: false });
+      network.reset(kafka.address(node));
+    },
+  ];
+  await things[draw(things.length)]!();
+  await clock.pass(draw(10_000));
+}
+
+/** What happened in a world of a seed, and what was read, and had to be. */
+async function drawn(seed: number): Promise<{ trace: string[]; read: string[]; due: string[]; unknown: string[] }> {
+  const nodes = 1 + (seed % 3);
+  const { kafka, draw } = begin({ brokers: nodes, metadataLag: 1_000 }, seed);
+  const of = world.reading({ replicas: 1 + draw(2) });
+  for (let step = 0; step < 25; step += 1) await something(step, nodes);
+  for (let node = 1; node <= nodes; node += 1) kafka.up(node);
+  kafka.calm();
+  await world.until(() => of.read.length >= world.due().length, 4_000_000);
+  await world.settled(of.close(), 600_000);
+  const due = world.due();
+  world.end();
+  return { trace: kafka.trace, read: of.read.toSorted(), due, unknown: kafka.unknown };
+}
+
+describe("a world of one seed", () => {
+  test.each(Array.from({ length: 12 }, (_, seed) => seed))(
+    "brings a source all that is due, once: seed %i",
+    async (seed) => {
+      const { read, due, unknown } = await drawn(seed);
+      expect(read).toEqual(due);
+      expect(unknown).toEqual([]);
+    },
+  );
+
+  test("is the same each time, and another one of another seed", async () => {
+    const [first, again, other] = [await drawn(7), await drawn(7), await drawn(8)];
+    expect(again).toEqual(first);
+    expect(other.trace).not.toEqual(first.trace);
+  });
+});
