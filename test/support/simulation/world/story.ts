@@ -24,7 +24,9 @@ export interface NewEvent {
 export type Happening =
   | { kind: "send"; pipeline: number; events: NewEvent[] }
   | { kind: "time passes"; milliseconds: number }
-  | { kind: "insert meets"; pipeline: number; trouble: number }
+  | { kind: "insert meets"; pipeline: number; trouble: number; times: number }
+  /** One of so many inserts, and of so many other statements, meets a trouble; 0: none. */
+  | { kind: "weather"; pipeline: number; inserts: number; others: number; milliseconds: number }
   | { kind: "server is killed"; pipeline: number; losesParts: boolean; milliseconds: number }
   | { kind: "constraint"; pipeline: number; isThere: boolean }
   | { kind: "other writer"; pipeline: number; blocks: number }
@@ -90,7 +92,16 @@ function one<K extends Happening["kind"]>(
 const happenings: readonly [weight: number, arbitrary: fc.Arbitrary<Happening>][] = [
   [30, one("send", { pipeline, events: fc.array(event, { minLength: 1, maxLength: 6 }) })],
   [24, one("time passes", { milliseconds })],
-  [12, one("insert meets", { pipeline, trouble: fc.nat({ max: 1_000_000 }) })],
+  [12, one("insert meets", { pipeline, trouble: fc.nat({ max: 1_000_000 }), times: fc.integer({ min: 1, max: 3 }) })],
+  [
+    6,
+    one("weather", {
+      pipeline,
+      inserts: fc.constantFrom(0, 1, 2, 4),
+      others: fc.constantFrom(0, 2, 6),
+      milliseconds: short,
+    }),
+  ],
   [4, one("server is killed", { pipeline, losesParts: fc.boolean(), milliseconds: short })],
   [3, one("constraint", { pipeline, isThere: fc.boolean() })],
   [3, one("other writer", { pipeline, blocks: fc.integer({ min: 1, max: 12 }) })],
@@ -159,7 +170,7 @@ const happenings: readonly [weight: number, arbitrary: fc.Arbitrary<Happening>][
 
 export const stories: fc.Arbitrary<Happening[]> = fc.array(
   fc.oneof(...happenings.map(([weight, arbitrary]) => ({ weight, arbitrary }))),
-  { minLength: 4, maxLength: 24 },
+  { minLength: 6, maxLength: 24, size: "large" },
 );
 
 const shape: fc.Arbitrary<PipelineShape> = fc.record({

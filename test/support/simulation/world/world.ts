@@ -22,6 +22,8 @@ const constraint = {
   expression: "fate != 'constraint'",
   holds: (row: Record<string, unknown>) => row["fate"] !== "constraint",
 };
+/** How long a statement, or a part of an insert, takes a server at the most, in milliseconds. */
+const slowestWork = 150;
 /** No world needs more callbacks: one that does goes round without rest. */
 const mostSteps = 300_000;
 /** How long a person waits before looking at what does not go on. */
@@ -82,6 +84,7 @@ export class World {
         network: this.#network,
         address: `${clickHouseHost(index)}:8123`,
         draw,
+        work: [1, slowestWork],
         ...(shape.table === "ReplicatedMergeTree" && { replicas: 2, lag: [0, slowestReplica] as const }),
         table: {
           database: "default",
@@ -174,9 +177,13 @@ export class World {
         await this.clock.pass(happening.milliseconds);
         break;
       case "insert meets":
-        this.#place(happening).clickHouse.troubles.push(
-          drawTrouble((n) => (happening.trouble * 7 + this.#random.below(n)) % n),
-        );
+        for (let time = 0; time < happening.times; time += 1) {
+          const draw = (n: number): number => (happening.trouble + this.#random.below(n)) % n;
+          this.#place(happening).clickHouse.troubles.push(drawTrouble(draw));
+        }
+        break;
+      case "weather":
+        this.#storm(this.#place(happening), happening);
         break;
       case "server is killed":
         this.#killServer(this.#place(happening), happening);
@@ -341,6 +348,11 @@ export class World {
     setTimeout(() => clickHouse.start(), milliseconds);
   }
 
+  #storm({ clickHouse }: Place, { inserts, others, milliseconds }: Extract<Happening, { kind: "weather" }>): void {
+    clickHouse.weather = { inserts, others };
+    setTimeout(() => (clickHouse.weather = { inserts: 0, others: 0 }), milliseconds);
+  }
+
   #disturb(index: number, { is, milliseconds }: Extract<Happening, { kind: "network" }>): void {
     const address = `${clickHouseHost(index)}:8123`;
     const field = is === "silent" ? "isSilent" : "isRefusing";
@@ -431,6 +443,7 @@ export class World {
     for (const [index, place] of this.#places.entries()) {
       this.#network.set(`${clickHouseHost(index)}:8123`, { isSilent: false, isRefusing: false });
       place.clickHouse.troubles.length = 0;
+      place.clickHouse.weather = { inserts: 0, others: 0 };
       place.clickHouse.start();
       const { file } = place;
       const on_uncertain = file.on_uncertain === "pause" ? "insert" : file.on_uncertain;
