@@ -1,7 +1,8 @@
 import type { EngineOptions } from "../schemas/pipeline.ts";
-import { EngineError, LeftForLater } from "./core/errors.ts";
+import { LeftForLater } from "./core/errors.ts";
 import { lastWritten, type BatchRecord, type Journal, type LastWritten } from "./core/journal.ts";
 import type { Reading, Sink } from "./core/sink.ts";
+import { isPassing } from "./state/storage-error.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
 import type { Pause } from "./view.ts";
 import type { WaitingRoom } from "./waiting-room.ts";
@@ -122,7 +123,7 @@ export class Settlement {
         await write();
         return;
       } catch (error) {
-        if (!(error instanceof EngineError) || error.code !== "DISK_FULL") throw error;
+        if (!isPassing(error)) throw error;
         await this.wait({ class: "disk", text: error.message }, attempt);
       }
     }
