@@ -1,14 +1,15 @@
 import { EngineError } from "./core/errors.ts";
 import { sleep } from "./core/sleep.ts";
 import { requested, type Request, type Status } from "./lifecycle.ts";
+import { isPassing } from "./state/storage-error.ts";
 import type { Catalog, CatalogEntry } from "./state/catalog.ts";
 import type { Recorder } from "./telemetry/recorder.ts";
 
-/** How long a change waits before it is written again on a full disk, in milliseconds. */
+/** How long a change waits before it is written again, in milliseconds: on a full disk, or one that cannot be written. */
 const diskFullWait = 1_000;
 
 /**
- * The pipelines as they are now. A change is durable before anybody sees it; on a full disk it waits for room, as a
+ * The pipelines as they are now. A change is durable before anybody sees it; where the disk takes none it waits, as a
  * status that is only in memory would be another one after a restart.
  */
 export class Register {
@@ -136,7 +137,7 @@ export class Register {
         await this.#catalog.put(entry);
         return;
       } catch (error) {
-        if (!(error instanceof EngineError) || error.code !== "DISK_FULL") throw error;
+        if (!isPassing(error)) throw error;
         await sleep(diskFullWait);
       }
     }

@@ -1,8 +1,9 @@
 import type { EngineOptions } from "../schemas/pipeline.ts";
-import { EngineError, LeftForLater } from "./core/errors.ts";
+import { LeftForLater } from "./core/errors.ts";
 import { lastWritten, type BatchRecord, type Journal, type LastWritten } from "./core/journal.ts";
 import type { Answer, Reading, Sink } from "./core/sink.ts";
 import type { Source } from "./core/source.ts";
+import { isPassing } from "./state/storage-error.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
 import type { Waited, WaitingRoom } from "./waiting-room.ts";
 
@@ -128,7 +129,7 @@ export class Settlement {
         await write();
         return;
       } catch (error) {
-        if (!(error instanceof EngineError) || error.code !== "DISK_FULL") throw error;
+        if (!isPassing(error)) throw error;
         await this.wait({ class: "disk", text: error.message }, attempt);
       }
     }

@@ -17,7 +17,7 @@ export const waysOut: Record<Pause["class"], string> = {
     "use fewer partitions per insert (a smaller max_batch_size, another PARTITION BY) or raise max_partitions_per_insert_block",
   view: "mend or drop the materialized view; the rows in the base table are kept",
   setup: "correct the table, the rights, the login or the mapping; it goes on by itself within a minute",
-  disk: "make room on the disk of the data dir; it goes on by itself",
+  disk: "make room on the disk of the data dir, or correct what is named; it goes on by itself",
   probe: "grant what is named, or correct the mapping or the table; it goes on by itself within a minute",
   uncertain: "set x-sluice.on_uncertain to insert (at least once) or skip (at most once)",
   source: "correct the brokers, the login, the rights or the topic; it goes on by itself when they answer",

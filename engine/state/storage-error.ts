@@ -32,7 +32,7 @@ export function storageError(cause: unknown): EngineError {
   if (reason !== undefined) {
     return new EngineError("STORAGE_UNAVAILABLE", `the data dir cannot be used: ${reason} (${text})`, { cause });
   }
-  return new EngineError("STORAGE_FAILED", `the data dir could not be written: ${text}`, { cause });
+  return new EngineError("STORAGE_FAILED", `the data dir could not be used: ${text}`, { cause });
 }
 
 /** Whether an error is one that passes, so that the same call may be made again later. */

@@ -3,6 +3,7 @@ import type { BatchRecord } from "../../core/journal.ts";
 import { consumerGroup } from "../../core/names.ts";
 import type { Feed, PositionRange } from "../../core/positions.ts";
 import type { SourceSignals } from "../../core/source.ts";
+import { isPassing } from "../../state/storage-error.ts";
 import type { WaitingRoom } from "../../waiting-room.ts";
 import { kafkaPartition } from "./feed.ts";
 import type { Group, GroupStanding } from "./group.ts";
@@ -315,6 +316,6 @@ function partitionOf(feed: Feed): { topic: string; partition: number } {
 /** What is waited for after an error. Throws it where it is the journal's and no wait can mend it. */
 function waitedFor(error: unknown): Waited {
   if (!(error instanceof EngineError)) return { class: "source", text: troubleText(error) };
-  if (error.code !== "DISK_FULL") throw error;
+  if (!isPassing(error)) throw error;
   return { class: "disk", text: error.message };
 }

@@ -1,8 +1,11 @@
 import { Arrivals } from "../../core/arrivals.ts";
 import type { Chunk, PositionRange } from "../../core/positions.ts";
 import { streamFeed } from "../../core/positions.ts";
-import type { Source } from "../../core/source.ts";
+import { LeftForLater } from "../../core/errors.ts";
+import type { Source, SourceSignals } from "../../core/source.ts";
 import type { Run, StreamReader } from "../../core/stream.ts";
+import { isPassing, storageError } from "../../state/storage-error.ts";
+import type { WaitingRoom } from "../../waiting-room.ts";
 
 /** One read of a range takes at most this many events and bytes. */
 const readEvents = 10_000;
@@ -18,15 +21,22 @@ export class WebhookSource implements Source {
   #end: number;
   #lastToRead = Infinity;
   readonly #arrivals = new Arrivals();
+  readonly #room: WaitingRoom;
+  #signals: SourceSignals | undefined;
 
-  /** `end` is the newest durable sequence at the start, `position` the first one that no batch holds yet. */
-  constructor(reader: StreamReader, end: number, position: number) {
+  /**
+   * `end` is the newest durable sequence at the start, `position` the first one that no batch holds yet. In `room` it
+   * waits while the stream cannot be read.
+   */
+  constructor(reader: StreamReader, end: number, position: number, room: WaitingRoom) {
     this.#reader = reader;
+    this.#room = room;
     this.#end = end;
     this.#position = position;
   }
 
-  open(): Promise<number[]> {
+  open(signals: SourceSignals): Promise<number[]> {
+    this.#signals = signals;
     return Promise.resolve([]);
   }
 
@@ -51,7 +61,7 @@ export class WebhookSource implements Source {
     if (this.#position > this.#lastToRead) return [];
     // Of what arrives during the read it may bring nothing yet.
     const end = this.#end;
-    const runs = await this.#reader.read(this.#position, limit, maxBytes);
+    const runs = await this.#read(this.#position, limit, maxBytes);
     const chunks = chunksUpTo(this.#lastToRead, runs);
     // Where the stream has nothing up to its end, events were dropped there: the next one comes after it.
     const read = chunks.at(-1)?.last ?? (runs.length === 0 ? end : 0);
@@ -62,7 +72,7 @@ export class WebhookSource implements Source {
   async *again(ranges: readonly PositionRange[]): AsyncGenerator<Chunk> {
     for (const { first, last: end } of ranges) {
       for (let position = first; position <= end;) {
-        const chunks = chunksUpTo(end, await this.#reader.read(position, readEvents, readBytes));
+        const chunks = chunksUpTo(end, await this.#read(position, readEvents, readBytes));
         if (chunks.length === 0) break;
         yield* chunks;
         position = chunks.at(-1)!.last + 1;
@@ -86,10 +96,35 @@ export class WebhookSource implements Source {
     this.#lastToRead = this.#end;
   }
 
-  close(): Promise<void> {
-    return this.#reader.close();
+  async close(): Promise<void> {
+    this.#room.leave();
+    await this.#reader.close();
+  }
+
+  /** Reads the stream. What passes, such as too many open files, is a pause; what is damaged is thrown. */
+  async #read(position: number, limit: number, maxBytes: number): Promise<Run[]> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const runs = await this.#reader.read(position, limit, maxBytes);
+        this.#room.leave();
+        return runs;
+      } catch (error) {
+        const failure = storageError(error);
+        if (!isPassing(failure)) throw error;
+        await this.#wait(failure.message, attempt);
+      }
+    }
+  }
+
+  async #wait(text: string, attempt: number): Promise<void> {
+    const { leave, drain } = this.#signals ?? {};
+    // A drain waits for no pause: what was not read stays in the stream.
+    if (drain?.aborted !== true) await this.#room.wait({ class: "disk", text }, attempt, drain ?? neverAborted);
+    if (leave?.aborted === true || drain?.aborted === true) throw new LeftForLater(text);
   }
 }
+
+const neverAborted = new AbortController().signal;
 
 /** A chunk for each run, without the events behind the position `end`. */
 function chunksUpTo(end: number, runs: readonly Run[]): Chunk[] {

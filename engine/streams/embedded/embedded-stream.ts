@@ -8,8 +8,9 @@ import { makeFolders } from "../../state/folders.ts";
 import { storageError } from "../../state/storage-error.ts";
 import { DiskRoom } from "./disk-room.ts";
 import { frameHolding, frontBefore } from "./find.ts";
-import { frameSize, pushUpTo } from "./frame.ts";
+import { pushUpTo } from "./frame.ts";
 import { refusalOf } from "./limits.ts";
+import { accept, PushQueue, refuse, type Waiting } from "./push-queue.ts";
 import { scanSegments } from "./scan.ts";
 import { LeftOver, removeLeftOver, removeSegment, SegmentFile, Uncertain, writeSegment } from "./segment-file.ts";
 import { SegmentList } from "./segment-list.ts";
@@ -25,8 +26,6 @@ export interface SegmentSizes {
 
 const usualSizes: SegmentSizes = { limit: 64 * 1024 * 1024, reclaimed: 1024 * 1024 };
 const segmentsInLimit = 8;
-/** One write and one sync carry at most this much, or one push. */
-const groupBytes = 4 * 1024 * 1024;
 
 /** How long it waits before it tries again to cut what a failed write left, in milliseconds. */
 const firstMendWait = 500;
@@ -41,12 +40,6 @@ interface StreamOptions {
   sizes?: SegmentSizes;
   /** Waits before attempt number `attempt` + 1 of a cut; the real time by default. */
   pace?: (attempt: number) => Promise<unknown>;
-}
-
-interface Waiting {
-  push: Push;
-  resolve: (position: number) => void;
-  reject: (error: unknown) => void;
 }
 
 /**
@@ -67,10 +60,8 @@ export class EmbeddedStream implements Stream {
   readonly #sizes: SegmentSizes;
   readonly #pace: NonNullable<StreamOptions["pace"]>;
   #active: SegmentFile;
-  #waiting: Waiting[] = [];
+  readonly #waiting = new PushQueue();
   #isWriting = false;
-  /** What is not durable yet, the group that is being written included. */
-  readonly #unwritten = { messages: 0, bytes: 0 };
   /** The first sequences of settled segments whose files are still there. */
   readonly #doomed = new Set<number>();
   /** Groups that failed and may be there: they are answered with their error once they are gone. */
@@ -123,15 +114,13 @@ export class EmbeddedStream implements Stream {
 
   append(push: Push): Promise<number> {
     const { state } = this;
-    const refusal = this.#closing === undefined ? refusalOf(push, this.#limits, state, this.#unwritten) : closed();
+    const refusal =
+      this.#closing === undefined ? refusalOf(push, this.#limits, state, this.#waiting.unwritten) : closed();
     if (refusal !== undefined) return Promise.reject(refusal);
     if (push.ends.length === 0) return Promise.resolve(state.last);
-    this.#unwritten.messages += push.ends.length;
-    this.#unwritten.bytes += frameSize(push);
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ push, resolve, reject });
-      this.#writeSoon();
-    });
+    const stored = this.#waiting.add(push);
+    this.#writeSoon();
+    return stored;
   }
 
   trim(position: number): Promise<void> {
@@ -193,7 +182,7 @@ export class EmbeddedStream implements Stream {
   }
 
   #writeSoon(): void {
-    if (this.#isWriting || this.#waiting.length === 0) return;
+    if (this.#isWriting || this.#waiting.isEmpty) return;
     this.#isWriting = true;
     void this.#inTurn(() => this.#writeGroup()).finally(() => {
       this.#isWriting = false;
@@ -202,11 +191,11 @@ export class EmbeddedStream implements Stream {
   }
 
   async #writeAll(): Promise<void> {
-    while (this.#waiting.length > 0) await this.#writeGroup();
+    while (!this.#waiting.isEmpty) await this.#writeGroup();
   }
 
   async #writeGroup(): Promise<void> {
-    const group = this.#takeGroup();
+    const group = this.#waiting.takeGroup();
     const pushes = group.map(({ push }) => push);
     try {
       await this.#store(pushes);
@@ -215,25 +204,11 @@ export class EmbeddedStream implements Stream {
       else refuse(group, storageError(error));
       return;
     } finally {
-      for (const push of pushes) {
-        this.#unwritten.messages -= push.ends.length;
-        this.#unwritten.bytes -= frameSize(push);
-      }
+      this.#waiting.written(group);
     }
     const { last } = this.#segments.active;
     this.#onAppended(last);
-    let position = last - pushes.reduce((sum, { ends }) => sum + ends.length, 0);
-    for (const { push, resolve } of group) resolve((position += push.ends.length));
-  }
-
-  #takeGroup(): Waiting[] {
-    let bytes = 0;
-    let count = 0;
-    while (count < this.#waiting.length && (count === 0 || bytes < groupBytes)) {
-      bytes += frameSize(this.#waiting[count]!.push);
-      count += 1;
-    }
-    return this.#waiting.splice(0, count);
+    accept(group, last);
   }
 
   async #store(pushes: readonly Push[]): Promise<void> {
@@ -341,10 +316,6 @@ function openActive(folder: Folder, newest: Segment | undefined, trimmed: number
 
 function realPace(attempt: number): Promise<unknown> {
   return sleep(backOff(attempt, firstMendWait, longestMendWait), undefined, { ref: false });
-}
-
-function refuse(group: readonly Waiting[], error: EngineError): void {
-  for (const { reject } of group) reject(error);
 }
 
 function closed(): EngineError {

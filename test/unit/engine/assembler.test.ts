@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { Assembler } from "../../../engine/assembler.ts";
 import { Event } from "../../../engine/core/batch.ts";
 import type { Line } from "../../../engine/line.ts";
+import { WaitingRoom } from "../../../engine/waiting-room.ts";
 import { WebhookSource } from "../../../engine/sources/webhook/webhook-source.ts";
 
 /** A source of `held` events whose positions are their numbers, of which `end` have arrived. */
@@ -20,6 +21,7 @@ function sourceOf(held: number, end = held): WebhookSource {
     },
     end,
     1,
+    new WaitingRoom("p", {} as never),
   );
 }
 

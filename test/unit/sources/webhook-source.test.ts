@@ -1,56 +1,78 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
+import { LeftForLater } from "../../../engine/core/errors.ts";
 import { WebhookSource } from "../../../engine/sources/webhook/webhook-source.ts";
 import { EmbeddedReader } from "../../../engine/streams/embedded/embedded-reader.ts";
-import { EmbeddedStream } from "../../../engine/streams/embedded/embedded-stream.ts";
-import { systemDisk } from "../../../engine/system/disk.ts";
+import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
+import { WaitingRoom } from "../../../engine/waiting-room.ts";
+import { SimulatedStreamFolder } from "../../support/simulation/stream-folder.ts";
 
-let folder: string;
-let stream: EmbeddedStream;
+let folder: SimulatedStreamFolder;
+let source: WebhookSource;
+let told: string[];
+let drain: AbortController;
+let leave: AbortController;
+/** Runs in each wait, with its number. */
+let onWait: (wait: number) => void;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "sluice-source-"));
-  stream = await EmbeddedStream.open(systemDisk, folder, {
-    limits: { max_bytes: Infinity, max_msgs: Infinity },
-    trimmed: 0,
-    onAppended: () => undefined,
+  folder = await SimulatedStreamFolder.make();
+  await folder.push("one", "two", "three");
+  told = [];
+  onWait = () => undefined;
+  let waits = 0;
+  const telemetry = {
+    paused: ({ pause }: { pause: { class: string; text: string } }) =>
+      told.push(`paused ${pause.class}: ${pause.text}`),
+    wentOn: ({ class: kind }: { class: string }) => told.push(`went on: ${kind}`),
+  } as unknown as Telemetry;
+  const room = new WaitingRoom("orders", telemetry, async () => onWait((waits += 1)));
+  source = new WebhookSource(new EmbeddedReader(folder.disk.boot(), folder.path, 3), 3, 1, room);
+  drain = new AbortController();
+  leave = new AbortController();
+  await source.open({ leave: leave.signal, drain: drain.signal });
+});
+
+async function texts(): Promise<string[]> {
+  const chunks = await source.next(10, 1_000);
+  return chunks.flatMap(({ events }) => events.map(({ text }) => text));
+}
+
+describe("a stream that cannot be read for a while", () => {
+  test.each([
+    ["readdir", "EMFILE", "as many files open"],
+    ["open", "ENFILE", "as many files open"],
+    ["open", "EMFILE", "ulimit -n"],
+    ["read", "EIO", "disk"],
+    ["read", "ENOMEM", "memory"],
+  ] as const)("is a pause, and is read again: %s fails with %s", async (call, code, named) => {
+    for (const kth of [1, 2, 3]) folder.disk.fail(call, kth, { code });
+    expect(await texts()).toEqual(["one", "two", "three"]);
+    expect(told).toEqual([expect.stringMatching(/^paused disk: /), "went on: disk"]);
+    expect(told[0]).toContain(named);
+    expect(folder.disk.met.get(`${call} ${code}`)).toBe(3);
+  });
+
+  test("is waited for where a record names its events, too", async () => {
+    for (const kth of [1, 2]) folder.disk.fail("open", kth, { code: "EMFILE" });
+    const found: string[] = [];
+    for await (const { events } of source.again([{ feed: "", base: 0, first: 2, last: 3, count: 2 }])) {
+      found.push(...events.map(({ text }) => text));
+    }
+    expect(found).toEqual(["two", "three"]);
+  });
+
+  test.each(["drain", "leave"] as const)("is left for later at a %s", async (which) => {
+    for (let kth = 1; kth <= 10; kth += 1) folder.disk.fail("open", kth, { code: "EMFILE" });
+    onWait = (wait) => {
+      if (wait === 2) (which === "drain" ? drain : leave).abort();
+    };
+    await expect(source.next(10, 1_000)).rejects.toBeInstanceOf(LeftForLater);
+    expect(told.at(-1)).toMatch(/^paused disk/);
   });
 });
 
-afterEach(async () => {
-  await stream.close();
-  await rm(folder, { recursive: true, force: true });
-});
-
-const event = { bytes: Buffer.from("{}"), ends: [2], receivedAt: 1 };
-
-/** Whether a wait for an event goes on. */
-async function waits(source: WebhookSource): Promise<boolean> {
-  const leave = new AbortController();
-  let isOver = false;
-  const wait = source.wait(1, undefined, leave.signal).then(() => (isOver = true));
-  for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
-  const goesOn = !isOver;
-  leave.abort();
-  await wait;
-  return goesOn;
-}
-
-test("behind events that were dropped, a source waits for the next one, and reads that", async () => {
-  for (let count = 0; count < 5; count += 1) await stream.append(event);
-  await stream.release(2);
-  const { last } = stream.state;
-  expect(last).toBe(5);
-  const source = new WebhookSource(new EmbeddedReader(systemDisk, folder, last), last, 3);
-  expect(await source.next(10, 1_000)).toEqual([]);
-  expect(await waits(source)).toBe(true);
-  await stream.append(event);
-  source.arrived(stream.state.last);
-  expect(await waits(source)).toBe(false);
-  const chunks = await source.next(10, 1_000);
-  expect(chunks.flatMap(({ events }) => events.map(({ position }) => position))).toEqual([6]);
-  expect(await waits(source)).toBe(true);
-  await source.close();
+test("a stream that is damaged is no pause", async () => {
+  folder.disk.flip(`${folder.path}/0000000000000001.segment`, 8 * 45);
+  await expect(source.next(10, 1_000)).rejects.toMatchObject({ code: "STORAGE_FAILED" });
+  expect(told).toEqual([]);
 });

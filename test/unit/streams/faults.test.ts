@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { beforeEach, describe, expect, test } from "vitest";
 import { unlimited } from "../../conformance/stream-scene.ts";
 import { quiet, SimulatedStreamFolder } from "../../support/simulation/stream-folder.ts";
@@ -162,6 +163,19 @@ describe("what a crash may undo", () => {
       expect(await folder.texts()).toEqual(["1:one"]);
     }
   });
+});
+
+test("a disk with less than 48 MB free takes no push, and says so as the README does", async () => {
+  folder.disk.free = 48 * megabyte - 1;
+  await expect(folder.push("one")).rejects.toMatchObject({
+    code: "DISK_FULL",
+    message: expect.stringContaining("less than 48 MB free"),
+  });
+  folder.disk.free = 48 * megabyte;
+  expect(await folder.push("one")).toBe(1);
+  const readme = await readFile(new URL("../../../README.md", import.meta.url), "utf8");
+  const figures = [...readme.matchAll(/less than (\d+) MB/g)].map(([, figure]) => figure);
+  expect(new Set(figures)).toEqual(new Set(["48", "8"]));
 });
 
 test("a stream that cannot be opened leaves no file open", async () => {

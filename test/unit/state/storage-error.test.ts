@@ -1,0 +1,50 @@
+import { expect, test } from "vitest";
+import { EngineError } from "../../../engine/core/errors.ts";
+import type { Journal } from "../../../engine/core/journal.ts";
+import { Settlement, type Settling } from "../../../engine/settlement.ts";
+import { storageError } from "../../../engine/state/storage-error.ts";
+import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
+import { WaitingRoom } from "../../../engine/waiting-room.ts";
+
+const failed = (code: string | number): Error => Object.assign(new Error("the call failed"), { code });
+
+test.each([
+  ["ENOSPC", "DISK_FULL", "make room"],
+  ["EDQUOT", "DISK_FULL", "make room"],
+  ["EMFILE", "STORAGE_UNAVAILABLE", "ulimit -n"],
+  ["ENFILE", "STORAGE_UNAVAILABLE", "fs.file-max"],
+  ["ENOMEM", "STORAGE_UNAVAILABLE", "memory"],
+  ["EIO", "STORAGE_UNAVAILABLE", "its disk does not read or write"],
+  ["EROFS", "STORAGE_UNAVAILABLE", "read-only"],
+  ["EACCES", "STORAGE_UNAVAILABLE", "owner and mode"],
+  // As LMDB gives them.
+  [5, "STORAGE_UNAVAILABLE", "its disk does not read or write"],
+  [28, "DISK_FULL", "make room"],
+  [-30_796, "STORAGE_FAILED", "the call failed"],
+  ["EISDIR", "STORAGE_FAILED", "the call failed"],
+] as const)("the error %s of the system is %s", (code, expected, named) => {
+  const error = storageError(failed(code));
+  expect(error).toMatchObject({ code: expected, message: expect.stringContaining(named) });
+  expect(error.policy).toBe(expected === "STORAGE_FAILED" ? "halt" : "retry");
+  expect(storageError(error)).toBe(error);
+});
+
+test.each(["DISK_FULL", "STORAGE_UNAVAILABLE"] as const)("a journal that fails with %s is waited for", async (code) => {
+  const failures = [1, 2, 3].map(() => new EngineError(code, "for a while"));
+  const told: string[] = [];
+  const telemetry = { paused: ({ pause }: { pause: { class: string } }) => told.push(pause.class) };
+  const journal = {
+    progress: () => ({ positions: {}, batch: 0, clock: 0 }),
+    prepare: () => (failures.length > 0 ? Promise.reject(failures.pop()!) : Promise.resolve()),
+  };
+  const settlement = new Settlement({
+    pipeline_id: "orders",
+    journal: journal as unknown as Journal,
+    room: new WaitingRoom("orders", telemetry as unknown as Telemetry, () => Promise.resolve()),
+    leave: new AbortController().signal,
+    drain: new AbortController().signal,
+  } as unknown as Settling);
+  const record = { batch: 7 };
+  expect(await settlement.prepare(record as never)).toBe(record);
+  expect(told).toEqual(["disk"]);
+});
