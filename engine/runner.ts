@@ -148,7 +148,7 @@ export class Runner {
     return new Supervisor({
       launch: (signal, suspicion) => this.#launch(pipeline_id, signal, suspicion),
       onWaits: (error) => this.#pause(pipeline_id, error),
-      onWaited: () => recorder.wentOn({ pipeline_id, class: "setup", seconds: 0 }),
+      onRested: () => recorder.pausesOver(pipeline_id),
       onOutdated: () => this.#used.forget(pipeline_id),
       onFailed: (error) => this.#options.onFailed(pipeline_id, error),
     });

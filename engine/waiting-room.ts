@@ -38,6 +38,8 @@ export class WaitingRoom {
   readonly #telemetry: Telemetry;
   readonly #pace: Pace;
   #pause: Pause | undefined;
+  /** When it began, by the monotonic clock of this thread, in milliseconds. */
+  #began = 0;
 
   constructor(pipeline_id: string, telemetry: Telemetry, pace: Pace = sleep) {
     this.#pipeline_id = pipeline_id;
@@ -59,7 +61,7 @@ export class WaitingRoom {
   /** Something worked: the pause is over. */
   leave(): void {
     if (this.#pause === undefined) return;
-    const seconds = (Date.now() - Date.parse(this.#pause.since)) / 1000;
+    const seconds = (performance.now() - this.#began) / 1000;
     this.#telemetry.wentOn({ pipeline_id: this.#pipeline_id, class: this.#pause.class, seconds });
     this.#pause = undefined;
   }
@@ -68,6 +70,7 @@ export class WaitingRoom {
     if (this.#pause?.class === kind && this.#pause.text === text) return;
     const since = this.#pause?.class === kind ? this.#pause.since : new Date().toISOString();
     if (this.#pause !== undefined && this.#pause.class !== kind) this.leave();
+    if (this.#pause === undefined) this.#began = performance.now();
     this.#pause = { class: kind, since, text, way_out: waysOut[kind] };
     this.#telemetry.paused({ pipeline_id: this.#pipeline_id, pause: this.#pause });
   }

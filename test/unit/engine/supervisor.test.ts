@@ -29,7 +29,7 @@ class World {
         this.launching.push({ go, fail: () => reject(new Error("no secret")) });
       }),
     onWaits: () => undefined,
-    onWaited: () => undefined,
+    onRested: () => undefined,
     onOutdated: () => undefined,
     onFailed: () => undefined,
   });
