@@ -50,7 +50,7 @@ export class AccessTokens {
     }
     const token = AccessTokens.generate();
     await this.#register.save(pipeline_id, { token: AccessTokens.record(token, false) });
-    this.#previous.set(pipeline_id, { hash: old.hash, until: Date.now() + overlap });
+    this.#previous.set(pipeline_id, { hash: old.hash, until: performance.now() + overlap });
     return token;
   }
 
@@ -58,7 +58,7 @@ export class AccessTokens {
   accepts(pipeline_id: string, token: string): boolean {
     const record = this.#token(pipeline_id);
     const previous = this.#previous.get(pipeline_id);
-    const isPrevious = previous !== undefined && previous.until > Date.now() && isToken(token, previous.hash);
+    const isPrevious = previous !== undefined && previous.until > performance.now() && isToken(token, previous.hash);
     if (!isToken(token, record.hash) && !isPrevious) return false;
     this.#noteUse(pipeline_id, record);
     return true;
@@ -66,7 +66,9 @@ export class AccessTokens {
 
   #noteUse(pipeline_id: string, record: TokenRecord): void {
     const now = Date.now();
-    if (record.last_used_at !== null && now - Date.parse(record.last_used_at) < noteEvery) return;
+    const since = record.last_used_at === null ? Infinity : now - Date.parse(record.last_used_at);
+    // A note of the future is that of a clock that was set back.
+    if (since >= 0 && since < noteEvery) return;
     // Only a note, which no event waits for.
     record.last_used_at = new Date(now).toISOString();
     this.#register.save(pipeline_id, { token: record }).catch(() => undefined);

@@ -91,7 +91,7 @@ export class Assembler {
     for (let isDue = false; !isFull(assembly, rows, most) && !isDue;) {
       if (this.#parts.leave.aborted) throw new LeftForLater("the pipeline leaves");
       // What is there when it is due goes with it; it waits for nothing behind that.
-      isDue = Date.now() >= due;
+      isDue = performance.now() >= due;
       const missing = rows - (assembly?.rows ?? 0);
       const chunks = await source.next(Math.min(missing, readEvents), readBytes);
       for (const chunk of chunks) {
@@ -99,7 +99,7 @@ export class Assembler {
         this.#reading.take(assembly, chunk);
       }
       if (chunks.length > 0) {
-        if (due === Infinity) due = Date.now() + this.#delay;
+        if (due === Infinity) due = performance.now() + this.#delay;
         continue;
       }
       if (drain.aborted) break;

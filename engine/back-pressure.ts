@@ -12,7 +12,7 @@ const calm = 1_000;
 /** Bytes that a stream may need besides those of an event, at the most. */
 const overhead = 64;
 
-/** Since when a stream refuses pushes. Times are in milliseconds since the epoch. */
+/** Since when a stream refuses pushes. Times are in milliseconds of the monotonic clock. */
 interface Episode {
   component: "ingestor" | "otlp-receiver";
   since: number;
@@ -55,7 +55,7 @@ export class BackPressure {
       Object.assign(episode, size, { roomSince: undefined });
       return;
     }
-    this.#episodes.set(pipeline_id, { component, since: Date.now(), ...size, roomSince: undefined });
+    this.#episodes.set(pipeline_id, { component, since: performance.now(), ...size, roomSince: undefined });
     this.#parts.telemetry.backpressure({ pipeline_id, component, active: true, seconds: 0 });
     this.#looking ??= setInterval(() => this.#look(), lookEvery).unref();
   }
@@ -63,7 +63,7 @@ export class BackPressure {
   /** A push was stored. */
   taken(pipeline_id: string): void {
     const episode = this.#episodes.get(pipeline_id);
-    if (episode !== undefined) episode.roomSince ??= Date.now();
+    if (episode !== undefined) episode.roomSince ??= performance.now();
   }
 
   close(): void {
@@ -71,7 +71,7 @@ export class BackPressure {
   }
 
   #look(): void {
-    const now = Date.now();
+    const now = performance.now();
     for (const [pipeline_id, episode] of this.#episodes) {
       const entry = this.#parts.register.find(pipeline_id);
       if (entry === undefined) {

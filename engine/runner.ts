@@ -153,9 +153,7 @@ export class Runner {
       launch: (signal, suspicion) => this.#launch(pipeline_id, signal, suspicion),
       onWaits: (error) => this.#pause(pipeline_id, error),
       isHopeless: (error) => this.#isDamaged(pipeline_id, error),
-      onWaited: () => {
-        for (const kind of ["setup", "disk"] as const) recorder.wentOn({ pipeline_id, class: kind, seconds: 0 });
-      },
+      onRested: () => recorder.pausesOver(pipeline_id),
       onOutdated: () => this.#used.forget(pipeline_id),
       onFailed: (error) => this.#options.onFailed(pipeline_id, error),
     });

@@ -12,8 +12,8 @@ export interface Supervised {
   onWaits(error: Error): void;
   /** No wait mends what keeps it from being started. */
   isHopeless(error: Error): boolean;
-  /** It runs, or is wanted no more: nothing waits. */
-  onWaited(): void;
+  /** It rests. */
+  onRested(): void;
   /** What it was launched with counts no more: it is to end, or to begin anew. */
   onOutdated(): void;
   /** It ended with what no wait can mend, and is not wanted any more. */
@@ -174,7 +174,7 @@ class Life {
       const attempt = Math.max(1, this.#failures, this.#suspicion.deathsInRow);
       await sleep(backOff(attempt, firstWait, longestWait), this.#round.signal);
     }
-    this.#with.onWaited();
+    this.#with.onRested();
     this.#reject(new LeftForLater("the pipeline was told to end while it was started"));
   }
 
@@ -214,7 +214,6 @@ class Life {
     if (runs) {
       this.#failures = 0;
       this.#isStrict = false;
-      this.#with.onWaited();
       this.#resolve();
     }
     const since = performance.now();

@@ -67,6 +67,8 @@ export class WaitingRoom {
   readonly #overdue = new Set<symbol>();
   /** One asks for all that wait. */
   #asking: Asking | undefined;
+  /** When it began, by the monotonic clock of this thread, in milliseconds. */
+  #began = 0;
 
   constructor(pipeline_id: string, telemetry: Telemetry, pace: Pace = sleep) {
     this.#pipeline_id = pipeline_id;
@@ -112,7 +114,7 @@ export class WaitingRoom {
 
   #end(): void {
     if (this.#pause === undefined) return;
-    const seconds = (Date.now() - Date.parse(this.#pause.since)) / 1000;
+    const seconds = (performance.now() - this.#began) / 1000;
     this.#telemetry.wentOn({ pipeline_id: this.#pipeline_id, class: this.#pause.class, seconds });
     this.#pause = undefined;
   }
@@ -121,6 +123,7 @@ export class WaitingRoom {
     if (this.#pause?.class === kind && this.#pause.text === text) return;
     const since = this.#pause?.class === kind ? this.#pause.since : from;
     if (this.#pause !== undefined && this.#pause.class !== kind) this.#end();
+    if (this.#pause === undefined) this.#began = performance.now();
     this.#pause = { class: kind, since, text, way_out: waysOut[kind] };
     this.#telemetry.paused({ pipeline_id: this.#pipeline_id, pause: this.#pause });
   }

@@ -136,7 +136,12 @@ export class Reconciler {
   /** One turn. Never throws: what goes wrong is in its result. Not to be called while another one is under way. */
   async turn(trigger: Trigger, signal: AbortSignal): Promise<Turn> {
     const requestedAt = this.#requests.newest;
-    const turn: Turn = { trigger, started: new Date(), ...(requestedAt !== undefined && { requestedAt }) };
+    const turn: Turn = {
+      trigger,
+      started: new Date(),
+      began: performance.now(),
+      ...(requestedAt !== undefined && { requestedAt }),
+    };
     this.#isTurning = true;
     this.#telemetry.turnBegan();
     try {

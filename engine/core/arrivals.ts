@@ -8,8 +8,8 @@ export class Arrivals {
   }
 
   /**
-   * Resolves when `isThere`, which is asked at once and whenever something came; at the time `until` (ms since the
-   * epoch), or when `signal` aborts. Never throws.
+   * Resolves when `isThere`, which is asked at once and whenever something came; at the time `until` (ms of
+   * the monotonic clock), or when `signal` aborts. Never throws.
    */
   wait(isThere: () => boolean, until: number | undefined, signal: AbortSignal): Promise<void> {
     if (isThere() || signal.aborted) return Promise.resolve();
@@ -23,8 +23,8 @@ export class Arrivals {
       const look = (): void => {
         if (isThere()) end();
       };
-      // A timer may be a little early by the wall clock: it ends the wait all the same, and who waited looks at the time.
-      const timer = until === undefined ? undefined : setTimeout(end, Math.max(0, until - Date.now()));
+      // A timer may be a little early by that clock: it ends the wait all the same, and who waited looks at the time.
+      const timer = until === undefined ? undefined : setTimeout(end, Math.max(0, until - performance.now()));
       this.#looks.add(look);
       signal.addEventListener("abort", end);
     });

@@ -19,7 +19,7 @@ export interface Source {
   begin(): Promise<void>;
   /** What comes next: at most `limit` events and about `maxBytes` bytes; empty where there is nothing yet. */
   next(limit: number, maxBytes: number): Promise<Chunk[]>;
-  /** Resolves when about `count` events are there, at the time `until` (ms since the epoch), or when `signal` aborts. Never throws. */
+  /** Resolves when about `count` events are there, at the time `until` (ms of the monotonic clock), or when `signal` aborts. Never throws. */
   wait(count: number, until: number | undefined, signal: AbortSignal): Promise<void>;
   /** Reads ranges of a record again. Events that are gone are left out. */
   again(ranges: readonly PositionRange[]): AsyncIterable<Chunk>;

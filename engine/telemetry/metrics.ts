@@ -1,4 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import type { Log } from "./log.ts";
+import { total } from "./total.ts";
 
 const durations = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 const backpressureDurations = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800];
@@ -59,14 +61,15 @@ export interface EngineMetrics {
   threadDeaths: Counter;
 }
 
-export function engineMetrics(registry: Registry): EngineMetrics {
+/** None of their calls throws. */
+export function engineMetrics(registry: Registry, log: Log): EngineMetrics {
   const registers = [registry];
   const counter = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
-    new Counter<L>({ name, help, labelNames, registers });
+    total(new Counter<L>({ name, help, labelNames, registers }), name, log);
   const gauge = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
-    new Gauge<L>({ name, help, labelNames, registers });
+    total(new Gauge<L>({ name, help, labelNames, registers }), name, log);
   const histogram = <L extends string>(name: string, help: string, buckets: number[], ...labelNames: L[]) =>
-    new Histogram<L>({ name, help, buckets, labelNames, registers });
+    total(new Histogram<L>({ name, help, buckets, labelNames, registers }), name, log);
 
   return {
     recordsWritten: counter("gfm_clickhouse_records_written_total", "Rows written.", "pipeline_id", "component"),

@@ -14,13 +14,16 @@ export class Recorder extends IntakeRecorder implements Telemetry {
 
   started({ pipeline_id, components }: Told<"started">): void {
     // What an earlier start waited for is over with it, also where its thread died and said nothing more.
-    for (const { class: kind, since } of this.observed(pipeline_id).pauses.values()) {
-      this.wentOn({ pipeline_id, class: kind, seconds: (Date.now() - Date.parse(since)) / 1000 });
-    }
+    this.pausesOver(pipeline_id);
     const dead_letters = deadLetterStream(pipeline_id);
     for (const component of components) {
       this.log.info({ pipeline_id, component, dead_letters }, "Component starts; what it cannot process goes there.");
     }
+  }
+
+  /** Nothing of a pipeline waits any more, also where its thread died and said nothing of it. */
+  pausesOver(pipeline_id: string): void {
+    for (const over of this.observed(pipeline_id).open) this.wentOn({ pipeline_id, ...over });
   }
 
   eventsRead({ pipeline_id, count, bytes }: Told<"eventsRead">): void {
@@ -164,14 +167,14 @@ export class Recorder extends IntakeRecorder implements Telemetry {
   }
 
   paused({ pipeline_id, pause }: Told<"paused">): void {
-    this.observed(pipeline_id).pauses.set(pause.class, pause);
+    this.observed(pipeline_id).paused(pause);
     this.metrics.paused.set({ pipeline_id, class: pause.class }, 1);
     const { class: kind, text, way_out } = pause;
     this.log.error({ pipeline_id, class: kind, reason: text, way_out }, "Pipeline is paused.");
   }
 
   wentOn({ pipeline_id, class: kind, seconds }: Told<"wentOn">): void {
-    if (!this.observed(pipeline_id).pauses.delete(kind)) return;
+    if (!this.observed(pipeline_id).wentOn(kind)) return;
     this.metrics.paused.set({ pipeline_id, class: kind }, 0);
     this.metrics.pausedSeconds.inc({ pipeline_id, class: kind }, seconds);
     this.log.info({ pipeline_id, class: kind, seconds }, "Pipeline goes on.");

@@ -28,7 +28,7 @@ export class SourceRecorder implements Pick<
 
   constructor(log: Log, registry: Registry) {
     this.log = log;
-    this.metrics = engineMetrics(registry);
+    this.metrics = engineMetrics(registry, log);
   }
 
   /** What a pipeline did since the process started, and what it waits for. */

@@ -63,7 +63,7 @@ export class Hook {
     void this.#answer(request).then(async (answer) => {
       const { result } = answer;
       if (result !== undefined) this.#options.telemetry.answered(result, request.socket.remoteAddress);
-      if (failed.has(result)) this.#failures.add(request.socket.remoteAddress, Date.now());
+      if (failed.has(result)) this.#failures.add(request.socket.remoteAddress, performance.now());
       reply(request, response, answer);
       // A sender that is cut off while it sends may never see the answer.
       const timeout = Math.min(farewell, this.#limits.timeout ?? farewell);
@@ -82,7 +82,7 @@ export class Hook {
     if (method !== "POST") {
       return { status: 405, message: `${path} expects POST, found ${method}`, headers: { allow: "POST" } };
     }
-    const wait = this.#failures.wait(socket.remoteAddress, Date.now());
+    const wait = this.#failures.wait(socket.remoteAddress, performance.now());
     if (wait > 0) return tooMany(Math.ceil(wait / 1000));
     if (!isSigned(headers)) return unsigned;
     try {

@@ -70,14 +70,14 @@ function isNews({ result }: Outcome): boolean {
 }
 
 function entryOf(turn: Turn): HistoryEntry {
-  const { revision, trigger, started, plan, outcomes = [], error = turn.fetchError } = turn;
+  const { revision, trigger, started, began, plan, outcomes = [], error = turn.fetchError } = turn;
   return {
     ...(revision !== undefined && { revision: revision.id }),
     ...(revision?.author !== undefined && { author: revision.author }),
     ...(revision?.subject !== undefined && { subject: revision.subject }),
     trigger,
     started: started.toISOString(),
-    seconds: (Date.now() - started.getTime()) / 1000,
+    seconds: (performance.now() - began) / 1000,
     result: resultOf(turn),
     ...(plan !== undefined && { plan: printPlan(plan) }),
     outcomes: [...outcomes],

@@ -34,7 +34,7 @@ export function createTelemetry(log: Log, registry: Registry) {
       const result = resultOf(turn);
       const now = Date.now() / 1000;
       metrics.turns.inc({ result, trigger: turn.trigger });
-      metrics.turnSeconds.observe({ result }, now - turn.started.getTime() / 1000);
+      metrics.turnSeconds.observe({ result }, (performance.now() - turn.began) / 1000);
       metrics.lastAttempt.set(now);
       metrics.inProgress.set(0);
       if (result === "success") metrics.lastSuccess.set(now);

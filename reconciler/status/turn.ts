@@ -10,6 +10,8 @@ export type Trigger = "start" | "poll" | "retry" | "change" | "webhook" | "manua
 export interface Turn {
   readonly trigger: Trigger;
   readonly started: Date;
+  /** The same by the monotonic clock, in milliseconds. */
+  readonly began: number;
   /** The newest request for a turn that was made before this one began. */
   readonly requestedAt?: string;
   /** The newest one; the last good one where `fetchError` says why there is no newer one. */

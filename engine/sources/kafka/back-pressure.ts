@@ -8,6 +8,7 @@ export class BackPressure {
   readonly #pipeline_id: string;
   readonly #telemetry: Telemetry;
   #timer: NodeJS.Timeout | undefined;
+  /** By the monotonic clock, in milliseconds. */
   #since: number | undefined;
 
   constructor(pipeline_id: string, telemetry: Telemetry) {
@@ -25,14 +26,14 @@ export class BackPressure {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     if (this.#since === undefined) return;
-    const seconds = (Date.now() - this.#since) / 1000;
+    const seconds = (performance.now() - this.#since) / 1000;
     this.#since = undefined;
     this.#telemetry.backpressure({ pipeline_id: this.#pipeline_id, active: false, seconds });
   }
 
   #begin(): void {
     this.#timer = undefined;
-    this.#since = Date.now() - leastMs;
+    this.#since = performance.now() - leastMs;
     this.#telemetry.backpressure({ pipeline_id: this.#pipeline_id, active: true, seconds: 0 });
   }
 }

@@ -73,11 +73,11 @@ export class Member {
   async #run(): Promise<void> {
     const { signal } = this.#stopped;
     for (let attempt = 1; !signal.aborted; attempt += 1) {
-      const started = Date.now();
+      const started = performance.now();
       const error = await this.#live();
       if (signal.aborted) return;
       // One that lived for a while begins its attempts anew.
-      if (Date.now() - started > longestWait) attempt = 1;
+      if (performance.now() - started > longestWait) attempt = 1;
       this.#options.onTrouble(error, attempt);
       this.#options.onAssigned({});
       await sleep(backOff(attempt, firstWait, longestWait), signal);

@@ -10,7 +10,8 @@ export class Troubles {
   readonly #pipeline_id: string;
   readonly #telemetry: Telemetry;
   readonly #texts = new Map<string, string>();
-  #since: string | undefined;
+  /** When the pause began: as it is shown, and by the monotonic clock in milliseconds. */
+  #since: { shown: string; at: number } | undefined;
 
   constructor(pipeline_id: string, telemetry: Telemetry) {
     this.#pipeline_id = pipeline_id;
@@ -23,15 +24,15 @@ export class Troubles {
     const text = `${who}: ${troubleText(error)}`;
     if (this.#texts.get(who) === text) return;
     this.#texts.set(who, text);
-    this.#since ??= new Date().toISOString();
-    const pause = { class: "source" as const, since: this.#since, text, way_out: waysOut.source };
+    this.#since ??= { shown: new Date().toISOString(), at: performance.now() };
+    const pause = { class: "source" as const, since: this.#since.shown, text, way_out: waysOut.source };
     this.#telemetry.paused({ pipeline_id: this.#pipeline_id, pause });
   }
 
   /** It works again. */
   clear(who: string): void {
     if (!this.#texts.delete(who) || this.#texts.size > 0 || this.#since === undefined) return;
-    const seconds = (Date.now() - Date.parse(this.#since)) / 1000;
+    const seconds = (performance.now() - this.#since.at) / 1000;
     this.#since = undefined;
     this.#telemetry.wentOn({ pipeline_id: this.#pipeline_id, class: "source", seconds });
   }

@@ -41,7 +41,7 @@ describe("a wait", () => {
 
   test("ends when its signal aborts", async () => {
     const stop = new AbortController();
-    const waiting = new Arrivals().wait(nothing, Date.now() + 3_600_000, stop.signal);
+    const waiting = new Arrivals().wait(nothing, performance.now() + 3_600_000, stop.signal);
     stop.abort();
     await waiting;
   });
@@ -57,13 +57,13 @@ describe("a wait", () => {
     expect(getEventListeners(never, "abort")).toEqual([]);
   });
 
-  test("ends at once where its time has passed", () => new Arrivals().wait(nothing, Date.now() - 1_000, never));
+  test("ends at once where its time has passed", () => new Arrivals().wait(nothing, performance.now() - 1_000, never));
 
-  test("ends when its time has come, also where the timer is early by the wall clock", async () => {
+  test("ends when its time has come, also where the timer is early by the clock", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
-      const waited = new Arrivals().wait(nothing, Date.now() + 60_000, never);
-      // The timer fires at once, a minute before the wall clock is there.
+      const waited = new Arrivals().wait(nothing, performance.now() + 60_000, never);
+      // The timer fires at once, a minute before the clock is there.
       vi.advanceTimersByTime(60_000);
       await waited;
     } finally {

@@ -30,7 +30,7 @@ class World {
       }),
     onWaits: () => undefined,
     isHopeless: () => false,
-    onWaited: () => undefined,
+    onRested: () => undefined,
     onOutdated: () => undefined,
     onFailed: () => undefined,
   });

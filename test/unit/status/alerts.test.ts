@@ -26,7 +26,7 @@ const scraped = new Set(["instance", "job"]);
 /** Label names of every metric that is exported, by its name. */
 function exported(): Map<string, ReadonlySet<string>> {
   const registry = new Registry();
-  engineMetrics(registry);
+  engineMetrics(registry, keptLog());
   createTelemetry(keptLog(), registry).exposeState(() => nothing);
   createHookTelemetry(keptLog(), registry);
   return new Map(

@@ -1,0 +1,184 @@
+import { Registry } from "prom-client";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { AccessTokens } from "../../../engine/access-tokens.ts";
+import { Assembler } from "../../../engine/assembler.ts";
+import { BackPressure } from "../../../engine/back-pressure.ts";
+import { Arrivals } from "../../../engine/core/arrivals.ts";
+import { Event } from "../../../engine/core/batch.ts";
+import type { Line } from "../../../engine/line.ts";
+import { BackPressure as KafkaBackPressure } from "../../../engine/sources/kafka/back-pressure.ts";
+import { Troubles } from "../../../engine/sources/kafka/troubles.ts";
+import { WebhookSource } from "../../../engine/sources/webhook/webhook-source.ts";
+import { Recorder } from "../../../engine/telemetry/recorder.ts";
+import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
+import { WaitingRoom } from "../../../engine/waiting-room.ts";
+import { keptLog } from "../../support/engine.ts";
+import { webhookPipeline } from "../../support/pipelines.ts";
+
+const hour = 3_600_000;
+const second = 1_000;
+
+beforeEach(() => void vi.useFakeTimers({ now: Date.UTC(2026, 0, 1) }));
+afterEach(() => void vi.useRealTimers());
+
+/** Ten seconds pass, in which the wall clock is set by so much. */
+function pass(setBy: number): void {
+  vi.advanceTimersByTime(5 * second);
+  vi.setSystemTime(Date.now() + setBy);
+  vi.advanceTimersByTime(5 * second);
+}
+
+/** Notes what is told, by the names of the functions. */
+function telling(): { told: { event: string; seconds?: number }[]; telemetry: Telemetry } {
+  const told: { event: string; seconds?: number }[] = [];
+  const telemetry = new Proxy({} as Telemetry, {
+    get: (_target, event: string) => (fields: { seconds?: number }) => void told.push({ event, ...fields }),
+  });
+  return { told, telemetry };
+}
+
+const never = new AbortController().signal;
+
+const apply = (passed: readonly Event[]) => ({ passed: [...passed], dropped: 0, rejected: [] });
+
+describe.each([
+  ["back", -hour],
+  ["forward", hour],
+])("a wall clock that is set %s by an hour", (_way, by) => {
+  test("does not change how long a pause was", async () => {
+    const { told, telemetry } = telling();
+    const room = new WaitingRoom("p", telemetry, async () => undefined);
+    await room.wait({ class: "setup", text: "no table" }, 1, never);
+    pass(by);
+    room.leave();
+    expect(told.at(-1)).toMatchObject({ event: "wentOn", seconds: 10 });
+  });
+
+  test("does not change how long one was that a thread left open by its death", async () => {
+    const registry = new Registry();
+    const recorder = new Recorder(keptLog(), registry);
+    const pause = { class: "setup" as const, since: new Date().toISOString(), text: "no table", way_out: "" };
+    recorder.paused({ pipeline_id: "p", pause });
+    pass(by);
+    recorder.started({ pipeline_id: "p", components: [] });
+    expect(await registry.getSingleMetricAsString("sluice_pipeline_paused_seconds_total")).toMatch(
+      /class="setup"} 10$/m,
+    );
+    expect(recorder.observed("p").pause).toBeUndefined();
+  });
+
+  test("does not change how long a source had troubles, or was not read", () => {
+    const { told, telemetry } = telling();
+    const troubles = new Troubles("p", telemetry);
+    const pressure = new KafkaBackPressure("p", telemetry);
+    troubles.note("broker", new Error("away"), 5);
+    pressure.look(false);
+    pass(by);
+    troubles.clear("broker");
+    pressure.end();
+    expect(told.filter(({ event, seconds }) => event === "wentOn" || (seconds ?? 0) > 0)).toMatchObject([
+      { event: "wentOn", seconds: 10 },
+      { event: "backpressure", seconds: 10 },
+    ]);
+  });
+
+  test("does not change how long a stream was full, nor when that is over", () => {
+    const { told, telemetry } = telling();
+    const config = webhookPipeline("p", { resources: { nats: { stream: { max_msgs: 2 } } } });
+    const held = { messages: 2, bytes: 4, first: 1, last: 2 };
+    const register = { find: () => ({ config }) as never };
+    const pressure = new BackPressure({ register, streams: { state: () => held }, telemetry });
+    pressure.refused("p", { ends: [2], bytes: Buffer.from("{}"), receivedAt: 0 }, "ingestor");
+    pass(by);
+    held.messages = 0;
+    vi.advanceTimersByTime(1_500);
+    expect(told).toMatchObject([{ event: "backpressure" }, { event: "backpressure", active: false }]);
+    expect(told[1]!.seconds).toBeCloseTo(10, 0);
+    pressure.close();
+  });
+
+  test("does not change when a batch is due", async () => {
+    const events = [new Event(1, Date.now(), Buffer.from("{}"))];
+    const reader = {
+      advance: () => undefined,
+      read: async (position: number) => (position === 1 ? [{ signal: undefined, events }] : []),
+      close: async () => undefined,
+    };
+    const sink = { begin: () => ({ add: () => [], size: 0, isCurrent: true, body: () => Buffer.alloc(0) }) };
+    const line = { revision: 1, courses: new Map([[undefined, { transforms: [{ name: "ingestor", apply }] }]]), sink };
+    const assembler = new Assembler({
+      pipeline_id: "p",
+      source: new WebhookSource(reader, 1, 1),
+      telemetry: telling().telemetry,
+      limits: { max_batch_size: 10, max_delay_time: "20s" },
+      maxAge: Infinity,
+      clock: { now: () => Date.now(), earlier: () => Date.now() },
+      letters: [],
+      leave: never,
+      drain: never,
+    });
+    let isDone = false;
+    const next = assembler
+      .next(
+        line as unknown as Line,
+        () => 1,
+        () => undefined,
+      )
+      .then(() => (isDone = true));
+    await vi.advanceTimersByTimeAsync(1);
+    vi.setSystemTime(Date.now() + by);
+    await vi.advanceTimersByTimeAsync(19 * second);
+    expect(isDone).toBe(false);
+    await vi.advanceTimersByTimeAsync(second);
+    expect(isDone).toBe(true);
+    await next;
+  });
+
+  test("does not change how long a rotated token still counts", async () => {
+    const entry = { token: AccessTokens.record("old", false) };
+    const register = {
+      get: () => entry,
+      save: async (_id: string, changes: object) => Object.assign(entry, changes),
+    };
+    const tokens = new AccessTokens(register as never);
+    await tokens.rotate("p");
+    pass(by);
+    expect(tokens.accepts("p", "old")).toBe(true);
+    vi.advanceTimersByTime(11 * 60 * second);
+    expect(tokens.accepts("p", "old")).toBe(false);
+  });
+});
+
+test("a wait for something to read ends by the monotonic clock", async () => {
+  let isOver = false;
+  const wait = new Arrivals().wait(() => false, performance.now() + 10 * second, never).then(() => (isOver = true));
+  vi.setSystemTime(0);
+  await vi.advanceTimersByTimeAsync(9_999);
+  expect(isOver).toBe(false);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(isOver).toBe(true);
+  await wait;
+});
+
+describe("a number that no metric can take", () => {
+  test("is left out, and said once", async () => {
+    const log = keptLog();
+    const registry = new Registry();
+    const recorder = new Recorder(log, registry);
+    const pause = { class: "setup" as const, since: new Date().toISOString(), text: "no table", way_out: "" };
+    for (const seconds of [-1, NaN, -2]) {
+      recorder.paused({ pipeline_id: "p", pause });
+      recorder.wentOn({ pipeline_id: "p", class: "setup", seconds });
+    }
+    recorder.inserted({ pipeline_id: "p", rows: -1, bytes: NaN, seconds: Infinity });
+    const said = log.lines.filter(({ sentence }) => sentence.startsWith("A metric was given"));
+    expect(said.map(({ level, fields }) => [level, fields["metric"]])).toEqual([
+      ["error", "sluice_pipeline_paused_seconds_total"],
+      ["error", "gfm_bytes_processed_total"],
+      ["error", "gfm_processing_duration_seconds"],
+      ["error", "gfm_sink_batch_size_records"],
+      ["error", "gfm_sink_batch_size_bytes"],
+    ]);
+    expect(await registry.metrics()).not.toMatch(/NaN|Infinity/);
+  });
+});
