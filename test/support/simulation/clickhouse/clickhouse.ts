@@ -52,10 +52,10 @@ const writeBack = 30_000;
  * A ClickHouse that is simulated as far as a sink can see it: HTTP over a network in memory, in the time of the global
  * timers. All that is left open is drawn, so that a seed decides everything.
  *
- * It has: tables with and without deduplication, partitions, constraints, defaults and views (`table.ts`); the token of
- * an insert, or without one all its rows, known per partition, forgotten with the oldest or with its part, and known to
- * the target of a view until the query of that view is modified; replicas that share their log and show
- * each other's parts late; sessions with temporary tables; the profile of one user; block numbers, its own clock
+ * It has: tables with and without deduplication, partitions, constraints, defaults and views (`table.ts`); the token
+ * of an insert, or without one all its rows, known per partition, forgotten with the oldest or with its part, and
+ * known to the target of a view until the query of that view is modified; replicas that share their log and show each
+ * other's parts late; sessions with temporary tables; the profile of one user; block numbers, its own clock
  * (`stepClock`) and uptime. A number out of its column's range wraps around and null becomes 0, as in ClickHouse.
  *
  * A kill ends every request. The partition that is being written at that moment is there, or is not, or, without
