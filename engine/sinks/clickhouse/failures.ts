@@ -1,4 +1,5 @@
 import type { Answer, Failure } from "../../core/sink.ts";
+import { strainOf, transientCodes } from "./server-state.ts";
 import type { Trouble } from "./trouble.ts";
 
 /** What is known of the target when an insert fails. */
@@ -13,12 +14,6 @@ export interface Target {
 
 /** An answer that is not ok. */
 export type FailedAnswer = Exclude<Answer, { kind: "ok" }>;
-
-/** Tried again with the same insert (the specification, engine semantics, section 7.1, with its additions). */
-const transientCodes = new Set([
-  159, 198, 201, 202, 203, 209, 210, 236, 241, 242, 243, 244, 252, 254, 265, 279, 285, 286, 289, 290, 297, 319, 364,
-  384, 425, 439, 745, 999, 1000,
-]);
 
 /** About a value of a row: parsing, types, ranges, constraints. */
 const rowCodes = new Set([
@@ -98,6 +93,9 @@ function serverFailure(trouble: Extract<Trouble, { from: "server" }>, target: Ta
   const said = { code, name, text: `ClickHouse says ${name} (code ${code}): ${text}` };
   if (code === tooManyParts && text.includes("max_partitions_per_insert_block"))
     return { class: "partitions", ...said };
+  const strain = strainOf(code, text);
+  if (strain !== undefined)
+    return { class: "transient", ...said, text: `ClickHouse cannot now: ${strain}; ${said.text}` };
   if (transientCodes.has(code)) return { class: "transient", ...said };
   if (isFromView(text, target)) return { class: "view", ...said };
   if (!rowCodes.has(code)) return { class: "setup", ...said };

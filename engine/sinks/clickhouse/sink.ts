@@ -24,6 +24,7 @@ import { findColumns, findTable } from "./table.ts";
 import type { ColumnInfo, TableInfo } from "./table.ts";
 import { TargetReader } from "./target-reading.ts";
 import { withTimeLimit } from "./time-limit.ts";
+import { whyTooOld } from "./version.ts";
 
 export interface ClickHouseSinkOptions {
   pipeline_id: string;
@@ -92,6 +93,8 @@ export class ClickHouseSink implements Sink {
     return answered<Answer>(
       this.#connection,
       async () => {
+        const tooOld = await whyTooOld(select);
+        if (tooOld !== undefined) return this.#setup(tooOld);
         const table = await this.#findOrCreate(select, limited);
         if (table === undefined) return this.#setup(missing(this.#options.sink));
         const columns = await findColumns(select, table.database, table.name);

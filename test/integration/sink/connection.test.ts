@@ -125,6 +125,41 @@ describe("an insert", () => {
   });
 });
 
+describe("a ClickHouse that is too old says which version is needed, and which one it is", () => {
+  const headers: [string, (url: string | undefined) => Record<string, string>][] = [
+    ["with its headers", ownHeaders],
+    ["without them", () => ({})],
+  ];
+
+  test.each(
+    ["18.16.1", "21.8.15.7", "22.1.4.30"].flatMap((version) =>
+      headers.map(([title, of]) => [version, title, of] as const),
+    ),
+  )("%s, %s", async (version, _title, headersOf) => {
+    const url = await http((request, response, body) => {
+      const known = body.includes("version()");
+      response.writeHead(known ? 200 : 500, headersOf(request.url));
+      response.end(
+        known ? `{"version":"${version}"}\n` : "Code: 47. DB::Exception: Missing columns: 'uuid' (UNKNOWN_IDENTIFIER)",
+      );
+    });
+    const text = expect.stringContaining(
+      `this is ClickHouse ${version}, which is too old: version 22.2 or later is needed`,
+    );
+    expect(await on(url).open(patient)).toMatchObject({ kind: "refused", failure: { class: "setup", text } });
+  });
+
+  test.each(["22.2.2.1", "22.10.1.1", "23.1.1.1", "26.7.2.1", "unheard of"])("but not %s", async (version) => {
+    const url = await http((request, response, body) => {
+      const known = body.includes("version()");
+      response.writeHead(known ? 200 : 500, ownHeaders(request.url));
+      response.end(known ? `{"version":"${version}"}\n` : "Code: 4711. DB::Exception: Next. (NEXT)");
+    });
+    const text = expect.stringContaining("4711");
+    expect(await on(url).open(patient)).toMatchObject({ kind: "refused", failure: { class: "setup", text } });
+  });
+});
+
 test("a guessed port is said once, however often open is called", async () => {
   const lines: NonNullable<Wish["lines"]> = [];
   const sink = on("http://127.0.0.1:1", { lines, connection: { port: "9000", http_port: "" } });

@@ -9,6 +9,13 @@ let room: WaitingRoom;
 const patient = new AbortController().signal;
 const start = Date.parse("2026-01-01T00:00:00Z");
 
+const pace = (milliseconds: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(resolve, milliseconds);
+    signal.addEventListener("abort", () => (clearTimeout(timer), resolve()), { once: true });
+  });
+const passed = (): number => (Date.now() - start) / 1000;
+
 beforeEach(() => {
   vi.useFakeTimers({ now: start });
   [pauses, ended] = [[], 0];
@@ -16,11 +23,6 @@ beforeEach(() => {
     paused: ({ pause }: { pause: Pause }) => void pauses.push(pause),
     wentOn: () => void (ended += 1),
   } as unknown as Telemetry;
-  const pace = (milliseconds: number, signal: AbortSignal): Promise<void> =>
-    new Promise((resolve) => {
-      const timer = setTimeout(resolve, milliseconds);
-      signal.addEventListener("abort", () => (clearTimeout(timer), resolve()), { once: true });
-    });
   room = new WaitingRoom("p", telemetry, pace);
 });
 afterEach(() => void vi.useRealTimers());
@@ -81,9 +83,8 @@ async function waited(
     ...(connection === undefined ? {} : { connection }),
   } as const;
   let [end, asked] = [0, 0];
-  const seconds = (): number => (Date.now() - start) / 1000;
-  const ask = (): Promise<boolean> => ((asked += 1), Promise.resolve(isReachable(seconds())));
-  const waits = [1, 2].map(() => room.wait(failure, 20, patient, ask).then(() => (end = seconds())));
+  const ask = (): Promise<boolean> => ((asked += 1), Promise.resolve(isReachable(passed())));
+  const waits = [1, 2].map(() => room.wait(failure, 20, patient, ask).then(() => (end = passed())));
   await vi.advanceTimersByTimeAsync(60_000);
   await Promise.all(waits);
   // One asks for all that wait, once in one or two seconds.

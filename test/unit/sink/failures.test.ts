@@ -126,6 +126,71 @@ describe("without an answer of ClickHouse", () => {
   });
 });
 
+describe("a server that lacks something for a while is tried again, and says what it lacks", () => {
+  test.each<[string, number, string, string]>([
+    [
+      "files",
+      76,
+      "Cannot open file /var/lib/clickhouse/store/a/data.bin, errno: 24, strerror: Too many open files.",
+      "too many files open: raise its limit of open files",
+    ],
+    [
+      "files, of a listing",
+      1001,
+      "std::__fs::filesystem::filesystem_error: in directory_iterator: Too many open files",
+      "too many files",
+    ],
+    [
+      "files of its machine",
+      76,
+      "Cannot open file a, errno: 23, strerror: Too many open files in system.",
+      "fs.file-max",
+    ],
+    ["room", 75, "Cannot write to file a, errno: 28, strerror: No space left on device.", "a disk of it is full"],
+    [
+      "room, of a folder",
+      1001,
+      "filesystem error: in create_directories: No space left on device",
+      "a disk of it is full",
+    ],
+    ["room, as it says itself", 243, "Cannot reserve 1.00 MiB, not enough space.", "a disk of it is full"],
+    ["room by a quota", 75, "Cannot write to file a, errno: 122, strerror: Disk quota exceeded.", "quota"],
+    ["memory", 173, "Allocator: Cannot mmap 1.00 GiB., errno: 12, strerror: Cannot allocate memory.", "out of memory"],
+    ["memory for the insert", 241, "Memory limit (total) exceeded", "more memory than it allows"],
+    ["threads", 439, "Cannot schedule a task: failed to start the thread: Resource temporarily unavailable", "threads"],
+    ["Keeper", 999, "Coordination::Exception: Session expired.", "Keeper"],
+    ["Keeper at all", 225, "Can't create replicated table without ZooKeeper.", "Keeper"],
+    [
+      "Keeper for a table",
+      242,
+      "Table is in readonly mode since the coordination service session is expired",
+      "Keeper",
+    ],
+    ["its tables, while it is started", 722, "Load job failed", "being started"],
+  ])("%s", (_title, code, text, says) => {
+    for (const target of [parted, onePart]) expect(judged(server(code, text), target)).toContain(" transient");
+    expect(statementAnswer(server(code, text)).failure).toMatchObject({
+      class: "transient",
+      text: expect.stringMatching(
+        new RegExp(`^ClickHouse cannot now: .*${says}.*ClickHouse says NAME_${code}`),
+      ) as string,
+    });
+  });
+
+  test.each([
+    ["a file that it may not open", 76, "Cannot open file a, errno: 13, strerror: Permission denied."],
+    ["a file that is gone", 107, "File a doesn't exist."],
+    ["a table that stays read-only", 774, "Table is in permanently read-only mode"],
+    ["a column that is named like it", 47, "Missing columns: 'Too many open files'"],
+  ])("but not %s", (_title, code, text) => {
+    expect(statementAnswer(server(code, text)).failure.class).toBe("setup");
+  });
+
+  test.each([
+    95, 96, 394, 411, 416, 473, 499, 500, 667, 677, 695, 696, 700, 734, 735, 738, 749, 762, 771, 776, 777, 778,
+  ])("%i", (code) => expect(judged(server(code), onePart)).toBe("refused transient"));
+});
+
 test("a statement that writes no rows is always refused, and no row is at fault", () => {
   expect(statementAnswer(server(27, parsing))).toMatchObject({
     kind: "refused",
