@@ -202,9 +202,9 @@ async function viewOnReal(name: string, inserts: readonly Step[]): Promise<strin
     }
     const answer = await take(sink, step, () => Promise.resolve());
     const [row] = await server.query(
-      `SELECT (SELECT count() FROM d.${name}) AS base, (SELECT count() FROM d.${name}_out) AS behind`,
+      `SELECT (SELECT count() FROM d.${name}) AS base, (SELECT count() FROM d.${name}_out) AS target`,
     );
-    answers.push(`${answer}, ${String(row!["base"])} and ${String(row!["behind"])}`);
+    answers.push(`${answer}, ${String(row!["base"])} and ${String(row!["target"])}`);
   }
   await sink.close();
   return answers;

@@ -45,7 +45,11 @@ describe("a sink opens", () => {
     ["no window", { ...whole, window: 0 }, "`t` MODIFY SETTING non_replicated_deduplication_window = 10000"],
     ["a short window", { ...whole, engine: "ReplicatedMergeTree", window: 5 }, "`t` MODIFY SETTING replicated_"],
     ["an engine without parts", { ...whole, engine: "Null" }, "d.t has the engine Null"],
-    ["no window behind a view", { ...whole, views: [{ name: "v", to: { ...whole, name: "o", window: 0 } }] }, "`o`"],
+    [
+      "no window in the target of a view",
+      { ...whole, views: [{ name: "v", to: { ...whole, name: "o", window: 0 } }] },
+      "`o`",
+    ],
   ])("a table with %s, and knows it", async (_title, table, expected) => {
     worldOf(table);
     expect((await world.opened()).atLeastOnce).toContain(expected);
@@ -194,7 +198,20 @@ describe("an insert", () => {
     expect([server.rows().length, server.rows(view.to).length]).toEqual([1, 1]);
   });
 
-  test("is written again behind a view whose query was modified, and once where the view was mended otherwise", async () => {
+  test("passes on from view to view, and the last one that fails is completed by its token", async () => {
+    const last = { name: "w", to: { ...whole, name: "last" }, broken: { code: 6, fails: () => true } };
+    const { server } = worldOf({ ...whole, views: [{ name: "v", to: { ...whole, name: "middle", views: [last] } }] });
+    const sink = await world.opened();
+    const tables = [...server.tables.values()];
+    const lengths = (): number[] => tables.map((table) => server.rows(table).length);
+    expect(await world.insert(sink, [{ id: 1, p: 1 }])).toMatchObject({ kind: "unknown", failure: { class: "view" } });
+    expect(lengths()).toEqual([1, 1, 0]);
+    tables[1]!.views[0]!.modifyQuery({}, server.now);
+    for (let each = 0; each < 2; each += 1) expect(await world.insert(sink, [{ id: 1, p: 1 }])).toEqual({ kind: "ok" });
+    expect(lengths()).toEqual([1, 1, 1]);
+  });
+
+  test("is written again to the target of a view whose query was modified, and once where the view was mended otherwise", async () => {
     const { server } = worldOf({ ...whole, views: [{ name: "v", to: { ...whole, name: "o" } }] });
     const sink = await world.opened();
     const view = server.table!.views[0]!;

@@ -3,7 +3,7 @@ import type { Row } from "./column-values.ts";
 import { Database } from "./database.ts";
 import { HttpConnection } from "./http.ts";
 import { Requests } from "./requests.ts";
-import type { Weather } from "./requests.ts";
+import type { TroubleRate } from "./requests.ts";
 import { Profile } from "./settings.ts";
 import type { HeldSetting } from "./settings.ts";
 import { identityOf } from "./table.ts";
@@ -13,21 +13,21 @@ import type { RequestTrouble } from "./trouble.ts";
 
 export interface SimulatedClickHouseOptions {
   network: SimulatedNetwork;
-  /** Where it listens, such as `10.0.0.8:8123`. */
+  /** Where it listens, such as `10.0.0.8:8123`: not a name, as a sink looks names up in the real network. */
   address: string;
   draw: Draw;
   /** The table that is there from the beginning; without one there are none, and no database. */
   table?: TableOptions;
-  /** Who may log in; anybody if it is left out. */
+  /** The login that it accepts; any login if it is left out. */
   login?: { username: string; password: string };
   /** How many replicas answer at the address, 1 by default. A table of an engine without replicas needs one. */
   replicas?: number;
   /** How much later the other replicas show a part, in milliseconds: at least, and less than. */
   lag?: readonly [least: number, most: number];
-  /** How long a statement takes, and each part of an insert after the first, in milliseconds: at least, and less than. */
+  /** How long a statement takes to begin, and each part of an insert, in milliseconds: at least, and less than. */
   work?: readonly [least: number, most: number];
   /** One of so many inserts, and of so many other statements, meets a drawn trouble; 0 for none, which is the default. */
-  weather?: Weather;
+  troubleRate?: TroubleRate;
   /** What the settings profile of the user holds otherwise than ClickHouse does. */
   profile?: Record<string, Partial<HeldSetting>>;
   /** Settings that this version does not know. */
@@ -52,9 +52,10 @@ const writeBack = 30_000;
  * A ClickHouse that is simulated as far as a sink can see it: HTTP over a network in memory, in the time of the global
  * timers. All that is left open is drawn, so that a seed decides everything.
  *
- * It has: tables with and without deduplication, partitions, constraints, defaults and views (`table.ts`); the token of
- * an insert, known per partition and forgotten with the oldest or with its part; replicas that share their log and show
- * each other's parts late; sessions with temporary tables; the profile of one user; block numbers, its own clock
+ * It has: tables with and without deduplication, partitions, constraints, defaults and views (`table.ts`); the token
+ * of an insert, or without one all its rows, known per partition, forgotten with the oldest or with its part, and
+ * known to the target of a view until the query of that view is modified; replicas that share their log and show each
+ * other's parts late; sessions with temporary tables; the profile of one user; block numbers, its own clock
  * (`stepClock`) and uptime. A number out of its column's range wraps around and null becomes 0, as in ClickHouse.
  *
  * A kill ends every request. The partition that is being written at that moment is there, or is not, or, without
@@ -87,8 +88,8 @@ export class SimulatedClickHouse {
       seenAt: (replica) => this.#seenAt(replica),
     });
     this.#database = database;
-    const weather = options.weather ?? { inserts: 0, others: 0 };
-    this.#requests = new Requests({ database, draw, login, replicas: this.#replicas, work, weather, version });
+    const troubleRate = options.troubleRate ?? { inserts: 0, others: 0 };
+    this.#requests = new Requests({ database, draw, login, replicas: this.#replicas, work, troubleRate, version });
     this.#main = `${table?.database ?? "d"}.${table?.name ?? "t"}`;
     if (table !== undefined) database.add(table);
   }
@@ -119,8 +120,8 @@ export class SimulatedClickHouse {
   }
 
   /** Which requests meet a drawn trouble from now on. */
-  set weather(weather: Weather) {
-    this.#requests.weather = weather;
+  set troubleRate(troubleRate: TroubleRate) {
+    this.#requests.troubleRate = troubleRate;
   }
 
   /** The server's clock, in milliseconds since the epoch. */
@@ -159,9 +160,9 @@ export class SimulatedClickHouse {
   /** Ends it at once: connections are reset, then refused. With `losesParts` the machine loses its power. */
   kill({ losesParts = false }: { losesParts?: boolean } = {}): void {
     if (!this.isUp) return;
-    this.#requests.die();
+    this.#requests.kill();
     this.#requests.count("kill");
-    this.#database.die();
+    this.#database.kill();
     if (losesParts) for (const table of this.#database.tables.values()) this.#loseParts(table);
     this.#options.network.unlisten(this.#options.address);
   }
@@ -171,7 +172,7 @@ export class SimulatedClickHouse {
     this.#skew += by;
   }
 
-  /** Somebody else inserts these blocks into the first table, at once. */
+  /** Another writer inserts these blocks into the first table, at once. */
   otherWriter(blocks: readonly { rows: readonly Row[]; token?: string }[]): void {
     for (const { rows, token } of blocks) {
       const { table } = this;
@@ -179,8 +180,7 @@ export class SimulatedClickHouse {
       const seenAt = this.#seenAt(this.#options.draw(this.#replicas));
       const context = { now: this.now, token, identity: identityOf(token, rows), seenAt };
       for (const [partition, ofIt] of table.split(rows)) {
-        const part = table.write(partition, ofIt, context);
-        if (part !== undefined) part.isOnDisk ||= table.isSynced;
+        table.write(partition, ofIt, context);
       }
     }
   }
@@ -235,9 +235,9 @@ export class SimulatedClickHouse {
   #loseParts(table: SimulatedTable): void {
     const { draw } = this.#options;
     const since = performance.now() - writeBack;
-    const isShaky = ({ isOnDisk, seenAt }: Part): boolean => !isOnDisk && (seenAt[0] ?? 0) > since;
+    const mayBeLost = ({ isOnDisk, seenAt }: Part): boolean => !isOnDisk && (seenAt[0] ?? 0) > since;
     const keepsKeys = draw(2) === 0;
-    table.remove((part) => isShaky(part) && draw(2) === 0, { keepsKeys });
+    table.remove((part) => mayBeLost(part) && draw(2) === 0, { keepsKeys });
   }
 
   #between([least, most]: readonly [least: number, most: number]): number {

@@ -61,15 +61,19 @@ export class Database {
   /** Makes a table with its views, and the database where it is missing. Replaces one of that name. */
   add(options: TableOptions): SimulatedTable {
     const table = new SimulatedTable(options, this.#server.draw, this.#server.now());
-    this.addDatabase(table.database);
-    for (const each of [table, ...table.views.map(({ to }) => to)])
-      this.tables.set(`${each.database}.${each.name}`, each);
+    this.#register(table);
     return table;
   }
 
-  /** Its server dies: of each insert under way a part may be there. */
-  die(): void {
-    for (const insertion of this.#underWay) insertion.die(this.#server.draw);
+  #register(table: SimulatedTable): void {
+    this.addDatabase(table.database);
+    this.tables.set(`${table.database}.${table.name}`, table);
+    for (const { to } of table.views) this.#register(to);
+  }
+
+  /** Its server is killed: of each insert under way a part may be there. */
+  kill(): void {
+    for (const insertion of this.#underWay) insertion.kill(this.#server.draw);
     this.#underWay.clear();
     this.#sessions.clear();
   }

@@ -3,7 +3,7 @@ import { ServerGone } from "./answer.ts";
 import type { Row } from "./column-values.ts";
 import { serverError } from "./errors.ts";
 import type { SimulatedTable, View } from "./table.ts";
-import type { Part, WriteContext } from "./table-options.ts";
+import type { WriteContext } from "./table-options.ts";
 
 /** What an insert brings besides its rows. */
 export interface InsertOptions {
@@ -28,7 +28,7 @@ export interface Interruption {
 /** How an insert goes on between two parts. */
 export interface Pace {
   draw: Draw;
-  /** Lets a little time pass, or none. Throws `ServerGone` where the server died meanwhile. */
+  /** Lets a little time pass, or none. Throws `ServerGone` where the server was killed meanwhile. */
   pause(): Promise<void>;
 }
 
@@ -40,7 +40,6 @@ export class Insertion {
   readonly #table: SimulatedTable;
   readonly #rows: readonly Row[];
   readonly #options: InsertOptions;
-  readonly #parts: Part[] = [];
   /** What is being written at the moment. */
   #current: { into: Into; partition: string; rows: readonly Row[] } | undefined;
 
@@ -54,12 +53,11 @@ export class Insertion {
   async run(pace: Pace, interruption?: Interruption): Promise<void> {
     const into = { table: this.#table, context: this.#options.context };
     await this.#fill(into, this.#rows, pace, interruption);
-    await this.#fillViews(pace);
-    for (const part of this.#parts) part.isOnDisk ||= this.#table.isSynced;
+    await this.#fillViews(into, this.#rows, pace);
   }
 
-  /** The server dies now: nothing of the current partition is there, or its key alone, or all of it. */
-  die(draw: Draw): void {
+  /** The server is killed now: nothing of the current partition is there, or its key alone, or all of it. */
+  kill(draw: Draw): void {
     if (this.#current === undefined) return;
     const { into, partition, rows } = this.#current;
     const { table, context } = into;
@@ -79,8 +77,7 @@ export class Insertion {
       failIndex(table, part);
       this.#current = { into, partition, rows: part };
       await pace.pause();
-      const written = table.write(partition, part, context);
-      if (written !== undefined) this.#parts.push(written);
+      table.write(partition, part, context);
       this.#current = undefined;
       done += 1;
     }
@@ -88,12 +85,12 @@ export class Insertion {
   }
 
   /** The first error of a view ends the insert; whether the views after it are filled is drawn. */
-  async #fillViews(pace: Pace): Promise<void> {
+  async #fillViews({ table, context }: Into, rows: readonly Row[], pace: Pace): Promise<void> {
     let failed: Error | undefined;
-    for (const view of this.#table.views) {
+    for (const view of table.views) {
       if (failed !== undefined && pace.draw(2) === 0) break;
       try {
-        await this.#fillView(view, pace);
+        await this.#fillView(view, context, rows, pace);
       } catch (error) {
         if (error instanceof ServerGone) throw error;
         failed ??= error as Error;
@@ -102,16 +99,17 @@ export class Insertion {
     if (failed !== undefined && !this.#options.ignoresViews) throw failed;
   }
 
-  async #fillView(view: View, pace: Pace): Promise<void> {
+  /** Fills what a view writes to, and the views that hang on that. */
+  async #fillView(view: View, context: WriteContext, rows: readonly Row[], pace: Pace): Promise<void> {
     const pushing = `: while pushing to view ${view.database}.${view.name}`;
-    if (view.broken !== undefined && this.#rows.some(view.broken.fails)) {
+    if (view.broken !== undefined && rows.some(view.broken.fails)) {
       throw serverError(view.broken.code, `The view fails for a row${pushing}.`);
     }
-    const rows = this.#rows.map((row) => view.select(row));
-    const { context } = this.#options;
     const into = { table: view.to, context: { ...context, identity: view.identityOf(context.identity) } };
+    const selected = rows.map((row) => view.select(row));
     try {
-      await this.#fill(into, rows, pace);
+      await this.#fill(into, selected, pace);
+      await this.#fillViews(into, selected, pace);
     } catch (error) {
       if (!(error instanceof ServerGone) && error instanceof Error) error.message += pushing;
       throw error;
@@ -138,7 +136,7 @@ export class Insertion {
  */
 function latestStop({ isReplicated, views }: SimulatedTable, partitions: number, { error, after }: Interruption) {
   const isAtTheEnd = isReplicated || views.length > 0 || (error as { code?: number }).code === 319;
-  return Math.min(after, isAtTheEnd ? partitions : partitions - 1);
+  return Math.max(0, Math.min(after, isAtTheEnd ? partitions : partitions - 1));
 }
 
 function checkConstraints(table: SimulatedTable, rows: readonly Row[]): void {

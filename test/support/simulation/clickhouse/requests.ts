@@ -12,7 +12,7 @@ import { drawTrouble, isReached, laterOf, textOf } from "./trouble.ts";
 import type { RequestTrouble } from "./trouble.ts";
 
 /** One of so many inserts, and of so many other statements, meets a drawn trouble; 0 for none. */
-export interface Weather {
+export interface TroubleRate {
   inserts: number;
   others: number;
 }
@@ -23,7 +23,7 @@ export interface RequestsOptions {
   login: { username: string; password: string } | undefined;
   replicas: number;
   work: readonly [least: number, most: number];
-  weather: Weather;
+  troubleRate: TroubleRate;
   version: string;
 }
 
@@ -49,14 +49,14 @@ export class Requests {
   readonly met = new Map<string, number>();
   readonly unknown: string[] = [];
   readonly statements = new Map<string, number>();
-  weather: Weather;
+  troubleRate: TroubleRate;
   readonly #options: RequestsOptions;
   readonly #heads = new WeakMap<RequestHead, RequestTrouble>();
   #life: Life;
 
   constructor(options: RequestsOptions) {
     this.#options = options;
-    this.weather = options.weather;
+    this.troubleRate = options.troubleRate;
   }
 
   get isUp(): boolean {
@@ -68,7 +68,7 @@ export class Requests {
   }
 
   /** All that is under way ends without an answer. */
-  die(): void {
+  kill(): void {
     this.#life = undefined;
   }
 
@@ -87,11 +87,11 @@ export class Requests {
 
   #drawTrouble(isInsert: boolean): RequestTrouble | undefined {
     const { draw } = this.#options;
-    const often = isInsert ? this.weather.inserts : this.weather.others;
+    const often = isInsert ? this.troubleRate.inserts : this.troubleRate.others;
     return often > 0 && draw(often) === 0 ? drawTrouble(draw) : undefined;
   }
 
-  /** Answers one request, in its own time; not at all where the server dies meanwhile. */
+  /** Answers one request, in its own time; not at all where the server is killed meanwhile. */
   async handle(head: RequestHead, body: Buffer, connection: HttpConnection): Promise<void> {
     try {
       await this.#answer({ head, body, connection, trouble: this.#heads.get(head), life: this.#life });
@@ -205,7 +205,7 @@ export class Requests {
     return this.#pass(least + this.#options.draw(Math.max(1, most - least)), life);
   }
 
-  /** Lets time pass; throws `ServerGone` where the server died meanwhile. */
+  /** Lets time pass; throws `ServerGone` where the server was killed meanwhile. */
   async #pass(milliseconds: number, life: Life): Promise<void> {
     if (milliseconds > 0) await new Promise<void>((resolve) => void setTimeout(resolve, milliseconds));
     if (life !== this.#life) throw new ServerGone();

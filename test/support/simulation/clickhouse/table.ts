@@ -154,13 +154,13 @@ export class SimulatedTable {
     const block = this.#take(partition);
     if (key !== undefined) this.log.note(key, { partition, block, at: context.now }, this.#limits);
     const { token, seenAt } = context;
-    const part = { partition, block, rows, token, seenAt, isOnDisk: this.isReplicated };
+    const part = { partition, block, rows, token, seenAt, isOnDisk: this.isReplicated || this.isSynced };
     this.parts.push(part);
     this.written += 1;
     return part;
   }
 
-  /** The server died between the entry in its log and the part. */
+  /** The server was killed between the entry in its log and the part. */
   noteWithoutPart(partition: string, context: WriteContext): void {
     const key = this.#keyOf(partition, context);
     if (key === undefined || this.log.find(key, this.#limits, context.now) !== undefined) return;
