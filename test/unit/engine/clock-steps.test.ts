@@ -108,7 +108,7 @@ describe.each([
     const line = { revision: 1, courses: new Map([[undefined, { transforms: [{ name: "ingestor", apply }] }]]), sink };
     const assembler = new Assembler({
       pipeline_id: "p",
-      source: new WebhookSource(reader, 1, 1),
+      source: new WebhookSource(reader, 1, 1, new WaitingRoom("p", telling().telemetry)),
       telemetry: telling().telemetry,
       limits: { max_batch_size: 10, max_delay_time: "20s" },
       maxAge: Infinity,

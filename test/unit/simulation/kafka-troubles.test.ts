@@ -157,7 +157,7 @@ describe("a source goes on", () => {
 async function something(step: number, nodes: number): Promise<void> {
   const { kafka, draw, network, clock } = world;
   const node = 1 + draw(nodes);
-  const things = [
+  const things: (() => unknown)[] = [
     () => kafka.produce(topic, draw(3), some(1 + draw(5), `s${step}`), { gap: draw(3) }),
     () => kafka.produce(topic, draw(3), [`t${step}`], { transaction: draw(2) === 0 ? "committed" : "aborted" }),
     () => kafka.moveLeader(topic, draw(3), node),

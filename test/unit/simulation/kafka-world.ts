@@ -155,7 +155,7 @@ export class Reading {
     this.source = new KafkaSource({
       pipeline_id: "orders",
       connection: world.kafka.connection,
-      topics: new Map(topics.map((topic) => [topic, { start: "earliest", hasDedup: false }])),
+      topics: new Map(topics.map((name) => [name, { start: "earliest", hasDedup: false }])),
       replicas,
       identity: { dataDir, run, earlier: new Set(options.earlier) },
       options: options.options ?? { on_lost: "pause" },
@@ -175,8 +175,8 @@ export class Reading {
     return this;
   }
 
-  /** Of each partition of a topic, by its number: the offsets that were read. */
-  offsets(topic = "orders"): Record<number, number[]> {
+  /** Of each partition of the topic, by its number: the offsets that were read. */
+  offsets(): Record<number, number[]> {
     const found: Record<number, number[]> = {};
     for (const line of this.read) {
       const [of, partition, offset] = line.split(" ")[0]!.split("/");
@@ -211,10 +211,10 @@ export class Reading {
   }
 
   #take({ feed, events, last }: Chunk): void {
-    const { topic, partition } = kafkaPartition(feed)!;
+    const of = kafkaPartition(feed)!;
     for (const event of events) {
       const value = event.within!.toString("utf8", event.start, event.end);
-      this.read.push(`${topic}/${partition}/${event.position} ${value}`);
+      this.read.push(`${of.topic}/${of.partition}/${event.position} ${value}`);
     }
     const first = this.journal.next(feed) ?? 0;
     this.journal.commit(feed, last);

@@ -126,6 +126,19 @@ describe("a consumer of kafkajs", () => {
 });
 
 describe("an admin of kafkajs", () => {
+  // Within the length, behind it, within and behind the number of the request, and within what it says.
+  test.each([1, 4, 7, 8, 20])("understands the next answer after one that broke off behind byte %i", async (after) => {
+    const { kafka } = begin();
+    const admin = world.client().admin();
+    await world.settled(admin.connect());
+    kafka.produce(topic, 0, some(5));
+    kafka.trouble("ListOffsets", { kind: "cut", after });
+    await expect(world.settled(admin.fetchTopicOffsets(topic))).rejects.toThrow("ECONNRESET");
+    const ends = await world.settled(admin.fetchTopicOffsets(topic));
+    expect(ends.find(({ partition }) => partition === 0)).toMatchObject({ low: "0", high: "5" });
+    await world.settled(admin.disconnect());
+  });
+
   test("sees ends, times, groups and what they have committed", async () => {
     const { kafka, clock } = begin({ brokers: 3 });
     const admin = world.client().admin();

@@ -114,7 +114,8 @@ export class SimulatedBroker {
     if (trouble?.kind === "slow") await new Promise((resolve) => setTimeout(resolve, trouble.milliseconds));
     if (socket.destroyed) return false;
     if (trouble?.kind === "cut") {
-      socket.write(answer.subarray(0, 1 + this.#options.draw(answer.length - 1)));
+      const { after = 1 + this.#options.draw(answer.length - 1) } = trouble;
+      socket.write(answer.subarray(0, after));
       socket.destroy();
       return false;
     }

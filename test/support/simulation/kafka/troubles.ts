@@ -9,8 +9,8 @@ export type Trouble =
   | { kind: "empty" }
   /** It is done, and answered so many milliseconds later. */
   | { kind: "slow"; milliseconds: number }
-  /** It is done, and the connection breaks within the answer. */
-  | { kind: "cut" }
+  /** It is done, and the connection breaks within the answer: after so many bytes, or where it is drawn. */
+  | { kind: "cut"; after?: number }
   /** It is done, and never answered: nothing more comes by that connection, until the client's system gives it up. */
   | { kind: "silent" };
 

@@ -349,8 +349,8 @@ export class World {
   }
 
   #storm({ clickHouse }: Place, { inserts, others, milliseconds }: Extract<Happening, { kind: "weather" }>): void {
-    clickHouse.weather = { inserts, others };
-    setTimeout(() => (clickHouse.weather = { inserts: 0, others: 0 }), milliseconds);
+    clickHouse.troubleRate = { inserts, others };
+    setTimeout(() => (clickHouse.troubleRate = { inserts: 0, others: 0 }), milliseconds);
   }
 
   #disturb(index: number, { is, milliseconds }: Extract<Happening, { kind: "network" }>): void {
@@ -443,7 +443,7 @@ export class World {
     for (const [index, place] of this.#places.entries()) {
       this.#network.set(`${clickHouseHost(index)}:8123`, { isSilent: false, isRefusing: false });
       place.clickHouse.troubles.length = 0;
-      place.clickHouse.weather = { inserts: 0, others: 0 };
+      place.clickHouse.troubleRate = { inserts: 0, others: 0 };
       place.clickHouse.start();
       const { file } = place;
       const on_uncertain = file.on_uncertain === "pause" ? "insert" : file.on_uncertain;
