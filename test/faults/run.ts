@@ -9,6 +9,7 @@ import { withKafka } from "./kafka-servers.ts";
 import { killUnderExporters } from "./otlp-kills.ts";
 import { brokenByKills } from "./otlp-report.ts";
 import { brokenBy, suffer } from "./outages.ts";
+import { plantFaults } from "./planted.ts";
 import { reconcileFaults } from "./reconcile/suite.ts";
 import { tableOf } from "./reconcile/table.ts";
 import { brokenWhileReconciling, killWhileReconciling } from "./reconcile-kills.ts";
@@ -32,6 +33,7 @@ const faults: Record<string, Omit<Options, "seed"> & { run: (options: Options) =
   "kafka-outages": { kills: 0, events: 0, run: runKafkaOutages },
   otlp: { kills: 50, events: 0, run: runOtlp },
   outages: { kills: 0, events: 0, run: runOutages },
+  planted: { kills: 0, events: 0, run: runPlanted },
   reconcile: { kills: 0, events: 0, run: runReconcile },
   "reconcile-kills": { kills: 200, events: 0, run: runReconcileKills },
   "reconcile-standby": { kills: 20, events: 0, run: runReconcileStandby },
@@ -92,6 +94,13 @@ async function runOutages(): Promise<boolean> {
   const report = await suffer({ each: 90_000, cut: false, log: (line) => console.log(line) });
   console.log(JSON.stringify(report, undefined, 2));
   return isUnbroken(brokenBy(report));
+}
+
+/** FAULTS_ONLY picks faults by a part of their names. */
+async function runPlanted(): Promise<boolean> {
+  const only = process.env["FAULTS_ONLY"] ?? "";
+  const found = await plantFaults({ only, log: (line) => console.log(line) });
+  return isUnbroken(found.flatMap(({ fault, by }) => (by === undefined ? [`${fault}: no test finds it`] : [])));
 }
 
 async function runReconcile(): Promise<boolean> {

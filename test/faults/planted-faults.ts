@@ -1,0 +1,173 @@
+/** One place of a source file that is changed: `find` stands there once. */
+export interface Edit {
+  file: string;
+  find: string;
+  replace: string;
+}
+
+/** A fault that somebody could make, each against a rule of the delivery protocol. */
+export interface PlantedFault {
+  name: string;
+  edits: readonly Edit[];
+}
+
+export const plantedFaults: readonly PlantedFault[] = [
+  {
+    name: "commit before the answer",
+    edits: [
+      { file: "engine/sending.ts", find: `if (answer.kind === "ok") {`, replace: `if (answer.kind !== "refused") {` },
+    ],
+  },
+  {
+    name: "fresh token at resend",
+    edits: [
+      {
+        file: "engine/sending.ts",
+        find: `insert(this.#block, token, leave,`,
+        replace: "insert(this.#block, this.#failures === 0 ? token : `${token}-${this.#failures}`, leave,",
+      },
+    ],
+  },
+  {
+    name: "keys not released on exclusion",
+    edits: [
+      {
+        file: "engine/state/journal.ts",
+        find: `finishInWrite(pipeline_id, batch, new Set(deadPositions(record)))`,
+        replace: `finishInWrite(pipeline_id, batch, new Set(deadPositions({ excluded: [], rejections: [] } as never)))`,
+      },
+      {
+        file: "engine/transforms/dedup/remembered-keys.ts",
+        find: `new Set(reserving.length === 0 ? [] : deadPositions(record))`,
+        replace: `new Set(reserving.length === 0 ? [] : deadPositions({ ...record, excluded: [], rejections: [] }))`,
+      },
+    ],
+  },
+  {
+    name: "waiting drops dropped",
+    edits: [
+      {
+        file: "engine/flight.ts",
+        find: `if (waiting === undefined) return undefined;`,
+        replace: `if (waiting === undefined || waiting.length > 0) return undefined;`,
+      },
+    ],
+  },
+  {
+    name: "offsets before the journal",
+    edits: [
+      {
+        file: "engine/flight.ts",
+        find: `    await settlement.commit(record, aside?.record);`,
+        replace: `    if (holdsPositions(record)) source.acknowledge(record.ranges);
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    await settlement.commit(record, aside?.record);`,
+      },
+      {
+        file: "engine/flight.ts",
+        find: `    this.#clocks.delete(record.batch);
+    if (holdsPositions(record)) source.acknowledge(record.ranges);`,
+        replace: `    this.#clocks.delete(record.batch);`,
+      },
+    ],
+  },
+  {
+    name: "torn tail not cut",
+    edits: [
+      {
+        file: "engine/streams/embedded/segment-file.ts",
+        find: `if (size > segment.end) await file.truncate(segment.end);`,
+        replace: `if (size < 0) await file.truncate(segment.end);`,
+      },
+      {
+        file: "engine/streams/embedded/segment-file.ts",
+        find: `    await this.#file.truncate(this.segment.end);`,
+        replace: ``,
+      },
+    ],
+  },
+  {
+    name: "trim past a pending batch",
+    edits: [
+      {
+        file: "engine/state/journal.ts",
+        find: `return Math.min(this.#streamPosition(pipeline_id), ...named.map(({ first }) => first - 1));`,
+        replace: `return Math.max(this.#streamPosition(pipeline_id), ...named.map(({ last }) => last));`,
+      },
+    ],
+  },
+  {
+    name: "fdatasync left out of an append",
+    edits: [
+      {
+        file: "engine/streams/embedded/segment-file.ts",
+        find: `    await this.#sync("datasync");`,
+        replace: ``,
+      },
+    ],
+  },
+  {
+    name: "replay by today's clock",
+    edits: [
+      {
+        file: "engine/assembler.ts",
+        find: `const assembly = this.#begin(line, { clock, batch, oldest, ranges, ...plan });`,
+        replace: `const assembly = this.#begin(line, { clock: this.#parts.clock.now(), batch, oldest, ranges, ...plan });`,
+      },
+    ],
+  },
+  {
+    name: "exclusions not synced before a resend",
+    edits: [
+      {
+        file: "engine/sending.ts",
+        find: `    await this.#amend({
+      rows: this.#record.rows - rows.length,
+      excluded: [...excluded, ...letters.map(({ position }) => position)],
+      rejections: [...rejections, ...letters],
+      heard: "nothing",
+    });`,
+        replace: `    this.#record = {
+      ...this.#record,
+      rows: this.#record.rows - rows.length,
+      excluded: [...excluded, ...letters.map(({ position }) => position)],
+      rejections: [...rejections, ...letters],
+      heard: "nothing",
+    };`,
+      },
+    ],
+  },
+  {
+    name: "a folder not synced",
+    edits: [
+      {
+        file: "engine/streams/embedded/segment-file.ts",
+        find: `      await disk.syncFolder(folderPath);`,
+        replace: ``,
+      },
+    ],
+  },
+  {
+    name: "a second owner",
+    edits: [
+      {
+        file: "engine/supervisor.ts",
+        find: `    this.#placement?.abort();
+    await this.#placement?.left;`,
+        replace: ``,
+      },
+      {
+        file: "engine/supervisor.ts",
+        find: `const left = await this.#placement.left;`,
+        replace: `const { signal } = this.#round;
+    const anew = new Promise<Left>((resolve) => signal.addEventListener("abort", () => resolve({ kind: "ended" } as Left)));
+    const left = await Promise.race([this.#placement.left, anew]);`,
+      },
+      {
+        file: "engine/thread/pool.ts",
+        find: `if (this.#places.has(pipeline_id)) {`,
+        replace: `if (this.#isClosed) {`,
+      },
+    ],
+  },
+];

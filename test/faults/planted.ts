@@ -1,0 +1,139 @@
+import { spawn } from "node:child_process";
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { plantedFaults, type Edit, type PlantedFault } from "./planted-faults.ts";
+
+/** What of `npm test` is run for each fault, one after the other, until one finds it. */
+const suites: readonly (readonly string[])[] = [
+  ["test/fuzz/world.test.ts"],
+  ["test/fuzz/stream.test.ts", "test/fuzz/delivery.test.ts"],
+  ["test/conformance", "test/unit"],
+];
+
+/** Everything that the tests read, and nothing that they write. */
+const copied = [
+  "engine",
+  "reconciler",
+  "schemas",
+  "examples",
+  "test",
+  "README.md",
+  "CHANGELOG.md",
+  "LICENSE",
+  ".github",
+];
+const configs = ["package.json", "tsconfig.json", "vitest.config.ts"];
+
+/** Which test found a fault, and after how many cases where it is a property. */
+export interface Found {
+  fault: string;
+  /** Undefined where nothing found it. */
+  by: string | undefined;
+  cases: number | undefined;
+  seconds: number;
+}
+
+interface Options {
+  /** Only faults whose names hold this. */
+  only?: string;
+  log: (line: string) => void;
+}
+
+/**
+ * Plants each fault in a copy of the tree and runs the tests on it, as `npm test` has them. Throws where the tests fail
+ * without a fault, or where the place of a fault is not in the source any more.
+ */
+export async function plantFaults({ only = "", log }: Options): Promise<Found[]> {
+  const house = fileURLToPath(new URL("../..", import.meta.url));
+  const copy = await mkdtemp(join(tmpdir(), "sluice-planted-"));
+  try {
+    for (const name of [...copied, ...configs]) await cp(join(house, name), join(copy, name), { recursive: true });
+    await symlink(join(house, "node_modules"), join(copy, "node_modules"));
+    await mkdir(join(copy, ".cache"));
+    const sound = await search(copy);
+    if (sound.by !== undefined) throw new Error(`the tests fail without any fault: ${sound.by}`);
+    log(`without a fault: nothing is found in ${sound.seconds} s`);
+    const found: Found[] = [];
+    for (const fault of plantedFaults.filter(({ name }) => name.includes(only))) {
+      found.push(await plant(fault, copy));
+      log(lineOf(found.at(-1)!));
+    }
+    return found;
+  } finally {
+    await rm(copy, { recursive: true, force: true });
+  }
+}
+
+/** As a line of a table. */
+export function lineOf({ fault, by, cases, seconds }: Found): string {
+  const after = cases === undefined ? "" : `, after ${cases} cases`;
+  return `| ${fault} | ${by === undefined ? "NOT FOUND" : `${by}${after}`} | ${seconds} s |`;
+}
+
+async function plant({ name, edits }: PlantedFault, folder: string): Promise<Found> {
+  const originals = new Map<string, string>();
+  for (const { file } of edits) originals.set(file, await readFile(join(folder, file), "utf8"));
+  try {
+    const texts = new Map(originals);
+    for (const edit of edits) texts.set(edit.file, edited(texts.get(edit.file)!, edit));
+    for (const [file, text] of texts) await writeFile(join(folder, file), text);
+    return { fault: name, ...(await search(folder)) };
+  } finally {
+    for (const [file, text] of originals) await writeFile(join(folder, file), text);
+  }
+}
+
+function edited(text: string, { file, find, replace }: Edit): string {
+  const parts = text.split(find);
+  if (parts.length !== 2) {
+    throw new Error(`${file}: expected the place of a planted fault once, found it ${parts.length - 1} times: ${find}`);
+  }
+  return parts.join(replace);
+}
+
+/** Runs the suites until a test fails. */
+async function search(folder: string): Promise<Omit<Found, "fault">> {
+  const began = performance.now();
+  for (const suite of suites) {
+    const failed = await firstFailure(folder, suite);
+    const seconds = Math.round((performance.now() - began) / 1000);
+    if (failed !== undefined) return { ...failed, seconds };
+  }
+  return { by: undefined, cases: undefined, seconds: Math.round((performance.now() - began) / 1000) };
+}
+
+interface Report {
+  testResults: {
+    name: string;
+    message: string;
+    status: string;
+    assertionResults: { status: string; fullName: string; failureMessages: string[] }[];
+  }[];
+}
+
+async function firstFailure(
+  folder: string,
+  files: readonly string[],
+): Promise<Pick<Found, "by" | "cases"> | undefined> {
+  const report = join(folder, ".cache", "planted.json");
+  await rm(report, { force: true });
+  const args = ["vitest", "run", ...files, "--bail=1", "--reporter=json", `--outputFile=${report}`];
+  // What the program prints is in the report; a program that hangs is a fault that is found too.
+  const child = spawn("npx", args, { cwd: folder, stdio: "ignore" });
+  await new Promise((resolve) => child.once("exit", resolve));
+  const { testResults } = JSON.parse(await readFile(report, "utf8")) as Report;
+  for (const { name, message, status, assertionResults } of testResults) {
+    const file = name.slice(name.indexOf("test/"));
+    const failed = assertionResults.find((one) => one.status === "failed");
+    if (failed !== undefined) return { by: `${file}: ${failed.fullName}`, cases: casesOf(failed.failureMessages) };
+    if (status === "failed") return { by: `${file}: ${message.split("\n")[0]!}`, cases: undefined };
+  }
+  return undefined;
+}
+
+function casesOf(messages: readonly string[]): number | undefined {
+  const [, count] = /failed after (\d+) tests/.exec(messages.join("\n")) ?? [];
+  return count === undefined ? undefined : Number(count);
+}
