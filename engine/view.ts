@@ -95,7 +95,7 @@ export interface PipelineCounters {
   batches_uncertain: number;
   /** Batches that were written to their table but not to a materialized view behind it. */
   view_errors_ignored: number;
-  /** Batches whose token a table knew without their rows, and that were sent as new ones. */
+  /** Batches whose token a table knew, or may know, without their rows, and that were sent as new ones. */
   tokens_without_rows: number;
   /** Events of batches under way that were gone from the source, or given up as perhaps written. */
   events_skipped: number;

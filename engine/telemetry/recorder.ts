@@ -127,7 +127,10 @@ export class Recorder extends IntakeRecorder implements Telemetry {
   tokenAlone({ pipeline_id, batch, rows }: Told<"tokenAlone">): void {
     this.observed(pipeline_id).counters.tokens_without_rows += 1;
     this.metrics.tokensWithoutRows.inc({ pipeline_id });
-    this.log.warn({ pipeline_id, batch, rows }, "Table knows a batch that it does not hold; it is sent as a new one.");
+    this.log.warn(
+      { pipeline_id, batch, rows },
+      "Table does not hold a batch whose answer was lost; it is sent as a new one.",
+    );
   }
 
   viewErrorIgnored({ pipeline_id, batch, rows }: Told<"viewErrorIgnored">): void {

@@ -71,7 +71,7 @@ export interface Telemetry {
   lag(event: { pipeline_id: string } & SourceLag): void;
   /** Drops of a batch that waited: those that were repeats, and those that were judged again and are none. */
   dropsWaited(event: { pipeline_id: string; batch: number; repeats: number; again: number }): void;
-  /** The server took a repeat for written, but nothing was: the batch is sent with a fresh token. */
+  /** A batch may have been written, or the server took its repeat for written, but nothing is there: it gets a fresh token. */
   tokenAlone(event: { pipeline_id: string; batch: number; rows: number }): void;
   /** The rows are in the table and in all views but the one that failed. */
   viewErrorIgnored(event: { pipeline_id: string; batch: number; rows: number }): void;

@@ -7,11 +7,18 @@ export type Select = (query: string) => Promise<Record<string, unknown>[]>;
 export function selectOn(connection: Connection, signal: AbortSignal): Select {
   return async (query) => {
     const text = await connection.run(`${query} FORMAT JSONEachRow`, { signal });
-    const lines = text.split("\n").filter((line) => line !== "");
+    const rows = text.split("\n").filter((line) => line !== "");
     try {
-      return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+      return rows.map(rowOf);
     } catch {
       throw new TroubleError({ from: "foreign", text: `expected rows of JSON, got ${text.slice(0, 200)}` });
     }
   };
+}
+
+/** Throws an Error for what is no JSON object. */
+function rowOf(line: string): Record<string, unknown> {
+  const row: unknown = JSON.parse(line);
+  if (typeof row !== "object" || row === null || Array.isArray(row)) throw new Error("no object");
+  return row as Record<string, unknown>;
 }
