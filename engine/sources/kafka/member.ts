@@ -88,11 +88,12 @@ export class Member {
   async #live(): Promise<unknown> {
     const { kafka, groupId, topics, settings } = this.#options;
     const { sessionTimeout, heartbeatInterval, metadataMaxAge } = settings;
+    const rebalanceTimeout = Math.max(sessionTimeout, 60_000);
     const consumer = kafka.consumer({
       groupId,
       sessionTimeout,
       heartbeatInterval,
-      rebalanceTimeout: Math.max(sessionTimeout, 60_000),
+      rebalanceTimeout,
       metadataMaxAge,
       // It fetches nothing: this is how long it sleeps between heartbeats.
       maxWaitTimeInMs: Math.max(50, Math.floor(heartbeatInterval / 2)),
@@ -107,14 +108,18 @@ export class Member {
     const onStop = (): void => end();
     consumer.on("consumer.crash", ({ payload }) => end(payload.error));
     signal.addEventListener("abort", onStop);
+    const silence = new Silence(rebalanceTimeout + sessionTimeout, end);
+    consumer.on("consumer.heartbeat", () => silence.ends());
     const pause = (): void => consumer.pause(topics.map((topic) => ({ topic })));
     consumer.on("consumer.group_join", ({ payload }) => {
+      silence.ends();
       this.#options.onAssigned(payload.memberAssignment);
     });
     let joining: Promise<void> | undefined;
     try {
       await consumer.connect();
       await consumer.subscribe({ topics: [...topics], fromBeginning: true });
+      silence.ends();
       joining = consumer.run({ autoCommit: false, eachBatch: () => Promise.resolve(pause()) });
       pause();
       this.#joined = joining.then(() => consumer);
@@ -125,8 +130,36 @@ export class Member {
     } finally {
       this.#joined = undefined;
       signal.removeEventListener("abort", onStop);
+      silence.watchNoMore();
       await leave(consumer, joining);
     }
+  }
+}
+
+/**
+ * Notices a consumer that neither sends heartbeats nor joins for longer than a rebalance and a session take together:
+ * kafkajs leaves one so that has lost its id and meets an error when it joins again.
+ */
+class Silence {
+  readonly #limit: number;
+  readonly #onLimit: (reason: Error) => void;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** `limit` in milliseconds, after which `onLimit` is called once. */
+  constructor(limit: number, onLimit: (reason: Error) => void) {
+    this.#limit = limit;
+    this.#onLimit = onLimit;
+  }
+
+  /** Something was heard, or is to be heard from now on. */
+  ends(): void {
+    clearTimeout(this.#timer);
+    const text = `expected a heartbeat or a join of the consumer group within ${this.#limit} ms, found none: it joins again`;
+    this.#timer = setTimeout(() => this.#onLimit(new Error(text)), this.#limit).unref();
+  }
+
+  watchNoMore(): void {
+    clearTimeout(this.#timer);
   }
 }
 

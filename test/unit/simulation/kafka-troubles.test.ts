@@ -78,6 +78,19 @@ describe("a source goes on", () => {
     },
   );
 
+  test("after it was kicked and could not join again at once, also while nothing comes", async () => {
+    const { kafka, clock } = begin();
+    const of = world.reading();
+    await world.until(() => kafka.members(group).length === 1);
+    await clock.pass(5_000);
+    kafka.trouble("JoinGroup", { kind: "error", code: "COORDINATOR_LOAD_IN_PROGRESS" });
+    expect(kafka.rebalance(group)).toBe(true);
+    await clock.pass(5_000);
+    expect(kafka.members(group)).toEqual([]);
+    await world.until(() => kafka.members(group).length === 1, 120_000);
+    await world.settled(of.close());
+  });
+
   test("after its member was refused a dozen times, of which nothing stays", async () => {
     const { kafka } = begin();
     const warnings: Error[] = [];
