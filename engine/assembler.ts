@@ -46,6 +46,8 @@ export interface LetterEvent {
   number: number;
   /** The event as the source received it. */
   text: string;
+  /** How its bytes stand in `text`, where they are not UTF-8. */
+  encoding?: "base64";
   /** Which of the pipeline's sources it came from, where that tells events apart. */
   origin?: string;
 }
@@ -158,8 +160,8 @@ export class Assembler {
   }
 
   #letter(number: number, receivedAt: number): Event {
-    const { text = "", origin } = this.#letters.get(number) ?? {};
-    const bytes = Buffer.from(text);
+    const { text = "", encoding = "utf8", origin } = this.#letters.get(number) ?? {};
+    const bytes = Buffer.from(text, encoding);
     return new Event(number, receivedAt, bytes, 0, bytes.length, origin);
   }
 }

@@ -21,10 +21,13 @@ const batchBytes = 16 * 1024 * 1024;
 
 /** The event that a letter is sent again as: what the source received. */
 export function letterEvent(letter: DeadLetter): LetterEvent {
-  const { source_message, original_message, feed } = letter;
+  const { source_message, original_message, encoding, feed } = letter;
   // Earlier versions did not note the topic by itself.
   const origin = letter.origin ?? (feed === undefined ? undefined : kafkaPartition(feed)?.topic);
-  const from = origin === undefined ? {} : { origin };
+  const from = {
+    ...(origin === undefined ? {} : { origin }),
+    ...(encoding === undefined || source_message !== undefined ? {} : { encoding }),
+  };
   return { number: numberOf(letter), text: source_message ?? original_message, ...from };
 }
 

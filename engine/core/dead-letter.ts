@@ -13,6 +13,8 @@ export interface Rejection {
   error: string;
   /** The event's text as it reached that component. */
   original_message: string;
+  /** How the bytes of the event stand in `original_message`, where they are not UTF-8; absent for a text. */
+  encoding?: "base64";
   /** Place of the event in its batch; of a letter in the queue, its position in its feed. */
   position: number;
   /** Of an event of Kafka: cluster id, topic and partition that the position belongs to. */

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import type { FieldType, SchemaField } from "../../schemas/pipeline.ts";
 import type { Event } from "../core/batch.ts";
 import type { Rejection } from "../core/dead-letter.ts";
@@ -98,6 +99,8 @@ export class DeclaredFields implements Transform {
 
   #problem(event: Event): string | undefined {
     if (event.isTombstone) return "expected a JSON object, found a tombstone (null value)";
+    // What the walk passes is UTF-8. A parse would put U+FFFD in the place of what is none, and nothing would tell of it.
+    if (!isText(event)) return "expected a JSON object in UTF-8, found bytes that are not UTF-8";
     const { record } = event;
     if (record === undefined) return "expected a JSON object";
     for (const { name, kind, read } of this.#fields) {
@@ -119,7 +122,15 @@ function kindOf(value: unknown): string {
   return typeof value === "bigint" ? "number" : typeof value;
 }
 
-function rejection({ text, position }: Event, problem: string): Rejection {
+function isText({ received }: Event): boolean {
+  return received === undefined || isUtf8(received);
+}
+
+/** The letter of an event. Bytes that are no text are kept as base64, which loses nothing. */
+function rejection(event: Event, problem: string): Rejection {
+  const written: Pick<Rejection, "original_message" | "encoding"> = isText(event)
+    ? { original_message: event.text }
+    : { original_message: event.bytes.toString("base64"), encoding: "base64" };
   const error = `failed to validate data: ${problem}`;
-  return { component: "ingestor", reason: "parse_error", error, original_message: text, position };
+  return { component: "ingestor", reason: "parse_error", error, ...written, position: event.position };
 }

@@ -42,7 +42,7 @@ export function letterTable({ messages }: Pick<DeadLetterPage, "messages">): str
       letter.component,
       letter.reason,
       letter.error,
-      shorten(letter.original_message),
+      shorten(letter.encoding === undefined ? letter.original_message : `base64: ${letter.original_message}`),
     ]),
   );
 }

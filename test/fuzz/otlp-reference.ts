@@ -17,7 +17,7 @@ for (const [type, field] of [
   const message = root.lookupType(`opentelemetry.proto.${type}`);
   message.remove(message.fields[field]!);
 }
-// Text that is no UTF-8 is taken, with U+FFFD in its place; protobufjs would refuse the request.
+// Text that is no UTF-8 is taken, and its bytes stay in the row, which reads as U+FFFD; protobufjs would refuse the request.
 type TextReader = { string(): string; stringVerify(): string };
 const reader = protobuf.BufferReader.prototype as unknown as TextReader;
 reader.stringVerify = function stringVerify(this: TextReader) {

@@ -50,7 +50,23 @@ function build(read: Read, column: ColumnType, nullable: boolean): Converter {
 
 /** The converter for a value within an object whose kind alone decides. */
 function within(column: ColumnType): Converter {
-  return build(readerWithin(column, readText), column, isNullable(column));
+  return elementOf(column, build(readerWithin(column, readText), column, isNullable(column)));
+}
+
+/**
+ * A null within a value is no zero: where the type within holds none, it does not fit. What is not there at all, such as a
+ * key of a named tuple, counts as a field that is missing.
+ */
+function elementOf(column: ColumnType, { convert, explain }: Converter): Converter {
+  if (isNullable(column)) return { convert, explain };
+  return {
+    convert: (value) => (value === null ? undefined : convert(value)),
+    explain: (value) => (value === null && column.kind === "Tuple" ? noTuple(column) : explain(value)),
+  };
+}
+
+function noTuple({ names, elements }: TupleType): string {
+  return `expected ${names === undefined ? `an array of length ${elements.length}` : "an object"}, got null`;
 }
 
 function tupleOf(read: Read, { elements, names }: TupleType, empty: string | undefined): Converter {
@@ -73,25 +89,22 @@ function scalarConverter(read: Read, column: ScalarType, nullable: boolean): Con
   };
 }
 
-/** Null elements become the element type's zero, or NULL (the specification, type mapping, sections 5 and 6). */
+/** Null elements become NULL, where the element type holds it (the specification, type mapping, sections 5 and 6). */
 function arrayConverter(read: Read, of: ColumnType): Converter {
   const isOfText = bare(of).kind === "String";
-  const element = build(
-    readerWithin(of, (value) => (typeof value === "string" ? value : undefined)),
-    of,
-    isNullable(of),
-  );
+  const readElement = readerWithin(of, (value) => (typeof value === "string" ? value : undefined));
+  const element = elementOf(of, build(readElement, of, isNullable(of)));
   return {
     convert: (value) => {
       if (value === null || value === undefined) return "[]";
       const elements = read(value);
       if (!Array.isArray(elements)) return undefined;
-      const texts = elements.map((inner) => element.convert(inner));
+      const texts = elements.map((inner: unknown) => element.convert(inner ?? null));
       return texts.includes(undefined) ? undefined : `[${texts.join(",")}]`;
     },
     explain: (value) => {
       if (!Array.isArray(value)) return `expected an array, got ${shortened(value)}`;
-      const at = value.findIndex((inner) => element.convert(inner) === undefined);
+      const at = value.findIndex((inner: unknown) => element.convert(inner ?? null) === undefined);
       const isNoText = isOfText && typeof value[at] !== "string";
       return `element ${at}: ${isNoText ? `expected text, got ${shortened(value[at])}` : element.explain(value[at])}`;
     },

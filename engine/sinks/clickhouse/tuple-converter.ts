@@ -3,7 +3,7 @@ import { isObject } from "./reading.ts";
 import type { Read } from "./reading.ts";
 import { shortened } from "./shortened.ts";
 
-/** A tuple without names is made of an array of its length. Null becomes a tuple of what each element makes of null. */
+/** A tuple without names is made of an array of its length. Null becomes a tuple of what each element has for nothing. */
 export function tupleConverter(read: Read, elements: readonly Converter[], empty: string | undefined): Converter {
   const isOfLength = (value: unknown): value is unknown[] => Array.isArray(value) && value.length === elements.length;
   const write = (values: readonly unknown[]): string | undefined => {
@@ -17,17 +17,17 @@ export function tupleConverter(read: Read, elements: readonly Converter[], empty
       return isOfLength(values) ? write(values) : undefined;
     },
     explain: (value) => {
-      const values: unknown = value ?? Array.from(elements, () => null);
+      const values: unknown = value ?? Array.from(elements, () => undefined);
       if (!isOfLength(values)) return `expected an array of length ${elements.length}, got ${shortened(value)}`;
       const at = elements.findIndex((element, index) => element.convert(values[index]) === undefined);
-      return `element ${at}: ${elements[at]?.explain(values[at])}`;
+      return `element ${at}: ${elements[at]?.explain(values[at] ?? null)}`;
     },
   };
 }
 
 /**
- * A tuple with names is made of an object's own keys, whatever they are called. A key that is not there counts as null,
- * and one that the tuple does not name is left out, as a field is that no mapping names.
+ * A tuple with names is made of an object's own keys, whatever they are called. A key that is not there counts as a field
+ * that is missing, and one that the tuple does not name is left out, as a field is that no mapping names.
  */
 export function namedTupleConverter(
   read: Read,

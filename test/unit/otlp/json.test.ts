@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { describe, expect, test } from "vitest";
 import type { Signal } from "../../../engine/core/push.ts";
 import { MalformedRequest } from "../../../engine/sources/otlp/rows/malformed.ts";
@@ -116,11 +117,23 @@ describe("what may be spelled in several ways", () => {
     ["a number of an enum that has no name", { severityNumber: 99 }, "severity_number", 99],
     ["null instead of a value", { body: { stringValue: null }, severityText: null }, "body", ""],
     ["unknown fields", { eventName: "e", body: { stringValue: "b", other: [{}] }, x: { y: 1 } }, "body", "b"],
-    ["half of a character", { body: { stringValue: "a\ud800b" } }, "body", "a\ufffdb"],
     ["a double that is too great", { body: { doubleValue: "1e999" } }, "body", "+Inf"],
   ])("%s", (_title, record, field, expected) => {
     expect(logOf(record)[field]).toBe(expected);
   });
+});
+
+test("half of a character is kept as bytes that are not UTF-8, so that the row is a dead letter", () => {
+  const body = JSON.stringify(requestOf("logs", [{ body: { stringValue: "é\ud800b" } }]));
+  const { bytes } = rowsOf("logs", Buffer.from(body), "json", 5);
+  expect(bytes.includes(Buffer.from([0xc3, 0xa9, 0xed, 0xa0, 0x80, 0x62]))).toBe(true);
+  expect(isUtf8(bytes)).toBe(false);
+});
+
+test("a body that is not UTF-8 is refused", () => {
+  const body = Buffer.from(JSON.stringify(requestOf("logs", [{ body: { stringValue: "caf\xe9" } }])), "latin1");
+  expect(() => rowsOf("logs", body, "json", 5)).toThrow(MalformedRequest);
+  expect(() => rowsOf("logs", body, "json", 5)).toThrow("found bytes that are not UTF-8");
 });
 
 const record = "resourceLogs[0].scopeLogs[0].logRecords[0]";

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { Event } from "../../../engine/core/batch.ts";
 import type { Signal } from "../../../engine/core/push.ts";
+import { DeclaredFields } from "../../../engine/sources/declared-fields.ts";
 import { mostBytes } from "../../../engine/sources/otlp/rows/json-bytes.ts";
 import { MalformedRequest, OversizedRequest } from "../../../engine/sources/otlp/rows/malformed.ts";
 import { rowsOf } from "../../../engine/sources/otlp/rows/rows.ts";
@@ -83,14 +85,25 @@ describe("what is unusual but right is taken", () => {
     ["a pair whose value comes first", [given(6, pair("k", "v")[1], pair("k", "v")[0])], { attributes: { k: "v" } }],
     ["a pair in which both come twice", [given(6, ...pair("a", "1"), ...pair("b", "2"))], { attributes: { b: "2" } }],
     ["a length in more bytes than it needs", [0x1a, 0x81, 0x80, 0, 0x61], { severity_text: "a" }],
-    [
-      "keys that are one text, as none of them is UTF-8",
-      [given(6, given(1, 0xfe), pair("", "1")[1]), given(6, given(1, 0xff), pair("", "2")[1])],
-      { attributes: { "\ufffd": "2" } },
-    ],
-    ["text that is no UTF-8", [given(3, 0x61, 0xff, 0x62)], { severity_text: "a\ufffdb" }],
   ])("%s", (_title, content, expected) => {
     expect(row(...content)).toMatchObject(expected);
+  });
+
+  test.each<[string, (number | Uint8Array)[], Buffer]>([
+    ["a text", [given(3, 0x61, 0xff, 0x0a, 0x62)], Buffer.from("a\xff\\nb", "latin1")],
+    [
+      "keys",
+      [given(6, given(1, 0xfe), pair("", "1")[1]), given(6, given(1, 0xff), pair("", "2")[1])],
+      Buffer.from('{"\xfe":"1","\xff":"2"}', "latin1"),
+    ],
+    ["a text within a list", [given(5, given(5, given(1, given(1, 0xf0, 0x9f))))], Buffer.from([0xf0, 0x9f])],
+  ])("%s that is not UTF-8, whose row is a dead letter with the very bytes", (_what, content, kept) => {
+    const { bytes } = rowsOf("logs", logOf(...content), "protobuf", 5);
+    expect(bytes.includes(kept)).toBe(true);
+    const { passed, rejected } = new DeclaredFields([]).apply([new Event(1, 0, bytes)]);
+    expect(passed).toEqual([]);
+    expect(rejected[0]!.encoding).toBe("base64");
+    expect(Buffer.from(rejected[0]!.original_message, "base64")).toEqual(bytes);
   });
 
   test("groups inside one another, as many as protobuf libraries read", () => {

@@ -1,7 +1,10 @@
+import { isUtf8 } from "node:buffer";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { FieldType } from "../../../schemas/pipeline.ts";
 import { Event } from "../../../engine/core/batch.ts";
 import { textEnd, type RowWalks } from "../../../engine/core/raw-json.ts";
+import { letterEvent } from "../../../engine/reprocessing.ts";
 import { DeclaredFields } from "../../../engine/sources/declared-fields.ts";
 
 function eventOf(text: string): Event {
@@ -125,5 +128,52 @@ describe("what those behind want to know", () => {
     expect(ingestor.apply(events).passed).toHaveLength(350);
     const seen = events.flatMap(({ notes }, index) => (notes === undefined ? [] : [index]));
     expect(seen).toEqual(Array.from({ length: 150 }, (_, index) => index + 200));
+  });
+});
+
+const latin = (text: string): Buffer => Buffer.from(text, "latin1");
+
+describe("bytes that are not UTF-8", () => {
+  test.each<[string, Buffer]>([
+    ["in a declared field", latin('{"f":"caf\xe9"}')],
+    ["in a field that nobody asks for", latin('{"f":"a","g":"\xff"}')],
+    ["in a key", latin('{"f":"a","\xc3(":1}')],
+    ["deep within a value", latin('{"f":"a","g":{"h":["\xf0\x9f\x98"]}}')],
+    ["longer than a character needs", latin('{"f":"\xc0\xaf"}')],
+    ["half of a pair of surrogates", latin('{"f":"\xed\xa0\x80"}')],
+    ["behind spaces, which leave the event to a parse", latin('  {"f": "\xff"}')],
+    ["outside of any text", latin('{"f":"a"}\xff')],
+  ])("%s make a dead letter that loses none of them", (_where, bytes) => {
+    const { passed, rejected } = new DeclaredFields([{ name: "f", type: "string" }]).apply([new Event(7, 0, bytes)]);
+    expect(passed).toEqual([]);
+    const [letter] = rejected;
+    expect(letter).toMatchObject({ component: "ingestor", reason: "parse_error", encoding: "base64", position: 7 });
+    expect(letter!.error).toContain("expected a JSON object in UTF-8, found bytes that are not UTF-8");
+    expect(Buffer.from(letter!.original_message, "base64")).toEqual(bytes);
+  });
+
+  test("pass in no event, wherever they are", () => {
+    const event = Buffer.from('{"f":"é😀x","g":{"ключ":["\u2028",1,"z"]},"h":null}');
+    const fields = new DeclaredFields([{ name: "f", type: "string" }]);
+    fc.assert(
+      fc.property(fc.nat(event.length - 1), fc.nat(255), (at, byte) => {
+        const changed = Buffer.from(event);
+        changed[at] = byte;
+        const { passed } = fields.apply([new Event(1, 0, Buffer.from(changed))]);
+        expect(passed.length === 0 || isUtf8(changed)).toBe(true);
+      }),
+      { numRuns: 3_000, seed: 1 },
+    );
+  });
+
+  test("are sent again as they were", () => {
+    const bytes = latin('{"f":"\xff"}');
+    const letter = {
+      ...new DeclaredFields([{ name: "f", type: "string" }]).apply([new Event(7, 0, bytes)]).rejected[0]!,
+      message_id: "3",
+      received_at: "2026-01-01T00:00:00.000Z",
+    };
+    const { text, encoding } = letterEvent(letter);
+    expect(Buffer.from(text, encoding)).toEqual(bytes);
   });
 });

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { OversizedRequest } from "./malformed.ts";
 
 /** So many bytes the rows of one request may take: each row repeats what its resource and its scope say. */
@@ -55,8 +56,8 @@ export class JsonBytes {
   }
 
   /**
-   * Writes UTF-8 as a JSON text, with U+FFFD in the place of what is none. False where it is not all ASCII, so that
-   * other bytes may be the same text.
+   * Writes UTF-8 as a JSON text; bytes that are none stay as they are, so that whoever reads the row finds them. False
+   * where it is not all ASCII.
    */
   text(source: Uint8Array, start: number, end: number): boolean {
     const bytes = this.reserve(end - start + 2);
@@ -162,9 +163,11 @@ export class JsonBytes {
       const byte = source[from]!;
       const escape = escapes[byte]!;
       if (escape === beyondAscii) {
-        const rest = Buffer.from(source.buffer, source.byteOffset + from, end - from).toString("utf8");
-        const json = JSON.stringify(rest).slice(1);
-        this.length += this.reserve(Buffer.byteLength(json)).write(json, this.length);
+        const rest = Buffer.from(source.buffer, source.byteOffset + from, end - from);
+        // Each byte a character, and back: what is escaped is ASCII.
+        const encoding = isUtf8(rest) ? "utf8" : "latin1";
+        const json = JSON.stringify(rest.toString(encoding)).slice(1);
+        this.length += this.reserve(Buffer.byteLength(json, encoding)).write(json, this.length, encoding);
         return false;
       }
       const bytes = this.reserve(8);

@@ -55,7 +55,8 @@ export class Pairs {
     if (this.count < 2 || (this.count <= few && this.#areSurelyDistinct(bytes))) return undefined;
     const last = new Map<string, number>();
     for (let pair = 0; pair < this.count; pair += 1) {
-      last.set(bytes.toString("utf8", this.keyStart(pair), this.keyEnd(pair)), pair);
+      // As many texts as there are bytes: keys that are no UTF-8 stay apart.
+      last.set(bytes.toString("latin1", this.keyStart(pair), this.keyEnd(pair)), pair);
     }
     return last.size === this.count ? undefined : [...last.values()];
   }

@@ -373,6 +373,7 @@ export class World {
     });
     // A supervisor starts a process again that cannot start.
     this.#sluice.opened.catch((error: unknown) => {
+      this.onLine(`${this.clock.monotonic} start failed: ${String(error)}`);
       this.#meet(`start failed: ${String(error).slice(0, 60)}`);
       this.#sluice.kill();
       this.#startAfter(5_000);

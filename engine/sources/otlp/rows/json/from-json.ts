@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { mayHoldWide, parseExactly } from "../../../../core/exact-json.ts";
 import type { Signal } from "../../../../core/push.ts";
 import { MalformedRequest } from "../malformed.ts";
@@ -24,6 +25,7 @@ export function wireOf(signal: Signal, body: Buffer): Buffer {
 }
 
 function parsed(body: Buffer): unknown {
+  if (!isUtf8(body)) throw new MalformedRequest("the body is no JSON: expected UTF-8, found bytes that are not UTF-8");
   const text = body.toString("utf8");
   try {
     return mayHoldWide(body) ? parseExactly(text) : (JSON.parse(text) as unknown);

@@ -3,6 +3,19 @@ import { fixed32, fixed64, lengthGiven, varint } from "../wire.ts";
 /** The longest length of a message's content, in bytes. */
 const longestLength = 5;
 
+/** Half of a pair of surrogates, which stands for no character. */
+const halfCharacter = /\p{Surrogate}/u;
+
+/** Halves as three bytes each, which are no UTF-8: whoever reads the text finds them. */
+function wideBytes(text: string): Buffer {
+  const parts = Array.from(text, (character) => {
+    const code = character.codePointAt(0)!;
+    if (!halfCharacter.test(character)) return Buffer.from(character);
+    return Buffer.from([0xe0 | (code >> 12), 0x80 | ((code >> 6) & 0x3f), 0x80 | (code & 0x3f)]);
+  });
+  return Buffer.concat(parts);
+}
+
 /** Writes protobuf's encoding, as long as it needs. */
 export class WireWriter {
   #bytes: Buffer;
@@ -54,7 +67,8 @@ export class WireWriter {
   }
 
   /** A text or bytes, with their length. */
-  content(value: string | Uint8Array): void {
+  content(given: string | Uint8Array): void {
+    const value = typeof given === "string" && halfCharacter.test(given) ? wideBytes(given) : given;
     const size = typeof value === "string" ? Buffer.byteLength(value) : value.length;
     this.uint32(size);
     this.#reserve(size);
