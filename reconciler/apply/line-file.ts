@@ -73,13 +73,19 @@ export class LineFile {
         for (const { done } of pieces) done();
       } catch (error) {
         await this.#letGo();
-        for (const { failed } of pieces) failed(error);
+        for (const { failed } of [...pieces, ...this.#following()]) failed(error);
       }
     }
     // Nobody ends this object: while nothing is said, nothing is open.
     await this.#letGo();
     this.#isWriting = false;
     if (this.#pieces.length > 0) void this.#writeAll();
+  }
+
+  /** Takes what was said meanwhile and follows from what could not be written: without that it must not be there either. */
+  #following(): Piece[] {
+    const whole = this.#pieces.findIndex(({ isWhole }) => isWhole);
+    return this.#pieces.splice(0, whole === -1 ? this.#pieces.length : whole);
   }
 
   async #write(pieces: readonly Piece[]): Promise<void> {

@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { appendFile, mkdtemp, open, readFile, rm, writeFile, type FileHandle } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -66,6 +66,21 @@ describe("the journal of operations", () => {
     const bytes = Buffer.from(await journalText());
     const second = bytes.indexOf("\n", before) + 1;
     await writeFile(journalPath(), bytes.fill(0, second + 3, second + 20));
+    expect(Journal.read(folder).open.get(1)).toMatchObject({ tries: 2 });
+  });
+
+  test("holds nothing that follows from what could not be written", async () => {
+    const handle = await open(folder, "r");
+    const datasync = vi.spyOn(Object.getPrototypeOf(handle) as FileHandle, "datasync");
+    await handle.close();
+    datasync.mockRejectedValueOnce(new Error("ENOSPC: no space left on device"));
+    const journal = Journal.read(folder);
+    // The second is said while the first is being written.
+    const said = [journal.say({ op: 1, says: "begin", what }), journal.say({ op: 1, says: "calling", index: 0 })];
+    await expect(Promise.allSettled(said)).resolves.toMatchObject([{ status: "rejected" }, { status: "rejected" }]);
+    datasync.mockRestore();
+    expect(() => Journal.read(folder)).not.toThrow();
+    await journal.say({ op: 1, says: "again", calls: ["resume"] });
     expect(Journal.read(folder).open.get(1)).toMatchObject({ tries: 2 });
   });
 
