@@ -1,4 +1,5 @@
 import { consumerGroup } from "../../../../engine/core/names.ts";
+import { Codecs } from "../../../../engine/sources/kafka/protocol/codecs.ts";
 import { Random } from "../../random.ts";
 import { SimulatedClock } from "../clock.ts";
 import { SimulatedClickHouse } from "../clickhouse/clickhouse.ts";
@@ -12,6 +13,7 @@ import { breaches } from "./promises.ts";
 import { SimulatedRepository, SluiceProcess } from "./sluice.ts";
 import type { Happening, NewEvent, WorldShape } from "./story.ts";
 
+const realChance = Math.random;
 const hour = 3_600_000;
 /** The longest that a world may take to come to rest when everything is mended. */
 const patience = 3 * hour;
@@ -110,8 +112,12 @@ export class World {
     }));
   }
 
-  /** Begins: everything is up, and every pipeline runs. */
+  /** Begins: its time and its chance take the place of the real ones, everything is up, and every pipeline runs. */
   async begin(): Promise<void> {
+    // What loads parts of itself does it before, as that takes real time.
+    await Codecs.load();
+    this.clock.install();
+    Math.random = () => this.#random.below(2 ** 30) / 2 ** 30;
     for (const { clickHouse } of this.#places) clickHouse.start();
     this.#commit();
     this.#start();
@@ -158,9 +164,10 @@ export class World {
     });
   }
 
-  /** Ends everything. */
+  /** Ends everything, and gives the real time and the real chance back. */
   end(): void {
-    clearTimeout(this.#starting);
+    this.clock.uninstall();
+    Math.random = realChance;
     this.#sluice.life.end();
     for (const { clickHouse } of this.#places)
       for (const [what, times] of clickHouse.met) this.#meet(`clickhouse: ${what}`, times);
