@@ -154,12 +154,18 @@ export class Flight {
 
   /** The drops of a batch that were no repeats after all, as a batch of their own. */
   async #asideOf(
-    { waiting, letters, ranges, batch: from }: BatchRecord,
+    { waiting, letters, ranges, batch: from, clock: stamped }: BatchRecord,
     { received }: Assembly,
   ): Promise<Underway | undefined> {
     if (waiting === undefined) return undefined;
     const { keys, clock, line, pipeline_id, telemetry, assembler, drawNumber, leave } = this.#parts;
-    const judged = await settleDrops(waiting, keys, () => clock.now(), drawNumber, this.#left);
+    const judged = await settleDrops(
+      { batch: from, clock: stamped, waiting },
+      keys,
+      () => clock.now(),
+      drawNumber,
+      this.#left,
+    );
     const again = judged.firsts.length;
     telemetry.dropsWaited({ pipeline_id, batch: from, repeats: waiting.length - again - judged.waiting.length, again });
     if (again === 0) return undefined;

@@ -24,6 +24,8 @@ export interface WaitingDrop {
   print: number[];
   /** How long its key counts, should it be no repeat after all, in milliseconds. Earlier versions did not note it. */
   window?: number;
+  /** The batch that has its key, which may be its own. Earlier versions did not note it. */
+  of?: number;
 }
 
 /**

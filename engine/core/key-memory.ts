@@ -1,4 +1,7 @@
-import type { BatchRecord, Journal, KeyBlock } from "./journal.ts";
+import type { BatchRecord, Journal, KeyBlock, WaitingDrop } from "./journal.ts";
+
+/** What became of a key that was reserved: its event is in the table, or it was given up. */
+export type Fate = "written" | "free";
 
 /** What dedup says of a key: seen for the first time, a repeat, or a repeat of an event that is not in the table yet. */
 export type Sight = "first" | "repeat" | "waiting";
@@ -32,10 +35,19 @@ export interface KeyMemory {
   written(record: BatchRecord): void;
   /** The batch is given up, or will be judged anew: its keys are free. */
   release(batch: number): void;
-  /** What `see` would say, without a reservation. */
+  /** What `see` would say, without a reservation, and without waiting. */
   look(print: Uint32Array, clock: number): Sight;
-  /** Resolves when the batch that holds this key was written or given up. */
-  settled(print: Uint32Array): Promise<void>;
+  /** The batch that has this key now; undefined where none has. */
+  holder(print: Uint32Array): number | undefined;
+  /** Resolves when the batch that has this key now is written or given up, with what became of the key. */
+  fate(print: Uint32Array): Promise<Fate>;
+  /**
+   * The same for the key that a drop of a batch waits for since `see` said `waiting`, or since an earlier run: whatever
+   * the clock says by now, and whoever has the key now.
+   */
+  fateOfDrop(batch: number, drop: Pick<WaitingDrop, "position" | "print">): Promise<Fate>;
+  /** The drops of a batch are settled. */
+  dropsSettled(batch: number): void;
   /** Keys and bytes that it holds. */
   readonly size: { keys: number; memory: number; storage: number };
 }

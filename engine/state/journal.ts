@@ -20,7 +20,10 @@ type Key = [pipeline_id: string, batch: number];
 export type StoredRecord = Omit<BatchRecord, "keys">;
 
 /** What is asked of pending batches all the time, kept in memory: this process is the only writer. */
-type Pending = Pick<BatchRecord, "batch" | "ranges" | "letters" | "revision" | "clock">;
+type Pending = Pick<BatchRecord, "batch" | "ranges" | "letters" | "revision" | "clock"> & {
+  /** Batches whose keys its drops wait for. */
+  waitsFor: number[];
+};
 
 const nothingYet: Progress = { positions: {}, batch: 0, clock: 0 };
 
@@ -147,9 +150,12 @@ export class StoreJournal implements Journal {
     return this.#keys.salt(pipeline_id) ?? fresh;
   }
 
-  /** Forgets the final keys of a pipeline, which starts anew; keys of batches under way stay. */
+  /**
+   * Forgets the final keys of a pipeline, which starts anew. Keys of batches under way stay; those that drops of these
+   * wait for count for nothing else any more.
+   */
   forgetKeys(pipeline_id: string): Promise<void> {
-    return this.#store.write(() => this.#keys.forgetInWrite(pipeline_id));
+    return this.#store.write(() => this.#keys.forgetInWrite(pipeline_id, this.#waitedFor(pipeline_id)));
   }
 
   /** Forgets a pipeline's records, keys and progress; part of the write that deletes it. */
@@ -160,8 +166,8 @@ export class StoreJournal implements Journal {
     this.#pending.delete(pipeline_id);
   }
 
-  #prepareInWrite({ keys = [], ...record }: BatchRecord): void {
-    const { pipeline_id, batch, clock } = record;
+  #prepareInWrite({ keys = [], ...record }: BatchRecord, clock = record.clock): void {
+    const { pipeline_id, batch } = record;
     this.#records.putSync([pipeline_id, batch], record);
     this.#keys.putInWrite(pipeline_id, batch, keys);
     this.#advance(pipeline_id, { batch, clock });
@@ -182,8 +188,9 @@ export class StoreJournal implements Journal {
     }
     this.#letters.addInWrite(pipeline_id, placed(record));
     this.#keys.finishInWrite(pipeline_id, batch, new Set(deadPositions(record)));
-    if (aside !== undefined) this.#prepareInWrite(aside);
-    this.#keys.reclaimInWrite(pipeline_id, this.#oldestClock(record));
+    // Its clock is that of the batch that it comes from, and says nothing of how time went on.
+    if (aside !== undefined) this.#prepareInWrite(aside, this.progress(pipeline_id).clock);
+    this.#keys.reclaimInWrite(pipeline_id, this.#oldestClock(record), this.#waitedFor(pipeline_id));
     if (aside === undefined) this.#moveInWrite(pipeline_id);
   }
 
@@ -213,6 +220,10 @@ export class StoreJournal implements Journal {
     return Math.min(clock, ...this.#pendingOf(pipeline_id).map((pending) => pending.clock));
   }
 
+  #waitedFor(pipeline_id: string): ReadonlySet<number> {
+    return new Set(this.#pendingOf(pipeline_id).flatMap(({ waitsFor }) => waitsFor));
+  }
+
   /** Numbers and positions only grow; the clock is that of the newest batch. */
   #advance(pipeline_id: string, to: Omit<Progress, "positions"> & { positions?: Progress["positions"] }): void {
     const now = this.progress(pipeline_id);
@@ -230,10 +241,11 @@ export class StoreJournal implements Journal {
     return this.#records.get([pipeline_id, batch])?.token === token;
   }
 
-  #note({ pipeline_id, batch, ranges, letters, revision, clock }: StoredRecord): void {
+  #note({ pipeline_id, batch, ranges, letters, revision, clock, waiting = [] }: StoredRecord): void {
     const pending = this.#pending.get(pipeline_id) ?? new Map<number, Pending>();
     this.#pending.set(pipeline_id, pending);
-    pending.set(batch, { batch, ranges, revision, clock, ...(letters === undefined ? {} : { letters }) });
+    const waitsFor = [...new Set(waiting.flatMap(({ of }) => of ?? []))];
+    pending.set(batch, { batch, ranges, revision, clock, waitsFor, ...(letters === undefined ? {} : { letters }) });
   }
 
   #pendingOf(pipeline_id: string): Pending[] {

@@ -62,8 +62,8 @@ export class KeyBlocks {
     }
   }
 
-  /** Drops the oldest blocks that have expired at `clock`, of each window; part of a write. */
-  reclaimInWrite(pipeline_id: string, clock: number): void {
+  /** Drops the oldest blocks that have expired at `clock`, of each window, but for those of batches in `kept`; part of a write. */
+  reclaimInWrite(pipeline_id: string, clock: number, kept: ReadonlySet<number>): void {
     const expired: Key[] = [];
     for (const { key, value } of this.#times.getRange(rangeOf(pipeline_id, 0))) {
       // It may be from before an edit, or from before the start of the process.
@@ -72,7 +72,7 @@ export class KeyBlocks {
       if (!this.#positions.doesExist(key)) expired.push(key);
     }
     if ((this.#windows.get(pipeline_id)?.size ?? 0) > 1) expired.push(...this.#expiredAmongNext(pipeline_id, clock));
-    for (const key of expired) this.#dropInWrite(key);
+    for (const key of expired) if (!kept.has(key[1])) this.#dropInWrite(key);
   }
 
   /** A block that counts for long holds up no later ones that do not: each time the next few blocks are looked at too. */
@@ -90,10 +90,12 @@ export class KeyBlocks {
     }
   }
 
-  /** Forgets what is final; part of a write. */
-  forgetInWrite(pipeline_id: string): void {
-    for (const key of Array.from(this.#times.getKeys(rangeOf(pipeline_id, 0)))) {
-      if (!this.#positions.doesExist(key)) this.#dropInWrite(key);
+  /** Forgets what is final; of batches in `kept` it stays, and has expired. Part of a write. */
+  forgetInWrite(pipeline_id: string, kept: ReadonlySet<number>): void {
+    for (const { key, value } of Array.from(this.#times.getRange(rangeOf(pipeline_id, 0)))) {
+      if (this.#positions.doesExist(key)) continue;
+      if (kept.has(key[1])) this.#times.putSync(key, { since: value.since, until: value.since });
+      else this.#dropInWrite(key);
     }
   }
 

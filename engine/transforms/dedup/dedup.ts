@@ -44,7 +44,10 @@ export class DedupTransform implements Transform {
     if (kept !== undefined) return kept.has(position);
     const { print } = this.#key;
     const sight = this.#memory.see(print, position, batch, clock, this.#window);
-    if (sight === "waiting") waiting.push({ position, print: Array.from(print), window: this.#window });
+    if (sight === "waiting") {
+      const of = this.#memory.holder(print);
+      waiting.push({ position, print: Array.from(print), window: this.#window, ...(of === undefined ? {} : { of }) });
+    }
     return sight === "first";
   }
 

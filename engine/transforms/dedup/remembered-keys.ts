@@ -1,6 +1,15 @@
-import { deadPositions, timesSetBack, type BatchRecord, type Journal, type KeyBlock } from "../../core/journal.ts";
-import type { KeyMemory, Sight } from "../../core/key-memory.ts";
+import {
+  deadPositions,
+  timesSetBack,
+  type BatchRecord,
+  type Journal,
+  type KeyBlock,
+  type WaitingDrop,
+} from "../../core/journal.ts";
+import type { Fate, KeyMemory, Sight } from "../../core/key-memory.ts";
+import { DropFates, FinalRepeats } from "./drop-fates.ts";
 import { KeyTable } from "./key-table.ts";
+import { OpenKeys } from "./open-keys.ts";
 
 /** Limits of what is remembered, of all dedups of a pipeline together. */
 export interface KeyLimits {
@@ -16,15 +25,8 @@ interface Held {
   since: number;
   until: number;
   keys: number;
-  /** Until the batch is written: its events and their keys, four words each. */
-  open?: Open;
-}
-
-interface Open {
-  positions: number[];
-  words: number[];
-  settled: Promise<void>;
-  settle: () => void;
+  /** Until the batch is written. */
+  open?: OpenKeys;
 }
 
 /** What a batch that is not written yet holds, and the number of that in the table. */
@@ -32,7 +34,7 @@ interface Reserving {
   owner: number;
   window: number;
   held: Held;
-  open: Open;
+  open: OpenKeys;
 }
 
 /** Bytes on disk: of a key, and besides of each block. */
@@ -54,6 +56,7 @@ export class RememberedKeys implements KeyMemory {
   readonly #expiring = new Map<number, Map<number, Held>>();
   /** What batches hold that are not written yet, by their numbers. */
   readonly #reserving = new Map<number, Reserving[]>();
+  readonly #drops = new DropFates();
   readonly #table = new KeyTable((owner) => this.#held.has(owner));
   #owners = 0;
   #storage = 0;
@@ -65,22 +68,27 @@ export class RememberedKeys implements KeyMemory {
   }
 
   async load(journal: Journal, pipeline_id: string, clock: number): Promise<void> {
+    const records = journal.pending(pipeline_id);
+    const repeats = new FinalRepeats(records);
     for (let after = 0; ;) {
       const page = await journal.finalKeys(pipeline_id, after);
       if (page.length === 0) break;
       for (const { batch, since, until, prints } of page) {
         // Stamps of the future are those of a clock that was set back while that could not be written.
-        this.#take(wordsOf(prints), { batch, ...timesSetBack({ since, until }, -Infinity, latest(clock)), keys: 0 });
+        const words = wordsOf(prints);
+        repeats.look({ batch }, words);
+        this.#take(words, { batch, ...timesSetBack({ since, until }, -Infinity, latest(clock)), keys: 0 });
         after = batch;
       }
     }
-    for (const { batch, keys = [] } of journal.pending(pipeline_id)) {
+    for (const { batch, keys = [] } of records) {
       for (const { since, until, positions, prints } of keys) {
         const words = wordsOf(prints);
-        this.#take(words, { batch, since, until, keys: 0, open: opened([...positions], Array.from(words)) });
+        this.#take(words, { batch, since, until, keys: 0, open: new OpenKeys([...positions], Array.from(words)) });
       }
     }
-    this.expire(Math.min(clock, ...journal.pending(pipeline_id).map((record) => record.clock)));
+    for (const record of records) this.#noteDrops(record, repeats);
+    this.expire(Math.min(clock, ...records.map((record) => record.clock)));
   }
 
   expire(clock: number): void {
@@ -121,11 +129,11 @@ export class RememberedKeys implements KeyMemory {
 
   see(print: Uint32Array, position: number, batch: number, clock: number, window: number): Sight {
     const sight = this.look(print, clock);
+    if (sight === "waiting") this.#drops.note(batch, position, this.#heldBy(print)!.open!);
     if (sight !== "first") return sight;
     const { owner, held, open } = this.#reservingOf(batch, clock, window);
     held.keys += 1;
-    open.positions.push(position);
-    open.words.push(print[0]!, print[1]!, print[2]!, print[3]!);
+    open.add(position, print);
     this.#table.set(print, 0, owner);
     this.#storage += keyBytes;
     return sight;
@@ -148,22 +156,37 @@ export class RememberedKeys implements KeyMemory {
       if (dead.size > 0) this.#free(one, (position) => dead.has(position));
       delete one.held.open;
       if (one.held.keys === 0) this.#drop(one);
-      one.open.settle();
+      one.open.settle(dead);
     }
   }
 
   release(batch: number): void {
     const reserving = this.#reserving.get(batch) ?? [];
     this.#reserving.delete(batch);
+    this.#drops.forget(batch);
     for (const one of reserving) {
       this.#free(one, () => true);
       this.#drop(one);
-      one.open.settle();
+      one.open.settle("all");
     }
   }
 
-  settled(print: Uint32Array): Promise<void> {
-    return this.#held.get(this.#table.get(print, 0))?.open?.settled ?? Promise.resolve();
+  holder(print: Uint32Array): number | undefined {
+    return this.#heldBy(print)?.batch;
+  }
+
+  async fate(print: Uint32Array): Promise<Fate> {
+    const held = this.#heldBy(print);
+    if (held === undefined) return "free";
+    return held.open === undefined ? "written" : held.open.fateOf(print);
+  }
+
+  fateOfDrop(batch: number, { position, print }: Pick<WaitingDrop, "position" | "print">): Promise<Fate> {
+    return this.#drops.of(batch, position, Uint32Array.from(print));
+  }
+
+  dropsSettled(batch: number): void {
+    this.#drops.forget(batch);
   }
 
   get size(): { keys: number; memory: number; storage: number } {
@@ -173,7 +196,7 @@ export class RememberedKeys implements KeyMemory {
   #reservingOf(batch: number, clock: number, window: number): Reserving {
     const present = this.#reserving.get(batch)?.find((one) => one.window === window);
     if (present !== undefined) return present;
-    const held = { batch, since: clock, until: clock + window, keys: 0, open: opened([], []) };
+    const held = { batch, since: clock, until: clock + window, keys: 0, open: new OpenKeys() };
     this.#storage += blockBytes;
     return this.#hold(held) as Reserving;
   }
@@ -189,6 +212,32 @@ export class RememberedKeys implements KeyMemory {
       const present = this.#held.get(this.#table.get(print, 0));
       if (present === undefined || present.batch < held.batch) this.#table.set(print, 0, owner);
     }
+  }
+
+  #heldBy(print: Uint32Array): Held | undefined {
+    return this.#held.get(this.#table.get(print, 0));
+  }
+
+  /** Whom the drops of an earlier run wait for. */
+  #noteDrops({ batch, clock, waiting = [] }: BatchRecord, repeats: FinalRepeats): void {
+    for (const drop of waiting) {
+      const print = Uint32Array.from(drop.print);
+      if (drop.of !== undefined) {
+        this.#drops.note(batch, drop.position, this.#openOf(drop.of, print) ?? repeats.fateOf(drop));
+        continue;
+      }
+      const sight = this.look(print, clock);
+      const whom = sight === "waiting" ? this.#heldBy(print)!.open! : sight === "repeat" ? "written" : "free";
+      this.#drops.note(batch, drop.position, whom);
+    }
+  }
+
+  /** What a batch under way has reserved a key with. */
+  #openOf(batch: number, print: Uint32Array): OpenKeys | undefined {
+    const held = this.#heldBy(print);
+    if (held?.batch === batch) return held.open;
+    // A later batch has the key by now.
+    return this.#reserving.get(batch)?.find(({ open }) => open.holds(print))?.open;
   }
 
   #hold(held: Held): { owner: number } {
@@ -242,12 +291,6 @@ export class RememberedKeys implements KeyMemory {
 /** No step of less than this was held. */
 function latest(clock: number): number {
   return clock + 3_600_000;
-}
-
-function opened(positions: number[], words: number[]): Open {
-  const made = { positions, words } as Open;
-  made.settled = new Promise<void>((resolve) => (made.settle = resolve));
-  return made;
 }
 
 function wordsOf(prints: Uint8Array): Uint32Array {

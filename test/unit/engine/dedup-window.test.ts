@@ -59,6 +59,7 @@ class Machine {
   readonly #windows: Windows;
   readonly #maxAge: number;
   readonly #max_batch_size: number;
+  readonly #replicas: number;
   #elapsed = 0;
   #setBy = 0;
   #running: { pipeline: Pipeline; ended: Promise<void>; clock: BatchClock } | undefined;
@@ -66,12 +67,13 @@ class Machine {
   /** `windows`: of events by their origin, which is what their key has before a dot. */
   constructor(
     { window = day, windows = {}, ...limits }: Remembered = {},
-    { maxAge = Infinity, max_batch_size = 100 } = {},
+    { maxAge = Infinity, max_batch_size = 100, replicas = 1 } = {},
   ) {
     this.#limits = { storage: Infinity, memory: Infinity, ...limits };
     this.#windows = new Map<string | undefined, number>([...Object.entries(windows), [undefined, window]]);
     this.#maxAge = maxAge;
     this.#max_batch_size = max_batch_size;
+    this.#replicas = replicas;
     this.start();
   }
 
@@ -87,7 +89,21 @@ class Machine {
     this.#running?.clock.now();
   }
 
-  /** An event with each key arrives; resolves when all are settled. */
+  /** The table is gone, or there again. */
+  goes(how: "away" | "back"): void {
+    this.#target.next = how === "away" ? Array.from({ length: 100_000 }, () => "setup") : [];
+  }
+
+  /** The time that the next start goes by. */
+  get clockOnDisk(): number {
+    return journal.progress(this.#pipeline_id).clock;
+  }
+
+  get pending(): number {
+    return journal.pendingCount(this.#pipeline_id);
+  }
+
+  /** An event with each key arrives, which the table refuses where that ends with "!"; resolves when all are settled. */
   async see(...keys: string[]): Promise<void> {
     this.arrive(...keys);
     await this.settled();
@@ -96,7 +112,7 @@ class Machine {
   arrive(...keys: string[]): void {
     for (const key of keys) {
       const id = this.#source.end + 1;
-      const event = { id, key, fate: "row", partition: 1 };
+      const event = { id, key: key.replace("!", ""), fate: key.endsWith("!") ? "server" : "row", partition: 1 };
       const bytes = Buffer.from(JSON.stringify(event));
       const origin = key.includes(".") ? key.split(".")[0] : undefined;
       this.#source.events.push(new Event(id, this.#wall(), bytes, 0, bytes.length, origin));
@@ -196,7 +212,7 @@ class Machine {
       limits: { max_batch_size: this.#max_batch_size, max_delay_time: "0s" },
       maxAge: this.#maxAge,
       clock,
-      replicas: 1,
+      replicas: this.#replicas,
       journal,
       options: { on_uncertain: "insert", on_lost: "pause", on_view_error: "pause" },
       keys,
@@ -495,5 +511,117 @@ describe("a limit of what dedup remembers", () => {
       machine.pass(minute);
       await machine.settled();
       expect(machine.rows).toEqual(["a", "b"]);
+    }));
+});
+
+/** Batches of two rows are prepared, of which none is written before their keys have expired. */
+async function late(machine: Machine, wait: (machine: Machine) => Promise<void> | void, ...keys: string[]) {
+  machine.goes("away");
+  machine.arrive(...keys);
+  await machine.until(() => machine.pause !== undefined && machine.pending === Math.ceil(keys.length / 3));
+  machine.pass(2 * minute);
+  await wait(machine);
+  machine.pass(2 * minute);
+  machine.goes("back");
+  await machine.settled();
+}
+
+describe("a batch that settles later than the window of its keys", () => {
+  const meanwhile: [string, (machine: Machine) => Promise<void> | void][] = [
+    ["while it runs", () => undefined],
+    ["over a restart", (machine) => machine.restart()],
+    [
+      "while the clock is believed to be in 2050, and corrected",
+      (machine) => {
+        machine.set(to2050);
+        machine.pass(hour);
+        machine.set(-to2050);
+        machine.pass(hour);
+      },
+    ],
+    [
+      "over a restart in which the clock is corrected",
+      async (machine) => {
+        machine.set(to2050);
+        machine.pass(hour);
+        await machine.restart(() => machine.set(-to2050));
+        machine.pass(hour);
+      },
+    ],
+  ];
+
+  test.each(meanwhile)("makes no repeat within it pass, %s", (_title, wait) =>
+    on(new Machine({ window: minute }, { max_batch_size: 2 }), async (machine) => {
+      await late(machine, wait, "a", "a", "b");
+      expect(machine.rows).toEqual(["a", "b"]);
+    }),
+  );
+
+  test.each(meanwhile)("makes no repeat of a batch before it pass, %s", (_title, wait) =>
+    on(new Machine({ window: minute }, { max_batch_size: 2, replicas: 2 }), async (machine) => {
+      machine.goes("away");
+      machine.arrive("a", "b");
+      await machine.until(() => machine.pending === 1);
+      machine.pass(30 * second);
+      machine.arrive("c", "a", "d");
+      await machine.until(() => machine.pending === 2);
+      machine.pass(2 * minute);
+      await wait(machine);
+      machine.pass(2 * minute);
+      machine.goes("back");
+      await machine.settled();
+      expect(machine.rows.toSorted()).toEqual(["a", "b", "c", "d"]);
+    }),
+  );
+
+  test.each(meanwhile)("makes a repeat of what died a row, %s", (_title, wait) =>
+    on(new Machine({ window: minute }, { max_batch_size: 2 }), async (machine) => {
+      await late(machine, wait, "a!", "a", "b");
+      expect(machine.rows).toEqual(["b", "a"]);
+    }),
+  );
+
+  test("makes a repeat pass neither that another one replaced in memory, whose event died", () =>
+    on(new Machine({ window: minute }, { max_batch_size: 2, replicas: 3 }), async (machine) => {
+      machine.goes("away");
+      machine.arrive("a", "a", "b");
+      await machine.until(() => machine.pending === 1);
+      machine.pass(2 * minute);
+      machine.arrive("a!", "c");
+      await machine.until(() => machine.pending === 2);
+      machine.goes("back");
+      await machine.settled();
+      expect(machine.rows.toSorted()).toEqual(["a", "b", "c"]);
+    }));
+
+  test("gives the key of one that becomes a row after all the window of its own batch", () =>
+    on(new Machine({ window: minute }, { max_batch_size: 2 }), async (machine) => {
+      machine.goes("away");
+      machine.arrive("a!", "a", "b");
+      await machine.until(() => machine.pending === 1);
+      machine.pass(minute - 1);
+      machine.goes("back");
+      await machine.settled();
+      machine.arrive("a", "c", "d");
+      await machine.settled();
+      expect(machine.rows).toEqual(["b", "a", "c", "d"]);
+      machine.pass(1);
+      machine.arrive("a", "e");
+      await machine.settled();
+      expect(machine.rows).toEqual(["b", "a", "c", "d", "a", "e"]);
+    }));
+
+  test("does not note an older time than that of a batch that came later", () =>
+    on(new Machine({ window: minute }, { max_batch_size: 2, replicas: 3 }), async (machine) => {
+      machine.goes("away");
+      machine.arrive("a!", "a", "b");
+      await machine.until(() => machine.pending === 1);
+      machine.pass(3 * hour);
+      machine.arrive("c", "d");
+      await machine.until(() => machine.pending === 2);
+      machine.goes("back");
+      await machine.settled();
+      expect(machine.rows.toSorted()).toEqual(["a", "b", "c", "d"]);
+      expect(machine.clockOnDisk).toBe(noon + 3 * hour);
     }));
 });
