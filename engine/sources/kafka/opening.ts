@@ -37,13 +37,22 @@ export class Opening {
   readonly #group: Group;
   readonly #positions: KafkaPositions;
   readonly #room: WaitingRoom;
+  readonly #onRead: (standing: GroupStanding) => void;
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(parts: KafkaSourceParts, group: Group, positions: KafkaPositions, room: WaitingRoom) {
+  /** `onRead` is told of each look at the group. */
+  constructor(
+    parts: KafkaSourceParts,
+    group: Group,
+    positions: KafkaPositions,
+    room: WaitingRoom,
+    onRead: (standing: GroupStanding) => void = () => undefined,
+  ) {
     this.#parts = parts;
     this.#group = group;
     this.#positions = positions;
     this.#room = room;
+    this.#onRead = onRead;
   }
 
   /** What is known here of the group, for `judge`. */
@@ -92,7 +101,9 @@ export class Opening {
 
   /** How the group stands, with the partitions by the topics that are there now. Throws what kafkajs throws. */
   async read(): Promise<GroupStanding> {
-    return this.#positions.there(await this.#group.read());
+    const standing = this.#positions.there(await this.#group.read());
+    this.#onRead(standing);
+    return standing;
   }
 
   /** Whether a topic that is read was created again; asks the brokers. Throws what kafkajs throws. */
