@@ -20,31 +20,12 @@ import { Lag } from "./lag.ts";
 import { Membership } from "./membership.ts";
 import { Opening } from "./opening.ts";
 import { PartitionReader } from "./partition-reader.ts";
-import type { KafkaSettings } from "./settings.ts";
+import { settingsWithin } from "./settings.ts";
 import { KafkaPositions } from "./positions.ts";
 import { Codecs } from "./protocol/codecs.ts";
 import { UnreadableRecords } from "./protocol/unreadable.ts";
 import { troubleText } from "./trouble.ts";
 import { Troubles } from "./troubles.ts";
-
-/** No fetch brings more than may be held; a batch that is larger comes whole, alone. */
-function fitting({ settings, bufferBytes, pipeline_id, log }: KafkaSourceParts): KafkaSettings {
-  const most = Math.max(1, Math.floor(bufferBytes));
-  if (most < settings.partitionMaxBytes) {
-    const bytes = { pipeline_id, bytes: most, fetch: settings.partitionMaxBytes };
-    log.warn(
-      bytes,
-      "The limits.memory of the sources leaves less than one fetch: one batch of messages is fetched at a time.",
-    );
-  }
-  const { fetchMaxBytes, partitionMaxBytes, fetchMinBytes } = settings;
-  return {
-    ...settings,
-    fetchMaxBytes: Math.min(fetchMaxBytes, most),
-    partitionMaxBytes: Math.min(partitionMaxBytes, most),
-    fetchMinBytes: Math.min(fetchMinBytes, most),
-  };
-}
 
 /** Before a partition is fetched again that may have been lost and is not, in milliseconds. */
 const leastWait = 200;
@@ -87,7 +68,14 @@ export class KafkaSource implements Source {
 
   constructor(parts: KafkaSourceParts) {
     const { pipeline_id, connection, topics, identity, journal, telemetry, log, socketFactory } = parts;
-    const settings = fitting(parts);
+    const settings = settingsWithin(parts.settings, parts.bufferBytes);
+    if (settings.partitionMaxBytes < parts.settings.partitionMaxBytes) {
+      const bytes = { pipeline_id, bytes: settings.partitionMaxBytes, fetch: parts.settings.partitionMaxBytes };
+      log.warn(
+        bytes,
+        "The limits.memory of the sources leaves less than one fetch: one batch of messages is fetched at a time.",
+      );
+    }
     this.#parts = { ...parts, settings };
     const client = kafkaClient(connection, clientId(identity, 0), log, socketFactory);
     this.#positions = new KafkaPositions(topics.keys(), pipeline_id, journal);
