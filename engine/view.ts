@@ -60,8 +60,11 @@ export interface PipelineHealth {
 export interface SourceLag {
   /** Partitions that it reads. */
   partitions: number;
-  /** Offsets between what is final and the ends of the topics, of those partitions. Some may hold no event. */
-  lag: number;
+  /**
+   * Offsets between what is final and the ends of the topics, of those partitions; before it is a member of its group, of
+   * all. Some may hold no event. Absent until the ends are known.
+   */
+  lag?: number;
   /** Offsets that are final here and that the consumer group does not know of: another reader would read them again. */
   unsaid: number;
 }

@@ -137,9 +137,10 @@ export class SourceRecorder implements Pick<
   }
 
   lag({ pipeline_id, partitions, lag, unsaid }: Told<"lag">): void {
-    this.observed(pipeline_id).source = { partitions, lag, unsaid };
+    this.observed(pipeline_id).source = { partitions, unsaid, ...(lag === undefined ? {} : { lag }) };
     this.metrics.unsaid.set({ pipeline_id }, unsaid);
-    this.metrics.lag.set({ pipeline_id }, lag);
+    if (lag === undefined) this.metrics.lag.remove({ pipeline_id });
+    else this.metrics.lag.set({ pipeline_id }, lag);
     this.metrics.partitions.set({ pipeline_id }, partitions);
   }
 }

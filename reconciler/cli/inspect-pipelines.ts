@@ -62,7 +62,7 @@ function healthTable(all: PipelineHealth[]): string {
       one.pipeline_id,
       one.overall_status,
       one.source === undefined ? String(one.stream.messages) : "",
-      String(one.source?.lag ?? ""),
+      one.source === undefined ? "" : String(one.source.lag ?? "unknown"),
       String(one.counters.rows_written),
       String(one.dead_letters.total_messages),
       one.failure ?? one.paused?.text ?? strangersOf(one) ?? one.at_least_once ?? "",
@@ -95,11 +95,11 @@ function healthFacts(one: PipelineHealth): string {
 }
 
 /** What waits in front of it: its stream, or what its topic holds behind its positions. */
-function positionFacts({ source, stream }: PipelineHealth): [string, number | undefined][] {
+function positionFacts({ source, stream }: PipelineHealth): [string, number | string | undefined][] {
   if (source === undefined) return [["events buffered", stream.messages]];
   return [
     ["partitions read", source.partitions],
-    ["offsets behind the end", source.lag],
+    ["offsets behind the end", source.lag ?? "unknown"],
     ["offsets that the group was not told of", source.unsaid === 0 ? undefined : source.unsaid],
   ];
 }

@@ -26,3 +26,9 @@ export function kafkaPartition(feed: Feed): KafkaPartition | undefined {
   if (cluster === undefined || topic === undefined || partition === undefined || rest.length > 0) return undefined;
   return { cluster, topic, partition: Number(partition), ...(id === undefined ? {} : { id }) };
 }
+
+/** What telemetry calls a partition. */
+export function partitionOf(feed: Feed): { topic: string; partition: number } {
+  const { topic, partition } = kafkaPartition(feed)!;
+  return { topic, partition };
+}

@@ -55,7 +55,8 @@ export class FetchBuffer {
   }
 
   get hasRoom(): boolean {
-    return this.#bytes < this.#most;
+    // However little may be held: what is fetched alone is read before anything else is.
+    return this.#bytes < this.#most || this.#bytes === 0;
   }
 
   push(feed: Feed, from: number, fetched: FetchedPartition): void {

@@ -20,6 +20,7 @@ import { Lag } from "./lag.ts";
 import { Membership } from "./membership.ts";
 import { Opening } from "./opening.ts";
 import { PartitionReader } from "./partition-reader.ts";
+import { settingsWithin } from "./settings.ts";
 import { KafkaPositions } from "./positions.ts";
 import { Codecs } from "./protocol/codecs.ts";
 import { UnreadableRecords } from "./protocol/unreadable.ts";
@@ -66,16 +67,26 @@ export class KafkaSource implements Source {
   readonly #arrivals = new Arrivals();
 
   constructor(parts: KafkaSourceParts) {
-    const { pipeline_id, connection, topics, identity, settings, journal, telemetry, log, socketFactory } = parts;
-    this.#parts = parts;
+    const { pipeline_id, connection, topics, identity, journal, telemetry, log, socketFactory } = parts;
+    const settings = settingsWithin(parts.settings, parts.bufferBytes);
+    if (settings.partitionMaxBytes < parts.settings.partitionMaxBytes) {
+      const bytes = { pipeline_id, bytes: settings.partitionMaxBytes, fetch: parts.settings.partitionMaxBytes };
+      log.warn(
+        bytes,
+        "The limits.memory of the sources leaves less than one fetch: one batch of messages is fetched at a time.",
+      );
+    }
+    this.#parts = { ...parts, settings };
     const client = kafkaClient(connection, clientId(identity, 0), log, socketFactory);
     this.#positions = new KafkaPositions(topics.keys(), pipeline_id, journal);
     this.#brokers = new Brokers(client, settings);
     this.#group = new Group(client, this.#brokers, consumerGroup(pipeline_id), [...topics.keys()]);
     this.#room = new WaitingRoom(pipeline_id, telemetry);
-    this.#opening = new Opening(parts, this.#group, this.#positions, this.#room);
+    this.#lag = new Lag(pipeline_id, telemetry, this.#positions, () => this.#turn());
+    this.#opening = new Opening(parts, this.#group, this.#positions, this.#room, ({ partitions }) => {
+      for (const { feed, high } of partitions) this.#lag.end(feed, high);
+    });
     this.#troubles = new Troubles(pipeline_id, telemetry);
-    this.#lag = new Lag(pipeline_id, telemetry, this.#positions, () => this.#sayAgain());
     this.#backPressure = new BackPressure(pipeline_id, telemetry);
     // The last heartbeat was some time before, and the looks are some time apart.
     this.#absence = new Absence(settings.sessionTimeout / 2);
@@ -88,6 +99,7 @@ export class KafkaSource implements Source {
     this.#buffer = new FetchBuffer(codecs, this.#parts.bufferBytes);
     const { givenUp, isMoved } = await this.#opening.run(signals);
     this.waitsForSettled = isMoved;
+    this.#lag.opened(this.#positions.feeds);
     this.#absence.begin();
     return givenUp;
   }
@@ -213,6 +225,12 @@ export class KafkaSource implements Source {
     this.#troubles.clearAll();
     this.#room.leave();
     await Promise.allSettled([this.#group.close(), this.#brokers.close()]);
+  }
+
+  #turn(): void {
+    this.#sayAgain();
+    // Fetches tell of the ends; while there are none, the brokers are asked.
+    if (this.#held.size === 0) void this.#opening.read().catch(() => undefined);
   }
 
   /** A commit may have failed, after which nothing came that would have said it anew. */

@@ -4,7 +4,7 @@ import type { KafkaPositions } from "./positions.ts";
 
 const every = 10_000;
 
-/** How far the pipeline is behind the ends of its partitions, told every ten seconds. */
+/** How far the pipeline is behind the ends of its partitions, told every ten seconds, and as soon as it is known. */
 export class Lag {
   readonly #pipeline_id: string;
   readonly #telemetry: Telemetry;
@@ -12,6 +12,8 @@ export class Lag {
   readonly #onTurn: () => void;
   readonly #ends = new Map<Feed, number>();
   #held: ReadonlySet<Feed> = new Set();
+  /** Those that it is told of: what is held, and before that all that there are. */
+  #counted: ReadonlySet<Feed> = new Set();
   #timer: NodeJS.Timeout | undefined;
 
   /** `onTurn` is called every ten seconds. */
@@ -22,9 +24,19 @@ export class Lag {
     this.#onTurn = onTurn;
   }
 
+  /** It is known where these partitions go on. None is read yet. */
+  opened(feeds: Iterable<Feed>): void {
+    this.#count(feeds);
+  }
+
   /** These partitions are read. */
   held(feeds: ReadonlySet<Feed>): void {
     this.#held = new Set(feeds);
+    this.#count(feeds);
+  }
+
+  #count(feeds: Iterable<Feed>): void {
+    this.#counted = new Set(feeds);
     this.#timer ??= setInterval(() => {
       this.#onTurn();
       this.#tell();
@@ -34,7 +46,9 @@ export class Lag {
 
   /** The offset behind the last event of a partition that may be read. */
   end(feed: Feed, end: number): void {
+    const isNew = this.#counted.has(feed) && !this.#ends.has(feed);
     this.#ends.set(feed, end);
+    if (isNew && this.#areEndsKnown) this.#tell();
   }
 
   /** What is told last holds while the pipeline is at rest. */
@@ -44,13 +58,18 @@ export class Lag {
     this.#timer = undefined;
   }
 
+  get #areEndsKnown(): boolean {
+    return [...this.#counted].every((feed) => this.#ends.has(feed));
+  }
+
   #tell(): void {
     let lag = 0;
-    for (const feed of this.#held) {
-      const final = this.#positions.final(feed) ?? 0;
-      lag += Math.max(0, (this.#ends.get(feed) ?? final) - final);
+    for (const feed of this.#counted) {
+      lag += Math.max(0, (this.#ends.get(feed) ?? 0) - (this.#positions.final(feed) ?? 0));
     }
+    // What is not known is not nothing.
+    const known = this.#areEndsKnown ? { lag } : {};
     const unsaid = [...this.#positions.unsaid().values()].reduce((sum, behind) => sum + behind, 0);
-    this.#telemetry.lag({ pipeline_id: this.#pipeline_id, partitions: this.#held.size, lag, unsaid });
+    this.#telemetry.lag({ pipeline_id: this.#pipeline_id, partitions: this.#held.size, unsaid, ...known });
   }
 }

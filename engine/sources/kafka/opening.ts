@@ -5,10 +5,10 @@ import type { Feed, PositionRange } from "../../core/positions.ts";
 import type { SourceSignals } from "../../core/source.ts";
 import { isPassing } from "../../state/storage-error.ts";
 import type { WaitingRoom } from "../../waiting-room.ts";
-import { kafkaPartition } from "./feed.ts";
+import { kafkaPartition, partitionOf } from "./feed.ts";
 import type { Group, GroupStanding } from "./group.ts";
 import type { KafkaSourceParts } from "./kafka-source-parts.ts";
-import { findLost, lostText, placedByPerson, type Lost } from "./lost.ts";
+import { LostEvents, type LostLook } from "./lost-events.ts";
 import { judge, type Judgement, type Known } from "./ownership.ts";
 import type { KafkaPositions } from "./positions.ts";
 import { readByAnother } from "./take-over.ts";
@@ -38,13 +38,26 @@ export class Opening {
   readonly #group: Group;
   readonly #positions: KafkaPositions;
   readonly #room: WaitingRoom;
-  #turn: Promise<unknown> = Promise.resolve();
+  readonly #onRead: (standing: GroupStanding) => void;
+  readonly #lostEvents: LostEvents;
 
-  constructor(parts: KafkaSourceParts, group: Group, positions: KafkaPositions, room: WaitingRoom) {
+  /** `onRead` is told of each look at the group. */
+  constructor(
+    parts: KafkaSourceParts,
+    group: Group,
+    positions: KafkaPositions,
+    room: WaitingRoom,
+    onRead: (standing: GroupStanding) => void = () => undefined,
+  ) {
     this.#parts = parts;
     this.#group = group;
     this.#positions = positions;
     this.#room = room;
+    this.#onRead = onRead;
+    this.#lostEvents = new LostEvents(parts, positions, {
+      read: () => this.read(),
+      wait: (text, attempt, signals) => this.wait({ class: "lost", text }, attempt, signals),
+    });
   }
 
   /** What is known here of the group, for `judge`. */
@@ -93,7 +106,9 @@ export class Opening {
 
   /** How the group stands, with the partitions by the topics that are there now. Throws what kafkajs throws. */
   async read(): Promise<GroupStanding> {
-    return this.#positions.there(await this.#group.read());
+    const standing = this.#positions.there(await this.#group.read());
+    this.#onRead(standing);
+    return standing;
   }
 
   /** Whether a topic that is read was created again; asks the brokers. Throws what kafkajs throws. */
@@ -102,62 +117,9 @@ export class Opening {
     return this.#positions.recreated().length > 0;
   }
 
-  /**
-   * Where the topic does not hold what comes next in a partition, or in this one: brings it to where it can be read, as
-   * the options or a person say, and waits for their word. Resolves with whether batches from before have to be settled
-   * first; where `isRunning`, that is waited for here.
-   */
-  async checkRange(
-    signals: SourceSignals,
-    { only, isRunning = false }: { only?: Feed; isRunning?: boolean } = {},
-  ): Promise<boolean> {
-    let isMoved = false;
-    for (let [attempt, looks] = [1, 1]; ; attempt += 1, looks += 1) {
-      // One at a time: what another look has brought to its place is not placed twice.
-      const looked = await this.#inTurn(() => this.#lookOnce({ only, isRunning, isSure: looks > 1 }));
-      if (looked.kind === "all there") return isMoved;
-      if (looked.kind === "lost") await this.wait({ class: "lost", text: looked.text }, attempt, signals);
-      else {
-        isMoved ||= looked.isMove;
-        [attempt, looks] = [0, 0];
-      }
-    }
-  }
-
-  /** Looks for what is lost, and brings it to where it goes on if that is said. `isSure`: it was seen before. */
-  async #lookOnce({
-    only,
-    isRunning,
-    isSure,
-  }: {
-    only: Feed | undefined;
-    isRunning: boolean;
-    isSure: boolean;
-  }): Promise<{ kind: "all there" } | { kind: "lost"; text: string } | { kind: "placed"; isMove: boolean }> {
-    const standing = await this.read();
-    const lost = findLost(standing, this.#positions, only);
-    if (lost === undefined) return { kind: "all there" };
-    // A broker that has just begun to lead, or lags, may say for a moment what is not so.
-    const isLost = isSure || lost.kind === "removed";
-    if (isLost && lost.kind === "cut") await this.#positions.noteCut(lost.feed, lost.end);
-    const placed = placedByPerson(lost, standing);
-    const isSaid = placed !== undefined || this.#parts.options.on_lost === "skip";
-    if (!isLost || !isSaid || (isRunning && !this.#mayPlace(lost, placed))) {
-      return { kind: "lost", text: lostText(lost) };
-    }
-    return { kind: "placed", isMove: await this.#goOn(lost, placed, isRunning) };
-  }
-
-  /** Whether nothing in flight of a partition would take it back to where it was. */
-  #mayPlace(lost: Lost, placed: Map<Feed, number> | undefined): boolean {
-    if (lost.kind === "recreated" || (lost.kind === "removed" && placed === undefined)) return true;
-    return this.#positions.isSettled(lost.feed);
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#turn.then(work, work);
-    this.#turn = turn.catch(() => undefined);
-    return turn;
+  /** See `LostEvents.find`. */
+  checkRange(signals: SourceSignals, look?: LostLook): Promise<boolean> {
+    return this.#lostEvents.find(signals, look);
   }
 
   /**
@@ -237,29 +199,6 @@ export class Opening {
     return moved.size > 0 || journal.progress(pipeline_id).moved !== undefined;
   }
 
-  /** Brings what is lost to where it goes on. Resolves with whether that holds once batches from before are settled. */
-  async #goOn(lost: Lost, placed: Map<Feed, number> | undefined, isRunning: boolean): Promise<boolean> {
-    const { telemetry, pipeline_id, topics } = this.#parts;
-    if (lost.kind === "recreated") {
-      const { topic, from, to, partitions } = lost;
-      const begins = placed ?? new Map(partitions.map(({ feed, low }) => [feed, low] as const));
-      await this.#positions.begin([topic], begins);
-      telemetry.topicRecreated({ pipeline_id, topic, from, to, hasDedup: topics.get(topic)?.hasDedup === true });
-      return false;
-    }
-    const { feed, next, low, end } = lost;
-    const at = placed?.get(feed) ?? Math.max(low, lost.kind === "cut" ? end : low);
-    const isMove = !isRunning && (placed !== undefined || lost.kind === "cut");
-    await this.#positions.place(new Map([[feed, at]]), { isMove });
-    const named = { pipeline_id, ...partitionOf(feed), from: next, to: at };
-    if (placed !== undefined) {
-      const hasDedup = topics.get(named.topic)?.hasDedup === true;
-      telemetry.positionMoved({ ...named, hasDedup });
-    } else if (lost.kind === "cut") telemetry.logCut(named);
-    else telemetry.positionsSkipped(named);
-    return isMove;
-  }
-
   /**
    * Where partitions begin of which nobody knows anything: those of a topic that is new here as the options say, later
    * ones at their beginning.
@@ -305,12 +244,6 @@ export class Opening {
       }
     }
   }
-}
-
-/** What telemetry calls a partition. */
-function partitionOf(feed: Feed): { topic: string; partition: number } {
-  const { topic, partition } = kafkaPartition(feed)!;
-  return { topic, partition };
 }
 
 /** What is waited for after an error. Throws it where it is the journal's and no wait can mend it. */

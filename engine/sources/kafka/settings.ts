@@ -22,3 +22,15 @@ export const defaultKafkaSettings: KafkaSettings = {
   partitionMaxBytes: 256 * 1024,
   metadataMaxAge: 60_000,
 };
+
+/** No fetch brings more than so many bytes, which may be held; a batch that is larger comes whole, alone. */
+export function settingsWithin(settings: KafkaSettings, bufferBytes: number): KafkaSettings {
+  const most = Math.max(1, Math.floor(bufferBytes));
+  const { fetchMaxBytes, partitionMaxBytes, fetchMinBytes } = settings;
+  return {
+    ...settings,
+    fetchMaxBytes: Math.min(fetchMaxBytes, most),
+    partitionMaxBytes: Math.min(partitionMaxBytes, most),
+    fetchMinBytes: Math.min(fetchMinBytes, most),
+  };
+}

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, test, vi } from "vitest";
 import type { Daemon } from "../../../examples/quickstart/daemon.ts";
 import type { PipelineHealth } from "../../../engine/index.ts";
 import { defaultOptions } from "../../../schemas/index.ts";
@@ -63,8 +63,9 @@ test("a process that was stopped while another took its place writes nothing whe
           await second.engine.configure(pipeline_id, { ...defaultOptions, take_over });
           await scene.holds(span(1, 300));
           process.kill(first.pid, "SIGCONT");
-          const { counters } = await until(first, pipeline_id, (health) => health.paused?.class === "owner");
-          expect(counters.owner_checks).toBeGreaterThan(0);
+          await until(first, pipeline_id, ({ paused: why, counters }) => {
+            return why?.class === "owner" && counters.owner_checks > 0;
+          });
           await scene.produce(301, 400);
           await scene.holds(span(1, 400));
         } finally {

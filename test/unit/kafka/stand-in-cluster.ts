@@ -43,6 +43,8 @@ export class StandInCluster {
   hasOrphan = false;
   /** The next offset that the group has committed. */
   committed = 0;
+  /** The metadata of that. */
+  committedBy = "";
   /** The node that leads the partition. */
   leader = 1;
   /** What the leader answers to fetches, one after the other; the last one stays. An empty list: no partition at all. */
@@ -155,7 +157,7 @@ export class StandInCluster {
   }
 
   #offsets(): Buffer {
-    const partition = [int32(this.partition), int64(this.committed), text(""), int16(0)];
+    const partition = [int32(this.partition), int64(this.committed), text(this.committedBy), int16(0)];
     const topics = [this.topic, ...this.others].flatMap((name) => [text(name), int32(1), ...partition]);
     return Buffer.concat([int32(1 + this.others.length), ...topics]);
   }
