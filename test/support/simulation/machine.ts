@@ -74,8 +74,9 @@ export class SimulatedMachine {
         else setImmediate(resolve);
       });
       if (life.isOver) return new Promise(() => undefined);
-      const result = await work().finally(() => (life.isOver ? new Promise(() => undefined) : undefined));
-      return result;
+      const result = work();
+      await result.catch(() => undefined);
+      return life.isOver ? new Promise(() => undefined) : result;
     };
     return {
       open: async (path, mode) => livingFile(await living(() => boot.open(path, mode)), living),

@@ -173,7 +173,7 @@ export const stories: fc.Arbitrary<Happening[]> = fc.array(
   { minLength: 6, maxLength: 24, size: "large" },
 );
 
-const shape: fc.Arbitrary<PipelineShape> = fc.record({
+const pipelineShapes: fc.Arbitrary<PipelineShape> = fc.record({
   source: fc.constantFrom<PipelineShape["source"]>("webhook", "kafka"),
   hasDedup: fc.boolean(),
   hasStateless: fc.boolean(),
@@ -182,7 +182,7 @@ const shape: fc.Arbitrary<PipelineShape> = fc.record({
 });
 
 export const shapes: fc.Arbitrary<WorldShape> = fc.record({
-  pipelines: fc.array(shape, { minLength: 1, maxLength: 2 }),
+  pipelines: fc.array(pipelineShapes, { minLength: 1, maxLength: 2 }),
   table: fc.constantFrom<WorldShape["table"]>("MergeTree", "ReplicatedMergeTree"),
   entries: fc.constantFrom(100, 10_000),
   threads: fc.integer({ min: 1, max: 2 }),
