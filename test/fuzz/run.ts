@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process";
+import { runWorlds } from "./worlds.ts";
 
 /** `npm run fuzz -- NAME`: the long forms, with the number of cases of each. */
 const fuzzers: Readonly<Record<string, number>> = {
@@ -10,6 +11,7 @@ const fuzzers: Readonly<Record<string, number>> = {
   // Every batch is a part with the paths of its own JSON: a merge of many more of them opens more files than is allowed.
   rows: 400,
   stream: 20_000,
+  world: 100_000,
 };
 
 const name = process.argv[2] ?? "";
@@ -20,6 +22,11 @@ if (runs === undefined) {
 } else {
   // Other files each time; FUZZ_RUNS and FUZZ_SEED repeat a run.
   const seed = String(Date.now() % 2 ** 31);
+  if (name === "world") {
+    const { FUZZ_RUNS = String(runs), FUZZ_SEED = seed } = process.env;
+    console.log(`fuzz -- world, FUZZ_RUNS=${FUZZ_RUNS} FUZZ_SEED=${FUZZ_SEED}`);
+    process.exit((await runWorlds(Number(FUZZ_RUNS), Number(FUZZ_SEED))) ? 0 : 1);
+  }
   const env = { FUZZ_RUNS: String(runs), FUZZ_SEED: seed, ...process.env };
   const { status } = spawnSync("npx", ["vitest", "run", `test/fuzz/${name}.test.ts`], { stdio: "inherit", env });
   process.exitCode = status ?? 1;

@@ -80,16 +80,21 @@ const event: fc.Arbitrary<NewEvent> = fc.record({
   part: fc.integer({ min: 1, max: 3 }),
 });
 
+interface OneKind {
+  kind: Happening["kind"];
+  arbitrary: fc.Arbitrary<Happening>;
+}
+
 function one<K extends Happening["kind"]>(
   kind: K,
   fields: {
     [F in Exclude<keyof Extract<Happening, { kind: K }>, "kind">]: fc.Arbitrary<Extract<Happening, { kind: K }>[F]>;
   },
-): fc.Arbitrary<Happening> {
-  return fc.record({ kind: fc.constant(kind), ...fields }) as unknown as fc.Arbitrary<Happening>;
+): OneKind {
+  return { kind, arbitrary: fc.record({ kind: fc.constant(kind), ...fields }) as unknown as fc.Arbitrary<Happening> };
 }
 
-const happenings: readonly [weight: number, arbitrary: fc.Arbitrary<Happening>][] = [
+const happenings: readonly [weight: number, happening: OneKind][] = [
   [30, one("send", { pipeline, events: fc.array(event, { minLength: 1, maxLength: 6 }) })],
   [24, one("time passes", { milliseconds })],
   [12, one("insert meets", { pipeline, trouble: fc.nat({ max: 1_000_000 }), times: fc.integer({ min: 1, max: 3 }) })],
@@ -168,8 +173,11 @@ const happenings: readonly [weight: number, arbitrary: fc.Arbitrary<Happening>][
   [1, one("topic is cut", { pipeline, by: fc.constantFrom("truncation", "retention", "deletion") })],
 ];
 
+/** All kinds of things that happen. */
+export const kinds: readonly Happening["kind"][] = happenings.map(([, { kind }]) => kind);
+
 export const stories: fc.Arbitrary<Happening[]> = fc.array(
-  fc.oneof(...happenings.map(([weight, arbitrary]) => ({ weight, arbitrary }))),
+  fc.oneof(...happenings.map(([weight, { arbitrary }]) => ({ weight, arbitrary }))),
   { minLength: 6, maxLength: 24, size: "large" },
 );
 

@@ -1,0 +1,55 @@
+import { spawn } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { availableParallelism, tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** Worlds that one process lives through. */
+const ofOne = 2_500;
+
+/**
+ * Lives through so many worlds in pieces by seed, as many at a time as there are cores, and prints how often everything
+ * was met. A piece that fails prints its story and ends the run. Returns whether all held.
+ */
+export async function runWorlds(count: number, seed: number): Promise<boolean> {
+  const folder = await mkdtemp(join(tmpdir(), "sluice-worlds-"));
+  const pieces = Array.from({ length: Math.ceil(count / ofOne) }, (_, index) => ({
+    seed: seed + index,
+    runs: Math.min(ofOne, count - index * ofOne),
+  }));
+  const met = new Map<string, number>();
+  let [done, holds] = [0, true];
+  const work = async (): Promise<void> => {
+    for (let piece = pieces.shift(); piece !== undefined && holds; piece = pieces.shift()) {
+      const file = join(folder, `${piece.seed}.json`);
+      if (!(await live(piece, file))) {
+        holds = false;
+        return;
+      }
+      for (const [what, times] of Object.entries(JSON.parse(await readFile(file, "utf8")) as Record<string, number>)) {
+        met.set(what, (met.get(what) ?? 0) + times);
+      }
+      done += piece.runs;
+      console.log(`${done} of ${count} worlds (seed ${piece.seed})`);
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: availableParallelism() }, work));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+  for (const [what, times] of [...met].toSorted(([, a], [, b]) => b - a)) console.log(`${times} ${what}`);
+  return holds;
+}
+
+async function live({ seed, runs }: { seed: number; runs: number }, file: string): Promise<boolean> {
+  const env = { ...process.env, FUZZ_RUNS: String(runs), FUZZ_SEED: String(seed), FUZZ_MET: file };
+  const child = spawn("npx", ["vitest", "run", "test/fuzz/world.test.ts"], {
+    env,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const said: Buffer[] = [];
+  child.stdout.on("data", (chunk: Buffer) => said.push(chunk));
+  const code = await new Promise<number | null>((resolve) => child.once("exit", resolve));
+  if (code !== 0) console.log(Buffer.concat(said).toString());
+  return code === 0;
+}
