@@ -77,14 +77,14 @@ export class Supervisor {
     this.#begin(false).started.catch(() => undefined);
   }
 
-  /** Drains it for at most `limit` milliseconds; resolves when it rests. */
+  /** Drains it for at most `limit` milliseconds, also where it is just being started; resolves when it rests. */
   async stop(limit: number): Promise<void> {
-    await this.#end((placement) => placement.stop(limit));
+    await this.#end((placement) => placement.stop(limit), limit);
   }
 
-  /** Ends it at once, also while it drains; resolves when it rests. */
+  /** Ends it at once, also while it is started or drains; resolves when it rests. */
   async abort(): Promise<void> {
-    await this.#end((placement) => placement.abort());
+    await this.#end((placement) => placement.abort(), 0);
   }
 
   /** Ends it and starts it again as the catalog has it by then; resolves when it has left. Nothing where it rests. */
@@ -111,10 +111,9 @@ export class Supervisor {
     return life;
   }
 
-  async #end(tell: (placement: Placement) => void): Promise<void> {
+  async #end(tell: (placement: Placement) => void, patience: number): Promise<void> {
     this.#ending = this.#life ?? this.#ending;
-    this.#life?.end();
-    this.#ending?.tell(tell);
+    this.#ending?.end(tell, patience);
     await this.#turn;
   }
 
@@ -142,6 +141,10 @@ class Life {
   /** Aborts when what was begun is not wanted any more: it should end, or begin anew. */
   #round = new AbortController();
   #placement: Placement | undefined;
+  /** A launch is under way: what it is told when it runs, should it be told to end meanwhile. */
+  #isLaunching = false;
+  #onPlaced: (placement: Placement) => void = () => undefined;
+  #patience: NodeJS.Timeout | undefined;
   readonly #suspicion = new Suspicion();
   /** Launches in a row that failed. */
   #failures = 0;
@@ -162,7 +165,7 @@ class Life {
       const outcome = await this.#once();
       this.#placement = undefined;
       // It was told to end, or to begin anew, which is what it does.
-      if (this.#round.signal.aborted) continue;
+      if (this.#isOver || this.#round.signal.aborted) continue;
       const error = outcome.error ?? new Error("it ended by itself");
       if (outcome.kind === "died") this.#suspicion.died(outcome);
       else this.#failures += 1;
@@ -174,19 +177,25 @@ class Life {
       const attempt = Math.max(1, this.#failures, this.#suspicion.deathsInRow);
       await sleep(backOff(attempt, firstWait, longestWait), this.#round.signal);
     }
+    clearTimeout(this.#patience);
     this.#with.onRested();
     this.#reject(new LeftForLater("the pipeline was told to end while it was started"));
   }
 
-  /** It is wanted no more. */
-  end(): void {
+  /**
+   * It is wanted no more, and what runs of it is told so. What is just being launched is told when it runs, if that takes
+   * no longer than `patience` milliseconds: what its stream holds is drained then too.
+   */
+  end(tell: (placement: Placement) => void = () => undefined, patience = 0): void {
     this.#isOver = true;
     this.#onUnwanted();
+    clearTimeout(this.#patience);
+    if (this.#isLaunching && patience > 0) {
+      this.#onPlaced = tell;
+      this.#patience = setTimeout(() => this.#outdate(), patience);
+      return;
+    }
     this.#outdate();
-  }
-
-  /** Tells what runs of it. */
-  tell(tell: (placement: Placement) => void): void {
     if (this.#placement !== undefined) tell(this.#placement);
   }
 
@@ -203,13 +212,17 @@ class Life {
   }
 
   async #once(): Promise<Outcome> {
+    this.#isLaunching = true;
     try {
       this.#placement = await this.#with.launch(this.#round.signal, this.#suspicion);
     } catch (error) {
       return { kind: "not started", error: error as Error };
+    } finally {
+      this.#isLaunching = false;
     }
     // It was told to end, or to begin anew, before it could be told to anything that runs.
     if (this.#round.signal.aborted) this.#placement.abort();
+    else if (this.#isOver) this.#onPlaced(this.#placement);
     const runs = await this.#placement.started;
     if (runs) {
       this.#failures = 0;
