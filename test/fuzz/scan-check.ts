@@ -59,9 +59,12 @@ function encoderOf(fields: readonly SchemaField[]): RowEncoder {
 /** `before` stands before each event. */
 function verdictOf({ passed, rejected }: TransformResult, before: string): unknown {
   const without = (text: string): string => text.slice(text.startsWith(before) ? before.length : 0);
+  // Bytes that are no text are there as base64.
+  const textOf = ({ encoding, original_message: text }: TransformResult["rejected"][number]): string =>
+    encoding === undefined ? text : Buffer.from(text, encoding).toString("latin1");
   return {
     passed: passed.map(({ position }) => position),
-    rejected: rejected.map((rejection) => ({ ...rejection, original_message: without(rejection.original_message) })),
+    rejected: rejected.map((rejection) => ({ ...rejection, original_message: without(textOf(rejection)) })),
   };
 }
 
