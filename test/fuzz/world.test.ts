@@ -31,7 +31,7 @@ beforeAll(async () => {
   ];
   const event = { key: "a", fate: "row", part: 1 } as const;
   const story = [0, 1].map((pipeline): Happening => ({ kind: "send", pipeline, events: [event] }));
-  const killed: Happening = { kind: "process is killed", milliseconds: 10 };
+  const killed: Happening = { kind: "process is killed", milliseconds: 10, isMended: false };
   await live({ pipelines, table: "MergeTree", entries: 100, threads: 1, seed: 1 }, [...story, killed, ...story]);
   met.clear();
 }, 60_000);

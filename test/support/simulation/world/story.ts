@@ -32,8 +32,9 @@ export type Happening =
   | { kind: "other writer"; pipeline: number; blocks: number }
   | { kind: "network"; pipeline: number; is: "silent" | "refusing"; milliseconds: number }
   | { kind: "connections are reset"; pipeline: number }
-  | { kind: "process is killed"; milliseconds: number }
-  | { kind: "power is lost"; milliseconds: number }
+  /** `isMended`: while nothing runs, a person drops the constraints of the tables, which take everything then. */
+  | { kind: "process is killed"; milliseconds: number; isMended: boolean }
+  | { kind: "power is lost"; milliseconds: number; isMended: boolean }
   | { kind: "process restarts" }
   | { kind: "thread dies" }
   | { kind: "disk fails"; call: DiskCallName; kth: number; code: string; taken: "nothing" | "part" | "all" }
@@ -112,8 +113,8 @@ const happenings: readonly [weight: number, happening: OneKind][] = [
   [3, one("other writer", { pipeline, blocks: fc.integer({ min: 1, max: 12 }) })],
   [3, one("network", { pipeline, is: fc.constantFrom("silent", "refusing"), milliseconds: short })],
   [3, one("connections are reset", { pipeline })],
-  [6, one("process is killed", { milliseconds: short })],
-  [3, one("power is lost", { milliseconds: short })],
+  [6, one("process is killed", { milliseconds: short, isMended: fc.boolean() })],
+  [3, one("power is lost", { milliseconds: short, isMended: fc.boolean() })],
   [2, one("process restarts", {})],
   [3, one("thread dies", {})],
   [

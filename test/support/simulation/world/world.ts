@@ -196,8 +196,7 @@ export class World {
         this.#killServer(this.#place(happening), happening);
         break;
       case "constraint":
-        this.#place(happening).hadNoConstraint ||= !happening.isThere;
-        this.#place(happening).clickHouse.alter({ constraints: happening.isThere ? [constraint] : [] });
+        this.#constrain(this.#place(happening), happening.isThere);
         break;
       case "other writer":
         this.#place(happening).clickHouse.otherWriter(blocksOfOthers(happening.blocks));
@@ -210,11 +209,13 @@ export class World {
         break;
       case "process is killed":
         this.#sluice.kill();
+        if (happening.isMended) for (const place of this.#places) this.#constrain(place, false);
         this.#startAfter(happening.milliseconds);
         break;
       case "power is lost":
         this.#sluice.life.end();
         this.#machine.losePower();
+        if (happening.isMended) for (const place of this.#places) this.#constrain(place, false);
         this.#startAfter(happening.milliseconds);
         break;
       case "process restarts":
@@ -353,6 +354,11 @@ export class World {
   ): void {
     clickHouse.kill({ losesParts });
     setTimeout(() => clickHouse.start(), milliseconds);
+  }
+
+  #constrain(place: Place, isThere: boolean): void {
+    place.hadNoConstraint ||= !isThere;
+    place.clickHouse.alter({ constraints: isThere ? [constraint] : [] });
   }
 
   #storm({ clickHouse }: Place, { inserts, others, milliseconds }: Extract<Happening, { kind: "weather" }>): void {
