@@ -492,20 +492,22 @@ export class World {
     if (overall_status !== "Running") texts.push(`${id} is ${overall_status}: ${failure ?? ""}`);
     if (paused !== undefined) texts.push(`${id} is paused: ${paused.class}: ${paused.text}`);
     if (pending_batches > 0) texts.push(`${id} has ${pending_batches} pending batches`);
-    for (const partition of this.#unreadOf(index)) texts.push(`${id} has not read partition ${partition} to its end`);
+    for (const text of this.#unreadOf(index)) texts.push(`${id} ${text}`);
     if (stream.messages > 0) texts.push(`${id} has ${stream.messages} events in its stream`);
     return texts;
   }
 
-  /** Partitions of its topic of which the group does not say that they are read. */
-  #unreadOf(index: number): number[] {
+  /** What of its topic is not read, as far as the group says. */
+  #unreadOf(index: number): string[] {
     if (this.#shape.pipelines[index]!.source !== "kafka") return [];
     const topic = pipelineId(index);
     const committed = this.#kafka.committed(consumerGroup(topic));
-    return Array.from({ length: partitions }, (_, partition) => partition).filter((partition) => {
-      const { start, stable } = this.#kafka.ends(topic, partition);
-      return stable > start && (committed.get(`${topic}/${partition}`)?.offset ?? 0) < stable;
-    });
+    return Array.from({ length: partitions }, (_, partition) => {
+      const offset = committed.get(`${topic}/${partition}`)?.offset ?? 0;
+      const due = this.#kafka.truth.records.filter((one) => one.topic === topic && one.partition === partition);
+      const unread = due.filter((one) => one.lost === undefined && one.offset >= offset).length;
+      return unread === 0 ? [] : [`has read partition ${partition} up to ${offset}, and ${unread} records follow`];
+    }).flat();
   }
 
   #lettersOf(index: number): number[] {
