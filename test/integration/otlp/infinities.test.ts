@@ -4,13 +4,14 @@ import { OtlpScene, otlpPipeline } from "./scene.ts";
 import { jsonType, post } from "./senders.ts";
 
 const id = "bounds";
+/** Its bounds go into an array that holds no null. */
+const strict = "strict-bounds";
 
 let scene: OtlpScene;
 
 beforeAll(async () => {
   scene = await OtlpScene.open();
   const columns = [
-    ["explicit_bounds", "bounds", "Array(Float64)"],
     ["explicit_bounds", "bounds_or_null", "Array(Nullable(Float64))"],
     ["explicit_bounds", "bounds_text", "String"],
     ["bucket_counts", "counts", "Array(UInt64)"],
@@ -21,25 +22,32 @@ beforeAll(async () => {
   ] as const;
   const mapping = columns.map(([name, column_name, column_type]) => ({ name, column_name, column_type }));
   await scene.running.engine.create(otlpPipeline(id, "metrics", { mapping }), createTable);
+  const only = [{ name: "explicit_bounds", column_name: "bounds", column_type: "Array(Float64)" }];
+  await scene.running.engine.create(otlpPipeline(strict, "metrics", { mapping: only }), createTable);
 });
 
 afterAll(() => scene.close());
 
-test("a data point with NaN and infinities is a row: null, or the zero of what cannot be null", async () => {
+async function sendPoints(pipeline_id: string): Promise<void> {
   const points = [
     { explicitBounds: [0.5, "Infinity"], bucketCounts: [1, 2, 3], sum: "NaN", min: "-Infinity", max: "Infinity" },
     { explicitBounds: ["NaN", "-Infinity", 2], bucketCounts: ["18446744073709551615"], sum: 7 },
+    { explicitBounds: [0.5], bucketCounts: [4], sum: 8, min: 1, max: 2 },
   ];
   const metrics = [{ histogram: { dataPoints: points } }];
   const body = Buffer.from(JSON.stringify({ resourceMetrics: [{ scopeMetrics: [{ metrics }] }] }));
-  const answer = await post(scene.listeners.http, "metrics", { ...jsonType, "x-sluice-pipeline-id": id }, body);
+  const headers = { ...jsonType, "x-sluice-pipeline-id": pipeline_id };
+  const answer = await post(scene.listeners.http, "metrics", headers, body);
   expect(answer.status).toBe(200);
+}
+
+test("a data point with NaN and infinities is a row: null, or the zero of what cannot be null", async () => {
+  await sendPoints(id);
   const { dead_letters } = await scene.settled(id);
   expect(dead_letters.total_messages).toBe(0);
   const rows = await scene.running.rows(`SELECT * REPLACE (toString(counts) AS counts) FROM ${id} ORDER BY sum`);
   expect(rows).toEqual([
     {
-      bounds: [0.5, 0],
       bounds_or_null: [0.5, null],
       bounds_text: "[0.5,null]",
       counts: "[1,2,3]",
@@ -49,7 +57,6 @@ test("a data point with NaN and infinities is a row: null, or the zero of what c
       max_or_null: null,
     },
     {
-      bounds: [0, 0, 2],
       bounds_or_null: [null, null, 2],
       bounds_text: "[null,null,2]",
       counts: "[18446744073709551615]",
@@ -58,5 +65,15 @@ test("a data point with NaN and infinities is a row: null, or the zero of what c
       min: 0,
       max_or_null: null,
     },
+    { bounds_or_null: [0.5], bounds_text: "[0.5]", counts: "[4]", sum: 8, sum_or_null: 8, min: 1, max_or_null: 2 },
   ]);
+});
+
+test("one whose array cannot hold null is a dead letter, and the others are rows", async () => {
+  await sendPoints(strict);
+  const { dead_letters } = await scene.settled(strict);
+  expect(dead_letters.total_messages).toBe(2);
+  const { messages } = scene.running.engine.deadLetters(strict).list(10);
+  for (const { reason, error } of messages) expect([reason, error]).toEqual(["schema_mismatch", expect.any(String)]);
+  expect(await scene.running.rows("SELECT bounds FROM strict_bounds")).toEqual([{ bounds: [0.5] }]);
 });
