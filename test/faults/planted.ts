@@ -117,9 +117,10 @@ async function firstFailure(
   folder: string,
   files: readonly string[],
 ): Promise<Pick<Found, "by" | "cases"> | undefined> {
-  const report = join(folder, ".cache", "planted.json");
+  // Where the configuration of the tests puts it.
+  const report = join(folder, ".cache", "test-report.json");
   await rm(report, { force: true });
-  const args = ["vitest", "run", ...files, "--bail=1", "--reporter=json", `--outputFile=${report}`];
+  const args = ["vitest", "run", ...files, "--bail=1"];
   // What the program prints is in the report; a program that hangs is a fault that is found too.
   const child = spawn("npx", args, { cwd: folder, stdio: "ignore" });
   await new Promise((resolve) => child.once("exit", resolve));
