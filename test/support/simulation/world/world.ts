@@ -234,8 +234,7 @@ export class World {
         this.#machine.storeTroubles.push(happening.code);
         break;
       case "clock steps":
-        this.clock.step(happening.by);
-        this.#forget();
+        this.#stepClock(happening.by);
         break;
       case "machine stands still":
         this.clock.freeze(happening.milliseconds, happening);
@@ -416,6 +415,13 @@ export class World {
   #fillDisk(milliseconds: number): void {
     this.#machine.disk.free = 0;
     setTimeout(() => (this.#machine.disk.free = Infinity), milliseconds);
+  }
+
+  /** The clock of Sluice's machine is set; those of the servers go on as they were. */
+  #stepClock(by: number): void {
+    this.clock.step(by);
+    for (const { clickHouse } of this.#places) clickHouse.stepClock(-by);
+    this.#forget();
   }
 
   /** By the clock, dedup may have forgotten what it knew. */
