@@ -44,6 +44,11 @@ export class Ledger {
     return this.events.filter((event) => event.pipeline === pipeline);
   }
 
+  /** The table of a pipeline refuses from now on what it may have taken. */
+  refusedLater(pipeline: number): void {
+    for (const event of this.of(pipeline)) if (event.fate === "constraint") event.mayBeDoubled = true;
+  }
+
   /** Whatever of a pipeline was sent so far may be lost from now on. */
   forgive(pipeline: number): void {
     for (const event of this.of(pipeline)) event.mayBeLost = true;

@@ -356,6 +356,8 @@ export class World {
   }
 
   #constrain(place: Place, isThere: boolean): void {
+    // What was written without an answer is refused when it comes again: it is a row and a dead letter then.
+    if (isThere) this.#ledger.refusedLater(this.#places.indexOf(place));
     place.hadNoConstraint ||= !isThere;
     place.clickHouse.alter({ constraints: isThere ? [constraint] : [] });
   }
