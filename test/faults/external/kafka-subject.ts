@@ -14,7 +14,7 @@ import {
 } from "./subject.ts";
 import type { ExternalVariant } from "./variants.ts";
 
-const perSecond = 300;
+const perSecond = 150;
 
 /** It reads a topic to which events are written all the time. */
 export class KafkaTopicSubject implements Subject {

@@ -5,7 +5,7 @@ import type { Subject } from "./subject.ts";
 
 /** Rows of one insert. */
 const rows = 3;
-/** Between two inserts, and after one that failed, in milliseconds. */
+/** Between two inserts, and after one that failed or while it rests, in milliseconds. */
 const rest = 5;
 const untilAgain = 50;
 
@@ -20,6 +20,8 @@ export class OtherWriter {
   readonly #stopped = new AbortController();
   readonly #done: Promise<void>;
   #inserts = 0;
+  #isResting = false;
+  #insertion: Promise<boolean> = Promise.resolve(true);
 
   constructor(server: ClickHouseServer, subjects: readonly Subject[]) {
     this.#server = server;
@@ -34,6 +36,19 @@ export class OtherWriter {
     await this.#done;
   }
 
+  /**
+   * Inserts nothing until it goes on: then the block numbers of a table tell whether Sluice wrote something. Resolves when
+   * its last insert is answered.
+   */
+  async rest(): Promise<void> {
+    this.#isResting = true;
+    await this.#insertion;
+  }
+
+  goOn(): void {
+    this.#isResting = false;
+  }
+
   /** How often its ids must and may be in the table of a subject: what was not answered may be there. */
   expected(subject: Subject): ReadonlyMap<string, Span> {
     return this.#spans.get(subject) ?? new Map<string, Span>();
@@ -41,9 +56,9 @@ export class OtherWriter {
 
   async #run(): Promise<void> {
     while (!this.#stopped.signal.aborted) {
-      const subject = this.#subjects[this.#inserts % this.#subjects.length]!;
-      const isTaken = await this.#insert(subject);
-      await sleep(isTaken ? rest : untilAgain);
+      if (!this.#isResting) this.#insertion = this.#insert(this.#subjects[this.#inserts % this.#subjects.length]!);
+      const isTaken = await this.#insertion;
+      await sleep(isTaken && !this.#isResting ? rest : untilAgain);
     }
   }
 

@@ -99,11 +99,17 @@ export class ExternalScene {
 
   /**
    * Kills the server at a step of an insert of a pipeline; then Sluice too where `withSluice`, else the server is away
-   * until each pipeline has had as many batches under way as there may be inserts in flight.
+   * until each pipeline has had as many batches under way as there may be inserts in flight. The other writer rests where
+   * `isAlone`, until the pipelines write again.
    */
-  async killServerAt(step: ServerStep, { pipeline_id }: Subject, withSluice = false): Promise<void> {
+  async killServerAt(
+    step: ServerStep,
+    { pipeline_id }: Subject,
+    { withSluice = false, isAlone = false } = {},
+  ): Promise<void> {
     await this.#writing();
     await this.#sample();
+    if (isAlone) await this.#writer?.rest();
     const { trap } = this.#server;
     await trap.arm({ step, pipeline_id, nth: 1 + this.#random.below(5) });
     await until(this.#daemon, `to insert rows of ${pipeline_id}`, () => this.#server.hasEnded);
@@ -111,15 +117,23 @@ export class ExternalScene {
     if (withSluice) await this.#daemon.stop("SIGKILL");
     else await until(this.#daemon, "to fill what may be in flight", () => this.#isFull());
     await Promise.all([this.#server.restart(), ...(withSluice ? [this.#startSluice()] : [])]);
+    if (isAlone) await this.#writing();
+    this.#writer?.goOn();
   }
 
-  /** Kills at a random moment, also while it recovers from the kill before. Returns what it did, in a few words. */
+  /**
+   * Kills at a random moment, also while it recovers from the kill before. Every third time the other writer rests
+   * meanwhile, up to the next kill. Returns what it did, in a few words.
+   */
   async killAtRandom(what: Killed): Promise<string> {
     const isRecovered = this.#random.below(3) > 0;
+    const isAlone = this.#random.below(3) === 0;
     if (isRecovered) await this.#writing();
+    this.#writer?.goOn();
     const milliseconds = this.#random.below(beforeKill);
     await sleep(milliseconds);
     if (isRecovered) await this.#sample();
+    if (isAlone) await this.#writer?.rest();
     const kills = { sluice: () => this.#daemon.stop("SIGKILL"), server: () => this.#server.kill() };
     const starts = { sluice: () => this.#startSluice(), server: () => this.#server.restart() };
     const those = what === "both" ? this.#random.shuffled(["sluice", "server"] as const) : [what];
@@ -133,7 +147,8 @@ export class ExternalScene {
       await starts[one]();
     });
     await Promise.all(started);
-    return `${those.join(" and ")}, ${milliseconds} ms after its ${isRecovered ? "recovery" : "start"}`;
+    const when = `${milliseconds} ms after its ${isRecovered ? "recovery" : "start"}`;
+    return `${those.join(" and ")}, ${when}${isAlone ? ", without the other writer" : ""}`;
   }
 
   get subjects(): readonly Subject[] {

@@ -41,7 +41,7 @@ export class WebhookSubject implements Subject {
 
   begin(): void {
     const { pipeline_id } = this;
-    const load = { mix: this.#mix, ledger: this.#ledger, connections: 2, rest: 5 };
+    const load = { mix: this.#mix, ledger: this.#ledger, connections: 4, rest: 5 };
     this.#poster = new Poster({ url: this.#events, pipeline_id, token, ...load });
   }
 
