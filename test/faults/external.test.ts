@@ -19,6 +19,7 @@ test(
     await scene.killSluiceAt("after the insert", inserted!);
     await scene.killServerAt("before its rows", inserted!, { isAlone: true });
     await scene.killServerAt("before its answer", inserted!);
+    await scene.killServerBetweenTokenAndRows();
     await scene.killServerAt("before its answer", skipped!, { withSluice: true });
     const reports = await scene.report();
     expect(reports.flatMap(brokenBy)).toEqual([]);

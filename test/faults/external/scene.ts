@@ -82,10 +82,13 @@ export class ExternalScene {
   }
 
   async clean(): Promise<void> {
-    await this.#writer?.stop();
-    await this.#place.clean();
-    await Promise.all(this.#subjects.map((subject) => subject.giveUp()));
-    await this.#server.stop();
+    try {
+      await this.#writer?.stop();
+      await this.#place.clean();
+      await Promise.all(this.#subjects.map((subject) => subject.giveUp()));
+    } finally {
+      await this.#server.stop();
+    }
   }
 
   /** Kills Sluice at a step of a batch of a pipeline. */
@@ -122,6 +125,20 @@ export class ExternalScene {
   }
 
   /**
+   * Kills the server when it holds the token of an insert of a pipeline without its rows: it would drop them when they are
+   * sent again.
+   */
+  async killServerBetweenTokenAndRows(): Promise<void> {
+    await this.#writing();
+    await this.#sample();
+    await this.#writer?.rest();
+    await this.#server.killBetweenTokenAndRows();
+    await this.#server.restart();
+    await this.#writing();
+    this.#writer?.goOn();
+  }
+
+  /**
    * Kills at a random moment, also while it recovers from the kill before. Every third time the other writer rests
    * meanwhile, up to the next kill. Returns what it did, in a few words.
    */
@@ -134,21 +151,29 @@ export class ExternalScene {
     await sleep(milliseconds);
     if (isRecovered) await this.#sample();
     if (isAlone) await this.#writer?.rest();
-    const kills = { sluice: () => this.#daemon.stop("SIGKILL"), server: () => this.#server.kill() };
+    const isTokenAlone = isRecovered && this.#random.below(3) === 0;
+    const kills = {
+      sluice: () => this.#daemon.stop("SIGKILL"),
+      server: () => (isTokenAlone ? this.#server.killBetweenTokenAndRows() : this.#server.kill()),
+    };
     const starts = { sluice: () => this.#startSluice(), server: () => this.#server.restart() };
-    const those = what === "both" ? this.#random.shuffled(["sluice", "server"] as const) : [what];
+    // Without Sluice there may be no inserts to wait for.
+    const both = isTokenAlone ? (["server", "sluice"] as const) : this.#random.shuffled(["sluice", "server"] as const);
+    const those = what === "both" ? both : [what];
     for (const one of those) {
       await kills[one]();
       if (what === "both") await sleep(this.#random.below(betweenKills));
     }
     const started = those.map(async (one) => {
       await sleep(this.#random.below(beforeStart));
-      if (what === "server") await this.#isFull();
+      // A Sluice that was just started may not have its pipelines yet.
+      if (what === "server") await this.#isFull().catch(() => false);
       await starts[one]();
     });
     await Promise.all(started);
     const when = `${milliseconds} ms after its ${isRecovered ? "recovery" : "start"}`;
-    return `${those.join(" and ")}, ${when}${isAlone ? ", without the other writer" : ""}`;
+    const how = what !== "sluice" && isTokenAlone ? ", with a token without its rows" : "";
+    return `${those.join(" and ")}, ${when}${how}${isAlone ? ", without the other writer" : ""}`;
   }
 
   get subjects(): readonly Subject[] {

@@ -1,13 +1,17 @@
 import { randomBytes } from "node:crypto";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { ClickHouseClient } from "@clickhouse/client";
 import type { BuildOptions, Plugin } from "esbuild";
 import { Child } from "../../../engine/sinks/clickhouse/embedded/child.ts";
 import { clientOf, type ReachableClickHouse, rowsOf, silent } from "../../support/clickhouse.ts";
 import { Trap } from "../trap.ts";
+import { holdsTokenAlone, tablesWithTokens } from "./token-alone.ts";
 
+/** Between two looks for a token without its rows, in milliseconds. */
+const betweenLooks = 3;
 /** What the server needs of packages is found from here, as it is from `dist`. */
 const cache = fileURLToPath(new URL("../../../.cache/", import.meta.url));
 /** A predecessor that was killed lets go of the folder within this time, in milliseconds. */
@@ -105,6 +109,23 @@ export class ClickHouseServer implements ReachableClickHouse {
   async kill(): Promise<void> {
     process.kill(this.pid, "SIGKILL");
     await this.#child.exited;
+  }
+
+  /**
+   * Sends SIGKILL when it has noted the token of an insert and has not put its rows in place: it is stopped again and again,
+   * and looked at. Throws where that is not met within `limit` milliseconds.
+   */
+  async killBetweenTokenAndRows(limit = 30_000): Promise<void> {
+    const tables = tablesWithTokens(join(this.#folder, "data", "engine"));
+    for (const end = Date.now() + limit; Date.now() < end; await sleep(betweenLooks)) {
+      process.kill(this.pid, "SIGSTOP");
+      try {
+        if (tables.some(holdsTokenAlone)) return await this.kill();
+      } finally {
+        if (!this.hasEnded) process.kill(this.pid, "SIGCONT");
+      }
+    }
+    throw new Error(`expected an insert between its token and its rows within ${limit} ms, found none`);
   }
 
   get hasEnded(): boolean {
