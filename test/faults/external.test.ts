@@ -17,10 +17,10 @@ test(
   async () => {
     const [inserted, skipped] = scene.subjects;
     await scene.killSluiceAt("after the insert", inserted!);
-    await scene.killServerAt("before its rows", inserted!, { isAlone: true });
     await scene.killServerAt("before its answer", inserted!);
+    await scene.killServerTwice(inserted!);
     await scene.killServerBetweenTokenAndRows();
-    await scene.killServerAt("before its answer", skipped!, { withSluice: true });
+    await scene.killServerAt("before its answer", skipped!, true);
     const reports = await scene.report();
     expect(reports.flatMap(brokenBy)).toEqual([]);
     expect(missing(reports, scene.dropped)).toEqual([]);

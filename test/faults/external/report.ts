@@ -48,11 +48,8 @@ function miscounted({ logged, loggedLast, counted: sums, countedLast, uncertain 
   ];
 }
 
-/**
- * What all pipelines together must have met, and did not. `dropped`: repeats that the server dropped; `isLong`: there were
- * kills enough for what no single one brings about for sure.
- */
-export function missing(reports: readonly ExternalReport[], dropped: number, isLong = false): string[] {
+/** What all pipelines together must have met, and did not. `dropped`: repeats that the server dropped. */
+export function missing(reports: readonly ExternalReport[], dropped: number): string[] {
   const of = (what: Counted, choice?: string): number =>
     reports
       .filter(({ variant }) => choice === undefined || variant.on_uncertain === choice)
@@ -63,7 +60,7 @@ export function missing(reports: readonly ExternalReport[], dropped: number, isL
     [of("inserts_repeated") === 0, "inserts sent again with their token"],
     [of("batches_uncertain", "insert") === 0, "uncertain batches that were inserted anew"],
     [of("batches_uncertain", "skip") === 0, "uncertain batches that were skipped"],
-    [isLong && of("tokens_without_rows") === 0, "batches that the server had nothing of, by its block numbers"],
+    [of("tokens_without_rows") === 0, "batches that the server had nothing of, by its block numbers"],
     [reports.every(({ doubledBatches }) => doubledBatches === 0), "an uncertain batch that is there twice"],
     [reports.some(({ rows }) => rows === 0), "rows of every pipeline"],
   ];

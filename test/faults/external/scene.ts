@@ -1,25 +1,23 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Daemon, freeAddress } from "../../../examples/quickstart/daemon.ts";
-import type { PipelineHealth } from "../../../engine/index.ts";
 import { freeListeners, Workplace } from "../../support/daemon.ts";
 import type { TestKafka } from "../../support/kafka/test-kafka.ts";
 import { Random } from "../../support/random.ts";
 import { Control } from "../control.ts";
-import { CounterSums } from "../counter-sums.ts";
-import { droppedBy, DuplicateCounter } from "../duplicate-counter.ts";
 import { tally } from "../ledger.ts";
 import { died, until } from "../patience.ts";
 import type { Step } from "../steps.ts";
 import { Trap } from "../trap.ts";
 import { audit, type FoundRows } from "./audit.ts";
 import { BatchNotes } from "./batch-notes.ts";
+import { ExternalSightings, healthOf } from "./external-sightings.ts";
 import { KafkaTopicSubject } from "./kafka-subject.ts";
 import { OtherWriter } from "./other-writer.ts";
 import { OtlpSubject } from "./otlp-subject.ts";
 import type { ExternalReport } from "./report.ts";
 import { ClickHouseServer } from "./server.ts";
 import type { ServerStep } from "./server-steps.ts";
-import { insertsInFlight, type Subject, type Surroundings } from "./subject.ts";
+import type { Subject, Surroundings } from "./subject.ts";
 import { type ExternalVariant, nameOf } from "./variants.ts";
 import { WebhookSubject } from "./webhook-subject.ts";
 
@@ -38,6 +36,8 @@ export interface SceneOptions {
 
 /** Longest pauses, in milliseconds: before a kill, between the kills of two processes, and before a new start. */
 const [beforeKill, betweenKills, beforeStart] = [1_000, 200, 500];
+/** A server tells for how long it runs in whole seconds: two starts that lie further apart are told apart. */
+const uptimeUnit = 1_000;
 /** Until everything is settled after the last kill, in milliseconds. */
 const settleLimit = 150_000;
 
@@ -51,11 +51,8 @@ export class ExternalScene {
   readonly #trap: Trap;
   readonly #random: Random;
   readonly #notes: BatchNotes;
-  readonly #counters = new CounterSums();
-  readonly #duplicates = new DuplicateCounter();
-  /** The most batches of each pipeline that were seen under way at one time. */
-  readonly #underWay = new Map<string, number>();
   #subjects: Subject[] = [];
+  #sightings = new ExternalSightings([]);
   #writer: OtherWriter | undefined;
   #daemon!: Daemon;
   #listeners!: Surroundings["listeners"];
@@ -102,25 +99,35 @@ export class ExternalScene {
 
   /**
    * Kills the server at a step of an insert of a pipeline; then Sluice too where `withSluice`, else the server is away
-   * until each pipeline has had as many batches under way as there may be inserts in flight. The other writer rests where
-   * `isAlone`, until the pipelines write again.
+   * until each pipeline has had as many batches under way as there may be inserts in flight.
    */
-  async killServerAt(
-    step: ServerStep,
-    { pipeline_id }: Subject,
-    { withSluice = false, isAlone = false } = {},
-  ): Promise<void> {
+  async killServerAt(step: ServerStep, { pipeline_id }: Subject, withSluice = false): Promise<void> {
     await this.#writing();
-    await this.#sample();
-    if (isAlone) await this.#writer?.rest();
-    const { trap } = this.#server;
-    await trap.arm({ step, pipeline_id, nth: 1 + this.#random.below(5) });
-    await until(this.#daemon, `to insert rows of ${pipeline_id}`, () => this.#server.hasEnded);
-    await trap.collect();
+    await this.#sightings.sample(this.#daemon, this.#server);
+    await this.#server.trap.arm({ step, pipeline_id, nth: 1 + this.#random.below(5) });
+    await this.#serverEnded(pipeline_id);
     if (withSluice) await this.#daemon.stop("SIGKILL");
-    else await until(this.#daemon, "to fill what may be in flight", () => this.#isFull());
+    else await until(this.#daemon, "to fill what may be in flight", () => this.#sightings.isFull(this.#daemon));
     await Promise.all([this.#server.restart(), ...(withSluice ? [this.#startSluice()] : [])]);
-    if (isAlone) await this.#writing();
+  }
+
+  /**
+   * Kills the server twice, the second time before it has anything of the first insert of a pipeline since: the block
+   * numbers of the table tell that nothing of it is there.
+   */
+  async killServerTwice({ pipeline_id }: Subject): Promise<void> {
+    await this.#writing();
+    await this.#sightings.sample(this.#daemon, this.#server);
+    await this.#writer?.rest();
+    await this.#server.kill();
+    const isWaiting = async (): Promise<boolean> => (await healthOf(this.#daemon, pipeline_id)).pending_batches > 0;
+    await until(this.#daemon, `to have a batch of ${pipeline_id} under way`, isWaiting);
+    await this.#server.trap.arm({ step: "before its rows", pipeline_id, nth: 1 });
+    await this.#server.restart();
+    await this.#serverEnded(pipeline_id);
+    await sleep(uptimeUnit);
+    await this.#server.restart();
+    await this.#writing();
     this.#writer?.goOn();
   }
 
@@ -130,7 +137,7 @@ export class ExternalScene {
    */
   async killServerBetweenTokenAndRows(): Promise<void> {
     await this.#writing();
-    await this.#sample();
+    await this.#sightings.sample(this.#daemon, this.#server);
     await this.#writer?.rest();
     await this.#server.killBetweenTokenAndRows();
     await this.#server.restart();
@@ -149,7 +156,7 @@ export class ExternalScene {
     this.#writer?.goOn();
     const milliseconds = this.#random.below(beforeKill);
     await sleep(milliseconds);
-    if (isRecovered) await this.#sample();
+    if (isRecovered) await this.#sightings.sample(this.#daemon, this.#server);
     if (isAlone) await this.#writer?.rest();
     const isTokenAlone = isRecovered && this.#random.below(3) === 0;
     const kills = {
@@ -167,7 +174,7 @@ export class ExternalScene {
     const started = those.map(async (one) => {
       await sleep(this.#random.below(beforeStart));
       // A Sluice that was just started may not have its pipelines yet.
-      if (what === "server") await this.#isFull().catch(() => false);
+      if (what === "server") await this.#sightings.isFull(this.#daemon).catch(() => false);
       await starts[one]();
     });
     await Promise.all(started);
@@ -186,7 +193,7 @@ export class ExternalScene {
     await Promise.all(this.#subjects.map((subject) => subject.stop()));
     await this.#writer?.stop();
     for (const subject of this.#subjects) await this.#settled(subject);
-    await this.#sample();
+    await this.#sightings.sample(this.#daemon, this.#server);
     const reports: ExternalReport[] = [];
     for (const subject of this.#subjects) reports.push(await this.#reportOf(subject));
     await this.#daemon.stop();
@@ -195,16 +202,17 @@ export class ExternalScene {
 
   /** Blocks that the server dropped as repeats, over all its processes, as far as it was sampled. */
   get dropped(): number {
-    return this.#duplicates.total;
+    return this.#sightings.dropped;
   }
 
   async #begin(variants: readonly ExternalVariant[], kafka: TestKafka | undefined): Promise<void> {
     const otlp = { otlpGrpc: await freeAddress(0), otlpHttp: await freeAddress(0) };
     this.#listeners = { ...(await freeListeners()), ...otlp };
     for (const variant of variants) this.#subjects.push(await this.#create(variant, kafka));
+    this.#sightings = new ExternalSightings(this.#subjects.map(({ pipeline_id }) => pipeline_id));
     await this.#startSluice();
     for (const { pipeline_id } of this.#subjects)
-      await this.#daemon.until(() => this.#health(pipeline_id), "to have it");
+      await this.#daemon.until(() => healthOf(this.#daemon, pipeline_id), "to have it");
     this.#writer = new OtherWriter(this.#server, this.#subjects);
     for (const subject of this.#subjects) subject.begin();
   }
@@ -234,45 +242,32 @@ export class ExternalScene {
     });
   }
 
-  #health(pipeline_id: string): Promise<PipelineHealth> {
-    return this.#daemon.get(`/api/v1/pipeline/${pipeline_id}/health`);
-  }
-
   /** Resolves when all pipelines write new rows, and so have taken up what was under way before. */
   async #writing(): Promise<void> {
     const writes = async ({ pipeline_id }: Subject): Promise<void> => {
       let before: number | undefined;
       await until(this.#daemon, `to write rows of ${pipeline_id}`, async () => {
-        const { rows_written } = (await this.#health(pipeline_id)).counters;
+        const { rows_written } = (await healthOf(this.#daemon, pipeline_id)).counters;
         return rows_written > (before ??= rows_written);
       });
     };
     await Promise.all(this.#subjects.map(writes));
   }
 
-  /** Whether each pipeline has had as many batches under way at one time as there may be inserts in flight. */
-  async #isFull(): Promise<boolean> {
-    for (const { pipeline_id } of this.#subjects) {
-      const { pending_batches } = await this.#health(pipeline_id);
-      this.#underWay.set(pipeline_id, Math.max(pending_batches, this.#underWay.get(pipeline_id) ?? 0));
-    }
-    return [...this.#underWay.values()].every((batches) => batches >= insertsInFlight);
-  }
-
   async #settled(subject: Subject): Promise<void> {
     const { pipeline_id } = subject;
     await until(this.#daemon, `to read all of ${pipeline_id}`, () => subject.isRead(), settleLimit);
     const isSettled = async (): Promise<boolean> => {
-      const { stream, pending_batches } = await this.#health(pipeline_id);
+      const { stream, pending_batches } = await healthOf(this.#daemon, pipeline_id);
       return stream.messages + pending_batches === 0;
     };
     await until(this.#daemon, `to settle the events of ${pipeline_id}`, isSettled, settleLimit);
   }
 
-  /** Notes what both processes have counted so far, before one of them is killed. */
-  async #sample(): Promise<void> {
-    for (const { pipeline_id } of this.#subjects) await this.#counters.sample(this.#daemon, pipeline_id);
-    this.#duplicates.note(this.#server.pid, await droppedBy(this.#server));
+  /** Resolves when the server was killed at the step that its trap waits for. */
+  async #serverEnded(pipeline_id: string): Promise<void> {
+    await until(this.#daemon, `to insert rows of ${pipeline_id}`, () => this.#server.hasEnded);
+    await this.#server.trap.collect();
   }
 
   async #reportOf(subject: Subject): Promise<ExternalReport> {
@@ -293,11 +288,11 @@ export class ExternalScene {
         prepared: await notes.prepared(pipeline_id),
         uncertain,
       }),
-      underWay: this.#underWay.get(pipeline_id) ?? 0,
+      underWay: this.#sightings.underWay(pipeline_id),
       logged: (what) => notes.count(pipeline_id, what),
       loggedLast: (what) => notes.count(pipeline_id, what, "last"),
-      counted: this.#counters.of(pipeline_id),
-      countedLast: { ...(await this.#health(pipeline_id)).counters },
+      counted: this.#sightings.counters.of(pipeline_id),
+      countedLast: { ...(await healthOf(this.#daemon, pipeline_id)).counters },
       uncertain,
     };
   }
