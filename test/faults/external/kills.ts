@@ -24,7 +24,7 @@ export async function killExternal(kafka: TestKafka, { kills, seed, log }: Exter
       for (const step of Object.keys(steps) as Step[])
         if (step !== "after trim") await scene.killSluiceAt(step, subject);
       for (const step of serverSteps) await scene.killServerAt(step, subject);
-      await scene.killServerTwice(subject);
+      await scene.killServerWithoutRows(subject);
       await scene.killServerBetweenTokenAndRows();
       log(`${subject.pipeline_id}: killed at each step; ${scene.dropped} repeats dropped`);
     }

@@ -38,6 +38,8 @@ export interface SceneOptions {
 const [beforeKill, betweenKills, beforeStart] = [1_000, 200, 500];
 /** A server tells for how long it runs in whole seconds: two starts that lie further apart are told apart. */
 const uptimeUnit = 1_000;
+/** Until a batch was met that is not there, in milliseconds. */
+const huntLimit = 60_000;
 /** Until everything is settled after the last kill, in milliseconds. */
 const settleLimit = 150_000;
 
@@ -112,10 +114,19 @@ export class ExternalScene {
   }
 
   /**
-   * Kills the server twice, the second time before it has anything of the first insert of a pipeline since: the block
-   * numbers of the table tell that nothing of it is there.
+   * Kills the server until Sluice has met a batch of a pipeline of which the block numbers of its table tell that nothing
+   * is there. It meets one only where it has looked at the table after the batch before had been written.
    */
-  async killServerTwice({ pipeline_id }: Subject): Promise<void> {
+  async killServerWithoutRows(subject: Subject): Promise<void> {
+    const met = (): number => this.#notes.count(subject.pipeline_id, "tokens_without_rows");
+    for (const [before, end] = [met(), Date.now() + huntLimit]; met() === before;) {
+      if (Date.now() > end) throw new Error(`expected a batch of ${subject.pipeline_id} without rows, met none`);
+      await this.#killServerTwice(subject);
+    }
+  }
+
+  /** The second time it is killed before it has anything of the first insert of a pipeline since. */
+  async #killServerTwice({ pipeline_id }: Subject): Promise<void> {
     await this.#writing();
     await this.#sightings.sample(this.#daemon, this.#server);
     await this.#writer?.rest();
