@@ -89,7 +89,7 @@ class Copies {
         inserts.delete(token);
         return found === undefined ? [] : [found];
       });
-      const said = uncertain.filter((told) => told.batch === batch);
+      const said = uncertain.filter((line) => line.batch === batch);
       this.#take(batch, there, said);
     }
     for (const [token, found] of inserts) {
