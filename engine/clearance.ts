@@ -92,7 +92,7 @@ export class Clearance {
     return heard === "view" ? on_view_error : on_uncertain;
   }
 
-  /** Once, however often it is looked at. */
+  /** Once for each token, however often it is looked at. */
   #tell(record: BatchRecord, choice: Choice): void {
     const { telemetry } = this.#settlement.with;
     if (record.heard === "view") {
@@ -107,6 +107,8 @@ export class Clearance {
     if (this.#isEarlier) return { kind: "again", record };
     const token = randomBytes(16).toString("hex");
     const fresh = await this.#settlement.prepare({ ...record, token, target, heard: "nothing" });
+    // Should its answer be lost as well, its rows may be there once more.
+    this.#isTold = false;
     return { kind: "with a fresh token", record: fresh };
   }
 }

@@ -34,6 +34,8 @@ export interface DaemonOptions {
   env?: Record<string, string>;
   /** `HOST:PORT` of the listeners. Default: 8081 and 8080 on loopback, or free ports where these are taken; no OTLP. */
   listeners?: Listeners;
+  /** Is given every line of its log. */
+  onLine?: (line: string) => void;
   /** Puts a command line inside of another one, such as that of a namespace. */
   wrap?: (command: string[]) => string[];
 }
@@ -65,6 +67,7 @@ export class Daemon {
       stdio: ["ignore", "ignore", "pipe"],
     });
     createInterface({ input: this.#child.stderr! }).on("line", (line) => {
+      options.onLine?.(line);
       this.#lastLines.push(line);
       this.#lastLines.splice(0, this.#lastLines.length - 200);
     });

@@ -1,4 +1,5 @@
-import type { TestClickHouse } from "../support/clickhouse.ts";
+import type { ReachableClickHouse } from "../support/clickhouse.ts";
+import { droppedBy } from "./duplicate-counter.ts";
 
 /** What is in a table of ids, held against the ids that there must be: 0 up to their number, each once. */
 export interface TableAudit {
@@ -18,14 +19,14 @@ const named = 5;
 /** A table of `id` and `n` that remembers what was inserted, on a server that no kill touches. */
 export class CountedTable {
   readonly name: string;
-  readonly #server: TestClickHouse;
+  readonly #server: ReachableClickHouse;
 
-  private constructor(server: TestClickHouse, name: string) {
+  private constructor(server: ReachableClickHouse, name: string) {
     this.#server = server;
     this.name = name;
   }
 
-  static async create(server: TestClickHouse, name: string): Promise<CountedTable> {
+  static async create(server: ReachableClickHouse, name: string): Promise<CountedTable> {
     const columns = "(id Int64, n Int64)";
     const settings = "SETTINGS non_replicated_deduplication_window = 10000";
     await server.client.command({
@@ -55,10 +56,8 @@ export class CountedTable {
   }
 
   /** Inserts that the server dropped as repeats since it started, of all its tables. */
-  async dropped(): Promise<number> {
-    const query = "SELECT toString(sum(value)) AS n FROM system.events WHERE event = 'DuplicatedInsertedBlocks'";
-    const [row] = await this.#server.query<{ n: string }>(query);
-    return Number(row?.n);
+  dropped(): Promise<number> {
+    return droppedBy(this.#server);
   }
 
   async #ids(query: string): Promise<number[]> {

@@ -1,4 +1,4 @@
-import { startClickHouse, type TestClickHouse } from "../support/clickhouse.ts";
+import { type ReachableClickHouse, startClickHouse } from "../support/clickhouse.ts";
 import { KafkaBroker } from "../support/kafka/broker.ts";
 import { brokerObstacle } from "../support/kafka/obstacle.ts";
 import type { TestKafka } from "../support/kafka/test-kafka.ts";
@@ -6,7 +6,7 @@ import type { TestKafka } from "../support/kafka/test-kafka.ts";
 /** The servers between which a pipeline stands; they live as long as this process. */
 export interface KafkaServers {
   kafka: TestKafka;
-  server: TestClickHouse;
+  server: ReachableClickHouse;
 }
 
 /** Runs `use` between a Kafka and a ClickHouse of its own. Throws why there can be no Kafka here. */

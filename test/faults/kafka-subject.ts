@@ -18,6 +18,10 @@ export interface SubjectOptions extends KafkaServers {
   /** Of the consumer group. */
   members: number;
   random: Random;
+  /** Rows of a full batch; `batchRows`. */
+  rows?: number;
+  /** What the pipeline file says to Sluice, such as `on_uncertain`. */
+  xSluice?: Record<string, unknown>;
 }
 
 /** Short enough that a member that was killed is gone within a moment. */
@@ -71,7 +75,7 @@ export class KafkaSubject {
    * ClickHouse is reached, or what stands before it; `sink`: further resources of the sink.
    */
   async prepare(place: Workplace, http_port: string, sink: Record<string, unknown> = {}): Promise<Started> {
-    await place.write("kafka.yaml", this.#file(http_port, sink));
+    await place.write(`${this.pipeline_id}.yaml`, this.#file(http_port, sink));
     return {
       args: ["--dir", place.pipelines, ...quick],
       listeners: await freeListeners(),
@@ -133,7 +137,7 @@ export class KafkaSubject {
   }
 
   #file(http_port: string, sink: Record<string, unknown>): string {
-    const { kafka, server, variant, members } = this.#options;
+    const { kafka, server, variant, members, rows = batchRows, xSluice = {} } = this.#options;
     const resources = {
       sources: [{ source_id: this.pipeline_id, replicas: members }],
       sink: { replicas: insertsInFlight, ...sink },
@@ -151,9 +155,10 @@ sink:
   mapping:
     - { name: id, column_name: id, column_type: Int64 }
     - { name: n, column_name: n, column_type: Int64 }
-  max_batch_size: ${batchRows}
+  max_batch_size: ${rows}
   max_delay_time: 50ms
 resources: ${JSON.stringify(resources)}
+x-sluice: ${JSON.stringify(xSluice)}
 `;
   }
 

@@ -4,13 +4,14 @@
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import type { PositionRange } from "../../engine/core/positions.ts";
+import type { ServerStep } from "./external/server-steps.ts";
 import type { KafkaStep } from "./kafka-steps.ts";
 import type { ApplyStep } from "./reconcile-steps.ts";
 import type { Step } from "./steps.ts";
 
 /** When to kill: at the n-th time that a pipeline comes to a step, counted from when the orders are given. */
 export interface Orders {
-  step: Step | KafkaStep | ApplyStep;
+  step: Step | KafkaStep | ApplyStep | ServerStep;
   pipeline_id: string;
   nth: number;
 }
@@ -43,6 +44,12 @@ export function hold(): void {
 /** Whether an answer is held back for this step. */
 export function isHeld(step: KafkaStep): boolean {
   return existsSync(heldFile) && readOrders()?.step === step;
+}
+
+/** Whether a request, by its path, is an insert of a pipeline into its table. */
+export function insertsInto(path = "/"): (pipeline_id: string) => boolean {
+  const statement = new URL(path, "http://clickhouse").searchParams.get("query") ?? "";
+  return (wanted) => statement.startsWith("INSERT") && statement.includes(`\`${wanted.replaceAll("-", "_")}\``);
 }
 
 function readOrders(): Orders | undefined {

@@ -10,7 +10,8 @@ import { basename } from "node:path";
 import { isMainThread, Worker } from "node:worker_threads";
 import type { FromThread, ToThread } from "../../engine/thread/protocol.ts";
 import { noted, watchAnswers, watchOffsetCommits } from "./kafka-killer.ts";
-import { isTime, kill, replace } from "./kill-orders.ts";
+import { insertsInto, isTime, kill, replace } from "./kill-orders.ts";
+import { notePrepared } from "./witness.ts";
 
 type Told = Extract<FromThread, { type: "prepare" | "amend" | "commit" }>;
 
@@ -43,6 +44,8 @@ function watchMessages(): void {
 
 function hear(worker: Worker, message: FromThread): void {
   if (message.type !== "prepare" && message.type !== "amend" && message.type !== "commit") return;
+  if (message.type === "prepare") notePrepared(message.record);
+  if (message.type === "commit" && message.aside !== undefined) notePrepared(message.aside);
   const { pipeline_id, batch, rows } = message.record;
   if (rows === 0) return;
   if (message.type === "prepare") {
@@ -87,8 +90,7 @@ function watchInserts(): void {
 
 /** Whether a request inserts into the table of a pipeline. */
 function isInsertOf(request: ClientRequest): (pipeline_id: string) => boolean {
-  const statement = new URL(request.path, "http://clickhouse").searchParams.get("query") ?? "";
-  return (wanted) => statement.startsWith("INSERT") && statement.includes(`\`${wanted.replaceAll("-", "_")}\``);
+  return insertsInto(request.path);
 }
 
 function watchFiles(): void {

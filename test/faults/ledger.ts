@@ -1,3 +1,5 @@
+import { compare, type Span } from "./spans.ts";
+
 /** What must become of an event: a row, or a dead letter because it is bad. */
 export type Fate = "row" | "letter";
 
@@ -46,17 +48,26 @@ export class Ledger {
       strangers: [],
     };
     for (const fate of ["row", "letter"] as const) {
-      for (const [id, { accepted, unanswered }] of this.#posts[fate]) {
-        const times = found[fate].get(id) ?? 0;
-        const most = dropsRepeats && fate === "row" ? 1 : Infinity;
-        if (times < Math.min(most, accepted)) audit.lost.push(`${fate} ${id}`);
-        if (times > Math.min(most, accepted + unanswered)) audit.doubled.push(`${fate} ${id}`);
+      for (const { accepted, unanswered } of this.#posts[fate].values()) {
         audit.accepted += accepted;
         audit.unanswered += unanswered;
       }
-      for (const id of found[fate].keys()) if (!this.#posts[fate].has(id)) audit.strangers.push(`${fate} ${id}`);
+      const { lost, doubled, strangers } = compare(this.expected(fate, dropsRepeats), found[fate]);
+      const named = (id: string): string => `${fate} ${id}`;
+      audit.lost.push(...lost.map(named));
+      audit.doubled.push(...doubled.map(named));
+      audit.strangers.push(...strangers.map(named));
     }
     return audit;
+  }
+
+  /** How often each id must and may be there. */
+  expected(fate: Fate, dropsRepeats: boolean): Map<string, Span> {
+    const limit = dropsRepeats && fate === "row" ? 1 : Infinity;
+    const spans = new Map<string, Span>();
+    for (const [id, { accepted, unanswered }] of this.#posts[fate])
+      spans.set(id, { least: Math.min(limit, accepted), most: Math.min(limit, accepted + unanswered) });
+    return spans;
   }
 }
 

@@ -11,9 +11,10 @@ export interface ExporterOptions {
   random: Random;
   /** Whether a request that was answered unclearly is sent again; else it is given up, as some of it may be stored. */
   repeatsUnclear: boolean;
+  /** Records of a request, at the most; 200. */
+  mostRecords?: number;
 }
 
-const mostRecords = 200;
 /** Between two requests, at the most, in milliseconds. */
 const longestRest = 60;
 /** Before a request is sent again, in milliseconds. */
@@ -48,7 +49,7 @@ export class OtlpExporter {
   }
 
   async #run(): Promise<void> {
-    const { random, ledger } = this.#options;
+    const { random, ledger, mostRecords = 200 } = this.#options;
     while (!this.#isStopping) {
       const records = random.pick(1, 1 + random.below(20), 1 + random.below(mostRecords));
       const request = ledger.open(records);

@@ -4,11 +4,9 @@ import { freeListeners, Workplace } from "../support/daemon.ts";
 import { Random } from "../support/random.ts";
 import { CounterSums } from "./counter-sums.ts";
 import { DuplicateCounter } from "./duplicate-counter.ts";
-import { OtlpExporter } from "./otlp-exporter.ts";
+import { OtlpLoad } from "./otlp-load.ts";
 import { type OtlpKillReport, reportOf } from "./otlp-report.ts";
-import { overGrpc, overHttp } from "./otlp-transports.ts";
 import { otlpFileOf, otlpVariants, type OtlpVariant } from "./otlp-variants.ts";
-import { RequestLedger } from "./request-ledger.ts";
 
 export interface OtlpKills {
   kills: number;
@@ -17,13 +15,12 @@ export interface OtlpKills {
   reports: OtlpKillReport[];
 }
 
-/** At once, for each pipeline: of both transports, with gzip and without. */
+/** At once, for each pipeline. */
 const exporters = 20;
 
 interface Subject {
   variant: OtlpVariant;
-  ledger: RequestLedger;
-  exporters: OtlpExporter[];
+  load: OtlpLoad;
 }
 
 /**
@@ -45,7 +42,7 @@ export async function killUnderExporters(options: {
     for (const variant of otlpVariants) await place.write(`${variant.pipeline_id}.yaml`, otlpFileOf(variant));
     let daemon = await place.start(start);
     for (const { pipeline_id } of otlpVariants) await daemon.until(() => daemon.health(pipeline_id), "to have it");
-    subjects = otlpVariants.map((variant) => subjectOf(variant, otlp, random));
+    subjects = otlpVariants.map((variant) => ({ variant, load: new OtlpLoad({ variant, otlp, random, exporters }) }));
     const sums = new Sums();
     for (let kill = 1; kill <= kills; kill += 1) {
       const isRecovered = kill === 1 || random.below(3) > 0;
@@ -55,21 +52,22 @@ export async function killUnderExporters(options: {
       if (isRecovered) await sums.sample(daemon);
       await daemon.stop("SIGKILL");
       daemon = await place.start(start);
-      const unclear = subjects.map(({ ledger }) => ledger.unclear).join(" and ");
+      const unclear = subjects.map(({ load }) => load.ledger.unclear).join(" and ");
       const since = isRecovered ? "recovery" : "start";
       log(`kill ${kill} of ${kills}, ${milliseconds} ms after its ${since}: ${unclear} requests unclear`);
     }
     await reading(daemon);
-    await Promise.all(subjects.flatMap((subject) => subject.exporters.map((exporter) => exporter.stop())));
+    await Promise.all(subjects.map(({ load }) => load.stop()));
     for (const { pipeline_id } of otlpVariants) await daemon.settled(pipeline_id);
     await sums.sample(daemon);
     const reports: OtlpKillReport[] = [];
-    for (const subject of subjects) reports.push(await reportOf(subject, daemon, sums.counters));
+    for (const { variant, load } of subjects)
+      reports.push(await reportOf({ variant, ledger: load.ledger }, daemon, sums.counters));
     await daemon.stop();
     return { kills, dropped: sums.duplicates.total, reports };
   } finally {
     await place.clean();
-    await Promise.all(subjects.flatMap((subject) => subject.exporters.map((exporter) => exporter.giveUp())));
+    await Promise.all(subjects.map(({ load }) => load.giveUp()));
   }
 }
 
@@ -82,20 +80,6 @@ class Sums {
     for (const { pipeline_id } of otlpVariants) await this.counters.sample(daemon, pipeline_id);
     await this.duplicates.sample(daemon);
   }
-}
-
-function subjectOf(variant: OtlpVariant, otlp: { otlpGrpc: string; otlpHttp: string }, random: Random): Subject {
-  const ledger = new RequestLedger();
-  const { pipeline_id, dropsRepeats: repeatsUnclear } = variant;
-  const started = Array.from({ length: exporters }, (_, index) => {
-    const isPacked = index % 4 > 1;
-    const transport =
-      index % 2 === 0
-        ? overGrpc(otlp.otlpGrpc, pipeline_id, isPacked)
-        : overHttp(`http://${otlp.otlpHttp}`, pipeline_id, isPacked);
-    return new OtlpExporter({ transport, ledger, repeatsUnclear, random: new Random(random.below(2 ** 31)) });
-  });
-  return { variant, ledger, exporters: started };
 }
 
 /** Resolves when all pipelines read new records, and so have taken up what an earlier process had prepared. */

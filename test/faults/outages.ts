@@ -5,6 +5,7 @@ import { pipelineFile, token, tokenEnv, Workplace } from "../support/daemon.ts";
 import { OutageProxy, type Outage } from "../support/outage-proxy.ts";
 import { changedIn } from "../support/pipeline-file.ts";
 import { Random } from "../support/random.ts";
+import { droppedBy } from "./duplicate-counter.ts";
 import { EventMix } from "./event-mix.ts";
 import { type Audit, Ledger } from "./ledger.ts";
 import { Poster } from "./poster.ts";
@@ -133,12 +134,6 @@ async function rowIds(clickhouse: TestClickHouse): Promise<Map<string, number>> 
     "SELECT id, toString(count()) AS times FROM default.outages GROUP BY id",
   );
   return new Map(rows.map(({ id, times }) => [id, Number(times)]));
-}
-
-async function droppedBy(clickhouse: TestClickHouse): Promise<number> {
-  const query = "SELECT toString(sum(value)) AS n FROM system.events WHERE event = 'DuplicatedInsertedBlocks'";
-  const [row] = await clickhouse.query<{ n: string }>(query);
-  return Number(row?.n);
 }
 
 /** Failed inserts by the name of the error. */

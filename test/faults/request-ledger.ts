@@ -1,4 +1,5 @@
 import type { Answer } from "./otlp-transports.ts";
+import type { Span } from "./spans.ts";
 
 /** What is in a table of one request. */
 export interface FoundRequest {
@@ -53,6 +54,16 @@ export class RequestLedger {
   /** How many requests were left without a clear answer so far. */
   get unclear(): number {
     return this.#sent.filter(({ isUnclear }) => isUnclear).length;
+  }
+
+  /** How often each record must and may be there, by its id: `<request>-<part>`. */
+  expected(): Map<string, Span> {
+    const spans = new Map<string, Span>();
+    for (const [index, { records, isAcknowledged, isUnclear }] of this.#sent.entries()) {
+      const span = { least: isAcknowledged ? 1 : 0, most: isAcknowledged || isUnclear ? 1 : 0 };
+      for (let part = 0; part < records; part += 1) spans.set(`${index + 1}-${part}`, span);
+    }
+    return spans;
   }
 
   /** Each acknowledged request must be there whole and once, an unclear one whole and once or not at all. */

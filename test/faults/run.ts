@@ -3,6 +3,7 @@ import { parseArgs } from "node:util";
 import { crash } from "./crash.ts";
 import { Delivery } from "./delivery.ts";
 import { broken, lineOf, missing, summaryOf } from "./delivery-report.ts";
+import { killExternal } from "./external/kills.ts";
 import { killKafka } from "./kafka-matrix.ts";
 import { brokenByOutages, sufferOutages } from "./kafka-outages.ts";
 import { withKafka } from "./kafka-servers.ts";
@@ -29,6 +30,7 @@ interface Options {
 const faults: Record<string, Omit<Options, "seed"> & { run: (options: Options) => Promise<boolean> }> = {
   crash: { kills: 50, events: 0, run: runCrash },
   delivery: { kills: 100, events: 0, run: runDelivery },
+  external: { kills: 30, events: 0, run: runExternal },
   kafka: { kills: 30, events: 1_000_000, run: runKafka },
   "kafka-outages": { kills: 0, events: 0, run: runKafkaOutages },
   otlp: { kills: 50, events: 0, run: runOtlp },
@@ -71,6 +73,11 @@ async function runDelivery({ kills, seed }: Options): Promise<boolean> {
   const unseen = missing(reports);
   for (const what of unseen) console.log(`BROKEN: ${what}`);
   return unseen.length === 0 && reports.every((report) => broken(report).length === 0);
+}
+
+async function runExternal(options: Options): Promise<boolean> {
+  const kills = { ...options, log: (line: string) => console.log(line) };
+  return isUnbroken(await withKafka(({ kafka }) => killExternal(kafka, kills)));
 }
 
 async function runKafka(options: Options): Promise<boolean> {

@@ -12,15 +12,19 @@ export const silent: Log = {
   error: () => undefined,
 };
 
-/** An embedded ClickHouse with a stock client on it, for the tests of one file. */
-export interface TestClickHouse {
-  url: string;
-  username: string;
-  password: string;
-  client: ClickHouseClient;
-  embedded: EmbeddedClickHouse;
+/** A ClickHouse, and how to ask it. */
+export interface ReachableClickHouse {
+  readonly url: string;
+  readonly username: string;
+  readonly password: string;
+  readonly client: ClickHouseClient;
   /** Rows of a query, as objects. */
   query<Row = Record<string, unknown>>(sql: string): Promise<Row[]>;
+}
+
+/** An embedded ClickHouse with a stock client on it, for the tests of one file. */
+export interface TestClickHouse extends ReachableClickHouse {
+  embedded: EmbeddedClickHouse;
   /** Ends it and removes its folder, unless the caller brought one. */
   stop(): Promise<void>;
 }
@@ -30,20 +34,27 @@ export async function startClickHouse(options: Partial<EmbeddedOptions> = {}): P
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), "sluice-clickhouse-")));
   const embedded = await EmbeddedClickHouse.start({ log: silent, ...options, dataDir });
   const { url, username, password } = embedded;
-  const client = createClient({ url, username, password, log: { level: ClickHouseLogLevel.OFF } });
+  const client = clientOf(embedded);
   return {
     url,
     username,
     password,
     client,
     embedded,
-    async query<Row>(sql: string): Promise<Row[]> {
-      return (await client.query({ query: sql, format: "JSONEachRow" })).json<Row>();
-    },
+    query: <Row>(sql: string) => rowsOf<Row>(client, sql),
     async stop() {
       await client.close();
       await embedded.close();
       if (options.dataDir === undefined) await rm(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+/** A stock client, which logs nothing. */
+export function clientOf({ url, username, password }: Omit<ReachableClickHouse, "client" | "query">): ClickHouseClient {
+  return createClient({ url, username, password, log: { level: ClickHouseLogLevel.OFF } });
+}
+
+export async function rowsOf<Row>(client: ClickHouseClient, sql: string): Promise<Row[]> {
+  return (await client.query({ query: sql, format: "JSONEachRow" })).json<Row>();
 }

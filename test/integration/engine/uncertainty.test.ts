@@ -133,6 +133,27 @@ describe("another writer uses up the window while an answer is unknown", () => {
     }),
   );
 
+  test.concurrent("on_uncertain: insert counts it each time, where the answer to the fresh token is lost too", () =>
+    inScene("alone-again", async (scene) => {
+      const lost = new Set<string>();
+      await scene.create([table], scene.config(), { on_uncertain: "insert" });
+      scene.proxy.decideInserts((asked) => {
+        if (!holds(asked, 1) || lost.size === 2) return lost.has(asked.token!) ? heldOff : pass;
+        const isFirst = !lost.has(asked.token!);
+        lost.add(asked.token!);
+        return isFirst ? { kind: "lose" } : heldOff;
+      });
+      await scene.post(eventsTo(5));
+      for (const losses of [1, 2]) {
+        await scene.until(() => fatesOf(scene).filter((fate) => fate === "lose").length === losses);
+        await scene.usedUp();
+      }
+      const { counters } = await scene.settled();
+      expect(scene.ours(await scene.ids())).toEqual([...twice(upTo(5)), ...upTo(5)].toSorted((a, b) => a - b));
+      expect(counters.batches_uncertain).toBe(2);
+    }),
+  );
+
   test.concurrent("on_uncertain: skip commits it without a send", () =>
     inScene("alone-skip", async (scene) => {
       await usedUpMeanwhile(scene, "skip");
