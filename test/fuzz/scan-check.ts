@@ -56,12 +56,14 @@ function encoderOf(fields: readonly SchemaField[]): RowEncoder {
   return new RowEncoder(mapping, fields);
 }
 
+/** What was received. Bytes that are no text are there as base64. */
+function textOf({ encoding, original_message: text }: TransformResult["rejected"][number]): string {
+  return encoding === undefined ? text : Buffer.from(text, encoding).toString("latin1");
+}
+
 /** `before` stands before each event. */
 function verdictOf({ passed, rejected }: TransformResult, before: string): unknown {
   const without = (text: string): string => text.slice(text.startsWith(before) ? before.length : 0);
-  // Bytes that are no text are there as base64.
-  const textOf = ({ encoding, original_message: text }: TransformResult["rejected"][number]): string =>
-    encoding === undefined ? text : Buffer.from(text, encoding).toString("latin1");
   return {
     passed: passed.map(({ position }) => position),
     rejected: rejected.map((rejection) => ({ ...rejection, original_message: without(textOf(rejection)) })),
