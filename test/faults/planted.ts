@@ -1,6 +1,5 @@
 import { spawn } from "node:child_process";
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { plantedFaults, type Edit, type PlantedFault } from "./planted-faults.ts";
@@ -47,10 +46,11 @@ interface Options {
  */
 export async function plantFaults({ only = "", log }: Options): Promise<Found[]> {
   const house = fileURLToPath(new URL("../..", import.meta.url));
-  const copy = await mkdtemp(join(tmpdir(), "sluice-planted-"));
+  // Below the house, so that its packages are found from there.
+  await mkdir(join(house, ".cache"), { recursive: true });
+  const copy = await mkdtemp(join(house, ".cache", "planted-"));
   try {
     for (const name of [...copied, ...configs]) await cp(join(house, name), join(copy, name), { recursive: true });
-    await symlink(join(house, "node_modules"), join(copy, "node_modules"));
     await mkdir(join(copy, ".cache"));
     const sound = await search(copy);
     if (sound.by !== undefined) throw new Error(`the tests fail without any fault: ${sound.by}`);
@@ -127,9 +127,13 @@ async function firstFailure(
   const { testResults } = JSON.parse(await readFile(report, "utf8")) as Report;
   for (const { name, message, status, assertionResults } of testResults) {
     const file = name.slice(name.indexOf("test/"));
-    const failed = assertionResults.find((one) => one.status === "failed");
+    const failed = assertionResults.find(
+      // After the first failure others are given up, which says nothing of them.
+      (one) => one.status === "failed" && one.failureMessages.length > 0,
+    );
     if (failed !== undefined) return { by: `${file}: ${failed.fullName}`, cases: casesOf(failed.failureMessages) };
-    if (status === "failed") return { by: `${file}: ${message.split("\n")[0]!}`, cases: undefined };
+    if (status === "failed" && assertionResults.length === 0 && message !== "")
+      return { by: `${file}: ${message.split("\n")[0]!}`, cases: undefined };
   }
   return undefined;
 }
