@@ -245,8 +245,23 @@ interface TimerOptions {
   isRepeated: boolean;
 }
 
+/** What keeps a process of Node from its end, which a simulated one does not need. */
+class Handle {
+  ref(): this {
+    return this;
+  }
+
+  unref(): this {
+    return this;
+  }
+
+  hasRef(): boolean {
+    return true;
+  }
+}
+
 /** What the global timers return: as Node's `Timeout`. */
-class Timer {
+class Timer extends Handle {
   at = 0;
   order = 0;
   readonly life = Life.current;
@@ -254,6 +269,7 @@ class Timer {
   readonly #options: TimerOptions;
 
   constructor(work: () => void, options: TimerOptions) {
+    super();
     this.#work = work;
     this.#options = options;
   }
@@ -278,28 +294,17 @@ class Timer {
     return this;
   }
 
-  ref(): this {
-    return this;
-  }
-
-  unref(): this {
-    return this;
-  }
-
-  hasRef(): boolean {
-    return true;
-  }
-
   [Symbol.toPrimitive](): number {
     return this.order;
   }
 }
 
-class Immediate {
+class Immediate extends Handle {
   #work: (() => void) | undefined;
   readonly #life = Life.current;
 
   constructor(work: () => void) {
+    super();
     this.#work = work;
   }
 
@@ -309,17 +314,5 @@ class Immediate {
 
   cancel(): void {
     this.#work = undefined;
-  }
-
-  ref(): this {
-    return this;
-  }
-
-  unref(): this {
-    return this;
-  }
-
-  hasRef(): boolean {
-    return true;
   }
 }
