@@ -5,10 +5,12 @@ import { join } from "node:path";
 
 /** Worlds that one process lives through. */
 const ofOne = 2_500;
+/** After so many pieces that failed no further one is begun. */
+const mostFailures = 5;
 
 /**
  * Lives through so many worlds in pieces by seed, as many at a time as there are cores, and prints how often everything
- * was met. A piece that fails prints its story and ends the run. Returns whether all held.
+ * was met. A piece that fails prints its story, and the other pieces go on. Returns whether all held.
  */
 export async function runWorlds(count: number, seed: number): Promise<boolean> {
   const folder = await mkdtemp(join(tmpdir(), "sluice-worlds-"));
@@ -17,13 +19,13 @@ export async function runWorlds(count: number, seed: number): Promise<boolean> {
     runs: Math.min(ofOne, count - index * ofOne),
   }));
   const met = new Map<string, number>();
-  let [done, holds] = [0, true];
+  let [done, failures] = [0, 0];
   const work = async (): Promise<void> => {
-    for (let piece = pieces.shift(); piece !== undefined && holds; piece = pieces.shift()) {
+    for (let piece = pieces.shift(); piece !== undefined && failures < mostFailures; piece = pieces.shift()) {
       const file = join(folder, `${piece.seed}.json`);
       if (!(await live(piece, file))) {
-        holds = false;
-        return;
+        failures += 1;
+        continue;
       }
       for (const [what, times] of Object.entries(JSON.parse(await readFile(file, "utf8")) as Record<string, number>)) {
         met.set(what, (met.get(what) ?? 0) + times);
@@ -38,7 +40,7 @@ export async function runWorlds(count: number, seed: number): Promise<boolean> {
     await rm(folder, { recursive: true, force: true });
   }
   for (const [what, times] of [...met].toSorted(([, a], [, b]) => b - a)) console.log(`${times} ${what}`);
-  return holds;
+  return failures === 0;
 }
 
 async function live({ seed, runs }: { seed: number; runs: number }, file: string): Promise<boolean> {
