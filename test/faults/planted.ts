@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { plantedFaults, type Edit, type PlantedFault } from "./planted-faults.ts";
@@ -11,19 +11,8 @@ const suites: readonly (readonly string[])[] = [
   ["test/conformance", "test/unit"],
 ];
 
-/** Everything that the tests read, and nothing that they write. */
-const copied = [
-  "engine",
-  "reconciler",
-  "schemas",
-  "examples",
-  "test",
-  "README.md",
-  "CHANGELOG.md",
-  "LICENSE",
-  ".github",
-];
-const configs = ["package.json", "tsconfig.json", "vitest.config.ts"];
+/** What is made from the tree, or found from the copy because it is below the house. */
+const notCopied = new Set([".cache", ".git", "dist", "node_modules"]);
 
 /** Which test found a fault, and after how many cases where it is a property. */
 export interface Found {
@@ -50,7 +39,9 @@ export async function plantFaults({ only = "", log }: Options): Promise<Found[]>
   await mkdir(join(house, ".cache"), { recursive: true });
   const copy = await mkdtemp(join(house, ".cache", "planted-"));
   try {
-    for (const name of [...copied, ...configs]) await cp(join(house, name), join(copy, name), { recursive: true });
+    for (const name of await readdir(house)) {
+      if (!notCopied.has(name)) await cp(join(house, name), join(copy, name), { recursive: true });
+    }
     await mkdir(join(copy, ".cache"));
     const sound = await search(copy);
     if (sound.by !== undefined) throw new Error(`the tests fail without any fault: ${sound.by}`);
