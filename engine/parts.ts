@@ -16,6 +16,7 @@ import type { TableStore } from "./core/store.ts";
 import { Store } from "./state/store.ts";
 import { StreamShelf } from "./stream-shelf.ts";
 import { systemDisk } from "./system/disk.ts";
+import type { SegmentSizes } from "./streams/embedded/embedded-stream.ts";
 import type { Log } from "./telemetry/log.ts";
 import { Recorder } from "./telemetry/recorder.ts";
 import type { WorkerLike } from "./thread/protocol.ts";
@@ -46,6 +47,8 @@ export interface EngineSettings {
   openStore?: (folder: string) => TableStore | Promise<TableStore>;
   /** Internal: where streams are kept by those who host an engine without threads. Default: the disk of this machine. */
   disk?: Disk;
+  /** Internal: sizes of the files of streams. */
+  segments?: SegmentSizes;
 }
 
 /** What an engine is made of: everything that holds state, and those who tell of it. */
@@ -75,7 +78,7 @@ export async function openParts(settings: EngineSettings): Promise<EngineParts> 
     const journal: StoreJournal = new StoreJournal(store, letters);
     const catalog = new Catalog(store, (id) => journal.namedRevisions(id));
     const deletions = new Deletions(store);
-    const streams = new StreamShelf(settings.disk ?? systemDisk, dataDir.folder("pipelines"), log);
+    const streams = new StreamShelf(settings.disk ?? systemDisk, dataDir.folder("pipelines"), log, settings.segments);
     const embedded = new EmbeddedHost(dataDir.path, log);
     const recorder = new Recorder(log, registry);
     return { settings, dataDir, store, catalog, journal, runs, deletions, letters, streams, embedded, recorder };

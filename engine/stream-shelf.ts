@@ -4,7 +4,7 @@ import { quantityBytes } from "../schemas/quantity.ts";
 import type { Disk } from "./core/disk.ts";
 import { EngineError } from "./core/errors.ts";
 import type { Stream, StreamLimits, StreamState } from "./core/stream.ts";
-import { EmbeddedStream } from "./streams/embedded/embedded-stream.ts";
+import { EmbeddedStream, type SegmentSizes } from "./streams/embedded/embedded-stream.ts";
 import { makeFolders } from "./state/folders.ts";
 import { isPassing, storageError } from "./state/storage-error.ts";
 import { holdsEvents, startAnew } from "./streams/embedded/start-anew.ts";
@@ -15,16 +15,18 @@ export class StreamShelf {
   readonly #disk: Disk;
   readonly #root: string;
   readonly #log: Log;
+  readonly #sizes: SegmentSizes | undefined;
   readonly #streams = new Map<string, Stream>();
   /** Pipelines whose stream could not be opened. */
   readonly #closed = new Set<string>();
   /** Called with the newest durable sequence of a pipeline's stream. */
   onAppended: (pipeline_id: string, last: number) => void = () => undefined;
 
-  constructor(disk: Disk, root: string, log: Log) {
+  constructor(disk: Disk, root: string, log: Log, sizes?: SegmentSizes) {
     this.#disk = disk;
     this.#root = root;
     this.#log = log;
+    this.#sizes = sizes;
   }
 
   folder(pipeline_id: string): string {
@@ -43,6 +45,7 @@ export class StreamShelf {
         limits: limitsOf(config),
         trimmed,
         onAppended: (last) => this.onAppended(pipeline_id, last),
+        ...(this.#sizes === undefined ? {} : { sizes: this.#sizes }),
       });
       this.#streams.set(pipeline_id, stream);
       this.#closed.delete(pipeline_id);

@@ -6,6 +6,9 @@ import { SimulatedDisk } from "./disk.ts";
 import type { Draw } from "./network.ts";
 import { SimulatedStore, SimulatedStoreFile } from "./store.ts";
 
+/** So small that the few events of a world fill and leave many files, in bytes. */
+const segments = { limit: 2_048, reclaimed: 256 };
+
 /** Where a process of a simulation has its state. */
 export const dataDir = "/data";
 
@@ -33,10 +36,11 @@ export class SimulatedMachine {
   }
 
   /** What an engine that is a part of `life` asks of this machine. */
-  host(life: Life): Required<Pick<EngineSettings, "takeDataDir" | "openStore" | "disk">> {
+  host(life: Life): Required<Pick<EngineSettings, "takeDataDir" | "openStore" | "disk" | "segments">> {
     const disk = this.diskOf(life);
     return {
       disk,
+      segments,
       takeDataDir: async (path) => {
         this.#take(life);
         if (await disk.mkdir(path)) await disk.syncFolder("/");
