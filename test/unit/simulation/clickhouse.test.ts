@@ -93,7 +93,7 @@ describe("an insert", () => {
       { id: 2, p: 2 },
     ];
     for (let each = 0; each < 2; each += 1) expect(await world.insert(sink, both, "a")).toEqual({ kind: "ok" });
-    expect(server.stored()).toEqual([
+    expect(server.stored()).toMatchObject([
       { row: { id: 1, p: 1 }, token: "a", partition: "1", block: 1 },
       { row: { id: 2, p: 2 }, token: "a", partition: "2", block: 3 },
     ]);

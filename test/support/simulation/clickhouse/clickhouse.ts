@@ -43,6 +43,8 @@ export interface StoredRow {
   token: string | undefined;
   partition: string;
   block: number;
+  /** When it was written, in milliseconds of the monotonic clock. */
+  writtenAt: number;
 }
 
 /** Milliseconds after which a part is on disk also where the table does not see to it. */
@@ -245,6 +247,6 @@ export class SimulatedClickHouse {
   }
 }
 
-function storedRows({ rows, token, partition, block }: Part): StoredRow[] {
-  return rows.map((row) => ({ row, token, partition, block }));
+function storedRows({ rows, token, partition, block, seenAt }: Part): StoredRow[] {
+  return rows.map((row) => ({ row, token, partition, block, writtenAt: Math.min(...seenAt) }));
 }

@@ -7,8 +7,8 @@ export interface Outcome {
   sent: readonly SentEvent[];
   /** Ids of the rows of its table. */
   rows: readonly number[];
-  /** The time that each row holds, and the token that it came with. */
-  times: readonly { token: string | undefined; at: number }[];
+  /** The time that each row holds, the token that it came with, and when it was written since the world began. */
+  times: readonly { id: number; token: string | undefined; at: number; writtenAt: number }[];
   /** Ids of its dead letters. */
   letters: readonly number[];
   /** Log lines that allow what would be broken otherwise, by their sentence. */
@@ -44,7 +44,7 @@ export function breaches(outcome: Outcome): string[] {
   });
   const known = new Set(sent.map(({ id }) => id));
   for (const id of [...rows.keys(), ...letters.keys()]) if (!known.has(id)) found.push(`invented: ${id}`);
-  return [...found, ...keysTwice(outcome, rows), ...timesOfOneBatch(outcome)];
+  return [...found, ...keysTwice(outcome), ...timesOfOneBatch(outcome)];
 }
 
 /** A batch has one time, however often it is made again. */
@@ -78,15 +78,21 @@ function breachOf(
   return [`lost: ${what}`];
 }
 
-/** Rows with one key that were accepted within half of the window of each other. */
-function keysTwice({ shape, sent, hasForgotten, isAtLeastOnce }: Outcome, rows: Map<number, number>): string[] {
+/**
+ * Rows with one key of which the later one was written within the window of when the earlier one was sent: their batches,
+ * whose times decide, are no further from each other. An event that waits in its topic for longer than the window, as its
+ * pipeline is paused, may be a row again.
+ */
+function keysTwice({ shape, sent, times, hasForgotten, isAtLeastOnce }: Outcome): string[] {
   if (!shape.hasDedup || hasForgotten || isAtLeastOnce) return [];
+  const written = new Map(times.map(({ id, writtenAt }) => [id, writtenAt]));
   const last = new Map<string, SentEvent>();
   return sent.flatMap((event) => {
-    if (!rows.has(event.id)) return [];
+    const now = written.get(event.id);
+    if (now === undefined) return [];
     const before = last.get(event.key);
     last.set(event.key, event);
-    if (before === undefined || event.at - before.at > dedupWindow / 2) return [];
+    if (before === undefined || Math.max(now, written.get(before.id)!) - before.at > dedupWindow) return [];
     return [`doubled key: ${before.id} and ${event.id} have the key ${event.key} and rows`];
   });
 }

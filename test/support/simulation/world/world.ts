@@ -68,6 +68,8 @@ export class World {
     ["env:TOKEN", "token-of-a-sender-0"],
   ]);
   #sluice!: SluiceProcess;
+  /** Why no process runs. */
+  #startFailure = "";
   /** Ends in order, or never: nothing waits for it but the next start. */
   #starting: NodeJS.Timeout | undefined;
 
@@ -154,7 +156,9 @@ export class World {
         hasSkipped,
         hasForgotten,
         hadNoConstraint,
-        times: clickHouse.stored().map(({ token, row }) => ({ token, at: Number(row["at"]) })),
+        times: clickHouse
+          .stored()
+          .map(({ token, row, writtenAt }) => ({ id: Number(row["id"]), token, at: Number(row["at"]), writtenAt })),
         isAtLeastOnce: false,
       };
       const unknown = [...clickHouse.unknown, ...this.#kafka.unknown].map(
@@ -376,6 +380,7 @@ export class World {
 
   #start(): void {
     clearTimeout(this.#starting);
+    this.#startFailure = "it is being started";
     this.#starting = undefined;
     this.#sluice = new SluiceProcess({
       machine: this.#machine,
@@ -387,7 +392,8 @@ export class World {
     });
     // A supervisor starts a process again that cannot start.
     this.#sluice.opened.catch((error: unknown) => {
-      this.onLine(`${this.clock.monotonic} start failed: ${String(error)}`);
+      this.#startFailure = String(error);
+      this.onLine(`${this.clock.monotonic} start failed: ${this.#startFailure}`);
       this.#meet(`start failed: ${String(error).slice(0, 60)}`);
       this.#sluice.kill();
       this.#startAfter(5_000);
@@ -493,7 +499,7 @@ export class World {
   #unrest(index: number): string[] {
     const { engine } = this.#sluice;
     const id = pipelineId(index);
-    if (engine === undefined) return ["no process runs"];
+    if (engine === undefined) return [`no process runs: ${this.#startFailure}`];
     if (!engine.list().some(({ pipeline_id }) => pipeline_id === id)) return [`${id} is not there`];
     const { overall_status, failure, paused, pending_batches, stream } = engine.health(id);
     const texts: string[] = [];
