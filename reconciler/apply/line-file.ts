@@ -19,29 +19,22 @@ interface Piece {
  */
 export class LineFile {
   readonly #path: string;
-  /** Bytes that are known to be good; what follows is the rest of a write that was cut off. Undefined: no such file. */
+  /** Bytes that this process knows to be durable; what follows is the rest of a write that failed. */
   #length: number | undefined;
+  /** What is perhaps in the place of the file, as a replacement failed that may have been made. */
+  #replacement: string | undefined;
   #file: FileHandle | undefined;
   #pieces: Piece[] = [];
   #isWriting = false;
 
-  private constructor(path: string, length: number | undefined) {
+  private constructor(path: string) {
     this.#path = path;
-    this.#length = length;
   }
 
   /** Opens a file, or begins without one, and gives its lines. What a power cut left of a last write is left out. */
   static read(path: string): { file: LineFile; lines: string[] } {
-    let bytes: Buffer;
-    try {
-      bytes = readFileSync(path);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-      return { file: new LineFile(path, undefined), lines: [] };
-    }
-    const length = wholeLength(bytes);
-    const written = bytes.toString("utf8", 0, length).split("\n").slice(0, -1);
-    return { file: new LineFile(path, length), lines: written.flatMap(linesOf) };
+    const lines = goodText(path).split("\n").slice(0, -1);
+    return { file: new LineFile(path), lines: lines.flatMap(linesOf) };
   }
 
   /** Adds a line. Resolves when it would survive a power cut. */
@@ -94,27 +87,56 @@ export class LineFile {
     if (whole >= 0 && lines.length > 0) {
       const text = lines.map((line) => `${line}\n`).join("");
       await this.#letGo();
-      await writeFileDurably(this.#path, text);
-      this.#length = Buffer.byteLength(text);
+      await this.#begin(text);
       return;
     }
     const file = (this.#file ??= await this.#open());
     if (whole >= 0) {
       await file.truncate(0);
       this.#length = 0;
+      // What follows is written to a file that is opened anew, and so synced, empty.
+      await this.#letGo();
       return;
     }
     const text = lines.length === 1 ? `${lines[0]}\n` : `[${lines.join(",")}]\n`;
     await file.appendFile(text);
     await file.datasync();
-    this.#length = (this.#length ?? 0) + Buffer.byteLength(text);
+    this.#length! += Buffer.byteLength(text);
   }
 
+  /**
+   * Opens the file at the end of what is durable. What an earlier process has left is written anew: it may be readable
+   * and not on the disk, or end here and not there. What was cut off is synced to be gone before anything is added: a
+   * power cut could else keep what was added, and bring back the rest of what was cut off behind it.
+   */
   async #open(): Promise<FileHandle> {
-    if (this.#length === undefined) await writeFileDurably(this.#path, "");
+    const length = await this.#durableLength();
     const file = await open(this.#path, "a", 0o600);
-    await file.truncate((this.#length ??= 0));
-    return file;
+    try {
+      const { size } = await file.stat();
+      // It was emptied by a call that reported an error.
+      if (size < length) this.#length = 0;
+      if (size > length) await file.truncate(length);
+      await file.datasync();
+      return file;
+    } catch (error) {
+      await file.close().catch(() => undefined);
+      throw error;
+    }
+  }
+
+  async #durableLength(): Promise<number> {
+    const replacement = this.#replacement;
+    if (replacement !== undefined && readText(this.#path) === replacement) return this.#begin(replacement);
+    return this.#length ?? this.#begin(goodText(this.#path));
+  }
+
+  /** Puts a whole text in the place of the file; returns its bytes. */
+  async #begin(text: string): Promise<number> {
+    this.#replacement = text;
+    await writeFileDurably(this.#path, text);
+    this.#replacement = undefined;
+    return (this.#length = Buffer.byteLength(text));
   }
 
   async #letGo(): Promise<void> {
@@ -124,12 +146,23 @@ export class LineFile {
   }
 }
 
-/** Without what follows the last line, and without that line where it is damaged. */
-function wholeLength(bytes: Buffer): number {
-  const end = bytes.lastIndexOf("\n") + 1;
-  if (end === 0) return 0;
-  const begin = bytes.lastIndexOf("\n", end - 2) + 1;
-  return isJson(bytes.toString("utf8", begin, end)) ? end : begin;
+/** What a file holds; nothing where there is none. */
+function readText(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    return "";
+  }
+}
+
+/** Without what a write that was cut off has left: what follows the last line, and that line where it is damaged. */
+function goodText(path: string): string {
+  const text = readText(path);
+  const end = text.lastIndexOf("\n") + 1;
+  if (end === 0) return "";
+  const begin = text.lastIndexOf("\n", end - 2) + 1;
+  return text.slice(0, isJson(text.slice(begin, end)) ? end : begin);
 }
 
 function isJson(text: string): boolean {

@@ -58,6 +58,7 @@ async function openSimulated(disk: Disk, path: string, flags: string): Promise<o
     chmod: () => Promise.resolve(),
     writeFile: (text: string) => writeAll(file, Buffer.from(text), 0),
     appendFile: async (text: string) => writeAll(file, Buffer.from(text), await file.size()),
+    stat: async () => ({ size: await file.size() }),
     truncate: (size: number) => file.truncate(size),
     sync: () => file.sync(),
     datasync: () => file.datasync(),

@@ -73,7 +73,7 @@ describe("the journal of operations", () => {
     const handle = await open(folder, "r");
     const datasync = vi.spyOn(Object.getPrototypeOf(handle) as FileHandle, "datasync");
     await handle.close();
-    datasync.mockRejectedValueOnce(new Error("ENOSPC: no space left on device"));
+    datasync.mockRejectedValue(new Error("ENOSPC: no space left on device"));
     const journal = Journal.read(folder);
     // The second is said while the first is being written.
     const said = [journal.say({ op: 1, says: "begin", what }), journal.say({ op: 1, says: "calling", index: 0 })];
