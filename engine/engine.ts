@@ -8,7 +8,8 @@ import { Intakes } from "./intakes.ts";
 import { isPushed } from "./pushed.ts";
 import { expire } from "./expiry.ts";
 import { immutableChange } from "./immutable.ts";
-import { isAtRest, shouldRun, type Status } from "./lifecycle.ts";
+import { isAtRest, shouldRun } from "./lifecycle.ts";
+import type { PipelineView, Status } from "./core/pipeline-view.ts";
 import { PipelineFolders } from "./pipeline-folders.ts";
 import { Register } from "./register.ts";
 import { reprocess, type Reprocessed } from "./reprocessing.ts";
@@ -21,7 +22,7 @@ import { defaultKafkaSettings } from "./sources/kafka/settings.ts";
 import { defaultOtlpSettings } from "./sources/otlp/receiver/settings.ts";
 import type { StaleSecrets } from "./used-secrets.ts";
 import { isToken } from "./sources/webhook/token.ts";
-import type { PipelineHealth, PipelineView } from "./view.ts";
+import type { PipelineHealth } from "./view.ts";
 
 /** How long a stop drains where the settings do not say it, in milliseconds. */
 const defaultDrainLimit = 5 * 60 * 1000;

@@ -24,8 +24,12 @@ export type {
 export { mostLetters } from "./core/dead-letter.ts";
 export type { Reprocessed } from "./reprocessing.ts";
 export type { StreamState } from "./core/stream.ts";
-export { isAtRest, requested, shouldRun, transitions, type Request, type Status } from "./lifecycle.ts";
-export type { Pause, PipelineCounters, PipelineHealth, PipelineView } from "./view.ts";
+export { isAtRest, requested, shouldRun, transitions, type Request } from "./lifecycle.ts";
+export { type Status } from "./core/pipeline-view.ts";
+export type { PipelineHealth } from "./view.ts";
+export type { PipelineCounters } from "./core/counters.ts";
+export type { PipelineView } from "./core/pipeline-view.ts";
+export type { Pause } from "./core/pause.ts";
 export type { SecretSource } from "./secrets.ts";
 export type { StaleSecrets } from "./used-secrets.ts";
 export type { TokenView } from "./access-tokens.ts";

@@ -1,4 +1,5 @@
-import type { KeysHeld, Pause, PipelineCounters, SourceLag } from "../view.ts";
+import type { KeysHeld, PipelineCounters, SourceLag } from "../core/counters.ts";
+import type { Pause } from "../core/pause.ts";
 import { zeroCounters } from "./counters.ts";
 
 /** What is known of a pipeline besides its catalog entry. Gone with the process. */

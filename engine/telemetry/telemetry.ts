@@ -1,8 +1,9 @@
 import type { BatchRecord } from "../core/journal.ts";
 import type { Signal } from "../core/push.ts";
 import type { Failure } from "../core/sink.ts";
-import type { Status } from "../lifecycle.ts";
-import type { KeysHeld, Pause, SourceLag } from "../view.ts";
+import type { Status } from "../core/pipeline-view.ts";
+import type { KeysHeld, SourceLag } from "../core/counters.ts";
+import type { Pause } from "../core/pause.ts";
 
 /**
  * What happens in a pipeline, one function per event: the implementation logs it and counts it, in one place.

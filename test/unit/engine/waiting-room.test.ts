@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
-import type { Pause } from "../../../engine/view.ts";
+import type { Pause } from "../../../engine/core/pause.ts";
 import { WaitingRoom } from "../../../engine/waiting-room.ts";
 
 let pauses: Pause[];
