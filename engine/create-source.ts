@@ -61,6 +61,7 @@ function createKafka({ pipeline_id, config, kafka, options }: PipelineSpec, tool
   const { dataDir, run, earlier, settings } = kafka;
   return new KafkaSource({
     ...tools,
+    pause: new WaitingRoom(pipeline_id, tools.telemetry),
     pipeline_id,
     connection: first.connection_params,
     topics: new Map(topics),

@@ -1,7 +1,7 @@
 import { backOff } from "./core/back-off.ts";
 import { sleep } from "./core/sleep.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
-import { type Pause, quietAttempts, type Waited, waysOut } from "./core/pause.ts";
+import { type Pause, quietAttempts, type RetryPause, type Waited, waysOut } from "./core/pause.ts";
 
 const firstWait = 500;
 const longestWait = 60_000;
@@ -29,7 +29,7 @@ export type IsReachable = (signal: AbortSignal) => Promise<boolean>;
  * pause. It is entered by failures, and by an answer that does not come; it is left by the first success. While the network
  * fails the server is asked whether it answers again, so that the wait is over when the outage is.
  */
-export class WaitingRoom {
+export class WaitingRoom implements RetryPause {
   readonly #pipeline_id: string;
   readonly #telemetry: Telemetry;
   readonly #pace: Pace;

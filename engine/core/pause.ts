@@ -38,3 +38,14 @@ export const waysOut: Record<Pause["class"], string> = {
   storage:
     "it goes on by itself as keys expire; a shorter time_window, or more limits.memory for the transform, makes room sooner",
 };
+
+/** Waits between the attempts of one pipeline, and shows a wait that lasts as its pause. */
+export interface RetryPause {
+  /**
+   * Waits with back-off before attempt number `attempt` + 1 (attempts count from 1). Returns early, without an error,
+   * when `signal` aborts.
+   */
+  wait(failure: Waited, attempt: number, signal: AbortSignal): Promise<void>;
+  /** An attempt succeeded: the pause is over. */
+  leave(): void;
+}

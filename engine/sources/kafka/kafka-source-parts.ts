@@ -1,6 +1,7 @@
 import type { ISocketFactory } from "kafkajs";
 import type { EngineOptions, KafkaConnection, KafkaSourceConfig } from "../../../schemas/pipeline.ts";
 import type { Journal } from "../../core/journal.ts";
+import type { RetryPause } from "../../core/pause.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Telemetry } from "../../telemetry/telemetry.ts";
 import type { KafkaIdentity } from "./identity.ts";
@@ -27,6 +28,8 @@ export interface KafkaSourceParts {
   settings: KafkaSettings;
   journal: Journal;
   telemetry: Telemetry;
+  /** Where it waits while brokers fail, or the group is not ours. */
+  pause: RetryPause;
   log: Log;
   /** Bytes that are held of what was fetched and not read yet. */
   bufferBytes: number;

@@ -1,10 +1,10 @@
 import { Arrivals } from "../../core/arrivals.ts";
 import { LeftForLater } from "../../core/errors.ts";
 import { consumerGroup } from "../../core/names.ts";
+import type { RetryPause } from "../../core/pause.ts";
 import type { Chunk, Feed, PositionRange } from "../../core/positions.ts";
 import { sleep } from "../../core/sleep.ts";
 import type { Source, SourceSignals } from "../../core/source.ts";
-import { WaitingRoom } from "../../waiting-room.ts";
 import { Absence } from "./absence.ts";
 import { Acknowledgements } from "./acknowledgements.ts";
 import { BackPressure } from "./back-pressure.ts";
@@ -43,7 +43,7 @@ export class KafkaSource implements Source {
   readonly #group: Group;
   readonly #brokers: Brokers;
   readonly #opening: Opening;
-  readonly #room: WaitingRoom;
+  readonly #pause: RetryPause;
   readonly #troubles: Troubles;
   readonly #acknowledgements = new Acknowledgements((offsets) => this.#commit(offsets));
   readonly #absence: Absence;
@@ -81,9 +81,9 @@ export class KafkaSource implements Source {
     this.#positions = new KafkaPositions(topics.keys(), pipeline_id, journal);
     this.#brokers = new Brokers(client, settings);
     this.#group = new Group(client, this.#brokers, consumerGroup(pipeline_id), [...topics.keys()]);
-    this.#room = new WaitingRoom(pipeline_id, telemetry);
+    this.#pause = parts.pause;
     this.#lag = new Lag(pipeline_id, telemetry, this.#positions, () => this.#turn());
-    this.#opening = new Opening(parts, this.#group, this.#positions, this.#room, ({ partitions }) => {
+    this.#opening = new Opening(parts, this.#group, this.#positions, ({ partitions }) => {
       for (const { feed, high } of partitions) this.#lag.end(feed, high);
     });
     this.#troubles = new Troubles(pipeline_id, telemetry);
@@ -179,7 +179,7 @@ export class KafkaSource implements Source {
             from = chunk.last + 1;
             yield chunk;
           }
-          this.#room.leave();
+          this.#pause.leave();
           break;
         } catch (error) {
           // Of a topic that was created again nothing is read: what was in it is gone.
@@ -223,7 +223,7 @@ export class KafkaSource implements Source {
     this.#lag.stop();
     await Promise.allSettled([this.#fetcher?.stop(), this.#membership?.leave()]);
     this.#troubles.clearAll();
-    this.#room.leave();
+    this.#pause.leave();
     await Promise.allSettled([this.#group.close(), this.#brokers.close()]);
   }
 
@@ -294,7 +294,7 @@ export class KafkaSource implements Source {
       try {
         if (await this.#opening.isRecreated()) return await this.#membership!.rejoin();
         await this.#opening.checkRange(this.#signals!, { only: feed, isRunning: true });
-        this.#room.leave();
+        this.#pause.leave();
         this.#troubles.clear("offsets");
         this.#sayAgain();
         // A broker that does not know of the topic yet is not asked without a pause.

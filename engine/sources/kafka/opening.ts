@@ -1,10 +1,10 @@
 import { EngineError, LeftForLater } from "../../core/errors.ts";
 import type { BatchRecord } from "../../core/journal.ts";
 import { consumerGroup } from "../../core/names.ts";
+import type { RetryPause, Waited } from "../../core/pause.ts";
 import type { Feed, PositionRange } from "../../core/positions.ts";
 import type { SourceSignals } from "../../core/source.ts";
 import { isPassing } from "../../state/storage-error.ts";
-import type { WaitingRoom } from "../../waiting-room.ts";
 import { kafkaPartition, partitionOf } from "./feed.ts";
 import type { Group, GroupStanding } from "./group.ts";
 import type { KafkaSourceParts } from "./kafka-source-parts.ts";
@@ -15,11 +15,6 @@ import { readByAnother } from "./take-over.ts";
 import { troubleText } from "./trouble.ts";
 
 type Ours = Extract<Judgement, { kind: "ours" }>;
-
-interface Waited {
-  class: "source" | "owner" | "lost" | "disk";
-  text: string;
-}
 
 /** What was found before the first join. */
 export interface Opened {
@@ -37,7 +32,7 @@ export class Opening {
   readonly #parts: KafkaSourceParts;
   readonly #group: Group;
   readonly #positions: KafkaPositions;
-  readonly #room: WaitingRoom;
+  readonly #pause: RetryPause;
   readonly #onRead: (standing: GroupStanding) => void;
   readonly #lostEvents: LostEvents;
 
@@ -46,13 +41,12 @@ export class Opening {
     parts: KafkaSourceParts,
     group: Group,
     positions: KafkaPositions,
-    room: WaitingRoom,
     onRead: (standing: GroupStanding) => void = () => undefined,
   ) {
     this.#parts = parts;
     this.#group = group;
     this.#positions = positions;
-    this.#room = room;
+    this.#pause = parts.pause;
     this.#onRead = onRead;
     this.#lostEvents = new LostEvents(parts, positions, {
       read: () => this.read(),
@@ -88,7 +82,7 @@ export class Opening {
     const isMoved = await this.#until(signals, () => this.#place(of, { ...judgement, taken }, read));
     if (taken.size > 0 || read.length > 0) this.#tellTakenOver(read);
     const isCut = await this.#until(signals, () => this.checkRange(signals));
-    this.#room.leave();
+    this.#pause.leave();
     return { givenUp: read.map(({ batch }) => batch), isMoved: isMoved || isCut };
   }
 
@@ -96,7 +90,7 @@ export class Opening {
   async stillHolds(ranges: readonly PositionRange[], signals: SourceSignals): Promise<boolean> {
     if (!ranges.every(({ feed }) => this.#positions.isRead(feed))) return false;
     const { partitions } = await this.#until(signals, () => this.read());
-    this.#room.leave();
+    this.#pause.leave();
     return ranges.every(({ feed, first, last, count }) => {
       const of = partitions.find((one) => one.feed === feed);
       if (count === 0) return true;
@@ -149,7 +143,7 @@ export class Opening {
       const { judged } = await this.#until(signals, async () => ({
         judged: judge(await this.read(), this.known, false),
       }));
-      if (judged.kind === "ours") return this.#room.leave();
+      if (judged.kind === "ours") return this.#pause.leave();
       await this.wait({ class: "owner", text: judged.text }, attempt, signals);
     }
   }
@@ -157,13 +151,13 @@ export class Opening {
   /** Waits before another attempt. Throws LeftForLater where the pipeline stops meanwhile. */
   async wait(failure: Waited, attempt: number, signals: SourceSignals) {
     if (signals.drain.aborted) throw new LeftForLater(failure.text);
-    await this.#room.wait(failure, attempt, signals.drain);
+    await this.#pause.wait(failure, attempt, signals.drain);
     if (signals.drain.aborted) throw new LeftForLater(failure.text);
   }
 
   /** The group is ours again. */
   wentOn(): void {
-    this.#room.leave();
+    this.#pause.leave();
   }
 
   async #standing(signals: SourceSignals): Promise<{ of: GroupStanding; judgement: Ours }> {

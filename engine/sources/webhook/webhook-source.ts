@@ -2,10 +2,10 @@ import { Arrivals } from "../../core/arrivals.ts";
 import type { Chunk, PositionRange } from "../../core/positions.ts";
 import { streamFeed } from "../../core/positions.ts";
 import { LeftForLater } from "../../core/errors.ts";
+import type { RetryPause } from "../../core/pause.ts";
 import type { Source, SourceSignals } from "../../core/source.ts";
 import type { Run, StreamReader } from "../../core/stream.ts";
 import { isPassing, storageError } from "../../state/storage-error.ts";
-import type { WaitingRoom } from "../../waiting-room.ts";
 
 /** One read of a range takes at most this many events and bytes. */
 const readEvents = 10_000;
@@ -21,16 +21,16 @@ export class WebhookSource implements Source {
   #end: number;
   #lastToRead = Infinity;
   readonly #arrivals = new Arrivals();
-  readonly #room: WaitingRoom;
+  readonly #pause: RetryPause;
   #signals: SourceSignals | undefined;
 
   /**
-   * `end` is the newest durable sequence at the start, `position` the first one that no batch holds yet. In `room` it
+   * `end` is the newest durable sequence at the start, `position` the first one that no batch holds yet. By `pause` it
    * waits while the stream cannot be read.
    */
-  constructor(reader: StreamReader, end: number, position: number, room: WaitingRoom) {
+  constructor(reader: StreamReader, end: number, position: number, pause: RetryPause) {
     this.#reader = reader;
-    this.#room = room;
+    this.#pause = pause;
     this.#end = end;
     this.#position = position;
   }
@@ -97,7 +97,7 @@ export class WebhookSource implements Source {
   }
 
   async close(): Promise<void> {
-    this.#room.leave();
+    this.#pause.leave();
     await this.#reader.close();
   }
 
@@ -106,7 +106,7 @@ export class WebhookSource implements Source {
     for (let attempt = 1; ; attempt += 1) {
       try {
         const runs = await this.#reader.read(position, limit, maxBytes);
-        this.#room.leave();
+        this.#pause.leave();
         return runs;
       } catch (error) {
         const failure = storageError(error);
@@ -119,7 +119,7 @@ export class WebhookSource implements Source {
   async #wait(text: string, attempt: number): Promise<void> {
     const { leave, drain } = this.#signals ?? {};
     // A drain waits for no pause: what was not read stays in the stream.
-    if (drain?.aborted !== true) await this.#room.wait({ class: "disk", text }, attempt, drain ?? neverAborted);
+    if (drain?.aborted !== true) await this.#pause.wait({ class: "disk", text }, attempt, drain ?? neverAborted);
     if (leave?.aborted === true || drain?.aborted === true) throw new LeftForLater(text);
   }
 }

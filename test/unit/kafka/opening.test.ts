@@ -132,12 +132,12 @@ function start(
     settings: defaultKafkaSettings,
     journal,
     telemetry,
+    pause: new WaitingRoom(pipeline_id, telemetry, () => Promise.resolve()),
     log: keptLog(),
     bufferBytes: 1,
   };
   const positions = new KafkaPositions(topics.keys(), pipeline_id, journal);
-  const room = new WaitingRoom(pipeline_id, telemetry, () => Promise.resolve());
-  return { opening: new Opening(parts, group, positions, room), positions };
+  return { opening: new Opening(parts, group, positions), positions };
 }
 
 const feedOf = (partition: number, of = topic): string => kafkaFeed({ cluster, topic: of, partition });

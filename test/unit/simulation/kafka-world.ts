@@ -8,6 +8,7 @@ import type { KafkaSourceParts } from "../../../engine/sources/kafka/kafka-sourc
 import { kafkaPartition } from "../../../engine/sources/kafka/feed.ts";
 import { defaultKafkaSettings } from "../../../engine/sources/kafka/settings.ts";
 import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
+import { WaitingRoom } from "../../../engine/waiting-room.ts";
 import { keptLog } from "../../support/engine.ts";
 import { Random } from "../../support/random.ts";
 import { SimulatedClock } from "../../support/simulation/clock.ts";
@@ -152,6 +153,9 @@ export class Reading {
   constructor(world: KafkaWorld, options: SourceOptions = {}) {
     const { topics = [topic], replicas = 1, run = "11111111", dataDir = "a".repeat(16) } = options;
     this.journal = options.journal ?? new MemoryJournal();
+    const telemetry = new Proxy({} as Telemetry, {
+      get: (_target, event) => (fields: Record<string, unknown>) => void this.heard.push([String(event), fields]),
+    });
     this.source = new KafkaSource({
       pipeline_id: "orders",
       connection: world.kafka.connection,
@@ -161,9 +165,8 @@ export class Reading {
       options: options.options ?? { on_lost: "pause" },
       settings: defaultKafkaSettings,
       journal: this.journal as unknown as Journal,
-      telemetry: new Proxy({} as Telemetry, {
-        get: (_target, event) => (fields: Record<string, unknown>) => void this.heard.push([String(event), fields]),
-      }),
+      telemetry,
+      pause: new WaitingRoom("orders", telemetry),
       log: keptLog(),
       bufferBytes: 1024 * 1024,
       socketFactory: world.kafka.socketFactory,
