@@ -18,7 +18,7 @@ import { closeParts, openParts, type EngineParts, type EngineSettings } from "./
 import { resolveSecrets } from "./secrets.ts";
 import type { CatalogEntry } from "./state/catalog.ts";
 import { isPassing } from "./state/storage-error.ts";
-import { defaultKafkaSettings } from "./sources/kafka/settings.ts";
+import { defaultKafkaSettings } from "./sources/kafka/brokers/settings.ts";
 import { defaultOtlpSettings } from "./sources/otlp/receiver/settings.ts";
 import type { StaleSecrets } from "./used-secrets.ts";
 import { isToken } from "./sources/webhook/token.ts";

@@ -36,7 +36,7 @@ export type { TokenView } from "./access-tokens.ts";
 export type { Log } from "./telemetry/log.ts";
 export { zeroCounters } from "./telemetry/counters.ts";
 export { consumerGroup } from "./core/names.ts";
-export { defaultKafkaSettings, type KafkaSettings } from "./sources/kafka/settings.ts";
+export { defaultKafkaSettings, type KafkaSettings } from "./sources/kafka/brokers/settings.ts";
 export { defaultOtlpSettings, type OtlpSettings } from "./sources/otlp/receiver/settings.ts";
 export type { EngineOptions, PipelineConfig } from "../schemas/pipeline.ts";
 export { parseExactly, writeExactly } from "./core/exact-json.ts";

@@ -2,7 +2,7 @@ import type { Registry } from "prom-client";
 import type { Disk } from "./core/disk.ts";
 import { EmbeddedHost } from "./embedded-host.ts";
 import type { SecretSource } from "./secrets.ts";
-import type { KafkaSettings } from "./sources/kafka/settings.ts";
+import type { KafkaSettings } from "./sources/kafka/brokers/settings.ts";
 import type { OtlpSettings } from "./sources/otlp/receiver/settings.ts";
 import { Catalog } from "./state/catalog.ts";
 import { DataDir, type OwnedFolder, type Standby } from "./state/data-dir.ts";

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { LetterEvent } from "./assembler.ts";
 import type { DeadLetter, Selection } from "./core/dead-letter.ts";
 import { EngineError } from "./core/errors.ts";
-import { kafkaPartition } from "./sources/kafka/feed.ts";
+import { kafkaPartition } from "./sources/kafka/positions/feed.ts";
 import { numberOf, type DeadLetters } from "./state/dead-letters.ts";
 
 /** What a reprocess has begun. */

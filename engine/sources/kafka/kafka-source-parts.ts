@@ -4,8 +4,8 @@ import type { Journal } from "../../core/journal.ts";
 import type { RetryPause } from "../../core/pause.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Telemetry } from "../../telemetry/telemetry.ts";
-import type { KafkaIdentity } from "./identity.ts";
-import type { KafkaSettings } from "./settings.ts";
+import type { KafkaIdentity } from "./group/identity.ts";
+import type { KafkaSettings } from "./brokers/settings.ts";
 
 /** What is known of a topic that is read. */
 export interface TopicParts {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { Absence } from "../../../engine/sources/kafka/absence.ts";
+import { Absence } from "../../../engine/sources/kafka/group/absence.ts";
 
 let clocks: { monotonic: number; wall: number };
 let absence: Absence;

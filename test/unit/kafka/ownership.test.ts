@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { GroupStanding } from "../../../engine/sources/kafka/group.ts";
-import { claimOf, claimText, clientId, memberOf } from "../../../engine/sources/kafka/identity.ts";
-import { judge, type Known } from "../../../engine/sources/kafka/ownership.ts";
+import type { GroupStanding } from "../../../engine/sources/kafka/positions/standing.ts";
+import { claimOf, claimText, clientId, memberOf } from "../../../engine/sources/kafka/group/identity.ts";
+import { judge, type Known } from "../../../engine/sources/kafka/group/ownership.ts";
 
 const own = { dataDir: "a".repeat(16), run: "11111111" };
 const before = { dataDir: own.dataDir, run: "00000000" };

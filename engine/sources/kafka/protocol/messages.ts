@@ -1,4 +1,4 @@
-import { offsetAt, prefixBytes } from "./entry.ts";
+import { offsetAt, prefixBytes } from "./batch-head.ts";
 import type { RecordRun, RunSource } from "./record-run.ts";
 import { Unreadable } from "./unreadable.ts";
 

@@ -1,9 +1,8 @@
 import { AbortedTransactions } from "./aborted-transactions.ts";
-import { type BatchHead, batchHead } from "./batch-head.ts";
+import { type BatchHead, batchHead, type Entry, entryAt } from "./batch-head.ts";
 import { BatchRecords } from "./batch-records.ts";
 import type { Codecs } from "./codecs.ts";
-import { type Entry, entryAt } from "./entry.ts";
-import type { FetchedPartition } from "./fetch-response.ts";
+import type { FetchedPartition } from "./fetch.ts";
 import { withHeadChecksum } from "./lz4.ts";
 import { messageAt, Messages } from "./messages.ts";
 import type { RecordRun, RunSource } from "./record-run.ts";

@@ -1,16 +1,15 @@
-import { LeftForLater } from "../../core/errors.ts";
-import type { Feed } from "../../core/positions.ts";
-import { sleep } from "../../core/sleep.ts";
-import type { SourceSignals } from "../../core/source.ts";
-import { byHolder } from "./acknowledgements.ts";
-import { kafkaPartition } from "./feed.ts";
+import { LeftForLater } from "../../../core/errors.ts";
+import type { Feed } from "../../../core/positions.ts";
+import { sleep } from "../../../core/sleep.ts";
+import type { SourceSignals } from "../../../core/source.ts";
+import { kafkaPartition } from "../positions/feed.ts";
 import { claimText } from "./identity.ts";
-import type { KafkaSourceParts } from "./kafka-source-parts.ts";
-import { Member, type Commit, type MemberOptions } from "./member.ts";
+import type { KafkaSourceParts } from "../kafka-source-parts.ts";
+import { type Commit, Member, type MemberOptions } from "./member.ts";
 import type { Opening } from "./opening.ts";
 import { judge } from "./ownership.ts";
-import type { KafkaPositions } from "./positions.ts";
-import type { Troubles } from "./troubles.ts";
+import type { KafkaPositions } from "../positions/positions.ts";
+import type { Troubles } from "../brokers/failures.ts";
 
 export interface MembershipParts extends KafkaSourceParts {
   positions: KafkaPositions;
@@ -201,5 +200,15 @@ function byTopic(feeds: Iterable<Feed>): Record<string, number[]> {
     (found[topic] ??= []).push(partition);
   }
   for (const partitions of Object.values(found)) partitions.sort((a, b) => a - b);
+  return found;
+}
+
+/** Commits by the member that holds each partition; what nobody holds is not committed. */
+export function byHolder<M>(commits: readonly Commit[], holderOf: (feed: Feed) => M | undefined): Map<M, Commit[]> {
+  const found = new Map<M, Commit[]>();
+  for (const commit of commits) {
+    const holder = holderOf(commit.feed);
+    if (holder !== undefined) found.set(holder, [...(found.get(holder) ?? []), commit]);
+  }
   return found;
 }

@@ -1,5 +1,5 @@
-import type { Feed } from "../../core/positions.ts";
-import type { Telemetry } from "../../telemetry/telemetry.ts";
+import type { Feed } from "../../../core/positions.ts";
+import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import type { KafkaPositions } from "./positions.ts";
 
 const every = 10_000;

@@ -3,11 +3,17 @@ import Encoder from "kafkajs/src/protocol/encoder.js";
 import apiKeys from "kafkajs/src/protocol/requests/apiKeys.js";
 import { createErrorFromCode } from "kafkajs/src/protocol/error.js";
 import { requests } from "kafkajs/src/protocol/requests/index.js";
-import type { Feed } from "../../core/positions.ts";
-import { kafkaPartition, partitionText } from "./feed.ts";
-import { decodeFetchById, fetchByIdRequest, fetchByIdVersion, type FetchById } from "./protocol/fetch-by-id.ts";
-import { decodeFetchResponse, type FetchedPartition } from "./protocol/fetch-response.ts";
-import { decodeTopicMetadata, topicMetadataRequest, topicMetadataVersion } from "./protocol/topic-metadata.ts";
+import type { Feed } from "../../../core/positions.ts";
+import { kafkaPartition, partitionText } from "../positions/feed.ts";
+import {
+  decodeFetchById,
+  decodeFetchResponse,
+  type FetchById,
+  fetchByIdRequest,
+  fetchByIdVersion,
+  type FetchedPartition,
+} from "../protocol/fetch.ts";
+import { decodeTopicMetadata, topicMetadataRequest, topicMetadataVersion } from "../protocol/topic-metadata.ts";
 import type { KafkaSettings } from "./settings.ts";
 
 /** Where a partition is to be read from. */

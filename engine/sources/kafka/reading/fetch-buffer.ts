@@ -1,9 +1,8 @@
-import type { Chunk, Feed } from "../../core/positions.ts";
-import type { Codecs } from "./protocol/codecs.ts";
-import type { FetchedPartition } from "./protocol/fetch-response.ts";
-import { RecordBatches } from "./protocol/record-batches.ts";
-import { RecordRun } from "./protocol/record-run.ts";
-import { eventsOf } from "./run-events.ts";
+import type { Chunk, Feed } from "../../../core/positions.ts";
+import type { Codecs } from "../protocol/codecs.ts";
+import type { FetchedPartition } from "../protocol/fetch.ts";
+import { RecordBatches } from "../protocol/record-batches.ts";
+import { eventsOf, RecordRun } from "../protocol/record-run.ts";
 
 /** A fetch of one partition, from an offset on. */
 interface Fetched {

@@ -1,6 +1,6 @@
-import type { Feed } from "../../core/positions.ts";
-import { kafkaPartition, partitionText } from "./feed.ts";
-import type { GroupStanding, PartitionStanding } from "./group.ts";
+import type { Feed } from "../../../core/positions.ts";
+import { kafkaPartition, partitionText } from "../positions/feed.ts";
+import type { GroupStanding, PartitionStanding } from "../positions/standing.ts";
 import { claimOf, memberOf, type Claim, type KafkaIdentity } from "./identity.ts";
 
 /** What is known here of a group, and what the options say. */

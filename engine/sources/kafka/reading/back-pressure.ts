@@ -1,4 +1,4 @@
-import type { Telemetry } from "../../telemetry/telemetry.ts";
+import type { Telemetry } from "../../../telemetry/telemetry.ts";
 
 /** A buffer that is full for less is what reading at full speed looks like. */
 const leastMs = 1_000;

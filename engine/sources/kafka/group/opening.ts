@@ -1,18 +1,18 @@
-import { EngineError, LeftForLater } from "../../core/errors.ts";
-import type { BatchRecord } from "../../core/journal.ts";
-import { consumerGroup } from "../../core/names.ts";
-import type { RetryPause, Waited } from "../../core/pause.ts";
-import type { Feed, PositionRange } from "../../core/positions.ts";
-import type { SourceSignals } from "../../core/source.ts";
-import { isPassing } from "../../state/storage-error.ts";
-import { kafkaPartition, partitionOf } from "./feed.ts";
-import type { Group, GroupStanding } from "./group.ts";
-import type { KafkaSourceParts } from "./kafka-source-parts.ts";
+import { EngineError, LeftForLater } from "../../../core/errors.ts";
+import { type BatchRecord, holdsPositions } from "../../../core/journal.ts";
+import { consumerGroup } from "../../../core/names.ts";
+import type { RetryPause, Waited } from "../../../core/pause.ts";
+import type { Feed, PositionRange } from "../../../core/positions.ts";
+import type { SourceSignals } from "../../../core/source.ts";
+import { isPassing } from "../../../state/storage-error.ts";
+import { kafkaPartition, partitionOf } from "../positions/feed.ts";
+import type { Group } from "./group.ts";
+import type { GroupStanding } from "../positions/standing.ts";
+import type { KafkaSourceParts } from "../kafka-source-parts.ts";
 import { LostEvents, type LostLook } from "./lost-events.ts";
 import { judge, type Judgement, type Known } from "./ownership.ts";
-import type { KafkaPositions } from "./positions.ts";
-import { readByAnother } from "./take-over.ts";
-import { troubleText } from "./trouble.ts";
+import type { KafkaPositions } from "../positions/positions.ts";
+import { troubleText } from "../brokers/failures.ts";
 
 type Ours = Extract<Judgement, { kind: "ours" }>;
 
@@ -245,4 +245,20 @@ function waitedFor(error: unknown): Waited {
   if (!(error instanceof EngineError)) return { class: "source", text: troubleText(error) };
   if (!isPassing(error)) throw error;
   return { class: "disk", text: error.message };
+}
+
+/**
+ * Of pending batches, in their order, those that a run that is taken over may have read. `upTo`: the next offset of that
+ * run in a feed; undefined where it has none. Behind the first of them in a feed nothing pending is kept: that feed is
+ * read again from there, in its order.
+ */
+function readByAnother(pending: readonly BatchRecord[], upTo: (feed: Feed) => number | undefined): BatchRecord[] {
+  const again = new Set<Feed>();
+  const isRead = ({ feed, first }: PositionRange): boolean => again.has(feed) || first < (upTo(feed) ?? -Infinity);
+  return pending.filter((record) => {
+    // What was judged again lies before all positions: nobody else has read it.
+    if (!holdsPositions(record) || !record.ranges.some(isRead)) return false;
+    for (const { feed } of record.ranges) again.add(feed);
+    return true;
+  });
 }

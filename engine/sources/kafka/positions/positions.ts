@@ -1,7 +1,7 @@
-import { nextPosition, type CutLog, type Journal, type SourceNotes } from "../../core/journal.ts";
-import type { Feed, PositionRange } from "../../core/positions.ts";
+import { nextPosition, type CutLog, type Journal, type SourceNotes } from "../../../core/journal.ts";
+import type { Feed, PositionRange } from "../../../core/positions.ts";
 import { kafkaPartition } from "./feed.ts";
-import type { GroupStanding } from "./group.ts";
+import type { GroupStanding } from "./standing.ts";
 import { TopicIds, type Recreated } from "./topic-ids.ts";
 
 /** How far the partitions of topics have come here, as the next offset of each. The journal has it first. */

@@ -1,4 +1,4 @@
-import type { Feed } from "../../core/positions.ts";
+import type { Feed } from "../../../core/positions.ts";
 import { kafkaFeed, kafkaPartition } from "./feed.ts";
 
 /** A topic, by its cluster. */

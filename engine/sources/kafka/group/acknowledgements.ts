@@ -1,6 +1,5 @@
-import type { Feed } from "../../core/positions.ts";
-import type { Commit } from "./member.ts";
-import { waitAtMost } from "./wait-at-most.ts";
+import type { Feed } from "../../../core/positions.ts";
+import { waitAtMost } from "./member.ts";
 
 /** How long the end of a source waits for its last commit, in milliseconds. */
 const lastWait = 3_000;
@@ -40,14 +39,4 @@ export class Acknowledgements {
       await this.#commit(offsets).catch(() => undefined);
     }
   }
-}
-
-/** Commits by the member that holds each partition; what nobody holds is not committed. */
-export function byHolder<M>(commits: readonly Commit[], holderOf: (feed: Feed) => M | undefined): Map<M, Commit[]> {
-  const found = new Map<M, Commit[]>();
-  for (const commit of commits) {
-    const holder = holderOf(commit.feed);
-    if (holder !== undefined) found.set(holder, [...(found.get(holder) ?? []), commit]);
-  }
-  return found;
 }

@@ -1,36 +1,9 @@
 import type { Admin, Kafka } from "kafkajs";
-import type { Feed } from "../../core/positions.ts";
-import type { Brokers } from "./brokers.ts";
-import { kafkaFeed } from "./feed.ts";
-import { TopicTrouble } from "./trouble.ts";
-
-/** What a group has committed for a partition. */
-export interface Committed {
-  /** The next offset to read. */
-  offset: number;
-  metadata: string | null;
-}
-
-/** A partition as the broker and the group know it. */
-export interface PartitionStanding {
-  feed: Feed;
-  /** The first offset that is there, and the one behind the last that may be read. */
-  low: number;
-  high: number;
-  /** Absent where the group has committed nothing. */
-  committed?: Committed;
-}
-
-export interface GroupStanding {
-  /** Id of the cluster. */
-  cluster: string;
-  /** In the order of the topics, and of their numbers. */
-  partitions: PartitionStanding[];
-  /** Client ids of the live members. */
-  members: string[];
-  /** By topic, as the brokers name them; before Kafka 2.8 they name none. */
-  topicIds: ReadonlyMap<string, string>;
-}
+import type { Feed } from "../../../core/positions.ts";
+import type { Brokers } from "../brokers/brokers.ts";
+import { kafkaFeed } from "../positions/feed.ts";
+import { TopicTrouble } from "../brokers/failures.ts";
+import type { Committed, GroupStanding } from "../positions/standing.ts";
 
 interface TopicEnds {
   topic: string;

@@ -1,4 +1,4 @@
-import type { Feed } from "../../core/positions.ts";
+import type { Feed } from "../../../core/positions.ts";
 
 /** A partition of a topic of one cluster: another cluster with a topic of the same name is another feed. */
 export interface KafkaPartition {

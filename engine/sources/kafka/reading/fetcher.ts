@@ -1,12 +1,11 @@
-import { backOff } from "../../core/back-off.ts";
-import type { Feed } from "../../core/positions.ts";
-import { sleep } from "../../core/sleep.ts";
-import { brokerError, noLeader, outOfRange, placeAt, unknownTopicId, type Brokers } from "./brokers.ts";
+import { backOff } from "../../../core/back-off.ts";
+import type { Feed } from "../../../core/positions.ts";
+import { sleep } from "../../../core/sleep.ts";
+import { brokerError, noLeader, outOfRange, placeAt, unknownTopicId, type Brokers } from "../brokers/brokers.ts";
 import type { FetchBuffer } from "./fetch-buffer.ts";
-import { batchHead } from "./protocol/batch-head.ts";
-import { entryAt } from "./protocol/entry.ts";
-import type { FetchedPartition } from "./protocol/fetch-response.ts";
-import type { KafkaSettings } from "./settings.ts";
+import { batchHead, entryAt } from "../protocol/batch-head.ts";
+import type { FetchedPartition } from "../protocol/fetch.ts";
+import type { KafkaSettings } from "../brokers/settings.ts";
 
 export interface FetcherOptions {
   brokers: Brokers;

@@ -1,11 +1,10 @@
 import type { Consumer, Kafka } from "kafkajs";
-import { backOff } from "../../core/back-off.ts";
-import type { Feed } from "../../core/positions.ts";
-import { sleep } from "../../core/sleep.ts";
-import { kafkaPartition } from "./feed.ts";
-import type { KafkaSettings } from "./settings.ts";
-import { isUnknownMember } from "./trouble.ts";
-import { waitAtMost } from "./wait-at-most.ts";
+import { backOff } from "../../../core/back-off.ts";
+import type { Feed } from "../../../core/positions.ts";
+import { sleep } from "../../../core/sleep.ts";
+import { kafkaPartition } from "../positions/feed.ts";
+import type { KafkaSettings } from "../brokers/settings.ts";
+import { isUnknownMember } from "../brokers/failures.ts";
 
 export interface MemberOptions {
   kafka: Kafka;
@@ -173,4 +172,11 @@ function leave(consumer: Consumer, joining: Promise<void> | undefined): Promise<
     .then(() => consumer.disconnect())
     .catch(() => undefined);
   return waitAtMost(longestLeave, left);
+}
+
+/** Resolves when `work` is done, or after so many milliseconds. Rejects as `work` does until then. */
+export async function waitAtMost(milliseconds: number, work: Promise<unknown> | undefined): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, milliseconds)));
+  await Promise.race([work, late]).finally(() => clearTimeout(timer));
 }

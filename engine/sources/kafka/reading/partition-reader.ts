@@ -1,11 +1,10 @@
-import type { Chunk, Feed, PositionRange } from "../../core/positions.ts";
-import { brokerError, noLeader, outOfRange, placeAt, type Brokers } from "./brokers.ts";
-import { kafkaPartition } from "./feed.ts";
-import type { Codecs } from "./protocol/codecs.ts";
-import type { FetchedPartition } from "./protocol/fetch-response.ts";
-import { RecordBatches } from "./protocol/record-batches.ts";
-import { RecordRun } from "./protocol/record-run.ts";
-import { eventsOf } from "./run-events.ts";
+import type { Chunk, Feed, PositionRange } from "../../../core/positions.ts";
+import { brokerError, noLeader, outOfRange, placeAt, type Brokers } from "../brokers/brokers.ts";
+import { kafkaPartition } from "../positions/feed.ts";
+import type { Codecs } from "../protocol/codecs.ts";
+import type { FetchedPartition } from "../protocol/fetch.ts";
+import { RecordBatches } from "../protocol/record-batches.ts";
+import { eventsOf, RecordRun } from "../protocol/record-run.ts";
 
 const readBytes = 4 * 1024 * 1024;
 /** So many answers in a row without an event, where there should be some, are a failure. */
