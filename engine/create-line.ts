@@ -7,7 +7,7 @@ import type { Transform } from "./core/transform.ts";
 import type { Course, Line } from "./line.ts";
 import { checkSources, fieldsOf, isOtlp, originOf } from "./line-sources.ts";
 import { ClickHouseSink, type ClickHouseSinkOptions } from "./sinks/clickhouse/sink.ts";
-import { DeclaredFields } from "./sources/declared-fields.ts";
+import { DeclaredFields } from "./transforms/declared-fields/declared-fields.ts";
 import type { Log } from "./telemetry/log.ts";
 import { DedupTransform } from "./transforms/dedup/dedup.ts";
 import { Fingerprints } from "./transforms/dedup/fingerprint.ts";

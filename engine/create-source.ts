@@ -6,7 +6,7 @@ import { nextPosition, type Journal } from "./core/journal.ts";
 import { streamFeed } from "./core/positions.ts";
 import type { Source } from "./core/source.ts";
 import { KafkaSource } from "./sources/kafka/kafka-source.ts";
-import { WebhookSource } from "./sources/webhook/webhook-source.ts";
+import { StreamSource } from "./sources/stream/stream-source.ts";
 import { EmbeddedReader } from "./streams/embedded/embedded-reader.ts";
 import type { Log } from "./telemetry/log.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
@@ -41,7 +41,7 @@ export function createSource(spec: PipelineSpec, tools: SourceTools): CreatedSou
   }
   const next = nextPosition(streamFeed, spec.progress, spec.pending) ?? 1;
   const room = new WaitingRoom(spec.pipeline_id, tools.telemetry);
-  const source = new WebhookSource(new EmbeddedReader(tools.disk, stream.folder, stream.end), stream.end, next, room);
+  const source = new StreamSource(new EmbeddedReader(tools.disk, stream.folder, stream.end), stream.end, next, room);
   const maxAge = durationMs(config.resources.nats.stream.max_age);
   return { source, arrived: (end) => source.arrived(end), maxAge };
 }

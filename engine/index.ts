@@ -46,6 +46,6 @@ export type { Filter, FreeName, TransformExpression, Transforms } from "./expres
 export { parseColumnType, isProblem } from "./sinks/clickhouse/column-grammar.ts";
 export { canFeed } from "./sinks/clickhouse/feeding.ts";
 export { endpointOf } from "./sinks/clickhouse/endpoint.ts";
-export { BodyRefused, discardBody, readBody, type BodyLimits } from "./sources/http-body.ts";
+export { BodyRefused, discardBody, readBody, type BodyLimits } from "./http/request-body.ts";
 export { Room } from "./core/room.ts";
 export { sleep } from "./core/sleep.ts";

@@ -1,7 +1,7 @@
 import { DedupTransform } from "../../engine/transforms/dedup/dedup.ts";
 import { Fingerprints } from "../../engine/transforms/dedup/fingerprint.ts";
 import { RememberedKeys } from "../../engine/transforms/dedup/remembered-keys.ts";
-import { DeclaredFields } from "../../engine/sources/declared-fields.ts";
+import { DeclaredFields } from "../../engine/transforms/declared-fields/declared-fields.ts";
 import { FilterTransform } from "../../engine/transforms/filter/filter.ts";
 import { StatelessTransform } from "../../engine/transforms/stateless/stateless.ts";
 import { fields, transformSuite } from "./transform.ts";

@@ -4,7 +4,7 @@ import { Event } from "../../engine/core/batch.ts";
 import { fieldReader, keysRead } from "../../engine/core/field-path.ts";
 import { FieldPick } from "../../engine/core/field-pick.ts";
 import type { TransformResult } from "../../engine/core/transform.ts";
-import { DeclaredFields } from "../../engine/sources/declared-fields.ts";
+import { DeclaredFields } from "../../engine/transforms/declared-fields/declared-fields.ts";
 import { RowEncoder } from "../../engine/sinks/clickhouse/row-encoder.ts";
 import { dedupKeyText } from "../../engine/transforms/dedup/dedup-key.ts";
 import { Fingerprints } from "../../engine/transforms/dedup/fingerprint.ts";

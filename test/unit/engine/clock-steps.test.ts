@@ -8,7 +8,7 @@ import { Event } from "../../../engine/core/batch.ts";
 import type { Line } from "../../../engine/line.ts";
 import { BackPressure as KafkaBackPressure } from "../../../engine/sources/kafka/reading/back-pressure.ts";
 import { Troubles } from "../../../engine/sources/kafka/brokers/failures.ts";
-import { WebhookSource } from "../../../engine/sources/webhook/webhook-source.ts";
+import { StreamSource } from "../../../engine/sources/stream/stream-source.ts";
 import { Recorder } from "../../../engine/telemetry/recorder.ts";
 import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
 import { WaitingRoom } from "../../../engine/waiting-room.ts";
@@ -108,7 +108,7 @@ describe.each([
     const line = { revision: 1, courses: new Map([[undefined, { transforms: [{ name: "ingestor", apply }] }]]), sink };
     const assembler = new Assembler({
       pipeline_id: "p",
-      source: new WebhookSource(reader, 1, 1, new WaitingRoom("p", telling().telemetry)),
+      source: new StreamSource(reader, 1, 1, new WaitingRoom("p", telling().telemetry)),
       telemetry: telling().telemetry,
       limits: { max_batch_size: 10, max_delay_time: "20s" },
       maxAge: Infinity,

@@ -1,10 +1,10 @@
 import type { Push, Signal } from "../../../core/push.ts";
 import { Room } from "../../../core/room.ts";
 import { rowsOf } from "../rows/rows.ts";
-import { inflate } from "./inflate.ts";
-import { outcomeOf, refusal, Refused, stored, type Outcome } from "./outcome.ts";
-import { pipelineHeaders } from "./routing.ts";
+import { type Outcome, outcomeOf, refusal, Refused, stored } from "./outcome.ts";
 import type { OtlpSettings } from "./settings.ts";
+import { promisify } from "node:util";
+import { gunzip } from "node:zlib";
 
 /** The largest body, in bytes, as it is sent and after decompression. */
 export const maxBody = 4 * 1024 * 1024;
@@ -124,4 +124,31 @@ export class Receiver {
       records: push?.ends.length ?? 0,
     });
   }
+}
+
+const inflated = promisify(gunzip);
+
+/** What a gzip body holds. Throws Refused where that is more than `most` bytes, of which no more are ever made. */
+async function inflate(body: Buffer, most: number): Promise<Buffer> {
+  try {
+    return await inflated(body, { maxOutputLength: most });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") {
+      throw new Refused("too_large", `expected a body of at most ${most} bytes after decompression`);
+    }
+    throw new Refused("malformed", "expected a body in gzip, as its Content-Encoding says");
+  }
+}
+
+/** The header that names the pipeline, and its aliases. The first of them that says anything counts. */
+const pipelineHeaders = ["x-sluice-pipeline-id", "x-service-pipeline-id", "x-glassflow-pipeline-id"] as const;
+
+/** The pipeline that a request is for, its first one where several are named; undefined where none is. */
+export function pipelineNamed(header: (name: string) => string | undefined): string | undefined {
+  for (const name of pipelineHeaders) {
+    // Both transports join headers of one name with commas, which no pipeline id has.
+    const pipeline_id = header(name)?.split(",", 1)[0]?.trim();
+    if (pipeline_id !== undefined && pipeline_id !== "") return pipeline_id;
+  }
+  return undefined;
 }

@@ -1,6 +1,6 @@
 import type { Push, Signal } from "../../../core/push.ts";
 import { JsonBytes, mostBytes } from "./json-bytes.ts";
-import { wireOf } from "./json/from-json.ts";
+import { wireOf } from "../json/from-json.ts";
 import { LogRows } from "./log-rows.ts";
 import { MetricRows } from "./metric-rows.ts";
 import { type ItemRows, writeRequest } from "./request.ts";

@@ -1,4 +1,4 @@
-import { fixed32, fixed64, lengthGiven, varint } from "../wire.ts";
+import { fixed32, fixed64, lengthGiven, varint } from "./wire.ts";
 
 /** The longest length of a message's content, in bytes. */
 const longestLength = 5;

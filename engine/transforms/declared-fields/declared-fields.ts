@@ -1,14 +1,14 @@
 import { isUtf8 } from "node:buffer";
-import type { FieldType, SchemaField } from "../../schemas/pipeline.ts";
-import type { Event } from "../core/batch.ts";
-import type { Rejection } from "../core/dead-letter.ts";
-import { EventScan } from "../core/event-scan.ts";
-import { FieldNotes } from "../core/field-notes.ts";
-import { fieldReader, keysRead, type ReadField } from "../core/field-path.ts";
-import { FieldPick } from "../core/field-pick.ts";
-import type { RowWalks } from "../core/raw-json.ts";
-import type { JsonKind } from "../core/raw-kinds.ts";
-import type { Transform, TransformResult } from "../core/transform.ts";
+import type { FieldType, SchemaField } from "../../../schemas/pipeline.ts";
+import type { Event } from "../../core/batch.ts";
+import type { Rejection } from "../../core/dead-letter.ts";
+import { EventScan } from "../../core/event-scan.ts";
+import { FieldNotes } from "../../core/field-notes.ts";
+import { fieldReader, keysRead, type ReadField } from "../../core/field-path.ts";
+import { FieldPick } from "../../core/field-pick.ts";
+import type { RowWalks } from "../../core/raw-json.ts";
+import type { JsonKind } from "../../core/raw-kinds.ts";
+import type { Transform, TransformResult } from "../../core/transform.ts";
 
 interface DeclaredField {
   name: string;

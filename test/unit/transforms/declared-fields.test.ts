@@ -5,7 +5,7 @@ import type { FieldType } from "../../../schemas/pipeline.ts";
 import { Event } from "../../../engine/core/batch.ts";
 import { textEnd, type RowWalks } from "../../../engine/core/raw-json.ts";
 import { letterEvent } from "../../../engine/reprocessing.ts";
-import { DeclaredFields } from "../../../engine/sources/declared-fields.ts";
+import { DeclaredFields } from "../../../engine/transforms/declared-fields/declared-fields.ts";
 
 function eventOf(text: string): Event {
   return new Event(7, 0, Buffer.from(text));

@@ -1,4 +1,4 @@
-import type { WireWriter } from "./wire-writer.ts";
+import type { WireWriter } from "../protobuf/wire-writer.ts";
 
 /** Writes a JSON value as a scalar; what was expected instead, where it is none. */
 type WriteScalar = (writer: WireWriter, value: unknown) => string | undefined;

@@ -12,7 +12,7 @@ const readEvents = 10_000;
 const readBytes = 8 * 1024 * 1024;
 
 /** Events that were pushed: a reader of their durable stream, and word of what came in since. */
-export class WebhookSource implements Source {
+export class StreamSource implements Source {
   readonly keepsReading = true;
   readonly waitsForSettled = false;
   readonly #reader: StreamReader;

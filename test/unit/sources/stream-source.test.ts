@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { LeftForLater } from "../../../engine/core/errors.ts";
-import { WebhookSource } from "../../../engine/sources/webhook/webhook-source.ts";
+import { StreamSource } from "../../../engine/sources/stream/stream-source.ts";
 import { EmbeddedReader } from "../../../engine/streams/embedded/embedded-reader.ts";
 import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
 import { WaitingRoom } from "../../../engine/waiting-room.ts";
 import { SimulatedStreamFolder } from "../../support/simulation/stream-folder.ts";
 
 let folder: SimulatedStreamFolder;
-let source: WebhookSource;
+let source: StreamSource;
 let told: string[];
 let drain: AbortController;
 let leave: AbortController;
@@ -26,7 +26,7 @@ beforeEach(async () => {
     wentOn: ({ class: kind }: { class: string }) => told.push(`went on: ${kind}`),
   } as unknown as Telemetry;
   const room = new WaitingRoom("orders", telemetry, async () => onWait((waits += 1)));
-  source = new WebhookSource(new EmbeddedReader(folder.disk.boot(), folder.path, 3), 3, 1, room);
+  source = new StreamSource(new EmbeddedReader(folder.disk.boot(), folder.path, 3), 3, 1, room);
   drain = new AbortController();
   leave = new AbortController();
   await source.open({ leave: leave.signal, drain: drain.signal });

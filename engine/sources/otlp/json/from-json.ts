@@ -1,11 +1,47 @@
 import { isUtf8 } from "node:buffer";
-import { mayHoldWide, parseExactly } from "../../../../core/exact-json.ts";
-import type { Signal } from "../../../../core/push.ts";
-import { MalformedRequest } from "../malformed.ts";
-import { deepest, lengthGiven, varint } from "../wire.ts";
-import { enumNumbers, type MessageField, messageTypes, requestTypes } from "./message-types.ts";
+import { mayHoldWide, parseExactly } from "../../../core/exact-json.ts";
+import type { Signal } from "../../../core/push.ts";
+import { deepest, lengthGiven, MalformedRequest, varint } from "../protobuf/wire.ts";
 import { enumScalar, id, scalars } from "./scalars.ts";
-import { kindOfScalar, WireWriter } from "./wire-writer.ts";
+import { kindOfScalar, WireWriter } from "../protobuf/wire-writer.ts";
+import messagesFile from "../proto/messages.json" with { type: "json" };
+
+/** A field of a message, as its .proto file declares it. */
+interface MessageField {
+  readonly id: number;
+  readonly repeated?: boolean;
+  /** Exactly one of these says what it holds: a scalar type, an enum or a message, by its name. */
+  readonly scalar?: string;
+  readonly enum?: string;
+  readonly message?: string;
+}
+
+/** The fields of a message by their names in JSON: in lower camel case, and as the .proto file spells them. */
+type MessageType = ReadonlyMap<string, MessageField>;
+
+const messages: Readonly<Record<string, Readonly<Record<string, MessageField>>>> = messagesFile.messages;
+
+const messageTypes: ReadonlyMap<string, MessageType> = new Map(
+  Object.entries(messages).map(([name, fields]) => [
+    name,
+    new Map(
+      Object.entries(fields).flatMap(([key, field]) => [[key, field] as const, [snakeCase(key), field] as const]),
+    ),
+  ]),
+);
+
+/** The numbers of each enum by their names. */
+const enumNumbers: Readonly<Record<string, Readonly<Record<string, number>>>> = messagesFile.enums;
+
+const requestTypes: Readonly<Record<Signal, string>> = {
+  logs: "ExportLogsServiceRequest",
+  traces: "ExportTraceServiceRequest",
+  metrics: "ExportMetricsServiceRequest",
+};
+
+function snakeCase(key: string): string {
+  return key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
 
 /** Fields of bytes that are hexadecimal in OTLP/JSON. */
 const ids = new Set(["traceId", "spanId", "parentSpanId", "trace_id", "span_id", "parent_span_id"]);

@@ -1,5 +1,3 @@
-import { MalformedRequest } from "./malformed.ts";
-
 /** Messages and groups inside one another, as deep as protobuf libraries read them. */
 export const deepest = 100;
 
@@ -135,3 +133,9 @@ export class Wire {
     throw this.refusal(`${what} of at most 5 bytes`, "a longer one");
   }
 }
+
+/** Thrown for bytes that are no request of their signal. The message says where, what was expected and what was found. */
+export class MalformedRequest extends Error {}
+
+/** Thrown for a request whose rows would take more memory than one request may: it has to be sent in smaller ones. */
+export class OversizedRequest extends MalformedRequest {}
