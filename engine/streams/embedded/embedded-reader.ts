@@ -3,7 +3,7 @@ import { EngineError } from "../../core/errors.ts";
 import type { Run, StreamReader } from "../../core/stream.ts";
 import { takeEvents, type Frame } from "./frame.ts";
 import { FrameWalk, walkMemory } from "./frame-walk.ts";
-import { Marks } from "./marks.ts";
+import { FrameIndex } from "./frame-index.ts";
 import { segmentFirsts } from "./scan.ts";
 import type { Folder } from "./segment.ts";
 
@@ -15,7 +15,7 @@ export class EmbeddedReader implements StreamReader {
   readonly #folder: Folder;
   readonly #memory = walkMemory();
   /** Where frames begin, as far as it is known, by the first sequence of their segment. */
-  readonly #marks = new Map<number, Marks>();
+  readonly #marks = new Map<number, FrameIndex>();
   #tail: number;
   /** What the walk has read ahead is durable up to here. */
   #sure = 0;
@@ -134,11 +134,11 @@ export class EmbeddedReader implements StreamReader {
   }
 
   /** Where the frames of a file begin; a closed one tells it. */
-  async #marksOf(walk: FrameWalk, position: number): Promise<Marks> {
+  async #marksOf(walk: FrameWalk, position: number): Promise<FrameIndex> {
     const known = this.#marks.get(walk.first);
     if (known !== undefined) return known;
     const told = position > walk.first ? await walk.closed() : undefined;
-    const marks = told?.marks ?? new Marks();
+    const marks = told?.marks ?? new FrameIndex();
     this.#marks.set(walk.first, marks);
     return marks;
   }

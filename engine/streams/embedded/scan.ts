@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { EngineError } from "../../core/errors.ts";
 import { readFrame, type Format } from "./frame.ts";
 import { FrameWalk } from "./frame-walk.ts";
-import { Marks } from "./marks.ts";
+import { FrameIndex } from "./frame-index.ts";
 import { cutTail, removeSegment } from "./segment-file.ts";
 import { cutBefore, headerSize, segmentFirst, type Folder, type Segment } from "./segment.ts";
 
@@ -77,7 +77,7 @@ async function lookAt(folder: Folder, first: number): Promise<Found> {
 
 /** Looks at all events of a segment, up to the first place that is no whole frame. */
 async function walkThrough(walk: FrameWalk): Promise<Segment> {
-  const marks = new Marks();
+  const marks = new FrameIndex();
   let reading = await walk.peek();
   while (reading.kind === "frame" && reading.first === walk.next) {
     marks.note(reading.first, walk.offset, reading.receivedAt);

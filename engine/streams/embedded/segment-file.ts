@@ -1,7 +1,7 @@
 import type { DiskFile } from "../../core/disk.ts";
 import type { Push } from "../../core/push.ts";
 import { frameSize, writeFrame } from "./frame.ts";
-import { Marks } from "./marks.ts";
+import { FrameIndex } from "./frame-index.ts";
 import { closingOf, headerSize, segmentHeader, segmentPath, type Folder, type Segment } from "./segment.ts";
 
 /** Memory that a file keeps for its next write, at the most. */
@@ -36,7 +36,7 @@ export class SegmentFile {
   static async create(folder: Folder, first: number): Promise<SegmentFile> {
     const { disk, path: folderPath } = folder;
     const path = segmentPath(folder, first);
-    const segment = { first, last: first - 1, end: headerSize, marks: new Marks(), isOpen: true, isCut: false };
+    const segment = { first, last: first - 1, end: headerSize, marks: new FrameIndex(), isOpen: true, isCut: false };
     let file: DiskFile | undefined;
     try {
       file = await disk.open(`${path}.new`, "create");
@@ -177,7 +177,7 @@ export async function removeLeftOver(folder: Folder, first: number): Promise<voi
 
 /** Writes a whole segment file that is closed, in the place of another or of none, all or nothing. */
 export async function writeSegment(folder: Folder, first: number, push: Push | undefined): Promise<Segment> {
-  const marks = new Marks();
+  const marks = new FrameIndex();
   const frame = Buffer.alloc(push === undefined ? 0 : frameSize(push));
   if (push !== undefined) {
     writeFrame(frame, 0, push, { first, group: first });

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Disk } from "../../core/disk.ts";
 import { closingFrame, readFrame, type Format } from "./frame.ts";
-import { Marks } from "./marks.ts";
+import { FrameIndex } from "./frame-index.ts";
 
 /** Where the files of a stream lie. */
 export interface Folder {
@@ -23,7 +23,7 @@ export interface Segment {
   last: number;
   /** Offset behind its last whole frame of events. */
   end: number;
-  marks: Marks;
+  marks: FrameIndex;
   /** Whether events may be appended to its file. */
   isOpen: boolean;
   /** Whether its file has events that do not count. */
@@ -76,6 +76,6 @@ export function closingOffset(trailer: Buffer, fileSize: number): number | undef
 export function closedSegment(first: number, offset: number, bytes: Buffer): Segment | undefined {
   const closing = readFrame(bytes, 0, 2, first);
   if (closing.kind !== "closing" || closing.end !== bytes.length || closing.first < first) return undefined;
-  const marks = Marks.decode(closing.index.subarray(0, -8));
+  const marks = FrameIndex.decode(closing.index.subarray(0, -8));
   return { first, last: closing.first - 1, end: offset, marks, isOpen: false, isCut: false };
 }

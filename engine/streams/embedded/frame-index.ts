@@ -5,7 +5,7 @@ const between = 256 * 1024;
  * Where frames begin in a segment, at one place in 256 KiB, so that reading may start near any sequence; and for each
  * stretch the newest time that its events were received at.
  */
-export class Marks {
+export class FrameIndex {
   readonly firsts: number[] = [];
   readonly offsets: number[] = [];
   readonly newest: number[] = [];
@@ -45,8 +45,8 @@ export class Marks {
   }
 
   /** Those before a sequence. */
-  before(position: number): Marks {
-    const marks = new Marks();
+  before(position: number): FrameIndex {
+    const marks = new FrameIndex();
     const count = this.placeOf(position - 1) + 1;
     marks.firsts.push(...this.firsts.slice(0, count));
     marks.offsets.push(...this.offsets.slice(0, count));
@@ -59,8 +59,8 @@ export class Marks {
     return Buffer.from(Float64Array.from(all).buffer);
   }
 
-  static decode(bytes: Buffer): Marks {
-    const marks = new Marks();
+  static decode(bytes: Buffer): FrameIndex {
+    const marks = new FrameIndex();
     const count = bytes.length / 24;
     for (let index = 0; index < count; index += 1) {
       marks.firsts.push(bytes.readDoubleLE(8 * index));
