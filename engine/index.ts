@@ -40,7 +40,7 @@ export { defaultKafkaSettings, type KafkaSettings } from "./sources/kafka/broker
 export { defaultOtlpSettings, type OtlpSettings } from "./sources/otlp/receiver/settings.ts";
 export type { EngineOptions, PipelineConfig } from "../schemas/pipeline.ts";
 export { parseExactly, writeExactly } from "./core/exact-json.ts";
-export { writeFileDurably } from "./state/durable-file.ts";
+export { writeFileDurably } from "./state/durable-files.ts";
 export { compileFilter, compileTransforms, ExpressionError, freeNames, outputTypes } from "./expression/index.ts";
 export type { Filter, FreeName, TransformExpression, Transforms } from "./expression/index.ts";
 export { parseColumnType, isProblem } from "./sinks/clickhouse/column-grammar.ts";

@@ -10,7 +10,7 @@ import { Deletions } from "./state/deletions.ts";
 import { DeadLetters } from "./state/dead-letters.ts";
 import { StoreJournal } from "./state/journal.ts";
 import { drawRun, type Runs } from "./state/runs.ts";
-import { makeFolders } from "./state/folders.ts";
+import { makeFolders } from "./state/durable-files.ts";
 import { storageError } from "./state/storage-error.ts";
 import type { TableStore } from "./core/store.ts";
 import { Store } from "./state/store.ts";

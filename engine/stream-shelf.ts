@@ -5,7 +5,7 @@ import type { Disk } from "./core/disk.ts";
 import { EngineError } from "./core/errors.ts";
 import type { Stream, StreamLimits, StreamState } from "./core/stream.ts";
 import { EmbeddedStream } from "./streams/embedded/embedded-stream.ts";
-import { makeFolders } from "./state/folders.ts";
+import { makeFolders } from "./state/durable-files.ts";
 import { isPassing, storageError } from "./state/storage-error.ts";
 import { holdsEvents, startAnew } from "./streams/embedded/start-anew.ts";
 import type { Log } from "./telemetry/log.ts";

@@ -6,8 +6,7 @@ import { tryLock } from "fs-native-extensions";
 import { EngineError } from "../core/errors.ts";
 import { sleep } from "../core/sleep.ts";
 import { systemDisk } from "../system/disk.ts";
-import { writeFileDurably } from "./durable-file.ts";
-import { makeFolders } from "./folders.ts";
+import { makeFolders, writeFileDurably } from "./durable-files.ts";
 import { storageError } from "./storage-error.ts";
 
 /**

@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { open, type RootDatabase } from "lmdb";
 import type { Table, TableKey, TableStore } from "../core/store.ts";
-import { holdLockFile, Reserve } from "./reserve.ts";
+import { preallocateLockFile, Preallocation } from "./preallocation.ts";
 import { storageError } from "./storage-error.ts";
 
 /** A small change writes at most about so much: the pages that it touches in each table. */
@@ -23,13 +23,13 @@ interface Waiting {
  */
 export class Store implements TableStore {
   readonly #env: RootDatabase;
-  readonly #reserve: Reserve;
+  readonly #reserve: Preallocation;
   #waiting: Waiting[] = [];
   #scheduled = false;
 
   private constructor(env: RootDatabase, path: string) {
     this.#env = env;
-    this.#reserve = new Reserve(path, () => usedBytes(env));
+    this.#reserve = new Preallocation(path, () => usedBytes(env));
   }
 
   /** Throws DISK_FULL without room for what a start writes, and STORAGE_FAILED. */
@@ -38,7 +38,7 @@ export class Store implements TableStore {
     let store: Store | undefined;
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
-      holdLockFile(`${path}-lock`);
+      preallocateLockFile(`${path}-lock`);
       store = new Store(open({ path, noSubdir: true, maxDbs: 32 }), path);
       store.#reserve.hold(0);
       return store;

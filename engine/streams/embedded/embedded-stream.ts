@@ -4,7 +4,7 @@ import type { Disk } from "../../core/disk.ts";
 import { EngineError } from "../../core/errors.ts";
 import type { Push } from "../../core/push.ts";
 import type { Front, Stream, StreamLimits, StreamState } from "../../core/stream.ts";
-import { makeFolders } from "../../state/folders.ts";
+import { makeFolders } from "../../state/durable-files.ts";
 import { storageError } from "../../state/storage-error.ts";
 import { DiskRoom, refusalOf } from "./limits.ts";
 import { frameHolding, frontBefore } from "./find.ts";

@@ -1,5 +1,5 @@
 import type { Disk } from "../../core/disk.ts";
-import { makeFolders } from "../../state/folders.ts";
+import { makeFolders } from "../../state/durable-files.ts";
 import { storageError } from "../../state/storage-error.ts";
 import { removeSegment, SegmentFile } from "./segment-file.ts";
 import { segmentFirsts } from "./scan.ts";

@@ -22,7 +22,7 @@ const copyingDisks = new Set([0x9123683e, 0x2fc12fc1, 0xca451a4e]);
  * Some file systems write every change to new blocks, and nothing can be held there: what is free is looked at before
  * each write.
  */
-export class Reserve {
+export class Preallocation {
   readonly #path: string;
   readonly #usedBytes: () => number;
   readonly #file: number;
@@ -79,7 +79,7 @@ export class Reserve {
  * Gives LMDB's lock file blocks on the disk before it is opened; what is in it stays. LMDB makes one with holes and maps
  * it into memory: where the disk is full then, the process dies of SIGBUS. Throws `ENOSPC` without room.
  */
-export function holdLockFile(path: string): void {
+export function preallocateLockFile(path: string): void {
   const file = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600);
   try {
     const content = Buffer.alloc(lockBytes);
