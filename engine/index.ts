@@ -34,7 +34,7 @@ export type { SecretSource } from "./secrets.ts";
 export type { StaleSecrets } from "./used-secrets.ts";
 export type { TokenView } from "./access-tokens.ts";
 export type { Log } from "./telemetry/log.ts";
-export { zeroCounters } from "./telemetry/counters.ts";
+export { zeroCounters } from "./core/counters.ts";
 export { consumerGroup } from "./core/names.ts";
 export { defaultKafkaSettings, type KafkaSettings } from "./sources/kafka/brokers/settings.ts";
 export { defaultOtlpSettings, type OtlpSettings } from "./sources/otlp/receiver/settings.ts";

@@ -1,7 +1,7 @@
 import { holdsPositions } from "../core/journal.ts";
 import { deadLetterStream } from "../core/names.ts";
 import { streamFeed } from "../core/positions.ts";
-import { IntakeRecorder } from "./intake-recorder.ts";
+import { IntakeRecorder } from "./source-recorder.ts";
 import type { Telemetry, Told, TransformedEvent } from "./telemetry.ts";
 
 /** The one place where the engine's events become log lines, metrics and the counters of health. */

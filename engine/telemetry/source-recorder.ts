@@ -1,8 +1,9 @@
 import type { Registry } from "prom-client";
 import type { Log } from "./log.ts";
 import { engineMetrics, type EngineMetrics } from "./metrics.ts";
-import { Observed } from "./observed.ts";
 import type { Telemetry, Told } from "./telemetry.ts";
+import { type KeysHeld, type PipelineCounters, type SourceLag, zeroCounters } from "../core/counters.ts";
+import type { Pause } from "../core/pause.ts";
 
 /** Anybody may join a group, under any name: so many members are shown, each with so much of its name. */
 const [mostShown, longestShown] = [20, 100];
@@ -150,5 +151,84 @@ async function forgetSeries(metric: EngineMetrics["paused"], pipeline_id: string
   for (const { labels } of values) {
     const { le: _bucket, quantile: _quantile, ...own } = labels as Record<string, string>;
     if (own["pipeline_id"] === pipeline_id) metric.remove(own as { pipeline_id: string; class: string });
+  }
+}
+
+/** What is known of a pipeline besides its catalog entry. Gone with the process. */
+class Observed {
+  readonly counters: PipelineCounters = zeroCounters();
+  /** By class: a source and a target may keep a pipeline waiting at the same time. */
+  readonly #pauses = new Map<Pause["class"], { pause: Pause; began: number }>();
+  at_least_once?: string;
+  keys?: KeysHeld;
+  source?: SourceLag;
+  strangers?: string[];
+
+  /** The pause that began first. */
+  get pause(): Pause | undefined {
+    return this.#pauses.values().next().value?.pause;
+  }
+
+  /** Notes a pause, or what is said of one by now. */
+  paused(pause: Pause): void {
+    const { began = performance.now() } = this.#pauses.get(pause.class) ?? {};
+    this.#pauses.set(pause.class, { pause, began });
+  }
+
+  /** Forgets a pause; false where there is none. */
+  wentOn(kind: Pause["class"]): boolean {
+    return this.#pauses.delete(kind);
+  }
+
+  /** The pauses that are not over, and since how many seconds each has been known, by the monotonic clock. */
+  get open(): { class: Pause["class"]; seconds: number }[] {
+    return [...this.#pauses].map(([kind, { began }]) => ({ class: kind, seconds: (performance.now() - began) / 1000 }));
+  }
+}
+
+/** What is told of pushed events: requests, what was stored of them, and when no more was taken. */
+export class IntakeRecorder
+  extends SourceRecorder
+  implements Pick<Telemetry, "eventAccepted" | "eventRefused" | "exportAnswered" | "backpressure">
+{
+  eventAccepted({ pipeline_id, bytes }: Told<"eventAccepted">): void {
+    this.metrics.requests.inc({ pipeline_id, status: "202" });
+    this.metrics.bytesProcessed.inc({ pipeline_id, component: "ingestor", direction: "out" }, bytes);
+  }
+
+  eventRefused({ pipeline_id, status }: Told<"eventRefused">): void {
+    this.metrics.requests.inc({ pipeline_id, status: String(status) });
+  }
+
+  exportAnswered(event: Told<"exportAnswered">): void {
+    const { pipeline_id, signal, transport, refusal, bytesIn, bytesOut, records } = event;
+    const component = `otlp.${signal}`;
+    const labels = { pipeline_id, component, transport, status: refusal === undefined ? "ok" : "error" };
+    this.metrics.receiverRequests.inc(labels);
+    this.metrics.receiverRequestsAlias.inc(labels);
+    this.metrics.receiverDuration.observe(labels, event.seconds);
+    if (refusal !== undefined) {
+      this.metrics.receiverRefusals.inc({ pipeline_id, component, transport, reason: refusal });
+    }
+    if (bytesIn > 0) this.metrics.bytesProcessed.inc({ pipeline_id, component, direction: "in" }, bytesIn);
+    if (records === 0) return;
+    this.metrics.bytesProcessed.inc({ pipeline_id, component, direction: "out" }, bytesOut);
+    this.metrics.processorMessages.inc({ pipeline_id, component, status: "out" }, records);
+  }
+
+  backpressure({ pipeline_id, component = "ingestor", active, seconds }: Told<"backpressure">): void {
+    const labels = { pipeline_id, component };
+    const isIngestor = component === "ingestor";
+    this.metrics.backpressureActive.set(labels, active ? 1 : 0);
+    if (isIngestor) this.metrics.ingestorActive.set({ pipeline_id }, active ? 1 : 0);
+    if (active) {
+      this.metrics.backpressureEvents.inc(labels);
+      if (isIngestor) this.metrics.ingestorEvents.inc({ pipeline_id });
+      this.log.warn({ pipeline_id }, "Back-pressure: the sink takes less than comes, and no more is taken in.");
+    } else {
+      this.metrics.backpressureDuration.observe(labels, seconds);
+      if (isIngestor) this.metrics.ingestorDuration.observe({ pipeline_id }, seconds);
+      this.log.info({ pipeline_id, seconds }, "Back-pressure is over.");
+    }
   }
 }
