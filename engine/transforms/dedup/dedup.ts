@@ -3,9 +3,8 @@ import type { Rejection } from "../../core/dead-letter.ts";
 import type { WaitingDrop } from "../../core/journal.ts";
 import type { KeyMemory } from "../../core/key-memory.ts";
 import type { BatchContext, Transform, TransformResult } from "../../core/transform.ts";
-import { badDedupKey } from "./dedup-key.ts";
+import { badDedupKey, KeyReader } from "./key-reader.ts";
 import type { Fingerprints } from "./fingerprint.ts";
-import { KeyReader } from "./key-reader.ts";
 
 /**
  * Drops events whose key was seen before, inside its window (the specification, engine semantics, section 5): the first

@@ -7,9 +7,8 @@ import {
   type WaitingDrop,
 } from "../../core/journal.ts";
 import type { Fate, KeyMemory, Sight } from "../../core/key-memory.ts";
-import { DropFates, FinalRepeats } from "./drop-fates.ts";
+import { FinalRepeats, OpenKeys, WaitingDrops } from "./waiting-drops.ts";
 import { KeyTable } from "./key-table.ts";
-import { OpenKeys } from "./open-keys.ts";
 
 /** Limits of what is remembered, of all dedups of a pipeline together. */
 export interface KeyLimits {
@@ -56,7 +55,7 @@ export class RememberedKeys implements KeyMemory {
   readonly #expiring = new Map<number, Map<number, Held>>();
   /** What batches hold that are not written yet, by their numbers. */
   readonly #reserving = new Map<number, Reserving[]>();
-  readonly #drops = new DropFates();
+  readonly #drops = new WaitingDrops();
   readonly #table = new KeyTable((owner) => this.#held.has(owner));
   #owners = 0;
   #storage = 0;

@@ -4,7 +4,7 @@ import { FieldPick } from "../../core/field-pick.ts";
 import type { BatchContext, Transform, TransformResult } from "../../core/transform.ts";
 import { compileFilter, namesRead } from "../../expression/index.ts";
 import type { Filter } from "../../expression/index.ts";
-import { evaluateEach } from "../evaluation.ts";
+import { evaluateEach } from "../../expression/evaluation.ts";
 
 /** Keeps the events for which its expression is true and drops the others; an expression that fails rejects the event. */
 export class FilterTransform implements Transform {

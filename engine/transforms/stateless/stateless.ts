@@ -5,7 +5,7 @@ import { FieldPick } from "../../core/field-pick.ts";
 import type { BatchContext, Transform, TransformResult } from "../../core/transform.ts";
 import { compileTransforms, namesRead } from "../../expression/index.ts";
 import type { TransformExpression, Transforms } from "../../expression/index.ts";
-import { evaluateEach } from "../evaluation.ts";
+import { evaluateEach } from "../../expression/evaluation.ts";
 
 /**
  * Makes of each event a new one that holds the outputs of its expressions and nothing else (the specification,

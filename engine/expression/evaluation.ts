@@ -1,7 +1,7 @@
 import type { Event } from "../core/batch.ts";
 import type { Rejection } from "../core/dead-letter.ts";
 import type { FieldPick } from "../core/field-pick.ts";
-import { ExpressionError } from "../expression/index.ts";
+import { ExpressionError } from "./index.ts";
 
 /**
  * Hands each event and the object of its `fields` to `evaluate`; the events on which that fails, or that are no object,
