@@ -86,7 +86,7 @@ export class WaitingRoom implements RetryPause {
   #end(): void {
     if (this.#pause === undefined) return;
     const seconds = (performance.now() - this.#began) / 1000;
-    this.#telemetry.wentOn({ pipeline_id: this.#pipeline_id, class: this.#pause.class, seconds });
+    this.#telemetry.pauseEnded({ pipeline_id: this.#pipeline_id, class: this.#pause.class, seconds });
     this.#pause = undefined;
   }
 

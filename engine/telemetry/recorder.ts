@@ -23,7 +23,7 @@ export class Recorder extends IntakeRecorder implements Telemetry {
 
   /** Nothing of a pipeline waits any more, also where its thread died and said nothing of it. */
   pausesOver(pipeline_id: string): void {
-    for (const over of this.observed(pipeline_id).open) this.wentOn({ pipeline_id, ...over });
+    for (const over of this.observed(pipeline_id).open) this.pauseEnded({ pipeline_id, ...over });
   }
 
   eventsRead({ pipeline_id, count, bytes }: Told<"eventsRead">): void {
@@ -124,7 +124,7 @@ export class Recorder extends IntakeRecorder implements Telemetry {
     if (again > 0) this.log.info({ pipeline_id, batch, again }, "Events are no repeats: what they repeat died.");
   }
 
-  tokenAlone({ pipeline_id, batch, rows }: Told<"tokenAlone">): void {
+  tokenWithoutRows({ pipeline_id, batch, rows }: Told<"tokenWithoutRows">): void {
     this.observed(pipeline_id).counters.tokens_without_rows += 1;
     this.metrics.tokensWithoutRows.inc({ pipeline_id });
     this.log.warn(
@@ -176,8 +176,8 @@ export class Recorder extends IntakeRecorder implements Telemetry {
     this.log.error({ pipeline_id, class: kind, reason: text, way_out }, "Pipeline is paused.");
   }
 
-  wentOn({ pipeline_id, class: kind, seconds }: Told<"wentOn">): void {
-    if (!this.observed(pipeline_id).wentOn(kind)) return;
+  pauseEnded({ pipeline_id, class: kind, seconds }: Told<"pauseEnded">): void {
+    if (!this.observed(pipeline_id).pauseEnded(kind)) return;
     this.metrics.paused.set({ pipeline_id, class: kind }, 0);
     this.metrics.pausedSeconds.inc({ pipeline_id, class: kind }, seconds);
     this.log.info({ pipeline_id, class: kind, seconds }, "Pipeline goes on.");

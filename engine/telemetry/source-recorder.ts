@@ -16,10 +16,10 @@ export class SourceRecorder implements Pick<
   | "logCut"
   | "topicRecreated"
   | "positionMoved"
-  | "strangerCommitted"
+  | "foreignCommit"
   | "strangers"
   | "takenOver"
-  | "wasAway"
+  | "wasFrozen"
   | "assigned"
   | "lag"
 > {
@@ -93,7 +93,7 @@ export class SourceRecorder implements Pick<
     );
   }
 
-  strangerCommitted({ pipeline_id, topic, partition, offset, local }: Told<"strangerCommitted">): void {
+  foreignCommit({ pipeline_id, topic, partition, offset, local }: Told<"foreignCommit">): void {
     this.observed(pipeline_id).counters.strangers_commits += 1;
     this.metrics.strangersCommits.inc({ pipeline_id });
     this.log.warn(
@@ -124,7 +124,7 @@ export class SourceRecorder implements Pick<
     );
   }
 
-  wasAway({ pipeline_id }: Told<"wasAway">): void {
+  wasFrozen({ pipeline_id }: Told<"wasFrozen">): void {
     this.observed(pipeline_id).counters.owner_checks += 1;
     this.metrics.ownerChecks.inc({ pipeline_id });
     this.log.warn(
@@ -176,7 +176,7 @@ class Observed {
   }
 
   /** Forgets a pause; false where there is none. */
-  wentOn(kind: Pause["class"]): boolean {
+  pauseEnded(kind: Pause["class"]): boolean {
     return this.#pauses.delete(kind);
   }
 

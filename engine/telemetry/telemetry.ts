@@ -53,19 +53,13 @@ export interface Telemetry {
     hasDedup: boolean;
   }): void;
   /** A member that is no Sluice has committed an offset, which counts for nothing. */
-  strangerCommitted(event: {
-    pipeline_id: string;
-    topic: string;
-    partition: number;
-    offset: number;
-    local: number;
-  }): void;
+  foreignCommit(event: { pipeline_id: string; topic: string; partition: number; offset: number; local: number }): void;
   /** Members of the consumer group that are no Sluice, told at each change: their partitions are not read here. */
   strangers(event: { pipeline_id: string; members: string[] }): void;
   /** The place of another run in the consumer group was taken over; batches that it may have read were given up. */
   takenOver(event: { pipeline_id: string; run: string; batches: number; rows: number }): void;
   /** This process or its machine stood still for so long that the group may have given its partitions to others. */
-  wasAway(event: { pipeline_id: string }): void;
+  wasFrozen(event: { pipeline_id: string }): void;
   /** The partitions that the group has given to this pipeline, by their topics. */
   assigned(event: { pipeline_id: string; partitions: Record<string, number[]> }): void;
   /** How far the pipeline is behind its topics. */
@@ -73,7 +67,7 @@ export interface Telemetry {
   /** Drops of a batch that waited: those that were repeats, and those that were judged again and are none. */
   dropsWaited(event: { pipeline_id: string; batch: number; repeats: number; again: number }): void;
   /** A batch may have been written, or the server took its repeat for written, but nothing is there: it gets a fresh token. */
-  tokenAlone(event: { pipeline_id: string; batch: number; rows: number }): void;
+  tokenWithoutRows(event: { pipeline_id: string; batch: number; rows: number }): void;
   /** The rows are in the table and in all views but the one that failed. */
   viewErrorIgnored(event: { pipeline_id: string; batch: number; rows: number }): void;
   /** The wall clock made a step of more than an hour, by so many milliseconds: it is held, or taken after an hour. */
@@ -83,7 +77,7 @@ export interface Telemetry {
   insertFailed(event: { pipeline_id: string; rows: number; failure: Failure; unknown: boolean }): void;
   insertRepeated(event: { pipeline_id: string; batch: number; rows: number }): void;
   paused(event: { pipeline_id: string; pause: Pause }): void;
-  wentOn(event: { pipeline_id: string; class: Pause["class"]; seconds: number }): void;
+  pauseEnded(event: { pipeline_id: string; class: Pause["class"]; seconds: number }): void;
   /** Whether the target can drop a repeated insert: `reason` says why not, and how to mend it. Told at each change. */
   atLeastOnce(event: { pipeline_id: string; reason?: string }): void;
   /** No more is taken in, or more is again, after so many seconds; `component` is who takes, by default the `ingestor`. */

@@ -15,7 +15,7 @@ export interface TopicParts {
 }
 
 /** What a Kafka source is made of. */
-export interface KafkaSourceParts {
+export interface KafkaSourceOptions {
   pipeline_id: string;
   /** With its secrets resolved: one for all topics. */
   connection: KafkaConnection;

@@ -5,8 +5,8 @@ import type { RetryPause } from "../../core/pause.ts";
 import type { Chunk, Feed, PositionRange } from "../../core/positions.ts";
 import { sleep } from "../../core/sleep.ts";
 import type { Source, SourceSignals } from "../../core/source.ts";
-import { Absence } from "./group/absence.ts";
-import { Acknowledgements } from "./group/acknowledgements.ts";
+import { FreezeDetector } from "./group/freeze-detector.ts";
+import { OffsetCommits } from "./group/offset-commits.ts";
 import { BackPressure } from "./reading/back-pressure.ts";
 import { Brokers } from "./brokers/brokers.ts";
 import { kafkaClient } from "./brokers/connection.ts";
@@ -15,7 +15,7 @@ import { FetchBuffer } from "./reading/fetch-buffer.ts";
 import { Fetcher } from "./reading/fetcher.ts";
 import { Group } from "./group/group.ts";
 import { clientId } from "./group/identity.ts";
-import type { KafkaSourceParts } from "./kafka-source-parts.ts";
+import type { KafkaSourceOptions } from "./kafka-source-parts.ts";
 import { Lag } from "./positions/lag.ts";
 import { Membership } from "./group/membership.ts";
 import { Opening } from "./group/opening.ts";
@@ -37,15 +37,15 @@ const leastWait = 200;
 export class KafkaSource implements Source {
   readonly keepsReading = false;
   waitsForSettled = false;
-  readonly #parts: KafkaSourceParts;
+  readonly #parts: KafkaSourceOptions;
   readonly #positions: KafkaPositions;
   readonly #group: Group;
   readonly #brokers: Brokers;
   readonly #opening: Opening;
   readonly #pause: RetryPause;
   readonly #troubles: Troubles;
-  readonly #acknowledgements = new Acknowledgements((offsets) => this.#commit(offsets));
-  readonly #absence: Absence;
+  readonly #acknowledgements = new OffsetCommits((offsets) => this.#commit(offsets));
+  readonly #absence: FreezeDetector;
   #checking: Promise<void> | undefined;
   readonly #lag: Lag;
   readonly #backPressure: BackPressure;
@@ -65,7 +65,7 @@ export class KafkaSource implements Source {
   #looking: NodeJS.Timeout | undefined;
   readonly #arrivals = new Arrivals();
 
-  constructor(parts: KafkaSourceParts) {
+  constructor(parts: KafkaSourceOptions) {
     const { pipeline_id, connection, topics, identity, journal, telemetry, log, socketFactory } = parts;
     const settings = settingsWithin(parts.settings, parts.bufferBytes);
     if (settings.partitionMaxBytes < parts.settings.partitionMaxBytes) {
@@ -88,7 +88,7 @@ export class KafkaSource implements Source {
     this.#troubles = new Troubles(pipeline_id, telemetry);
     this.#backPressure = new BackPressure(pipeline_id, telemetry);
     // The last heartbeat was some time before, and the looks are some time apart.
-    this.#absence = new Absence(settings.sessionTimeout / 2);
+    this.#absence = new FreezeDetector(settings.sessionTimeout / 2);
   }
 
   async open(signals: SourceSignals): Promise<number[]> {
@@ -195,7 +195,7 @@ export class KafkaSource implements Source {
   }
 
   mayWrite(): Promise<void> {
-    if (!this.#absence.wasAway) return Promise.resolve();
+    if (!this.#absence.wasFrozen) return Promise.resolve();
     return (this.#checking ??= this.#checkOwner().finally(() => (this.#checking = undefined)));
   }
 
@@ -239,8 +239,8 @@ export class KafkaSource implements Source {
 
   /** Another may have been given what this one reads while it stood still. */
   async #checkOwner(): Promise<void> {
-    this.#parts.telemetry.wasAway({ pipeline_id: this.#parts.pipeline_id });
-    while (this.#absence.wasAway) {
+    this.#parts.telemetry.wasFrozen({ pipeline_id: this.#parts.pipeline_id });
+    while (this.#absence.wasFrozen) {
       this.#absence.over();
       await this.#opening.checkOwner(this.#signals!);
     }

@@ -11,7 +11,14 @@ import { frameHolding, frontBefore } from "./find.ts";
 import { pushUpTo } from "./frame.ts";
 import { accept, PushQueue, refuse, type Waiting } from "./push-queue.ts";
 import { scanSegments } from "./scan.ts";
-import { LeftOver, removeLeftOver, removeSegment, SegmentFile, Uncertain, writeSegment } from "./segment-file.ts";
+import {
+  LeftoverFile,
+  removeLeftOver,
+  removeSegment,
+  SegmentFile,
+  UncertainWrite,
+  writeSegment,
+} from "./segment-file.ts";
 import { SegmentList } from "./segment-list.ts";
 import { headerSize, type Folder, type Segment } from "./segment.ts";
 
@@ -107,7 +114,7 @@ export class EmbeddedStream implements Stream {
       return stream;
     } catch (error) {
       await opened?.close().catch(() => undefined);
-      throw storageError(error instanceof LeftOver ? error.cause : error);
+      throw storageError(error instanceof LeftoverFile ? error.cause : error);
     }
   }
 
@@ -199,7 +206,7 @@ export class EmbeddedStream implements Stream {
     try {
       await this.#store(pushes);
     } catch (error) {
-      if (error instanceof Uncertain) this.#holdBack(group, storageError(error.cause));
+      if (error instanceof UncertainWrite) this.#holdBack(group, storageError(error.cause));
       else refuse(group, storageError(error));
       return;
     } finally {
@@ -269,7 +276,7 @@ export class EmbeddedStream implements Stream {
     try {
       this.#active = await SegmentFile.create(this.#folder, before.segment.last + 1);
     } catch (error) {
-      if (!(error instanceof LeftOver)) throw error;
+      if (!(error instanceof LeftoverFile)) throw error;
       this.#leftOver.add(error.first);
       throw storageError(error.cause);
     }

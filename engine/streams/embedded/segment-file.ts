@@ -31,7 +31,7 @@ export class SegmentFile {
 
   /**
    * Makes the file of an empty segment, under another name first, so that no file with the name of a segment is less
-   * than one. Its name is durable then. When it throws, there is no file, unless the error is a `LeftOver`.
+   * than one. Its name is durable then. When it throws, there is no file, unless the error is a `LeftoverFile`.
    */
   static async create(folder: Folder, first: number): Promise<SegmentFile> {
     const { disk, path: folderPath } = folder;
@@ -49,7 +49,7 @@ export class SegmentFile {
       await file?.close().catch(() => undefined);
       await disk.unlink(`${path}.new`).catch(() => undefined);
       await removeLeftOver(folder, first).catch(() => {
-        throw new LeftOver(first, error);
+        throw new LeftoverFile(first, error);
       });
       throw error;
     }
@@ -80,7 +80,7 @@ export class SegmentFile {
 
   /**
    * Writes pushes with one write and one sync; resolves with the events and bytes that they are, which the segment does
-   * not know of yet. When it throws, none of them is there, unless the error is an `Uncertain`.
+   * not know of yet. When it throws, none of them is there, unless the error is an `UncertainWrite`.
    */
   async write(pushes: readonly Push[]): Promise<{ count: number; bytes: number }> {
     const { end, last, marks } = this.segment;
@@ -99,7 +99,7 @@ export class SegmentFile {
       await this.#append(bytes);
     } catch (error) {
       await this.cut().catch(() => {
-        throw new Uncertain(error);
+        throw new UncertainWrite(error);
       });
       throw error;
     }
@@ -154,14 +154,14 @@ export class SegmentFile {
 }
 
 /** Pushes may be there or not: what is left of them could not be cut. */
-export class Uncertain extends Error {
+export class UncertainWrite extends Error {
   constructor(cause: unknown) {
     super("what is left of a write that failed could not be cut", { cause });
   }
 }
 
 /** The file of a segment that could not be made whole may be there, and could not be taken away. */
-export class LeftOver extends Error {
+export class LeftoverFile extends Error {
   readonly first: number;
 
   constructor(first: number, cause: unknown) {

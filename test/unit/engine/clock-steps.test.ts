@@ -51,7 +51,7 @@ describe.each([
     await room.wait({ class: "setup", text: "no table" }, 1, never);
     pass(by);
     room.leave();
-    expect(told.at(-1)).toMatchObject({ event: "wentOn", seconds: 10 });
+    expect(told.at(-1)).toMatchObject({ event: "pauseEnded", seconds: 10 });
   });
 
   test("does not change how long one was that a thread left open by its death", async () => {
@@ -76,8 +76,8 @@ describe.each([
     pass(by);
     troubles.clear("broker");
     pressure.end();
-    expect(told.filter(({ event, seconds }) => event === "wentOn" || (seconds ?? 0) > 0)).toMatchObject([
-      { event: "wentOn", seconds: 10 },
+    expect(told.filter(({ event, seconds }) => event === "pauseEnded" || (seconds ?? 0) > 0)).toMatchObject([
+      { event: "pauseEnded", seconds: 10 },
       { event: "backpressure", seconds: 10 },
     ]);
   });
@@ -168,7 +168,7 @@ describe("a number that no metric can take", () => {
     const pause = { class: "setup" as const, since: new Date().toISOString(), text: "no table", way_out: "" };
     for (const seconds of [-1, NaN, -2]) {
       recorder.paused({ pipeline_id: "p", pause });
-      recorder.wentOn({ pipeline_id: "p", class: "setup", seconds });
+      recorder.pauseEnded({ pipeline_id: "p", class: "setup", seconds });
     }
     recorder.inserted({ pipeline_id: "p", rows: -1, bytes: NaN, seconds: Infinity });
     const said = log.lines.filter(({ sentence }) => sentence.startsWith("A metric was given"));

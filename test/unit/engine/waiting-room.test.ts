@@ -21,7 +21,7 @@ beforeEach(() => {
   [pauses, ended] = [[], 0];
   const telemetry = {
     paused: ({ pause }: { pause: Pause }) => void pauses.push(pause),
-    wentOn: () => void (ended += 1),
+    pauseEnded: () => void (ended += 1),
   } as unknown as Telemetry;
   room = new WaitingRoom("p", telemetry, pace);
 });

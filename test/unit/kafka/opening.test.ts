@@ -8,9 +8,9 @@ import { Brokers } from "../../../engine/sources/kafka/brokers/brokers.ts";
 import { kafkaClient } from "../../../engine/sources/kafka/brokers/connection.ts";
 import { kafkaFeed } from "../../../engine/sources/kafka/positions/feed.ts";
 import { Group } from "../../../engine/sources/kafka/group/group.ts";
-import type { GroupStanding } from "../../../engine/sources/kafka/positions/standing.ts";
+import type { GroupState } from "../../../engine/sources/kafka/positions/group-state.ts";
 import { claimText } from "../../../engine/sources/kafka/group/identity.ts";
-import type { KafkaSourceParts } from "../../../engine/sources/kafka/kafka-source-parts.ts";
+import type { KafkaSourceOptions } from "../../../engine/sources/kafka/kafka-source-parts.ts";
 import { Opening } from "../../../engine/sources/kafka/group/opening.ts";
 import { judge } from "../../../engine/sources/kafka/group/ownership.ts";
 import { KafkaPositions } from "../../../engine/sources/kafka/positions/positions.ts";
@@ -55,7 +55,7 @@ class ToldGroup extends Group {
     return Promise.resolve(this.ids);
   }
 
-  override read(): Promise<GroupStanding> {
+  override read(): Promise<GroupState> {
     this.onRead();
     if (this.failures > 0) {
       this.failures -= 1;
@@ -117,13 +117,13 @@ afterEach(async () => {
 
 /** A start of the pipeline on what the journal holds. */
 function start(
-  options: Partial<KafkaSourceParts["options"]> = {},
-  topics: KafkaSourceParts["topics"] = new Map([[topic, { start: "earliest", hasDedup: true }]]),
+  options: Partial<KafkaSourceOptions["options"]> = {},
+  topics: KafkaSourceOptions["topics"] = new Map([[topic, { start: "earliest", hasDedup: true }]]),
 ): { opening: Opening; positions: KafkaPositions } {
   const telemetry = new Proxy({} as Telemetry, {
     get: (_target, event) => (fields: Record<string, unknown>) => void told.push([String(event), fields]),
   });
-  const parts: KafkaSourceParts = {
+  const parts: KafkaSourceOptions = {
     pipeline_id,
     connection,
     topics,
@@ -284,7 +284,7 @@ test("whether ranges are still there is asked until the brokers answer", async (
   expect(await opening.stillHolds([rangeOf(0, 50, 59)], signals)).toBe(true);
   expect(await opening.stillHolds([rangeOf(0, 995, 1004)], signals)).toBe(false);
   expect(told.filter(([event]) => event === "paused")).toHaveLength(1);
-  expect(told.at(-1)![0]).toBe("wentOn");
+  expect(told.at(-1)![0]).toBe("pauseEnded");
 });
 
 const classes = () => told.filter(([event]) => event === "paused").map(([, { pause }]) => (pause as Pause).class);
@@ -483,7 +483,7 @@ describe("a topic that was created again", () => {
 });
 
 describe("another topic of the pipeline", () => {
-  const both: KafkaSourceParts["topics"] = new Map([
+  const both: KafkaSourceOptions["topics"] = new Map([
     [topic, { start: "earliest", hasDedup: true }],
     ["returns", { start: "latest", hasDedup: false }],
   ]);
@@ -492,7 +492,7 @@ describe("another topic of the pipeline", () => {
     group.others = ["returns"];
   });
 
-  test.each<[string, KafkaSourceParts["options"], number]>([
+  test.each<[string, KafkaSourceOptions["options"], number]>([
     ["its source says", { on_lost: "pause" }, 1000],
     ["start says", { on_lost: "pause", start: "earliest" }, 0],
   ])("that is new begins where %s, and new partitions of one that is known at their beginning", async (...given) => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { GroupStanding } from "../../../engine/sources/kafka/positions/standing.ts";
+import type { GroupState } from "../../../engine/sources/kafka/positions/group-state.ts";
 import { claimOf, claimText, clientId, memberOf } from "../../../engine/sources/kafka/group/identity.ts";
 import { judge, type Known } from "../../../engine/sources/kafka/group/ownership.ts";
 
@@ -22,7 +22,7 @@ function judged(
   }: { members?: string[]; isBeforeJoin?: boolean; over?: Partial<Known> } = {},
 ) {
   const [offset, metadata] = committed ?? [];
-  const standing: GroupStanding = {
+  const standing: GroupState = {
     cluster: "c",
     partitions: [
       {

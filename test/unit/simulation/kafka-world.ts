@@ -4,7 +4,7 @@ import { nextPosition, type BatchRecord, type Journal, type Progress } from "../
 import type { Chunk, Feed } from "../../../engine/core/positions.ts";
 import { consumerGroup } from "../../../engine/core/names.ts";
 import { KafkaSource } from "../../../engine/sources/kafka/kafka-source.ts";
-import type { KafkaSourceParts } from "../../../engine/sources/kafka/kafka-source-parts.ts";
+import type { KafkaSourceOptions } from "../../../engine/sources/kafka/kafka-source-parts.ts";
 import { kafkaPartition } from "../../../engine/sources/kafka/positions/feed.ts";
 import { defaultKafkaSettings } from "../../../engine/sources/kafka/brokers/settings.ts";
 import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
@@ -134,7 +134,7 @@ export interface SourceOptions {
   run?: string;
   earlier?: readonly string[];
   dataDir?: string;
-  options?: KafkaSourceParts["options"];
+  options?: KafkaSourceOptions["options"];
   journal?: MemoryJournal;
 }
 

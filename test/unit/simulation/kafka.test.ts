@@ -207,7 +207,7 @@ describe("a source", () => {
     await world.until(() => of.heardOf("paused").length > 0);
     expect(of.heardOf("paused").at(-1)).toMatchObject({ pause: { class: "owner" } });
     foreign.leave();
-    await world.until(() => of.heardOf("wentOn").length > 0, 300_000);
+    await world.until(() => of.heardOf("pauseEnded").length > 0, 300_000);
     world.produceAll(5, "b");
     await world.until(() => of.read.length === 30);
     expect(of.read.toSorted()).toEqual(world.due());

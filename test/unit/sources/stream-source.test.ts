@@ -23,7 +23,7 @@ beforeEach(async () => {
   const telemetry = {
     paused: ({ pause }: { pause: { class: string; text: string } }) =>
       told.push(`paused ${pause.class}: ${pause.text}`),
-    wentOn: ({ class: kind }: { class: string }) => told.push(`went on: ${kind}`),
+    pauseEnded: ({ class: kind }: { class: string }) => told.push(`went on: ${kind}`),
   } as unknown as Telemetry;
   const room = new WaitingRoom("orders", telemetry, async () => onWait((waits += 1)));
   source = new StreamSource(new EmbeddedReader(folder.disk.boot(), folder.path, 3), 3, 1, room);

@@ -2,8 +2,8 @@ import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import { quietAttempts, waysOut } from "../../../core/pause.ts";
 
 /** A failure that is about one topic of several. */
-export class TopicTrouble extends Error {
-  override readonly name = "TopicTrouble";
+export class TopicFailure extends Error {
+  override readonly name = "TopicFailure";
   readonly topic: string;
 
   constructor(topic: string, cause: unknown) {
@@ -16,7 +16,7 @@ export class TopicTrouble extends Error {
 export function troubleText(error: unknown): string {
   const { message, type } = rootOf(error);
   const kind = type === undefined || message.includes(type) ? "" : ` (${type})`;
-  const where = error instanceof TopicTrouble ? `topic ${error.topic}: ` : "";
+  const where = error instanceof TopicFailure ? `topic ${error.topic}: ` : "";
   return `${where}${message}${kind}`;
 }
 
@@ -84,7 +84,7 @@ export class Troubles {
     if (!this.#texts.delete(who) || this.#texts.size > 0 || this.#since === undefined) return;
     const seconds = (performance.now() - this.#since.at) / 1000;
     this.#since = undefined;
-    this.#telemetry.wentOn({ pipeline_id: this.#pipeline_id, class: "source", seconds });
+    this.#telemetry.pauseEnded({ pipeline_id: this.#pipeline_id, class: "source", seconds });
   }
 
   clearAll(): void {

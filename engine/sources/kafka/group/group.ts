@@ -2,8 +2,8 @@ import type { Admin, Kafka } from "kafkajs";
 import type { Feed } from "../../../core/positions.ts";
 import type { Brokers } from "../brokers/brokers.ts";
 import { kafkaFeed } from "../positions/feed.ts";
-import { TopicTrouble } from "../brokers/failures.ts";
-import type { Committed, GroupStanding } from "../positions/standing.ts";
+import { TopicFailure } from "../brokers/failures.ts";
+import type { Committed, GroupState } from "../positions/group-state.ts";
 
 interface TopicEnds {
   topic: string;
@@ -26,7 +26,7 @@ export class Group {
   }
 
   /** Partitions are called as where no topic id is known. Throws what kafkajs throws. */
-  async read(): Promise<GroupStanding> {
+  async read(): Promise<GroupState> {
     await this.#connect();
     // The topics first: kafkajs asks for all topics as long as it knows of none, and fails where one has no leader.
     const ends: TopicEnds[] = [];
@@ -85,7 +85,7 @@ export class Group {
   }
 
   #ofTopic(topic: string, error: unknown): never {
-    throw this.#topics.length === 1 ? error : new TopicTrouble(topic, error);
+    throw this.#topics.length === 1 ? error : new TopicFailure(topic, error);
   }
 
   async #committed(cluster: string): Promise<Map<Feed, Committed>> {

@@ -1,8 +1,8 @@
 import type { Feed } from "../../../core/positions.ts";
 import type { SourceSignals } from "../../../core/source.ts";
 import { kafkaPartition, partitionOf, partitionText } from "../positions/feed.ts";
-import type { GroupStanding, PartitionStanding } from "../positions/standing.ts";
-import type { KafkaSourceParts } from "../kafka-source-parts.ts";
+import type { GroupState, PartitionState } from "../positions/group-state.ts";
+import type { KafkaSourceOptions } from "../kafka-source-parts.ts";
 import type { KafkaPositions } from "../positions/positions.ts";
 import { claimOf } from "./identity.ts";
 import type { Recreated } from "../positions/topic-ids.ts";
@@ -10,14 +10,14 @@ import type { Recreated } from "../positions/topic-ids.ts";
 /** What was to be read next and is not in the topic (delivery, Kafka). */
 type Lost =
   /** The topic was deleted and created again. Nothing of the new one has been read. */
-  | ({ kind: "recreated"; partitions: PartitionStanding[] } & Recreated)
+  | ({ kind: "recreated"; partitions: PartitionState[] } & Recreated)
   /** The log ends, or ended when it was looked at first, before the next offset: it has lost events. */
   | { kind: "cut"; feed: Feed; next: number; low: number; end: number }
   /** The log begins behind the next offset: its first events were removed. */
   | { kind: "removed"; feed: Feed; next: number; low: number; end: number };
 
 /** The first thing that is lost, of all partitions or of this one; undefined where nothing is. */
-function findLost(standing: GroupStanding, positions: KafkaPositions, only?: Feed): Lost | undefined {
+function findLost(standing: GroupState, positions: KafkaPositions, only?: Feed): Lost | undefined {
   const recreated = positions.recreated().find(({ topic }) => only === undefined || isOf(topic, only));
   if (recreated !== undefined) {
     const partitions = standing.partitions.filter((of) => isOf(recreated.topic, of.feed));
@@ -57,7 +57,7 @@ function lostText(lost: Lost): string {
  * Where a person has put the consumer group meanwhile, in every partition that is lost; undefined where that is not so.
  * Brokers let nobody move a group that has members.
  */
-function placedByPerson(lost: Lost, { partitions, members }: GroupStanding): Map<Feed, number> | undefined {
+function placedByPerson(lost: Lost, { partitions, members }: GroupState): Map<Feed, number> | undefined {
   if (members.length > 0) return undefined;
   const feeds = lost.kind === "recreated" ? lost.partitions.map(({ feed }) => feed) : [lost.feed];
   const placed = new Map<Feed, number>();
@@ -81,19 +81,19 @@ export interface LostLook {
 
 interface AskedBrokers {
   /** How the group stands. Throws what kafkajs throws. */
-  read(): Promise<GroupStanding>;
+  read(): Promise<GroupState>;
   /** A pause for what is lost. Throws LeftForLater. */
   wait(text: string, attempt: number, signals: SourceSignals): Promise<void>;
 }
 
 /** Events that were to be read and are not in the topic: waits for word where it goes on, and goes on there. */
 export class LostEvents {
-  readonly #parts: Pick<KafkaSourceParts, "options" | "telemetry" | "pipeline_id" | "topics">;
+  readonly #parts: Pick<KafkaSourceOptions, "options" | "telemetry" | "pipeline_id" | "topics">;
   readonly #positions: KafkaPositions;
   readonly #brokers: AskedBrokers;
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(parts: KafkaSourceParts, positions: KafkaPositions, brokers: AskedBrokers) {
+  constructor(parts: KafkaSourceOptions, positions: KafkaPositions, brokers: AskedBrokers) {
     this.#parts = parts;
     this.#positions = positions;
     this.#brokers = brokers;

@@ -4,14 +4,14 @@ import { sleep } from "../../../core/sleep.ts";
 import type { SourceSignals } from "../../../core/source.ts";
 import { kafkaPartition } from "../positions/feed.ts";
 import { claimText } from "./identity.ts";
-import type { KafkaSourceParts } from "../kafka-source-parts.ts";
+import type { KafkaSourceOptions } from "../kafka-source-parts.ts";
 import { type Commit, Member, type MemberOptions } from "./member.ts";
 import type { Opening } from "./opening.ts";
 import { judge } from "./ownership.ts";
 import type { KafkaPositions } from "../positions/positions.ts";
 import type { Troubles } from "../brokers/failures.ts";
 
-export interface MembershipParts extends KafkaSourceParts {
+export interface MembershipOptions extends KafkaSourceOptions {
   positions: KafkaPositions;
   opening: Opening;
   troubles: Troubles;
@@ -27,7 +27,7 @@ export interface MembershipParts extends KafkaSourceParts {
  * checked again whose the group is, and our claim is committed, before any event of a new partition is read.
  */
 export class Membership {
-  readonly #parts: MembershipParts;
+  readonly #parts: MembershipOptions;
   #members: Member[] = [];
   readonly #held = new Map<Member, readonly Feed[]>();
   /** Counts the assignments: what an older one began gives way to a newer one. */
@@ -37,7 +37,7 @@ export class Membership {
   #working: Promise<void> = Promise.resolve();
   #rejoining: Promise<void> | undefined;
 
-  constructor(parts: MembershipParts) {
+  constructor(parts: MembershipOptions) {
     this.#parts = parts;
   }
 
@@ -153,7 +153,7 @@ export class Membership {
     for (let attempt = 1; assignment === this.#assignment; attempt += 1) {
       try {
         await opening.checkRange(signals, { isRunning: true });
-        opening.wentOn();
+        opening.pauseEnded();
         troubles.clear("offsets");
         if (assignment === this.#assignment) this.join();
         return;
@@ -186,7 +186,7 @@ export class Membership {
       );
       if (judged?.kind === "owner") reason = judged.text;
       if (judged?.kind !== "ours" || assignment !== this.#assignment) continue;
-      opening.wentOn();
+      opening.pauseEnded();
       this.join();
       return;
     }

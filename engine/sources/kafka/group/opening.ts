@@ -7,8 +7,8 @@ import type { SourceSignals } from "../../../core/source.ts";
 import { isPassing } from "../../../state/storage-error.ts";
 import { kafkaPartition, partitionOf } from "../positions/feed.ts";
 import type { Group } from "./group.ts";
-import type { GroupStanding } from "../positions/standing.ts";
-import type { KafkaSourceParts } from "../kafka-source-parts.ts";
+import type { GroupState } from "../positions/group-state.ts";
+import type { KafkaSourceOptions } from "../kafka-source-parts.ts";
 import { LostEvents, type LostLook } from "./lost-events.ts";
 import { judge, type Judgement, type Known } from "./ownership.ts";
 import type { KafkaPositions } from "../positions/positions.ts";
@@ -29,19 +29,19 @@ export interface Opened {
  * Kafka). Everything that follows from it is journaled before anything is committed to the group.
  */
 export class Opening {
-  readonly #parts: KafkaSourceParts;
+  readonly #parts: KafkaSourceOptions;
   readonly #group: Group;
   readonly #positions: KafkaPositions;
   readonly #pause: RetryPause;
-  readonly #onRead: (standing: GroupStanding) => void;
+  readonly #onRead: (standing: GroupState) => void;
   readonly #lostEvents: LostEvents;
 
   /** `onRead` is told of each look at the group. */
   constructor(
-    parts: KafkaSourceParts,
+    parts: KafkaSourceOptions,
     group: Group,
     positions: KafkaPositions,
-    onRead: (standing: GroupStanding) => void = () => undefined,
+    onRead: (standing: GroupState) => void = () => undefined,
   ) {
     this.#parts = parts;
     this.#group = group;
@@ -99,7 +99,7 @@ export class Opening {
   }
 
   /** How the group stands, with the partitions by the topics that are there now. Throws what kafkajs throws. */
-  async read(): Promise<GroupStanding> {
+  async read(): Promise<GroupState> {
     const standing = this.#positions.there(await this.#group.read());
     this.#onRead(standing);
     return standing;
@@ -121,7 +121,7 @@ export class Opening {
    * strangers have committed, which counts for nothing. `taken`: where those go on that are taken over.
    */
   async placeNew(
-    of: GroupStanding,
+    of: GroupState,
     { found, fresh, strange }: Ours,
     taken: ReadonlyMap<Feed, number> = new Map(),
   ): Promise<void> {
@@ -132,7 +132,7 @@ export class Opening {
     for (const feed of begins.keys()) if (recreated.has(kafkaPartition(feed)!.topic)) begins.delete(feed);
     await this.#positions.noteTopicIds();
     for (const [feed, offset] of strange) {
-      telemetry.strangerCommitted({ pipeline_id, ...partitionOf(feed), offset, local: this.#positions.final(feed)! });
+      telemetry.foreignCommit({ pipeline_id, ...partitionOf(feed), offset, local: this.#positions.final(feed)! });
     }
     await this.#positions.place(begins);
   }
@@ -156,11 +156,11 @@ export class Opening {
   }
 
   /** The group is ours again. */
-  wentOn(): void {
+  pauseEnded(): void {
     this.#pause.leave();
   }
 
-  async #standing(signals: SourceSignals): Promise<{ of: GroupStanding; judgement: Ours }> {
+  async #standing(signals: SourceSignals): Promise<{ of: GroupState; judgement: Ours }> {
     for (let attempt = 1; ; attempt += 1) {
       const of = await this.read();
       this.#positions.learn(of.cluster);
@@ -172,7 +172,7 @@ export class Opening {
   }
 
   /** Places everything that was found; resolves with whether a person has moved the group. */
-  async #place(of: GroupStanding, judged: Ours, givenUp: readonly BatchRecord[]): Promise<boolean> {
+  async #place(of: GroupState, judged: Ours, givenUp: readonly BatchRecord[]): Promise<boolean> {
     const { journal, pipeline_id, telemetry } = this.#parts;
     const { moved, taken } = judged;
     // From behind: what is left of them after a crash is a beginning, and so names no more than it did.
@@ -197,7 +197,7 @@ export class Opening {
    * Where partitions begin of which nobody knows anything: those of a topic that is new here as the options say, later
    * ones at their beginning.
    */
-  async #begins({ cluster, partitions }: GroupStanding, fresh: readonly Feed[]): Promise<[Feed, number][]> {
+  async #begins({ cluster, partitions }: GroupState, fresh: readonly Feed[]): Promise<[Feed, number][]> {
     const begins: [Feed, number][] = [];
     for (const [topic, { start }] of this.#parts.topics) {
       const at = this.#positions.isKnown(topic) ? "earliest" : (this.#parts.options.start ?? start);

@@ -1,6 +1,6 @@
 import type { Feed } from "../../../core/positions.ts";
 import { kafkaPartition, partitionText } from "../positions/feed.ts";
-import type { GroupStanding, PartitionStanding } from "../positions/standing.ts";
+import type { GroupState, PartitionState } from "../positions/group-state.ts";
 import { claimOf, memberOf, type Claim, type KafkaIdentity } from "./identity.ts";
 
 /** What is known here of a group, and what the options say. */
@@ -43,7 +43,7 @@ export type Judgement =
  * Judges how a group stands. An offset without a claim was committed by a person where this is asked `isBeforeJoin` and
  * nobody is a member: brokers let nobody move a group that has members. Else it is a stranger's, and counts for nothing.
  */
-export function judge(standing: GroupStanding, known: Known, isBeforeJoin: boolean): Judgement {
+export function judge(standing: GroupState, known: Known, isBeforeJoin: boolean): Judgement {
   const members = standing.members.map((client) => ({ client, claim: memberOf(client) }));
   const owner = ownerOf(standing, known, members);
   if (owner !== undefined) return owner;
@@ -62,7 +62,7 @@ export function judge(standing: GroupStanding, known: Known, isBeforeJoin: boole
 }
 
 function judgePartition(
-  { feed, committed }: PartitionStanding,
+  { feed, committed }: PartitionState,
   { next, takeOver, isCut, recreated }: Known,
   { isBeforeJoin, isPerson }: { isBeforeJoin: boolean; isPerson: boolean },
   judged: Extract<Judgement, { kind: "ours" }>,
@@ -85,7 +85,7 @@ function judgePartition(
 
 /** The Sluice that this group belongs to, if it is not this one. */
 function ownerOf(
-  { partitions }: GroupStanding,
+  { partitions }: GroupState,
   known: Known,
   members: readonly { client: string; claim: Claim | undefined }[],
 ): Judgement | undefined {

@@ -1,7 +1,7 @@
 import { nextPosition, type CutLog, type Journal, type SourceNotes } from "../../../core/journal.ts";
 import type { Feed, PositionRange } from "../../../core/positions.ts";
 import { kafkaPartition } from "./feed.ts";
-import type { GroupStanding } from "./standing.ts";
+import type { GroupState } from "./group-state.ts";
 import { TopicIds, type Recreated } from "./topic-ids.ts";
 
 /** How far the partitions of topics have come here, as the next offset of each. The journal has it first. */
@@ -50,7 +50,7 @@ export class KafkaPositions {
   }
 
   /** Takes which topics are there, and calls the partitions by them. Throws where a broker does not know of the newest. */
-  there(standing: GroupStanding): GroupStanding {
+  there(standing: GroupState): GroupState {
     const { cluster, topicIds, partitions } = standing;
     this.#topicIds.saw(cluster, topicIds);
     const named = partitions.map((of) => {

@@ -31,7 +31,7 @@ export interface Answered {
 }
 
 /** What the receiver asks of the engine. */
-export interface OtlpDoor {
+export interface OtlpPort {
   /** Whether a pipeline takes a signal, or why it does not. */
   admits(pipeline_id: string, signal: Signal): "yes" | "unknown" | "other signal" | "over";
   /**
@@ -63,10 +63,10 @@ export interface Received {
  * and answers when they are on disk (the specification, OTLP). What is refused was not stored, not even a part of it.
  */
 export class Receiver {
-  readonly door: OtlpDoor;
+  readonly door: OtlpPort;
   readonly #slots: Room;
 
-  constructor(door: OtlpDoor, { maxConcurrentRequests }: OtlpSettings) {
+  constructor(door: OtlpPort, { maxConcurrentRequests }: OtlpSettings) {
     this.door = door;
     this.#slots = new Room(maxConcurrentRequests);
   }

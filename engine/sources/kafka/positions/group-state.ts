@@ -8,7 +8,7 @@ export interface Committed {
 }
 
 /** A partition as the broker and the group know it. */
-export interface PartitionStanding {
+export interface PartitionState {
   feed: Feed;
   /** The first offset that is there, and the one behind the last that may be read. */
   low: number;
@@ -17,11 +17,11 @@ export interface PartitionStanding {
   committed?: Committed;
 }
 
-export interface GroupStanding {
+export interface GroupState {
   /** Id of the cluster. */
   cluster: string;
   /** In the order of the topics, and of their numbers. */
-  partitions: PartitionStanding[];
+  partitions: PartitionState[];
   /** Client ids of the live members. */
   members: string[];
   /** By topic, as the brokers name them; before Kafka 2.8 they name none. */

@@ -8,7 +8,7 @@ const lastWait = 3_000;
  * Tells the group how far the pipeline has come. The journal is the truth: a commit that is late or lost does no harm, so
  * one is under way at a time and says what is newest then.
  */
-export class Acknowledgements {
+export class OffsetCommits {
   readonly #commit: (offsets: ReadonlyMap<Feed, number>) => Promise<void>;
   #offsets = new Map<Feed, number>();
   #underway: Promise<void> | undefined;

@@ -3,7 +3,7 @@
  * stopped process shows in both clocks, a frozen machine maybe in the wall clock alone, and a busy thread, which sends no
  * heartbeats either, in both. A step of the wall clock looks the same, and costs no more than a look at the group.
  */
-export class Absence {
+export class FreezeDetector {
   readonly #most: number;
   #monotonic = performance.now();
   #wall = Date.now();
@@ -18,11 +18,11 @@ export class Absence {
   /** From now on it is looked at often enough that no time without an absence passes for one. */
   begin(): void {
     [this.#monotonic, this.#wall] = [performance.now(), Date.now()];
-    this.#timer ??= setInterval(() => this.wasAway, this.#most / 4).unref();
+    this.#timer ??= setInterval(() => this.wasFrozen, this.#most / 4).unref();
   }
 
   /** Whether it was away since `over` was said last. Costs two looks at clocks. */
-  get wasAway(): boolean {
+  get wasFrozen(): boolean {
     const [monotonic, wall] = [performance.now(), Date.now()];
     const away = Math.max(monotonic - this.#monotonic, Math.abs(wall - this.#wall));
     [this.#monotonic, this.#wall] = [monotonic, wall];

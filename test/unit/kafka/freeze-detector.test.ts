@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { Absence } from "../../../engine/sources/kafka/group/absence.ts";
+import { FreezeDetector } from "../../../engine/sources/kafka/group/freeze-detector.ts";
 
 let clocks: { monotonic: number; wall: number };
-let absence: Absence;
+let absence: FreezeDetector;
 
 beforeEach(() => {
   clocks = { monotonic: 1_000, wall: 1_700_000_000_000 };
   vi.spyOn(performance, "now").mockImplementation(() => clocks.monotonic);
   vi.spyOn(Date, "now").mockImplementation(() => clocks.wall);
-  absence = new Absence(15_000);
+  absence = new FreezeDetector(15_000);
   absence.begin();
 });
 afterEach(() => {
@@ -22,21 +22,21 @@ test.each<[string, number, number, boolean]>([
   ["the machine was frozen, which only the wall clock shows", 10, 40_000, true],
   ["the machine was frozen, which the wall clock does not show yet", 40_000, 10, true],
   ["the wall clock was set back", 10, -40_000, true],
-])("%s", (_what, monotonic, wall, wasAway) => {
+])("%s", (_what, monotonic, wall, wasFrozen) => {
   clocks.monotonic += monotonic;
   clocks.wall += wall;
-  expect(absence.wasAway).toBe(wasAway);
+  expect(absence.wasFrozen).toBe(wasFrozen);
   // It stays so until somebody has looked.
-  expect(absence.wasAway).toBe(wasAway);
+  expect(absence.wasFrozen).toBe(wasFrozen);
   absence.over();
-  expect(absence.wasAway).toBe(false);
+  expect(absence.wasFrozen).toBe(false);
 });
 
 test("counts from its beginning, and no more after its end", () => {
   clocks.monotonic += 60_000;
   absence.begin();
-  expect(absence.wasAway).toBe(false);
+  expect(absence.wasFrozen).toBe(false);
   absence.end();
   clocks.monotonic += 60_000;
-  expect(absence.wasAway).toBe(false);
+  expect(absence.wasFrozen).toBe(false);
 });
