@@ -43,7 +43,7 @@ function tooLarge(found: string, limit: string): EngineError {
 
 /**
  * Intake stops while the disk has less than this, in MB. Pipelines go on with what is stored until 8 MB are left (the
- * journal's, see `state/reserve.ts`); the rest is for what they write meanwhile, such as rows of the embedded ClickHouse.
+ * journal's, see `state/preallocation.ts`); the rest is for what they write meanwhile, such as rows of the embedded ClickHouse.
  * With the journal's figure alone, pushes would fill the disk up to where nothing can be written out of the streams.
  */
 const reserveMegabytes = 48;

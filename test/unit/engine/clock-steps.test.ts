@@ -7,7 +7,7 @@ import { Arrivals } from "../../../engine/core/arrivals.ts";
 import { Event } from "../../../engine/core/batch.ts";
 import type { Line } from "../../../engine/line.ts";
 import { BackPressure as KafkaBackPressure } from "../../../engine/sources/kafka/reading/back-pressure.ts";
-import { Troubles } from "../../../engine/sources/kafka/brokers/failures.ts";
+import { SourceFailures } from "../../../engine/sources/kafka/brokers/failures.ts";
 import { StreamSource } from "../../../engine/sources/stream/stream-source.ts";
 import { Recorder } from "../../../engine/telemetry/recorder.ts";
 import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
@@ -69,7 +69,7 @@ describe.each([
 
   test("does not change how long a source had troubles, or was not read", () => {
     const { told, telemetry } = telling();
-    const troubles = new Troubles("p", telemetry);
+    const troubles = new SourceFailures("p", telemetry);
     const pressure = new KafkaBackPressure("p", telemetry);
     troubles.note("broker", new Error("away"), 5);
     pressure.look(false);

@@ -1,18 +1,18 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { FreezeDetector } from "../../../engine/sources/kafka/group/freeze-detector.ts";
+import { FreezeDetector } from "../../../engine/sources/kafka/group/owner-check.ts";
 
 let clocks: { monotonic: number; wall: number };
-let absence: FreezeDetector;
+let detector: FreezeDetector;
 
 beforeEach(() => {
   clocks = { monotonic: 1_000, wall: 1_700_000_000_000 };
   vi.spyOn(performance, "now").mockImplementation(() => clocks.monotonic);
   vi.spyOn(Date, "now").mockImplementation(() => clocks.wall);
-  absence = new FreezeDetector(15_000);
-  absence.begin();
+  detector = new FreezeDetector(15_000);
+  detector.begin();
 });
 afterEach(() => {
-  absence.end();
+  detector.end();
   vi.restoreAllMocks();
 });
 
@@ -25,18 +25,18 @@ test.each<[string, number, number, boolean]>([
 ])("%s", (_what, monotonic, wall, wasFrozen) => {
   clocks.monotonic += monotonic;
   clocks.wall += wall;
-  expect(absence.wasFrozen).toBe(wasFrozen);
-  // It stays so until somebody has looked.
-  expect(absence.wasFrozen).toBe(wasFrozen);
-  absence.over();
-  expect(absence.wasFrozen).toBe(false);
+  expect(detector.wasFrozen).toBe(wasFrozen);
+  // It stays so until it is reset.
+  expect(detector.wasFrozen).toBe(wasFrozen);
+  detector.reset();
+  expect(detector.wasFrozen).toBe(false);
 });
 
 test("counts from its beginning, and no more after its end", () => {
   clocks.monotonic += 60_000;
-  absence.begin();
-  expect(absence.wasFrozen).toBe(false);
-  absence.end();
+  detector.begin();
+  expect(detector.wasFrozen).toBe(false);
+  detector.end();
   clocks.monotonic += 60_000;
-  expect(absence.wasFrozen).toBe(false);
+  expect(detector.wasFrozen).toBe(false);
 });

@@ -10,8 +10,7 @@ import { kafkaFeed } from "../../../engine/sources/kafka/positions/feed.ts";
 import { Group } from "../../../engine/sources/kafka/group/group.ts";
 import type { GroupState } from "../../../engine/sources/kafka/positions/group-state.ts";
 import { claimText } from "../../../engine/sources/kafka/group/identity.ts";
-import type { KafkaSourceOptions } from "../../../engine/sources/kafka/kafka-source-parts.ts";
-import { Opening } from "../../../engine/sources/kafka/group/opening.ts";
+import { Opening, type OpeningOptions } from "../../../engine/sources/kafka/group/opening.ts";
 import { judge } from "../../../engine/sources/kafka/group/ownership.ts";
 import { KafkaPositions } from "../../../engine/sources/kafka/positions/positions.ts";
 import { defaultKafkaSettings } from "../../../engine/sources/kafka/brokers/settings.ts";
@@ -117,25 +116,20 @@ afterEach(async () => {
 
 /** A start of the pipeline on what the journal holds. */
 function start(
-  options: Partial<KafkaSourceOptions["options"]> = {},
-  topics: KafkaSourceOptions["topics"] = new Map([[topic, { start: "earliest", hasDedup: true }]]),
+  options: Partial<OpeningOptions["options"]> = {},
+  topics: OpeningOptions["topics"] = new Map([[topic, { start: "earliest", hasDedup: true }]]),
 ): { opening: Opening; positions: KafkaPositions } {
   const telemetry = new Proxy({} as Telemetry, {
     get: (_target, event) => (fields: Record<string, unknown>) => void told.push([String(event), fields]),
   });
-  const parts: KafkaSourceOptions = {
+  const parts: OpeningOptions = {
     pipeline_id,
-    connection,
     topics,
-    replicas: 1,
     identity: { ...own, earlier: new Set() },
     options: { take_over: other.run, on_lost: "pause", ...options },
-    settings: defaultKafkaSettings,
     journal,
     telemetry,
     pause: new WaitingRoom(pipeline_id, telemetry, () => Promise.resolve()),
-    log: keptLog(),
-    bufferBytes: 1,
   };
   const positions = new KafkaPositions(topics.keys(), pipeline_id, journal);
   return { opening: new Opening(parts, group, positions), positions };
@@ -483,7 +477,7 @@ describe("a topic that was created again", () => {
 });
 
 describe("another topic of the pipeline", () => {
-  const both: KafkaSourceOptions["topics"] = new Map([
+  const both: OpeningOptions["topics"] = new Map([
     [topic, { start: "earliest", hasDedup: true }],
     ["returns", { start: "latest", hasDedup: false }],
   ]);
@@ -492,7 +486,7 @@ describe("another topic of the pipeline", () => {
     group.others = ["returns"];
   });
 
-  test.each<[string, KafkaSourceOptions["options"], number]>([
+  test.each<[string, OpeningOptions["options"], number]>([
     ["its source says", { on_lost: "pause" }, 1000],
     ["start says", { on_lost: "pause", start: "earliest" }, 0],
   ])("that is new begins where %s, and new partitions of one that is known at their beginning", async (...given) => {

@@ -16,7 +16,7 @@ export function kafkaClient(
   log: Log,
   socketFactory?: ISocketFactory,
 ): Kafka {
-  mendKafkajs();
+  patchKafkajs();
   const config: KafkaConfig = {
     clientId,
     brokers: connection.brokers,
@@ -68,12 +68,12 @@ function pemOf(text: string): string {
   return text.includes("-----BEGIN") ? text : Buffer.from(text, "base64").toString("utf8");
 }
 
-let isMended = false;
+let isPatched = false;
 
-/** Mends two faults of kafkajs 2.2.4 in this process, for good. */
-export function mendKafkajs(): void {
-  if (isMended) return;
-  isMended = true;
+/** Patches two faults of kafkajs 2.2.4 in this process, for good. */
+export function patchKafkajs(): void {
+  if (isPatched) return;
+  isPatched = true;
   forgetPartsOfAnswers();
   lookOnlyForRequestsThatWait();
 }
@@ -98,7 +98,7 @@ function forgetPartsOfAnswers(): void {
 }
 
 /**
- * Once a connection had an answer, kafkajs looks each millisecond for requests that wait to be sent, also where there are
+ * Once a connection had an answer, kafkajs looks every millisecond for requests that wait to be sent, also where there are
  * none: nine connections, as a pipeline has with three brokers, cost 3.7 % of a core while nothing comes.
  */
 function lookOnlyForRequestsThatWait(): void {

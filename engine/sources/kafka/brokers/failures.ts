@@ -13,7 +13,7 @@ export class TopicFailure extends Error {
 }
 
 /** A failure of Kafka as a person reads it: what kafkajs says, with the kind of error that it hides. Holds no secret. */
-export function troubleText(error: unknown): string {
+export function failureText(error: unknown): string {
   const { message, type } = rootOf(error);
   const kind = type === undefined || message.includes(type) ? "" : ` (${type})`;
   const where = error instanceof TopicFailure ? `topic ${error.topic}: ` : "";
@@ -56,7 +56,7 @@ function rootOf(error: unknown): { message: string; name: string; type: string |
  * What keeps a running source from reading: who fails, and why. The first one that lasts, or that needs a person, is a
  * pause; it ends when none is left.
  */
-export class Troubles {
+export class SourceFailures {
   readonly #pipeline_id: string;
   readonly #telemetry: Telemetry;
   readonly #texts = new Map<string, string>();
@@ -71,7 +71,7 @@ export class Troubles {
   /** Something failed for the `attempt`th time in a row. */
   note(who: string, error: unknown, attempt: number): void {
     if (attempt < quietAttempts && !needsPerson(error)) return;
-    const text = `${who}: ${troubleText(error)}`;
+    const text = `${who}: ${failureText(error)}`;
     if (this.#texts.get(who) === text) return;
     this.#texts.set(who, text);
     this.#since ??= { shown: new Date().toISOString(), at: performance.now() };

@@ -2,7 +2,8 @@ import type { Feed } from "../../../core/positions.ts";
 import type { SourceSignals } from "../../../core/source.ts";
 import { kafkaPartition, partitionOf, partitionText } from "../positions/feed.ts";
 import type { GroupState, PartitionState } from "../positions/group-state.ts";
-import type { KafkaSourceOptions } from "../kafka-source-parts.ts";
+import type { EngineOptions } from "../../../../schemas/pipeline.ts";
+import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import type { KafkaPositions } from "../positions/positions.ts";
 import { claimOf } from "./identity.ts";
 import type { Recreated } from "../positions/topic-ids.ts";
@@ -71,6 +72,13 @@ function placedByPerson(lost: Lost, { partitions, members }: GroupState): Map<Fe
   return placed.size === 0 ? undefined : placed;
 }
 
+export interface LostEventsOptions {
+  pipeline_id: string;
+  topics: ReadonlyMap<string, { hasDedup: boolean }>;
+  options: Pick<EngineOptions, "on_lost">;
+  telemetry: Telemetry;
+}
+
 /** Which partitions are looked at. */
 export interface LostLook {
   /** This one alone. */
@@ -88,13 +96,13 @@ interface AskedBrokers {
 
 /** Events that were to be read and are not in the topic: waits for word where it goes on, and goes on there. */
 export class LostEvents {
-  readonly #parts: Pick<KafkaSourceOptions, "options" | "telemetry" | "pipeline_id" | "topics">;
+  readonly #options: LostEventsOptions;
   readonly #positions: KafkaPositions;
   readonly #brokers: AskedBrokers;
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(parts: KafkaSourceOptions, positions: KafkaPositions, brokers: AskedBrokers) {
-    this.#parts = parts;
+  constructor(options: LostEventsOptions, positions: KafkaPositions, brokers: AskedBrokers) {
+    this.#options = options;
     this.#positions = positions;
     this.#brokers = brokers;
   }
@@ -135,7 +143,7 @@ export class LostEvents {
     const isLost = isSure || lost.kind === "removed";
     if (isLost && lost.kind === "cut") await this.#positions.noteCut(lost.feed, lost.end);
     const placed = placedByPerson(lost, standing);
-    const isSaid = placed !== undefined || this.#parts.options.on_lost === "skip";
+    const isSaid = placed !== undefined || this.#options.options.on_lost === "skip";
     if (!isLost || !isSaid || (isRunning && !this.#mayPlace(lost, placed))) {
       return { kind: "lost", text: lostText(lost) };
     }
@@ -156,7 +164,7 @@ export class LostEvents {
 
   /** Brings what is lost to where it goes on. Resolves with whether that holds once batches from before are settled. */
   async #goOn(lost: Lost, placed: Map<Feed, number> | undefined, isRunning: boolean): Promise<boolean> {
-    const { telemetry, pipeline_id, topics } = this.#parts;
+    const { telemetry, pipeline_id, topics } = this.#options;
     if (lost.kind === "recreated") {
       const { topic, from, to, partitions } = lost;
       const begins = placed ?? new Map(partitions.map(({ feed, low }) => [feed, low] as const));

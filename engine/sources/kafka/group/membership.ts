@@ -3,18 +3,25 @@ import type { Feed } from "../../../core/positions.ts";
 import { sleep } from "../../../core/sleep.ts";
 import type { SourceSignals } from "../../../core/source.ts";
 import { kafkaPartition } from "../positions/feed.ts";
-import { claimText } from "./identity.ts";
-import type { KafkaSourceOptions } from "../kafka-source-parts.ts";
+import { claimText, type KafkaIdentity } from "./identity.ts";
+import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import { type Commit, Member, type MemberOptions } from "./member.ts";
 import type { Opening } from "./opening.ts";
 import { judge } from "./ownership.ts";
 import type { KafkaPositions } from "../positions/positions.ts";
-import type { Troubles } from "../brokers/failures.ts";
+import type { SourceFailures } from "../brokers/failures.ts";
 
-export interface MembershipOptions extends KafkaSourceOptions {
+export interface MembershipOptions {
+  pipeline_id: string;
+  /** Topics that the members subscribe to. */
+  topics: readonly string[];
+  /** How many members there are. */
+  replicas: number;
+  identity: KafkaIdentity;
+  telemetry: Telemetry;
   positions: KafkaPositions;
   opening: Opening;
-  troubles: Troubles;
+  failures: SourceFailures;
   signals: SourceSignals;
   /** What a member needs, by its number from 1. */
   member(number: number): Omit<MemberOptions, "onAssigned" | "onTrouble">;
@@ -27,7 +34,7 @@ export interface MembershipOptions extends KafkaSourceOptions {
  * checked again whose the group is, and our claim is committed, before any event of a new partition is read.
  */
 export class Membership {
-  readonly #parts: MembershipOptions;
+  readonly #options: MembershipOptions;
   #members: Member[] = [];
   readonly #held = new Map<Member, readonly Feed[]>();
   /** Counts the assignments: what an older one began gives way to a newer one. */
@@ -37,22 +44,22 @@ export class Membership {
   #working: Promise<void> = Promise.resolve();
   #rejoining: Promise<void> | undefined;
 
-  constructor(parts: MembershipOptions) {
-    this.#parts = parts;
+  constructor(options: MembershipOptions) {
+    this.#options = options;
   }
 
   join(): void {
-    const { replicas, troubles } = this.#parts;
+    const { replicas, failures } = this.#options;
     for (let number = 1; number <= replicas; number += 1) {
       const who = `member ${number} of the consumer group`;
       const member: Member = new Member({
-        ...this.#parts.member(number),
+        ...this.#options.member(number),
         onAssigned: (partitions) => {
           const feeds = this.#feedsOf(partitions);
-          if (feeds.length > 0) troubles.clear(who);
+          if (feeds.length > 0) failures.clear(who);
           this.#assigned(member, feeds);
         },
-        onTrouble: (error, attempt) => troubles.note(who, error, attempt),
+        onTrouble: (error, attempt) => failures.note(who, error, attempt),
       });
       this.#members.push(member);
     }
@@ -60,12 +67,12 @@ export class Membership {
 
   /** Commits what is final in partitions, by the members that hold them. Throws what kafkajs throws. */
   async commit(offsets: ReadonlyMap<Feed, number>): Promise<void> {
-    const { identity } = this.#parts;
+    const { identity } = this.#options;
     const commits: Commit[] = [...offsets].map(([feed, offset]) => {
       return { feed, offset, metadata: claimText(identity, offset) };
     });
     const held = byHolder(commits, (feed) => this.#holderOf(feed));
-    const { positions } = this.#parts;
+    const { positions } = this.#options;
     await Promise.all(
       [...held].map(async ([member, own]) => {
         await member.commit(own);
@@ -90,10 +97,8 @@ export class Membership {
 
   /** What a member was given of the topics that are read here. */
   #feedsOf(partitions: Readonly<Record<string, number[]>>): Feed[] {
-    const { topics, positions } = this.#parts;
-    return [...topics.keys()].flatMap((topic) =>
-      (partitions[topic] ?? []).map((partition) => positions.feed(topic, partition)),
-    );
+    const { topics, positions } = this.#options;
+    return topics.flatMap((topic) => (partitions[topic] ?? []).map((partition) => positions.feed(topic, partition)));
   }
 
   #holderOf(feed: Feed): Member | undefined {
@@ -109,7 +114,7 @@ export class Membership {
 
   /** Checks whose the group is, and says in it that these partitions are ours. */
   async #claim(assignment: number): Promise<void> {
-    const { opening, positions, telemetry, pipeline_id, onHeld, troubles } = this.#parts;
+    const { opening, positions, telemetry, pipeline_id, onHeld, failures } = this.#options;
     for (let attempt = 1; assignment === this.#assignment; attempt += 1) {
       try {
         const standing = await opening.read();
@@ -122,20 +127,20 @@ export class Membership {
         const held = new Set([...this.#held.values()].flat());
         await this.commit(new Map([...held].map((feed) => [feed, positions.final(feed)!] as const)));
         if (assignment !== this.#assignment) return;
-        troubles.clear("the consumer group");
+        failures.clear("the consumer group");
         telemetry.assigned({ pipeline_id, partitions: byTopic(held) });
         onHeld(held);
         return;
       } catch (error) {
         if (assignment !== this.#assignment) return;
-        troubles.note("the consumer group", error, attempt);
+        failures.note("the consumer group", error, attempt);
         await sleep(Math.min(5_000, 200 * attempt));
       }
     }
   }
 
   #tellStrangers(members: string[]): void {
-    const { telemetry, pipeline_id } = this.#parts;
+    const { telemetry, pipeline_id } = this.#options;
     const said = members.toSorted().join("\n");
     if (said === this.#strangers) return;
     this.#strangers = said;
@@ -148,18 +153,18 @@ export class Membership {
   }
 
   async #rejoin(): Promise<void> {
-    const { opening, signals, troubles } = this.#parts;
+    const { opening, signals, failures } = this.#options;
     const assignment = await this.#leaveGroup();
     for (let attempt = 1; assignment === this.#assignment; attempt += 1) {
       try {
         await opening.checkRange(signals, { isRunning: true });
         opening.pauseEnded();
-        troubles.clear("offsets");
+        failures.clear("offsets");
         if (assignment === this.#assignment) this.join();
         return;
       } catch (error) {
         if (error instanceof LeftForLater) return;
-        troubles.note("offsets", error, attempt);
+        failures.note("offsets", error, attempt);
         await sleep(Math.min(5_000, 200 * attempt), signals.drain);
       }
     }
@@ -167,7 +172,7 @@ export class Membership {
 
   /** Reads nothing any more, and is no member. Resolves with the number of this state of the assignments. */
   async #leaveGroup(): Promise<number> {
-    this.#parts.onHeld(new Set());
+    this.#options.onHeld(new Set());
     const assignment = (this.#assignment += 1);
     await this.#stopMembers();
     return assignment;
@@ -175,7 +180,7 @@ export class Membership {
 
   /** The group is another Sluice's: leaves it, reads nothing, and joins again when it is ours. */
   async #giveWay(text: string): Promise<void> {
-    const { opening, signals } = this.#parts;
+    const { opening, signals } = this.#options;
     const assignment = await this.#leaveGroup();
     let reason = text;
     for (let attempt = 1; assignment === this.#assignment; attempt += 1) {

@@ -1,20 +1,41 @@
+import type { EngineOptions, KafkaSourceConfig } from "../../../../schemas/pipeline.ts";
 import { EngineError, LeftForLater } from "../../../core/errors.ts";
-import { type BatchRecord, holdsPositions } from "../../../core/journal.ts";
+import { type BatchRecord, holdsPositions, type Journal } from "../../../core/journal.ts";
 import { consumerGroup } from "../../../core/names.ts";
 import type { RetryPause, Waited } from "../../../core/pause.ts";
 import type { Feed, PositionRange } from "../../../core/positions.ts";
 import type { SourceSignals } from "../../../core/source.ts";
 import { isPassing } from "../../../state/storage-error.ts";
+import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import { kafkaPartition, partitionOf } from "../positions/feed.ts";
 import type { Group } from "./group.ts";
 import type { GroupState } from "../positions/group-state.ts";
-import type { KafkaSourceOptions } from "../kafka-source-parts.ts";
 import { LostEvents, type LostLook } from "./lost-events.ts";
+import type { KafkaIdentity } from "./identity.ts";
 import { judge, type Judgement, type Known } from "./ownership.ts";
 import type { KafkaPositions } from "../positions/positions.ts";
-import { troubleText } from "../brokers/failures.ts";
+import { failureText } from "../brokers/failures.ts";
 
 type Ours = Extract<Judgement, { kind: "ours" }>;
+
+/** A topic that is read. */
+export interface TopicOptions {
+  /** Where it begins if neither the journal nor the group knows an offset, and the options do not say. */
+  start: KafkaSourceConfig["consumer_group_initial_offset"];
+  hasDedup: boolean;
+}
+
+export interface OpeningOptions {
+  pipeline_id: string;
+  /** By their names, at least one. */
+  topics: ReadonlyMap<string, TopicOptions>;
+  identity: KafkaIdentity;
+  options: Pick<EngineOptions, "start" | "take_over" | "on_lost">;
+  journal: Journal;
+  telemetry: Telemetry;
+  /** Where it waits while brokers fail, or the group is not ours. */
+  pause: RetryPause;
+}
 
 /** What was found before the first join. */
 export interface Opened {
@@ -29,7 +50,7 @@ export interface Opened {
  * Kafka). Everything that follows from it is journaled before anything is committed to the group.
  */
 export class Opening {
-  readonly #parts: KafkaSourceOptions;
+  readonly #options: OpeningOptions;
   readonly #group: Group;
   readonly #positions: KafkaPositions;
   readonly #pause: RetryPause;
@@ -38,17 +59,17 @@ export class Opening {
 
   /** `onRead` is told of each look at the group. */
   constructor(
-    parts: KafkaSourceOptions,
+    options: OpeningOptions,
     group: Group,
     positions: KafkaPositions,
     onRead: (standing: GroupState) => void = () => undefined,
   ) {
-    this.#parts = parts;
+    this.#options = options;
     this.#group = group;
     this.#positions = positions;
-    this.#pause = parts.pause;
+    this.#pause = options.pause;
     this.#onRead = onRead;
-    this.#lostEvents = new LostEvents(parts, positions, {
+    this.#lostEvents = new LostEvents(options, positions, {
       read: () => this.read(),
       wait: (text, attempt, signals) => this.wait({ class: "lost", text }, attempt, signals),
     });
@@ -56,7 +77,7 @@ export class Opening {
 
   /** What is known here of the group, for `judge`. */
   get known(): Known {
-    const { pipeline_id, identity, options } = this.#parts;
+    const { pipeline_id, identity, options } = this.#options;
     const positions = this.#positions;
     return {
       groupId: consumerGroup(pipeline_id),
@@ -125,7 +146,7 @@ export class Opening {
     { found, fresh, strange }: Ours,
     taken: ReadonlyMap<Feed, number> = new Map(),
   ): Promise<void> {
-    const { telemetry, pipeline_id } = this.#parts;
+    const { telemetry, pipeline_id } = this.#options;
     const recreated = this.#recreated;
     const begins = new Map([...found, ...taken, ...(await this.#begins(of, fresh))]);
     // What becomes of a topic that was created again is no matter of where the group stands alone.
@@ -173,7 +194,7 @@ export class Opening {
 
   /** Places everything that was found; resolves with whether a person has moved the group. */
   async #place(of: GroupState, judged: Ours, givenUp: readonly BatchRecord[]): Promise<boolean> {
-    const { journal, pipeline_id, telemetry } = this.#parts;
+    const { journal, pipeline_id, telemetry } = this.#options;
     const { moved, taken } = judged;
     // From behind: what is left of them after a crash is a beginning, and so names no more than it did.
     for (const record of givenUp.toReversed()) {
@@ -187,7 +208,7 @@ export class Opening {
       telemetry.positionMoved({
         pipeline_id,
         ...move,
-        hasDedup: this.#parts.topics.get(move.topic)?.hasDedup === true,
+        hasDedup: this.#options.topics.get(move.topic)?.hasDedup === true,
       });
     }
     return moved.size > 0 || journal.progress(pipeline_id).moved !== undefined;
@@ -199,8 +220,8 @@ export class Opening {
    */
   async #begins({ cluster, partitions }: GroupState, fresh: readonly Feed[]): Promise<[Feed, number][]> {
     const begins: [Feed, number][] = [];
-    for (const [topic, { start }] of this.#parts.topics) {
-      const at = this.#positions.isKnown(topic) ? "earliest" : (this.#parts.options.start ?? start);
+    for (const [topic, { start }] of this.#options.topics) {
+      const at = this.#positions.isKnown(topic) ? "earliest" : (this.#options.options.start ?? start);
       const own = partitions.filter(({ feed }) => fresh.includes(feed) && kafkaPartition(feed)!.topic === topic);
       const isTime = /^\d/.test(at) && own.length > 0;
       const since = isTime ? await this.#group.offsetsSince(cluster, topic, Date.parse(at)) : undefined;
@@ -217,12 +238,12 @@ export class Opening {
   }
 
   #readByAnother(taken: ReadonlyMap<Feed, number>): BatchRecord[] {
-    const { journal, pipeline_id } = this.#parts;
+    const { journal, pipeline_id } = this.#options;
     return readByAnother(journal.pending(pipeline_id), (feed) => taken.get(feed));
   }
 
   #tellTakenOver(givenUp: readonly BatchRecord[]): void {
-    const { telemetry, pipeline_id, options } = this.#parts;
+    const { telemetry, pipeline_id, options } = this.#options;
     const rows = givenUp.reduce((sum, record) => sum + record.rows, 0);
     telemetry.takenOver({ pipeline_id, run: options.take_over!, batches: givenUp.length, rows });
   }
@@ -242,7 +263,7 @@ export class Opening {
 
 /** What is waited for after an error. Throws it where it is the journal's and no wait can mend it. */
 function waitedFor(error: unknown): Waited {
-  if (!(error instanceof EngineError)) return { class: "source", text: troubleText(error) };
+  if (!(error instanceof EngineError)) return { class: "source", text: failureText(error) };
   if (!isPassing(error)) throw error;
   return { class: "disk", text: error.message };
 }

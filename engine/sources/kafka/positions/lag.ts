@@ -69,7 +69,7 @@ export class Lag {
     }
     // What is not known is not nothing.
     const known = this.#areEndsKnown ? { lag } : {};
-    const unsaid = [...this.#positions.unsaid().values()].reduce((sum, behind) => sum + behind, 0);
+    const unsaid = [...this.#positions.uncommitted().values()].reduce((sum, behind) => sum + behind, 0);
     this.#telemetry.lag({ pipeline_id: this.#pipeline_id, partitions: this.#held.size, unsaid, ...known });
   }
 }

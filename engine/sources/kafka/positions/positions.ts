@@ -202,7 +202,7 @@ export class KafkaPositions {
   }
 
   /** Offsets that are final here, and that the group does not know of, by partition. */
-  unsaid(): Map<Feed, number> {
+  uncommitted(): Map<Feed, number> {
     const unsaid = new Map<Feed, number>();
     for (const [feed, final] of this.#final) {
       const behind = final - (this.#said.get(feed) ?? final);
