@@ -15,7 +15,7 @@ export class EmbeddedReader implements StreamReader {
   readonly #folder: Folder;
   readonly #memory = walkMemory();
   /** Where frames begin, as far as it is known, by the first sequence of their segment. */
-  readonly #marks = new Map<number, FrameIndex>();
+  readonly #indexes = new Map<number, FrameIndex>();
   #tail: number;
   /** What the walk has read ahead is durable up to here. */
   #sure = 0;
@@ -85,7 +85,7 @@ export class EmbeddedReader implements StreamReader {
     if (reading.kind === "torn") throw this.#damaged(walk.next);
     if (reading.kind !== "frame") return undefined;
     if (reading.first !== walk.next) throw this.#damaged(walk.next);
-    this.#marks.get(walk.first)?.note(reading.first, walk.offset, reading.receivedAt);
+    this.#indexes.get(walk.first)?.note(reading.first, walk.offset, reading.receivedAt);
     walk.pass(reading);
     this.#frame = reading;
     return reading;
@@ -110,10 +110,11 @@ export class EmbeddedReader implements StreamReader {
       // It was trimmed just now.
       if (walk === undefined) continue;
       this.#until = firsts.find((next) => next > first) ?? Infinity;
-      for (const gone of [...this.#marks.keys()].filter((known) => !firsts.includes(known))) this.#marks.delete(gone);
-      const marks = await this.#marksOf(walk, position);
-      const place = marks.placeOf(position);
-      if (place !== -1) walk.goTo(marks.firsts[place]!, marks.offsets[place]!);
+      for (const gone of [...this.#indexes.keys()].filter((known) => !firsts.includes(known)))
+        this.#indexes.delete(gone);
+      const frameIndex = await this.#indexOf(walk, position);
+      const place = frameIndex.placeOf(position);
+      if (place !== -1) walk.goTo(frameIndex.firsts[place]!, frameIndex.offsets[place]!);
       else walk.restart();
       this.#sure = 0;
       return walk;
@@ -134,13 +135,13 @@ export class EmbeddedReader implements StreamReader {
   }
 
   /** Where the frames of a file begin; a closed one tells it. */
-  async #marksOf(walk: FrameWalk, position: number): Promise<FrameIndex> {
-    const known = this.#marks.get(walk.first);
+  async #indexOf(walk: FrameWalk, position: number): Promise<FrameIndex> {
+    const known = this.#indexes.get(walk.first);
     if (known !== undefined) return known;
-    const told = position > walk.first ? await walk.closed() : undefined;
-    const marks = told?.marks ?? new FrameIndex();
-    this.#marks.set(walk.first, marks);
-    return marks;
+    const closed = position > walk.first ? await walk.closed() : undefined;
+    const frameIndex = closed?.frameIndex ?? new FrameIndex();
+    this.#indexes.set(walk.first, frameIndex);
+    return frameIndex;
   }
 
   #damaged(position: number): EngineError {

@@ -1,9 +1,9 @@
-/** At least so many bytes lie between two marks. */
+/** At least so many bytes lie between two entries. */
 const between = 256 * 1024;
 
 /**
- * Where frames begin in a segment, at one place in 256 KiB, so that reading may start near any sequence; and for each
- * stretch the newest time that its events were received at.
+ * A sparse index of a segment: where frames begin, one entry for 256 KiB, so that reading may start near any sequence;
+ * and for each stretch the newest time that its events were received at.
  */
 export class FrameIndex {
   readonly firsts: number[] = [];
@@ -22,7 +22,7 @@ export class FrameIndex {
     }
   }
 
-  /** The place of the last mark at or before a sequence; -1 where there is none. */
+  /** The place of the last entry at or before a sequence; -1 where there is none. */
   placeOf(position: number): number {
     let low = 0;
     let high = this.firsts.length;
@@ -46,12 +46,12 @@ export class FrameIndex {
 
   /** Those before a sequence. */
   before(position: number): FrameIndex {
-    const marks = new FrameIndex();
+    const frameIndex = new FrameIndex();
     const count = this.placeOf(position - 1) + 1;
-    marks.firsts.push(...this.firsts.slice(0, count));
-    marks.offsets.push(...this.offsets.slice(0, count));
-    marks.newest.push(...this.newest.slice(0, count));
-    return marks;
+    frameIndex.firsts.push(...this.firsts.slice(0, count));
+    frameIndex.offsets.push(...this.offsets.slice(0, count));
+    frameIndex.newest.push(...this.newest.slice(0, count));
+    return frameIndex;
   }
 
   encode(): Buffer {
@@ -60,13 +60,13 @@ export class FrameIndex {
   }
 
   static decode(bytes: Buffer): FrameIndex {
-    const marks = new FrameIndex();
+    const frameIndex = new FrameIndex();
     const count = bytes.length / 24;
     for (let index = 0; index < count; index += 1) {
-      marks.firsts.push(bytes.readDoubleLE(8 * index));
-      marks.offsets.push(bytes.readDoubleLE(8 * (count + index)));
-      marks.newest.push(bytes.readDoubleLE(8 * (2 * count + index)));
+      frameIndex.firsts.push(bytes.readDoubleLE(8 * index));
+      frameIndex.offsets.push(bytes.readDoubleLE(8 * (count + index)));
+      frameIndex.newest.push(bytes.readDoubleLE(8 * (2 * count + index)));
     }
-    return marks;
+    return frameIndex;
   }
 }

@@ -77,15 +77,15 @@ async function lookAt(folder: Folder, first: number): Promise<Found> {
 
 /** Looks at all events of a segment, up to the first place that is no whole frame. */
 async function walkThrough(walk: FrameWalk): Promise<Segment> {
-  const marks = new FrameIndex();
+  const frameIndex = new FrameIndex();
   let reading = await walk.peek();
   while (reading.kind === "frame" && reading.first === walk.next) {
-    marks.note(reading.first, walk.offset, reading.receivedAt);
+    frameIndex.note(reading.first, walk.offset, reading.receivedAt);
     walk.pass(reading);
     reading = await walk.peek();
   }
   const { first, next, offset: end } = walk;
-  return { first, last: next - 1, end, marks, isOpen: false, isCut: false };
+  return { first, last: next - 1, end, frameIndex, isOpen: false, isCut: false };
 }
 
 /**

@@ -36,7 +36,14 @@ export class SegmentFile {
   static async create(folder: Folder, first: number): Promise<SegmentFile> {
     const { disk, path: folderPath } = folder;
     const path = segmentPath(folder, first);
-    const segment = { first, last: first - 1, end: headerSize, marks: new FrameIndex(), isOpen: true, isCut: false };
+    const segment = {
+      first,
+      last: first - 1,
+      end: headerSize,
+      frameIndex: new FrameIndex(),
+      isOpen: true,
+      isCut: false,
+    };
     let file: DiskFile | undefined;
     try {
       file = await disk.open(`${path}.new`, "create");
@@ -48,7 +55,7 @@ export class SegmentFile {
     } catch (error) {
       await file?.close().catch(() => undefined);
       await disk.unlink(`${path}.new`).catch(() => undefined);
-      await removeLeftOver(folder, first).catch(() => {
+      await removeLeftover(folder, first).catch(() => {
         throw new LeftoverFile(first, error);
       });
       throw error;
@@ -83,7 +90,7 @@ export class SegmentFile {
    * not know of yet. When it throws, none of them is there, unless the error is an `UncertainWrite`.
    */
   async write(pushes: readonly Push[]): Promise<{ count: number; bytes: number }> {
-    const { end, last, marks } = this.segment;
+    const { end, last, frameIndex } = this.segment;
     await this.cut();
     const bytes = this.#memoryOf(pushes.reduce((sum, push) => sum + frameSize(push), 0));
     const group = last + 1;
@@ -103,7 +110,7 @@ export class SegmentFile {
       });
       throw error;
     }
-    for (const frame of frames) marks.note(...frame);
+    for (const frame of frames) frameIndex.note(...frame);
     return { count: first - group, bytes: bytes.length };
   }
 
@@ -171,20 +178,20 @@ export class LeftoverFile extends Error {
 }
 
 /** Removes the file of a segment that was not made whole; its name is free then. */
-export async function removeLeftOver(folder: Folder, first: number): Promise<void> {
+export async function removeLeftover(folder: Folder, first: number): Promise<void> {
   await folder.disk.unlink(segmentPath(folder, first)).catch(ignoreMissing);
 }
 
 /** Writes a whole segment file that is closed, in the place of another or of none, all or nothing. */
 export async function writeSegment(folder: Folder, first: number, push: Push | undefined): Promise<Segment> {
-  const marks = new FrameIndex();
+  const frameIndex = new FrameIndex();
   const frame = Buffer.alloc(push === undefined ? 0 : frameSize(push));
   if (push !== undefined) {
     writeFrame(frame, 0, push, { first, group: first });
-    marks.note(first, headerSize, push.receivedAt);
+    frameIndex.note(first, headerSize, push.receivedAt);
   }
   const last = first - 1 + (push?.ends.length ?? 0);
-  const segment = { first, last, end: headerSize + frame.length, marks, isOpen: false, isCut: false };
+  const segment = { first, last, end: headerSize + frame.length, frameIndex, isOpen: false, isCut: false };
   const { disk } = folder;
   const path = segmentPath(folder, first);
   try {
