@@ -23,13 +23,13 @@ interface Waiting {
  */
 export class Store implements TableStore {
   readonly #env: RootDatabase;
-  readonly #reserve: Preallocation;
+  readonly #preallocation: Preallocation;
   #waiting: Waiting[] = [];
   #scheduled = false;
 
   private constructor(env: RootDatabase, path: string) {
     this.#env = env;
-    this.#reserve = new Preallocation(path, () => usedBytes(env));
+    this.#preallocation = new Preallocation(path, () => usedBytes(env));
   }
 
   /** Throws DISK_FULL without room for what a start writes, and STORAGE_FAILED. */
@@ -40,7 +40,7 @@ export class Store implements TableStore {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       preallocateLockFile(`${path}-lock`);
       store = new Store(open({ path, noSubdir: true, maxDbs: 32 }), path);
-      store.#reserve.hold(0);
+      store.#preallocation.ensure(0);
       return store;
     } catch (error) {
       void store?.close();
@@ -64,7 +64,7 @@ export class Store implements TableStore {
 
   checkRoom(bytes: number): void {
     try {
-      this.#reserve.look(bytes);
+      this.#preallocation.checkFree(bytes);
     } catch (error) {
       throw storageError(error);
     }
@@ -76,7 +76,7 @@ export class Store implements TableStore {
     this.#waiting = [];
     this.#scheduled = false;
     try {
-      this.#reserve.hold(group.reduce((sum, { bytes }) => sum + changeBytes + bytes, 0));
+      this.#preallocation.ensure(group.reduce((sum, { bytes }) => sum + changeBytes + bytes, 0));
       this.#env.transactionSync(() => {
         for (const { change } of group) change();
       });
@@ -92,7 +92,7 @@ export class Store implements TableStore {
   async close(): Promise<void> {
     while (this.#scheduled) await new Promise((resolve) => setImmediate(resolve));
     await this.#env.close();
-    this.#reserve.close();
+    this.#preallocation.close();
   }
 }
 

@@ -13,15 +13,18 @@ export class Recorder extends IntakeRecorder implements Telemetry {
   }
 
   started({ pipeline_id, components }: Told<"started">): void {
-    // What an earlier start waited for is over with it, also where its thread died and said nothing more.
+    // The pauses of an earlier start ended with it, also where its thread died without a message.
     this.pausesOver(pipeline_id);
     const dead_letters = deadLetterStream(pipeline_id);
     for (const component of components) {
-      this.log.info({ pipeline_id, component, dead_letters }, "Component starts; what it cannot process goes there.");
+      this.log.info(
+        { pipeline_id, component, dead_letters },
+        "Component starts; events that it cannot process go to dead_letters.",
+      );
     }
   }
 
-  /** Nothing of a pipeline waits any more, also where its thread died and said nothing of it. */
+  /** All pauses of a pipeline are over, also where its thread died without a message. */
   pausesOver(pipeline_id: string): void {
     for (const over of this.observed(pipeline_id).open) this.pauseEnded({ pipeline_id, ...over });
   }
@@ -91,7 +94,7 @@ export class Recorder extends IntakeRecorder implements Telemetry {
   batchReprepared({ pipeline_id, batch, from, to }: Told<"batchReprepared">): void {
     this.observed(pipeline_id).counters.batches_reprepared += 1;
     this.metrics.batchesReprepared.inc({ pipeline_id });
-    this.log.info({ pipeline_id, batch, from, to }, "Batch is made again by the new config.");
+    this.log.info({ pipeline_id, batch, from, to }, "Batch is prepared again with the new config.");
   }
 
   batchUncertain({ pipeline_id, batch, rows, choice }: Told<"batchUncertain">): void {
@@ -102,14 +105,17 @@ export class Recorder extends IntakeRecorder implements Telemetry {
     if (choice === "skip") this.metrics.eventsSkipped.inc({ pipeline_id }, rows);
     this.log.error(
       { pipeline_id, batch, rows, choice },
-      "Batch may be in the table, and the table may no longer recognise a repeat.",
+      "Batch may already be in the table, and the table may no longer drop a repeated insert.",
     );
   }
 
   rangeSkipped({ pipeline_id, batch, positions, count }: Told<"rangeSkipped">): void {
     this.observed(pipeline_id).counters.events_skipped += count;
     this.metrics.eventsSkipped.inc({ pipeline_id }, count);
-    this.log.error({ pipeline_id, batch, positions, count }, "Events of a batch are gone from the source.");
+    this.log.error(
+      { pipeline_id, batch, positions, count },
+      "Events of a pending batch are gone from the source; the batch goes on without them.",
+    );
   }
 
   dropsWaited({ pipeline_id, batch, repeats, again }: Told<"dropsWaited">): void {
@@ -120,8 +126,12 @@ export class Recorder extends IntakeRecorder implements Telemetry {
     this.metrics.processorMessages.inc({ pipeline_id, component: "dedup", status: "duplicate" }, repeats);
     this.metrics.dropsWaited.inc({ pipeline_id, outcome: "repeat" }, repeats);
     this.metrics.dropsWaited.inc({ pipeline_id, outcome: "judged again" }, again);
-    this.log.debug({ pipeline_id, batch, repeats, again }, "Drops of dedup waited for what they repeat.");
-    if (again > 0) this.log.info({ pipeline_id, batch, again }, "Events are no repeats: what they repeat died.");
+    this.log.debug(
+      { pipeline_id, batch, repeats, again },
+      "Deferred duplicates settled: the batch of the original has ended.",
+    );
+    if (again > 0)
+      this.log.info({ pipeline_id, batch, again }, "Deferred duplicates released: the original was rejected.");
   }
 
   tokenWithoutRows({ pipeline_id, batch, rows }: Told<"tokenWithoutRows">): void {
@@ -129,21 +139,24 @@ export class Recorder extends IntakeRecorder implements Telemetry {
     this.metrics.tokensWithoutRows.inc({ pipeline_id });
     this.log.warn(
       { pipeline_id, batch, rows },
-      "Table does not hold a batch whose answer was lost; it is sent as a new one.",
+      "Table does not hold the batch whose answer was lost; the batch is sent with a new token.",
     );
   }
 
   viewErrorIgnored({ pipeline_id, batch, rows }: Told<"viewErrorIgnored">): void {
     this.observed(pipeline_id).counters.view_errors_ignored += 1;
     this.metrics.viewErrorsIgnored.inc({ pipeline_id });
-    this.log.error({ pipeline_id, batch, rows }, "Batch was written without a materialized view that fails.");
+    this.log.error(
+      { pipeline_id, batch, rows },
+      "Batch was written to the table, but not to a materialized view that fails.",
+    );
   }
 
   clockStepped({ pipeline_id, held, by }: Told<"clockStepped">): void {
     this.metrics.clockSteps.inc({ pipeline_id });
     const sentence = held
-      ? "The clock made a step; the pipeline's time goes on as before for an hour."
-      : "The clock's step has stood for an hour and is taken.";
+      ? "The wall clock jumped by more than an hour; the pipeline keeps its own time for up to an hour."
+      : "The wall clock has kept its new time for an hour; the pipeline takes it.";
     this.log.warn({ pipeline_id, by_ms: by }, sentence);
   }
 

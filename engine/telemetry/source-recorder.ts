@@ -5,10 +5,10 @@ import type { Telemetry, Told } from "./telemetry.ts";
 import { type KeysHeld, type PipelineCounters, type SourceLag, zeroCounters } from "../core/counters.ts";
 import type { Pause } from "../core/pause.ts";
 
-/** Anybody may join a group, under any name: so many members are shown, each with so much of its name. */
+/** Any client may join a group, under any name: at most so many members are shown, each with so much of its name. */
 const [mostShown, longestShown] = [20, 100];
 
-/** What is told of a source that is read: log lines, metrics and counters of health. */
+/** Events of sources that are read from: log lines, metrics and counters of health. */
 export class SourceRecorder implements Pick<
   Telemetry,
   | "eventsCompacted"
@@ -17,7 +17,7 @@ export class SourceRecorder implements Pick<
   | "topicRecreated"
   | "positionMoved"
   | "foreignCommit"
-  | "strangers"
+  | "foreignMembers"
   | "takenOver"
   | "wasFrozen"
   | "assigned"
@@ -50,7 +50,10 @@ export class SourceRecorder implements Pick<
   eventsCompacted({ pipeline_id, batch, count }: Told<"eventsCompacted">): void {
     this.observed(pipeline_id).counters.events_compacted += count;
     this.metrics.eventsCompacted.inc({ pipeline_id }, count);
-    this.log.warn({ pipeline_id, batch, count }, "Events of a batch under way were compacted away by their topic.");
+    this.log.warn(
+      { pipeline_id, batch, count },
+      "Compaction of the topic removed events of a pending batch; the batch goes on without them.",
+    );
   }
 
   positionsSkipped({ pipeline_id, topic, partition, from, to }: Told<"positionsSkipped">): void {
@@ -59,7 +62,7 @@ export class SourceRecorder implements Pick<
     this.metrics.positionsSkipped.inc({ pipeline_id }, count);
     this.log.error(
       { pipeline_id, topic, partition, from, to, count },
-      "Offsets that were to be read are not in the topic; it goes on behind them.",
+      "Offsets that were to be read next are not in the topic; they are skipped.",
     );
   }
 
@@ -68,7 +71,7 @@ export class SourceRecorder implements Pick<
     this.metrics.logsCut.inc({ pipeline_id });
     this.log.error(
       { pipeline_id, topic, partition, from, to },
-      "The log of a partition ended before the offset that was to be read next. It is read on from its end; how many events it lost, or wrote again before that end, is unknown.",
+      "The log of a partition ends before the offset that was to be read next. Reading goes on at its end; how many events the log lost, or holds anew before that end, is unknown.",
     );
   }
 
@@ -89,7 +92,7 @@ export class SourceRecorder implements Pick<
       hasDedup && to < from ? " Events that are read again within the dedup window are dropped as repeats." : "";
     this.log.warn(
       { pipeline_id, topic, partition, from, to },
-      `Somebody moved the consumer group; it is followed.${effect}`,
+      `The offsets of the consumer group were changed from outside; reading goes on at the new offsets.${effect}`,
     );
   }
 
@@ -98,11 +101,11 @@ export class SourceRecorder implements Pick<
     this.metrics.strangersCommits.inc({ pipeline_id });
     this.log.warn(
       { pipeline_id, topic, partition, offset, local },
-      "A member of the consumer group that is no Sluice has committed an offset; it counts for nothing.",
+      "Another application committed an offset in the consumer group; the offset is ignored.",
     );
   }
 
-  strangers({ pipeline_id, members }: Told<"strangers">): void {
+  foreignMembers({ pipeline_id, members }: Told<"foreignMembers">): void {
     const observed = this.observed(pipeline_id);
     this.metrics.strangers.set({ pipeline_id }, members.length);
     if (members.length === 0) delete observed.strangers;
@@ -110,9 +113,9 @@ export class SourceRecorder implements Pick<
     if (members.length > 0) {
       this.log.warn(
         { pipeline_id, members: observed.strangers },
-        "The consumer group has members that are no Sluice: their partitions are not read here.",
+        "Other applications are members of the consumer group: Sluice does not read their partitions.",
       );
-    } else this.log.info({ pipeline_id }, "The consumer group has no member any more that is no Sluice.");
+    } else this.log.info({ pipeline_id }, "All group members are Sluice again.");
   }
 
   takenOver({ pipeline_id, run, batches, rows }: Told<"takenOver">): void {
@@ -120,7 +123,7 @@ export class SourceRecorder implements Pick<
     this.metrics.eventsSkipped.inc({ pipeline_id }, rows);
     this.log.warn(
       { pipeline_id, run, batches, rows },
-      "The place of another run in the consumer group is taken over; batches that it has read are given up.",
+      "The consumer group is taken over from another run; pending batches that the other run may have read are given up.",
     );
   }
 
@@ -129,7 +132,7 @@ export class SourceRecorder implements Pick<
     this.metrics.ownerChecks.inc({ pipeline_id });
     this.log.warn(
       { pipeline_id },
-      "The process stood still, or its clock was set: nothing is written until the owner of the consumer group is known again.",
+      "The process was frozen, or its clock was set: nothing is written until the owner of the consumer group is confirmed.",
     );
   }
 
@@ -224,7 +227,7 @@ export class IntakeRecorder
     if (active) {
       this.metrics.backpressureEvents.inc(labels);
       if (isIngestor) this.metrics.ingestorEvents.inc({ pipeline_id });
-      this.log.warn({ pipeline_id }, "Back-pressure: the sink takes less than comes, and no more is taken in.");
+      this.log.warn({ pipeline_id }, "Back-pressure: the buffer is full, no more events are taken in.");
     } else {
       this.metrics.backpressureDuration.observe(labels, seconds);
       if (isIngestor) this.metrics.ingestorDuration.observe({ pipeline_id }, seconds);

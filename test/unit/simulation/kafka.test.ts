@@ -224,7 +224,7 @@ describe("a source", () => {
     const foreign = kafka.foreign(group, { clientId: "tool", topics: [topic] });
     await world.until(() => foreign.commit(topic, 0, 2, "mine"));
     const again = world.reading({ journal: of.journal });
-    await world.until(() => again.heardOf("strangers").length > 0);
+    await world.until(() => again.heardOf("foreignMembers").length > 0);
     foreign.leave();
     world.produceAll(5, "b");
     await world.until(() => again.read.length === 15);

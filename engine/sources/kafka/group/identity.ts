@@ -32,12 +32,12 @@ export function claimOf(metadata: string | null | undefined, offset: number): Cl
   return { dataDir: found[1]!, run: found[2]! };
 }
 
-/** The client id of a member of the group: it tells the run, so that a live member can be told from a stranger. */
+/** The client id of a member of the group: it holds the run, so that live members of this data dir are recognised. */
 export function clientId({ dataDir, run }: Claim, member: number): string {
   return `sluice-consumer-${dataDir}-${run}-${member}`;
 }
 
-/** The run of a live member; undefined where it is no Sluice. */
+/** The run of a live member; undefined where it is another application. */
 export function memberOf(client: string): Claim | undefined {
   const found = /^sluice-consumer-([0-9a-f]{16})-([0-9a-f]{8})-\d+$/.exec(client);
   return found === null ? undefined : { dataDir: found[1]!, run: found[2]! };

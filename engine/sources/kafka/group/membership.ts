@@ -39,7 +39,7 @@ export class Membership {
   readonly #held = new Map<Member, readonly Feed[]>();
   /** Counts the assignments: what an older one began gives way to a newer one. */
   #assignment = 0;
-  #strangers = "";
+  #foreign = "";
   #isClosed = false;
   #working: Promise<void> = Promise.resolve();
   #rejoining: Promise<void> | undefined;
@@ -121,7 +121,7 @@ export class Membership {
         if (assignment !== this.#assignment) return;
         const judged = judge(standing, opening.known, false);
         if (judged.kind === "owner") return await this.#giveWay(judged.text);
-        this.#tellStrangers(judged.strangers);
+        this.#reportForeign(judged.foreignMembers);
         if (opening.known.recreated.size > 0) return await this.rejoin();
         await opening.placeNew(standing, judged);
         const held = new Set([...this.#held.values()].flat());
@@ -139,12 +139,12 @@ export class Membership {
     }
   }
 
-  #tellStrangers(members: string[]): void {
+  #reportForeign(members: string[]): void {
     const { telemetry, pipeline_id } = this.#options;
     const said = members.toSorted().join("\n");
-    if (said === this.#strangers) return;
-    this.#strangers = said;
-    telemetry.strangers({ pipeline_id, members });
+    if (said === this.#foreign) return;
+    this.#foreign = said;
+    telemetry.foreignMembers({ pipeline_id, members });
   }
 
   /** A topic that is read was created again: leaves the group, waits for word what follows, and joins again. */

@@ -138,12 +138,12 @@ export class Opening {
   }
 
   /**
-   * Partitions of which nothing was known here go on where the group stands in them, or begin; and it is told what
-   * strangers have committed, which counts for nothing. `taken`: where those go on that are taken over.
+   * Partitions of which nothing was known here go on where the group stands in them, or begin. Offsets that other
+   * applications have committed are reported and ignored. `taken`: where those go on that are taken over.
    */
   async placeNew(
     of: GroupState,
-    { found, fresh, strange }: Ours,
+    { found, fresh, foreign }: Ours,
     taken: ReadonlyMap<Feed, number> = new Map(),
   ): Promise<void> {
     const { telemetry, pipeline_id } = this.#options;
@@ -152,7 +152,7 @@ export class Opening {
     // What becomes of a topic that was created again is no matter of where the group stands alone.
     for (const feed of begins.keys()) if (recreated.has(kafkaPartition(feed)!.topic)) begins.delete(feed);
     await this.#positions.noteTopicIds();
-    for (const [feed, offset] of strange) {
+    for (const [feed, offset] of foreign) {
       telemetry.foreignCommit({ pipeline_id, ...partitionOf(feed), offset, local: this.#positions.final(feed)! });
     }
     await this.#positions.place(begins);

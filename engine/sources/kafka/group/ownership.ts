@@ -13,7 +13,7 @@ export interface Known {
   takeOver: string | undefined;
   /** How far a partition had been read before its log was cut, and it went back; undefined where it did not. */
   readBeforeCut: (feed: Feed) => number | undefined;
-  /** Whether a partition waits for word where it goes on, as its log was cut. */
+  /** Whether it is undecided where a partition goes on, as its log was cut. */
   isCut: (feed: Feed) => boolean;
   /** Topics that were created again, and of which nothing is read yet. */
   recreated: ReadonlySet<string>;
@@ -21,27 +21,28 @@ export interface Known {
 
 /** What follows from how a group stands (delivery, Kafka). */
 export type Judgement =
-  /** Somebody else's Sluice reads, or read, as this group: nothing may be read. */
+  /** Another Sluice reads, or read, as this group: nothing may be read. */
   | { kind: "owner"; text: string; run: string }
   | {
       kind: "ours";
       /** Where a person has moved a partition that has been read here before: the next offset. */
       moved: Map<Feed, number>;
-      /** What a stranger has committed in such a partition, which counts for nothing. */
-      strange: Map<Feed, number>;
+      /** What another application has committed in such a partition, which is ignored. */
+      foreign: Map<Feed, number>;
       /** Where the group stands in partitions of which nothing is known here. */
       found: Map<Feed, number>;
       /** Partitions of a run that is taken over, before a join: the next offset. Later we have gone on from there. */
       taken: Map<Feed, number>;
-      /** Of nobody: neither here nor in the group is anything known of them. */
+      /** Neither here nor in the group is an offset known. */
       fresh: Feed[];
       /** Client ids of live members that are no Sluice. */
-      strangers: string[];
+      foreignMembers: string[];
     };
 
 /**
  * Judges how a group stands. An offset without a claim was committed by a person where this is asked `isBeforeJoin` and
- * nobody is a member: brokers let nobody move a group that has members. Else it is a stranger's, and counts for nothing.
+ * the group has no member: brokers refuse to move a group that has members. Else another application committed it, and
+ * it is ignored.
  */
 export function judge(standing: GroupState, known: Known, isBeforeJoin: boolean): Judgement {
   const members = standing.members.map((client) => ({ client, claim: memberOf(client) }));
@@ -50,11 +51,11 @@ export function judge(standing: GroupState, known: Known, isBeforeJoin: boolean)
   const judged = {
     kind: "ours" as const,
     moved: new Map<Feed, number>(),
-    strange: new Map<Feed, number>(),
+    foreign: new Map<Feed, number>(),
     found: new Map<Feed, number>(),
     taken: new Map<Feed, number>(),
     fresh: [] as Feed[],
-    strangers: members.flatMap(({ client, claim }) => (claim === undefined ? [client] : [])),
+    foreignMembers: members.flatMap(({ client, claim }) => (claim === undefined ? [client] : [])),
   };
   const when = { isBeforeJoin, isPerson: isBeforeJoin && members.length === 0 };
   for (const of of standing.partitions) judgePartition(of, known, when, judged);
@@ -79,7 +80,7 @@ function judgePartition(
     if (claim !== undefined && recreated.has(kafkaPartition(feed)!.topic)) judged.fresh.push(feed);
     else judged.found.set(feed, committed.offset);
   } else if (claim === undefined && (committed.offset !== local || (isPerson && isCut(feed)))) {
-    (isPerson ? judged.moved : judged.strange).set(feed, committed.offset);
+    (isPerson ? judged.moved : judged.foreign).set(feed, committed.offset);
   }
 }
 
@@ -90,15 +91,15 @@ function ownerOf(
   members: readonly { client: string; claim: Claim | undefined }[],
 ): Judgement | undefined {
   const { identity, groupId, takeOver } = known;
-  const isStrange = (claim: Claim): boolean =>
+  const isForeign = (claim: Claim): boolean =>
     claim.run !== takeOver && (claim.dataDir !== identity.dataDir || !isKnown(claim.run, identity));
   for (const { client, claim } of members) {
-    if (claim !== undefined && isStrange(claim)) return ownedBy(known, claim, `has the live member ${client}`);
+    if (claim !== undefined && isForeign(claim)) return ownedBy(known, claim, `has the live member ${client}`);
   }
   for (const { feed, committed } of partitions) {
     const claim = committed && claimOf(committed.metadata, committed.offset);
     if (claim === undefined || claim.run === takeOver) continue;
-    if (isStrange(claim)) return ownedBy(known, claim, `was read in ${partitionText(feed)}`);
+    if (isForeign(claim)) return ownedBy(known, claim, `was read in ${partitionText(feed)}`);
     const local = known.next(feed);
     if (local === undefined || committed!.offset <= Math.max(local, known.readBeforeCut(feed) ?? 0)) continue;
     const what = `was read in ${partitionText(feed)} up to offset ${committed!.offset} by run ${claim.run} of this data dir, and here only ${local} is known: this is an older copy of it`;

@@ -54,7 +54,7 @@ export function answerTo({ kind }: Outcome): Answer {
   return answers[kind];
 }
 
-/** Letters of a message at the most: it may quote what a stranger sent. */
+/** Letters of a message at the most: it may quote what was sent. */
 const longestMessage = 300;
 
 export function refusal(kind: Exclude<OutcomeKind, "stored">, message: string): Outcome {
