@@ -5,9 +5,10 @@ import { quantityBytes } from "../schemas/quantity.ts";
 import type { KeyMemory } from "./core/key-memory.ts";
 import type { Transform } from "./core/transform.ts";
 import type { Course, Line } from "./line.ts";
-import { checkSources, fieldsOf, isOtlp, originOf } from "./line-sources.ts";
+import { checkSources } from "./line-sources.ts";
 import { ClickHouseSink, type ClickHouseSinkOptions } from "./sinks/clickhouse/sink.ts";
 import { DeclaredFields } from "./transforms/declared-fields/declared-fields.ts";
+import { kindOf } from "./sources/registry.ts";
 import type { Log } from "./telemetry/log.ts";
 import { DedupTransform } from "./transforms/dedup/dedup.ts";
 import { Fingerprints } from "./transforms/dedup/fingerprint.ts";
@@ -62,19 +63,20 @@ function stepsByOrigin(parts: LineOptions): Map<string | undefined, Steps | unde
   const steps = new Map(config.sources.map((source) => [source.source_id, stepsOf(parts, source)]));
   const byOrigin = new Map<string | undefined, Steps | undefined>();
   for (const source of former.flatMap(({ sources }) => sources)) {
-    // A source whose topic has changed is the same source.
-    if (source.type === "kafka") byOrigin.set(originOf(source), steps.get(source.source_id));
+    const kind = kindOf(source);
+    if (kind.origin.mayChange) byOrigin.set(kind.originOf(source), steps.get(source.source_id));
   }
   for (const of of steps.values()) byOrigin.set(of.origin, of);
   const [first, ...others] = steps.values();
-  return byOrigin.set(undefined, others.some(({ isTopic }) => isTopic) ? undefined : first);
+  return byOrigin.set(undefined, others.some(({ mayChange }) => mayChange) ? undefined : first);
 }
 
 /** What becomes of the events of one source. */
 interface Steps {
   /** What their events are told apart by. */
   origin: string | undefined;
-  isTopic: boolean;
+  /** Whether it may have had another origin before. */
+  mayChange: boolean;
   fields: readonly SchemaField[];
   /** Fields that every event has to have. */
   declared: readonly SchemaField[];
@@ -83,14 +85,14 @@ interface Steps {
 }
 
 function stepsOf(parts: LineOptions, source: SourceConfig): Steps {
-  const fields = fieldsOf(source);
+  const kind = kindOf(source);
+  const fields = kind.fieldsOf(source);
   const entries = parts.config.transforms.filter(({ source_id }) => source_id === source.source_id);
   return {
-    origin: originOf(source),
-    isTopic: source.type === "kafka",
+    origin: kind.originOf(source),
+    mayChange: kind.origin.mayChange,
     fields,
-    // Rows of OTLP are made here and may leave fields out or have them null.
-    declared: isOtlp(source) ? [] : fields,
+    declared: kind.requiredFieldsOf(source),
     transforms: entries.flatMap((entry) => createTransform(parts, entry, fields) ?? []),
     stateless: createStateless(entries, fields),
   };

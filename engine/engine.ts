@@ -5,7 +5,7 @@ import { AccessTokens } from "./access-tokens.ts";
 import type { DeadLetterQueue, Selection } from "./core/dead-letter.ts";
 import { EngineError, LeftForLater, type ErrorCode } from "./core/errors.ts";
 import { Intakes } from "./intakes.ts";
-import { isPushed } from "./pushed.ts";
+import { isPushed, kindOf } from "./sources/registry.ts";
 import { expire } from "./expiry.ts";
 import { immutableChange } from "./immutable.ts";
 import { isAtRest, shouldRun } from "./lifecycle.ts";
@@ -480,7 +480,8 @@ export class Engine {
     { access_token }: EngineOptions,
     present?: CatalogEntry,
   ): Promise<{ token?: CatalogEntry["token"]; generated?: string }> {
-    if (sources[0]?.type !== "webhook") return {};
+    const [first] = sources;
+    if (first === undefined || !kindOf(first).hasAccessToken) return {};
     if (access_token !== undefined) {
       const value = await this.#parts.settings.secrets.resolve(access_token);
       if (present?.token?.brought === true && isToken(value, present.token.hash)) return {};
