@@ -112,6 +112,11 @@ export function sourceSuite(
   make: () => Promise<SourceUnderTest>,
   { keepsReading, forgetsRanges }: SourceDifferences = {},
 ): void {
+  const onlyBefore = keepsReading === undefined ? "" : `, only what was there (${keepsReading})`;
+  const drainTitle = `a drain brings nothing that comes later${onlyBefore}`;
+  const rangesTitle =
+    forgetsRanges === undefined ? "knows that its log holds a range" : `does not know of ranges (${forgetsRanges})`;
+
   describe(name, () => {
     let scene: SourceScene;
 
@@ -207,7 +212,7 @@ export function sourceSuite(
       expect(textsOf(await scene.read(1))).toEqual(["{}"]);
     });
 
-    test(`a drain brings nothing that comes later${keepsReading === undefined ? "" : `, only what was there (${keepsReading})`}`, async () => {
+    test(drainTitle, async () => {
       await scene.add(...some(4));
       await scene.begin();
       expect(textsOf(await scene.read(1, 1))).toEqual(some(1));
@@ -219,7 +224,7 @@ export function sourceSuite(
       expect(textsOf(await scene.under.settled(scene.source.next(100, 1 << 20)))).toEqual([]);
     });
 
-    test(`${forgetsRanges === undefined ? "knows that its log holds a range" : `does not know of ranges (${forgetsRanges})`}`, async () => {
+    test(rangesTitle, async () => {
       await scene.add(...some(3));
       await scene.begin();
       const range = rangeOf(scene.under.feed, foundIn(await scene.read(3)));
