@@ -1,7 +1,7 @@
 import type { Registry } from "prom-client";
 import type { Log } from "./log.ts";
 import { engineMetrics, type EngineMetrics } from "./metrics.ts";
-import type { Telemetry, Told } from "./telemetry.ts";
+import type { Telemetry, EventOf } from "./telemetry.ts";
 import { type KeysHeld, type PipelineCounters, type SourceLag, zeroCounters } from "../core/counters.ts";
 import type { Pause } from "../core/pause.ts";
 
@@ -47,7 +47,7 @@ export class SourceRecorder implements Pick<
     }
   }
 
-  eventsCompacted({ pipeline_id, batch, count }: Told<"eventsCompacted">): void {
+  eventsCompacted({ pipeline_id, batch, count }: EventOf<"eventsCompacted">): void {
     this.observed(pipeline_id).counters.events_compacted += count;
     this.metrics.eventsCompacted.inc({ pipeline_id }, count);
     this.log.warn(
@@ -56,7 +56,7 @@ export class SourceRecorder implements Pick<
     );
   }
 
-  positionsSkipped({ pipeline_id, topic, partition, from, to }: Told<"positionsSkipped">): void {
+  positionsSkipped({ pipeline_id, topic, partition, from, to }: EventOf<"positionsSkipped">): void {
     const count = Math.max(0, to - from);
     this.observed(pipeline_id).counters.positions_skipped += count;
     this.metrics.positionsSkipped.inc({ pipeline_id }, count);
@@ -66,7 +66,7 @@ export class SourceRecorder implements Pick<
     );
   }
 
-  logCut({ pipeline_id, topic, partition, from, to }: Told<"logCut">): void {
+  logCut({ pipeline_id, topic, partition, from, to }: EventOf<"logCut">): void {
     this.observed(pipeline_id).counters.logs_cut += 1;
     this.metrics.logsCut.inc({ pipeline_id });
     this.log.error(
@@ -75,7 +75,7 @@ export class SourceRecorder implements Pick<
     );
   }
 
-  topicRecreated({ pipeline_id, topic, from, to, hasDedup }: Told<"topicRecreated">): void {
+  topicRecreated({ pipeline_id, topic, from, to, hasDedup }: EventOf<"topicRecreated">): void {
     this.observed(pipeline_id).counters.topics_recreated += 1;
     this.metrics.topicsRecreated.inc({ pipeline_id });
     const effect = hasDedup ? " Its events whose keys were seen in the former topic are dropped as repeats." : "";
@@ -85,7 +85,7 @@ export class SourceRecorder implements Pick<
     );
   }
 
-  positionMoved({ pipeline_id, topic, partition, from, to, hasDedup }: Told<"positionMoved">): void {
+  positionMoved({ pipeline_id, topic, partition, from, to, hasDedup }: EventOf<"positionMoved">): void {
     this.observed(pipeline_id).counters.positions_moved += 1;
     this.metrics.positionsMoved.inc({ pipeline_id });
     const effect =
@@ -96,7 +96,7 @@ export class SourceRecorder implements Pick<
     );
   }
 
-  foreignCommit({ pipeline_id, topic, partition, offset, local }: Told<"foreignCommit">): void {
+  foreignCommit({ pipeline_id, topic, partition, offset, local }: EventOf<"foreignCommit">): void {
     this.observed(pipeline_id).counters.strangers_commits += 1;
     this.metrics.strangersCommits.inc({ pipeline_id });
     this.log.warn(
@@ -105,7 +105,7 @@ export class SourceRecorder implements Pick<
     );
   }
 
-  foreignMembers({ pipeline_id, members }: Told<"foreignMembers">): void {
+  foreignMembers({ pipeline_id, members }: EventOf<"foreignMembers">): void {
     const observed = this.observed(pipeline_id);
     this.metrics.strangers.set({ pipeline_id }, members.length);
     if (members.length === 0) delete observed.strangers;
@@ -118,7 +118,7 @@ export class SourceRecorder implements Pick<
     } else this.log.info({ pipeline_id }, "All group members are Sluice again.");
   }
 
-  takenOver({ pipeline_id, run, batches, rows }: Told<"takenOver">): void {
+  takenOver({ pipeline_id, run, batches, rows }: EventOf<"takenOver">): void {
     this.observed(pipeline_id).counters.events_skipped += rows;
     this.metrics.eventsSkipped.inc({ pipeline_id }, rows);
     this.log.warn(
@@ -127,7 +127,7 @@ export class SourceRecorder implements Pick<
     );
   }
 
-  wasFrozen({ pipeline_id }: Told<"wasFrozen">): void {
+  wasFrozen({ pipeline_id }: EventOf<"wasFrozen">): void {
     this.observed(pipeline_id).counters.owner_checks += 1;
     this.metrics.ownerChecks.inc({ pipeline_id });
     this.log.warn(
@@ -136,11 +136,11 @@ export class SourceRecorder implements Pick<
     );
   }
 
-  assigned({ pipeline_id, partitions }: Told<"assigned">): void {
+  assigned({ pipeline_id, partitions }: EventOf<"assigned">): void {
     this.log.info({ pipeline_id, partitions }, "The consumer group assigned partitions.");
   }
 
-  lag({ pipeline_id, partitions, lag, unsaid }: Told<"lag">): void {
+  lag({ pipeline_id, partitions, lag, unsaid }: EventOf<"lag">): void {
     this.observed(pipeline_id).source = { partitions, unsaid, ...(lag === undefined ? {} : { lag }) };
     this.metrics.unsaid.set({ pipeline_id }, unsaid);
     if (lag === undefined) this.metrics.lag.remove({ pipeline_id });
@@ -189,21 +189,21 @@ class Observed {
   }
 }
 
-/** What is told of pushed events: requests, what was stored of them, and when no more was taken. */
+/** Events of pushed requests: what was stored of them, and back-pressure. */
 export class IntakeRecorder
   extends SourceRecorder
   implements Pick<Telemetry, "eventAccepted" | "eventRefused" | "exportAnswered" | "backpressure">
 {
-  eventAccepted({ pipeline_id, bytes }: Told<"eventAccepted">): void {
+  eventAccepted({ pipeline_id, bytes }: EventOf<"eventAccepted">): void {
     this.metrics.requests.inc({ pipeline_id, status: "202" });
     this.metrics.bytesProcessed.inc({ pipeline_id, component: "ingestor", direction: "out" }, bytes);
   }
 
-  eventRefused({ pipeline_id, status }: Told<"eventRefused">): void {
+  eventRefused({ pipeline_id, status }: EventOf<"eventRefused">): void {
     this.metrics.requests.inc({ pipeline_id, status: String(status) });
   }
 
-  exportAnswered(event: Told<"exportAnswered">): void {
+  exportAnswered(event: EventOf<"exportAnswered">): void {
     const { pipeline_id, signal, transport, refusal, bytesIn, bytesOut, records } = event;
     const component = `otlp.${signal}`;
     const labels = { pipeline_id, component, transport, status: refusal === undefined ? "ok" : "error" };
@@ -219,7 +219,7 @@ export class IntakeRecorder
     this.metrics.processorMessages.inc({ pipeline_id, component, status: "out" }, records);
   }
 
-  backpressure({ pipeline_id, component = "ingestor", active, seconds }: Told<"backpressure">): void {
+  backpressure({ pipeline_id, component = "ingestor", active, seconds }: EventOf<"backpressure">): void {
     const labels = { pipeline_id, component };
     const isIngestor = component === "ingestor";
     this.metrics.backpressureActive.set(labels, active ? 1 : 0);

@@ -91,7 +91,7 @@ export interface Telemetry {
 }
 
 /** The argument of a function. */
-export type Told<K extends keyof Telemetry> = Parameters<Telemetry[K]>[0];
+export type EventOf<K extends keyof Telemetry> = Parameters<Telemetry[K]>[0];
 
 export interface TransformedEvent {
   pipeline_id: string;

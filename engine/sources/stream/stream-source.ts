@@ -126,7 +126,7 @@ export class StreamSource implements Source {
 
 const neverAborted = new AbortController().signal;
 
-/** A chunk for each run, without the events behind the position `end`. */
+/** A chunk for each run, without the events after the position `end`. */
 function chunksUpTo(end: number, runs: readonly Run[]): Chunk[] {
   return runs.flatMap(({ events }) => {
     const isWhole = events.at(-1)!.position <= end;

@@ -22,7 +22,7 @@ export interface WebhookPort {
    * STORAGE_FAILED.
    */
   store(pipeline_id: string, push: Push): Promise<void>;
-  /** Told of each answer; `pipeline_id` only where such a pipeline exists. */
+  /** Called with each answer; `pipeline_id` only where such a pipeline exists. */
   answered(pipeline_id: string | undefined, status: number, bytes: number): void;
 }
 
@@ -37,11 +37,11 @@ interface Reply {
  * (the specification, lifecycle and API, section 6). What is answered with anything else was not stored.
  */
 export class WebhookIntake {
-  readonly #door: WebhookPort;
+  readonly #port: WebhookPort;
   readonly #limits: BodyLimits = { most: maxBody, arriving: new Room(arrivingBytes) };
 
-  constructor(door: WebhookPort) {
-    this.#door = door;
+  constructor(port: WebhookPort) {
+    this.#port = port;
   }
 
   /** Answers one request. Never throws. */
@@ -50,8 +50,8 @@ export class WebhookIntake {
     const body: { bytes: number } = { bytes: 0 };
     const reply = await this.#reply(request, pipeline_id, body).catch(replyTo);
     if (reply.status !== 408) await discardBody(request, this.#limits);
-    const isKnown = pipeline_id !== undefined && this.#door.admits(pipeline_id) !== "unknown";
-    this.#door.answered(isKnown ? pipeline_id : undefined, reply.status, body.bytes);
+    const isKnown = pipeline_id !== undefined && this.#port.admits(pipeline_id) !== "unknown";
+    this.#port.answered(isKnown ? pipeline_id : undefined, reply.status, body.bytes);
     answer(request, response, reply);
   }
 
@@ -62,7 +62,7 @@ export class WebhookIntake {
     size.bytes = body.length;
     const problem = problemOfBody(body);
     if (problem !== undefined) return { status: 400, message: problem };
-    await this.#door.store(pipeline_id, { bytes: body, ends: [body.length], receivedAt: Date.now() });
+    await this.#port.store(pipeline_id, { bytes: body, ends: [body.length], receivedAt: Date.now() });
     return { status: 202 };
   }
 
@@ -70,10 +70,10 @@ export class WebhookIntake {
   #refusal(request: IncomingMessage, pipeline_id: string | undefined): Reply | undefined {
     if (pipeline_id === undefined) return notFound("expected POST /v1/pipelines/<pipeline_id>/topics/input/events");
     if (request.method !== "POST") return { status: 405, message: "expected POST", headers: { allow: "POST" } };
-    const admission = this.#door.admits(pipeline_id);
+    const admission = this.#port.admits(pipeline_id);
     if (admission === "unknown") return notFound(`no pipeline ${pipeline_id} takes webhook events`);
     const token = request.headers["x-pipeline-access-token"];
-    if (typeof token !== "string" || !this.#door.isToken(pipeline_id, token)) {
+    if (typeof token !== "string" || !this.#port.isToken(pipeline_id, token)) {
       return { status: 401, message: "expected the pipeline's token in the header X-PIPELINE-ACCESS-TOKEN" };
     }
     if (admission === "over")
@@ -143,7 +143,7 @@ function notFound(message: string): Reply {
   return { status: 404, message };
 }
 
-/** Deeper events are refused: nothing behind the door has to guard its stack. */
+/** Deeper events are refused: no later step has to guard its stack. */
 const maxDepth = 100;
 
 /** What is wrong with a body that should be one JSON object; undefined if nothing is. */

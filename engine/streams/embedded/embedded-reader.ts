@@ -60,7 +60,7 @@ export class EmbeddedReader implements StreamReader {
     await walk?.close();
   }
 
-  /** The frame with the event `position`, or the first one behind it; undefined where there is none yet. */
+  /** The frame with the event `position`, or the first one after it; undefined where there is none yet. */
   async #frameAt(position: number): Promise<Frame | undefined> {
     if (this.#frame !== undefined && holds(this.#frame, position)) return this.#frame;
     let walk = this.#walk?.next === position ? this.#walk : await this.#openAt(position);
@@ -91,12 +91,12 @@ export class EmbeddedReader implements StreamReader {
     return reading;
   }
 
-  /** Goes to the frame with the event `position`, or near before it, or to the first one behind it. */
+  /** Goes to the frame with the event `position`, or near before it, or to the first one after it. */
   #openAt(position: number): Promise<FrameWalk> {
     return this.#open(position, (firsts) => firsts.findLast((first) => first <= position) ?? firsts[0]);
   }
 
-  /** Goes on to the segment behind a file; events between them were dropped on purpose, or are trimmed. */
+  /** Goes on to the segment after a file; events between them were dropped on purpose, or are trimmed. */
   #openBehind({ first: before, next }: FrameWalk): Promise<FrameWalk> {
     return this.#open(next, (firsts) => firsts.find((first) => first > before && first >= next));
   }

@@ -36,7 +36,7 @@ interface StreamOptions {
  * A stream in append-only segment files: one write and one fdatasync for all pushes that wait at one moment; whole
  * files are deleted when their last event is trimmed.
  *
- * Append: pushes queue in memory; in turn they are written behind the last frame and synced, and each is answered. What
+ * Append: pushes queue in memory; in turn they are written after the last frame and synced, and each is answered. What
  * a write that fails has left is cut, durably, before its group is answered with the error. Where the cut fails too, the
  * group is answered when it is known to be gone, and nothing is stored before: an answer never turns out wrong later.
  * Everything that changes files waits for its turn.

@@ -6,8 +6,8 @@ import { segmentFirsts } from "./scan.ts";
 import { headerSize, segmentFirst, segmentPath, type Folder } from "./segment.ts";
 
 /**
- * Begins a stream anew in a folder that is too damaged to be opened: its events are dropped. Sequences go on behind
- * `after` and behind all that the files can have held. Safe to repeat after a crash. Throws EngineError.
+ * Begins a stream anew in a folder that is too damaged to be opened: its events are dropped. Sequences go on after
+ * `after` and after all that the files can have held. Safe to repeat after a crash. Throws EngineError.
  */
 export async function recreateStream(disk: Disk, path: string, after: number): Promise<void> {
   const folder = { disk, path };

@@ -144,7 +144,7 @@ async function lastSegment(folder: Folder, file: Found): Promise<Segment> {
 }
 
 /**
- * Whether a frame behind the broken one was written after the broken one was durable. Where a frame begins is not known
+ * Whether a frame after the broken one was written after the broken one was durable. Where a frame begins is not known
  * any more, so every place is tried; what comes next is what the frame says of itself.
  */
 async function holdsLaterGroup(walk: FrameWalk): Promise<boolean> {
@@ -158,7 +158,7 @@ async function holdsLaterGroup(walk: FrameWalk): Promise<boolean> {
   return false;
 }
 
-/** Whether a number could be the sequence of a frame of the segment, behind `next`. */
+/** Whether a number could be the sequence of a frame of the segment, after `next`. */
 function isPlausible(first: number, next: number): boolean {
   return first > next && first < next + 2 ** 32 && Number.isInteger(first);
 }

@@ -13,7 +13,7 @@ const keptBytes = 4 * 1024 * 1024;
  *     clean ──write, finish──> ragged ──synced──> clean
  *                                └──────cut─────> clean, or suspect where a sync has failed
  *
- * What lies behind the last whole frame of a *ragged* file must never be taken for events. A *suspect* file gets no
+ * What lies after the last whole frame of a *ragged* file must never be taken for events. A *suspect* file gets no
  * more: after a sync that failed, the system may take pages for written that are not.
  */
 export class SegmentFile {
@@ -122,7 +122,7 @@ export class SegmentFile {
     this.#isRagged = true;
   }
 
-  /** Cuts what lies behind the last whole frame, where anything may; it is gone for good when this resolves. */
+  /** Cuts what lies after the last whole frame, where anything may; it is gone for good when this resolves. */
   async cut(): Promise<void> {
     if (!this.#isRagged) return;
     await this.#file.truncate(this.segment.end);
@@ -211,7 +211,7 @@ export async function writeSegment(folder: Folder, first: number, push: Push | u
   return segment;
 }
 
-/** Cuts what a crash left behind the last whole frame of a file that gets no more. */
+/** Cuts what a crash left after the last whole frame of a file that gets no more. */
 export async function cutTail(folder: Folder, { first, end }: Segment): Promise<void> {
   const file = await folder.disk.open(segmentPath(folder, first), "write");
   try {

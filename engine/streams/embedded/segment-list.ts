@@ -73,7 +73,7 @@ export class SegmentList {
   }
 
   /**
-   * Drops the segments behind `position`; the active one, which is empty, stays. Where the one before has events behind
+   * Drops the segments after `position`; the active one, which is empty, stays. Where the one before has events after
    * it, it ends where `end` begins. Returns the segments that are out of the list then.
    */
   release(position: number, end: Segment | undefined): Segment[] {

@@ -21,7 +21,7 @@ export interface Segment {
   first: number;
   /** `first - 1` while it is empty. */
   last: number;
-  /** Offset behind its last whole frame of events. */
+  /** Offset after its last whole frame of events. */
   end: number;
   frameIndex: FrameIndex;
   /** Whether events may be appended to its file. */

@@ -26,7 +26,7 @@ const kinds: Record<FieldType, JsonKind> = {
   map: "object",
 };
 
-/** What those behind want to know of events, and the walk over their bytes can tell on its way. */
+/** What later steps need of events, and what the walk over their bytes finds on its way. */
 export interface Wanted {
   /** Keys of the events themselves whose values will be asked for. */
   keys: readonly string[];

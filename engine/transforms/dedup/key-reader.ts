@@ -67,7 +67,7 @@ function isShortWhole(bytes: Buffer, start: number, end: number): boolean {
  * The text by which the value of a dedup key is one with its equals; undefined for what is no key: nothing, null, an
  * empty string, an array, an object, and numbers beyond 64-bit floats, all of which JSON.parse reads as one.
  *
- * Types are not told apart: the string `1` and the number 1 are one key. Numbers that are equal have one text: whole ones
+ * Types are not distinguished: the string `1` and the number 1 are one key. Numbers that are equal have one text: whole ones
  * all their digits, so 1, 1.0 and 1e0 are one key, 1e21 is a one and twenty-one zeros, and -0 is 0; others the shortest
  * text that reads as the same 64-bit float, such as `0.1` and `1e-7`. What only a float holds (a fraction, an exponent,
  * more than 80 digits) was rounded to one when it was parsed.

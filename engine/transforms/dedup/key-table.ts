@@ -74,7 +74,7 @@ type IsLive = (owner: number) => boolean;
 
 /**
  * A part of the key table: a hash table with open addressing and linear probing, in one array. A key that is taken out
- * leaves no mark behind. Its methods are those of `KeyTable`.
+ * leaves no trace. Its methods are those of `KeyTable`.
  */
 class KeyShard {
   readonly #isLive: IsLive;
@@ -160,7 +160,7 @@ class KeyShard {
     return true;
   }
 
-  /** Begins behind a free slot, over which no key moves; so each is looked at once. */
+  /** Begins after a free slot, over which no key moves; so each is looked at once. */
   #dropGone(): void {
     const mask = this.#mask;
     let start = 0;
@@ -171,7 +171,7 @@ class KeyShard {
     }
   }
 
-  /** Frees a slot: keys behind it that could not lie further forward move up, until a free slot. */
+  /** Frees a slot: keys after it that could not lie further forward move up, until a free slot. */
   #free(slot: number): void {
     const mask = this.#mask;
     let hole = slot;

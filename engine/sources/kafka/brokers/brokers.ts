@@ -96,7 +96,7 @@ export class Brokers {
     await this.#cluster.connect();
   }
 
-  /** The id of the cluster. It is asked with one topic alone: others, that nobody leads, are no hindrance then. */
+  /** The id of the cluster. It is asked with one topic alone, so that other topics without a leader do not matter. */
   async clusterId(topic: string): Promise<string> {
     await this.#know(topic);
     const found = await this.#cluster.metadata({ topics: [topic] });
@@ -104,7 +104,7 @@ export class Brokers {
     return found.clusterId;
   }
 
-  /** The node that leads each partition of a topic; one that nobody leads at the moment is left out. */
+  /** The node that leads each partition of a topic; one without a leader at the moment is left out. */
   async leaders(topic: string): Promise<Map<number, number>> {
     await this.#know(topic);
     await this.#cluster.refreshMetadataIfNecessary();
@@ -112,7 +112,7 @@ export class Brokers {
     return new Map(partitions.map(({ partitionId, leader }) => [partitionId, leader]));
   }
 
-  /** Asks again who leads what: after an error that says that somebody else does. */
+  /** Asks again which broker leads what: after an error that says that another one does. */
   async refresh(): Promise<void> {
     await this.#cluster.refreshMetadata();
   }
@@ -122,7 +122,7 @@ export class Brokers {
     return this.#offset(topic, partition, true);
   }
 
-  /** The offset behind the last that may be read. A broker that has just begun to lead, and does not know, is an error. */
+  /** The offset after the last that may be read. A broker that has just begun to lead, and does not know, is an error. */
   end(topic: string, partition: number): Promise<number> {
     return this.#offset(topic, partition, false);
   }

@@ -23,7 +23,7 @@ export function kafkaClient(
     connectionTimeout,
     authenticationTimeout: connectionTimeout,
     requestTimeout: 30_000,
-    // Whoever calls tries again, and says so: a client that does it in silence hides for how long.
+    // The callers retry and report it: retries within the client would hide how long an outage lasts.
     retry: { retries: 2, initialRetryTime: 100, maxRetryTime: 1_000 },
     logLevel: logLevel.WARN,
     logCreator: () => (entry) => log.debug({ client: clientId, reason: entry.log.message }, "Kafka client."),

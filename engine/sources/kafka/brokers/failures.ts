@@ -12,7 +12,7 @@ export class TopicFailure extends Error {
   }
 }
 
-/** A failure of Kafka as a person reads it: what kafkajs says, with the kind of error that it hides. Holds no secret. */
+/** A failure of Kafka as an operator reads it: what kafkajs says, with the kind of error that it hides. Holds no secret. */
 export function failureText(error: unknown): string {
   const { message, type } = rootOf(error);
   const kind = type === undefined || message.includes(type) ? "" : ` (${type})`;
@@ -20,7 +20,7 @@ export function failureText(error: unknown): string {
   return `${where}${message}${kind}`;
 }
 
-const forPeople = new Set([
+const forOperators = new Set([
   "UNKNOWN_TOPIC_OR_PARTITION",
   "INVALID_TOPIC_EXCEPTION",
   "TOPIC_AUTHORIZATION_FAILED",
@@ -33,9 +33,9 @@ const forPeople = new Set([
 ]);
 
 /** Whether it goes on until a person does something, so that it is shown at once. */
-export function needsPerson(error: unknown): boolean {
+export function needsOperator(error: unknown): boolean {
   const { type, name } = rootOf(error);
-  return (type !== undefined && forPeople.has(type)) || name === "KafkaJSSASLAuthenticationError";
+  return (type !== undefined && forOperators.has(type)) || name === "KafkaJSSASLAuthenticationError";
 }
 
 /** Whether the group has no such member: it expired, or was removed. */
@@ -70,7 +70,7 @@ export class SourceFailures {
 
   /** Something failed for the `attempt`th time in a row. */
   note(who: string, error: unknown, attempt: number): void {
-    if (attempt < quietAttempts && !needsPerson(error)) return;
+    if (attempt < quietAttempts && !needsOperator(error)) return;
     const text = `${who}: ${failureText(error)}`;
     if (this.#texts.get(who) === text) return;
     this.#texts.set(who, text);

@@ -8,70 +8,6 @@ import type { KafkaPositions } from "../positions/positions.ts";
 import { claimOf } from "./identity.ts";
 import type { Recreated } from "../positions/topic-ids.ts";
 
-/** What was to be read next and is not in the topic (delivery, Kafka). */
-type Lost =
-  /** The topic was deleted and created again. Nothing of the new one has been read. */
-  | ({ kind: "recreated"; partitions: PartitionState[] } & Recreated)
-  /** The log ends, or ended when it was looked at first, before the next offset: it has lost events. */
-  | { kind: "cut"; feed: Feed; next: number; low: number; end: number }
-  /** The log begins behind the next offset: its first events were removed. */
-  | { kind: "removed"; feed: Feed; next: number; low: number; end: number };
-
-/** The first thing that is lost, of all partitions or of this one; undefined where nothing is. */
-function findLost(standing: GroupState, positions: KafkaPositions, only?: Feed): Lost | undefined {
-  const recreated = positions.recreated().find(({ topic }) => only === undefined || isOf(topic, only));
-  if (recreated !== undefined) {
-    const partitions = standing.partitions.filter((of) => isOf(recreated.topic, of.feed));
-    return { kind: "recreated", ...recreated, partitions };
-  }
-  for (const feed of only === undefined ? positions.feeds : [only]) {
-    // A topic has never fewer partitions than before: one that is gone ends before everything.
-    const { low, high } = standing.partitions.find((of) => of.feed === feed) ?? { low: 0, high: 0 };
-    const next = positions.next(feed);
-    const cut = positions.cut(feed);
-    if (next === undefined) continue;
-    if (cut !== undefined || next > high) {
-      return { kind: "cut", feed, next, low, end: Math.min(high, cut?.end ?? Infinity) };
-    }
-    if (next < low) return { kind: "removed", feed, next, low, end: high };
-  }
-  return undefined;
-}
-
-function isOf(topic: string, feed: Feed): boolean {
-  return kafkaPartition(feed)!.topic === topic;
-}
-
-/** What is lost, as a person reads it. */
-function lostText(lost: Lost): string {
-  if (lost.kind === "recreated") {
-    const { topic, from, to } = lost;
-    return `topic ${topic} was deleted and created again: its id was ${from} and is ${to}, and nothing of the new one is read`;
-  }
-  const { feed, next, low, end } = lost;
-  const who = `${partitionText(feed)} goes on at offset ${next}`;
-  if (lost.kind === "removed") return `${who}, and the brokers have ${low} to ${end}`;
-  return `${who}, and its log ended at ${end}: events were lost there, or the topic is another one`;
-}
-
-/**
- * Where a person has put the consumer group meanwhile, in every partition that is lost; undefined where that is not so.
- * Brokers let nobody move a group that has members.
- */
-function placedByPerson(lost: Lost, { partitions, members }: GroupState): Map<Feed, number> | undefined {
-  if (members.length > 0) return undefined;
-  const feeds = lost.kind === "recreated" ? lost.partitions.map(({ feed }) => feed) : [lost.feed];
-  const placed = new Map<Feed, number>();
-  for (const feed of feeds) {
-    const of = partitions.find((one) => one.feed === feed);
-    if (of?.committed === undefined) return undefined;
-    const { offset, metadata } = of.committed;
-    if (claimOf(metadata, offset) !== undefined || offset < of.low || offset > of.high) return undefined;
-    placed.set(feed, offset);
-  }
-  return placed.size === 0 ? undefined : placed;
-}
-
 export interface LostEventsOptions {
   pipeline_id: string;
   topics: ReadonlyMap<string, { hasDedup: boolean }>;
@@ -94,7 +30,7 @@ interface AskedBrokers {
   wait(text: string, attempt: number, signals: SourceSignals): Promise<void>;
 }
 
-/** Events that were to be read and are not in the topic: waits for word where it goes on, and goes on there. */
+/** Events that were to be read and are not in the topic: waits until it is decided where reading goes on, and goes on there. */
 export class LostEvents {
   readonly #options: LostEventsOptions;
   readonly #positions: KafkaPositions;
@@ -109,7 +45,7 @@ export class LostEvents {
 
   /**
    * Where the topic does not hold what comes next in a partition, or in this one: brings it to where it can be read, as
-   * the options or a person say, and waits for their word. Resolves with whether batches from before have to be settled
+   * the options or a person decide, and waits for that. Resolves with whether batches from before have to be settled
    * first; where `isRunning`, that is waited for here.
    */
   async find(signals: SourceSignals, { only, isRunning = false }: LostLook = {}): Promise<boolean> {
@@ -184,4 +120,68 @@ export class LostEvents {
     else telemetry.positionsSkipped(named);
     return isMove;
   }
+}
+
+/** What was to be read next and is not in the topic (delivery, Kafka). */
+type Lost =
+  /** The topic was deleted and created again. Nothing of the new one has been read. */
+  | ({ kind: "recreated"; partitions: PartitionState[] } & Recreated)
+  /** The log ends, or ended when it was looked at first, before the next offset: it has lost events. */
+  | { kind: "cut"; feed: Feed; next: number; low: number; end: number }
+  /** The log begins after the next offset: its first events were removed. */
+  | { kind: "removed"; feed: Feed; next: number; low: number; end: number };
+
+/** The first thing that is lost, of all partitions or of this one; undefined where nothing is. */
+function findLost(standing: GroupState, positions: KafkaPositions, only?: Feed): Lost | undefined {
+  const recreated = positions.recreated().find(({ topic }) => only === undefined || isOf(topic, only));
+  if (recreated !== undefined) {
+    const partitions = standing.partitions.filter((of) => isOf(recreated.topic, of.feed));
+    return { kind: "recreated", ...recreated, partitions };
+  }
+  for (const feed of only === undefined ? positions.feeds : [only]) {
+    // A topic has never fewer partitions than before: one that is gone ends before everything.
+    const { low, high } = standing.partitions.find((of) => of.feed === feed) ?? { low: 0, high: 0 };
+    const next = positions.next(feed);
+    const cut = positions.cut(feed);
+    if (next === undefined) continue;
+    if (cut !== undefined || next > high) {
+      return { kind: "cut", feed, next, low, end: Math.min(high, cut?.end ?? Infinity) };
+    }
+    if (next < low) return { kind: "removed", feed, next, low, end: high };
+  }
+  return undefined;
+}
+
+function isOf(topic: string, feed: Feed): boolean {
+  return kafkaPartition(feed)!.topic === topic;
+}
+
+/** What is lost, as an operator reads it. */
+function lostText(lost: Lost): string {
+  if (lost.kind === "recreated") {
+    const { topic, from, to } = lost;
+    return `topic ${topic} was deleted and created again: its id was ${from} and is ${to}, and nothing of the new one is read`;
+  }
+  const { feed, next, low, end } = lost;
+  const who = `${partitionText(feed)} goes on at offset ${next}`;
+  if (lost.kind === "removed") return `${who}, and the brokers have ${low} to ${end}`;
+  return `${who}, and its log ended at ${end}: events were lost there, or the topic is another one`;
+}
+
+/**
+ * Where a person has put the consumer group meanwhile, in every partition that is lost; undefined where that is not so.
+ * Brokers refuse to move a group that has members.
+ */
+function placedByPerson(lost: Lost, { partitions, members }: GroupState): Map<Feed, number> | undefined {
+  if (members.length > 0) return undefined;
+  const feeds = lost.kind === "recreated" ? lost.partitions.map(({ feed }) => feed) : [lost.feed];
+  const placed = new Map<Feed, number>();
+  for (const feed of feeds) {
+    const of = partitions.find((one) => one.feed === feed);
+    if (of?.committed === undefined) return undefined;
+    const { offset, metadata } = of.committed;
+    if (claimOf(metadata, offset) !== undefined || offset < of.low || offset > of.high) return undefined;
+    placed.set(feed, offset);
+  }
+  return placed.size === 0 ? undefined : placed;
 }

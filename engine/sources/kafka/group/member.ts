@@ -11,7 +11,7 @@ export interface MemberOptions {
   groupId: string;
   topics: readonly string[];
   settings: KafkaSettings;
-  /** The group gave these partitions to this member, by their topics; it may be told again with the same ones. */
+  /** The group gave these partitions to this member, by their topics; it may be called again with the same ones. */
   onAssigned(partitions: Readonly<Record<string, number[]>>): void;
   /** It is no member at the moment, and tries to be one again: why, and after how many attempts in vain. */
   onTrouble(error: unknown, attempt: number): void;

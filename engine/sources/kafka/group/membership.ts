@@ -147,7 +147,7 @@ export class Membership {
     telemetry.foreignMembers({ pipeline_id, members });
   }
 
-  /** A topic that is read was created again: leaves the group, waits for word what follows, and joins again. */
+  /** A topic that is read was created again: leaves the group, waits until it is decided where reading goes on, and joins again. */
   rejoin(): Promise<void> {
     return (this.#rejoining ??= this.#rejoin().finally(() => (this.#rejoining = undefined)));
   }
@@ -208,7 +208,7 @@ function byTopic(feeds: Iterable<Feed>): Record<string, number[]> {
   return found;
 }
 
-/** Commits by the member that holds each partition; what nobody holds is not committed. */
+/** Commits by the member that holds each partition; a partition without a member is not committed. */
 export function byHolder<M>(commits: readonly Commit[], holderOf: (feed: Feed) => M | undefined): Map<M, Commit[]> {
   const found = new Map<M, Commit[]>();
   for (const commit of commits) {

@@ -57,7 +57,7 @@ export class Opening {
   readonly #onRead: (standing: GroupState) => void;
   readonly #lostEvents: LostEvents;
 
-  /** `onRead` is told of each look at the group. */
+  /** `onRead` is called with each state of the group that is read. */
   constructor(
     options: OpeningOptions,
     group: Group,
@@ -196,7 +196,7 @@ export class Opening {
   async #place(of: GroupState, judged: Ours, givenUp: readonly BatchRecord[]): Promise<boolean> {
     const { journal, pipeline_id, telemetry } = this.#options;
     const { moved, taken } = judged;
-    // From behind: what is left of them after a crash is a beginning, and so names no more than it did.
+    // From the newest to the oldest: what a crash leaves of them is then a beginning, which names no more than before.
     for (const record of givenUp.toReversed()) {
       await journal.giveUp(record);
       for (const range of record.ranges) this.#positions.givenUp(range);
@@ -215,7 +215,7 @@ export class Opening {
   }
 
   /**
-   * Where partitions begin of which nobody knows anything: those of a topic that is new here as the options say, later
+   * Where partitions begin that have no offset anywhere: those of a topic that is new here as the options say, later
    * ones at their beginning.
    */
   async #begins({ cluster, partitions }: GroupState, fresh: readonly Feed[]): Promise<[Feed, number][]> {
@@ -277,7 +277,7 @@ function readByAnother(pending: readonly BatchRecord[], upTo: (feed: Feed) => nu
   const again = new Set<Feed>();
   const isRead = ({ feed, first }: PositionRange): boolean => again.has(feed) || first < (upTo(feed) ?? -Infinity);
   return pending.filter((record) => {
-    // What was judged again lies before all positions: nobody else has read it.
+    // What was judged again lies before all positions: no other run has read it.
     if (!holdsPositions(record) || !record.ranges.some(isRead)) return false;
     for (const { feed } of record.ranges) again.add(feed);
     return true;

@@ -7,7 +7,7 @@ import { claimOf, memberOf, type Claim, type KafkaIdentity } from "./identity.ts
 export interface Known {
   groupId: string;
   identity: KafkaIdentity;
-  /** The offset behind the last final one of a partition; undefined where nothing is final in it. */
+  /** The offset after the last final one of a partition; undefined where nothing is final in it. */
   next: (feed: Feed) => number | undefined;
   /** The run that may be taken over. */
   takeOver: string | undefined;

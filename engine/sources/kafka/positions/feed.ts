@@ -14,7 +14,7 @@ export function kafkaFeed({ cluster, topic, partition, id }: KafkaPartition): Fe
   return `${cluster}/${topic}/${partition}${id === undefined ? "" : `/${id}`}`;
 }
 
-/** A feed as a person reads it, beside its cluster. */
+/** A feed as an operator reads it, beside its cluster. */
 export function partitionText(feed: Feed): string {
   const { topic, partition } = kafkaPartition(feed)!;
   return `partition ${partition} of topic ${topic}`;

@@ -10,7 +10,7 @@ export interface Committed {
 /** A partition as the broker and the group know it. */
 export interface PartitionState {
   feed: Feed;
-  /** The first offset that is there, and the one behind the last that may be read. */
+  /** The first offset that is there, and the one after the last that may be read. */
   low: number;
   high: number;
   /** Absent where the group has committed nothing. */

@@ -4,7 +4,7 @@ import type { KafkaPositions } from "./positions.ts";
 
 const every = 10_000;
 
-/** How far the pipeline is behind the ends of its partitions, told every ten seconds, and as soon as it is known. */
+/** How far the pipeline is behind the ends of its partitions, reported every ten seconds, and as soon as it is known. */
 export class Lag {
   readonly #pipeline_id: string;
   readonly #telemetry: Telemetry;
@@ -12,7 +12,7 @@ export class Lag {
   readonly #onTurn: () => void;
   readonly #ends = new Map<Feed, number>();
   #held: ReadonlySet<Feed> = new Set();
-  /** Those that it is told of: what is held, and before that all that there are. */
+  /** The partitions that are counted: those that are held, and before that all that there are. */
   #counted: ReadonlySet<Feed> = new Set();
   #timer: NodeJS.Timeout | undefined;
 
@@ -39,22 +39,22 @@ export class Lag {
     this.#counted = new Set(feeds);
     this.#timer ??= setInterval(() => {
       this.#onTurn();
-      this.#tell();
+      this.#report();
     }, every).unref();
-    this.#tell();
+    this.#report();
   }
 
-  /** The offset behind the last event of a partition that may be read. */
+  /** The offset after the last event of a partition that may be read. */
   end(feed: Feed, end: number): void {
     const isNew = this.#counted.has(feed) && !this.#ends.has(feed);
     this.#ends.set(feed, end);
-    if (isNew && this.#areEndsKnown) this.#tell();
+    if (isNew && this.#areEndsKnown) this.#report();
   }
 
-  /** What is told last holds while the pipeline is at rest. */
+  /** The figures of the last report hold while the pipeline is at rest. */
   stop(): void {
     clearInterval(this.#timer);
-    if (this.#timer !== undefined) this.#tell();
+    if (this.#timer !== undefined) this.#report();
     this.#timer = undefined;
   }
 
@@ -62,7 +62,7 @@ export class Lag {
     return [...this.#counted].every((feed) => this.#ends.has(feed));
   }
 
-  #tell(): void {
+  #report(): void {
     let lag = 0;
     for (const feed of this.#counted) {
       lag += Math.max(0, (this.#ends.get(feed) ?? 0) - (this.#positions.final(feed) ?? 0));

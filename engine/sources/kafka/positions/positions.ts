@@ -18,7 +18,7 @@ export class KafkaPositions {
   readonly #said = new Map<Feed, number>();
   /** Partitions that a person has moved, as long as batches from before are settled. */
   readonly #moved = new Set<Feed>();
-  /** Where those of them end that were cut: what batches from before have read behind it is gone. */
+  /** Where those of them end that were cut: what batches from before have read after it is gone. */
   readonly #goneFrom = new Map<Feed, number>();
   #cutLogs: Readonly<Record<Feed, CutLog>>;
   readonly #topicIds: TopicIds;

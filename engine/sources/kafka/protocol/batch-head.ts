@@ -25,7 +25,7 @@ export function entryAt(bytes: Buffer, start: number): Entry | undefined {
   return { start, end, offset: offsetAt(bytes, start), format: bytes.readInt8(start + magicAt) };
 }
 
-/** Offsets above it are refused: a number would not hold those of a batch behind it exactly. */
+/** Offsets above it are refused: a number would not hold those of a batch after it exactly. */
 const mostOffset = 2 ** 53 - 2 ** 32;
 
 /** An offset as a number. */
@@ -57,7 +57,7 @@ export interface BatchHead {
 }
 
 /**
- * The checksum (CRC32C, over all behind it) is not checked: in JavaScript that costs a hundred times what reading the
+ * The checksum (CRC32C, over all after it) is not checked: in JavaScript that costs a hundred times what reading the
  * records does (2 us for 1.5 KB), the connection has a checksum of its own, and brokers check it when they take a batch.
  */
 export function batchHead(bytes: Buffer, { start, end, offset }: Entry): BatchHead {

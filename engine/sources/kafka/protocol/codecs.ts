@@ -12,7 +12,7 @@ export const codecNames = ["none", "gzip", "snappy", "lz4", "zstd"] as const;
  */
 export type Decompress = (bytes: Buffer, most: number) => Buffer;
 
-/** A batch that comes to more is refused: brokers take batches of 1 MB, compressed, unless they are told otherwise. */
+/** A batch that comes to more is refused: brokers take batches of 1 MB, compressed, unless they are configured otherwise. */
 const mostBytes = 128 * 1024 * 1024;
 
 /** Decompresses the records of batches. */

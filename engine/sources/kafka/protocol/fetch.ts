@@ -27,7 +27,7 @@ export interface FetchedPartition {
   /** Kafka's error code; 0 if there is none. */
   errorCode: number;
   highWatermark: number;
-  /** Events behind it belong to transactions that are still open. */
+  /** Events after it belong to transactions that are still open. */
   lastStableOffset: number;
   /** The first offset that the broker still has; -1 before version 5. */
   logStartOffset: number;
@@ -92,7 +92,7 @@ export interface FetchById {
 
 const unknown = -1;
 
-/** The body of a Fetch request of version 13, behind the client id of its head: no replica's, and without a session. */
+/** The body of a Fetch request of version 13, after the client id of its head: no replica's, and without a session. */
 export function fetchByIdRequest({ wait, minBytes, maxBytes, isolationLevel, topics }: FetchById): Buffer {
   const writer = new RequestWriter().noTags();
   writer.int32(unknown).int32(wait).int32(minBytes).int32(maxBytes).int8(isolationLevel);

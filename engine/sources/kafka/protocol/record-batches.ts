@@ -26,7 +26,7 @@ export class RecordBatches {
   readonly #aborted: AbortedTransactions;
   readonly #batchRecords = new BatchRecords();
   #at = 0;
-  /** The offset behind the last entry that was opened: no entry begins before it. */
+  /** The offset after the last entry that was opened: no entry begins before it. */
   #floor = 0;
   #source: RunSource | undefined;
   #failure: UnreadableRecords | undefined;
@@ -43,7 +43,7 @@ export class RecordBatches {
   }
 
   /**
-   * Where to go on behind what was handed out. After the last run it is behind the last whole batch, whatever that
+   * Where to go on after what was handed out. After the last run it is after the last whole batch, whatever that
    * held: marks of transactions, events given up or compacted away move it as well.
    */
   get nextOffset(): number {

@@ -42,7 +42,7 @@ export class RecordRun {
 /** Records that lie in the same bytes: those of one batch, or of one message of the older formats. */
 export interface RunSource {
   readonly bytes: Buffer;
-  /** The offset behind the last one, whether or not that record is still there. Holds once `isRead`. */
+  /** The offset after the last one, whether or not that record is still there. Holds once `isRead`. */
   readonly nextOffset: number;
   readonly isRead: boolean;
   /**

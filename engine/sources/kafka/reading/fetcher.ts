@@ -22,13 +22,13 @@ export interface FetcherOptions {
   onLeaders: () => Promise<void>;
   /** The next offset of a partition, or its topic, is not there. It is fetched no more until it is set again. */
   onGone: (feed: Feed) => void;
-  /** How far a partition goes: the offset behind the last that may be read. */
+  /** How far a partition goes: the offset after the last that may be read. */
   onEnd: (feed: Feed, end: number) => void;
 }
 
 /** Stands for the loop that finds out who leads what. */
 const unknown = -1;
-/** Somebody else leads the partition by now, or nobody. */
+/** Another broker leads the partition by now, or none. */
 const moved = new Set([3, 5, 6, 9, 74, 75, 76]);
 const [firstWait, longestWait] = [200, 10_000];
 
@@ -191,7 +191,7 @@ export class Fetcher {
   }
 }
 
-/** The offset behind the last whole batch, which its head tells; `from` where there is none. */
+/** The offset after the last whole batch, which its head tells; `from` where there is none. */
 function offsetBehind(records: Buffer, from: number): number {
   let next = from;
   for (let at = 0; at < records.length;) {

@@ -61,7 +61,7 @@ export class PartitionReader {
     }
   }
 
-  /** What came from an offset on; undefined where nothing did, `gone` where it lies before or behind all there is. */
+  /** What came from an offset on; undefined where nothing did, `gone` where it lies before or after all there is. */
   async #fetch(feed: Feed, offset: number): Promise<FetchedPartition | "gone" | undefined> {
     const { topic, partition } = kafkaPartition(feed)!;
     const leader = (await this.#brokers.leaders(topic)).get(partition);
@@ -79,7 +79,7 @@ export class PartitionReader {
     return fetched.records.length === 0 ? undefined : fetched;
   }
 
-  /** After a failure somebody else may lead: it is asked anew who, for the next attempt. */
+  /** After a failure another broker may lead: the next attempt asks again which one. */
   async #freshly<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();

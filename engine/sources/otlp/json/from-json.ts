@@ -125,7 +125,7 @@ function refusal(path: Path, expected: string, found: string): MalformedRequest 
   return new MalformedRequest(`${where.slice(1) || "the body"}: expected ${expected}, found ${found}`);
 }
 
-/** Says no more of a text than that it is one: it may be somebody's secret. */
+/** Says no more of a text than that it is one: it may be a secret. */
 function kindOf(value: unknown): string {
   if (Array.isArray(value)) return "an array";
   if (typeof value === "string") return "a string";

@@ -5,7 +5,7 @@ export const deepest = 100;
 export const [varint, fixed64, lengthGiven, group, groupEnd, fixed32] = [0, 1, 2, 3, 4, 5];
 
 /**
- * Reads protobuf's encoding. Every read is told where the message that holds it ends, and throws MalformedRequest
+ * Reads protobuf's encoding. Every read gets the offset at which the message that holds it ends, and throws MalformedRequest
  * rather than go beyond.
  */
 export class Wire {

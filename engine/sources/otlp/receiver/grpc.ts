@@ -32,7 +32,7 @@ const times = {
 const limits = { "grpc.max_receive_message_length": maxBody, "grpc.max_concurrent_streams": 100 };
 
 /**
- * OTLP over gRPC: the three Export services and `grpc.health.v1`, on connections that somebody else has accepted. Requests may be
+ * OTLP over gRPC: the three Export services and `grpc.health.v1`, on connections that were accepted elsewhere. Requests may be
  * compressed with gzip. The answers are too small for that, and no server of this library compresses.
  */
 export class OtlpGrpc {

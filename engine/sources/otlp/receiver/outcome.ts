@@ -3,7 +3,7 @@ import { EngineError } from "../../../core/errors.ts";
 import { MalformedRequest, OversizedRequest } from "../protobuf/wire.ts";
 import protobuf from "protobufjs/light.js";
 
-/** How each outcome is told over each transport. */
+/** How each outcome is answered over each transport. */
 interface Answer {
   /** The HTTP status. */
   http: number;
@@ -73,7 +73,7 @@ export class Refused extends Error {
   }
 }
 
-/** The outcome of a request that was not stored because of an error. What is not known here is not told to a sender. */
+/** The outcome of a request that was not stored because of an error. Details of an unknown error stay out of the answer. */
 export function outcomeOf(error: unknown): Outcome {
   if (error instanceof Refused) return error.outcome;
   if (error instanceof OversizedRequest) return refusal("never_fits", error.message);

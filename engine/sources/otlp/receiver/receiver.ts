@@ -9,7 +9,7 @@ import { gunzip } from "node:zlib";
 /** The largest body, in bytes, as it is sent and after decompression. */
 export const maxBody = 4 * 1024 * 1024;
 
-/** What a sender is told where there is no room for its request. */
+/** The answer to a sender where there is no room for its request. */
 export const tooMany = "too many requests at once: send it again after the time that is named";
 
 export type Transport = "http" | "grpc";
@@ -39,7 +39,7 @@ export interface OtlpPort {
    * STORAGE_FAILED.
    */
   store(pipeline_id: string, push: Push): Promise<void>;
-  /** Told of each answer. */
+  /** Called with each answer. */
   answered(answered: Answered): void;
 }
 
@@ -63,11 +63,11 @@ export interface Received {
  * and answers when they are on disk (the specification, OTLP). What is refused was not stored, not even a part of it.
  */
 export class Receiver {
-  readonly door: OtlpPort;
+  readonly port: OtlpPort;
   readonly #slots: Room;
 
-  constructor(door: OtlpPort, { maxConcurrentRequests }: OtlpSettings) {
-    this.door = door;
+  constructor(port: OtlpPort, { maxConcurrentRequests }: OtlpSettings) {
+    this.port = port;
     this.#slots = new Room(maxConcurrentRequests);
   }
 
@@ -76,7 +76,7 @@ export class Receiver {
     if (pipeline_id === undefined) {
       throw new Refused("no_header", `missing ${pipelineHeaders[0]} header: expected the id of a pipeline`);
     }
-    const admission = this.door.admits(pipeline_id, signal);
+    const admission = this.port.admits(pipeline_id, signal);
     if (admission === "unknown") {
       throw new Refused("unknown_pipeline", `no pipeline ${JSON.stringify(pipeline_id)} takes OTLP`);
     }
@@ -95,9 +95,9 @@ export class Receiver {
     try {
       const bytes = isCompressed ? await inflate(body, maxBody) : body;
       const push = rowsOf(signal, bytes, encoding, Date.now());
-      // Its pipeline may have ended meanwhile; of a request without records nobody else would notice.
+      // Its pipeline may have ended meanwhile; of a request without records no later step would notice.
       this.pipelineFor(pipeline_id, signal);
-      if (push.ends.length > 0) await this.door.store(pipeline_id, push);
+      if (push.ends.length > 0) await this.port.store(pipeline_id, push);
       return { outcome: stored, push };
     } catch (error) {
       return { outcome: outcomeOf(error) };
@@ -112,8 +112,8 @@ export class Receiver {
     request: { asked: string | undefined; signal: Signal; transport: Transport; started: number; bytesIn: number },
   ): void {
     const { asked, signal, transport, started, bytesIn } = request;
-    const isKnown = asked !== undefined && this.door.admits(asked, signal) !== "unknown";
-    this.door.answered({
+    const isKnown = asked !== undefined && this.port.admits(asked, signal) !== "unknown";
+    this.port.answered({
       pipeline_id: isKnown ? asked : undefined,
       signal,
       transport,

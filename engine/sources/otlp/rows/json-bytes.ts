@@ -8,7 +8,7 @@ const [quote, backslash, letterU, zero, minus] = Buffer.from('"\\u0-');
 const mostInt = 2 ** 31 - 1;
 const hexDigits = Buffer.from("0123456789abcdef");
 const beyondAscii = 255;
-/** How each byte of ASCII stands in a JSON text: as it is (0), behind a backslash as the letter given, or `u` as \u00... */
+/** How each byte of ASCII stands in a JSON text: as it is (0), after a backslash as the letter given, or `u` as \u00... */
 const escapes = Uint8Array.from({ length: 256 }, (_, byte) => escapeOf(byte));
 
 function escapeOf(byte: number): number {
