@@ -5,7 +5,7 @@ import type { BatchRecord, FinalKeys, WaitingDrop } from "../../core/journal.ts"
  * The keys that a batch has reserved for one window, four words each, with the positions of the events that brought
  * them, until it is written or given up. It then says of each what became of it, however long that is asked.
  */
-export class OpenKeys {
+export class ReservedKeys {
   readonly positions: number[];
   readonly words: number[];
   readonly #settled: Promise<void>;
@@ -56,23 +56,23 @@ export class OpenKeys {
 }
 
 /**
- * Whom drops wait for: each for the keys of one batch, which say what became of its key. That holds whatever the clock
+ * The keys that drops wait for: each drop for those of one batch, which say what became of its key. That holds whatever the clock
  * says meanwhile: neither the end of the window nor a clock that is set back makes a repeat pass.
  */
 export class WaitingDrops {
   /** By the batch of the drop, and its position. */
-  readonly #waits = new Map<number, Map<number, OpenKeys | Fate>>();
+  readonly #waits = new Map<number, Map<number, ReservedKeys | Fate>>();
 
   /** A drop of a batch waits for a key of another one, or of its own. */
-  note(batch: number, position: number, whom: OpenKeys | Fate): void {
-    const waits = this.#waits.get(batch) ?? new Map<number, OpenKeys | Fate>();
-    this.#waits.set(batch, waits.set(position, whom));
+  note(batch: number, position: number, keys: ReservedKeys | Fate): void {
+    const waits = this.#waits.get(batch) ?? new Map<number, ReservedKeys | Fate>();
+    this.#waits.set(batch, waits.set(position, keys));
   }
 
   /** What became of the key that a drop repeats. */
   async of(batch: number, position: number, print: Uint32Array): Promise<Fate> {
-    const whom = this.#waits.get(batch)?.get(position) ?? "free";
-    return typeof whom === "string" ? whom : whom.fateOf(print);
+    const keys = this.#waits.get(batch)?.get(position) ?? "free";
+    return typeof keys === "string" ? keys : keys.fateOf(print);
   }
 
   forget(batch: number): void {

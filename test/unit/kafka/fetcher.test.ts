@@ -34,7 +34,7 @@ beforeEach(async () => {
     feedOf,
     settings: defaultKafkaSettings,
     buffer,
-    onTrouble: (error) => void (error === undefined || troubles.push(error)),
+    onFailure: (error) => void (error === undefined || troubles.push(error)),
     topicIdOf: () => undefined,
     onLeaders: () => Promise.resolve(),
     onGone: () => undefined,

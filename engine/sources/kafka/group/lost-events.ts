@@ -72,13 +72,13 @@ export class LostEvents {
     isRunning: boolean;
     isSure: boolean;
   }): Promise<{ kind: "all there" } | { kind: "lost"; text: string } | { kind: "placed"; isMove: boolean }> {
-    const standing = await this.#brokers.read();
-    const lost = findLost(standing, this.#positions, only);
+    const state = await this.#brokers.read();
+    const lost = findLost(state, this.#positions, only);
     if (lost === undefined) return { kind: "all there" };
     // A broker that has just begun to lead, or lags, may say for a moment what is not so.
     const isLost = isSure || lost.kind === "removed";
     if (isLost && lost.kind === "cut") await this.#positions.noteCut(lost.feed, lost.end);
-    const placed = placedByPerson(lost, standing);
+    const placed = placedByPerson(lost, state);
     const isSaid = placed !== undefined || this.#options.options.on_lost === "skip";
     if (!isLost || !isSaid || (isRunning && !this.#mayPlace(lost, placed))) {
       return { kind: "lost", text: lostText(lost) };
@@ -132,15 +132,15 @@ type Lost =
   | { kind: "removed"; feed: Feed; next: number; low: number; end: number };
 
 /** The first thing that is lost, of all partitions or of this one; undefined where nothing is. */
-function findLost(standing: GroupState, positions: KafkaPositions, only?: Feed): Lost | undefined {
+function findLost(state: GroupState, positions: KafkaPositions, only?: Feed): Lost | undefined {
   const recreated = positions.recreated().find(({ topic }) => only === undefined || isOf(topic, only));
   if (recreated !== undefined) {
-    const partitions = standing.partitions.filter((of) => isOf(recreated.topic, of.feed));
+    const partitions = state.partitions.filter((of) => isOf(recreated.topic, of.feed));
     return { kind: "recreated", ...recreated, partitions };
   }
   for (const feed of only === undefined ? positions.feeds : [only]) {
     // A topic has never fewer partitions than before: one that is gone ends before everything.
-    const { low, high } = standing.partitions.find((of) => of.feed === feed) ?? { low: 0, high: 0 };
+    const { low, high } = state.partitions.find((of) => of.feed === feed) ?? { low: 0, high: 0 };
     const next = positions.next(feed);
     const cut = positions.cut(feed);
     if (next === undefined) continue;

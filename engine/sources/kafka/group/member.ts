@@ -14,7 +14,7 @@ export interface MemberOptions {
   /** The group gave these partitions to this member, by their topics; it may be called again with the same ones. */
   onAssigned(partitions: Readonly<Record<string, number[]>>): void;
   /** It is no member at the moment, and tries to be one again: why, and after how many attempts in vain. */
-  onTrouble(error: unknown, attempt: number): void;
+  onFailure(error: unknown, attempt: number): void;
 }
 
 /** What is committed for a partition. */
@@ -77,7 +77,7 @@ export class Member {
       if (signal.aborted) return;
       // One that lived for a while begins its attempts anew.
       if (performance.now() - started > longestWait) attempt = 1;
-      this.#options.onTrouble(error, attempt);
+      this.#options.onFailure(error, attempt);
       this.#options.onAssigned({});
       await sleep(backOff(attempt, firstWait, longestWait), signal);
     }

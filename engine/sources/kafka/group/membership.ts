@@ -24,7 +24,7 @@ export interface MembershipOptions {
   failures: SourceFailures;
   signals: SourceSignals;
   /** What a member needs, by its number from 1. */
-  member(number: number): Omit<MemberOptions, "onAssigned" | "onTrouble">;
+  member(number: number): Omit<MemberOptions, "onAssigned" | "onFailure">;
   /** These partitions, and no others, may be read. */
   onHeld: (feeds: ReadonlySet<Feed>) => void;
 }
@@ -59,7 +59,7 @@ export class Membership {
           if (feeds.length > 0) failures.clear(who);
           this.#assigned(member, feeds);
         },
-        onTrouble: (error, attempt) => failures.note(who, error, attempt),
+        onFailure: (error, attempt) => failures.note(who, error, attempt),
       });
       this.#members.push(member);
     }
@@ -76,7 +76,7 @@ export class Membership {
     await Promise.all(
       [...held].map(async ([member, own]) => {
         await member.commit(own);
-        for (const { feed, offset } of own) positions.said(feed, offset);
+        for (const { feed, offset } of own) positions.noteCommitted(feed, offset);
       }),
     );
   }
@@ -117,13 +117,13 @@ export class Membership {
     const { opening, positions, telemetry, pipeline_id, onHeld, failures } = this.#options;
     for (let attempt = 1; assignment === this.#assignment; attempt += 1) {
       try {
-        const standing = await opening.read();
+        const state = await opening.read();
         if (assignment !== this.#assignment) return;
-        const judged = judge(standing, opening.known, false);
+        const judged = judge(state, opening.known, false);
         if (judged.kind === "owner") return await this.#giveWay(judged.text);
         this.#reportForeign(judged.foreignMembers);
         if (opening.known.recreated.size > 0) return await this.rejoin();
-        await opening.placeNew(standing, judged);
+        await opening.placeNew(state, judged);
         const held = new Set([...this.#held.values()].flat());
         await this.commit(new Map([...held].map((feed) => [feed, positions.final(feed)!] as const)));
         if (assignment !== this.#assignment) return;
@@ -186,7 +186,7 @@ export class Membership {
     for (let attempt = 1; assignment === this.#assignment; attempt += 1) {
       await opening.wait({ class: "owner", text: reason }, attempt, signals);
       const judged = await opening.read().then(
-        (standing) => judge(standing, opening.known, false),
+        (state) => judge(state, opening.known, false),
         () => undefined,
       );
       if (judged?.kind === "owner") reason = judged.text;

@@ -54,7 +54,7 @@ export class Opening {
   readonly #group: Group;
   readonly #positions: KafkaPositions;
   readonly #pause: RetryPause;
-  readonly #onRead: (standing: GroupState) => void;
+  readonly #onRead: (state: GroupState) => void;
   readonly #lostEvents: LostEvents;
 
   /** `onRead` is called with each state of the group that is read. */
@@ -62,7 +62,7 @@ export class Opening {
     options: OpeningOptions,
     group: Group,
     positions: KafkaPositions,
-    onRead: (standing: GroupState) => void = () => undefined,
+    onRead: (state: GroupState) => void = () => undefined,
   ) {
     this.#options = options;
     this.#group = group;
@@ -96,7 +96,7 @@ export class Opening {
 
   /** Waits until the brokers answer and the group is ours. Throws LeftForLater. */
   async run(signals: SourceSignals): Promise<Opened> {
-    const { judgement, of } = await this.#until(signals, () => this.#standing(signals));
+    const { judgement, of } = await this.#until(signals, () => this.#ourState(signals));
     // Found out once: another attempt finds fewer batches in the journal, and partitions where they go on.
     const taken = this.#further(judgement.taken);
     const read = this.#readByAnother(taken);
@@ -121,9 +121,9 @@ export class Opening {
 
   /** How the group stands, with the partitions by the topics that are there now. Throws what kafkajs throws. */
   async read(): Promise<GroupState> {
-    const standing = this.#positions.there(await this.#group.read());
-    this.#onRead(standing);
-    return standing;
+    const state = this.#positions.there(await this.#group.read());
+    this.#onRead(state);
+    return state;
   }
 
   /** Whether a topic that is read was created again; asks the brokers. Throws what kafkajs throws. */
@@ -181,11 +181,11 @@ export class Opening {
     this.#pause.leave();
   }
 
-  async #standing(signals: SourceSignals): Promise<{ of: GroupState; judgement: Ours }> {
+  async #ourState(signals: SourceSignals): Promise<{ of: GroupState; judgement: Ours }> {
     for (let attempt = 1; ; attempt += 1) {
       const of = await this.read();
       this.#positions.learn(of.cluster);
-      for (const { feed, committed } of of.partitions) this.#positions.said(feed, committed?.offset ?? 0);
+      for (const { feed, committed } of of.partitions) this.#positions.noteCommitted(feed, committed?.offset ?? 0);
       const judgement = judge(of, this.known, true);
       if (judgement.kind === "ours") return { of, judgement };
       await this.wait({ class: "owner", text: judgement.text }, attempt, signals);

@@ -44,9 +44,9 @@ export type Judgement =
  * the group has no member: brokers refuse to move a group that has members. Else another application committed it, and
  * it is ignored.
  */
-export function judge(standing: GroupState, known: Known, isBeforeJoin: boolean): Judgement {
-  const members = standing.members.map((client) => ({ client, claim: memberOf(client) }));
-  const owner = ownerOf(standing, known, members);
+export function judge(state: GroupState, known: Known, isBeforeJoin: boolean): Judgement {
+  const members = state.members.map((client) => ({ client, claim: memberOf(client) }));
+  const owner = ownerOf(state, known, members);
   if (owner !== undefined) return owner;
   const judged = {
     kind: "ours" as const,
@@ -58,7 +58,7 @@ export function judge(standing: GroupState, known: Known, isBeforeJoin: boolean)
     foreignMembers: members.flatMap(({ client, claim }) => (claim === undefined ? [client] : [])),
   };
   const when = { isBeforeJoin, isPerson: isBeforeJoin && members.length === 0 };
-  for (const of of standing.partitions) judgePartition(of, known, when, judged);
+  for (const of of state.partitions) judgePartition(of, known, when, judged);
   return judged;
 }
 

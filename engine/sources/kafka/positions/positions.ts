@@ -15,7 +15,7 @@ export class KafkaPositions {
   /** Behind the last that was handed out, or that a pending batch holds. */
   readonly #next = new Map<Feed, number>();
   /** What the group has committed, as far as that is known. */
-  readonly #said = new Map<Feed, number>();
+  readonly #committed = new Map<Feed, number>();
   /** Partitions that a person has moved, as long as batches from before are settled. */
   readonly #moved = new Set<Feed>();
   /** Where those of them end that were cut: what batches from before have read after it is gone. */
@@ -50,14 +50,14 @@ export class KafkaPositions {
   }
 
   /** Takes which topics are there, and calls the partitions by them. Throws where a broker does not know of the newest. */
-  there(standing: GroupState): GroupState {
-    const { cluster, topicIds, partitions } = standing;
+  there(state: GroupState): GroupState {
+    const { cluster, topicIds, partitions } = state;
     this.#topicIds.saw(cluster, topicIds);
     const named = partitions.map((of) => {
       const { topic, partition } = kafkaPartition(of.feed)!;
       return { ...of, feed: this.#topicIds.feedThere(cluster, topic, partition) };
     });
-    return { ...standing, partitions: named };
+    return { ...state, partitions: named };
   }
 
   /** Takes which topics are there. Throws where a broker does not know of the newest. */
@@ -121,7 +121,7 @@ export class KafkaPositions {
     await this.#journal.place(this.#pipeline_id, lastsOf(offsets), { notes: this.#notes({ topicIds }) });
     this.#topicIds.noted(topicIds);
     for (const feed of this.feeds.filter((of) => !this.isRead(of))) {
-      for (const known of [this.#final, this.#next, this.#said]) known.delete(feed);
+      for (const known of [this.#final, this.#next, this.#committed]) known.delete(feed);
     }
     for (const [feed, offset] of offsets) {
       this.#final.set(feed, offset);
@@ -197,15 +197,15 @@ export class KafkaPositions {
   }
 
   /** The group has committed this offset. */
-  said(feed: Feed, offset: number): void {
-    this.#said.set(feed, offset);
+  noteCommitted(feed: Feed, offset: number): void {
+    this.#committed.set(feed, offset);
   }
 
   /** Offsets that are final here, and that the group does not know of, by partition. */
   uncommitted(): Map<Feed, number> {
     const unsaid = new Map<Feed, number>();
     for (const [feed, final] of this.#final) {
-      const behind = final - (this.#said.get(feed) ?? final);
+      const behind = final - (this.#committed.get(feed) ?? final);
       if (behind > 0) unsaid.set(feed, behind);
     }
     return unsaid;

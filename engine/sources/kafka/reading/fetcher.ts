@@ -17,7 +17,7 @@ export interface FetcherOptions {
   settings: KafkaSettings;
   buffer: FetchBuffer;
   /** A fetch failed so many times in a row; `undefined`: fetches work again. */
-  onTrouble: (error: unknown, attempt: number) => void;
+  onFailure: (error: unknown, attempt: number) => void;
   /** It was found out who leads what, before any partition is fetched. What it throws is tried again. */
   onLeaders: () => Promise<void>;
   /** The next offset of a partition, or its topic, is not there. It is fetched no more until it is set again. */
@@ -168,11 +168,11 @@ export class Fetcher {
     for (let attempt = 1; !signal.aborted; attempt += 1) {
       try {
         await work();
-        this.#options.onTrouble(undefined, 0);
+        this.#options.onFailure(undefined, 0);
         return;
       } catch (error) {
         if (signal.aborted) return;
-        this.#options.onTrouble(error, attempt);
+        this.#options.onFailure(error, attempt);
         await sleep(backOff(attempt, firstWait, longestWait), signal);
         await this.#options.brokers.refresh().catch(() => undefined);
         // A broker that is gone says of none of its partitions who leads it now.

@@ -60,7 +60,7 @@ export class HeldPartitions {
       feedOf: (topic, partition) => positions.feed(topic, partition),
       settings,
       buffer,
-      onTrouble: (error, attempt) => {
+      onFailure: (error, attempt) => {
         if (error === undefined) failures.clear("fetch");
         else failures.note("fetch", error, attempt);
       },
