@@ -82,7 +82,7 @@ export class Clearance {
 
   /** Nothing of it is in the table. */
   #anew(record: BatchRecord, reading: Reading): Promise<Verdict> {
-    this.#settlement.with.telemetry.tokenAlone(namesOf(record));
+    this.#settlement.with.telemetry.tokenWithoutRows(namesOf(record));
     return this.#fresh(record, reading);
   }
 

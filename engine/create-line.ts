@@ -1,19 +1,15 @@
-import { createHmac } from "node:crypto";
-import { durationMs } from "../schemas/duration.ts";
-import type { PipelineConfig, SchemaField, SourceConfig, TransformConfig } from "../schemas/pipeline.ts";
+import type { PipelineConfig, SchemaField, SourceConfig } from "../schemas/pipeline.ts";
 import { quantityBytes } from "../schemas/quantity.ts";
 import type { KeyMemory } from "./core/key-memory.ts";
 import type { Transform } from "./core/transform.ts";
 import type { Course, Line } from "./line.ts";
-import { checkSources, fieldsOf, isOtlp, originOf } from "./line-sources.ts";
+import { checkSources } from "./line-sources.ts";
 import { ClickHouseSink, type ClickHouseSinkOptions } from "./sinks/clickhouse/sink.ts";
-import { DeclaredFields } from "./sources/declared-fields.ts";
+import { DeclaredFields } from "./transforms/declared-fields/declared-fields.ts";
+import { kindOf } from "./sources/registry.ts";
 import type { Log } from "./telemetry/log.ts";
-import { DedupTransform } from "./transforms/dedup/dedup.ts";
-import { Fingerprints } from "./transforms/dedup/fingerprint.ts";
 import { RememberedKeys } from "./transforms/dedup/remembered-keys.ts";
-import { FilterTransform } from "./transforms/filter/filter.ts";
-import { StatelessTransform } from "./transforms/stateless/stateless.ts";
+import { createTransform } from "./transforms/registry.ts";
 
 interface LineOptions {
   pipeline_id: string;
@@ -62,37 +58,40 @@ function stepsByOrigin(parts: LineOptions): Map<string | undefined, Steps | unde
   const steps = new Map(config.sources.map((source) => [source.source_id, stepsOf(parts, source)]));
   const byOrigin = new Map<string | undefined, Steps | undefined>();
   for (const source of former.flatMap(({ sources }) => sources)) {
-    // A source whose topic has changed is the same source.
-    if (source.type === "kafka") byOrigin.set(originOf(source), steps.get(source.source_id));
+    const kind = kindOf(source);
+    if (kind.origin.mayChange) byOrigin.set(kind.originOf(source), steps.get(source.source_id));
   }
   for (const of of steps.values()) byOrigin.set(of.origin, of);
   const [first, ...others] = steps.values();
-  return byOrigin.set(undefined, others.some(({ isTopic }) => isTopic) ? undefined : first);
+  return byOrigin.set(undefined, others.some(({ mayChange }) => mayChange) ? undefined : first);
 }
 
 /** What becomes of the events of one source. */
 interface Steps {
   /** What their events are told apart by. */
   origin: string | undefined;
-  isTopic: boolean;
+  /** Whether it may have had another origin before. */
+  mayChange: boolean;
   fields: readonly SchemaField[];
   /** Fields that every event has to have. */
   declared: readonly SchemaField[];
   transforms: Transform[];
-  stateless: StatelessTransform | undefined;
+  /** The one that makes other events of them. */
+  stateless: Transform | undefined;
 }
 
 function stepsOf(parts: LineOptions, source: SourceConfig): Steps {
-  const fields = fieldsOf(source);
+  const kind = kindOf(source);
+  const fields = kind.fieldsOf(source);
   const entries = parts.config.transforms.filter(({ source_id }) => source_id === source.source_id);
+  const transforms = entries.map((entry) => createTransform(entry, { ...parts, fields }));
   return {
-    origin: originOf(source),
-    isTopic: source.type === "kafka",
+    origin: kind.originOf(source),
+    mayChange: kind.origin.mayChange,
     fields,
-    // Rows of OTLP are made here and may leave fields out or have them null.
-    declared: isOtlp(source) ? [] : fields,
-    transforms: entries.flatMap((entry) => createTransform(parts, entry, fields) ?? []),
-    stateless: createStateless(entries, fields),
+    declared: kind.requiredFieldsOf(source),
+    transforms: transforms.filter(({ outputs }) => outputs === undefined),
+    stateless: transforms.find(({ outputs }) => outputs !== undefined),
   };
 }
 
@@ -120,31 +119,4 @@ export function createKeys({ transforms, resources }: PipelineConfig): KeyMemory
 function bytesOf(quantities: readonly (string | undefined)[]): number {
   if (quantities.length === 0) return Infinity;
   return quantities.reduce((sum, quantity) => sum + (quantity === undefined ? Infinity : quantityBytes(quantity)), 0);
-}
-
-function createTransform(
-  { keys, salt }: LineOptions,
-  entry: PipelineConfig["transforms"][number],
-  fields: readonly SchemaField[],
-): Transform | undefined {
-  if (entry.type === "stateless") return undefined;
-  if (entry.type === "filter") return new FilterTransform(entry.config.expression, fields);
-  const { key, time_window } = entry.config;
-  return new DedupTransform(key, durationMs(time_window), keys, new Fingerprints(saltFor(entry, salt)));
-}
-
-function createStateless(
-  transforms: PipelineConfig["transforms"],
-  fields: readonly SchemaField[],
-): StatelessTransform | undefined {
-  const entry = transforms.find(({ type }) => type === "stateless");
-  return entry?.type === "stateless" ? new StatelessTransform(entry.config.transforms, fields) : undefined;
-}
-
-/** Another key, or the key of another source, is another window: what was remembered for it does not count. */
-function saltFor({ source_id, config }: Extract<TransformConfig, { type: "dedup" }>, salt: Uint8Array): Buffer {
-  return createHmac("sha256", salt)
-    .update(JSON.stringify([source_id, config.key]))
-    .digest()
-    .subarray(0, 16);
 }

@@ -5,10 +5,11 @@ import { AccessTokens } from "./access-tokens.ts";
 import type { DeadLetterQueue, Selection } from "./core/dead-letter.ts";
 import { EngineError, LeftForLater, type ErrorCode } from "./core/errors.ts";
 import { Intakes } from "./intakes.ts";
-import { isPushed } from "./pushed.ts";
+import { isPushed, kindOf } from "./sources/registry.ts";
 import { expire } from "./expiry.ts";
 import { immutableChange } from "./immutable.ts";
-import { isAtRest, shouldRun, type Status } from "./lifecycle.ts";
+import { isAtRest, shouldRun } from "./lifecycle.ts";
+import type { PipelineView, Status } from "./core/pipeline-view.ts";
 import { PipelineFolders } from "./pipeline-folders.ts";
 import { Register } from "./register.ts";
 import { reprocess, type Reprocessed } from "./reprocessing.ts";
@@ -17,11 +18,11 @@ import { closeParts, openParts, type EngineParts, type EngineSettings } from "./
 import { resolveSecrets } from "./secrets.ts";
 import type { CatalogEntry } from "./state/catalog.ts";
 import { isPassing } from "./state/storage-error.ts";
-import { defaultKafkaSettings } from "./sources/kafka/settings.ts";
+import { defaultKafkaSettings } from "./sources/kafka/brokers/settings.ts";
 import { defaultOtlpSettings } from "./sources/otlp/receiver/settings.ts";
 import type { StaleSecrets } from "./used-secrets.ts";
 import { isToken } from "./sources/webhook/token.ts";
-import type { PipelineHealth, PipelineView } from "./view.ts";
+import type { PipelineHealth } from "./view.ts";
 
 /** How long a stop drains where the settings do not say it, in milliseconds. */
 const defaultDrainLimit = 5 * 60 * 1000;
@@ -479,7 +480,8 @@ export class Engine {
     { access_token }: EngineOptions,
     present?: CatalogEntry,
   ): Promise<{ token?: CatalogEntry["token"]; generated?: string }> {
-    if (sources[0]?.type !== "webhook") return {};
+    const [first] = sources;
+    if (first === undefined || !kindOf(first).hasAccessToken) return {};
     if (access_token !== undefined) {
       const value = await this.#parts.settings.secrets.resolve(access_token);
       if (present?.token?.brought === true && isToken(value, present.token.hash)) return {};

@@ -1,5 +1,5 @@
 import type { PipelineConfig } from "../schemas/pipeline.ts";
-import { isPushed } from "./pushed.ts";
+import { isPushed } from "./sources/registry.ts";
 
 /**
  * The first field that may not change (the specification, config v3, section 7.1), with both values; undefined if none

@@ -1,17 +1,5 @@
 import { EngineError } from "./core/errors.ts";
-
-/**
- * The life of a pipeline (spec: lifecycle and API, sections 1 and 2).
- *
- * - `Created`: stored, not yet running. Leaves by itself.
- * - `Running`: reads, transforms, writes. A pause is still `Running`; health says why it waits.
- * - `Stopping`: reads no more, settles what is under way. `Stopped`: keeps its stream, which goes on buffering.
- * - `Terminating`: drops what is under way. `Terminated`: its stream is released and refuses events.
- * - `Resuming`: being started again.
- * - `Failed`: an operation failed in a way that no retry mends.
- */
-export type Status =
-  "Created" | "Running" | "Stopping" | "Stopped" | "Terminating" | "Terminated" | "Resuming" | "Failed";
+import type { Status } from "./core/pipeline-view.ts";
 
 /** A lifecycle call that changes the status, and the status that it asks for first. */
 const requests = { stop: "Stopping", terminate: "Terminating", resume: "Resuming" } as const;

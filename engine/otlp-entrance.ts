@@ -1,6 +1,6 @@
 import type { Push, Signal } from "./core/push.ts";
 import type { Doorkeeper } from "./doorkeeper.ts";
-import type { Answered, OtlpDoor } from "./sources/otlp/receiver/receiver.ts";
+import type { Answered, OtlpPort } from "./sources/otlp/receiver/receiver.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
 
 interface OtlpDoorParts {
@@ -9,7 +9,7 @@ interface OtlpDoorParts {
 }
 
 /** What the OTLP receiver may do: look a pipeline up, store what was pushed. */
-export class OtlpEntrance implements OtlpDoor {
+export class OtlpEntrance implements OtlpPort {
   readonly #parts: OtlpDoorParts;
 
   constructor(parts: OtlpDoorParts) {

@@ -1,6 +1,7 @@
 import { EngineError } from "./core/errors.ts";
 import { sleep } from "./core/sleep.ts";
-import { requested, type Request, type Status } from "./lifecycle.ts";
+import { requested, type Request } from "./lifecycle.ts";
+import type { Status } from "./core/pipeline-view.ts";
 import { isPassing } from "./state/storage-error.ts";
 import type { Catalog, CatalogEntry } from "./state/catalog.ts";
 import type { Recorder } from "./telemetry/recorder.ts";

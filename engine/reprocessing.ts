@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { LetterEvent } from "./assembler.ts";
 import type { DeadLetter, Selection } from "./core/dead-letter.ts";
 import { EngineError } from "./core/errors.ts";
-import { kafkaPartition } from "./sources/kafka/feed.ts";
+import { originOfFeed } from "./sources/registry.ts";
 import { numberOf, type DeadLetters } from "./state/dead-letters.ts";
 
 /** What a reprocess has begun. */
@@ -23,7 +23,7 @@ const batchBytes = 16 * 1024 * 1024;
 export function letterEvent(letter: DeadLetter): LetterEvent {
   const { source_message, original_message, encoding, feed } = letter;
   // Earlier versions did not note the topic by itself.
-  const origin = letter.origin ?? (feed === undefined ? undefined : kafkaPartition(feed)?.topic);
+  const origin = letter.origin ?? (feed === undefined ? undefined : originOfFeed(feed));
   const from = {
     ...(origin === undefined ? {} : { origin }),
     ...(encoding === undefined || source_message !== undefined ? {} : { encoding }),

@@ -9,7 +9,7 @@ import type { Catalog, CatalogEntry } from "./state/catalog.ts";
 import type { DeadLetters } from "./state/dead-letters.ts";
 import { EngineError } from "./core/errors.ts";
 import { isPassing } from "./state/storage-error.ts";
-import { isPushed } from "./pushed.ts";
+import { isPushed } from "./sources/registry.ts";
 import { EmbeddedHost } from "./embedded-host.ts";
 import type { StreamShelf } from "./stream-shelf.ts";
 import { resolveSecrets, type SecretSource } from "./secrets.ts";

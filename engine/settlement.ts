@@ -5,7 +5,8 @@ import type { Answer, Reading, Sink } from "./core/sink.ts";
 import type { Source } from "./core/source.ts";
 import { isPassing } from "./state/storage-error.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
-import type { Waited, WaitingRoom } from "./waiting-room.ts";
+import type { WaitingRoom } from "./waiting-room.ts";
+import type { Waited } from "./core/pause.ts";
 
 /** The options that hold for batches under way. */
 export type SendOptions = Pick<EngineOptions, "on_uncertain" | "on_lost" | "on_view_error">;

@@ -5,9 +5,9 @@ import type { Disk } from "./core/disk.ts";
 import { EngineError } from "./core/errors.ts";
 import type { Stream, StreamLimits, StreamState } from "./core/stream.ts";
 import { EmbeddedStream, type SegmentSizes } from "./streams/embedded/embedded-stream.ts";
-import { makeFolders } from "./state/folders.ts";
+import { makeFolders } from "./state/durable-files.ts";
 import { isPassing, storageError } from "./state/storage-error.ts";
-import { holdsEvents, startAnew } from "./streams/embedded/start-anew.ts";
+import { holdsEvents, recreateStream } from "./streams/embedded/recreate.ts";
 import type { Log } from "./telemetry/log.ts";
 
 /** The streams of all pipelines, by pipeline: `<data dir>/pipelines/<id>/stream`. */
@@ -68,7 +68,7 @@ export class StreamShelf {
       await this.open(pipeline_id, config, trimmed);
     } catch (error) {
       if (isPassing(error)) throw error;
-      await startAnew(this.#disk, this.folder(pipeline_id), named);
+      await recreateStream(this.#disk, this.folder(pipeline_id), named);
       await this.open(pipeline_id, config, trimmed);
       this.#log.warn({ pipeline_id, error: String(error) }, "A damaged stream was dropped and begun anew.");
     }

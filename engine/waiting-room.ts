@@ -1,31 +1,10 @@
 import { backOff } from "./core/back-off.ts";
 import { sleep } from "./core/sleep.ts";
-import type { Failure } from "./core/sink.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
-import type { Pause } from "./view.ts";
+import { type Pause, quietAttempts, type RetryPause, type Waited, waysOut } from "./core/pause.ts";
 
 const firstWait = 500;
 const longestWait = 60_000;
-/** A failure that may pass, shorter than this many attempts, is no pause that a person needs to see. */
-export const quietAttempts = 3;
-
-/** What a person can do about a pause. */
-export const waysOut: Record<Pause["class"], string> = {
-  transient: "it goes on by itself when the server answers again",
-  row: "correct the mapping or the table; it goes on by itself when the server takes the rows",
-  partitions:
-    "use fewer partitions per insert (a smaller max_batch_size, another PARTITION BY) or raise max_partitions_per_insert_block",
-  view: "mend or drop the materialized view; the rows in the base table are kept",
-  setup: "correct the table, the rights, the login or the mapping; it goes on by itself within a minute",
-  disk: "make room on the disk of the data dir, or correct what is named; it goes on by itself",
-  probe: "grant what is named, or correct the mapping or the table; it goes on by itself within a minute",
-  uncertain: "set x-sluice.on_uncertain to insert (at least once) or skip (at most once)",
-  source: "correct the brokers, the login, the rights or the topic; it goes on by itself when they answer",
-  owner: `stop the other one, or set x-sluice.take_over to its run, such as "0a1b2c3d", to go on from where it stands`,
-  lost: "restore what is gone, set x-sluice.on_lost: skip to go on with what is left, or stop the pipeline and move its consumer group to where it is to go on",
-  storage:
-    "it goes on by itself as keys expire; a shorter time_window, or more limits.memory for the transform, makes room sooner",
-};
 
 /** Waits for so many milliseconds, or until the signal aborts. Never throws. */
 export type Pace = (milliseconds: number, signal: AbortSignal) => Promise<void>;
@@ -34,14 +13,6 @@ export type Pace = (milliseconds: number, signal: AbortSignal) => Promise<void>;
 const quietAnswer = 10_000;
 /** How often a server is asked whether it answers again, in milliseconds, on average. */
 const askEvery = 1_500;
-
-/** What a pipeline waits for. */
-export interface Waited {
-  class: Pause["class"];
-  text: string;
-  /** Of the network: no connection was made, or one gave no whole answer. */
-  connection?: Failure["connection"];
-}
 
 /** Somebody asks, for so many that wait, until the server has answered: whether it was seen to be gone before. */
 interface Asking {
@@ -58,7 +29,7 @@ export type IsReachable = (signal: AbortSignal) => Promise<boolean>;
  * pause. It is entered by failures, and by an answer that does not come; it is left by the first success. While the network
  * fails the server is asked whether it answers again, so that the wait is over when the outage is.
  */
-export class WaitingRoom {
+export class WaitingRoom implements RetryPause {
   readonly #pipeline_id: string;
   readonly #telemetry: Telemetry;
   readonly #pace: Pace;
@@ -115,7 +86,7 @@ export class WaitingRoom {
   #end(): void {
     if (this.#pause === undefined) return;
     const seconds = (performance.now() - this.#began) / 1000;
-    this.#telemetry.wentOn({ pipeline_id: this.#pipeline_id, class: this.#pause.class, seconds });
+    this.#telemetry.pauseEnded({ pipeline_id: this.#pipeline_id, class: this.#pause.class, seconds });
     this.#pause = undefined;
   }
 

@@ -1,7 +1,7 @@
 import type { AccessTokens } from "./access-tokens.ts";
 import type { Push } from "./core/push.ts";
 import type { Doorkeeper } from "./doorkeeper.ts";
-import type { WebhookDoor } from "./sources/webhook/intake.ts";
+import type { WebhookPort } from "./sources/webhook/intake.ts";
 import type { Telemetry } from "./telemetry/telemetry.ts";
 
 interface WebhookDoorParts {
@@ -11,7 +11,7 @@ interface WebhookDoorParts {
 }
 
 /** What the webhook intake may do: look a pipeline up, check its token, store an event. */
-export class WebhookEntrance implements WebhookDoor {
+export class WebhookEntrance implements WebhookPort {
   readonly #parts: WebhookDoorParts;
 
   constructor(parts: WebhookDoorParts) {

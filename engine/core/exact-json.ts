@@ -5,7 +5,7 @@ import { randomUUID } from "node:crypto";
  * so the few events that hold one are parsed with bigints in their place, and all others by JSON.parse alone.
  */
 
-/** Marks the digits of a wide number while they stand in a string; drawn anew in each process, so no event carries it. */
+/** FrameIndex the digits of a wide number while they stand in a string; drawn anew in each process, so no event carries it. */
 const mark = `${randomUUID()}:`;
 
 /**

@@ -6,8 +6,7 @@ import { tryLock } from "fs-native-extensions";
 import { EngineError } from "../core/errors.ts";
 import { sleep } from "../core/sleep.ts";
 import { systemDisk } from "../system/disk.ts";
-import { writeFileDurably } from "./durable-file.ts";
-import { makeFolders } from "./folders.ts";
+import { makeFolders, writeFileDurably } from "./durable-files.ts";
 import { storageError } from "./storage-error.ts";
 
 /**
@@ -27,7 +26,7 @@ interface Format {
 export interface Standby {
   /** Ends the wait. */
   signal: AbortSignal;
-  /** Is told who holds it, and since how many seconds it is waited for: at once, when another one takes it, and now and then. */
+  /** Called with the holder and the seconds waited so far: at once, when another process takes it, and from time to time. */
   waits: (holder: string, seconds: number) => void;
 }
 
@@ -129,9 +128,9 @@ function unusable(path: string, cause: unknown, what: "made" | "used"): EngineEr
   });
 }
 
-/** Milliseconds between two tries, and until the wait is told of again: twice as long each time. */
+/** Milliseconds between two tries, and until the wait is reported again: twice as long each time. */
 const tryEvery = 200;
-const tell = { first: 60_000, longest: 3_600_000 };
+const reportEvery = { first: 60_000, longest: 3_600_000 };
 
 /**
  * Waits until the lock is free. It is tried again and again instead of being waited for by the system: that would keep a
@@ -139,14 +138,14 @@ const tell = { first: 60_000, longest: 3_600_000 };
  */
 async function waitFor(path: string, lock: number, { signal, waits }: Standby): Promise<void> {
   const start = performance.now();
-  let [told, next, pause] = ["", 0, tell.first / 2];
+  let [reported, next, pause] = ["", 0, reportEvery.first / 2];
   do {
     const holder = holderOf(path);
     const waited = performance.now() - start;
-    if (holder !== undefined && (holder !== told || waited >= next)) {
+    if (holder !== undefined && (holder !== reported || waited >= next)) {
       waits(holder, waited / 1000);
-      pause = holder === told || told === "" ? Math.min(tell.longest, pause * 2) : tell.first;
-      [told, next] = [holder, waited + pause];
+      pause = holder === reported || reported === "" ? Math.min(reportEvery.longest, pause * 2) : reportEvery.first;
+      [reported, next] = [holder, waited + pause];
     }
     await sleep(tryEvery, signal);
     signal.throwIfAborted();

@@ -72,7 +72,7 @@ export class DeadLetters {
     this.#summaries.removeSync(pipeline_id);
   }
 
-  /** The letters that a selection names and nobody holds, oldest first, and the ids that name none. */
+  /** The letters that a selection names and that are not locked, oldest first, and the ids that name none. */
   select(pipeline_id: string, selection: Selection): { letters: DeadLetter[]; unknown: string[] } {
     const held = this.#held(pipeline_id);
     if (selection.mode === "all") return { letters: this.#free(pipeline_id, mostLetters.all, held), unknown: [] };
@@ -87,7 +87,7 @@ export class DeadLetters {
     return { letters: letters.toSorted((a, b) => Number(a.message_id) - Number(b.message_id)), unknown };
   }
 
-  /** Keeps everybody else from taking these letters until what it returns is called. */
+  /** Locks these letters until the returned function is called. */
   hold(pipeline_id: string, numbers: readonly number[]): () => void {
     const selected = this.#selected.get(pipeline_id) ?? new Set();
     this.#selected.set(pipeline_id, selected);
@@ -176,7 +176,7 @@ export class DeadLetters {
     return discarded;
   }
 
-  /** The oldest letters that nobody holds. */
+  /** The oldest letters that are not locked. */
   #free(pipeline_id: string, limit: number, held: ReadonlySet<number>): DeadLetter[] {
     const letters: DeadLetter[] = [];
     for (const { key, value } of this.#letters.getRange(rangeOf(pipeline_id))) {

@@ -129,7 +129,7 @@ export class StoreJournal implements Journal {
     return new Set(this.#pendingOf(pipeline_id).flatMap(({ letters = [] }) => letters));
   }
 
-  /** The last position of the stream whose event nobody needs any more: those that batches under way name are needed. */
+  /** The last position of the stream whose event is not needed any more: those that batches under way name are needed. */
   settledUpTo(pipeline_id: string): number {
     const named = this.#pendingOf(pipeline_id).flatMap(({ ranges }) => ranges.filter(({ count }) => count > 0));
     return Math.min(this.#streamPosition(pipeline_id), ...named.map(({ first }) => first - 1));
@@ -268,7 +268,7 @@ function placed({ rejections, ranges, letters }: BatchRecord): Rejection[] {
   });
 }
 
-/** Of the positions `to`, those that are behind where their feeds stand now. */
+/** Of the positions `to`, those that are after where their feeds stand now. */
 function later(now: Progress["positions"], to: Progress["positions"]): Progress["positions"] {
   return Object.fromEntries(Object.entries(to).filter(([feed, last]) => last > (now[feed] ?? -Infinity)));
 }

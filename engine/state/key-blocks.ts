@@ -12,7 +12,7 @@ const blocksLookedAt = 256;
 
 /**
  * The keys of dedup, by the batch that brought them. They are written once, with the record of their batch, and stay
- * where they are when they become final: only the positions go, which nobody needs then. Blocks go as a whole when they
+ * where they are when they become final: only the positions go, which are not needed then. Blocks go as a whole when they
  * have expired, so that their space is used again.
  */
 export class KeyBlocks {
@@ -122,7 +122,7 @@ export class KeyBlocks {
     return Array.from(this.#times.getKeys({ start: [pipeline_id, batch], end: [pipeline_id, batch + 1] }));
   }
 
-  /** A page of final keys behind a batch, in order, all of each batch. */
+  /** A page of final keys after a batch, in order, all of each batch. */
   page(pipeline_id: string, after: number): FinalKeys[] {
     const page: FinalKeys[] = [];
     let bytes = 0;

@@ -10,7 +10,7 @@ export interface Runs {
 
 /**
  * Draws the id of a run and notes it, before it is used anywhere. Earlier ones are kept for good: what was said in their
- * name can be told from what a copy of the data dir, or another one, said.
+ * name can be distinguished from what a copy of the data dir, or another one, said.
  */
 export async function drawRun(store: TableStore): Promise<Runs> {
   const runs = store.table<string, string>("runs");

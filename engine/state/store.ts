@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { open, type RootDatabase } from "lmdb";
 import type { Table, TableKey, TableStore } from "../core/store.ts";
-import { holdLockFile, Reserve } from "./reserve.ts";
+import { preallocateLockFile, Preallocation } from "./preallocation.ts";
 import { storageError } from "./storage-error.ts";
 
 /** A small change writes at most about so much: the pages that it touches in each table. */
@@ -23,13 +23,13 @@ interface Waiting {
  */
 export class Store implements TableStore {
   readonly #env: RootDatabase;
-  readonly #reserve: Reserve;
+  readonly #preallocation: Preallocation;
   #waiting: Waiting[] = [];
   #scheduled = false;
 
   private constructor(env: RootDatabase, path: string) {
     this.#env = env;
-    this.#reserve = new Reserve(path, () => usedBytes(env));
+    this.#preallocation = new Preallocation(path, () => usedBytes(env));
   }
 
   /** Throws DISK_FULL without room for what a start writes, and STORAGE_FAILED. */
@@ -38,9 +38,9 @@ export class Store implements TableStore {
     let store: Store | undefined;
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
-      holdLockFile(`${path}-lock`);
+      preallocateLockFile(`${path}-lock`);
       store = new Store(open({ path, noSubdir: true, maxDbs: 32 }), path);
-      store.#reserve.hold(0);
+      store.#preallocation.ensure(0);
       return store;
     } catch (error) {
       void store?.close();
@@ -64,7 +64,7 @@ export class Store implements TableStore {
 
   checkRoom(bytes: number): void {
     try {
-      this.#reserve.look(bytes);
+      this.#preallocation.checkFree(bytes);
     } catch (error) {
       throw storageError(error);
     }
@@ -76,7 +76,7 @@ export class Store implements TableStore {
     this.#waiting = [];
     this.#scheduled = false;
     try {
-      this.#reserve.hold(group.reduce((sum, { bytes }) => sum + changeBytes + bytes, 0));
+      this.#preallocation.ensure(group.reduce((sum, { bytes }) => sum + changeBytes + bytes, 0));
       this.#env.transactionSync(() => {
         for (const { change } of group) change();
       });
@@ -92,7 +92,7 @@ export class Store implements TableStore {
   async close(): Promise<void> {
     while (this.#scheduled) await new Promise((resolve) => setImmediate(resolve));
     await this.#env.close();
-    this.#reserve.close();
+    this.#preallocation.close();
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * Where log lines go. The text is a constant sentence, the data is in the fields. WARN: nothing is lost. ERROR:
- * somebody must act. A pino logger fits; only the command line makes one.
+ * an operator must act. A pino logger fits; only the command line makes one.
  */
 export interface Log {
   debug(fields: Record<string, unknown>, sentence: string): void;

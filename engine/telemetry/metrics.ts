@@ -1,6 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { Log } from "./log.ts";
-import { total } from "./total.ts";
 
 const durations = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 const backpressureDurations = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800];
@@ -65,26 +64,38 @@ export interface EngineMetrics {
 export function engineMetrics(registry: Registry, log: Log): EngineMetrics {
   const registers = [registry];
   const counter = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
-    total(new Counter<L>({ name, help, labelNames, registers }), name, log);
+    neverThrowing(new Counter<L>({ name, help, labelNames, registers }), name, log);
   const gauge = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
-    total(new Gauge<L>({ name, help, labelNames, registers }), name, log);
+    neverThrowing(new Gauge<L>({ name, help, labelNames, registers }), name, log);
   const histogram = <L extends string>(name: string, help: string, buckets: number[], ...labelNames: L[]) =>
-    total(new Histogram<L>({ name, help, buckets, labelNames, registers }), name, log);
+    neverThrowing(new Histogram<L>({ name, help, buckets, labelNames, registers }), name, log);
 
   return {
     recordsWritten: counter("gfm_clickhouse_records_written_total", "Rows written.", "pipeline_id", "component"),
-    deadLetters: counter("gfm_dlq_records_written_total", "Dead letters.", "pipeline_id", "component", "reason"),
-    bytesProcessed: counter("gfm_bytes_processed_total", "Payload bytes.", "pipeline_id", "component", "direction"),
+    deadLetters: counter(
+      "gfm_dlq_records_written_total",
+      "Events written to the dead-letter queue.",
+      "pipeline_id",
+      "component",
+      "reason",
+    ),
+    bytesProcessed: counter(
+      "gfm_bytes_processed_total",
+      "Payload bytes that a component received or passed on.",
+      "pipeline_id",
+      "component",
+      "direction",
+    ),
     processorMessages: counter(
       "gfm_processor_messages_total",
-      "Events by outcome.",
+      "Events, by component and outcome.",
       "pipeline_id",
       "component",
       "status",
     ),
     processingDuration: histogram(
       "gfm_processing_duration_seconds",
-      "Time per batch.",
+      "Time that a component took for a batch, in seconds.",
       durations,
       "pipeline_id",
       "component",
@@ -92,17 +103,17 @@ export function engineMetrics(registry: Registry, log: Log): EngineMetrics {
     ),
     sinkErrors: counter(
       "gfm_sink_errors_by_classification_total",
-      "Failed inserts.",
+      "Failed inserts, by class and name of the error.",
       "pipeline_id",
       "classification",
       "error_name",
     ),
-    sinkRetries: counter("gfm_sink_retries_total", "Rows whose insert is tried again.", "pipeline_id", "outcome"),
+    sinkRetries: counter("gfm_sink_retries_total", "Rows of inserts that are retried.", "pipeline_id", "outcome"),
     batchRecords: histogram("gfm_sink_batch_size_records", "Rows per insert.", records, "pipeline_id"),
     batchBytes: histogram("gfm_sink_batch_size_bytes", "Bytes per insert.", bytes, "pipeline_id"),
     backpressureActive: gauge(
       "gfm_component_backpressure_active",
-      "1 while no more events are taken in, because the sink takes less than comes.",
+      "1 while no more events are taken in because the buffer is full.",
       "pipeline_id",
       "component",
     ),
@@ -114,16 +125,20 @@ export function engineMetrics(registry: Registry, log: Log): EngineMetrics {
     ),
     backpressureDuration: histogram(
       "gfm_component_backpressure_duration_seconds",
-      "Length of an episode.",
+      "Duration of an episode of back-pressure, in seconds.",
       backpressureDurations,
       "pipeline_id",
       "component",
     ),
-    ingestorActive: gauge("gfm_ingestor_backpressure_active", "1 while no more events are taken in.", "pipeline_id"),
+    ingestorActive: gauge(
+      "gfm_ingestor_backpressure_active",
+      "1 while no more events are taken in because the buffer is full.",
+      "pipeline_id",
+    ),
     ingestorEvents: counter("gfm_ingestor_backpressure_events_total", "Episodes of back-pressure.", "pipeline_id"),
     ingestorDuration: histogram(
       "gfm_ingestor_backpressure_duration_seconds",
-      "Length of an episode.",
+      "Duration of an episode of back-pressure, in seconds.",
       backpressureDurations,
       "pipeline_id",
     ),
@@ -147,44 +162,52 @@ export function engineMetrics(registry: Registry, log: Log): EngineMetrics {
     recordsRead: counter("gfm_kafka_records_read_total", "Events read from Kafka.", "pipeline_id", "component"),
     eventsCompacted: counter(
       "sluice_events_compacted_total",
-      "Events of batches under way that a compaction of their topic has replaced.",
+      "Events of pending batches that compaction removed from their topic.",
       "pipeline_id",
     ),
     positionsSkipped: counter(
       "sluice_kafka_offsets_skipped_total",
-      "Offsets that were to be read and are not in the topic.",
+      "Offsets that were skipped because they are not in the topic any more.",
       "pipeline_id",
     ),
     logsCut: counter(
       "sluice_source_logs_cut_total",
-      "Partitions whose log ended before what was to be read, and that were read on from its end.",
+      "Partitions whose log ended before the next offset, and that are read on from its end.",
       "pipeline_id",
     ),
     topicsRecreated: counter(
       "sluice_source_topics_recreated_total",
-      "Topics that were deleted and created again, and that are read from then on.",
+      "Topics that were deleted and created again, and whose new events are read.",
       "pipeline_id",
     ),
     positionsMoved: counter(
       "sluice_kafka_positions_moved_total",
-      "Partitions that a person has moved the consumer group in.",
+      "Partitions whose committed offset was changed from outside.",
       "pipeline_id",
     ),
     strangersCommits: counter(
       "sluice_kafka_strangers_commits_total",
-      "Offsets that members of the consumer group have committed that are no Sluice.",
+      "Offsets that other applications committed in the consumer group, and that are ignored.",
       "pipeline_id",
     ),
     ownerChecks: counter(
       "sluice_kafka_owner_checks_total",
-      "Times that the process stood still, after which the owner of the consumer group was asked for before any insert.",
+      "Freezes of the process after which the owner of the consumer group was confirmed before any insert.",
       "pipeline_id",
     ),
-    strangers: gauge("sluice_kafka_strangers", "Members of the consumer group that are no Sluice.", "pipeline_id"),
-    lag: gauge("sluice_kafka_lag", "Offsets between what is final and the end of the topic.", "pipeline_id"),
+    strangers: gauge(
+      "sluice_kafka_strangers",
+      "Members of the consumer group that are other applications: Sluice does not read their partitions.",
+      "pipeline_id",
+    ),
+    lag: gauge(
+      "sluice_kafka_lag",
+      "Offsets between the last event that is written and the end of the topic.",
+      "pipeline_id",
+    ),
     unsaid: gauge(
       "sluice_kafka_unsaid",
-      "Offsets that are final and that the consumer group does not know of.",
+      "Offsets that are written and not yet committed to the consumer group.",
       "pipeline_id",
     ),
     partitions: gauge("sluice_kafka_partitions", "Partitions that the consumer group has assigned.", "pipeline_id"),
@@ -193,53 +216,65 @@ export function engineMetrics(registry: Registry, log: Log): EngineMetrics {
       "Events removed by max_age and never written.",
       "pipeline_id",
     ),
-    batchesReplayed: counter("sluice_batches_replayed_total", "Batches taken from the journal.", "pipeline_id"),
-    insertsRepeated: counter("sluice_inserts_repeated_total", "Inserts sent again with their token.", "pipeline_id"),
+    batchesReplayed: counter(
+      "sluice_batches_replayed_total",
+      "Pending batches taken from the journal after a restart.",
+      "pipeline_id",
+    ),
+    insertsRepeated: counter(
+      "sluice_inserts_repeated_total",
+      "Inserts sent again with the same deduplication token.",
+      "pipeline_id",
+    ),
     batchesReprepared: counter(
       "sluice_batches_reprepared_total",
-      "Batches under way that a later revision made again.",
+      "Pending batches that were prepared again with a newer config.",
       "pipeline_id",
     ),
     batchesUncertain: counter(
       "sluice_batches_uncertain_total",
-      "Batches that may be written, and that the target may no longer recognise.",
+      "Batches that may be written already, while the target may no longer drop a repeated insert.",
       "pipeline_id",
       "choice",
     ),
     viewErrorsIgnored: counter(
       "sluice_view_errors_ignored_total",
-      "Batches written without a materialized view that failed.",
+      "Batches written to the table, but not to a materialized view that failed.",
       "pipeline_id",
     ),
     tokensWithoutRows: counter(
       "sluice_tokens_without_rows_total",
-      "Batches whose token a table knew without their rows, after its server had died within the insert.",
+      "Batches sent with a new token because the table did not hold their rows.",
       "pipeline_id",
     ),
     eventsSkipped: counter(
       "sluice_events_skipped_total",
-      "Events of batches under way that were gone, or given up as perhaps written.",
+      "Events of pending batches that were gone from the source, or given up as perhaps written.",
       "pipeline_id",
     ),
     dropsWaited: counter(
       "sluice_dedup_drops_waited_total",
-      "Drops of dedup that waited until what they repeat was written.",
+      "Duplicates whose drop was deferred until the batch of the original had ended, by outcome.",
       "pipeline_id",
       "outcome",
     ),
-    clockSteps: counter("sluice_clock_steps_total", "Steps of the wall clock of more than an hour.", "pipeline_id"),
+    clockSteps: counter("sluice_clock_steps_total", "Jumps of the wall clock by more than an hour.", "pipeline_id"),
     keys: gauge("sluice_dedup_keys", "Keys that dedup remembers.", "pipeline_id"),
     keyBytes: gauge("sluice_dedup_bytes", "Bytes of the keys that dedup remembers.", "pipeline_id", "where"),
-    rowsExcluded: counter("sluice_rows_excluded_total", "Rows that the server refused.", "pipeline_id"),
+    rowsExcluded: counter(
+      "sluice_rows_excluded_total",
+      "Rows that ClickHouse refused and that were taken out of their batch.",
+      "pipeline_id",
+    ),
     paused: gauge(
       "sluice_pipeline_paused",
-      "1 while the pipeline waits for a cause outside of it.",
+      "1 while the pipeline is paused, by class of the cause.",
       "pipeline_id",
       "class",
     ),
     pausedSeconds: counter(
       "sluice_pipeline_paused_seconds_total",
-      "Time in pauses that ended.",
+      "Time in pauses that have ended, in seconds.",
       "pipeline_id",
       "class",
     ),
@@ -250,4 +285,43 @@ export function engineMetrics(registry: Registry, log: Log): EngineMetrics {
     ),
     threadDeaths: counter("sluice_thread_deaths_total", "Pipeline threads that died and were replaced."),
   };
+}
+
+type Metric = Counter | Gauge | Histogram;
+
+/** The functions that take a number, with the least that it may be. */
+const takers = { inc: 0, dec: 0, set: -Infinity, observe: 0 } as const;
+
+/**
+ * A metric whose calls never throw: a number that it cannot take, or a label that it does not have, is left out and said
+ * once. What is counted must not end what counts it.
+ */
+function neverThrowing<M extends Metric>(metric: M, name: string, log: Log): M {
+  let isSaid = false;
+  const refuse = (reason: string): void => {
+    if (isSaid) return;
+    isSaid = true;
+    log.error(
+      { metric: name, reason },
+      "A metric was given what it cannot take; that is left out, here and from now on.",
+    );
+  };
+  const calls = metric as unknown as Record<string, ((...given: unknown[]) => unknown) | undefined>;
+  for (const [taker, least] of Object.entries(takers)) {
+    const call = calls[taker]?.bind(metric);
+    if (call === undefined) continue;
+    calls[taker] = (...given: unknown[]): void => {
+      const value = given.find((one) => typeof one === "number");
+      if (value !== undefined && !(Number.isFinite(value) && value >= least)) {
+        refuse(`${taker} of ${value}: expected a finite number${least === 0 ? " of at least 0" : ""}`);
+        return;
+      }
+      try {
+        call(...given);
+      } catch (error) {
+        refuse(`${taker}: ${(error as Error).message}`);
+      }
+    };
+  }
+  return metric;
 }

@@ -1,37 +1,40 @@
 import { holdsPositions } from "../core/journal.ts";
 import { deadLetterStream } from "../core/names.ts";
 import { streamFeed } from "../core/positions.ts";
-import { IntakeRecorder } from "./intake-recorder.ts";
-import type { Telemetry, Told, TransformedEvent } from "./telemetry.ts";
+import { IntakeRecorder } from "./source-recorder.ts";
+import type { Telemetry, EventOf, TransformedEvent } from "./telemetry.ts";
 
 /** The one place where the engine's events become log lines, metrics and the counters of health. */
 export class Recorder extends IntakeRecorder implements Telemetry {
-  statusChanged({ pipeline_id, from, to, reason }: Told<"statusChanged">): void {
+  statusChanged({ pipeline_id, from, to, reason }: EventOf<"statusChanged">): void {
     const fields = { pipeline_id, from, to, ...(reason === undefined ? {} : { reason }) };
     if (to === "Failed") this.log.error(fields, "Pipeline failed.");
     else this.log.info(fields, "Pipeline changed its status.");
   }
 
-  started({ pipeline_id, components }: Told<"started">): void {
-    // What an earlier start waited for is over with it, also where its thread died and said nothing more.
+  started({ pipeline_id, components }: EventOf<"started">): void {
+    // The pauses of an earlier start ended with it, also where its thread died without a message.
     this.pausesOver(pipeline_id);
     const dead_letters = deadLetterStream(pipeline_id);
     for (const component of components) {
-      this.log.info({ pipeline_id, component, dead_letters }, "Component starts; what it cannot process goes there.");
+      this.log.info(
+        { pipeline_id, component, dead_letters },
+        "Component starts; events that it cannot process go to dead_letters.",
+      );
     }
   }
 
-  /** Nothing of a pipeline waits any more, also where its thread died and said nothing of it. */
+  /** All pauses of a pipeline are over, also where its thread died without a message. */
   pausesOver(pipeline_id: string): void {
-    for (const over of this.observed(pipeline_id).open) this.wentOn({ pipeline_id, ...over });
+    for (const over of this.observed(pipeline_id).open) this.pauseEnded({ pipeline_id, ...over });
   }
 
-  eventsRead({ pipeline_id, count, bytes }: Told<"eventsRead">): void {
+  eventsRead({ pipeline_id, count, bytes }: EventOf<"eventsRead">): void {
     this.observed(pipeline_id).counters.events_read += count;
     this.metrics.bytesProcessed.inc({ pipeline_id, component: "ingestor", direction: "in" }, bytes);
   }
 
-  agedOut({ pipeline_id, count }: Told<"agedOut">): void {
+  agedOut({ pipeline_id, count }: EventOf<"agedOut">): void {
     this.observed(pipeline_id).counters.events_aged_out += count;
     this.metrics.eventsAgedOut.inc({ pipeline_id }, count);
     this.log.error({ pipeline_id, count }, "Events grew older than max_age and were removed without being written.");
@@ -55,7 +58,7 @@ export class Recorder extends IntakeRecorder implements Telemetry {
     this.metrics.processingDuration.observe({ pipeline_id, component, stage: component }, event.seconds);
   }
 
-  inserted({ pipeline_id, rows, bytes, seconds }: Told<"inserted">): void {
+  inserted({ pipeline_id, rows, bytes, seconds }: EventOf<"inserted">): void {
     this.metrics.bytesProcessed.inc({ pipeline_id, component: "sink", direction: "out" }, bytes);
     this.metrics.processingDuration.observe({ pipeline_id, component: "sink", stage: "insert" }, seconds);
     this.metrics.batchRecords.observe({ pipeline_id }, rows);
@@ -63,7 +66,7 @@ export class Recorder extends IntakeRecorder implements Telemetry {
     this.log.debug({ pipeline_id, rows, bytes, seconds }, "Batch inserted.");
   }
 
-  batchCommitted(record: Told<"batchCommitted">): void {
+  batchCommitted(record: EventOf<"batchCommitted">): void {
     const { pipeline_id, rows, rejections, excluded } = record;
     const { counters } = this.observed(pipeline_id);
     const read = holdsPositions(record) ? record.ranges.filter(({ feed }) => feed !== streamFeed) : [];
@@ -82,19 +85,19 @@ export class Recorder extends IntakeRecorder implements Telemetry {
     }
   }
 
-  batchReplayed({ pipeline_id, batch, rows }: Told<"batchReplayed">): void {
+  batchReplayed({ pipeline_id, batch, rows }: EventOf<"batchReplayed">): void {
     this.observed(pipeline_id).counters.batches_replayed += 1;
     this.metrics.batchesReplayed.inc({ pipeline_id });
     this.log.info({ pipeline_id, batch, rows }, "Batch of an earlier run is carried on.");
   }
 
-  batchReprepared({ pipeline_id, batch, from, to }: Told<"batchReprepared">): void {
+  batchReprepared({ pipeline_id, batch, from, to }: EventOf<"batchReprepared">): void {
     this.observed(pipeline_id).counters.batches_reprepared += 1;
     this.metrics.batchesReprepared.inc({ pipeline_id });
-    this.log.info({ pipeline_id, batch, from, to }, "Batch is made again by the new config.");
+    this.log.info({ pipeline_id, batch, from, to }, "Batch is prepared again with the new config.");
   }
 
-  batchUncertain({ pipeline_id, batch, rows, choice }: Told<"batchUncertain">): void {
+  batchUncertain({ pipeline_id, batch, rows, choice }: EventOf<"batchUncertain">): void {
     const { counters } = this.observed(pipeline_id);
     counters.batches_uncertain += 1;
     if (choice === "skip") counters.events_skipped += rows;
@@ -102,17 +105,20 @@ export class Recorder extends IntakeRecorder implements Telemetry {
     if (choice === "skip") this.metrics.eventsSkipped.inc({ pipeline_id }, rows);
     this.log.error(
       { pipeline_id, batch, rows, choice },
-      "Batch may be in the table, and the table may no longer recognise a repeat.",
+      "Batch may already be in the table, and the table may no longer drop a repeated insert.",
     );
   }
 
-  rangeSkipped({ pipeline_id, batch, positions, count }: Told<"rangeSkipped">): void {
+  rangeSkipped({ pipeline_id, batch, positions, count }: EventOf<"rangeSkipped">): void {
     this.observed(pipeline_id).counters.events_skipped += count;
     this.metrics.eventsSkipped.inc({ pipeline_id }, count);
-    this.log.error({ pipeline_id, batch, positions, count }, "Events of a batch are gone from the source.");
+    this.log.error(
+      { pipeline_id, batch, positions, count },
+      "Events of a pending batch are gone from the source; the batch goes on without them.",
+    );
   }
 
-  dropsWaited({ pipeline_id, batch, repeats, again }: Told<"dropsWaited">): void {
+  dropsWaited({ pipeline_id, batch, repeats, again }: EventOf<"dropsWaited">): void {
     const { counters } = this.observed(pipeline_id);
     counters.drops_waited += repeats;
     counters.duplicates_dropped += repeats;
@@ -120,41 +126,48 @@ export class Recorder extends IntakeRecorder implements Telemetry {
     this.metrics.processorMessages.inc({ pipeline_id, component: "dedup", status: "duplicate" }, repeats);
     this.metrics.dropsWaited.inc({ pipeline_id, outcome: "repeat" }, repeats);
     this.metrics.dropsWaited.inc({ pipeline_id, outcome: "judged again" }, again);
-    this.log.debug({ pipeline_id, batch, repeats, again }, "Drops of dedup waited for what they repeat.");
-    if (again > 0) this.log.info({ pipeline_id, batch, again }, "Events are no repeats: what they repeat died.");
+    this.log.debug(
+      { pipeline_id, batch, repeats, again },
+      "Deferred duplicates settled: the batch of the original has ended.",
+    );
+    if (again > 0)
+      this.log.info({ pipeline_id, batch, again }, "Deferred duplicates released: the original was rejected.");
   }
 
-  tokenAlone({ pipeline_id, batch, rows }: Told<"tokenAlone">): void {
+  tokenWithoutRows({ pipeline_id, batch, rows }: EventOf<"tokenWithoutRows">): void {
     this.observed(pipeline_id).counters.tokens_without_rows += 1;
     this.metrics.tokensWithoutRows.inc({ pipeline_id });
     this.log.warn(
       { pipeline_id, batch, rows },
-      "Table does not hold a batch whose answer was lost; it is sent as a new one.",
+      "Table does not hold the batch whose answer was lost; the batch is sent with a new token.",
     );
   }
 
-  viewErrorIgnored({ pipeline_id, batch, rows }: Told<"viewErrorIgnored">): void {
+  viewErrorIgnored({ pipeline_id, batch, rows }: EventOf<"viewErrorIgnored">): void {
     this.observed(pipeline_id).counters.view_errors_ignored += 1;
     this.metrics.viewErrorsIgnored.inc({ pipeline_id });
-    this.log.error({ pipeline_id, batch, rows }, "Batch was written without a materialized view that fails.");
+    this.log.error(
+      { pipeline_id, batch, rows },
+      "Batch was written to the table, but not to a materialized view that fails.",
+    );
   }
 
-  clockStepped({ pipeline_id, held, by }: Told<"clockStepped">): void {
+  clockStepped({ pipeline_id, held, by }: EventOf<"clockStepped">): void {
     this.metrics.clockSteps.inc({ pipeline_id });
     const sentence = held
-      ? "The clock made a step; the pipeline's time goes on as before for an hour."
-      : "The clock's step has stood for an hour and is taken.";
+      ? "The wall clock jumped by more than an hour; the pipeline keeps its own time for up to an hour."
+      : "The wall clock has kept its new time for an hour; the pipeline takes it.";
     this.log.warn({ pipeline_id, by_ms: by }, sentence);
   }
 
-  keysHeld({ pipeline_id, keys, memory, storage }: Told<"keysHeld">): void {
+  keysHeld({ pipeline_id, keys, memory, storage }: EventOf<"keysHeld">): void {
     this.observed(pipeline_id).keys = { keys, memory, storage };
     this.metrics.keys.set({ pipeline_id }, keys);
     this.metrics.keyBytes.set({ pipeline_id, where: "memory" }, memory);
     this.metrics.keyBytes.set({ pipeline_id, where: "disk" }, storage);
   }
 
-  insertFailed({ pipeline_id, rows, failure, unknown }: Told<"insertFailed">): void {
+  insertFailed({ pipeline_id, rows, failure, unknown }: EventOf<"insertFailed">): void {
     const classification =
       failure.class === "transient" ? "retryable" : failure.class === "row" ? "permanent" : "unknown";
     this.metrics.sinkErrors.inc({ pipeline_id, classification, error_name: failure.name });
@@ -163,27 +176,27 @@ export class Recorder extends IntakeRecorder implements Telemetry {
     this.log.warn({ pipeline_id, rows, class: kind, code, unknown, error: text }, "Insert failed; it is tried again.");
   }
 
-  insertRepeated({ pipeline_id, batch }: Told<"insertRepeated">): void {
+  insertRepeated({ pipeline_id, batch }: EventOf<"insertRepeated">): void {
     this.observed(pipeline_id).counters.inserts_repeated += 1;
     this.metrics.insertsRepeated.inc({ pipeline_id });
     this.log.info({ pipeline_id, batch }, "Insert is sent again with its token.");
   }
 
-  paused({ pipeline_id, pause }: Told<"paused">): void {
+  paused({ pipeline_id, pause }: EventOf<"paused">): void {
     this.observed(pipeline_id).paused(pause);
     this.metrics.paused.set({ pipeline_id, class: pause.class }, 1);
     const { class: kind, text, way_out } = pause;
     this.log.error({ pipeline_id, class: kind, reason: text, way_out }, "Pipeline is paused.");
   }
 
-  wentOn({ pipeline_id, class: kind, seconds }: Told<"wentOn">): void {
-    if (!this.observed(pipeline_id).wentOn(kind)) return;
+  pauseEnded({ pipeline_id, class: kind, seconds }: EventOf<"pauseEnded">): void {
+    if (!this.observed(pipeline_id).pauseEnded(kind)) return;
     this.metrics.paused.set({ pipeline_id, class: kind }, 0);
     this.metrics.pausedSeconds.inc({ pipeline_id, class: kind }, seconds);
     this.log.info({ pipeline_id, class: kind, seconds }, "Pipeline goes on.");
   }
 
-  atLeastOnce({ pipeline_id, reason }: Told<"atLeastOnce">): void {
+  atLeastOnce({ pipeline_id, reason }: EventOf<"atLeastOnce">): void {
     const observed = this.observed(pipeline_id);
     this.metrics.atLeastOnce.set({ pipeline_id }, reason === undefined ? 0 : 1);
     if (reason === undefined) {
@@ -196,7 +209,7 @@ export class Recorder extends IntakeRecorder implements Telemetry {
     this.log.warn({ pipeline_id, reason }, "The target cannot drop a repeated insert: delivery is at least once.");
   }
 
-  threadDied({ pipelines, error }: Told<"threadDied">): void {
+  threadDied({ pipelines, error }: EventOf<"threadDied">): void {
     this.metrics.threadDeaths.inc();
     this.log.error({ pipelines, error }, "A pipeline thread died; its pipelines are started again.");
   }

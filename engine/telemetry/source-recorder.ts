@@ -1,13 +1,14 @@
 import type { Registry } from "prom-client";
 import type { Log } from "./log.ts";
 import { engineMetrics, type EngineMetrics } from "./metrics.ts";
-import { Observed } from "./observed.ts";
-import type { Telemetry, Told } from "./telemetry.ts";
+import type { Telemetry, EventOf } from "./telemetry.ts";
+import { type KeysHeld, type PipelineCounters, type SourceLag, zeroCounters } from "../core/counters.ts";
+import type { Pause } from "../core/pause.ts";
 
-/** Anybody may join a group, under any name: so many members are shown, each with so much of its name. */
+/** Any client may join a group, under any name: at most so many members are shown, each with so much of its name. */
 const [mostShown, longestShown] = [20, 100];
 
-/** What is told of a source that is read: log lines, metrics and counters of health. */
+/** Events of sources that are read from: log lines, metrics and counters of health. */
 export class SourceRecorder implements Pick<
   Telemetry,
   | "eventsCompacted"
@@ -15,10 +16,10 @@ export class SourceRecorder implements Pick<
   | "logCut"
   | "topicRecreated"
   | "positionMoved"
-  | "strangerCommitted"
-  | "strangers"
+  | "foreignCommit"
+  | "foreignMembers"
   | "takenOver"
-  | "wasAway"
+  | "wasFrozen"
   | "assigned"
   | "lag"
 > {
@@ -46,32 +47,35 @@ export class SourceRecorder implements Pick<
     }
   }
 
-  eventsCompacted({ pipeline_id, batch, count }: Told<"eventsCompacted">): void {
+  eventsCompacted({ pipeline_id, batch, count }: EventOf<"eventsCompacted">): void {
     this.observed(pipeline_id).counters.events_compacted += count;
     this.metrics.eventsCompacted.inc({ pipeline_id }, count);
-    this.log.warn({ pipeline_id, batch, count }, "Events of a batch under way were compacted away by their topic.");
+    this.log.warn(
+      { pipeline_id, batch, count },
+      "Compaction of the topic removed events of a pending batch; the batch goes on without them.",
+    );
   }
 
-  positionsSkipped({ pipeline_id, topic, partition, from, to }: Told<"positionsSkipped">): void {
+  positionsSkipped({ pipeline_id, topic, partition, from, to }: EventOf<"positionsSkipped">): void {
     const count = Math.max(0, to - from);
     this.observed(pipeline_id).counters.positions_skipped += count;
     this.metrics.positionsSkipped.inc({ pipeline_id }, count);
     this.log.error(
       { pipeline_id, topic, partition, from, to, count },
-      "Offsets that were to be read are not in the topic; it goes on behind them.",
+      "Offsets that were to be read next are not in the topic; they are skipped.",
     );
   }
 
-  logCut({ pipeline_id, topic, partition, from, to }: Told<"logCut">): void {
+  logCut({ pipeline_id, topic, partition, from, to }: EventOf<"logCut">): void {
     this.observed(pipeline_id).counters.logs_cut += 1;
     this.metrics.logsCut.inc({ pipeline_id });
     this.log.error(
       { pipeline_id, topic, partition, from, to },
-      "The log of a partition ended before the offset that was to be read next. It is read on from its end; how many events it lost, or wrote again before that end, is unknown.",
+      "The log of a partition ends before the offset that was to be read next. Reading goes on at its end; how many events the log lost, or holds anew before that end, is unknown.",
     );
   }
 
-  topicRecreated({ pipeline_id, topic, from, to, hasDedup }: Told<"topicRecreated">): void {
+  topicRecreated({ pipeline_id, topic, from, to, hasDedup }: EventOf<"topicRecreated">): void {
     this.observed(pipeline_id).counters.topics_recreated += 1;
     this.metrics.topicsRecreated.inc({ pipeline_id });
     const effect = hasDedup ? " Its events whose keys were seen in the former topic are dropped as repeats." : "";
@@ -81,27 +85,27 @@ export class SourceRecorder implements Pick<
     );
   }
 
-  positionMoved({ pipeline_id, topic, partition, from, to, hasDedup }: Told<"positionMoved">): void {
+  positionMoved({ pipeline_id, topic, partition, from, to, hasDedup }: EventOf<"positionMoved">): void {
     this.observed(pipeline_id).counters.positions_moved += 1;
     this.metrics.positionsMoved.inc({ pipeline_id });
     const effect =
       hasDedup && to < from ? " Events that are read again within the dedup window are dropped as repeats." : "";
     this.log.warn(
       { pipeline_id, topic, partition, from, to },
-      `Somebody moved the consumer group; it is followed.${effect}`,
+      `The offsets of the consumer group were changed from outside; reading goes on at the new offsets.${effect}`,
     );
   }
 
-  strangerCommitted({ pipeline_id, topic, partition, offset, local }: Told<"strangerCommitted">): void {
+  foreignCommit({ pipeline_id, topic, partition, offset, local }: EventOf<"foreignCommit">): void {
     this.observed(pipeline_id).counters.strangers_commits += 1;
     this.metrics.strangersCommits.inc({ pipeline_id });
     this.log.warn(
       { pipeline_id, topic, partition, offset, local },
-      "A member of the consumer group that is no Sluice has committed an offset; it counts for nothing.",
+      "Another application committed an offset in the consumer group; the offset is ignored.",
     );
   }
 
-  strangers({ pipeline_id, members }: Told<"strangers">): void {
+  foreignMembers({ pipeline_id, members }: EventOf<"foreignMembers">): void {
     const observed = this.observed(pipeline_id);
     this.metrics.strangers.set({ pipeline_id }, members.length);
     if (members.length === 0) delete observed.strangers;
@@ -109,34 +113,34 @@ export class SourceRecorder implements Pick<
     if (members.length > 0) {
       this.log.warn(
         { pipeline_id, members: observed.strangers },
-        "The consumer group has members that are no Sluice: their partitions are not read here.",
+        "Other applications are members of the consumer group: Sluice does not read their partitions.",
       );
-    } else this.log.info({ pipeline_id }, "The consumer group has no member any more that is no Sluice.");
+    } else this.log.info({ pipeline_id }, "All group members are Sluice again.");
   }
 
-  takenOver({ pipeline_id, run, batches, rows }: Told<"takenOver">): void {
+  takenOver({ pipeline_id, run, batches, rows }: EventOf<"takenOver">): void {
     this.observed(pipeline_id).counters.events_skipped += rows;
     this.metrics.eventsSkipped.inc({ pipeline_id }, rows);
     this.log.warn(
       { pipeline_id, run, batches, rows },
-      "The place of another run in the consumer group is taken over; batches that it has read are given up.",
+      "The consumer group is taken over from another run; pending batches that the other run may have read are given up.",
     );
   }
 
-  wasAway({ pipeline_id }: Told<"wasAway">): void {
+  wasFrozen({ pipeline_id }: EventOf<"wasFrozen">): void {
     this.observed(pipeline_id).counters.owner_checks += 1;
     this.metrics.ownerChecks.inc({ pipeline_id });
     this.log.warn(
       { pipeline_id },
-      "The process stood still, or its clock was set: nothing is written until the owner of the consumer group is known again.",
+      "The process was frozen, or its clock was set: nothing is written until the owner of the consumer group is confirmed.",
     );
   }
 
-  assigned({ pipeline_id, partitions }: Told<"assigned">): void {
+  assigned({ pipeline_id, partitions }: EventOf<"assigned">): void {
     this.log.info({ pipeline_id, partitions }, "The consumer group assigned partitions.");
   }
 
-  lag({ pipeline_id, partitions, lag, unsaid }: Told<"lag">): void {
+  lag({ pipeline_id, partitions, lag, unsaid }: EventOf<"lag">): void {
     this.observed(pipeline_id).source = { partitions, unsaid, ...(lag === undefined ? {} : { lag }) };
     this.metrics.unsaid.set({ pipeline_id }, unsaid);
     if (lag === undefined) this.metrics.lag.remove({ pipeline_id });
@@ -150,5 +154,84 @@ async function forgetSeries(metric: EngineMetrics["paused"], pipeline_id: string
   for (const { labels } of values) {
     const { le: _bucket, quantile: _quantile, ...own } = labels as Record<string, string>;
     if (own["pipeline_id"] === pipeline_id) metric.remove(own as { pipeline_id: string; class: string });
+  }
+}
+
+/** What is known of a pipeline besides its catalog entry. Gone with the process. */
+class Observed {
+  readonly counters: PipelineCounters = zeroCounters();
+  /** By class: a source and a target may keep a pipeline waiting at the same time. */
+  readonly #pauses = new Map<Pause["class"], { pause: Pause; began: number }>();
+  at_least_once?: string;
+  keys?: KeysHeld;
+  source?: SourceLag;
+  strangers?: string[];
+
+  /** The pause that began first. */
+  get pause(): Pause | undefined {
+    return this.#pauses.values().next().value?.pause;
+  }
+
+  /** Notes a pause, or what is said of one by now. */
+  paused(pause: Pause): void {
+    const { began = performance.now() } = this.#pauses.get(pause.class) ?? {};
+    this.#pauses.set(pause.class, { pause, began });
+  }
+
+  /** Forgets a pause; false where there is none. */
+  pauseEnded(kind: Pause["class"]): boolean {
+    return this.#pauses.delete(kind);
+  }
+
+  /** The pauses that are not over, and since how many seconds each has been known, by the monotonic clock. */
+  get open(): { class: Pause["class"]; seconds: number }[] {
+    return [...this.#pauses].map(([kind, { began }]) => ({ class: kind, seconds: (performance.now() - began) / 1000 }));
+  }
+}
+
+/** Events of pushed requests: what was stored of them, and back-pressure. */
+export class IntakeRecorder
+  extends SourceRecorder
+  implements Pick<Telemetry, "eventAccepted" | "eventRefused" | "exportAnswered" | "backpressure">
+{
+  eventAccepted({ pipeline_id, bytes }: EventOf<"eventAccepted">): void {
+    this.metrics.requests.inc({ pipeline_id, status: "202" });
+    this.metrics.bytesProcessed.inc({ pipeline_id, component: "ingestor", direction: "out" }, bytes);
+  }
+
+  eventRefused({ pipeline_id, status }: EventOf<"eventRefused">): void {
+    this.metrics.requests.inc({ pipeline_id, status: String(status) });
+  }
+
+  exportAnswered(event: EventOf<"exportAnswered">): void {
+    const { pipeline_id, signal, transport, refusal, bytesIn, bytesOut, records } = event;
+    const component = `otlp.${signal}`;
+    const labels = { pipeline_id, component, transport, status: refusal === undefined ? "ok" : "error" };
+    this.metrics.receiverRequests.inc(labels);
+    this.metrics.receiverRequestsAlias.inc(labels);
+    this.metrics.receiverDuration.observe(labels, event.seconds);
+    if (refusal !== undefined) {
+      this.metrics.receiverRefusals.inc({ pipeline_id, component, transport, reason: refusal });
+    }
+    if (bytesIn > 0) this.metrics.bytesProcessed.inc({ pipeline_id, component, direction: "in" }, bytesIn);
+    if (records === 0) return;
+    this.metrics.bytesProcessed.inc({ pipeline_id, component, direction: "out" }, bytesOut);
+    this.metrics.processorMessages.inc({ pipeline_id, component, status: "out" }, records);
+  }
+
+  backpressure({ pipeline_id, component = "ingestor", active, seconds }: EventOf<"backpressure">): void {
+    const labels = { pipeline_id, component };
+    const isIngestor = component === "ingestor";
+    this.metrics.backpressureActive.set(labels, active ? 1 : 0);
+    if (isIngestor) this.metrics.ingestorActive.set({ pipeline_id }, active ? 1 : 0);
+    if (active) {
+      this.metrics.backpressureEvents.inc(labels);
+      if (isIngestor) this.metrics.ingestorEvents.inc({ pipeline_id });
+      this.log.warn({ pipeline_id }, "Back-pressure: the buffer is full, no more events are taken in.");
+    } else {
+      this.metrics.backpressureDuration.observe(labels, seconds);
+      if (isIngestor) this.metrics.ingestorDuration.observe({ pipeline_id }, seconds);
+      this.log.info({ pipeline_id, seconds }, "Back-pressure is over.");
+    }
   }
 }

@@ -1,8 +1,9 @@
 import type { BatchRecord } from "../core/journal.ts";
 import type { Signal } from "../core/push.ts";
 import type { Failure } from "../core/sink.ts";
-import type { Status } from "../lifecycle.ts";
-import type { KeysHeld, Pause, SourceLag } from "../view.ts";
+import type { Status } from "../core/pipeline-view.ts";
+import type { KeysHeld, SourceLag } from "../core/counters.ts";
+import type { Pause } from "../core/pause.ts";
 
 /**
  * What happens in a pipeline, one function per event: the implementation logs it and counts it, in one place.
@@ -36,13 +37,13 @@ export interface Telemetry {
   rangeSkipped(event: { pipeline_id: string; batch: number; positions: string; count: number }): void;
   /** Events of a batch under way were replaced by newer ones with their key in a compacted topic; it goes on without them. */
   eventsCompacted(event: { pipeline_id: string; batch: number; count: number }): void;
-  /** Positions that were to be read next are not in the source; it goes on behind them. */
+  /** Positions that were to be read next are not in the source; they are skipped. */
   positionsSkipped(event: { pipeline_id: string; topic: string; partition: number; from: number; to: number }): void;
   /** The log of a partition ended at `to`, before what was to be read next, and it goes on there. */
   logCut(event: { pipeline_id: string; topic: string; partition: number; from: number; to: number }): void;
   /** A topic was deleted and created again, by its ids, and the new one is read. `hasDedup`: the keys of the former one count. */
   topicRecreated(event: { pipeline_id: string; topic: string; from: string; to: string; hasDedup: boolean }): void;
-  /** A person has moved the consumer group; it is followed. `hasDedup`: events that are read again are dropped as repeats. */
+  /** A person has moved the consumer group; reading goes on there. `hasDedup`: events that are read again are dropped as repeats. */
   positionMoved(event: {
     pipeline_id: string;
     topic: string;
@@ -51,41 +52,35 @@ export interface Telemetry {
     to: number;
     hasDedup: boolean;
   }): void;
-  /** A member that is no Sluice has committed an offset, which counts for nothing. */
-  strangerCommitted(event: {
-    pipeline_id: string;
-    topic: string;
-    partition: number;
-    offset: number;
-    local: number;
-  }): void;
-  /** Members of the consumer group that are no Sluice, told at each change: their partitions are not read here. */
-  strangers(event: { pipeline_id: string; members: string[] }): void;
-  /** The place of another run in the consumer group was taken over; batches that it may have read were given up. */
+  /** Another application has committed an offset in the consumer group; it is ignored. */
+  foreignCommit(event: { pipeline_id: string; topic: string; partition: number; offset: number; local: number }): void;
+  /** Members of the consumer group that are other applications, at each change: their partitions are not read here. */
+  foreignMembers(event: { pipeline_id: string; members: string[] }): void;
+  /** The consumer group was taken over from another run; batches that it may have read were given up. */
   takenOver(event: { pipeline_id: string; run: string; batches: number; rows: number }): void;
-  /** This process or its machine stood still for so long that the group may have given its partitions to others. */
-  wasAway(event: { pipeline_id: string }): void;
+  /** This process or its machine was frozen for so long that the group may have given its partitions to others. */
+  wasFrozen(event: { pipeline_id: string }): void;
   /** The partitions that the group has given to this pipeline, by their topics. */
   assigned(event: { pipeline_id: string; partitions: Record<string, number[]> }): void;
   /** How far the pipeline is behind its topics. */
   lag(event: { pipeline_id: string } & SourceLag): void;
-  /** Drops of a batch that waited: those that were repeats, and those that were judged again and are none. */
+  /** Deferred duplicates of a batch are settled: those that were duplicates, and those that were released and are not. */
   dropsWaited(event: { pipeline_id: string; batch: number; repeats: number; again: number }): void;
   /** A batch may have been written, or the server took its repeat for written, but nothing is there: it gets a fresh token. */
-  tokenAlone(event: { pipeline_id: string; batch: number; rows: number }): void;
+  tokenWithoutRows(event: { pipeline_id: string; batch: number; rows: number }): void;
   /** The rows are in the table and in all views but the one that failed. */
   viewErrorIgnored(event: { pipeline_id: string; batch: number; rows: number }): void;
-  /** The wall clock made a step of more than an hour, by so many milliseconds: it is held, or taken after an hour. */
+  /** The wall clock jumped by more than an hour, `by` so many milliseconds: the jump is `held`, or taken after an hour. */
   clockStepped(event: { pipeline_id: string; held: boolean; by: number }): void;
   /** What dedup remembers now. */
   keysHeld(event: { pipeline_id: string } & KeysHeld): void;
   insertFailed(event: { pipeline_id: string; rows: number; failure: Failure; unknown: boolean }): void;
   insertRepeated(event: { pipeline_id: string; batch: number; rows: number }): void;
   paused(event: { pipeline_id: string; pause: Pause }): void;
-  wentOn(event: { pipeline_id: string; class: Pause["class"]; seconds: number }): void;
-  /** Whether the target can drop a repeated insert: `reason` says why not, and how to mend it. Told at each change. */
+  pauseEnded(event: { pipeline_id: string; class: Pause["class"]; seconds: number }): void;
+  /** Whether the target can drop a repeated insert, at each change: `reason` says why not, and how to mend it. */
   atLeastOnce(event: { pipeline_id: string; reason?: string }): void;
-  /** No more is taken in, or more is again, after so many seconds; `component` is who takes, by default the `ingestor`. */
+  /** The buffer is full, or has room again after so many seconds; `component` is who takes events, by default the `ingestor`. */
   backpressure(event: {
     pipeline_id: string;
     component?: "ingestor" | "otlp-receiver";
@@ -96,7 +91,7 @@ export interface Telemetry {
 }
 
 /** The argument of a function. */
-export type Told<K extends keyof Telemetry> = Parameters<Telemetry[K]>[0];
+export type EventOf<K extends keyof Telemetry> = Parameters<Telemetry[K]>[0];
 
 export interface TransformedEvent {
   pipeline_id: string;

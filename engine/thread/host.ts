@@ -1,12 +1,13 @@
 import { CarefulReading } from "../care.ts";
 import { createKeys, createLine } from "../create-line.ts";
-import { createSource, type CreatedSource } from "../create-source.ts";
+import { createSource } from "../create-source.ts";
 import { Pipeline } from "../pipeline.ts";
 import { components } from "../stage.ts";
 import { pipelineClock } from "../pipeline-clock.ts";
 import type { Agent } from "node:http";
 import type { ISocketFactory } from "kafkajs";
 import type { Disk } from "../core/disk.ts";
+import type { OpenedSource } from "../sources/open.ts";
 import { systemDisk } from "../system/disk.ts";
 import type { PipelineSpec, ThreadPort, ToThread } from "./protocol.ts";
 import { Remote, toPlain } from "./remote.ts";
@@ -22,7 +23,7 @@ export interface ThreadMachine {
 
 interface Running {
   pipeline: Pipeline;
-  arrived: CreatedSource["arrived"];
+  arrived: OpenedSource["arrived"];
 }
 
 /**

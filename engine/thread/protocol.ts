@@ -5,7 +5,7 @@ import type { ErrorCode } from "../core/errors.ts";
 import type { BatchRecord, FinalKeys, Progress, SourceNotes } from "../core/journal.ts";
 import type { Feed } from "../core/positions.ts";
 import type { SendOptions } from "../settlement.ts";
-import type { KafkaSettings } from "../sources/kafka/settings.ts";
+import type { KafkaSettings } from "../sources/kafka/brokers/settings.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 
 /** Everything that a thread needs to run a pipeline, as plain data. */

@@ -1,7 +1,7 @@
 import { Event } from "../../engine/core/batch.ts";
 import type { Transform } from "../../engine/core/transform.ts";
 import { RowEncoder } from "../../engine/sinks/clickhouse/row-encoder.ts";
-import { DeclaredFields } from "../../engine/sources/declared-fields.ts";
+import { DeclaredFields } from "../../engine/transforms/declared-fields/declared-fields.ts";
 import { DedupTransform } from "../../engine/transforms/dedup/dedup.ts";
 import { Fingerprints } from "../../engine/transforms/dedup/fingerprint.ts";
 import { RememberedKeys } from "../../engine/transforms/dedup/remembered-keys.ts";

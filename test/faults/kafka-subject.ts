@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { DaemonOptions } from "../../examples/quickstart/daemon.ts";
 import { consumerGroup } from "../../engine/index.ts";
 import type { PositionRange } from "../../engine/core/positions.ts";
-import { kafkaPartition } from "../../engine/sources/kafka/feed.ts";
+import { kafkaPartition } from "../../engine/sources/kafka/positions/feed.ts";
 import { freeListeners, type Workplace } from "../support/daemon.ts";
 import type { Random } from "../support/random.ts";
 import { CountedTable } from "./counted-table.ts";

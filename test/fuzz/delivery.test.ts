@@ -161,7 +161,7 @@ describe("a server that dies within an insert and comes back", () => {
   ])("%s", async (_title, trick) => {
     const world = await second([trick], []);
     expect(breaches(world, false)).toEqual([]);
-    expect(world.told.get("tokenAlone")).toBe(1);
+    expect(world.told.get("tokenWithoutRows")).toBe(1);
     expect(world.told.get("batchUncertain")).toBeUndefined();
   });
 
@@ -190,7 +190,7 @@ test("a replica that lags behind is believed when it drops a repeat: nothing is 
   const world = await second(["unknown, all in"], [], { isReplicated: true });
   expect(world.target.dropped).toBe(2);
   expect(breaches(world, false)).toEqual([]);
-  expect(world.told.get("tokenAlone")).toBeUndefined();
+  expect(world.told.get("tokenWithoutRows")).toBeUndefined();
 });
 
 test.each(["pause", "crash"] as const)(

@@ -1,11 +1,10 @@
 import { expect, test } from "vitest";
 import type { Push, Signal } from "../../engine/core/push.ts";
-import { MalformedRequest } from "../../engine/sources/otlp/rows/malformed.ts";
+import { MalformedRequest } from "../../engine/sources/otlp/protobuf/wire.ts";
 import { rowsOf } from "../../engine/sources/otlp/rows/rows.ts";
 import { Random } from "../support/random.ts";
 import { rowJson } from "./otlp-flatten.ts";
-import { randomMessage, spelled, wireOfMessage } from "./otlp-json.ts";
-import { mutatedText } from "./otlp-json.ts";
+import { mutatedText, randomMessage, spelled, wireOfMessage } from "./otlp-json.ts";
 import { referenceRows } from "./otlp-reference.ts";
 import { mutated, randomRequest } from "./otlp-wire.ts";
 

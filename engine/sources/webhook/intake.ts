@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { EngineError } from "../../core/errors.ts";
 import type { Push } from "../../core/push.ts";
 import { Room } from "../../core/room.ts";
-import { BodyRefused, discardBody, readBody, type BodyLimits } from "../http-body.ts";
-import { problemOfBody } from "./event-body.ts";
+import { BodyRefused, discardBody, readBody, type BodyLimits } from "../../http/request-body.ts";
+import { isUtf8 } from "node:buffer";
 
 /** The largest event, in bytes. */
 const maxBody = 1024 * 1024;
@@ -13,7 +13,7 @@ const arrivingBytes = 32 * 1024 * 1024;
 const route = /^\/v1\/pipelines\/([a-z0-9-]{1,64})\/topics\/input\/events$/;
 
 /** What the intake asks of the engine. */
-export interface WebhookDoor {
+export interface WebhookPort {
   /** Whether a pipeline takes events, or why it does not. */
   admits(pipeline_id: string): "yes" | "unknown" | "over";
   isToken(pipeline_id: string, token: string): boolean;
@@ -22,7 +22,7 @@ export interface WebhookDoor {
    * STORAGE_FAILED.
    */
   store(pipeline_id: string, push: Push): Promise<void>;
-  /** Told of each answer; `pipeline_id` only where such a pipeline exists. */
+  /** Called with each answer; `pipeline_id` only where such a pipeline exists. */
   answered(pipeline_id: string | undefined, status: number, bytes: number): void;
 }
 
@@ -37,11 +37,11 @@ interface Reply {
  * (the specification, lifecycle and API, section 6). What is answered with anything else was not stored.
  */
 export class WebhookIntake {
-  readonly #door: WebhookDoor;
+  readonly #port: WebhookPort;
   readonly #limits: BodyLimits = { most: maxBody, arriving: new Room(arrivingBytes) };
 
-  constructor(door: WebhookDoor) {
-    this.#door = door;
+  constructor(port: WebhookPort) {
+    this.#port = port;
   }
 
   /** Answers one request. Never throws. */
@@ -50,8 +50,8 @@ export class WebhookIntake {
     const body: { bytes: number } = { bytes: 0 };
     const reply = await this.#reply(request, pipeline_id, body).catch(replyTo);
     if (reply.status !== 408) await discardBody(request, this.#limits);
-    const isKnown = pipeline_id !== undefined && this.#door.admits(pipeline_id) !== "unknown";
-    this.#door.answered(isKnown ? pipeline_id : undefined, reply.status, body.bytes);
+    const isKnown = pipeline_id !== undefined && this.#port.admits(pipeline_id) !== "unknown";
+    this.#port.answered(isKnown ? pipeline_id : undefined, reply.status, body.bytes);
     answer(request, response, reply);
   }
 
@@ -62,7 +62,7 @@ export class WebhookIntake {
     size.bytes = body.length;
     const problem = problemOfBody(body);
     if (problem !== undefined) return { status: 400, message: problem };
-    await this.#door.store(pipeline_id, { bytes: body, ends: [body.length], receivedAt: Date.now() });
+    await this.#port.store(pipeline_id, { bytes: body, ends: [body.length], receivedAt: Date.now() });
     return { status: 202 };
   }
 
@@ -70,10 +70,10 @@ export class WebhookIntake {
   #refusal(request: IncomingMessage, pipeline_id: string | undefined): Reply | undefined {
     if (pipeline_id === undefined) return notFound("expected POST /v1/pipelines/<pipeline_id>/topics/input/events");
     if (request.method !== "POST") return { status: 405, message: "expected POST", headers: { allow: "POST" } };
-    const admission = this.#door.admits(pipeline_id);
+    const admission = this.#port.admits(pipeline_id);
     if (admission === "unknown") return notFound(`no pipeline ${pipeline_id} takes webhook events`);
     const token = request.headers["x-pipeline-access-token"];
-    if (typeof token !== "string" || !this.#door.isToken(pipeline_id, token)) {
+    if (typeof token !== "string" || !this.#port.isToken(pipeline_id, token)) {
       return { status: 401, message: "expected the pipeline's token in the header X-PIPELINE-ACCESS-TOKEN" };
     }
     if (admission === "over")
@@ -141,4 +141,43 @@ function replyToBody({ problem, message }: BodyRefused): Reply {
 
 function notFound(message: string): Reply {
   return { status: 404, message };
+}
+
+/** Deeper events are refused: no later step has to guard its stack. */
+const maxDepth = 100;
+
+/** What is wrong with a body that should be one JSON object; undefined if nothing is. */
+function problemOfBody(body: Buffer): string | undefined {
+  if (body.length === 0) return "expected a JSON object, found an empty body";
+  if (!isUtf8(body)) return "expected a JSON object in UTF-8, found bytes that are not UTF-8";
+  if (depthOf(body) > maxDepth) return `expected a JSON object at most ${maxDepth} levels deep`;
+  let value: unknown;
+  try {
+    value = JSON.parse(body.toString("utf8"));
+  } catch (error) {
+    return `expected a JSON object, found text that is not JSON: ${(error as Error).message.slice(0, 120)}`;
+  }
+  if (value === null) return "expected a JSON object, found null";
+  if (Array.isArray(value)) return "expected a JSON object, found an array: send one event per request";
+  return typeof value === "object" ? undefined : `expected a JSON object, found a ${typeof value}`;
+}
+
+const [quote, backslash, openObject, closeObject, openArray, closeArray] = Buffer.from('"\\{}[]');
+
+/** The deepest nesting of objects and arrays. */
+function depthOf(body: Buffer): number {
+  if (body.length <= 2 * maxDepth) return 0;
+  let depth = 0;
+  let deepest = 0;
+  let isInString = false;
+  for (let at = 0; at < body.length; at += 1) {
+    const byte = body[at];
+    if (isInString) {
+      if (byte === backslash) at += 1;
+      else if (byte === quote) isInString = false;
+    } else if (byte === quote) isInString = true;
+    else if (byte === openObject || byte === openArray) deepest = Math.max(deepest, (depth += 1));
+    else if (byte === closeObject || byte === closeArray) depth -= 1;
+  }
+  return deepest;
 }

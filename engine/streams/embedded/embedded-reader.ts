@@ -3,7 +3,7 @@ import { EngineError } from "../../core/errors.ts";
 import type { Run, StreamReader } from "../../core/stream.ts";
 import { takeEvents, type Frame } from "./frame.ts";
 import { FrameWalk, walkMemory } from "./frame-walk.ts";
-import { Marks } from "./marks.ts";
+import { FrameIndex } from "./frame-index.ts";
 import { segmentFirsts } from "./scan.ts";
 import type { Folder } from "./segment.ts";
 
@@ -15,7 +15,7 @@ export class EmbeddedReader implements StreamReader {
   readonly #folder: Folder;
   readonly #memory = walkMemory();
   /** Where frames begin, as far as it is known, by the first sequence of their segment. */
-  readonly #marks = new Map<number, Marks>();
+  readonly #indexes = new Map<number, FrameIndex>();
   #tail: number;
   /** What the walk has read ahead is durable up to here. */
   #sure = 0;
@@ -60,7 +60,7 @@ export class EmbeddedReader implements StreamReader {
     await walk?.close();
   }
 
-  /** The frame with the event `position`, or the first one behind it; undefined where there is none yet. */
+  /** The frame with the event `position`, or the first one after it; undefined where there is none yet. */
   async #frameAt(position: number): Promise<Frame | undefined> {
     if (this.#frame !== undefined && holds(this.#frame, position)) return this.#frame;
     let walk = this.#walk?.next === position ? this.#walk : await this.#openAt(position);
@@ -85,18 +85,18 @@ export class EmbeddedReader implements StreamReader {
     if (reading.kind === "torn") throw this.#damaged(walk.next);
     if (reading.kind !== "frame") return undefined;
     if (reading.first !== walk.next) throw this.#damaged(walk.next);
-    this.#marks.get(walk.first)?.note(reading.first, walk.offset, reading.receivedAt);
+    this.#indexes.get(walk.first)?.note(reading.first, walk.offset, reading.receivedAt);
     walk.pass(reading);
     this.#frame = reading;
     return reading;
   }
 
-  /** Goes to the frame with the event `position`, or near before it, or to the first one behind it. */
+  /** Goes to the frame with the event `position`, or near before it, or to the first one after it. */
   #openAt(position: number): Promise<FrameWalk> {
     return this.#open(position, (firsts) => firsts.findLast((first) => first <= position) ?? firsts[0]);
   }
 
-  /** Goes on to the segment behind a file; events between them were dropped on purpose, or are trimmed. */
+  /** Goes on to the segment after a file; events between them were dropped on purpose, or are trimmed. */
   #openBehind({ first: before, next }: FrameWalk): Promise<FrameWalk> {
     return this.#open(next, (firsts) => firsts.find((first) => first > before && first >= next));
   }
@@ -110,10 +110,11 @@ export class EmbeddedReader implements StreamReader {
       // It was trimmed just now.
       if (walk === undefined) continue;
       this.#until = firsts.find((next) => next > first) ?? Infinity;
-      for (const gone of [...this.#marks.keys()].filter((known) => !firsts.includes(known))) this.#marks.delete(gone);
-      const marks = await this.#marksOf(walk, position);
-      const place = marks.placeOf(position);
-      if (place !== -1) walk.goTo(marks.firsts[place]!, marks.offsets[place]!);
+      for (const gone of [...this.#indexes.keys()].filter((known) => !firsts.includes(known)))
+        this.#indexes.delete(gone);
+      const frameIndex = await this.#indexOf(walk, position);
+      const place = frameIndex.placeOf(position);
+      if (place !== -1) walk.goTo(frameIndex.firsts[place]!, frameIndex.offsets[place]!);
       else walk.restart();
       this.#sure = 0;
       return walk;
@@ -134,13 +135,13 @@ export class EmbeddedReader implements StreamReader {
   }
 
   /** Where the frames of a file begin; a closed one tells it. */
-  async #marksOf(walk: FrameWalk, position: number): Promise<Marks> {
-    const known = this.#marks.get(walk.first);
+  async #indexOf(walk: FrameWalk, position: number): Promise<FrameIndex> {
+    const known = this.#indexes.get(walk.first);
     if (known !== undefined) return known;
-    const told = position > walk.first ? await walk.closed() : undefined;
-    const marks = told?.marks ?? new Marks();
-    this.#marks.set(walk.first, marks);
-    return marks;
+    const closed = position > walk.first ? await walk.closed() : undefined;
+    const frameIndex = closed?.frameIndex ?? new FrameIndex();
+    this.#indexes.set(walk.first, frameIndex);
+    return frameIndex;
   }
 
   #damaged(position: number): EngineError {

@@ -28,8 +28,8 @@ export async function frontBefore(folder: Folder, segments: SegmentList, time: n
 
 /** The last event of a segment up to which all are settled, or were received before `time`. */
 async function lastBefore(folder: Folder, segment: Segment, trimmed: number, time: number): Promise<number> {
-  const { firsts, newest } = segment.marks;
-  let place = Math.max(0, segment.marks.placeOf(trimmed + 1));
+  const { firsts, newest } = segment.frameIndex;
+  let place = Math.max(0, segment.frameIndex.placeOf(trimmed + 1));
   while (place < firsts.length && newest[place]! < time) place += 1;
   if (place === firsts.length) return segment.last;
   let last = firsts[place]! - 1;
@@ -48,12 +48,16 @@ function countUpTo({ all, trimmed }: SegmentList, last: number): number {
   return count;
 }
 
-/** The frames of a segment from the last mark before `position` on. */
-async function* framesFrom(folder: Folder, { first, last, marks }: Segment, position: number): AsyncGenerator<Frame> {
+/** The frames of a segment from the last entry of the index before `position` on. */
+async function* framesFrom(
+  folder: Folder,
+  { first, last, frameIndex }: Segment,
+  position: number,
+): AsyncGenerator<Frame> {
   const walk = await FrameWalk.open(folder, first);
   try {
-    const place = marks.placeOf(position);
-    if (place !== -1) walk.goTo(marks.firsts[place]!, marks.offsets[place]!);
+    const place = frameIndex.placeOf(position);
+    if (place !== -1) walk.goTo(frameIndex.firsts[place]!, frameIndex.offsets[place]!);
     while (walk.next <= last) {
       const frame = await walk.peek();
       if (frame.kind !== "frame" || frame.first !== walk.next) return;

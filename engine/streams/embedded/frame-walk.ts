@@ -70,7 +70,7 @@ export class FrameWalk {
     }
   }
 
-  /** Goes on behind the frame that was seen last. */
+  /** Goes on after the frame that was seen last. */
   pass({ first, count, end }: Frame): void {
     this.offset += end - this.#at;
     this.#at = end;

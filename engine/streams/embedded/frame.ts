@@ -35,7 +35,7 @@ export interface Frame {
   signal: Signal | undefined;
   /** The first sequence of its group: everything before was durable when it was written. */
   group: number;
-  /** Offset behind it in the bytes that it was read from. */
+  /** Offset after it in the bytes that it was read from. */
   end: number;
   bytes: Buffer;
   /** Where its table of ends begins, and its events; without a table it holds one event. */
@@ -59,7 +59,7 @@ export function frameSize({ bytes, ends }: Push): number {
   return header + 4 * ends.length + bytes.length;
 }
 
-/** Writes the frame of a push at `offset`; returns the offset behind it. */
+/** Writes the frame of a push at `offset`; returns the offset after it. */
 export function writeFrame(
   target: Buffer,
   offset: number,

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { EngineError } from "../../core/errors.ts";
 import { readFrame, type Format } from "./frame.ts";
 import { FrameWalk } from "./frame-walk.ts";
-import { Marks } from "./marks.ts";
+import { FrameIndex } from "./frame-index.ts";
 import { cutTail, removeSegment } from "./segment-file.ts";
 import { cutBefore, headerSize, segmentFirst, type Folder, type Segment } from "./segment.ts";
 
@@ -77,15 +77,15 @@ async function lookAt(folder: Folder, first: number): Promise<Found> {
 
 /** Looks at all events of a segment, up to the first place that is no whole frame. */
 async function walkThrough(walk: FrameWalk): Promise<Segment> {
-  const marks = new Marks();
+  const frameIndex = new FrameIndex();
   let reading = await walk.peek();
   while (reading.kind === "frame" && reading.first === walk.next) {
-    marks.note(reading.first, walk.offset, reading.receivedAt);
+    frameIndex.note(reading.first, walk.offset, reading.receivedAt);
     walk.pass(reading);
     reading = await walk.peek();
   }
   const { first, next, offset: end } = walk;
-  return { first, last: next - 1, end, marks, isOpen: false, isCut: false };
+  return { first, last: next - 1, end, frameIndex, isOpen: false, isCut: false };
 }
 
 /**
@@ -144,7 +144,7 @@ async function lastSegment(folder: Folder, file: Found): Promise<Segment> {
 }
 
 /**
- * Whether a frame behind the broken one was written after the broken one was durable. Where a frame begins is not known
+ * Whether a frame after the broken one was written after the broken one was durable. Where a frame begins is not known
  * any more, so every place is tried; what comes next is what the frame says of itself.
  */
 async function holdsLaterGroup(walk: FrameWalk): Promise<boolean> {
@@ -158,7 +158,7 @@ async function holdsLaterGroup(walk: FrameWalk): Promise<boolean> {
   return false;
 }
 
-/** Whether a number could be the sequence of a frame of the segment, behind `next`. */
+/** Whether a number could be the sequence of a frame of the segment, after `next`. */
 function isPlausible(first: number, next: number): boolean {
   return first > next && first < next + 2 ** 32 && Number.isInteger(first);
 }

@@ -1,7 +1,7 @@
 import type { DiskFile } from "../../core/disk.ts";
 import type { Push } from "../../core/push.ts";
 import { frameSize, writeFrame } from "./frame.ts";
-import { Marks } from "./marks.ts";
+import { FrameIndex } from "./frame-index.ts";
 import { closingOf, headerSize, segmentHeader, segmentPath, type Folder, type Segment } from "./segment.ts";
 
 /** Memory that a file keeps for its next write, at the most. */
@@ -13,7 +13,7 @@ const keptBytes = 4 * 1024 * 1024;
  *     clean ──write, finish──> ragged ──synced──> clean
  *                                └──────cut─────> clean, or suspect where a sync has failed
  *
- * What lies behind the last whole frame of a *ragged* file must never be taken for events. A *suspect* file gets no
+ * What lies after the last whole frame of a *ragged* file must never be taken for events. A *suspect* file gets no
  * more: after a sync that failed, the system may take pages for written that are not.
  */
 export class SegmentFile {
@@ -31,12 +31,19 @@ export class SegmentFile {
 
   /**
    * Makes the file of an empty segment, under another name first, so that no file with the name of a segment is less
-   * than one. Its name is durable then. When it throws, there is no file, unless the error is a `LeftOver`.
+   * than one. Its name is durable then. When it throws, there is no file, unless the error is a `LeftoverFile`.
    */
   static async create(folder: Folder, first: number): Promise<SegmentFile> {
     const { disk, path: folderPath } = folder;
     const path = segmentPath(folder, first);
-    const segment = { first, last: first - 1, end: headerSize, marks: new Marks(), isOpen: true, isCut: false };
+    const segment = {
+      first,
+      last: first - 1,
+      end: headerSize,
+      frameIndex: new FrameIndex(),
+      isOpen: true,
+      isCut: false,
+    };
     let file: DiskFile | undefined;
     try {
       file = await disk.open(`${path}.new`, "create");
@@ -48,8 +55,8 @@ export class SegmentFile {
     } catch (error) {
       await file?.close().catch(() => undefined);
       await disk.unlink(`${path}.new`).catch(() => undefined);
-      await removeLeftOver(folder, first).catch(() => {
-        throw new LeftOver(first, error);
+      await removeLeftover(folder, first).catch(() => {
+        throw new LeftoverFile(first, error);
       });
       throw error;
     }
@@ -80,10 +87,10 @@ export class SegmentFile {
 
   /**
    * Writes pushes with one write and one sync; resolves with the events and bytes that they are, which the segment does
-   * not know of yet. When it throws, none of them is there, unless the error is an `Uncertain`.
+   * not know of yet. When it throws, none of them is there, unless the error is an `UncertainWrite`.
    */
   async write(pushes: readonly Push[]): Promise<{ count: number; bytes: number }> {
-    const { end, last, marks } = this.segment;
+    const { end, last, frameIndex } = this.segment;
     await this.cut();
     const bytes = this.#memoryOf(pushes.reduce((sum, push) => sum + frameSize(push), 0));
     const group = last + 1;
@@ -99,11 +106,11 @@ export class SegmentFile {
       await this.#append(bytes);
     } catch (error) {
       await this.cut().catch(() => {
-        throw new Uncertain(error);
+        throw new UncertainWrite(error);
       });
       throw error;
     }
-    for (const frame of frames) marks.note(...frame);
+    for (const frame of frames) frameIndex.note(...frame);
     return { count: first - group, bytes: bytes.length };
   }
 
@@ -115,7 +122,7 @@ export class SegmentFile {
     this.#isRagged = true;
   }
 
-  /** Cuts what lies behind the last whole frame, where anything may; it is gone for good when this resolves. */
+  /** Cuts what lies after the last whole frame, where anything may; it is gone for good when this resolves. */
   async cut(): Promise<void> {
     if (!this.#isRagged) return;
     await this.#file.truncate(this.segment.end);
@@ -154,14 +161,14 @@ export class SegmentFile {
 }
 
 /** Pushes may be there or not: what is left of them could not be cut. */
-export class Uncertain extends Error {
+export class UncertainWrite extends Error {
   constructor(cause: unknown) {
     super("what is left of a write that failed could not be cut", { cause });
   }
 }
 
 /** The file of a segment that could not be made whole may be there, and could not be taken away. */
-export class LeftOver extends Error {
+export class LeftoverFile extends Error {
   readonly first: number;
 
   constructor(first: number, cause: unknown) {
@@ -171,20 +178,20 @@ export class LeftOver extends Error {
 }
 
 /** Removes the file of a segment that was not made whole; its name is free then. */
-export async function removeLeftOver(folder: Folder, first: number): Promise<void> {
+export async function removeLeftover(folder: Folder, first: number): Promise<void> {
   await folder.disk.unlink(segmentPath(folder, first)).catch(ignoreMissing);
 }
 
 /** Writes a whole segment file that is closed, in the place of another or of none, all or nothing. */
 export async function writeSegment(folder: Folder, first: number, push: Push | undefined): Promise<Segment> {
-  const marks = new Marks();
+  const frameIndex = new FrameIndex();
   const frame = Buffer.alloc(push === undefined ? 0 : frameSize(push));
   if (push !== undefined) {
     writeFrame(frame, 0, push, { first, group: first });
-    marks.note(first, headerSize, push.receivedAt);
+    frameIndex.note(first, headerSize, push.receivedAt);
   }
   const last = first - 1 + (push?.ends.length ?? 0);
-  const segment = { first, last, end: headerSize + frame.length, marks, isOpen: false, isCut: false };
+  const segment = { first, last, end: headerSize + frame.length, frameIndex, isOpen: false, isCut: false };
   const { disk } = folder;
   const path = segmentPath(folder, first);
   try {
@@ -204,7 +211,7 @@ export async function writeSegment(folder: Folder, first: number, push: Push | u
   return segment;
 }
 
-/** Cuts what a crash left behind the last whole frame of a file that gets no more. */
+/** Cuts what a crash left after the last whole frame of a file that gets no more. */
 export async function cutTail(folder: Folder, { first, end }: Segment): Promise<void> {
   const file = await folder.disk.open(segmentPath(folder, first), "write");
   try {

@@ -34,7 +34,8 @@ export class SegmentList {
     const settled = Math.max(0, Math.min(this.#trimmed, oldest.last) - oldest.first + 1);
     const messages = this.#messages - settled;
     if (messages === 0) return { messages, bytes: 0, first: last + 1, last };
-    const from = settled === 0 ? headerSize : oldest.marks.offsetOf(this.#trimmed + 1, oldest.last + 1, oldest.end);
+    const from =
+      settled === 0 ? headerSize : oldest.frameIndex.offsetOf(this.#trimmed + 1, oldest.last + 1, oldest.end);
     const bytes = this.#bytes - (from - headerSize);
     return { messages, bytes, first: Math.max(oldest.first, this.#trimmed + 1), last };
   }
@@ -72,7 +73,7 @@ export class SegmentList {
   }
 
   /**
-   * Drops the segments behind `position`; the active one, which is empty, stays. Where the one before has events behind
+   * Drops the segments after `position`; the active one, which is empty, stays. Where the one before has events after
    * it, it ends where `end` begins. Returns the segments that are out of the list then.
    */
   release(position: number, end: Segment | undefined): Segment[] {

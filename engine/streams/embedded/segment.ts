@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Disk } from "../../core/disk.ts";
 import { closingFrame, readFrame, type Format } from "./frame.ts";
-import { Marks } from "./marks.ts";
+import { FrameIndex } from "./frame-index.ts";
 
 /** Where the files of a stream lie. */
 export interface Folder {
@@ -11,7 +11,7 @@ export interface Folder {
 
 /**
  * A segment file: a header of 8 bytes, then frames, in the order of their sequences. Its name is the sequence of its
- * first event. One that takes no more events ends with a frame that closes it: its marks, then the offset of that frame
+ * first event. One that takes no more events ends with a frame that closes it: its index, then the offset of that frame
  * (f64), so that it is found from the end of the file and nothing else has to be read at a start.
  *
  * Where the events of a file reach beyond the name of the next one, they count only up to there: the others were
@@ -21,9 +21,9 @@ export interface Segment {
   first: number;
   /** `first - 1` while it is empty. */
   last: number;
-  /** Offset behind its last whole frame of events. */
+  /** Offset after its last whole frame of events. */
   end: number;
-  marks: Marks;
+  frameIndex: FrameIndex;
   /** Whether events may be appended to its file. */
   isOpen: boolean;
   /** Whether its file has events that do not count. */
@@ -54,16 +54,21 @@ export function segmentFirst(name: string): number | undefined {
 }
 
 /** A segment whose events from `next` on do not count. */
-export function cutBefore({ first, last, end, marks }: Segment, next: number): Segment {
-  const cut = { first, last: next - 1, end: marks.offsetOf(next, last + 1, end), marks: marks.before(next) };
+export function cutBefore({ first, last, end, frameIndex }: Segment, next: number): Segment {
+  const cut = {
+    first,
+    last: next - 1,
+    end: frameIndex.offsetOf(next, last + 1, end),
+    frameIndex: frameIndex.before(next),
+  };
   return { ...cut, isOpen: false, isCut: true };
 }
 
 /** What a segment's file ends with when it takes no more events. */
-export function closingOf({ last, end, marks }: Segment): Buffer {
+export function closingOf({ last, end, frameIndex }: Segment): Buffer {
   const trailer = Buffer.alloc(8);
   trailer.writeDoubleLE(end);
-  return closingFrame(last + 1, Buffer.concat([marks.encode(), trailer]));
+  return closingFrame(last + 1, Buffer.concat([frameIndex.encode(), trailer]));
 }
 
 /** Where the frame that closes a segment begins, by the last 8 bytes of its file. */
@@ -76,6 +81,6 @@ export function closingOffset(trailer: Buffer, fileSize: number): number | undef
 export function closedSegment(first: number, offset: number, bytes: Buffer): Segment | undefined {
   const closing = readFrame(bytes, 0, 2, first);
   if (closing.kind !== "closing" || closing.end !== bytes.length || closing.first < first) return undefined;
-  const marks = Marks.decode(closing.index.subarray(0, -8));
-  return { first, last: closing.first - 1, end: offset, marks, isOpen: false, isCut: false };
+  const frameIndex = FrameIndex.decode(closing.index.subarray(0, -8));
+  return { first, last: closing.first - 1, end: offset, frameIndex, isOpen: false, isCut: false };
 }

@@ -1,11 +1,29 @@
+import { createHmac } from "node:crypto";
+import { durationMs } from "../../../schemas/duration.ts";
+import type { TransformConfig } from "../../../schemas/pipeline.ts";
 import type { Event } from "../../core/batch.ts";
 import type { Rejection } from "../../core/dead-letter.ts";
 import type { WaitingDrop } from "../../core/journal.ts";
 import type { KeyMemory } from "../../core/key-memory.ts";
-import type { BatchContext, Transform, TransformResult } from "../../core/transform.ts";
-import { badDedupKey } from "./dedup-key.ts";
-import type { Fingerprints } from "./fingerprint.ts";
-import { KeyReader } from "./key-reader.ts";
+import type { BatchContext, Transform, TransformResult, TransformTools } from "../../core/transform.ts";
+import { badDedupKey, KeyReader } from "./key-reader.ts";
+import { Fingerprints } from "./fingerprint.ts";
+
+type DedupConfig = Extract<TransformConfig, { type: "dedup" }>;
+
+/** A dedup that shares the key memory of its pipeline. */
+export function createDedup(entry: DedupConfig, { keys, salt }: TransformTools): DedupTransform {
+  const { key, time_window } = entry.config;
+  return new DedupTransform(key, durationMs(time_window), keys, new Fingerprints(saltFor(entry, salt)));
+}
+
+/** Another key, or the key of another source, is another window: keys that were remembered for it do not count. */
+function saltFor({ source_id, config }: DedupConfig, salt: Uint8Array): Buffer {
+  return createHmac("sha256", salt)
+    .update(JSON.stringify([source_id, config.key]))
+    .digest()
+    .subarray(0, 16);
+}
 
 /**
  * Drops events whose key was seen before, inside its window (the specification, engine semantics, section 5): the first

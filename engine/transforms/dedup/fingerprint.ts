@@ -7,12 +7,12 @@ const unitsPerBlock = 2 * width;
 
 /**
  * 128-bit fingerprints of texts, under a secret: Chaskey-12 (ISO/IEC 29192-6), a keyed function made of nothing but
- * additions, rotations and XORs of 32-bit words, over the UTF-16 units of the text, low byte first. Every text is told
- * apart from every other, those with lone surrogates too.
+ * additions, rotations and XORs of 32-bit words, over the UTF-16 units of the text, low byte first. Every text differs
+ * from every other, those with lone surrogates too.
  *
  * Two different keys do not meet in practice: who does not know the secret cannot tell the words from random ones, so
  * the chance that any two of n keys share theirs is n * n / 2^129, which is 1.5e-25 for ten million keys, whoever chose
- * them. The secret must be random, stay as long as its fingerprints are kept, and be shown to nobody; nor must a
+ * them. The secret must be random, stay as long as its fingerprints are kept, and never be shown; nor must a
  * fingerprint.
  *
  * Not for two threads at once; one instance reuses its memory.
@@ -77,7 +77,7 @@ export class Fingerprints {
   #finish(rest: number, into: Uint32Array, at: number): void {
     const state = this.#state;
     const mask = rest === unitsPerBlock ? this.#full : this.#padded;
-    // A 1 ends what is padded, so that a text is told from the same one with zeros behind it.
+    // A 1 ends what is padded, so that a text differs from the same one with zeros after it.
     if (mask === this.#padded) mixUnit(state, rest, 1);
     mixAll(state, mask);
     permute(state);

@@ -1,6 +1,4 @@
-import { KeyShard, type IsLive } from "./key-shard.ts";
-
-const shards = 256;
+const shardCount = 256;
 
 /**
  * Which batch brought a key: from 128-bit fingerprints to owners, unsigned 32-bit numbers that are never 0. Words are
@@ -18,7 +16,7 @@ export class KeyTable {
   #next = 0;
 
   constructor(isLive: IsLive) {
-    this.#shards = Array.from({ length: shards }, () => new KeyShard(isLive));
+    this.#shards = Array.from({ length: shardCount }, () => new KeyShard(isLive));
   }
 
   /** The owner of a key; 0 if there is none. */
@@ -40,10 +38,10 @@ export class KeyTable {
    * Drops the keys whose owners are gone, and gives memory back: in all shards, which looks at every key, or in the next
    * `count` of them, so that a large table can be swept little by little.
    */
-  sweep(count = shards): void {
+  sweep(count = shardCount): void {
     for (let swept = 0; swept < count; swept += 1) {
       (this.#shards[this.#next] as KeyShard).sweep();
-      this.#next = (this.#next + 1) % shards;
+      this.#next = (this.#next + 1) % shardCount;
     }
   }
 
@@ -60,5 +58,149 @@ export class KeyTable {
   /** By the highest bits of the first word; the place within a shard is by the lowest of the second. */
   #shardOf(words: Uint32Array, at: number): KeyShard {
     return this.#shards[(words[at] as number) >>> 24] as KeyShard;
+  }
+}
+
+/** A slot: the four words of a fingerprint and its owner, which is 0 where the slot is free. */
+const slotWords = 5;
+const ownerWord = 4;
+const fewestSlots = 16;
+
+/**
+ * Whether the keys of this owner still count; once false, for good. Asked in a sweep and, of any owner in the table,
+ * whenever a key is put in. Must not throw, nor use the table.
+ */
+type IsLive = (owner: number) => boolean;
+
+/**
+ * A part of the key table: a hash table with open addressing and linear probing, in one array. A key that is taken out
+ * leaves no trace. Its methods are those of `KeyTable`.
+ */
+class KeyShard {
+  readonly #isLive: IsLive;
+  #slots = new Uint32Array(fewestSlots * slotWords);
+  /** One less than the number of slots, which is a power of two. */
+  #mask = fewestSlots - 1;
+  size = 0;
+
+  constructor(isLive: IsLive) {
+    this.#isLive = isLive;
+  }
+
+  get bytes(): number {
+    return this.#slots.byteLength;
+  }
+
+  get(words: Uint32Array, at: number): number {
+    return this.#owner(this.#find(words, at));
+  }
+
+  set(words: Uint32Array, at: number, owner: number): void {
+    let slot = this.#find(words, at);
+    if (this.#owner(slot) === 0) {
+      if (this.#makeRoom()) slot = this.#find(words, at);
+      this.size += 1;
+    }
+    const start = slot * slotWords;
+    for (let word = 0; word < ownerWord; word += 1) this.#slots[start + word] = words[at + word] as number;
+    this.#slots[start + ownerWord] = owner;
+  }
+
+  delete(words: Uint32Array, at: number): boolean {
+    const slot = this.#find(words, at);
+    if (this.#owner(slot) === 0) return false;
+    this.#free(slot);
+    return true;
+  }
+
+  sweep(): void {
+    this.#dropGone();
+    let capacity = this.#mask + 1;
+    while (capacity > fewestSlots && this.size < capacity / 3) capacity /= 2;
+    this.#resize(capacity);
+  }
+
+  #owner(slot: number): number {
+    return this.#slots[slot * slotWords + ownerWord] as number;
+  }
+
+  /** Where a key would lie if all slots were free. */
+  #home(slot: number): number {
+    return (this.#slots[slot * slotWords + 1] as number) & this.#mask;
+  }
+
+  /** The slot of a key, or the free one where it belongs. */
+  #find(words: Uint32Array, at: number): number {
+    const slots = this.#slots;
+    const mask = this.#mask;
+    const second = words[at + 1] as number;
+    for (let slot = second & mask; ; slot = (slot + 1) & mask) {
+      const start = slot * slotWords;
+      if (slots[start + ownerWord] === 0) return slot;
+      if (
+        slots[start + 1] === second &&
+        slots[start] === words[at] &&
+        slots[start + 2] === words[at + 2] &&
+        slots[start + 3] === words[at + 3]
+      ) {
+        return slot;
+      }
+    }
+  }
+
+  /**
+   * Makes room for one key more; says whether slots have moved. It grows also where keys of gone owners were dropped,
+   * but few: else the next look at all slots would be near.
+   */
+  #makeRoom(): boolean {
+    const capacity = this.#mask + 1;
+    if (this.size < capacity * 0.75) return false;
+    this.#dropGone();
+    if (this.size > capacity * 0.6) this.#resize(capacity * 2);
+    return true;
+  }
+
+  /** Begins after a free slot, over which no key moves; so each is looked at once. */
+  #dropGone(): void {
+    const mask = this.#mask;
+    let start = 0;
+    while (this.#owner(start) !== 0) start += 1;
+    for (let step = 1; step <= mask; step += 1) {
+      const slot = (start + step) & mask;
+      while (this.#owner(slot) !== 0 && !this.#isLive(this.#owner(slot))) this.#free(slot);
+    }
+  }
+
+  /** Frees a slot: keys after it that could not lie further forward move up, until a free slot. */
+  #free(slot: number): void {
+    const mask = this.#mask;
+    let hole = slot;
+    for (let next = (hole + 1) & mask; this.#owner(next) !== 0; next = (next + 1) & mask) {
+      if (((next - this.#home(next)) & mask) < ((next - hole) & mask)) continue;
+      this.#copy(next, hole);
+      hole = next;
+    }
+    this.#slots[hole * slotWords + ownerWord] = 0;
+    this.size -= 1;
+  }
+
+  #copy(from: number, to: number): void {
+    const slots = this.#slots;
+    for (let word = 0; word < slotWords; word += 1) {
+      slots[to * slotWords + word] = slots[from * slotWords + word] as number;
+    }
+  }
+
+  #resize(capacity: number): void {
+    if (capacity === this.#mask + 1) return;
+    const old = this.#slots;
+    // Allocated first: if there is no memory for it, the shard stays as it was.
+    this.#slots = new Uint32Array(capacity * slotWords);
+    this.#mask = capacity - 1;
+    for (let start = 0; start < old.length; start += slotWords) {
+      if (old[start + ownerWord] === 0) continue;
+      const to = this.#find(old, start) * slotWords;
+      for (let word = 0; word < slotWords; word += 1) this.#slots[to + word] = old[start + word] as number;
+    }
   }
 }

@@ -7,9 +7,8 @@ import {
   type WaitingDrop,
 } from "../../core/journal.ts";
 import type { Fate, KeyMemory, Sight } from "../../core/key-memory.ts";
-import { DropFates, FinalRepeats } from "./drop-fates.ts";
+import { FinalRepeats, ReservedKeys, WaitingDrops } from "./waiting-drops.ts";
 import { KeyTable } from "./key-table.ts";
-import { OpenKeys } from "./open-keys.ts";
 
 /** Limits of what is remembered, of all dedups of a pipeline together. */
 export interface KeyLimits {
@@ -26,7 +25,7 @@ interface Held {
   until: number;
   keys: number;
   /** Until the batch is written. */
-  open?: OpenKeys;
+  open?: ReservedKeys;
 }
 
 /** What a batch that is not written yet holds, and the number of that in the table. */
@@ -34,7 +33,7 @@ interface Reserving {
   owner: number;
   window: number;
   held: Held;
-  open: OpenKeys;
+  open: ReservedKeys;
 }
 
 /** Bytes on disk: of a key, and besides of each block. */
@@ -56,7 +55,7 @@ export class RememberedKeys implements KeyMemory {
   readonly #expiring = new Map<number, Map<number, Held>>();
   /** What batches hold that are not written yet, by their numbers. */
   readonly #reserving = new Map<number, Reserving[]>();
-  readonly #drops = new DropFates();
+  readonly #drops = new WaitingDrops();
   readonly #table = new KeyTable((owner) => this.#held.has(owner));
   #owners = 0;
   #storage = 0;
@@ -84,7 +83,7 @@ export class RememberedKeys implements KeyMemory {
     for (const { batch, keys = [] } of records) {
       for (const { since, until, positions, prints } of keys) {
         const words = wordsOf(prints);
-        this.#take(words, { batch, since, until, keys: 0, open: new OpenKeys([...positions], Array.from(words)) });
+        this.#take(words, { batch, since, until, keys: 0, open: new ReservedKeys([...positions], Array.from(words)) });
       }
     }
     for (const record of records) this.#noteDrops(record, repeats);
@@ -196,7 +195,7 @@ export class RememberedKeys implements KeyMemory {
   #reservingOf(batch: number, clock: number, window: number): Reserving {
     const present = this.#reserving.get(batch)?.find((one) => one.window === window);
     if (present !== undefined) return present;
-    const held = { batch, since: clock, until: clock + window, keys: 0, open: new OpenKeys() };
+    const held = { batch, since: clock, until: clock + window, keys: 0, open: new ReservedKeys() };
     this.#storage += blockBytes;
     return this.#hold(held) as Reserving;
   }
@@ -233,7 +232,7 @@ export class RememberedKeys implements KeyMemory {
   }
 
   /** What a batch under way has reserved a key with. */
-  #openOf(batch: number, print: Uint32Array): OpenKeys | undefined {
+  #openOf(batch: number, print: Uint32Array): ReservedKeys | undefined {
     const held = this.#heldBy(print);
     if (held?.batch === batch) return held.open;
     // A later batch has the key by now.

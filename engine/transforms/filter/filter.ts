@@ -1,10 +1,17 @@
-import type { SchemaField } from "../../../schemas/pipeline.ts";
+import type { SchemaField, TransformConfig } from "../../../schemas/pipeline.ts";
 import type { Event } from "../../core/batch.ts";
 import { FieldPick } from "../../core/field-pick.ts";
-import type { BatchContext, Transform, TransformResult } from "../../core/transform.ts";
+import type { BatchContext, Transform, TransformResult, TransformTools } from "../../core/transform.ts";
 import { compileFilter, namesRead } from "../../expression/index.ts";
 import type { Filter } from "../../expression/index.ts";
-import { evaluateEach } from "../evaluation.ts";
+import { evaluateEach } from "../../expression/evaluation.ts";
+
+type FilterConfig = Extract<TransformConfig, { type: "filter" }>;
+
+/** Throws ExpressionError if the expression does not fit the fields. */
+export function createFilter({ config }: FilterConfig, { fields }: TransformTools): FilterTransform {
+  return new FilterTransform(config.expression, fields);
+}
 
 /** Keeps the events for which its expression is true and drops the others; an expression that fails rejects the event. */
 export class FilterTransform implements Transform {

@@ -1,11 +1,18 @@
 import { basicType } from "../../../schemas/field-type.ts";
-import type { SchemaField } from "../../../schemas/pipeline.ts";
+import type { SchemaField, TransformConfig } from "../../../schemas/pipeline.ts";
 import type { Event } from "../../core/batch.ts";
 import { FieldPick } from "../../core/field-pick.ts";
-import type { BatchContext, Transform, TransformResult } from "../../core/transform.ts";
+import type { BatchContext, Transform, TransformResult, TransformTools } from "../../core/transform.ts";
 import { compileTransforms, namesRead } from "../../expression/index.ts";
 import type { TransformExpression, Transforms } from "../../expression/index.ts";
-import { evaluateEach } from "../evaluation.ts";
+import { evaluateEach } from "../../expression/evaluation.ts";
+
+type StatelessConfig = Extract<TransformConfig, { type: "stateless" }>;
+
+/** Throws ExpressionError if an expression does not fit the fields. */
+export function createStateless({ config }: StatelessConfig, { fields }: TransformTools): StatelessTransform {
+  return new StatelessTransform(config.transforms, fields);
+}
 
 /**
  * Makes of each event a new one that holds the outputs of its expressions and nothing else (the specification,
@@ -13,7 +20,7 @@ import { evaluateEach } from "../evaluation.ts";
  */
 export class StatelessTransform implements Transform {
   readonly name = "stateless";
-  /** The schema that feeds what comes behind. */
+  /** The fields that the sink is fed with. */
   readonly outputs: readonly SchemaField[];
   readonly reads: readonly string[];
   readonly #transforms: Transforms;

@@ -16,8 +16,8 @@ export interface UncertainBatch {
 }
 
 const sentences: Readonly<Record<string, Counted>> = {
-  "Batch may be in the table, and the table may no longer recognise a repeat.": "batches_uncertain",
-  "Table knows a batch that it does not hold; it is sent as a new one.": "tokens_without_rows",
+  "Batch may already be in the table, and the table may no longer drop a repeated insert.": "batches_uncertain",
+  "Table does not hold the batch whose answer was lost; the batch is sent with a new token.": "tokens_without_rows",
   "Insert is sent again with its token.": "inserts_repeated",
   "Batch of an earlier run is carried on.": "batches_replayed",
 };

@@ -33,7 +33,7 @@ describe("records of a topic", () => {
         await scene.kafka.produce(scene.topic, span(101, 150).map(event), { transaction: "commit" });
         await scene.holds([...span(1, 50), ...span(101, 150)]);
         await scene.kafka.produce(scene.topic, span(151, 200).map(event), { transaction: "abort" });
-        // Marks and what was given up count as read: the group comes to the end of the topic.
+        // FrameIndex and what was given up count as read: the group comes to the end of the topic.
         const end = await scene.kafka.topics.endOffsets(scene.topic);
         const committed = async (): Promise<number[]> =>
           (await scene.kafka.groups.offsets(scene.group, scene.topic)).map(({ offset }) => offset);

@@ -1,8 +1,8 @@
 import type { Push } from "../../../engine/core/push.ts";
-import type { Answered, OtlpDoor } from "../../../engine/sources/otlp/receiver/receiver.ts";
+import type { Answered, OtlpPort } from "../../../engine/sources/otlp/receiver/receiver.ts";
 
 /** A door behind which pushes wait until they are let through: how full the receiver is, is then no matter of time. */
-export class HeldDoor implements OtlpDoor {
+export class HeldDoor implements OtlpPort {
   readonly answers: Answered[] = [];
   readonly #waiting: (() => void)[] = [];
   #heard: (() => void)[] = [];
@@ -33,7 +33,7 @@ export class HeldDoor implements OtlpDoor {
 }
 
 /** A door that takes nothing: each push meets the same error. */
-export class RefusingDoor implements OtlpDoor {
+export class RefusingDoor implements OtlpPort {
   readonly #error: Error;
 
   constructor(error: Error) {

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { EngineError } from "../../../engine/index.ts";
 import { OtlpGrpc } from "../../../engine/sources/otlp/receiver/grpc.ts";
 import { OtlpHttp } from "../../../engine/sources/otlp/receiver/http.ts";
-import { Receiver, type OtlpDoor } from "../../../engine/sources/otlp/receiver/receiver.ts";
+import { Receiver, type OtlpPort } from "../../../engine/sources/otlp/receiver/receiver.ts";
 import { HeldDoor, RefusingDoor } from "./held-door.ts";
 import { Listeners } from "./listeners.ts";
 import { decodeStatus, GrpcSender, jsonType, logs, logsInJson, post, protobufType, sendPacked } from "./senders.ts";
@@ -20,7 +20,7 @@ let listeners: Listeners;
 let sender: GrpcSender;
 
 /** Opens both transports in front of a door. */
-async function open(behind: OtlpDoor): Promise<void> {
+async function open(behind: OtlpPort): Promise<void> {
   const receiver = new Receiver(behind, { maxConcurrentRequests: 2 });
   const http = new OtlpHttp(receiver);
   grpc = new OtlpGrpc(receiver);

@@ -1,7 +1,7 @@
 import { Event } from "../../../engine/core/batch.ts";
 import type { Answer, Block } from "../../../engine/core/sink.ts";
 import type { ClickHouseSink } from "../../../engine/sinks/clickhouse/sink.ts";
-import { DeclaredFields } from "../../../engine/sources/declared-fields.ts";
+import { DeclaredFields } from "../../../engine/transforms/declared-fields/declared-fields.ts";
 import type { TestClickHouse } from "../../support/clickhouse.ts";
 import { patient, sinkOn } from "./support.ts";
 import type { Field } from "./support.ts";

@@ -3,7 +3,7 @@ import { Arrivals } from "../../../engine/core/arrivals.ts";
 import { Event } from "../../../engine/core/batch.ts";
 import { nextPosition, type Journal } from "../../../engine/core/journal.ts";
 import type { Chunk, Feed, PositionRange } from "../../../engine/core/positions.ts";
-import { kafkaPartition } from "../../../engine/sources/kafka/feed.ts";
+import { kafkaPartition } from "../../../engine/sources/kafka/positions/feed.ts";
 import type { Source } from "../../../engine/core/source.ts";
 import type { ModelEvent, ModelSourceLog } from "./events.ts";
 

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Event } from "../../../engine/core/batch.ts";
-import { badDedupKey, dedupKeyText } from "../../../engine/transforms/dedup/dedup-key.ts";
+import { badDedupKey, dedupKeyText } from "../../../engine/transforms/dedup/key-reader.ts";
 
 /** The value of `id`, as an event reads it from its bytes. */
 function valueOf(text: string): unknown {

@@ -3,12 +3,12 @@ import { Assembler } from "../../../engine/assembler.ts";
 import { Event } from "../../../engine/core/batch.ts";
 import type { Line } from "../../../engine/line.ts";
 import { WaitingRoom } from "../../../engine/waiting-room.ts";
-import { WebhookSource } from "../../../engine/sources/webhook/webhook-source.ts";
+import { StreamSource } from "../../../engine/sources/stream/stream-source.ts";
 
 /** A source of `held` events whose positions are their numbers, of which `end` have arrived. */
-function sourceOf(held: number, end = held): WebhookSource {
+function sourceOf(held: number, end = held): StreamSource {
   let known = end;
-  return new WebhookSource(
+  return new StreamSource(
     {
       advance: (last) => (known = last),
       read: async (position, limit) => {
@@ -39,7 +39,7 @@ function line(keeps: (position: number) => boolean = () => true): Line {
   return { revision: 1, courses: new Map([[undefined, { transforms: [{ name: "ingestor", apply }] }]]), sink };
 }
 
-function assemblerOf(source: WebhookSource, max_batch_size: number, max_delay_time: string) {
+function assemblerOf(source: StreamSource, max_batch_size: number, max_delay_time: string) {
   const [leave, drain] = [new AbortController(), new AbortController()];
   const telemetry = { eventsRead: () => undefined, agedOut: () => undefined } as never;
   const limits = { max_batch_size, max_delay_time };

@@ -6,9 +6,9 @@ import { BackPressure } from "../../../engine/back-pressure.ts";
 import { Arrivals } from "../../../engine/core/arrivals.ts";
 import { Event } from "../../../engine/core/batch.ts";
 import type { Line } from "../../../engine/line.ts";
-import { BackPressure as KafkaBackPressure } from "../../../engine/sources/kafka/back-pressure.ts";
-import { Troubles } from "../../../engine/sources/kafka/troubles.ts";
-import { WebhookSource } from "../../../engine/sources/webhook/webhook-source.ts";
+import { BackPressure as KafkaBackPressure } from "../../../engine/sources/kafka/reading/back-pressure.ts";
+import { SourceFailures } from "../../../engine/sources/kafka/brokers/failures.ts";
+import { StreamSource } from "../../../engine/sources/stream/stream-source.ts";
 import { Recorder } from "../../../engine/telemetry/recorder.ts";
 import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
 import { WaitingRoom } from "../../../engine/waiting-room.ts";
@@ -51,7 +51,7 @@ describe.each([
     await room.wait({ class: "setup", text: "no table" }, 1, never);
     pass(by);
     room.leave();
-    expect(told.at(-1)).toMatchObject({ event: "wentOn", seconds: 10 });
+    expect(told.at(-1)).toMatchObject({ event: "pauseEnded", seconds: 10 });
   });
 
   test("does not change how long one was that a thread left open by its death", async () => {
@@ -69,15 +69,15 @@ describe.each([
 
   test("does not change how long a source had troubles, or was not read", () => {
     const { told, telemetry } = telling();
-    const troubles = new Troubles("p", telemetry);
+    const troubles = new SourceFailures("p", telemetry);
     const pressure = new KafkaBackPressure("p", telemetry);
     troubles.note("broker", new Error("away"), 5);
     pressure.look(false);
     pass(by);
     troubles.clear("broker");
     pressure.end();
-    expect(told.filter(({ event, seconds }) => event === "wentOn" || (seconds ?? 0) > 0)).toMatchObject([
-      { event: "wentOn", seconds: 10 },
+    expect(told.filter(({ event, seconds }) => event === "pauseEnded" || (seconds ?? 0) > 0)).toMatchObject([
+      { event: "pauseEnded", seconds: 10 },
       { event: "backpressure", seconds: 10 },
     ]);
   });
@@ -108,7 +108,7 @@ describe.each([
     const line = { revision: 1, courses: new Map([[undefined, { transforms: [{ name: "ingestor", apply }] }]]), sink };
     const assembler = new Assembler({
       pipeline_id: "p",
-      source: new WebhookSource(reader, 1, 1, new WaitingRoom("p", telling().telemetry)),
+      source: new StreamSource(reader, 1, 1, new WaitingRoom("p", telling().telemetry)),
       telemetry: telling().telemetry,
       limits: { max_batch_size: 10, max_delay_time: "20s" },
       maxAge: Infinity,
@@ -168,7 +168,7 @@ describe("a number that no metric can take", () => {
     const pause = { class: "setup" as const, since: new Date().toISOString(), text: "no table", way_out: "" };
     for (const seconds of [-1, NaN, -2]) {
       recorder.paused({ pipeline_id: "p", pause });
-      recorder.wentOn({ pipeline_id: "p", class: "setup", seconds });
+      recorder.pauseEnded({ pipeline_id: "p", class: "setup", seconds });
     }
     recorder.inserted({ pipeline_id: "p", rows: -1, bytes: NaN, seconds: Infinity });
     const said = log.lines.filter(({ sentence }) => sentence.startsWith("A metric was given"));

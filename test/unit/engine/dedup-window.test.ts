@@ -138,7 +138,7 @@ class Machine {
 
   /** What it waits for, if it does. */
   get pause(): unknown {
-    const last = this.told.findLast(({ event }) => event === "paused" || event === "wentOn");
+    const last = this.told.findLast(({ event }) => event === "paused" || event === "pauseEnded");
     return last?.fields["pause"];
   }
 
@@ -501,7 +501,7 @@ describe("a limit of what dedup remembers", () => {
       await machine.see("a");
       machine.arrive("b");
       await machine.work(200);
-      expect([machine.count("paused"), machine.count("wentOn")]).toEqual([1, 0]);
+      expect([machine.count("paused"), machine.count("pauseEnded")]).toEqual([1, 0]);
     }));
 
   test("that is less than an empty memory takes is no pause that never ends", () =>

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
-import type { Pause } from "../../../engine/view.ts";
+import type { Pause } from "../../../engine/core/pause.ts";
 import { WaitingRoom } from "../../../engine/waiting-room.ts";
 
 let pauses: Pause[];
@@ -21,7 +21,7 @@ beforeEach(() => {
   [pauses, ended] = [[], 0];
   const telemetry = {
     paused: ({ pause }: { pause: Pause }) => void pauses.push(pause),
-    wentOn: () => void (ended += 1),
+    pauseEnded: () => void (ended += 1),
   } as unknown as Telemetry;
   room = new WaitingRoom("p", telemetry, pace);
 });

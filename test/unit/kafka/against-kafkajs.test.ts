@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import { expect, test } from "vitest";
-import { decodeFetchResponse, type FetchedPartition } from "../../../engine/sources/kafka/protocol/fetch-response.ts";
+import { decodeFetchResponse, type FetchedPartition } from "../../../engine/sources/kafka/protocol/fetch.ts";
 import { RecordRun } from "../../../engine/sources/kafka/protocol/record-run.ts";
 import { Random } from "../../support/random.ts";
 import { read } from "./read.ts";

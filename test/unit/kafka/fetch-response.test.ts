@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { decodeFetchResponse } from "../../../engine/sources/kafka/protocol/fetch-response.ts";
+import { decodeFetchResponse } from "../../../engine/sources/kafka/protocol/fetch.ts";
 import { Unreadable } from "../../../engine/sources/kafka/protocol/unreadable.ts";
 import { batchBytes, fetched, int16, int32, int64, numbered, responseBytes } from "./written.ts";
 

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { Brokers } from "../../../engine/sources/kafka/brokers.ts";
-import { kafkaClient } from "../../../engine/sources/kafka/connection.ts";
-import { FetchBuffer } from "../../../engine/sources/kafka/fetch-buffer.ts";
-import { kafkaFeed } from "../../../engine/sources/kafka/feed.ts";
-import { Fetcher } from "../../../engine/sources/kafka/fetcher.ts";
-import { defaultKafkaSettings } from "../../../engine/sources/kafka/settings.ts";
+import { Brokers } from "../../../engine/sources/kafka/brokers/brokers.ts";
+import { kafkaClient } from "../../../engine/sources/kafka/brokers/connection.ts";
+import { FetchBuffer } from "../../../engine/sources/kafka/reading/fetch-buffer.ts";
+import { kafkaFeed } from "../../../engine/sources/kafka/positions/feed.ts";
+import { Fetcher } from "../../../engine/sources/kafka/reading/fetcher.ts";
+import { defaultKafkaSettings } from "../../../engine/sources/kafka/brokers/settings.ts";
 import { keptLog } from "../../support/engine.ts";
 import { codecs } from "./read.ts";
 import { StandInCluster } from "./stand-in-cluster.ts";
@@ -34,7 +34,7 @@ beforeEach(async () => {
     feedOf,
     settings: defaultKafkaSettings,
     buffer,
-    onTrouble: (error) => void (error === undefined || troubles.push(error)),
+    onFailure: (error) => void (error === undefined || troubles.push(error)),
     topicIdOf: () => undefined,
     onLeaders: () => Promise.resolve(),
     onGone: () => undefined,

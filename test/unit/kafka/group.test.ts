@@ -1,10 +1,10 @@
 import { connect } from "node:net";
 import type { ISocketFactory } from "kafkajs";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { Brokers } from "../../../engine/sources/kafka/brokers.ts";
-import { kafkaClient } from "../../../engine/sources/kafka/connection.ts";
-import { Group } from "../../../engine/sources/kafka/group.ts";
-import { defaultKafkaSettings } from "../../../engine/sources/kafka/settings.ts";
+import { Brokers } from "../../../engine/sources/kafka/brokers/brokers.ts";
+import { kafkaClient } from "../../../engine/sources/kafka/brokers/connection.ts";
+import { Group } from "../../../engine/sources/kafka/group/group.ts";
+import { defaultKafkaSettings } from "../../../engine/sources/kafka/brokers/settings.ts";
 import { keptLog } from "../../support/engine.ts";
 import { StandInCluster } from "./stand-in-cluster.ts";
 

@@ -4,18 +4,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ISocketFactory } from "kafkajs";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { claimText } from "../../../engine/sources/kafka/identity.ts";
-import { FetchBuffer } from "../../../engine/sources/kafka/fetch-buffer.ts";
-import { KafkaSource } from "../../../engine/sources/kafka/kafka-source.ts";
-import type { KafkaSourceParts } from "../../../engine/sources/kafka/kafka-source-parts.ts";
-import { Lag } from "../../../engine/sources/kafka/lag.ts";
-import { KafkaPositions } from "../../../engine/sources/kafka/positions.ts";
-import { defaultKafkaSettings } from "../../../engine/sources/kafka/settings.ts";
+import { claimText } from "../../../engine/sources/kafka/group/identity.ts";
+import { FetchBuffer } from "../../../engine/sources/kafka/reading/fetch-buffer.ts";
+import { KafkaSource, type KafkaSourceOptions } from "../../../engine/sources/kafka/kafka-source.ts";
+import { Lag } from "../../../engine/sources/kafka/positions/lag.ts";
+import { KafkaPositions } from "../../../engine/sources/kafka/positions/positions.ts";
+import { defaultKafkaSettings } from "../../../engine/sources/kafka/brokers/settings.ts";
 import { DeadLetters } from "../../../engine/state/dead-letters.ts";
 import { StoreJournal } from "../../../engine/state/journal.ts";
 import { Store } from "../../../engine/state/store.ts";
 import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
-import type { Pause } from "../../../engine/view.ts";
+import type { Pause } from "../../../engine/core/pause.ts";
+import { WaitingRoom } from "../../../engine/waiting-room.ts";
 import { keptLog } from "../../support/engine.ts";
 import { codecs } from "./read.ts";
 import { StandInCluster } from "./stand-in-cluster.ts";
@@ -54,7 +54,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-function make(over: Partial<KafkaSourceParts> = {}): KafkaSource {
+function make(over: Partial<KafkaSourceOptions> = {}): KafkaSource {
   source = new KafkaSource({
     pipeline_id: "orders",
     connection: cluster.connection,
@@ -65,6 +65,7 @@ function make(over: Partial<KafkaSourceParts> = {}): KafkaSource {
     settings: defaultKafkaSettings,
     journal,
     telemetry,
+    pause: new WaitingRoom("orders", telemetry),
     log: keptLog(),
     bufferBytes: 1_000_000,
     ...over,
@@ -115,7 +116,7 @@ test.each(["throws", "says"] as const)(
   async (how) => {
     await make({ socketFactory: outOfFiles(12, how) }).open(signals);
     expect(new Set(pauses())).toEqual(new Set(["source"]));
-    expect(fieldsOf("wentOn")).toHaveLength(1);
+    expect(fieldsOf("pauseEnded")).toHaveLength(1);
   },
   30_000,
 );
@@ -140,7 +141,7 @@ describe("whether its events may be written", () => {
     await make().open(signals);
     cluster.committedBy = claimText(other, 0);
     await source!.mayWrite();
-    expect(fieldsOf("wasAway")).toEqual([]);
+    expect(fieldsOf("wasFrozen")).toEqual([]);
   });
 
   test.each(["monotonic", "wall"])("is asked for after a gap in the %s clock", async (clock) => {
@@ -155,8 +156,8 @@ describe("whether its events may be written", () => {
     expect(isWritten).toBe(false);
     cluster.committedBy = "";
     await written;
-    expect(fieldsOf("wasAway")).toHaveLength(1);
+    expect(fieldsOf("wasFrozen")).toHaveLength(1);
     await source!.mayWrite();
-    expect(fieldsOf("wasAway")).toHaveLength(1);
+    expect(fieldsOf("wasFrozen")).toHaveLength(1);
   });
 });

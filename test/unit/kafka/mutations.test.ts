@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Codecs, codecNames } from "../../../engine/sources/kafka/protocol/codecs.ts";
-import { decodeFetchResponse } from "../../../engine/sources/kafka/protocol/fetch-response.ts";
+import { decodeFetchResponse } from "../../../engine/sources/kafka/protocol/fetch.ts";
 import { RecordBatches } from "../../../engine/sources/kafka/protocol/record-batches.ts";
 import { RecordRun } from "../../../engine/sources/kafka/protocol/record-run.ts";
 import { Unreadable, UnreadableRecords } from "../../../engine/sources/kafka/protocol/unreadable.ts";

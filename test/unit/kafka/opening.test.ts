@@ -4,21 +4,21 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { EngineError } from "../../../engine/core/errors.ts";
 import type { BatchRecord } from "../../../engine/core/journal.ts";
-import { Brokers } from "../../../engine/sources/kafka/brokers.ts";
-import { kafkaClient } from "../../../engine/sources/kafka/connection.ts";
-import { kafkaFeed } from "../../../engine/sources/kafka/feed.ts";
-import { Group, type GroupStanding } from "../../../engine/sources/kafka/group.ts";
-import { claimText } from "../../../engine/sources/kafka/identity.ts";
-import type { KafkaSourceParts } from "../../../engine/sources/kafka/kafka-source-parts.ts";
-import { Opening } from "../../../engine/sources/kafka/opening.ts";
-import { judge } from "../../../engine/sources/kafka/ownership.ts";
-import { KafkaPositions } from "../../../engine/sources/kafka/positions.ts";
-import { defaultKafkaSettings } from "../../../engine/sources/kafka/settings.ts";
+import { Brokers } from "../../../engine/sources/kafka/brokers/brokers.ts";
+import { kafkaClient } from "../../../engine/sources/kafka/brokers/connection.ts";
+import { kafkaFeed } from "../../../engine/sources/kafka/positions/feed.ts";
+import { Group } from "../../../engine/sources/kafka/group/group.ts";
+import type { GroupState } from "../../../engine/sources/kafka/positions/group-state.ts";
+import { claimText } from "../../../engine/sources/kafka/group/identity.ts";
+import { Opening, type OpeningOptions } from "../../../engine/sources/kafka/group/opening.ts";
+import { judge } from "../../../engine/sources/kafka/group/ownership.ts";
+import { KafkaPositions } from "../../../engine/sources/kafka/positions/positions.ts";
+import { defaultKafkaSettings } from "../../../engine/sources/kafka/brokers/settings.ts";
 import { DeadLetters } from "../../../engine/state/dead-letters.ts";
 import { StoreJournal } from "../../../engine/state/journal.ts";
 import { Store } from "../../../engine/state/store.ts";
 import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
-import type { Pause } from "../../../engine/view.ts";
+import type { Pause } from "../../../engine/core/pause.ts";
 import { WaitingRoom } from "../../../engine/waiting-room.ts";
 import { keptLog } from "../../support/engine.ts";
 
@@ -54,7 +54,7 @@ class ToldGroup extends Group {
     return Promise.resolve(this.ids);
   }
 
-  override read(): Promise<GroupStanding> {
+  override read(): Promise<GroupState> {
     this.onRead();
     if (this.failures > 0) {
       this.failures -= 1;
@@ -116,28 +116,23 @@ afterEach(async () => {
 
 /** A start of the pipeline on what the journal holds. */
 function start(
-  options: Partial<KafkaSourceParts["options"]> = {},
-  topics: KafkaSourceParts["topics"] = new Map([[topic, { start: "earliest", hasDedup: true }]]),
+  options: Partial<OpeningOptions["options"]> = {},
+  topics: OpeningOptions["topics"] = new Map([[topic, { start: "earliest", hasDedup: true }]]),
 ): { opening: Opening; positions: KafkaPositions } {
   const telemetry = new Proxy({} as Telemetry, {
     get: (_target, event) => (fields: Record<string, unknown>) => void told.push([String(event), fields]),
   });
-  const parts: KafkaSourceParts = {
+  const parts: OpeningOptions = {
     pipeline_id,
-    connection,
     topics,
-    replicas: 1,
     identity: { ...own, earlier: new Set() },
     options: { take_over: other.run, on_lost: "pause", ...options },
-    settings: defaultKafkaSettings,
     journal,
     telemetry,
-    log: keptLog(),
-    bufferBytes: 1,
+    pause: new WaitingRoom(pipeline_id, telemetry, () => Promise.resolve()),
   };
   const positions = new KafkaPositions(topics.keys(), pipeline_id, journal);
-  const room = new WaitingRoom(pipeline_id, telemetry, () => Promise.resolve());
-  return { opening: new Opening(parts, group, positions, room), positions };
+  return { opening: new Opening(parts, group, positions), positions };
 }
 
 const feedOf = (partition: number, of = topic): string => kafkaFeed({ cluster, topic: of, partition });
@@ -283,7 +278,7 @@ test("whether ranges are still there is asked until the brokers answer", async (
   expect(await opening.stillHolds([rangeOf(0, 50, 59)], signals)).toBe(true);
   expect(await opening.stillHolds([rangeOf(0, 995, 1004)], signals)).toBe(false);
   expect(told.filter(([event]) => event === "paused")).toHaveLength(1);
-  expect(told.at(-1)![0]).toBe("wentOn");
+  expect(told.at(-1)![0]).toBe("pauseEnded");
 });
 
 const classes = () => told.filter(([event]) => event === "paused").map(([, { pause }]) => (pause as Pause).class);
@@ -482,7 +477,7 @@ describe("a topic that was created again", () => {
 });
 
 describe("another topic of the pipeline", () => {
-  const both: KafkaSourceParts["topics"] = new Map([
+  const both: OpeningOptions["topics"] = new Map([
     [topic, { start: "earliest", hasDedup: true }],
     ["returns", { start: "latest", hasDedup: false }],
   ]);
@@ -491,7 +486,7 @@ describe("another topic of the pipeline", () => {
     group.others = ["returns"];
   });
 
-  test.each<[string, KafkaSourceParts["options"], number]>([
+  test.each<[string, OpeningOptions["options"], number]>([
     ["its source says", { on_lost: "pause" }, 1000],
     ["start says", { on_lost: "pause", start: "earliest" }, 0],
   ])("that is new begins where %s, and new partitions of one that is known at their beginning", async (...given) => {

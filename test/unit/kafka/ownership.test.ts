@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { GroupStanding } from "../../../engine/sources/kafka/group.ts";
-import { claimOf, claimText, clientId, memberOf } from "../../../engine/sources/kafka/identity.ts";
-import { judge, type Known } from "../../../engine/sources/kafka/ownership.ts";
+import type { GroupState } from "../../../engine/sources/kafka/positions/group-state.ts";
+import { claimOf, claimText, clientId, memberOf } from "../../../engine/sources/kafka/group/identity.ts";
+import { judge, type Known } from "../../../engine/sources/kafka/group/ownership.ts";
 
 const own = { dataDir: "a".repeat(16), run: "11111111" };
 const before = { dataDir: own.dataDir, run: "00000000" };
@@ -22,7 +22,7 @@ function judged(
   }: { members?: string[]; isBeforeJoin?: boolean; over?: Partial<Known> } = {},
 ) {
   const [offset, metadata] = committed ?? [];
-  const standing: GroupStanding = {
+  const standing: GroupState = {
     cluster: "c",
     partitions: [
       {
@@ -52,7 +52,7 @@ function judged(
 const nothingKnown: Partial<Known> = { next: () => undefined };
 
 describe("a group is ours", () => {
-  const nothing = { moved: new Map(), strange: new Map(), found: new Map(), taken: new Map(), strangers: [] };
+  const nothing = { moved: new Map(), foreign: new Map(), found: new Map(), taken: new Map(), foreignMembers: [] };
 
   test.each<[string, Committed]>([
     ["with nothing committed", undefined],
@@ -79,13 +79,13 @@ describe("a group is ours", () => {
     expect(judged([20, null], options)).toMatchObject({
       kind: "ours",
       moved: new Map(),
-      strange: new Map([[feedOf(0), 20]]),
+      foreign: new Map([[feedOf(0), 20]]),
     });
   });
 
   test("with strangers in it, by their names", () => {
     const members = [clientId(before, 1), clientId(own, 2), "reporting"];
-    expect(judged([50, claimText(before, 50)], { members })).toMatchObject({ strangers: ["reporting"] });
+    expect(judged([50, claimText(before, 50)], { members })).toMatchObject({ foreignMembers: ["reporting"] });
   });
 
   test.each<[string, Committed]>([
@@ -118,7 +118,12 @@ describe("a group is another Sluice's", () => {
   test("that is taken over: what it has read counts, its members are no hindrance", () => {
     const over = { takeOver: other.run };
     const found = judged([70, claimText(other, 70)], { members: [clientId(other, 1)], over });
-    expect(found).toMatchObject({ kind: "ours", taken: new Map([[feedOf(0), 70]]), moved: new Map(), strangers: [] });
+    expect(found).toMatchObject({
+      kind: "ours",
+      taken: new Map([[feedOf(0), 70]]),
+      moved: new Map(),
+      foreignMembers: [],
+    });
   });
 
   test("that is taken over, after a join: it counts where nothing is known here, elsewhere we have gone on", () => {

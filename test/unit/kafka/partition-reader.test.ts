@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { Brokers } from "../../../engine/sources/kafka/brokers.ts";
-import { kafkaClient } from "../../../engine/sources/kafka/connection.ts";
-import { kafkaFeed } from "../../../engine/sources/kafka/feed.ts";
-import { PartitionReader } from "../../../engine/sources/kafka/partition-reader.ts";
-import { defaultKafkaSettings } from "../../../engine/sources/kafka/settings.ts";
+import { Brokers } from "../../../engine/sources/kafka/brokers/brokers.ts";
+import { kafkaClient } from "../../../engine/sources/kafka/brokers/connection.ts";
+import { kafkaFeed } from "../../../engine/sources/kafka/positions/feed.ts";
+import { PartitionReader } from "../../../engine/sources/kafka/reading/partition-reader.ts";
+import { defaultKafkaSettings } from "../../../engine/sources/kafka/brokers/settings.ts";
 import { keptLog } from "../../support/engine.ts";
 import { codecs } from "./read.ts";
 import { StandInCluster } from "./stand-in-cluster.ts";

@@ -1,5 +1,5 @@
 import { Codecs } from "../../../engine/sources/kafka/protocol/codecs.ts";
-import type { FetchedPartition } from "../../../engine/sources/kafka/protocol/fetch-response.ts";
+import type { FetchedPartition } from "../../../engine/sources/kafka/protocol/fetch.ts";
 import { RecordBatches } from "../../../engine/sources/kafka/protocol/record-batches.ts";
 import { RecordRun } from "../../../engine/sources/kafka/protocol/record-run.ts";
 

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
-import type { FetchedPartition } from "../../../engine/sources/kafka/protocol/fetch-response.ts";
+import type { FetchedPartition } from "../../../engine/sources/kafka/protocol/fetch.ts";
 import type { KafkaConnection } from "../../../schemas/pipeline.ts";
 import { text16 as text } from "../../support/kafka/wire-bytes.ts";
 import { fetched, int16, int32, int64, int8, responseBytes } from "./written.ts";

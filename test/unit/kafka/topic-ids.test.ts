@@ -1,12 +1,8 @@
 import { describe, expect, test } from "vitest";
-import {
-  decodeFetchById,
-  fetchByIdRequest,
-  type FetchById,
-} from "../../../engine/sources/kafka/protocol/fetch-by-id.ts";
+import { decodeFetchById, fetchByIdRequest, type FetchById } from "../../../engine/sources/kafka/protocol/fetch.ts";
 import { decodeTopicMetadata, topicMetadataRequest } from "../../../engine/sources/kafka/protocol/topic-metadata.ts";
 import { Unreadable } from "../../../engine/sources/kafka/protocol/unreadable.ts";
-import { TopicIds } from "../../../engine/sources/kafka/topic-ids.ts";
+import { TopicIds } from "../../../engine/sources/kafka/positions/topic-ids.ts";
 import { fetched, int16, int32, int64, int8 } from "./written.ts";
 
 const idBytes = Buffer.from("000102030405060708090a0b0c0d0e0f", "hex");

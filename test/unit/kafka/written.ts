@@ -3,7 +3,7 @@ import { compress as compressZstd } from "@bokuweb/zstd-wasm";
 import { compressFrameSync } from "lz4-napi";
 import { compressSync as compressSnappy } from "snappy";
 import { Codecs } from "../../../engine/sources/kafka/protocol/codecs.ts";
-import type { FetchedPartition } from "../../../engine/sources/kafka/protocol/fetch-response.ts";
+import type { FetchedPartition } from "../../../engine/sources/kafka/protocol/fetch.ts";
 import {
   int16,
   int32,

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { describe, expect, test } from "vitest";
 import type { Signal } from "../../../engine/core/push.ts";
-import { MalformedRequest } from "../../../engine/sources/otlp/rows/malformed.ts";
+import { MalformedRequest } from "../../../engine/sources/otlp/protobuf/wire.ts";
 import { rowsOf } from "../../../engine/sources/otlp/rows/rows.ts";
 import { type Part, requestOf, rowTexts } from "./requests.ts";
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { Event } from "../../../engine/core/batch.ts";
 import type { Signal } from "../../../engine/core/push.ts";
-import { DeclaredFields } from "../../../engine/sources/declared-fields.ts";
+import { DeclaredFields } from "../../../engine/transforms/declared-fields/declared-fields.ts";
 import { mostBytes } from "../../../engine/sources/otlp/rows/json-bytes.ts";
-import { MalformedRequest, OversizedRequest } from "../../../engine/sources/otlp/rows/malformed.ts";
+import { MalformedRequest, OversizedRequest } from "../../../engine/sources/otlp/protobuf/wire.ts";
 import { rowsOf } from "../../../engine/sources/otlp/rows/rows.ts";
 import { type Part, requestOf, rowTexts, wireOf } from "./requests.ts";
 

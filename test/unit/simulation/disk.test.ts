@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Disk } from "../../../engine/core/disk.ts";
-import { makeFolders } from "../../../engine/state/folders.ts";
+import { makeFolders } from "../../../engine/state/durable-files.ts";
 import { SimulatedDisk } from "../../support/simulation/disk.ts";
 import { Random } from "../../support/random.ts";
 

@@ -3,11 +3,11 @@ import { LeftForLater } from "../../../engine/core/errors.ts";
 import { nextPosition, type BatchRecord, type Journal, type Progress } from "../../../engine/core/journal.ts";
 import type { Chunk, Feed } from "../../../engine/core/positions.ts";
 import { consumerGroup } from "../../../engine/core/names.ts";
-import { KafkaSource } from "../../../engine/sources/kafka/kafka-source.ts";
-import type { KafkaSourceParts } from "../../../engine/sources/kafka/kafka-source-parts.ts";
-import { kafkaPartition } from "../../../engine/sources/kafka/feed.ts";
-import { defaultKafkaSettings } from "../../../engine/sources/kafka/settings.ts";
+import { KafkaSource, type KafkaSourceOptions } from "../../../engine/sources/kafka/kafka-source.ts";
+import { kafkaPartition } from "../../../engine/sources/kafka/positions/feed.ts";
+import { defaultKafkaSettings } from "../../../engine/sources/kafka/brokers/settings.ts";
 import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
+import { WaitingRoom } from "../../../engine/waiting-room.ts";
 import { keptLog } from "../../support/engine.ts";
 import { Random } from "../../support/random.ts";
 import { SimulatedClock } from "../../support/simulation/clock.ts";
@@ -133,7 +133,7 @@ export interface SourceOptions {
   run?: string;
   earlier?: readonly string[];
   dataDir?: string;
-  options?: KafkaSourceParts["options"];
+  options?: KafkaSourceOptions["options"];
   journal?: MemoryJournal;
 }
 
@@ -152,6 +152,9 @@ export class Reading {
   constructor(world: KafkaWorld, options: SourceOptions = {}) {
     const { topics = [topic], replicas = 1, run = "11111111", dataDir = "a".repeat(16) } = options;
     this.journal = options.journal ?? new MemoryJournal();
+    const telemetry = new Proxy({} as Telemetry, {
+      get: (_target, event) => (fields: Record<string, unknown>) => void this.heard.push([String(event), fields]),
+    });
     this.source = new KafkaSource({
       pipeline_id: "orders",
       connection: world.kafka.connection,
@@ -161,9 +164,8 @@ export class Reading {
       options: options.options ?? { on_lost: "pause" },
       settings: defaultKafkaSettings,
       journal: this.journal as unknown as Journal,
-      telemetry: new Proxy({} as Telemetry, {
-        get: (_target, event) => (fields: Record<string, unknown>) => void this.heard.push([String(event), fields]),
-      }),
+      telemetry,
+      pause: new WaitingRoom("orders", telemetry),
       log: keptLog(),
       bufferBytes: 1024 * 1024,
       socketFactory: world.kafka.socketFactory,

@@ -207,7 +207,7 @@ describe("a source", () => {
     await world.until(() => of.heardOf("paused").length > 0);
     expect(of.heardOf("paused").at(-1)).toMatchObject({ pause: { class: "owner" } });
     foreign.leave();
-    await world.until(() => of.heardOf("wentOn").length > 0, 300_000);
+    await world.until(() => of.heardOf("pauseEnded").length > 0, 300_000);
     world.produceAll(5, "b");
     await world.until(() => of.read.length === 30);
     expect(of.read.toSorted()).toEqual(world.due());
@@ -224,7 +224,7 @@ describe("a source", () => {
     const foreign = kafka.foreign(group, { clientId: "tool", topics: [topic] });
     await world.until(() => foreign.commit(topic, 0, 2, "mine"));
     const again = world.reading({ journal: of.journal });
-    await world.until(() => again.heardOf("strangers").length > 0);
+    await world.until(() => again.heardOf("foreignMembers").length > 0);
     foreign.leave();
     world.produceAll(5, "b");
     await world.until(() => again.read.length === 15);

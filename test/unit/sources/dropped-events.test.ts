@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { WebhookSource } from "../../../engine/sources/webhook/webhook-source.ts";
+import { StreamSource } from "../../../engine/sources/stream/stream-source.ts";
 import { EmbeddedReader } from "../../../engine/streams/embedded/embedded-reader.ts";
 import { EmbeddedStream } from "../../../engine/streams/embedded/embedded-stream.ts";
 import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
@@ -29,7 +29,7 @@ afterEach(async () => {
 const event = { bytes: Buffer.from("{}"), ends: [2], receivedAt: 1 };
 
 /** Whether a wait for an event goes on. */
-async function waits(source: WebhookSource): Promise<boolean> {
+async function waits(source: StreamSource): Promise<boolean> {
   const leave = new AbortController();
   let isOver = false;
   const wait = source.wait(1, undefined, leave.signal).then(() => (isOver = true));
@@ -45,7 +45,7 @@ test("behind events that were dropped, a source waits for the next one, and read
   await stream.release(2);
   const { last } = stream.state;
   expect(last).toBe(5);
-  const source = new WebhookSource(
+  const source = new StreamSource(
     new EmbeddedReader(systemDisk, folder, last),
     last,
     3,

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Event } from "../../../engine/core/batch.ts";
 import type { KeyMemory } from "../../../engine/core/key-memory.ts";
 import type { Transform, TransformResult } from "../../../engine/core/transform.ts";
-import { DeclaredFields } from "../../../engine/sources/declared-fields.ts";
+import { DeclaredFields } from "../../../engine/transforms/declared-fields/declared-fields.ts";
 import { DedupTransform } from "../../../engine/transforms/dedup/dedup.ts";
 import { Fingerprints } from "../../../engine/transforms/dedup/fingerprint.ts";
 import { RememberedKeys } from "../../../engine/transforms/dedup/remembered-keys.ts";

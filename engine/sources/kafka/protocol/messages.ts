@@ -1,4 +1,4 @@
-import { offsetAt, prefixBytes } from "./entry.ts";
+import { offsetAt, prefixBytes } from "./batch-head.ts";
 import type { RecordRun, RunSource } from "./record-run.ts";
 import { Unreadable } from "./unreadable.ts";
 
@@ -58,7 +58,7 @@ export class Messages implements RunSource {
   /** Offset of the message read last. */
   #before: number;
 
-  /** `start` to `end` holds whole messages; the first one comes behind the offset `before`. */
+  /** `start` to `end` holds whole messages; the first one comes after the offset `before`. */
   constructor(span: { bytes: Buffer; start: number; end: number; lastOffset: number; format: number; before: number }) {
     this.bytes = span.bytes;
     this.nextOffset = span.lastOffset + 1;

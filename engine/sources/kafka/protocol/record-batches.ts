@@ -1,9 +1,8 @@
 import { AbortedTransactions } from "./aborted-transactions.ts";
-import { type BatchHead, batchHead } from "./batch-head.ts";
+import { type BatchHead, batchHead, type Entry, entryAt } from "./batch-head.ts";
 import { BatchRecords } from "./batch-records.ts";
 import type { Codecs } from "./codecs.ts";
-import { type Entry, entryAt } from "./entry.ts";
-import type { FetchedPartition } from "./fetch-response.ts";
+import type { FetchedPartition } from "./fetch.ts";
 import { withHeadChecksum } from "./lz4.ts";
 import { messageAt, Messages } from "./messages.ts";
 import type { RecordRun, RunSource } from "./record-run.ts";
@@ -27,7 +26,7 @@ export class RecordBatches {
   readonly #aborted: AbortedTransactions;
   readonly #batchRecords = new BatchRecords();
   #at = 0;
-  /** The offset behind the last entry that was opened: no entry begins before it. */
+  /** The offset after the last entry that was opened: no entry begins before it. */
   #floor = 0;
   #source: RunSource | undefined;
   #failure: UnreadableRecords | undefined;
@@ -44,7 +43,7 @@ export class RecordBatches {
   }
 
   /**
-   * Where to go on behind what was handed out. After the last run it is behind the last whole batch, whatever that
+   * Where to go on after what was handed out. After the last run it is after the last whole batch, whatever that
    * held: marks of transactions, events given up or compacted away move it as well.
    */
   get nextOffset(): number {

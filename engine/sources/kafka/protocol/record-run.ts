@@ -1,3 +1,5 @@
+import { Event } from "../../../core/batch.ts";
+
 /** Records in a run: few enough for its arrays to stay in the processor's cache. */
 const usualCapacity = 4096;
 
@@ -40,7 +42,7 @@ export class RecordRun {
 /** Records that lie in the same bytes: those of one batch, or of one message of the older formats. */
 export interface RunSource {
   readonly bytes: Buffer;
-  /** The offset behind the last one, whether or not that record is still there. Holds once `isRead`. */
+  /** The offset after the last one, whether or not that record is still there. Holds once `isRead`. */
   readonly nextOffset: number;
   readonly isRead: boolean;
   /**
@@ -48,4 +50,21 @@ export interface RunSource {
    * Throws `Unreadable`, with the records before the broken one added.
    */
   fill(run: RecordRun, from: number): void;
+}
+
+/**
+ * The records `from` until before `to` of a run, as events: views of its bytes, whose positions are their offsets and
+ * whose origin is their topic.
+ */
+export function eventsOf(
+  { bytes, offsets, starts, ends }: RecordRun,
+  from: number,
+  to: number,
+  topic: string,
+): Event[] {
+  const events: Event[] = [];
+  for (let index = from; index < to; index += 1) {
+    events.push(new Event(offsets[index]!, 0, bytes, starts[index], ends[index], topic));
+  }
+  return events;
 }

@@ -12,11 +12,11 @@ export interface TopicMetadata {
   id?: string;
 }
 
-/** The body of a Metadata request of version 10 about these topics, behind the client id of its head. */
+/** The body of a Metadata request of version 10 about these topics, after the client id of its head. */
 export function topicMetadataRequest(topics: readonly string[]): Buffer {
   const writer = new RequestWriter().noTags();
   writer.list(topics, (topic) => writer.uuid().text(topic).noTags());
-  // A topic that is not there is not made, and nobody asks who may do what.
+  // A topic that is not there is not created, and no authorized operations are asked for.
   return writer.int8(0).int8(0).int8(0).noTags().bytes;
 }
 

@@ -1,7 +1,7 @@
 import { Unreadable } from "./unreadable.ts";
 
 /**
- * Reads the zigzag varints of records. It checks no bounds, and behind the end of the bytes it reads zeros: whoever
+ * Reads the zigzag varints of records. It checks no bounds, and after the end of the bytes it reads zeros: whoever
  * reads with it compares `at` with the end before using what was read.
  */
 export class Varints {

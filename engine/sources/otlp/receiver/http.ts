@@ -1,11 +1,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Signal } from "../../../core/push.ts";
 import { Room } from "../../../core/room.ts";
-import { BodyRefused, discardBody, readBody, type BodyLimits } from "../../http-body.ts";
-import { answerTo, outcomeOf, refusal, Refused, type Outcome } from "./outcome.ts";
-import { maxBody, tooMany, type Encoding, type Received, type Receiver } from "./receiver.ts";
-import { pipelineNamed } from "./routing.ts";
-import { encodeStatus } from "./status-message.ts";
+import { BodyRefused, discardBody, readBody, type BodyLimits } from "../../../http/request-body.ts";
+import { answerTo, encodeStatus, type Outcome, outcomeOf, refusal, Refused } from "./outcome.ts";
+import { type Encoding, maxBody, pipelineNamed, type Received, type Receiver, tooMany } from "./receiver.ts";
 
 /** Bytes that bodies which are arriving hold at the most, all together. */
 const arrivingBytes = 64 * 1024 * 1024;

@@ -1,8 +1,9 @@
 import { status } from "@grpc/grpc-js";
 import { EngineError } from "../../../core/errors.ts";
-import { MalformedRequest, OversizedRequest } from "../rows/malformed.ts";
+import { MalformedRequest, OversizedRequest } from "../protobuf/wire.ts";
+import protobuf from "protobufjs/light.js";
 
-/** How each outcome is told over each transport. */
+/** How each outcome is answered over each transport. */
 interface Answer {
   /** The HTTP status. */
   http: number;
@@ -53,7 +54,7 @@ export function answerTo({ kind }: Outcome): Answer {
   return answers[kind];
 }
 
-/** Letters of a message at the most: it may quote what a stranger sent. */
+/** Letters of a message at the most: it may quote what was sent. */
 const longestMessage = 300;
 
 export function refusal(kind: Exclude<OutcomeKind, "stored">, message: string): Outcome {
@@ -72,7 +73,7 @@ export class Refused extends Error {
   }
 }
 
-/** The outcome of a request that was not stored because of an error. What is not known here is not told to a sender. */
+/** The outcome of a request that was not stored because of an error. Details of an unknown error stay out of the answer. */
 export function outcomeOf(error: unknown): Outcome {
   if (error instanceof Refused) return error.outcome;
   if (error instanceof OversizedRequest) return refusal("never_fits", error.message);
@@ -88,4 +89,39 @@ export function outcomeOf(error: unknown): Outcome {
     default:
       return refusal("storage", error.message);
   }
+}
+
+/** What an answer says beyond its status: google.rpc.Status, as both transports carry it. */
+interface StatusMessage {
+  /** A code of gRPC. */
+  code: number;
+  message: string;
+}
+
+/** The two messages of google.rpc that are sent, and what they are made of. */
+const root = protobuf.Root.fromJSON({
+  nested: {
+    Any: { fields: { type_url: { type: "string", id: 1 }, value: { type: "bytes", id: 2 } } },
+    Status: {
+      fields: {
+        code: { type: "int32", id: 1 },
+        message: { type: "string", id: 2 },
+        details: { rule: "repeated", type: "Any", id: 3 },
+      },
+    },
+    Duration: { fields: { seconds: { type: "int64", id: 1 }, nanos: { type: "int32", id: 2 } } },
+    RetryInfo: { fields: { retry_delay: { type: "Duration", id: 1 } } },
+  },
+});
+const [Status, RetryInfo] = [root.lookupType("Status"), root.lookupType("RetryInfo")];
+
+/** A status in protobuf. With `retryAfter`, in seconds, it says in a RetryInfo when the sender should try again. */
+export function encodeStatus({ code, message }: StatusMessage, retryAfter?: number): Buffer {
+  const details = retryAfter === undefined ? [] : [retryInfo(retryAfter)];
+  return Buffer.from(Status.encode({ code, message, details }).finish());
+}
+
+function retryInfo(seconds: number): { type_url: string; value: Uint8Array } {
+  const value = RetryInfo.encode({ retry_delay: { seconds } }).finish();
+  return { type_url: "type.googleapis.com/google.rpc.RetryInfo", value };
 }

@@ -1,15 +1,15 @@
 import type { Push, Signal } from "../../../core/push.ts";
 import { Room } from "../../../core/room.ts";
 import { rowsOf } from "../rows/rows.ts";
-import { inflate } from "./inflate.ts";
-import { outcomeOf, refusal, Refused, stored, type Outcome } from "./outcome.ts";
-import { pipelineHeaders } from "./routing.ts";
+import { type Outcome, outcomeOf, refusal, Refused, stored } from "./outcome.ts";
 import type { OtlpSettings } from "./settings.ts";
+import { promisify } from "node:util";
+import { gunzip } from "node:zlib";
 
 /** The largest body, in bytes, as it is sent and after decompression. */
 export const maxBody = 4 * 1024 * 1024;
 
-/** What a sender is told where there is no room for its request. */
+/** The answer to a sender where there is no room for its request. */
 export const tooMany = "too many requests at once: send it again after the time that is named";
 
 export type Transport = "http" | "grpc";
@@ -31,7 +31,7 @@ export interface Answered {
 }
 
 /** What the receiver asks of the engine. */
-export interface OtlpDoor {
+export interface OtlpPort {
   /** Whether a pipeline takes a signal, or why it does not. */
   admits(pipeline_id: string, signal: Signal): "yes" | "unknown" | "other signal" | "over";
   /**
@@ -39,7 +39,7 @@ export interface OtlpDoor {
    * STORAGE_FAILED.
    */
   store(pipeline_id: string, push: Push): Promise<void>;
-  /** Told of each answer. */
+  /** Called with each answer. */
   answered(answered: Answered): void;
 }
 
@@ -63,11 +63,11 @@ export interface Received {
  * and answers when they are on disk (the specification, OTLP). What is refused was not stored, not even a part of it.
  */
 export class Receiver {
-  readonly door: OtlpDoor;
+  readonly port: OtlpPort;
   readonly #slots: Room;
 
-  constructor(door: OtlpDoor, { maxConcurrentRequests }: OtlpSettings) {
-    this.door = door;
+  constructor(port: OtlpPort, { maxConcurrentRequests }: OtlpSettings) {
+    this.port = port;
     this.#slots = new Room(maxConcurrentRequests);
   }
 
@@ -76,7 +76,7 @@ export class Receiver {
     if (pipeline_id === undefined) {
       throw new Refused("no_header", `missing ${pipelineHeaders[0]} header: expected the id of a pipeline`);
     }
-    const admission = this.door.admits(pipeline_id, signal);
+    const admission = this.port.admits(pipeline_id, signal);
     if (admission === "unknown") {
       throw new Refused("unknown_pipeline", `no pipeline ${JSON.stringify(pipeline_id)} takes OTLP`);
     }
@@ -95,9 +95,9 @@ export class Receiver {
     try {
       const bytes = isCompressed ? await inflate(body, maxBody) : body;
       const push = rowsOf(signal, bytes, encoding, Date.now());
-      // Its pipeline may have ended meanwhile; of a request without records nobody else would notice.
+      // Its pipeline may have ended meanwhile; of a request without records no later step would notice.
       this.pipelineFor(pipeline_id, signal);
-      if (push.ends.length > 0) await this.door.store(pipeline_id, push);
+      if (push.ends.length > 0) await this.port.store(pipeline_id, push);
       return { outcome: stored, push };
     } catch (error) {
       return { outcome: outcomeOf(error) };
@@ -112,8 +112,8 @@ export class Receiver {
     request: { asked: string | undefined; signal: Signal; transport: Transport; started: number; bytesIn: number },
   ): void {
     const { asked, signal, transport, started, bytesIn } = request;
-    const isKnown = asked !== undefined && this.door.admits(asked, signal) !== "unknown";
-    this.door.answered({
+    const isKnown = asked !== undefined && this.port.admits(asked, signal) !== "unknown";
+    this.port.answered({
       pipeline_id: isKnown ? asked : undefined,
       signal,
       transport,
@@ -124,4 +124,31 @@ export class Receiver {
       records: push?.ends.length ?? 0,
     });
   }
+}
+
+const inflated = promisify(gunzip);
+
+/** What a gzip body holds. Throws Refused where that is more than `most` bytes, of which no more are ever made. */
+async function inflate(body: Buffer, most: number): Promise<Buffer> {
+  try {
+    return await inflated(body, { maxOutputLength: most });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") {
+      throw new Refused("too_large", `expected a body of at most ${most} bytes after decompression`);
+    }
+    throw new Refused("malformed", "expected a body in gzip, as its Content-Encoding says");
+  }
+}
+
+/** The header that names the pipeline, and its aliases. The first of them that says anything counts. */
+const pipelineHeaders = ["x-sluice-pipeline-id", "x-service-pipeline-id", "x-glassflow-pipeline-id"] as const;
+
+/** The pipeline that a request is for, its first one where several are named; undefined where none is. */
+export function pipelineNamed(header: (name: string) => string | undefined): string | undefined {
+  for (const name of pipelineHeaders) {
+    // Both transports join headers of one name with commas, which no pipeline id has.
+    const pipeline_id = header(name)?.split(",", 1)[0]?.trim();
+    if (pipeline_id !== undefined && pipeline_id !== "") return pipeline_id;
+  }
+  return undefined;
 }

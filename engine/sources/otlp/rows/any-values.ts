@@ -1,8 +1,7 @@
-import { decimal } from "./decimal.ts";
+import { decimal, JsonBytes } from "./json-bytes.ts";
 import { Fields, type MessageForm } from "./fields.ts";
-import { JsonBytes } from "./json-bytes.ts";
 import { Pairs } from "./pairs.ts";
-import type { Wire } from "./wire.ts";
+import type { Wire } from "../protobuf/wire.ts";
 
 const [text, bool, int, double, array, pairs, bytes] = [1, 2, 3, 4, 5, 6, 7];
 const form: MessageForm = {

@@ -1,4 +1,4 @@
-import { fixed32, fixed64, lengthGiven, varint, deepest, type Wire } from "./wire.ts";
+import { fixed32, fixed64, lengthGiven, varint, deepest, type Wire } from "../protobuf/wire.ts";
 
 /**
  * How a field is encoded, and what becomes of it when it comes more than once: of a number or a text the last one

@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { OversizedRequest } from "./malformed.ts";
+import { OversizedRequest } from "../protobuf/wire.ts";
 
 /** So many bytes the rows of one request may take: each row repeats what its resource and its scope say. */
 export const mostBytes = 64 << 20;
@@ -8,7 +8,7 @@ const [quote, backslash, letterU, zero, minus] = Buffer.from('"\\u0-');
 const mostInt = 2 ** 31 - 1;
 const hexDigits = Buffer.from("0123456789abcdef");
 const beyondAscii = 255;
-/** How each byte of ASCII stands in a JSON text: as it is (0), behind a backslash as the letter given, or `u` as \u00... */
+/** How each byte of ASCII stands in a JSON text: as it is (0), after a backslash as the letter given, or `u` as \u00... */
 const escapes = Uint8Array.from({ length: 256 }, (_, byte) => escapeOf(byte));
 
 function escapeOf(byte: number): number {
@@ -201,4 +201,30 @@ export class JsonBytes {
     bytes.set(this.written());
     this.bytes = bytes;
   }
+}
+
+/** The shortest decimal that means this number, never with an exponent; NaN, +Inf and -Inf for what has none. */
+export function decimal(value: number): string {
+  if (Number.isNaN(value)) return "NaN";
+  if (!Number.isFinite(value)) return value > 0 ? "+Inf" : "-Inf";
+  if (Object.is(value, -0)) return "-0";
+  const text = String(value);
+  const exponent = text.indexOf("e");
+  return exponent === -1 ? text : spelledOut(text.slice(0, exponent), Number(text.slice(exponent + 1)));
+}
+
+/** Moves the point of `-d.ddd` by `exponent` places. */
+function spelledOut(mantissa: string, exponent: number): string {
+  const sign = mantissa.startsWith("-") ? "-" : "";
+  const [whole = "", fraction = ""] = mantissa.slice(sign.length).split(".");
+  const digits = whole + fraction;
+  if (exponent < 0) return `${sign}0.${"0".repeat(-exponent - 1)}${digits}`;
+  return sign + digits.padEnd(exponent + 1, "0");
+}
+
+/** Writes a field's number; null for NaN and infinities, which JSON has not. */
+export function writeNumber(out: JsonBytes, value: number): void {
+  if (!Number.isFinite(value)) out.ascii("null");
+  else if (Number.isSafeInteger(value) && value > 0) out.digits(value);
+  else out.ascii(Object.is(value, -0) ? "-0" : String(value));
 }

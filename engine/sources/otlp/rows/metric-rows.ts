@@ -1,8 +1,8 @@
-import { DataPoints } from "./data-points.ts";
 import { Fields } from "./fields.ts";
 import { type MetricKind, metricKinds } from "./metric-kinds.ts";
 import type { ItemRows } from "./request.ts";
 import type { RowWriter } from "./row-writer.ts";
+import { NumberLists } from "./number-lists.ts";
 
 /** Makes a row of each data point of a metric. */
 export class MetricRows implements ItemRows {
@@ -44,5 +44,157 @@ export class MetricRows implements ItemRows {
       out.length = length;
       ends.length = rows;
     }
+  }
+}
+
+const key = {
+  timestamp: Buffer.from(',"timestamp":'),
+  start: Buffer.from(',"start_timestamp":'),
+  name: Buffer.from(',"metric_name":'),
+  description: Buffer.from(',"metric_description":'),
+  unit: Buffer.from(',"metric_unit":'),
+  type: Buffer.from(',"metric_type":'),
+  temporality: Buffer.from(',"aggregation_temporality":'),
+  isMonotonic: Buffer.from(',"is_monotonic":'),
+  flags: Buffer.from(',"flags":'),
+  double: Buffer.from(',"value_double":'),
+  int: Buffer.from(',"value_int":'),
+  count: Buffer.from(',"count":'),
+  sum: Buffer.from(',"sum":'),
+  min: Buffer.from(',"min":'),
+  max: Buffer.from(',"max":'),
+  bucketCounts: Buffer.from(',"bucket_counts":'),
+  bounds: Buffer.from(',"explicit_bounds":'),
+  scale: Buffer.from(',"scale":'),
+  zeroCount: Buffer.from(',"zero_count":'),
+  zeroThreshold: Buffer.from(',"zero_threshold":'),
+  positiveOffset: Buffer.from(',"positive_offset":'),
+  positiveCounts: Buffer.from(',"positive_bucket_counts":'),
+  negativeOffset: Buffer.from(',"negative_offset":'),
+  negativeCounts: Buffer.from(',"negative_bucket_counts":'),
+  quantiles: Buffer.from(',"quantiles":'),
+  quantileValues: Buffer.from(',"quantile_values":'),
+};
+/** What a kind of metric has not. */
+const noExponential = Buffer.from(
+  ',"scale":null,"zero_count":null,"zero_threshold":null,"positive_offset":null,"positive_bucket_counts":[]' +
+    ',"negative_offset":null,"negative_bucket_counts":[]',
+);
+const noQuantiles = Buffer.from(',"quantiles":[],"quantile_values":[]');
+const temporalities = ["UNSPECIFIED", "DELTA", "CUMULATIVE"];
+
+/** Writes rows of the data points of one kind of metric. */
+class DataPoints {
+  readonly #row: RowWriter;
+  readonly #kind: MetricKind;
+  readonly #point: Fields;
+  readonly #buckets = new Fields({ fields: { 1: "varint", 2: "varints" } });
+  readonly #lists: NumberLists;
+
+  constructor(row: RowWriter, kind: MetricKind) {
+    this.#row = row;
+    this.#kind = kind;
+    this.#point = new Fields(kind.point);
+    this.#lists = new NumberLists(row);
+  }
+
+  /** Writes the points of the metric's data, each a message at `depth`. */
+  write(metric: Fields, data: Fields, depth: number): void {
+    const { parts, partCount } = data;
+    for (let part = 0; part < partCount; part += 1) {
+      this.#point.read(this.#row.wire, parts[3 * part + 1]!, parts[3 * part + 2]!, depth);
+      this.#write(metric, data, depth);
+    }
+  }
+
+  #write(metric: Fields, data: Fields, depth: number): void {
+    const [row, kind, point] = [this.#row, this.#kind, this.#point];
+    const rowStart = row.out.length;
+    row.key(key.timestamp);
+    row.timestamp(point, 3);
+    row.key(key.start);
+    row.timestamp(point, 2);
+    row.key(key.name);
+    row.text(metric, 1);
+    row.key(key.description);
+    row.text(metric, 2);
+    row.key(key.unit);
+    row.text(metric, 3);
+    row.name(key.type, kind.name);
+    this.#aggregation(data);
+    row.key(key.flags);
+    row.uint32(point, kind.flags);
+    this.#numbers();
+    row.key(key.bucketCounts);
+    this.#lists.fixed64s(point, kind.bucketCounts);
+    row.key(key.bounds);
+    this.#lists.doubles(point, kind.bounds);
+    this.#exponential(depth + 1);
+    this.#quantiles(depth + 1);
+    row.end(rowStart, point, kind.attributes, depth);
+  }
+
+  #aggregation(data: Fields): void {
+    const [row, { temporality, isMonotonic }] = [this.#row, this.#kind];
+    if (temporality === undefined) row.missing(key.temporality);
+    else row.name(key.temporality, temporalities[data.low(temporality)] ?? "UNSPECIFIED");
+    row.key(key.isMonotonic);
+    if (isMonotonic === undefined) row.out.ascii("null");
+    else row.out.ascii((data.low(isMonotonic) | data.high(isMonotonic)) === 0 ? "false" : "true");
+  }
+
+  #numbers(): void {
+    const [row, { double, int, count, sum, min, max }, point] = [this.#row, this.#kind, this.#point];
+    const { chosen } = point;
+    this.#double(key.double, double === chosen ? double : undefined, "null");
+    row.key(key.int);
+    if (int === undefined || int !== chosen) row.out.ascii("null");
+    else row.out.int64(row.wire.uint32(point.start(int) + 4) | 0, row.wire.uint32(point.start(int)));
+    if (count === undefined) row.missing(key.count);
+    else row.count(key.count, point, count);
+    this.#double(key.sum, sum, "0");
+    this.#double(key.min, min, "null");
+    this.#double(key.max, max, "null");
+  }
+
+  /** Writes null for what this kind has not, and `absent` for what this point has not. */
+  #double(json: Uint8Array, number: number | undefined, absent: "0" | "null"): void {
+    if (number === undefined) this.#row.missing(json);
+    else this.#row.double(json, this.#point, number, absent);
+  }
+
+  #exponential(depth: number): void {
+    const [row, { exponential }, point] = [this.#row, this.#kind, this.#point];
+    if (exponential === undefined) {
+      row.out.put(noExponential);
+      return;
+    }
+    row.key(key.scale);
+    row.sint32(point, exponential.scale);
+    row.count(key.zeroCount, point, exponential.zeroCount);
+    row.double(key.zeroThreshold, point, exponential.zeroThreshold, "0");
+    this.#bucketsOf(exponential.positive, key.positiveOffset, key.positiveCounts, depth);
+    this.#bucketsOf(exponential.negative, key.negativeOffset, key.negativeCounts, depth);
+  }
+
+  #bucketsOf(number: number, offset: Uint8Array, counts: Uint8Array, depth: number): void {
+    const row = this.#row;
+    this.#buckets.readParts(row.wire, this.#point, number, depth);
+    row.key(offset);
+    row.sint32(this.#buckets, 1);
+    row.key(counts);
+    this.#lists.varints(this.#buckets, 2);
+  }
+
+  #quantiles(depth: number): void {
+    const [{ out }, { quantiles }] = [this.#row, this.#kind];
+    if (quantiles === undefined) {
+      out.put(noQuantiles);
+      return;
+    }
+    out.put(key.quantiles);
+    this.#lists.doublesOf(this.#point, quantiles, 1, depth);
+    out.put(key.quantileValues);
+    this.#lists.doublesOf(this.#point, quantiles, 2, depth);
   }
 }

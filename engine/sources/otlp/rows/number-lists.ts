@@ -1,4 +1,4 @@
-import { writeNumber } from "./decimal.ts";
+import { writeNumber } from "./json-bytes.ts";
 import { Fields } from "./fields.ts";
 import type { RowWriter } from "./row-writer.ts";
 

@@ -1,5 +1,5 @@
 import { Fields } from "./fields.ts";
-import type { Wire } from "./wire.ts";
+import type { Wire } from "../protobuf/wire.ts";
 
 /** Numbers that are noted of a pair: key's start and end, value's start and end, and a fingerprint of the key. */
 const width = 5;

@@ -1,6 +1,6 @@
 import type { Push, Signal } from "../../../core/push.ts";
 import { JsonBytes, mostBytes } from "./json-bytes.ts";
-import { wireOf } from "./json/from-json.ts";
+import { wireOf } from "../json/from-json.ts";
 import { LogRows } from "./log-rows.ts";
 import { MetricRows } from "./metric-rows.ts";
 import { type ItemRows, writeRequest } from "./request.ts";
@@ -21,7 +21,7 @@ const usualGrowth = 3;
  * MalformedRequest for bytes that are no such request, and OversizedRequest where its rows would take too many.
  *
  * The rows are written straight from protobuf's encoding, without an object for each message: that is several times as
- * fast as decoding them first, and takes no more memory than the rows do, whatever a stranger sends. A request in JSON is
+ * fast as decoding them first, and takes no more memory than the rows do, whatever is sent. A request in JSON is
  * first written in that encoding, so that there is one way to make rows.
  */
 export function rowsOf(signal: Signal, body: Buffer, encoding: "protobuf" | "json", receivedAt: number): Push {

@@ -1,4 +1,4 @@
-import type { FetchedPartition } from "../../../../engine/sources/kafka/protocol/fetch-response.ts";
+import type { FetchedPartition } from "../../../../engine/sources/kafka/protocol/fetch.ts";
 import type { Call } from "./broker.ts";
 import type { ClusterState } from "./cluster.ts";
 import { codes } from "./codes.ts";

@@ -1,5 +1,5 @@
 import type { ISocketFactory } from "kafkajs";
-import { mendKafkajs } from "../../../../engine/sources/kafka/kafkajs-mended.ts";
+import { patchKafkajs } from "../../../../engine/sources/kafka/brokers/connection.ts";
 import type { KafkaConnection } from "../../../../schemas/pipeline.ts";
 import type { Draw, SimulatedNetwork } from "../network.ts";
 import { SimulatedBroker, type Call } from "./broker.ts";
@@ -61,7 +61,7 @@ export class SimulatedKafka {
   #producers = 0;
 
   constructor(options: SimulatedKafkaOptions) {
-    mendKafkajs();
+    patchKafkajs();
     quietKafkajs();
     this.#options = options;
     const { draw, brokers = 1, host = "kafka", clusterId = "simulated", topics } = options;

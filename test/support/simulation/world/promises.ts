@@ -23,7 +23,7 @@ export interface Outcome {
   hasForgotten: boolean;
 }
 
-const uncertain = "Batch may be in the table, and the table may no longer recognise a repeat.";
+const uncertain = "Batch may already be in the table, and the table may no longer drop a repeated insert.";
 
 /**
  * What must hold of every event when everything has come to its end, in words; empty where every promise was kept.

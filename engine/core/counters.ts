@@ -1,0 +1,94 @@
+/** How far a pipeline that reads from Kafka is behind its topics, all together. */
+export interface SourceLag {
+  /** Partitions that it reads. */
+  partitions: number;
+  /**
+   * Offsets between what is final and the ends of the topics, of those partitions; before it is a member of its group, of
+   * all. Some may hold no event. Absent until the ends are known.
+   */
+  lag?: number;
+  /** Offsets that are final here and that the consumer group does not know of: another reader would read them again. */
+  unsaid: number;
+}
+
+/** Keys of the dedup window, and the bytes that they take in memory and on disk. */
+export interface KeysHeld {
+  keys: number;
+  memory: number;
+  storage: number;
+}
+
+/** Since the process started. */
+export interface PipelineCounters {
+  events_read: number;
+  events_filtered: number;
+  /** Dropped by dedup. */
+  duplicates_dropped: number;
+  /** Of those: drops that waited until what they repeat was in the table. */
+  drops_waited: number;
+  /** Drops that waited, and were no repeats after all. */
+  drops_judged_again: number;
+  /** Removed because they were older than `max_age`, never written. */
+  events_aged_out: number;
+  rows_written: number;
+  dead_lettered: number;
+  /** Batches taken from the journal after a restart. */
+  batches_replayed: number;
+  /** Batches that a later revision made again. */
+  batches_reprepared: number;
+  /** Batches that were perhaps written, longer ago than the target remembers. */
+  batches_uncertain: number;
+  /** Batches that were written to their table but not to a materialized view behind it. */
+  view_errors_ignored: number;
+  /** Batches whose token a table knew, or may know, without their rows, and that were sent as new ones. */
+  tokens_without_rows: number;
+  /** Events of batches under way that were gone from the source, or given up as perhaps written. */
+  events_skipped: number;
+  /** Events of batches under way that a compaction of their topic has replaced. */
+  events_compacted: number;
+  /** Positions that were to be read and are not in the source. */
+  positions_skipped: number;
+  /** Partitions whose log ended before what was to be read, and that were read on from its end. */
+  logs_cut: number;
+  /** Topics that were deleted and created again, and that are read from then on. */
+  topics_recreated: number;
+  /** Partitions that a person has moved the consumer group in. */
+  positions_moved: number;
+  /** Offsets that a member of the group has committed that is no Sluice. */
+  strangers_commits: number;
+  /** Times that the process stood still, after which the owner of the consumer group was asked for before any insert. */
+  owner_checks: number;
+  /** Inserts sent again with the token of an earlier attempt. */
+  inserts_repeated: number;
+  /** Rows that the server refused and that were taken out of their batch. */
+  rows_excluded: number;
+}
+
+/** The counters of a pipeline that has done nothing yet. */
+export function zeroCounters(): PipelineCounters {
+  return {
+    events_read: 0,
+    events_filtered: 0,
+    duplicates_dropped: 0,
+    drops_waited: 0,
+    drops_judged_again: 0,
+    batches_reprepared: 0,
+    batches_uncertain: 0,
+    view_errors_ignored: 0,
+    tokens_without_rows: 0,
+    events_skipped: 0,
+    events_compacted: 0,
+    positions_skipped: 0,
+    logs_cut: 0,
+    topics_recreated: 0,
+    positions_moved: 0,
+    strangers_commits: 0,
+    owner_checks: 0,
+    events_aged_out: 0,
+    rows_written: 0,
+    dead_lettered: 0,
+    batches_replayed: 0,
+    inserts_repeated: 0,
+    rows_excluded: 0,
+  };
+}

@@ -1,0 +1,35 @@
+import type { Event } from "../core/batch.ts";
+import type { Rejection } from "../core/dead-letter.ts";
+import type { FieldPick } from "../core/field-pick.ts";
+import { ExpressionError } from "./index.ts";
+
+/**
+ * Hands each event and the object of its `fields` to `evaluate`; the events on which that fails, or that are no object,
+ * come back as dead letters of the stage, with their text as it was.
+ */
+export function evaluateEach(
+  stage: "filter" | "stateless",
+  events: readonly Event[],
+  fields: FieldPick,
+  evaluate: (event: Event, record: Record<string, unknown>) => void,
+): Rejection[] {
+  const rejected: Rejection[] = [];
+  for (const event of events) {
+    const record = fields.of(event);
+    if (record === undefined) {
+      rejected.push(rejection(event, `${stage}: expected an event that is a JSON object`));
+      continue;
+    }
+    try {
+      evaluate(event, record);
+    } catch (error) {
+      if (!(error instanceof ExpressionError)) throw error;
+      rejected.push(rejection(event, `${stage}: ${error.message}`));
+    }
+  }
+  return rejected;
+}
+
+function rejection({ position, text }: Event, error: string): Rejection {
+  return { component: "dedup", reason: "transform_error", error, original_message: text, position };
+}

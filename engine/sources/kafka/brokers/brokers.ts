@@ -1,0 +1,284 @@
+import type { Kafka } from "kafkajs";
+import Encoder from "kafkajs/src/protocol/encoder.js";
+import apiKeys from "kafkajs/src/protocol/requests/apiKeys.js";
+import { createErrorFromCode } from "kafkajs/src/protocol/error.js";
+import { requests } from "kafkajs/src/protocol/requests/index.js";
+import type { Feed } from "../../../core/positions.ts";
+import { kafkaPartition, partitionText } from "../positions/feed.ts";
+import {
+  decodeFetchById,
+  decodeFetchResponse,
+  type FetchById,
+  fetchByIdRequest,
+  fetchByIdVersion,
+  type FetchedPartition,
+} from "../protocol/fetch.ts";
+import { decodeTopicMetadata, topicMetadataRequest, topicMetadataVersion } from "../protocol/topic-metadata.ts";
+import type { KafkaSettings } from "./settings.ts";
+
+/** Where a partition is to be read from. */
+export interface FetchPlace {
+  topic: string;
+  /** Id of the topic that is meant, where one is known: another topic of the same name is not read. */
+  id?: string;
+  partition: number;
+  /** The first offset that is wanted. */
+  offset: number;
+}
+
+/** What one fetch asks for. */
+export interface FetchRequest {
+  /** In the order in which a broker is to fill its answer; those of a topic go together. */
+  places: readonly FetchPlace[];
+  /** Bytes of one partition; a batch that is larger comes whole. */
+  partitionMaxBytes: number;
+  /** Milliseconds that the broker waits for `minBytes`. */
+  wait: number;
+  minBytes: number;
+}
+
+interface ProtocolRequest {
+  request: { apiVersion: number };
+  requestTimeout: number;
+}
+
+/** What is used of kafkajs's own classes. */
+interface Broker {
+  isConnected(): boolean;
+  connect(): Promise<void>;
+  /** What it speaks, by the keys of the requests; known once it is connected. */
+  versions: Readonly<Record<number, { minVersion: number; maxVersion: number }>> | null;
+  lookupRequest(key: number, request: unknown): (fields: object) => ProtocolRequest;
+  connectionPool: { send(request: object): Promise<unknown> };
+}
+
+interface Cluster {
+  connect(): Promise<void>;
+  disconnect(): Promise<void>;
+  addTargetTopic(topic: string): Promise<void>;
+  metadata(of: { topics: string[] }): Promise<{ clusterId: string } | null>;
+  refreshMetadata(): Promise<void>;
+  refreshMetadataIfNecessary(): Promise<void>;
+  findTopicPartitionMetadata(topic: string): { partitionId: number; leader: number }[];
+  fetchTopicsOffset(wanted: object[]): Promise<{ partitions: { offset: string }[] }[]>;
+  findBroker(where: { nodeId: number }): Promise<Broker>;
+}
+
+const readCommitted = 1;
+/** What a broker answers where the offset of a fetch is not, or no longer, there. */
+export const outOfRange = 1;
+/** What it answers to a fetch by an id that no topic has: it was deleted, or the broker does not know it yet. */
+export const unknownTopicId = 100;
+
+/**
+ * The brokers of a cluster as they are read from: fetches that belong to no group, of any range, decoded by ourselves.
+ * Here alone parts of kafkajs are used that it does not export.
+ */
+export class Brokers {
+  readonly #cluster: Cluster;
+  readonly #settings: KafkaSettings;
+  readonly #topics = new Set<string>();
+
+  constructor(kafka: Kafka, settings: KafkaSettings) {
+    const symbol = Object.getOwnPropertySymbols(kafka).find((one) => String(one).includes("createCluster"));
+    if (symbol === undefined)
+      throw new Error("kafkajs: expected version 2.2.4, found one without a cluster of its own");
+    const create = (kafka as unknown as Record<symbol, (options: object) => Cluster>)[symbol]!;
+    this.#settings = settings;
+    this.#cluster = create({
+      metadataMaxAge: settings.metadataMaxAge,
+      allowAutoTopicCreation: false,
+      isolationLevel: readCommitted,
+    });
+  }
+
+  async connect(): Promise<void> {
+    await this.#cluster.connect();
+  }
+
+  /** The id of the cluster. It is asked with one topic alone, so that other topics without a leader do not matter. */
+  async clusterId(topic: string): Promise<string> {
+    await this.#know(topic);
+    const found = await this.#cluster.metadata({ topics: [topic] });
+    if (found === null) throw new Error(`topic ${topic}: expected a broker that names its cluster, found none`);
+    return found.clusterId;
+  }
+
+  /** The node that leads each partition of a topic; one without a leader at the moment is left out. */
+  async leaders(topic: string): Promise<Map<number, number>> {
+    await this.#know(topic);
+    await this.#cluster.refreshMetadataIfNecessary();
+    const partitions = this.#cluster.findTopicPartitionMetadata(topic).filter(({ leader }) => leader >= 0);
+    return new Map(partitions.map(({ partitionId, leader }) => [partitionId, leader]));
+  }
+
+  /** Asks again which broker leads what: after an error that says that another one does. */
+  async refresh(): Promise<void> {
+    await this.#cluster.refreshMetadata();
+  }
+
+  /** The first offset that a partition still has. */
+  earliest(topic: string, partition: number): Promise<number> {
+    return this.#offset(topic, partition, true);
+  }
+
+  /** The offset after the last that may be read. A broker that has just begun to lead, and does not know, is an error. */
+  end(topic: string, partition: number): Promise<number> {
+    return this.#offset(topic, partition, false);
+  }
+
+  /**
+   * The ids of topics, as the brokers that lead them know them. A topic whose brokers name none (before Kafka 2.8) is left
+   * out.
+   */
+  async topicIds(topics: Iterable<string>): Promise<Map<string, string>> {
+    const found = new Map<string, string>();
+    for (const topic of topics) {
+      const id = await this.#topicId(topic).catch(async (error: unknown) => {
+        // Who leads it may have changed, or be gone.
+        await this.refresh().catch(() => undefined);
+        throw error;
+      });
+      if (id !== undefined) found.set(topic, id);
+    }
+    return found;
+  }
+
+  /** By their ids, where all places name one and the broker speaks of ids (Kafka 3.1); else by the names of the topics. */
+  async fetch(nodeId: number, wanted: FetchRequest): Promise<FetchedPartition[]> {
+    const { places, partitionMaxBytes, wait, minBytes } = wanted;
+    const broker = await this.#connected(nodeId);
+    const make = broker.lookupRequest(apiKeys.Fetch, requests.Fetch);
+    const { request, requestTimeout } = make({
+      maxWaitTime: wait,
+      minBytes,
+      maxBytes: this.#settings.fetchMaxBytes,
+      isolationLevel: readCommitted,
+      topics: byTopic(places, partitionMaxBytes),
+      rackId: "",
+    });
+    const names = speaks(broker, apiKeys.Fetch, fetchByIdVersion) ? namesById(places) : undefined;
+    const answer = await (names === undefined
+      ? send(broker, request, (bytes) => decodeFetchResponse(bytes, request.apiVersion), requestTimeout)
+      : send(
+          broker,
+          ownRequest("Fetch", fetchByIdVersion, fetchByIdRequest(this.#byId(wanted))),
+          (bytes) => decodeFetchById(bytes, (id) => names.get(id) ?? ""),
+          requestTimeout,
+        ));
+    if (answer.errorCode !== 0) throw brokerError(answer.errorCode);
+    return answer.partitions;
+  }
+
+  async close(): Promise<void> {
+    await this.#cluster.disconnect();
+  }
+
+  async #offset(topic: string, partition: number, fromBeginning: boolean): Promise<number> {
+    await this.#know(topic);
+    const wanted = { topic, partitions: [{ partition }], fromBeginning };
+    const [found] = await this.#cluster.fetchTopicsOffset([wanted]);
+    return Number(found!.partitions[0]!.offset);
+  }
+
+  async #topicId(topic: string): Promise<string | undefined> {
+    const [leader] = (await this.leaders(topic)).values();
+    if (leader === undefined) throw new Error(`topic ${topic}: expected a partition with a leader, found none`);
+    const broker = await this.#connected(leader);
+    if (!speaks(broker, apiKeys.Metadata, topicMetadataVersion)) return undefined;
+    const request = ownRequest("Metadata", topicMetadataVersion, topicMetadataRequest([topic]));
+    const found = (await send(broker, request, decodeTopicMetadata)).get(topic);
+    if (found === undefined) throw new Error(`topic ${topic}: expected its metadata, found none`);
+    if (found.errorCode !== 0) throw brokerError(found.errorCode);
+    return found.id;
+  }
+
+  async #connected(nodeId: number): Promise<Broker> {
+    const broker = await this.#cluster.findBroker({ nodeId });
+    if (!broker.isConnected()) await broker.connect();
+    return broker;
+  }
+
+  #byId({ places, partitionMaxBytes, wait, minBytes }: FetchRequest): FetchById {
+    const topics = new Map<string, FetchById["topics"][number]["partitions"][number][]>();
+    for (const { id, partition, offset } of places) {
+      const partitions = topics.get(id!) ?? [];
+      topics.set(id!, partitions);
+      partitions.push({ partition, offset, maxBytes: partitionMaxBytes });
+    }
+    const { fetchMaxBytes: maxBytes } = this.#settings;
+    const of = Array.from(topics, ([id, partitions]) => ({ id, partitions }));
+    return { wait, minBytes, maxBytes, isolationLevel: readCommitted, topics: of };
+  }
+
+  async #know(topic: string): Promise<void> {
+    if (this.#topics.has(topic)) return;
+    await this.#cluster.addTargetTopic(topic);
+    this.#topics.add(topic);
+  }
+}
+
+function byTopic(places: readonly FetchPlace[], maxBytes: number): { topic: string; partitions: object[] }[] {
+  const topics = new Map<string, object[]>();
+  for (const { topic, partition, offset } of places) {
+    const partitions = topics.get(topic) ?? [];
+    topics.set(topic, partitions);
+    partitions.push({ partition, fetchOffset: String(offset), maxBytes });
+  }
+  return Array.from(topics, ([topic, partitions]) => ({ topic, partitions }));
+}
+
+/** The names of topics by their ids; undefined where a place names none. */
+function namesById(places: readonly FetchPlace[]): Map<string, string> | undefined {
+  const names = new Map<string, string>();
+  for (const { topic, id } of places) {
+    if (id === undefined) return undefined;
+    names.set(id, topic);
+  }
+  return names;
+}
+
+function speaks({ versions }: Broker, key: number, version: number): boolean {
+  const offered = versions?.[key];
+  return offered !== undefined && offered.minVersion <= version && version <= offered.maxVersion;
+}
+
+/** A request that kafkajs cannot write itself. */
+function ownRequest(apiName: "Fetch" | "Metadata", apiVersion: number, body: Buffer): object {
+  const encode = (): Promise<Encoder> => {
+    const encoder = new Encoder();
+    encoder.writeBufferInternal(body);
+    return Promise.resolve(encoder);
+  };
+  return { apiKey: apiKeys[apiName], apiVersion, apiName, encode };
+}
+
+/** Sends by the broker's connection, with its login and its order; `requestTimeout` in milliseconds, that of the client if not given. */
+async function send<T>(
+  { connectionPool }: Broker,
+  request: object,
+  decode: (bytes: Buffer) => T,
+  requestTimeout?: number,
+): Promise<T> {
+  const response = {
+    decode: (bytes: Buffer) => Promise.resolve(decode(bytes)),
+    parse: (data: unknown) => Promise.resolve(data),
+  };
+  const timeout = requestTimeout === undefined ? {} : { requestTimeout };
+  return (await connectionPool.send({ request, response, ...timeout })) as T;
+}
+
+/** Where a partition is to be read from, of the topic with this id if there is one. */
+export function placeAt(feed: Feed, offset: number, id: string | undefined): FetchPlace {
+  const { topic, partition } = kafkaPartition(feed)!;
+  return { topic, partition, offset, ...(id === undefined ? {} : { id }) };
+}
+
+export function noLeader(feed: Feed): Error {
+  return new Error(`${partitionText(feed)}: expected a leader, found none`);
+}
+
+/** An error as kafkajs names it, by the code that a broker answered. */
+export function brokerError(code: number): Error {
+  return createErrorFromCode(code);
+}

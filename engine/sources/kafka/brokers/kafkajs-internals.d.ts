@@ -1,0 +1,54 @@
+/** The parts of kafkajs that it does not export. It is pinned to one version for their sake. */
+declare module "kafkajs/src/protocol/requests/index.js" {
+  export const requests: { Fetch: unknown };
+}
+
+declare module "kafkajs/src/protocol/requests/apiKeys.js" {
+  const apiKeys: { Fetch: number; Metadata: number };
+  export default apiKeys;
+}
+
+declare module "kafkajs/src/protocol/error.js" {
+  export function createErrorFromCode(code: number): Error & { type: string; retriable: boolean };
+}
+
+declare module "kafkajs/src/protocol/encoder.js" {
+  /** What a request is handed over as. */
+  export default class Encoder {
+    writeBufferInternal(bytes: Buffer): void;
+  }
+}
+
+/** The parts of its connections that are patched here. */
+declare module "kafkajs/src/network/connection.js" {
+  import type { Socket } from "node:net";
+
+  export default class Connection {
+    socket: Socket | undefined;
+    /** The part of an answer that has come so far. */
+    chunks: Buffer[];
+    bytesBuffered: number;
+    bytesNeeded: number;
+    isConnected(): boolean;
+    connect: (this: Connection) => Promise<boolean>;
+  }
+}
+
+declare module "kafkajs/src/network/requestQueue/index.js" {
+  interface SocketRequest {
+    sentAt: number;
+    requestTimeout: number;
+    timeoutRequest(): void;
+  }
+
+  export default class RequestQueue {
+    /** Requests that were sent and not answered, and those that wait to be sent. */
+    inflight: Map<number, SocketRequest>;
+    pending: SocketRequest[];
+    requestTimeoutIntervalId: NodeJS.Timeout | undefined;
+    isConnected(): boolean;
+    sendSocketRequest: (this: RequestQueue, request: SocketRequest) => void;
+    scheduleRequestTimeoutCheck: (this: RequestQueue) => void;
+    scheduleCheckPendingRequests: (this: RequestQueue) => void;
+  }
+}

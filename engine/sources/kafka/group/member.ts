@@ -1,0 +1,182 @@
+import type { Consumer, Kafka } from "kafkajs";
+import { backOff } from "../../../core/back-off.ts";
+import type { Feed } from "../../../core/positions.ts";
+import { sleep } from "../../../core/sleep.ts";
+import { kafkaPartition } from "../positions/feed.ts";
+import type { KafkaSettings } from "../brokers/settings.ts";
+import { isUnknownMember } from "../brokers/failures.ts";
+
+export interface MemberOptions {
+  kafka: Kafka;
+  groupId: string;
+  topics: readonly string[];
+  settings: KafkaSettings;
+  /** The group gave these partitions to this member, by their topics; it may be called again with the same ones. */
+  onAssigned(partitions: Readonly<Record<string, number[]>>): void;
+  /** It is no member at the moment, and tries to be one again: why, and after how many attempts in vain. */
+  onFailure(error: unknown, attempt: number): void;
+}
+
+/** What is committed for a partition. */
+export interface Commit {
+  feed: Feed;
+  /** The next offset to read. */
+  offset: number;
+  metadata: string;
+}
+
+const [firstWait, longestWait] = [200, 10_000];
+/** How long the end of a member waits for its group, in milliseconds. */
+const longestLeave = 3_000;
+
+/**
+ * A member of the consumer group. It holds partitions, sends heartbeats and commits; it reads nothing, as events are
+ * fetched by who knows where to read. A member that kafkajs gives up is made anew until `stop`.
+ */
+export class Member {
+  readonly #options: MemberOptions;
+  readonly #stopped = new AbortController();
+  readonly #running: Promise<void>;
+  #joined: Promise<Consumer> | undefined;
+  /** Ends the life of the consumer that there is. */
+  #end: (reason?: unknown) => void = () => undefined;
+
+  constructor(options: MemberOptions) {
+    this.#options = options;
+    this.#running = this.#run();
+  }
+
+  /** Throws what kafkajs throws: a member that lost its partitions cannot commit them. */
+  async commit(commits: readonly Commit[]): Promise<void> {
+    if (this.#joined === undefined) throw new Error("expected a member of the group, found none: it joins again");
+    const end = this.#end;
+    // Until its first join has ended, kafkajs takes a commit and says nothing of it.
+    const consumer = await this.#joined;
+    const offsets = commits.map(({ feed, offset, metadata }) => {
+      const { topic, partition } = kafkaPartition(feed)!;
+      return { topic, partition, offset: String(offset), metadata };
+    });
+    await consumer.commitOffsets(offsets).catch((error: unknown) => {
+      // A consumer that has lost its id and could not join again at once sends no heartbeats, and never joins by itself.
+      if (isUnknownMember(error)) end(error);
+      throw error;
+    });
+  }
+
+  /** Leaves the group. */
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopped;
+    for (let attempt = 1; !signal.aborted; attempt += 1) {
+      const started = performance.now();
+      const error = await this.#live();
+      if (signal.aborted) return;
+      // One that lived for a while begins its attempts anew.
+      if (performance.now() - started > longestWait) attempt = 1;
+      this.#options.onFailure(error, attempt);
+      this.#options.onAssigned({});
+      await sleep(backOff(attempt, firstWait, longestWait), signal);
+    }
+  }
+
+  /** One life of a consumer: resolves with what ended it. */
+  async #live(): Promise<unknown> {
+    const { kafka, groupId, topics, settings } = this.#options;
+    const { sessionTimeout, heartbeatInterval, metadataMaxAge } = settings;
+    const rebalanceTimeout = Math.max(sessionTimeout, 60_000);
+    const consumer = kafka.consumer({
+      groupId,
+      sessionTimeout,
+      heartbeatInterval,
+      rebalanceTimeout,
+      metadataMaxAge,
+      // It fetches nothing: this is how long it sleeps between heartbeats.
+      maxWaitTimeInMs: Math.max(50, Math.floor(heartbeatInterval / 2)),
+      allowAutoTopicCreation: false,
+      retry: { retries: 3, initialRetryTime: 100, maxRetryTime: 1_000, restartOnFailure: () => Promise.resolve(false) },
+    });
+    const { signal } = this.#stopped;
+    const ended = new Promise<unknown>((resolve) => {
+      this.#end = resolve;
+    });
+    const end = this.#end;
+    const onStop = (): void => end();
+    consumer.on("consumer.crash", ({ payload }) => end(payload.error));
+    signal.addEventListener("abort", onStop);
+    const silence = new Silence(rebalanceTimeout + sessionTimeout, end);
+    consumer.on("consumer.heartbeat", () => silence.ends());
+    const pause = (): void => consumer.pause(topics.map((topic) => ({ topic })));
+    consumer.on("consumer.group_join", ({ payload }) => {
+      silence.ends();
+      this.#options.onAssigned(payload.memberAssignment);
+    });
+    let joining: Promise<void> | undefined;
+    try {
+      await consumer.connect();
+      await consumer.subscribe({ topics: [...topics], fromBeginning: true });
+      silence.ends();
+      joining = consumer.run({ autoCommit: false, eachBatch: () => Promise.resolve(pause()) });
+      pause();
+      this.#joined = joining.then(() => consumer);
+      this.#joined.catch(() => undefined);
+      return await ended;
+    } catch (error) {
+      return error;
+    } finally {
+      this.#joined = undefined;
+      signal.removeEventListener("abort", onStop);
+      silence.watchNoMore();
+      await leave(consumer, joining);
+    }
+  }
+}
+
+/**
+ * Notices a consumer that neither sends heartbeats nor joins for longer than a rebalance and a session take together:
+ * kafkajs leaves one so that has lost its id and meets an error when it joins again.
+ */
+class Silence {
+  readonly #limit: number;
+  readonly #onLimit: (reason: Error) => void;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** `limit` in milliseconds, after which `onLimit` is called once. */
+  constructor(limit: number, onLimit: (reason: Error) => void) {
+    this.#limit = limit;
+    this.#onLimit = onLimit;
+  }
+
+  /** Something was heard, or is to be heard from now on. */
+  ends(): void {
+    clearTimeout(this.#timer);
+    const text = `expected a heartbeat or a join of the consumer group within ${this.#limit} ms, found none: it joins again`;
+    this.#timer = setTimeout(() => this.#onLimit(new Error(text)), this.#limit).unref();
+  }
+
+  watchNoMore(): void {
+    clearTimeout(this.#timer);
+  }
+}
+
+/**
+ * Leaves the group. A consumer that is just joining cannot leave before it has joined, and would be a member for good if
+ * it was left alone; where that takes long, it is not waited for.
+ */
+function leave(consumer: Consumer, joining: Promise<void> | undefined): Promise<void> {
+  const left = Promise.resolve(joining)
+    .catch(() => undefined)
+    .then(() => consumer.disconnect())
+    .catch(() => undefined);
+  return waitAtMost(longestLeave, left);
+}
+
+/** Resolves when `work` is done, or after so many milliseconds. Rejects as `work` does until then. */
+export async function waitAtMost(milliseconds: number, work: Promise<unknown> | undefined): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, milliseconds)));
+  await Promise.race([work, late]).finally(() => clearTimeout(timer));
+}

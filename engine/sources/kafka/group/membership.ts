@@ -1,0 +1,219 @@
+import { LeftForLater } from "../../../core/errors.ts";
+import type { Feed } from "../../../core/positions.ts";
+import { sleep } from "../../../core/sleep.ts";
+import type { SourceSignals } from "../../../core/source.ts";
+import { kafkaPartition } from "../positions/feed.ts";
+import { claimText, type KafkaIdentity } from "./identity.ts";
+import type { Telemetry } from "../../../telemetry/telemetry.ts";
+import { type Commit, Member, type MemberOptions } from "./member.ts";
+import type { Opening } from "./opening.ts";
+import { judge } from "./ownership.ts";
+import type { KafkaPositions } from "../positions/positions.ts";
+import type { SourceFailures } from "../brokers/failures.ts";
+
+export interface MembershipOptions {
+  pipeline_id: string;
+  /** Topics that the members subscribe to. */
+  topics: readonly string[];
+  /** How many members there are. */
+  replicas: number;
+  identity: KafkaIdentity;
+  telemetry: Telemetry;
+  positions: KafkaPositions;
+  opening: Opening;
+  failures: SourceFailures;
+  signals: SourceSignals;
+  /** What a member needs, by its number from 1. */
+  member(number: number): Omit<MemberOptions, "onAssigned" | "onFailure">;
+  /** These partitions, and no others, may be read. */
+  onHeld: (feeds: ReadonlySet<Feed>) => void;
+}
+
+/**
+ * The members of a pipeline in its consumer group, and the partitions that they hold together. After each join it is
+ * checked again whose the group is, and our claim is committed, before any event of a new partition is read.
+ */
+export class Membership {
+  readonly #options: MembershipOptions;
+  #members: Member[] = [];
+  readonly #held = new Map<Member, readonly Feed[]>();
+  /** Counts the assignments: what an older one began gives way to a newer one. */
+  #assignment = 0;
+  #foreign = "";
+  #isClosed = false;
+  #working: Promise<void> = Promise.resolve();
+  #rejoining: Promise<void> | undefined;
+
+  constructor(options: MembershipOptions) {
+    this.#options = options;
+  }
+
+  join(): void {
+    const { replicas, failures } = this.#options;
+    for (let number = 1; number <= replicas; number += 1) {
+      const who = `member ${number} of the consumer group`;
+      const member: Member = new Member({
+        ...this.#options.member(number),
+        onAssigned: (partitions) => {
+          const feeds = this.#feedsOf(partitions);
+          if (feeds.length > 0) failures.clear(who);
+          this.#assigned(member, feeds);
+        },
+        onFailure: (error, attempt) => failures.note(who, error, attempt),
+      });
+      this.#members.push(member);
+    }
+  }
+
+  /** Commits what is final in partitions, by the members that hold them. Throws what kafkajs throws. */
+  async commit(offsets: ReadonlyMap<Feed, number>): Promise<void> {
+    const { identity } = this.#options;
+    const commits: Commit[] = [...offsets].map(([feed, offset]) => {
+      return { feed, offset, metadata: claimText(identity, offset) };
+    });
+    const held = byHolder(commits, (feed) => this.#holderOf(feed));
+    const { positions } = this.#options;
+    await Promise.all(
+      [...held].map(async ([member, own]) => {
+        await member.commit(own);
+        for (const { feed, offset } of own) positions.noteCommitted(feed, offset);
+      }),
+    );
+  }
+
+  async leave(): Promise<void> {
+    this.#isClosed = true;
+    this.#assignment += 1;
+    await this.#stopMembers();
+    await this.#working;
+  }
+
+  async #stopMembers(): Promise<void> {
+    const members = this.#members;
+    this.#members = [];
+    await Promise.all(members.map((member) => member.stop()));
+    this.#held.clear();
+  }
+
+  /** What a member was given of the topics that are read here. */
+  #feedsOf(partitions: Readonly<Record<string, number[]>>): Feed[] {
+    const { topics, positions } = this.#options;
+    return topics.flatMap((topic) => (partitions[topic] ?? []).map((partition) => positions.feed(topic, partition)));
+  }
+
+  #holderOf(feed: Feed): Member | undefined {
+    return [...this.#held].find(([, feeds]) => feeds.includes(feed))?.[0];
+  }
+
+  #assigned(member: Member, feeds: readonly Feed[]): void {
+    if (this.#isClosed) return;
+    this.#held.set(member, feeds);
+    const assignment = (this.#assignment += 1);
+    this.#working = this.#working.then(() => this.#claim(assignment)).catch(() => undefined);
+  }
+
+  /** Checks whose the group is, and says in it that these partitions are ours. */
+  async #claim(assignment: number): Promise<void> {
+    const { opening, positions, telemetry, pipeline_id, onHeld, failures } = this.#options;
+    for (let attempt = 1; assignment === this.#assignment; attempt += 1) {
+      try {
+        const state = await opening.read();
+        if (assignment !== this.#assignment) return;
+        const judged = judge(state, opening.known, false);
+        if (judged.kind === "owner") return await this.#giveWay(judged.text);
+        this.#reportForeign(judged.foreignMembers);
+        if (opening.known.recreated.size > 0) return await this.rejoin();
+        await opening.placeNew(state, judged);
+        const held = new Set([...this.#held.values()].flat());
+        await this.commit(new Map([...held].map((feed) => [feed, positions.final(feed)!] as const)));
+        if (assignment !== this.#assignment) return;
+        failures.clear("the consumer group");
+        telemetry.assigned({ pipeline_id, partitions: byTopic(held) });
+        onHeld(held);
+        return;
+      } catch (error) {
+        if (assignment !== this.#assignment) return;
+        failures.note("the consumer group", error, attempt);
+        await sleep(Math.min(5_000, 200 * attempt));
+      }
+    }
+  }
+
+  #reportForeign(members: string[]): void {
+    const { telemetry, pipeline_id } = this.#options;
+    const said = members.toSorted().join("\n");
+    if (said === this.#foreign) return;
+    this.#foreign = said;
+    telemetry.foreignMembers({ pipeline_id, members });
+  }
+
+  /** A topic that is read was created again: leaves the group, waits until it is decided where reading goes on, and joins again. */
+  rejoin(): Promise<void> {
+    return (this.#rejoining ??= this.#rejoin().finally(() => (this.#rejoining = undefined)));
+  }
+
+  async #rejoin(): Promise<void> {
+    const { opening, signals, failures } = this.#options;
+    const assignment = await this.#leaveGroup();
+    for (let attempt = 1; assignment === this.#assignment; attempt += 1) {
+      try {
+        await opening.checkRange(signals, { isRunning: true });
+        opening.pauseEnded();
+        failures.clear("offsets");
+        if (assignment === this.#assignment) this.join();
+        return;
+      } catch (error) {
+        if (error instanceof LeftForLater) return;
+        failures.note("offsets", error, attempt);
+        await sleep(Math.min(5_000, 200 * attempt), signals.drain);
+      }
+    }
+  }
+
+  /** Reads nothing any more, and is no member. Resolves with the number of this state of the assignments. */
+  async #leaveGroup(): Promise<number> {
+    this.#options.onHeld(new Set());
+    const assignment = (this.#assignment += 1);
+    await this.#stopMembers();
+    return assignment;
+  }
+
+  /** The group is another Sluice's: leaves it, reads nothing, and joins again when it is ours. */
+  async #giveWay(text: string): Promise<void> {
+    const { opening, signals } = this.#options;
+    const assignment = await this.#leaveGroup();
+    let reason = text;
+    for (let attempt = 1; assignment === this.#assignment; attempt += 1) {
+      await opening.wait({ class: "owner", text: reason }, attempt, signals);
+      const judged = await opening.read().then(
+        (state) => judge(state, opening.known, false),
+        () => undefined,
+      );
+      if (judged?.kind === "owner") reason = judged.text;
+      if (judged?.kind !== "ours" || assignment !== this.#assignment) continue;
+      opening.pauseEnded();
+      this.join();
+      return;
+    }
+  }
+}
+
+function byTopic(feeds: Iterable<Feed>): Record<string, number[]> {
+  const found: Record<string, number[]> = {};
+  for (const feed of feeds) {
+    const { topic, partition } = kafkaPartition(feed)!;
+    (found[topic] ??= []).push(partition);
+  }
+  for (const partitions of Object.values(found)) partitions.sort((a, b) => a - b);
+  return found;
+}
+
+/** Commits by the member that holds each partition; a partition without a member is not committed. */
+export function byHolder<M>(commits: readonly Commit[], holderOf: (feed: Feed) => M | undefined): Map<M, Commit[]> {
+  const found = new Map<M, Commit[]>();
+  for (const commit of commits) {
+    const holder = holderOf(commit.feed);
+    if (holder !== undefined) found.set(holder, [...(found.get(holder) ?? []), commit]);
+  }
+  return found;
+}

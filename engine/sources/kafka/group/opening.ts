@@ -1,0 +1,285 @@
+import type { EngineOptions, KafkaSourceConfig } from "../../../../schemas/pipeline.ts";
+import { EngineError, LeftForLater } from "../../../core/errors.ts";
+import { type BatchRecord, holdsPositions, type Journal } from "../../../core/journal.ts";
+import { consumerGroup } from "../../../core/names.ts";
+import type { RetryPause, Waited } from "../../../core/pause.ts";
+import type { Feed, PositionRange } from "../../../core/positions.ts";
+import type { SourceSignals } from "../../../core/source.ts";
+import { isPassing } from "../../../state/storage-error.ts";
+import type { Telemetry } from "../../../telemetry/telemetry.ts";
+import { kafkaPartition, partitionOf } from "../positions/feed.ts";
+import type { Group } from "./group.ts";
+import type { GroupState } from "../positions/group-state.ts";
+import { LostEvents, type LostLook } from "./lost-events.ts";
+import type { KafkaIdentity } from "./identity.ts";
+import { judge, type Judgement, type Known } from "./ownership.ts";
+import type { KafkaPositions } from "../positions/positions.ts";
+import { failureText } from "../brokers/failures.ts";
+
+type Ours = Extract<Judgement, { kind: "ours" }>;
+
+/** A topic that is read. */
+export interface TopicOptions {
+  /** Where it begins if neither the journal nor the group knows an offset, and the options do not say. */
+  start: KafkaSourceConfig["consumer_group_initial_offset"];
+  hasDedup: boolean;
+}
+
+export interface OpeningOptions {
+  pipeline_id: string;
+  /** By their names, at least one. */
+  topics: ReadonlyMap<string, TopicOptions>;
+  identity: KafkaIdentity;
+  options: Pick<EngineOptions, "start" | "take_over" | "on_lost">;
+  journal: Journal;
+  telemetry: Telemetry;
+  /** Where it waits while brokers fail, or the group is not ours. */
+  pause: RetryPause;
+}
+
+/** What was found before the first join. */
+export interface Opened {
+  /** Pending batches that were given up, by their numbers. */
+  givenUp: number[];
+  /** A person has moved the group: what is pending is settled first. */
+  isMoved: boolean;
+}
+
+/**
+ * Before the first read of a start: whether this group is ours to read, and where each partition goes on (delivery,
+ * Kafka). Everything that follows from it is journaled before anything is committed to the group.
+ */
+export class Opening {
+  readonly #options: OpeningOptions;
+  readonly #group: Group;
+  readonly #positions: KafkaPositions;
+  readonly #pause: RetryPause;
+  readonly #onRead: (state: GroupState) => void;
+  readonly #lostEvents: LostEvents;
+
+  /** `onRead` is called with each state of the group that is read. */
+  constructor(
+    options: OpeningOptions,
+    group: Group,
+    positions: KafkaPositions,
+    onRead: (state: GroupState) => void = () => undefined,
+  ) {
+    this.#options = options;
+    this.#group = group;
+    this.#positions = positions;
+    this.#pause = options.pause;
+    this.#onRead = onRead;
+    this.#lostEvents = new LostEvents(options, positions, {
+      read: () => this.read(),
+      wait: (text, attempt, signals) => this.wait({ class: "lost", text }, attempt, signals),
+    });
+  }
+
+  /** What is known here of the group, for `judge`. */
+  get known(): Known {
+    const { pipeline_id, identity, options } = this.#options;
+    const positions = this.#positions;
+    return {
+      groupId: consumerGroup(pipeline_id),
+      identity,
+      next: (feed) => positions.final(feed),
+      takeOver: options.take_over,
+      readBeforeCut: (feed) => positions.readBeforeCut(feed),
+      isCut: (feed) => positions.cut(feed) !== undefined,
+      recreated: this.#recreated,
+    };
+  }
+
+  get #recreated(): ReadonlySet<string> {
+    return new Set(this.#positions.recreated().map(({ topic }) => topic));
+  }
+
+  /** Waits until the brokers answer and the group is ours. Throws LeftForLater. */
+  async run(signals: SourceSignals): Promise<Opened> {
+    const { judgement, of } = await this.#until(signals, () => this.#ourState(signals));
+    // Found out once: another attempt finds fewer batches in the journal, and partitions where they go on.
+    const taken = this.#further(judgement.taken);
+    const read = this.#readByAnother(taken);
+    const isMoved = await this.#until(signals, () => this.#place(of, { ...judgement, taken }, read));
+    if (taken.size > 0 || read.length > 0) this.#tellTakenOver(read);
+    const isCut = await this.#until(signals, () => this.checkRange(signals));
+    this.#pause.leave();
+    return { givenUp: read.map(({ batch }) => batch), isMoved: isMoved || isCut };
+  }
+
+  /** Whether the brokers still have what ranges hold; waits until they answer. Throws LeftForLater. */
+  async stillHolds(ranges: readonly PositionRange[], signals: SourceSignals): Promise<boolean> {
+    if (!ranges.every(({ feed }) => this.#positions.isRead(feed))) return false;
+    const { partitions } = await this.#until(signals, () => this.read());
+    this.#pause.leave();
+    return ranges.every(({ feed, first, last, count }) => {
+      const of = partitions.find((one) => one.feed === feed);
+      if (count === 0) return true;
+      return of !== undefined && of.low <= first && last < Math.min(of.high, this.#positions.goneFrom(feed));
+    });
+  }
+
+  /** How the group stands, with the partitions by the topics that are there now. Throws what kafkajs throws. */
+  async read(): Promise<GroupState> {
+    const state = this.#positions.there(await this.#group.read());
+    this.#onRead(state);
+    return state;
+  }
+
+  /** Whether a topic that is read was created again; asks the brokers. Throws what kafkajs throws. */
+  async isRecreated(): Promise<boolean> {
+    this.#positions.saw(await this.#group.topicIds());
+    return this.#positions.recreated().length > 0;
+  }
+
+  /** See `LostEvents.find`. */
+  checkRange(signals: SourceSignals, look?: LostLook): Promise<boolean> {
+    return this.#lostEvents.find(signals, look);
+  }
+
+  /**
+   * Partitions of which nothing was known here go on where the group stands in them, or begin. Offsets that other
+   * applications have committed are reported and ignored. `taken`: where those go on that are taken over.
+   */
+  async placeNew(
+    of: GroupState,
+    { found, fresh, foreign }: Ours,
+    taken: ReadonlyMap<Feed, number> = new Map(),
+  ): Promise<void> {
+    const { telemetry, pipeline_id } = this.#options;
+    const recreated = this.#recreated;
+    const begins = new Map([...found, ...taken, ...(await this.#begins(of, fresh))]);
+    // What becomes of a topic that was created again is no matter of where the group stands alone.
+    for (const feed of begins.keys()) if (recreated.has(kafkaPartition(feed)!.topic)) begins.delete(feed);
+    await this.#positions.noteTopicIds();
+    for (const [feed, offset] of foreign) {
+      telemetry.foreignCommit({ pipeline_id, ...partitionOf(feed), offset, local: this.#positions.final(feed)! });
+    }
+    await this.#positions.place(begins);
+  }
+
+  /** Waits until the brokers say that the group is still ours. Throws LeftForLater. */
+  async checkOwner(signals: SourceSignals): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      const { judged } = await this.#until(signals, async () => ({
+        judged: judge(await this.read(), this.known, false),
+      }));
+      if (judged.kind === "ours") return this.#pause.leave();
+      await this.wait({ class: "owner", text: judged.text }, attempt, signals);
+    }
+  }
+
+  /** Waits before another attempt. Throws LeftForLater where the pipeline stops meanwhile. */
+  async wait(failure: Waited, attempt: number, signals: SourceSignals) {
+    if (signals.drain.aborted) throw new LeftForLater(failure.text);
+    await this.#pause.wait(failure, attempt, signals.drain);
+    if (signals.drain.aborted) throw new LeftForLater(failure.text);
+  }
+
+  /** The group is ours again. */
+  pauseEnded(): void {
+    this.#pause.leave();
+  }
+
+  async #ourState(signals: SourceSignals): Promise<{ of: GroupState; judgement: Ours }> {
+    for (let attempt = 1; ; attempt += 1) {
+      const of = await this.read();
+      this.#positions.learn(of.cluster);
+      for (const { feed, committed } of of.partitions) this.#positions.noteCommitted(feed, committed?.offset ?? 0);
+      const judgement = judge(of, this.known, true);
+      if (judgement.kind === "ours") return { of, judgement };
+      await this.wait({ class: "owner", text: judgement.text }, attempt, signals);
+    }
+  }
+
+  /** Places everything that was found; resolves with whether a person has moved the group. */
+  async #place(of: GroupState, judged: Ours, givenUp: readonly BatchRecord[]): Promise<boolean> {
+    const { journal, pipeline_id, telemetry } = this.#options;
+    const { moved, taken } = judged;
+    // From the newest to the oldest: what a crash leaves of them is then a beginning, which names no more than before.
+    for (const record of givenUp.toReversed()) {
+      await journal.giveUp(record);
+      for (const range of record.ranges) this.#positions.givenUp(range);
+    }
+    await this.placeNew(of, judged, taken);
+    const moves = [...moved].map(([feed, to]) => ({ ...partitionOf(feed), from: this.#positions.final(feed)!, to }));
+    await this.#positions.place(moved, { isMove: true });
+    for (const move of moves) {
+      telemetry.positionMoved({
+        pipeline_id,
+        ...move,
+        hasDedup: this.#options.topics.get(move.topic)?.hasDedup === true,
+      });
+    }
+    return moved.size > 0 || journal.progress(pipeline_id).moved !== undefined;
+  }
+
+  /**
+   * Where partitions begin that have no offset anywhere: those of a topic that is new here as the options say, later
+   * ones at their beginning.
+   */
+  async #begins({ cluster, partitions }: GroupState, fresh: readonly Feed[]): Promise<[Feed, number][]> {
+    const begins: [Feed, number][] = [];
+    for (const [topic, { start }] of this.#options.topics) {
+      const at = this.#positions.isKnown(topic) ? "earliest" : (this.#options.options.start ?? start);
+      const own = partitions.filter(({ feed }) => fresh.includes(feed) && kafkaPartition(feed)!.topic === topic);
+      const isTime = /^\d/.test(at) && own.length > 0;
+      const since = isTime ? await this.#group.offsetsSince(cluster, topic, Date.parse(at)) : undefined;
+      for (const { feed, low, high } of own) {
+        begins.push([feed, since === undefined ? (at === "latest" ? high : low) : (since.get(feed) ?? high)]);
+      }
+    }
+    return begins;
+  }
+
+  /** Where something was read elsewhere. In other partitions what was prepared here holds what comes next. */
+  #further(taken: ReadonlyMap<Feed, number>): Map<Feed, number> {
+    return new Map([...taken].filter(([feed, offset]) => this.#positions.final(feed) !== offset));
+  }
+
+  #readByAnother(taken: ReadonlyMap<Feed, number>): BatchRecord[] {
+    const { journal, pipeline_id } = this.#options;
+    return readByAnother(journal.pending(pipeline_id), (feed) => taken.get(feed));
+  }
+
+  #tellTakenOver(givenUp: readonly BatchRecord[]): void {
+    const { telemetry, pipeline_id, options } = this.#options;
+    const rows = givenUp.reduce((sum, record) => sum + record.rows, 0);
+    telemetry.takenOver({ pipeline_id, run: options.take_over!, batches: givenUp.length, rows });
+  }
+
+  /** Tries until the brokers answer, and the disk has room for what is journaled. */
+  async #until<T>(signals: SourceSignals, work: () => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await work();
+      } catch (error) {
+        if (error instanceof LeftForLater) throw error;
+        await this.wait(waitedFor(error), attempt, signals);
+      }
+    }
+  }
+}
+
+/** What is waited for after an error. Throws it where it is the journal's and no wait can mend it. */
+function waitedFor(error: unknown): Waited {
+  if (!(error instanceof EngineError)) return { class: "source", text: failureText(error) };
+  if (!isPassing(error)) throw error;
+  return { class: "disk", text: error.message };
+}
+
+/**
+ * Of pending batches, in their order, those that a run that is taken over may have read. `upTo`: the next offset of that
+ * run in a feed; undefined where it has none. Behind the first of them in a feed nothing pending is kept: that feed is
+ * read again from there, in its order.
+ */
+function readByAnother(pending: readonly BatchRecord[], upTo: (feed: Feed) => number | undefined): BatchRecord[] {
+  const again = new Set<Feed>();
+  const isRead = ({ feed, first }: PositionRange): boolean => again.has(feed) || first < (upTo(feed) ?? -Infinity);
+  return pending.filter((record) => {
+    // What was judged again lies before all positions: no other run has read it.
+    if (!holdsPositions(record) || !record.ranges.some(isRead)) return false;
+    for (const { feed } of record.ranges) again.add(feed);
+    return true;
+  });
+}

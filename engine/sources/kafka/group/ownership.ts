@@ -1,0 +1,121 @@
+import type { Feed } from "../../../core/positions.ts";
+import { kafkaPartition, partitionText } from "../positions/feed.ts";
+import type { GroupState, PartitionState } from "../positions/group-state.ts";
+import { claimOf, memberOf, type Claim, type KafkaIdentity } from "./identity.ts";
+
+/** What is known here of a group, and what the options say. */
+export interface Known {
+  groupId: string;
+  identity: KafkaIdentity;
+  /** The offset after the last final one of a partition; undefined where nothing is final in it. */
+  next: (feed: Feed) => number | undefined;
+  /** The run that may be taken over. */
+  takeOver: string | undefined;
+  /** How far a partition had been read before its log was cut, and it went back; undefined where it did not. */
+  readBeforeCut: (feed: Feed) => number | undefined;
+  /** Whether it is undecided where a partition goes on, as its log was cut. */
+  isCut: (feed: Feed) => boolean;
+  /** Topics that were created again, and of which nothing is read yet. */
+  recreated: ReadonlySet<string>;
+}
+
+/** What follows from how a group stands (delivery, Kafka). */
+export type Judgement =
+  /** Another Sluice reads, or read, as this group: nothing may be read. */
+  | { kind: "owner"; text: string; run: string }
+  | {
+      kind: "ours";
+      /** Where a person has moved a partition that has been read here before: the next offset. */
+      moved: Map<Feed, number>;
+      /** What another application has committed in such a partition, which is ignored. */
+      foreign: Map<Feed, number>;
+      /** Where the group stands in partitions of which nothing is known here. */
+      found: Map<Feed, number>;
+      /** Partitions of a run that is taken over, before a join: the next offset. Later we have gone on from there. */
+      taken: Map<Feed, number>;
+      /** Neither here nor in the group is an offset known. */
+      fresh: Feed[];
+      /** Client ids of live members that are no Sluice. */
+      foreignMembers: string[];
+    };
+
+/**
+ * Judges how a group stands. An offset without a claim was committed by a person where this is asked `isBeforeJoin` and
+ * the group has no member: brokers refuse to move a group that has members. Else another application committed it, and
+ * it is ignored.
+ */
+export function judge(state: GroupState, known: Known, isBeforeJoin: boolean): Judgement {
+  const members = state.members.map((client) => ({ client, claim: memberOf(client) }));
+  const owner = ownerOf(state, known, members);
+  if (owner !== undefined) return owner;
+  const judged = {
+    kind: "ours" as const,
+    moved: new Map<Feed, number>(),
+    foreign: new Map<Feed, number>(),
+    found: new Map<Feed, number>(),
+    taken: new Map<Feed, number>(),
+    fresh: [] as Feed[],
+    foreignMembers: members.flatMap(({ client, claim }) => (claim === undefined ? [client] : [])),
+  };
+  const when = { isBeforeJoin, isPerson: isBeforeJoin && members.length === 0 };
+  for (const of of state.partitions) judgePartition(of, known, when, judged);
+  return judged;
+}
+
+function judgePartition(
+  { feed, committed }: PartitionState,
+  { next, takeOver, isCut, recreated }: Known,
+  { isBeforeJoin, isPerson }: { isBeforeJoin: boolean; isPerson: boolean },
+  judged: Extract<Judgement, { kind: "ours" }>,
+): void {
+  const local = next(feed);
+  if (committed === undefined) {
+    if (local === undefined) judged.fresh.push(feed);
+    return;
+  }
+  const claim = claimOf(committed.metadata, committed.offset);
+  if (isBeforeJoin && claim !== undefined && claim.run === takeOver) judged.taken.set(feed, committed.offset);
+  else if (local === undefined) {
+    // A claim on a topic that was created again is one on the topic before it.
+    if (claim !== undefined && recreated.has(kafkaPartition(feed)!.topic)) judged.fresh.push(feed);
+    else judged.found.set(feed, committed.offset);
+  } else if (claim === undefined && (committed.offset !== local || (isPerson && isCut(feed)))) {
+    (isPerson ? judged.moved : judged.foreign).set(feed, committed.offset);
+  }
+}
+
+/** The Sluice that this group belongs to, if it is not this one. */
+function ownerOf(
+  { partitions }: GroupState,
+  known: Known,
+  members: readonly { client: string; claim: Claim | undefined }[],
+): Judgement | undefined {
+  const { identity, groupId, takeOver } = known;
+  const isForeign = (claim: Claim): boolean =>
+    claim.run !== takeOver && (claim.dataDir !== identity.dataDir || !isKnown(claim.run, identity));
+  for (const { client, claim } of members) {
+    if (claim !== undefined && isForeign(claim)) return ownedBy(known, claim, `has the live member ${client}`);
+  }
+  for (const { feed, committed } of partitions) {
+    const claim = committed && claimOf(committed.metadata, committed.offset);
+    if (claim === undefined || claim.run === takeOver) continue;
+    if (isForeign(claim)) return ownedBy(known, claim, `was read in ${partitionText(feed)}`);
+    const local = known.next(feed);
+    if (local === undefined || committed!.offset <= Math.max(local, known.readBeforeCut(feed) ?? 0)) continue;
+    const what = `was read in ${partitionText(feed)} up to offset ${committed!.offset} by run ${claim.run} of this data dir, and here only ${local} is known: this is an older copy of it`;
+    return { kind: "owner", run: claim.run, text: `consumer group ${groupId} ${what}` };
+  }
+  return undefined;
+}
+
+function ownedBy(known: Known, claim: Claim, what: string): Judgement {
+  const { groupId, identity } = known;
+  const text =
+    `consumer group ${groupId} ${what} by the data dir ${claim.dataDir}, run ${claim.run}; ` +
+    `this is the data dir ${identity.dataDir}, run ${identity.run}`;
+  return { kind: "owner", run: claim.run, text };
+}
+
+function isKnown(run: string, { run: current, earlier }: KafkaIdentity): boolean {
+  return run === current || earlier.has(run);
+}

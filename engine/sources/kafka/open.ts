@@ -1,0 +1,58 @@
+import type { ISocketFactory } from "kafkajs";
+import type { EngineOptions, PipelineConfig } from "../../../schemas/pipeline.ts";
+import { quantityBytes } from "../../../schemas/quantity.ts";
+import type { Journal } from "../../core/journal.ts";
+import type { RetryPause } from "../../core/pause.ts";
+import type { Log } from "../../telemetry/log.ts";
+import type { Telemetry } from "../../telemetry/telemetry.ts";
+import type { KafkaSettings } from "./brokers/settings.ts";
+import { KafkaSource } from "./kafka-source.ts";
+
+/** Which pipeline reads from Kafka, and as who. */
+export interface KafkaSpec {
+  pipeline_id: string;
+  /** With its secrets resolved. */
+  config: PipelineConfig;
+  options: Pick<EngineOptions, "start" | "take_over" | "on_lost">;
+  kafka: { dataDir: string; run: string; earlier: readonly string[]; settings: KafkaSettings };
+}
+
+/** What it is opened with. */
+export interface KafkaTools {
+  journal: Journal;
+  telemetry: Telemetry;
+  pause: RetryPause;
+  log: Log;
+  /** Opens the connections to the brokers; those of this machine by default. */
+  socketFactory?: ISocketFactory;
+}
+
+/** Bytes of fetched events that are not read yet, at the most. */
+const mostBuffered = 32 * 1024 * 1024;
+
+/** The source of a pipeline whose sources are all of type `kafka`. */
+export function openKafka({ pipeline_id, config, kafka, options }: KafkaSpec, tools: KafkaTools): KafkaSource {
+  const sources = config.sources.filter((source) => source.type === "kafka");
+  const [first] = sources;
+  if (first === undefined) throw new Error(`pipeline ${pipeline_id}: expected a source of type kafka`);
+  const keyed = new Set(config.transforms.flatMap(({ type, source_id }) => (type === "dedup" ? [source_id] : [])));
+  const topics = sources.map(({ topic, source_id, consumer_group_initial_offset: start }) => {
+    return [topic, { start, hasDedup: keyed.has(source_id) }] as const;
+  });
+  // What a member may do and hold it does for all topics.
+  const resources = sources.map(({ source_id }) => config.resources.sources.find((of) => of.source_id === source_id));
+  const memory = resources.map((of) => of?.limits.memory);
+  const bytes = memory.reduce((sum, limit) => sum + (limit === undefined ? Infinity : quantityBytes(limit) / 4), 0);
+  const { dataDir, run, earlier, settings } = kafka;
+  return new KafkaSource({
+    ...tools,
+    pipeline_id,
+    connection: first.connection_params,
+    topics: new Map(topics),
+    options,
+    settings,
+    replicas: Math.max(1, ...resources.map((of) => of?.replicas ?? 1)),
+    identity: { dataDir, run, earlier: new Set(earlier) },
+    bufferBytes: Math.min(mostBuffered, bytes),
+  });
+}

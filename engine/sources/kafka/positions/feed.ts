@@ -1,0 +1,34 @@
+import type { Feed } from "../../../core/positions.ts";
+
+/** A partition of a topic of one cluster: another cluster with a topic of the same name is another feed. */
+export interface KafkaPartition {
+  cluster: string;
+  topic: string;
+  partition: number;
+  /** Of a topic that was created again: its id. */
+  id?: string;
+}
+
+/** The feed of a partition. Neither cluster ids, topics nor topic ids hold a slash. */
+export function kafkaFeed({ cluster, topic, partition, id }: KafkaPartition): Feed {
+  return `${cluster}/${topic}/${partition}${id === undefined ? "" : `/${id}`}`;
+}
+
+/** A feed as an operator reads it, beside its cluster. */
+export function partitionText(feed: Feed): string {
+  const { topic, partition } = kafkaPartition(feed)!;
+  return `partition ${partition} of topic ${topic}`;
+}
+
+/** What a feed stands for; undefined where it is none of Kafka's. */
+export function kafkaPartition(feed: Feed): KafkaPartition | undefined {
+  const [cluster, topic, partition, id, ...rest] = feed.split("/");
+  if (cluster === undefined || topic === undefined || partition === undefined || rest.length > 0) return undefined;
+  return { cluster, topic, partition: Number(partition), ...(id === undefined ? {} : { id }) };
+}
+
+/** What telemetry calls a partition. */
+export function partitionOf(feed: Feed): { topic: string; partition: number } {
+  const { topic, partition } = kafkaPartition(feed)!;
+  return { topic, partition };
+}

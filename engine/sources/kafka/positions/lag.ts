@@ -1,0 +1,75 @@
+import type { Feed } from "../../../core/positions.ts";
+import type { Telemetry } from "../../../telemetry/telemetry.ts";
+import type { KafkaPositions } from "./positions.ts";
+
+const every = 10_000;
+
+/** How far the pipeline is behind the ends of its partitions, reported every ten seconds, and as soon as it is known. */
+export class Lag {
+  readonly #pipeline_id: string;
+  readonly #telemetry: Telemetry;
+  readonly #positions: KafkaPositions;
+  readonly #onTurn: () => void;
+  readonly #ends = new Map<Feed, number>();
+  #held: ReadonlySet<Feed> = new Set();
+  /** The partitions that are counted: those that are held, and before that all that there are. */
+  #counted: ReadonlySet<Feed> = new Set();
+  #timer: NodeJS.Timeout | undefined;
+
+  /** `onTurn` is called every ten seconds. */
+  constructor(pipeline_id: string, telemetry: Telemetry, positions: KafkaPositions, onTurn: () => void) {
+    this.#pipeline_id = pipeline_id;
+    this.#telemetry = telemetry;
+    this.#positions = positions;
+    this.#onTurn = onTurn;
+  }
+
+  /** It is known where these partitions go on. None is read yet. */
+  opened(feeds: Iterable<Feed>): void {
+    this.#count(feeds);
+  }
+
+  /** These partitions are read. */
+  held(feeds: ReadonlySet<Feed>): void {
+    this.#held = new Set(feeds);
+    this.#count(feeds);
+  }
+
+  #count(feeds: Iterable<Feed>): void {
+    this.#counted = new Set(feeds);
+    this.#timer ??= setInterval(() => {
+      this.#onTurn();
+      this.#report();
+    }, every).unref();
+    this.#report();
+  }
+
+  /** The offset after the last event of a partition that may be read. */
+  end(feed: Feed, end: number): void {
+    const isNew = this.#counted.has(feed) && !this.#ends.has(feed);
+    this.#ends.set(feed, end);
+    if (isNew && this.#areEndsKnown) this.#report();
+  }
+
+  /** The figures of the last report hold while the pipeline is at rest. */
+  stop(): void {
+    clearInterval(this.#timer);
+    if (this.#timer !== undefined) this.#report();
+    this.#timer = undefined;
+  }
+
+  get #areEndsKnown(): boolean {
+    return [...this.#counted].every((feed) => this.#ends.has(feed));
+  }
+
+  #report(): void {
+    let lag = 0;
+    for (const feed of this.#counted) {
+      lag += Math.max(0, (this.#ends.get(feed) ?? 0) - (this.#positions.final(feed) ?? 0));
+    }
+    // What is not known is not nothing.
+    const known = this.#areEndsKnown ? { lag } : {};
+    const unsaid = [...this.#positions.uncommitted().values()].reduce((sum, behind) => sum + behind, 0);
+    this.#telemetry.lag({ pipeline_id: this.#pipeline_id, partitions: this.#held.size, unsaid, ...known });
+  }
+}

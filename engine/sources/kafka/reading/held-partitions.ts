@@ -1,0 +1,180 @@
+import { LeftForLater } from "../../../core/errors.ts";
+import type { RetryPause } from "../../../core/pause.ts";
+import type { Chunk, Feed } from "../../../core/positions.ts";
+import { sleep } from "../../../core/sleep.ts";
+import type { SourceSignals } from "../../../core/source.ts";
+import type { Brokers } from "../brokers/brokers.ts";
+import type { SourceFailures } from "../brokers/failures.ts";
+import type { KafkaSettings } from "../brokers/settings.ts";
+import type { Opening } from "../group/opening.ts";
+import { partitionText } from "../positions/feed.ts";
+import type { KafkaPositions } from "../positions/positions.ts";
+import { UnreadableRecords } from "../protocol/unreadable.ts";
+import type { FetchBuffer } from "./fetch-buffer.ts";
+import { Fetcher } from "./fetcher.ts";
+
+/** Before a partition is fetched again that may have been lost and is not, in milliseconds. */
+const leastWait = 200;
+/** Between two attempts to read records that cannot be read, in milliseconds. */
+const unreadableWait = 30_000;
+
+export interface HeldPartitionsOptions {
+  brokers: Brokers;
+  topics: readonly string[];
+  settings: KafkaSettings;
+  buffer: FetchBuffer;
+  positions: KafkaPositions;
+  opening: Opening;
+  failures: SourceFailures;
+  /** Entered while it is not known where a partition goes on. */
+  pause: RetryPause;
+  signals: SourceSignals;
+  /** Leaves the group and joins it again, as a topic was created again. */
+  rejoin: () => Promise<void>;
+  /** A partition whose next offset was gone has one again. */
+  onFound: () => void;
+  /** How far a partition goes: the offset after the last that may be read. */
+  onEnd: (feed: Feed, end: number) => void;
+}
+
+/**
+ * The partitions that the group has assigned to this pipeline: each is fetched from where the pipeline has come to. One
+ * whose next offset is not in its topic is fetched again once it is known where it goes on.
+ */
+export class HeldPartitions {
+  readonly #options: HeldPartitionsOptions;
+  readonly #fetcher: Fetcher;
+  #held: ReadonlySet<Feed> = new Set();
+  /** Those of them that are fetched. */
+  readonly #reading = new Set<Feed>();
+  /** Those whose next offset is gone. They are placed anew once what was fetched of them before is read. */
+  readonly #lost = new Set<Feed>();
+  #isClosed = false;
+
+  constructor(options: HeldPartitionsOptions) {
+    this.#options = options;
+    const { brokers, topics, settings, buffer, positions, failures, onEnd } = options;
+    this.#fetcher = new Fetcher({
+      brokers,
+      topics,
+      feedOf: (topic, partition) => positions.feed(topic, partition),
+      settings,
+      buffer,
+      onFailure: (error, attempt) => {
+        if (error === undefined) failures.clear("fetch");
+        else failures.note("fetch", error, attempt);
+      },
+      topicIdOf: (feed) => positions.topicIdOf(feed),
+      onLeaders: () => this.checkTopics(),
+      onGone: (feed) => {
+        this.#lost.add(feed);
+        this.#placeLost();
+      },
+      onEnd,
+    });
+  }
+
+  get isEmpty(): boolean {
+    return this.#held.size === 0;
+  }
+
+  /** Reads these partitions, and no others. */
+  hold(feeds: ReadonlySet<Feed>): void {
+    this.#held = feeds;
+    for (const feed of this.#reading) if (!feeds.has(feed)) this.#stopReading(feed);
+    for (const feed of feeds) this.#read(feed);
+  }
+
+  /** What was fetched, in order: at most `limit` events and about `maxBytes` bytes. */
+  take(limit: number, maxBytes: number): Chunk[] {
+    const { buffer, positions } = this.#options;
+    try {
+      const chunks = buffer.take(limit, maxBytes);
+      for (const { feed, last } of chunks) positions.handedOut(feed, last);
+      return chunks;
+    } catch (error) {
+      if (!(error instanceof UnreadableRecords)) throw error;
+      this.#unreadable(error);
+      return [];
+    }
+  }
+
+  /** The buffer has changed: there may be room again, or a lost partition may be read up to its end. */
+  look(): void {
+    this.#fetcher.look();
+    this.#placeLost();
+  }
+
+  /** Asks whether the topics are still the same: one that was created again may hold what comes next by its name. */
+  async checkTopics(): Promise<void> {
+    const { opening, rejoin } = this.#options;
+    if (this.isEmpty || !(await opening.isRecreated())) return;
+    void rejoin();
+  }
+
+  /** From now on no partition is read that is not read already. */
+  end(): void {
+    this.#isClosed = true;
+  }
+
+  stop(): Promise<void> {
+    return this.#fetcher.stop();
+  }
+
+  #read(feed: Feed): void {
+    if (!this.#held.has(feed) || this.#reading.has(feed) || this.#isClosed) return;
+    this.#reading.add(feed);
+    this.#fetcher.set(feed, this.#options.positions.next(feed)!);
+  }
+
+  #stopReading(feed: Feed): void {
+    this.#lost.delete(feed);
+    this.#fetcher.unset(feed);
+    this.#options.buffer.drop(feed);
+    this.#reading.delete(feed);
+  }
+
+  #placeLost(): void {
+    for (const feed of this.#lost) {
+      if (this.#options.buffer.holds(feed) || !this.#lost.delete(feed)) continue;
+      void this.#placeAnew(feed);
+    }
+  }
+
+  /** The next offset is not in the topic, or the topic was created again: the options say where it goes on. */
+  async #placeAnew(feed: Feed): Promise<void> {
+    this.#reading.delete(feed);
+    const { opening, failures, pause, signals, rejoin, onFound } = this.#options;
+    const { drain } = signals;
+    for (let attempt = 1; !drain.aborted && this.#held.has(feed); attempt += 1) {
+      try {
+        if (await opening.isRecreated()) return await rejoin();
+        await opening.checkRange(signals, { only: feed, isRunning: true });
+        pause.leave();
+        failures.clear("offsets");
+        onFound();
+        // A broker that does not know of the topic yet is not asked without a pause.
+        await sleep(leastWait, drain);
+        return this.#read(feed);
+      } catch (error) {
+        if (error instanceof LeftForLater) return;
+        failures.note("offsets", error, attempt);
+        await sleep(1_000, drain);
+      }
+    }
+  }
+
+  /** Bytes that are no records stay so until a person mends the topic: it is tried again every 30 seconds. */
+  #unreadable(error: UnreadableRecords): void {
+    const { positions, failures } = this.#options;
+    const feed = positions.feed(error.topic, error.partition);
+    const who = partitionText(feed);
+    positions.handedOut(feed, error.offset - 1);
+    this.#stopReading(feed);
+    failures.note(who, error, Infinity);
+    setTimeout(() => {
+      failures.clear(who);
+      this.#read(feed);
+    }, unreadableWait).unref();
+  }
+}

@@ -1,0 +1,96 @@
+import type { Chunk, Feed, PositionRange } from "../../../core/positions.ts";
+import { brokerError, noLeader, outOfRange, placeAt, type Brokers } from "../brokers/brokers.ts";
+import { kafkaPartition } from "../positions/feed.ts";
+import type { Codecs } from "../protocol/codecs.ts";
+import type { FetchedPartition } from "../protocol/fetch.ts";
+import { RecordBatches } from "../protocol/record-batches.ts";
+import { eventsOf, RecordRun } from "../protocol/record-run.ts";
+
+const readBytes = 4 * 1024 * 1024;
+/** So many answers in a row without an event, where there should be some, are a failure. */
+const mostEmpty = 20;
+
+/** Reads ranges of partitions again, without any group knowing of it. */
+export class PartitionReader {
+  readonly #brokers: Brokers;
+  readonly #codecs: Codecs;
+  readonly #topicIdOf: (feed: Feed) => string | undefined;
+  readonly #run = new RecordRun();
+
+  /** `topicIdOf`: the id of the topic of a partition, where one is known. */
+  constructor(brokers: Brokers, codecs: Codecs, topicIdOf: (feed: Feed) => string | undefined = () => undefined) {
+    this.#brokers = brokers;
+    this.#codecs = codecs;
+    this.#topicIdOf = topicIdOf;
+  }
+
+  /**
+   * What is left of a range, from an offset on. Throws what kafkajs throws, and UnreadableRecords; it can be read on from
+   * there, by whoever leads the partition then.
+   */
+  async *read({ feed, last: end }: PositionRange, from: number): AsyncGenerator<Chunk> {
+    const { topic, partition } = kafkaPartition(feed)!;
+    let empty = 0;
+    for (let position = from; position <= end;) {
+      const fetched = await this.#freshly(() => this.#fetch(feed, position));
+      if (fetched === "gone") {
+        const earliest = await this.#freshly(() => this.#brokers.earliest(topic, partition));
+        if (earliest <= position) return;
+        position = earliest;
+        continue;
+      }
+      if (fetched === undefined) {
+        // So answers, too, a broker that holds its client back, that takes its time to read, or that leads since just now.
+        const behind = await this.#freshly(() => this.#brokers.end(topic, partition));
+        if (behind <= position) return;
+        empty += 1;
+        if (empty === mostEmpty) throw noEvents(topic, partition, position, behind);
+        continue;
+      }
+      empty = 0;
+      const batches = new RecordBatches(fetched, position, this.#codecs, this.#run);
+      while (batches.next()) {
+        const { count, offsets } = this.#run;
+        let inside = 0;
+        while (inside < count && offsets[inside]! <= end) inside += 1;
+        const events = eventsOf(this.#run, 0, inside, topic);
+        if (events.length > 0) yield { feed, events, last: events.at(-1)!.position };
+      }
+      if (batches.nextOffset === position) return;
+      position = batches.nextOffset;
+    }
+  }
+
+  /** What came from an offset on; undefined where nothing did, `gone` where it lies before or after all there is. */
+  async #fetch(feed: Feed, offset: number): Promise<FetchedPartition | "gone" | undefined> {
+    const { topic, partition } = kafkaPartition(feed)!;
+    const leader = (await this.#brokers.leaders(topic)).get(partition);
+    if (leader === undefined) throw noLeader(feed);
+    const wanted = {
+      places: [placeAt(feed, offset, this.#topicIdOf(feed))],
+      partitionMaxBytes: readBytes,
+      wait: 100,
+      minBytes: 1,
+    };
+    const [fetched] = await this.#brokers.fetch(leader, wanted);
+    if (fetched === undefined) return undefined;
+    if (fetched.errorCode === outOfRange) return "gone";
+    if (fetched.errorCode !== 0) throw brokerError(fetched.errorCode);
+    return fetched.records.length === 0 ? undefined : fetched;
+  }
+
+  /** After a failure another broker may lead: the next attempt asks again which one. */
+  async #freshly<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      await this.#brokers.refresh().catch(() => undefined);
+      throw error;
+    }
+  }
+}
+
+function noEvents(topic: string, partition: number, from: number, end: number): Error {
+  const where = `topic ${topic}, partition ${partition}`;
+  return new Error(`${where}: expected events between the offsets ${from} and ${end}, found none`);
+}

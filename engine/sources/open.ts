@@ -1,0 +1,60 @@
+import { durationMs } from "../../schemas/duration.ts";
+import type { Disk } from "../core/disk.ts";
+import { nextPosition, type BatchRecord, type Progress } from "../core/journal.ts";
+import { streamFeed } from "../core/positions.ts";
+import type { Source } from "../core/source.ts";
+import { EmbeddedReader } from "../streams/embedded/embedded-reader.ts";
+import { openKafka, type KafkaSpec, type KafkaTools } from "./kafka/open.ts";
+import { kindOf, sourceKinds } from "./registry.ts";
+import { StreamSource } from "./stream/stream-source.ts";
+
+type Kinds = typeof sourceKinds;
+/** The kinds whose log is read again: pushed events are read from their stream, whatever kind they are of. */
+type ReadKind = { [K in keyof Kinds]: Kinds[K]["isPushed"] extends true ? never : K }[keyof Kinds];
+
+/** A pipeline as far as its source is concerned. */
+export interface SourceSpec extends KafkaSpec {
+  /** Where pushed events lie; absent where none are pushed. */
+  stream?: { folder: string; end: number };
+  progress: Progress;
+  pending: readonly BatchRecord[];
+}
+
+export interface SourceTools extends KafkaTools {
+  disk: Disk;
+}
+
+/** A source, and how old its events may grow, in milliseconds. */
+export interface OpenedSource {
+  source: Source;
+  /** The stream's events up to a sequence are durable. */
+  arrived: (end: number) => void;
+  maxAge: number;
+}
+
+/** One line for each. */
+const openers: Readonly<Record<ReadKind, (spec: SourceSpec, tools: SourceTools) => Source>> = {
+  kafka: openKafka,
+};
+
+/** Opens the source of a pipeline: that of its stream where events are pushed, else the one of its kind. */
+export function openSource(spec: SourceSpec, tools: SourceTools): OpenedSource {
+  const { pipeline_id, config, stream } = spec;
+  if (stream !== undefined) return openStream(stream, spec, tools);
+  const [first] = config.sources;
+  const kind = first && kindOf(first);
+  const opener = Object.entries(openers).find(([name]) => sourceKinds[name as ReadKind] === kind)?.[1];
+  if (opener === undefined) throw new Error(`pipeline ${pipeline_id}: expected a source whose log is read`);
+  return { source: opener(spec, tools), arrived: () => undefined, maxAge: Infinity };
+}
+
+function openStream(
+  { folder, end }: NonNullable<SourceSpec["stream"]>,
+  { config, progress, pending }: SourceSpec,
+  { disk, pause }: SourceTools,
+): OpenedSource {
+  const next = nextPosition(streamFeed, progress, pending) ?? 1;
+  const source = new StreamSource(new EmbeddedReader(disk, folder, end), end, next, pause);
+  const maxAge = durationMs(config.resources.nats.stream.max_age);
+  return { source, arrived: (newEnd) => source.arrived(newEnd), maxAge };
+}

@@ -1,0 +1,17 @@
+import { otlpFields } from "../../../schemas/otlp-fields.ts";
+import type { OtlpSourceConfig } from "../../../schemas/pipeline.ts";
+import type { SourceKind } from "../../core/source-kind.ts";
+
+/** Telemetry that exporters push over gRPC and HTTP: a source for each signal. */
+export const otlp = {
+  types: ["otlp.logs", "otlp.traces", "otlp.metrics"],
+  isPushed: true,
+  hasAccessToken: false,
+  origin: { name: "signal", mayChange: false },
+  originOf: ({ type }) => type.slice("otlp.".length),
+  originOfFeed: () => undefined,
+  fieldsOf: ({ type }) => otlpFields[type],
+  // Its rows are made here and may leave fields out or have them null.
+  requiredFieldsOf: () => [],
+  obstacleOf: () => undefined,
+} as const satisfies SourceKind<OtlpSourceConfig>;

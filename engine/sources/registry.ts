@@ -1,0 +1,42 @@
+import type { PipelineConfig, SourceConfig } from "../../schemas/pipeline.ts";
+import type { Feed } from "../core/positions.ts";
+import type { SourceKind } from "../core/source-kind.ts";
+import { kafka } from "./kafka/kind.ts";
+import { otlp } from "./otlp/kind.ts";
+import { webhook } from "./webhook/kind.ts";
+
+/** All kinds of sources. One that is not pushed has a line in `open.ts` too. */
+export const sourceKinds = { kafka, otlp, webhook } as const satisfies Record<string, SourceKind>;
+
+const kinds: readonly SourceKind[] = Object.values(sourceKinds);
+
+/** The kind of a source. */
+export function kindOf({ type }: Pick<SourceConfig, "type">): SourceKind {
+  const kind = kinds.find(({ types }) => types.includes(type));
+  if (kind === undefined) throw new Error(`expected a source type of the registry, found ${type}`);
+  return kind;
+}
+
+/** Whether events are pushed to a pipeline, and so lie in a stream of its own. */
+export function isPushed({ sources }: Pick<PipelineConfig, "sources">): boolean {
+  return sources.some((source) => kindOf(source).isPushed);
+}
+
+/** The origin that events of a feed have, whatever kind of source it belongs to; undefined where they have none. */
+export function originOfFeed(feed: Feed): string | undefined {
+  return kinds.map((kind) => kind.originOfFeed(feed)).find((origin) => origin !== undefined);
+}
+
+/**
+ * What is expected of the sources of a pipeline and is not so; undefined where nothing is. Files say the same long before;
+ * this is the engine's own guard.
+ */
+export function obstacleOf(sources: readonly SourceConfig[]): string | undefined {
+  const [first] = sources;
+  if (first === undefined) return "a source";
+  const kind = kindOf(first);
+  if (sources.some((source) => kindOf(source) !== kind)) return "sources of one kind";
+  const origins = new Set(sources.map((source) => kind.originOf(source)));
+  if (origins.size < sources.length) return `another ${kind.origin.name} for each source`;
+  return kind.obstacleOf(sources);
+}

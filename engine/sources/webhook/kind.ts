@@ -1,0 +1,15 @@
+import type { WebhookSourceConfig } from "../../../schemas/pipeline.ts";
+import type { SourceKind } from "../../core/source-kind.ts";
+
+/** Events that are posted over HTTP, one a request. A pipeline has one such source. */
+export const webhook = {
+  types: ["webhook"],
+  isPushed: true,
+  hasAccessToken: true,
+  origin: { name: "pipeline", mayChange: false },
+  originOf: () => undefined,
+  originOfFeed: () => undefined,
+  fieldsOf: ({ schema_fields }) => schema_fields,
+  requiredFieldsOf: ({ schema_fields }) => schema_fields,
+  obstacleOf: () => undefined,
+} as const satisfies SourceKind<WebhookSourceConfig>;

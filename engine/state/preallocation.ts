@@ -1,0 +1,92 @@
+import { closeSync, constants, openSync, readSync, statfsSync, writeSync } from "node:fs";
+
+/** So much is always free after the used pages: more than a few changes of usual size take. */
+const usualBytes = 8 * 1024 * 1024;
+/** The list of free pages takes at most so large a part of what is used, old and new: 8 bytes for each page of 4 KiB. */
+const freeListPart = 2 * (8 / 4096);
+/** It grows by so much more than is needed, so that most writes find it large enough. */
+const stepBytes = 8 * 1024 * 1024;
+const zeros = Buffer.alloc(1024 * 1024);
+/** All of the lock file, in whole pages. */
+const lockBytes = 12 * 1024;
+/** btrfs, ZFS and bcachefs, as `statfs` numbers them. */
+const copyingDisks = new Set([0x9123683e, 0x2fc12fc1, 0xca451a4e]);
+
+/**
+ * Room on the disk for what LMDB writes next: zeros at the end of its file, after the pages that it uses. No other program
+ * can take it, as the blocks belong to the file.
+ *
+ * LMDB must never meet a full disk: its Node package (3.5.6) then writes a message of up to 126 bytes into a buffer of
+ * 100, and the process dies of a broken heap, now or later. So each write asks here first, and is not begun without room.
+ *
+ * Some file systems write every change to new blocks, so that preallocation does not help there: the free space is checked before
+ * each write.
+ */
+export class Preallocation {
+  readonly #path: string;
+  readonly #usedBytes: () => number;
+  readonly #file: number;
+  readonly #isCopying: boolean;
+  /** Up to here the file has blocks. What an earlier run or a copy left after the used pages may be a hole: 0 at first. */
+  #end = 0;
+
+  /** `usedBytes` gives where the pages end that LMDB has used so far in the file at `path`. */
+  constructor(path: string, usedBytes: () => number) {
+    this.#path = path;
+    this.#usedBytes = usedBytes;
+    this.#file = openSync(path, "r+");
+    this.#isCopying = copyingDisks.has(statfsSync(path).type);
+  }
+
+  /**
+   * Makes sure of room for a write that puts about `bytes`. Not to be called while one is under way, as it writes to the
+   * same file. Throws `ENOSPC`, or what else the file system says.
+   */
+  ensure(bytes: number): void {
+    if (this.#isCopying) this.checkFree(bytes);
+    else this.#grow(bytes);
+  }
+
+  /** Throws `ENOSPC` where the disk has less free than a write of `bytes` may take, whatever is preallocated. */
+  checkFree(bytes: number): void {
+    const { bavail, bsize } = statfsSync(this.#path);
+    if (bavail * bsize >= usualBytes + bytes) return;
+    throw Object.assign(new Error("no space left on the disk"), { code: "ENOSPC" });
+  }
+
+  close(): void {
+    closeSync(this.#file);
+  }
+
+  #grow(bytes: number): void {
+    const used = this.#usedBytes();
+    const needed = used + Math.ceil(used * freeListPart) + usualBytes + bytes;
+    if (needed <= this.#end) return;
+    // LMDB may have written beyond what was preallocated: its pages are never overwritten.
+    this.#end = Math.max(this.#end, used);
+    const end = needed + stepBytes;
+    try {
+      while (this.#end < end) {
+        this.#end += writeSync(this.#file, zeros, 0, Math.min(zeros.length, end - this.#end), this.#end);
+      }
+    } catch (error) {
+      if (needed > this.#end) throw error;
+    }
+  }
+}
+
+/**
+ * Gives LMDB's lock file blocks on the disk before it is opened; what is in it stays. LMDB makes one with holes and maps
+ * it into memory: where the disk is full then, the process dies of SIGBUS. Throws `ENOSPC` without room.
+ */
+export function preallocateLockFile(path: string): void {
+  const file = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600);
+  try {
+    const content = Buffer.alloc(lockBytes);
+    readSync(file, content, 0, lockBytes, 0);
+    let written = 0;
+    while (written < lockBytes) written += writeSync(file, content, written, lockBytes - written, written);
+  } finally {
+    closeSync(file);
+  }
+}

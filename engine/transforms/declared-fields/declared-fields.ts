@@ -1,0 +1,136 @@
+import { isUtf8 } from "node:buffer";
+import type { FieldType, SchemaField } from "../../../schemas/pipeline.ts";
+import type { Event } from "../../core/batch.ts";
+import type { Rejection } from "../../core/dead-letter.ts";
+import { EventScan } from "../../core/event-scan.ts";
+import { FieldNotes } from "../../core/field-notes.ts";
+import { fieldReader, keysRead, type ReadField } from "../../core/field-path.ts";
+import { FieldPick } from "../../core/field-pick.ts";
+import type { RowWalks } from "../../core/raw-json.ts";
+import type { JsonKind } from "../../core/raw-kinds.ts";
+import type { Transform, TransformResult } from "../../core/transform.ts";
+
+interface DeclaredField {
+  name: string;
+  kind: JsonKind;
+  read: ReadField;
+}
+
+const kinds: Record<FieldType, JsonKind> = {
+  string: "string",
+  bool: "bool",
+  int: "number",
+  uint: "number",
+  float: "number",
+  array: "array",
+  map: "object",
+};
+
+/** What later steps need of events, and what the walk over their bytes finds on its way. */
+export interface Wanted {
+  /** Keys of the events themselves whose values will be asked for. */
+  keys: readonly string[];
+  /** The walks that find events' bytes to be rows as they are; asked for each part of a batch, as a table may change. */
+  rows: () => RowWalks | undefined;
+}
+
+const nothing: Wanted = { keys: [], rows: () => undefined };
+
+/**
+ * What every source of JSON events does first: each declared field must be present, not null and of its kind
+ * (the specification, engine semantics, section 4). Fields that are not declared are kept. An event that breaks this
+ * is a dead letter of the component `ingestor`.
+ *
+ * A walk over its bytes tells of most events that all is well. Of any other its parsed value decides. Where no field is
+ * declared, as for OTLP, whose rows may leave fields out, the walk still tells what others want to know.
+ */
+export class DeclaredFields implements Transform {
+  readonly name = "ingestor";
+  readonly #fields: readonly DeclaredField[];
+  /** Those whose name has a dot: a key, or a path. */
+  readonly #dotted: readonly DeclaredField[];
+  readonly #dottedPick: FieldPick;
+  readonly #noted: readonly string[];
+  /** A name is declared twice, and maybe as two kinds: no event has both. */
+  readonly #isContradictory: boolean;
+  readonly #rows: Wanted["rows"];
+  #scan: { of: EventScan; rows: RowWalks | undefined };
+
+  constructor(fields: readonly SchemaField[], { keys, rows } = nothing) {
+    this.#fields = fields.map(({ name, type }) => ({ name, kind: kinds[type], read: fieldReader(name) }));
+    this.#isContradictory = new Set(this.#fields.map(({ name }) => name)).size < fields.length;
+    this.#dotted = this.#fields.filter(({ name }) => name.includes("."));
+    const dottedKeys = this.#dotted.flatMap(({ name }) => keysRead(name));
+    this.#dottedPick = new FieldPick(dottedKeys);
+    this.#noted = [...new Set([...keys, ...dottedKeys])];
+    this.#rows = rows;
+    this.#scan = this.#newScan();
+  }
+
+  apply(events: readonly Event[]): TransformResult {
+    const passed: Event[] = [];
+    const rejected: Rejection[] = [];
+    if (this.#rows() !== this.#scan.rows) this.#scan = this.#newScan();
+    const notes = new FieldNotes(this.#noted, events.length);
+    for (let place = 0; place < events.length; place += 1) {
+      const event = events[place]!;
+      const problem = this.#isSound(event, notes, place) ? undefined : this.#problem(event);
+      if (problem === undefined) passed.push(event);
+      else rejected.push(rejection(event, problem));
+    }
+    return { passed, dropped: 0, rejected };
+  }
+
+  #newScan(): { of: EventScan; rows: RowWalks | undefined } {
+    const rows = this.#rows();
+    const plain = this.#fields.filter(({ name }) => !name.includes("."));
+    const declared = new Map(plain.map(({ name, kind }) => [name, kind]));
+    return { of: new EventScan({ declared, noted: this.#noted, rows }), rows };
+  }
+
+  /** Whether the walk tells that nothing is wrong with an event. */
+  #isSound(event: Event, notes: FieldNotes, place: number): boolean {
+    const { of: scan } = this.#scan;
+    if (!scan.passes(event, notes, place) || !scan.hasDeclared || this.#isContradictory) return false;
+    if (this.#dotted.length === 0) return true;
+    const record = this.#dottedPick.of(event)!;
+    return this.#dotted.every(({ read, kind }) => kindOf(read(record)) === kind);
+  }
+
+  #problem(event: Event): string | undefined {
+    if (event.isTombstone) return "expected a JSON object, found a tombstone (null value)";
+    // What the walk passes is UTF-8. A parse would put U+FFFD in the place of what is none, and nothing would tell of it.
+    if (!isText(event)) return "expected a JSON object in UTF-8, found bytes that are not UTF-8";
+    const { record } = event;
+    if (record === undefined) return "expected a JSON object";
+    for (const { name, kind, read } of this.#fields) {
+      const found = kindOf(read(record));
+      if (found === "nothing" || found === "null") return `field ${name} is missing: expected ${kind}, found ${found}`;
+      if (found !== kind) return `field ${name}: expected ${kind}, found ${found}`;
+    }
+    return undefined;
+  }
+}
+
+function kindOf(value: unknown): string {
+  if (value === undefined) return "nothing";
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "array";
+  if (typeof value === "boolean") return "bool";
+  // JSON.parse reads 1e400 as Infinity, which no column and no comparison can mean.
+  if (typeof value === "number" && !Number.isFinite(value)) return "number beyond the range of 64-bit floats";
+  return typeof value === "bigint" ? "number" : typeof value;
+}
+
+function isText({ received }: Event): boolean {
+  return received === undefined || isUtf8(received);
+}
+
+/** The letter of an event. Bytes that are no text are kept as base64, which loses nothing. */
+function rejection(event: Event, problem: string): Rejection {
+  const written: Pick<Rejection, "original_message" | "encoding"> = isText(event)
+    ? { original_message: event.text }
+    : { original_message: event.bytes.toString("base64"), encoding: "base64" };
+  const error = `failed to validate data: ${problem}`;
+  return { component: "ingestor", reason: "parse_error", error, ...written, position: event.position };
+}
