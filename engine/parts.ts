@@ -1,6 +1,6 @@
 import type { Registry } from "prom-client";
 import type { Disk } from "./core/disk.ts";
-import { EmbeddedHost } from "./embedded-host.ts";
+import { EmbeddedHost } from "./embedded-clickhouse/embedded-host.ts";
 import type { SecretSource } from "./secrets.ts";
 import type { KafkaSettings } from "./sources/kafka/settings.ts";
 import type { OtlpSettings } from "./sources/otlp/receiver/settings.ts";

@@ -10,7 +10,7 @@ import type { DeadLetters } from "./state/dead-letters.ts";
 import { EngineError } from "./core/errors.ts";
 import { isPassing } from "./state/storage-error.ts";
 import { isPushed } from "./pushed.ts";
-import { EmbeddedHost } from "./embedded-host.ts";
+import { EmbeddedHost } from "./embedded-clickhouse/embedded-host.ts";
 import type { StreamShelf } from "./stream-shelf.ts";
 import { resolveSecrets, type SecretSource } from "./secrets.ts";
 import type { Log } from "./telemetry/log.ts";

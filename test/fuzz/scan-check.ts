@@ -5,7 +5,7 @@ import { fieldReader, keysRead } from "../../engine/core/field-path.ts";
 import { FieldPick } from "../../engine/core/field-pick.ts";
 import type { TransformResult } from "../../engine/core/transform.ts";
 import { DeclaredFields } from "../../engine/sources/declared-fields.ts";
-import { RowEncoder } from "../../engine/sinks/clickhouse/row-encoder.ts";
+import { RowEncoder } from "../../engine/sinks/clickhouse/encode/row-encoder.ts";
 import { dedupKeyText } from "../../engine/transforms/dedup/dedup-key.ts";
 import { Fingerprints } from "../../engine/transforms/dedup/fingerprint.ts";
 import { KeyReader } from "../../engine/transforms/dedup/key-reader.ts";

@@ -1,8 +1,8 @@
 import { Event } from "../../engine/core/batch.ts";
 import { EventList } from "../../engine/core/event-list.ts";
 import { blockOf, type Block, type Sink } from "../../engine/core/sink.ts";
-import { RowEncoder } from "../../engine/sinks/clickhouse/row-encoder.ts";
-import { RowLines } from "../../engine/sinks/clickhouse/row-lines.ts";
+import { RowEncoder } from "../../engine/sinks/clickhouse/encode/row-encoder.ts";
+import { RowLines } from "../../engine/sinks/clickhouse/encode/row-lines.ts";
 
 /** The rows of events, as a sink or its encoder writes them. */
 export function encoded(by: RowEncoder | Pick<Sink, "begin">, events: readonly Event[]): Block {

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { ClickHouseClient } from "@clickhouse/client";
 import type { BuildOptions, Plugin } from "esbuild";
-import { Child } from "../../../engine/sinks/clickhouse/embedded/child.ts";
+import { Child } from "../../../engine/embedded-clickhouse/child.ts";
 import { clientOf, type ReachableClickHouse, rowsOf, silent } from "../../support/clickhouse.ts";
 import { Trap } from "../trap.ts";
 import { holdsTokenAlone, tablesWithTokens } from "./token-alone.ts";

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync } from "node:fs";
 import { join } from "node:path";
-import { mending } from "../../../engine/sinks/clickhouse/embedded/deduplication-log.ts";
-import { Parts } from "../../../engine/sinks/clickhouse/embedded/parts.ts";
+import { mending } from "../../../engine/embedded-clickhouse/server/deduplication-logs.ts";
+import { Parts } from "../../../engine/embedded-clickhouse/server/parts.ts";
 
 /** Bytes at the end of a log in which an insert that is under way is found. */
 const lookedAt = 2_048;

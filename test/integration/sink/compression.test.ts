@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { Connection } from "../../../engine/sinks/clickhouse/connection.ts";
+import { Connection } from "../../../engine/sinks/clickhouse/transport/connection.ts";
 import { startClickHouse, type TestClickHouse } from "../../support/clickhouse.ts";
 import { ClickHouseProxy } from "../../support/clickhouse-proxy.ts";
 

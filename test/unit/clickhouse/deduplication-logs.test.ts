@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, readFile, readdir, rm, stat, symlink, writeFile } from 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { mendDeduplicationLogs } from "../../../engine/sinks/clickhouse/embedded/deduplication-logs.ts";
-import { Parts } from "../../../engine/sinks/clickhouse/embedded/parts.ts";
+import { mendDeduplicationLogs } from "../../../engine/embedded-clickhouse/server/deduplication-logs.ts";
+import { Parts } from "../../../engine/embedded-clickhouse/server/parts.ts";
 
 describe("the rows of a part are there", () => {
   test.each<[string, string, string[]]>([

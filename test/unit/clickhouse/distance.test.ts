@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isFar } from "../../../engine/sinks/clickhouse/distance.ts";
+import { isFar } from "../../../engine/sinks/clickhouse/transport/connection.ts";
 
 test.each([
   ["127.0.0.1", false],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { exceptionFrom } from "../../../engine/sinks/clickhouse/embedded/exception.ts";
-import { Gate } from "../../../engine/sinks/clickhouse/embedded/gate.ts";
+import { exceptionFrom } from "../../../engine/embedded-clickhouse/server/exception.ts";
+import { Gate } from "../../../engine/embedded-clickhouse/server/queries.ts";
 
 describe("what the engine says becomes what a server says", () => {
   test.each([

@@ -1,6 +1,6 @@
 import type { Session } from "chdb";
 import { expect, test } from "vitest";
-import { Sessions } from "../../../engine/sinks/clickhouse/embedded/sessions.ts";
+import { Sessions } from "../../../engine/embedded-clickhouse/server/sessions.ts";
 
 /** Sessions whose engine gives these answers, and what was asked of each. */
 function sessionsThat(answer: (sql: string) => Promise<unknown>): {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parse } from "../../../engine/sinks/clickhouse/embedded/statement.ts";
+import { parse } from "../../../engine/embedded-clickhouse/server/statement.ts";
 
 /** The statement that would be run, and the data that would go to the file. */
 function split(text: string): [string, string] {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { readWindowDefaults, whyNot, windowOf } from "../../../engine/sinks/clickhouse/deduplication.ts";
-import type { Select } from "../../../engine/sinks/clickhouse/select.ts";
-import type { TableInfo } from "../../../engine/sinks/clickhouse/table.ts";
-import { TroubleError } from "../../../engine/sinks/clickhouse/trouble.ts";
+import { readWindowDefaults, whyNot, windowOf } from "../../../engine/sinks/clickhouse/target/deduplication.ts";
+import type { Select } from "../../../engine/sinks/clickhouse/transport/sql.ts";
+import type { TableInfo } from "../../../engine/sinks/clickhouse/target/table.ts";
+import { TroubleError } from "../../../engine/sinks/clickhouse/transport/trouble.ts";
 
 const defaults = { plain: { entries: 5, seconds: Infinity }, replicated: { entries: 1000, seconds: 604_800 } };
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { commonSettings, tokenSetting } from "../../../engine/sinks/clickhouse/insert.ts";
-import { PartitionLimit } from "../../../engine/sinks/clickhouse/partition-limit.ts";
-import { type Profile, readProfile, refusalOf } from "../../../engine/sinks/clickhouse/profile.ts";
-import type { Select } from "../../../engine/sinks/clickhouse/select.ts";
-import { TroubleError } from "../../../engine/sinks/clickhouse/trouble.ts";
+import { commonSettings, tokenSetting } from "../../../engine/sinks/clickhouse/insert/insert-settings.ts";
+import { PartitionLimit } from "../../../engine/sinks/clickhouse/insert/inserter.ts";
+import { type Profile, readProfile, refusalOf } from "../../../engine/sinks/clickhouse/insert/profile.ts";
+import type { Select } from "../../../engine/sinks/clickhouse/transport/sql.ts";
+import { TroubleError } from "../../../engine/sinks/clickhouse/transport/trouble.ts";
 
 interface Held {
   value: string;

@@ -1,0 +1,211 @@
+import type { Answer, Failure } from "../../../core/sink.ts";
+import { type Trouble, TroubleError } from "./trouble.ts";
+import type { Connection } from "./connection.ts";
+
+/** What is known of the target when an insert fails. */
+export interface Target {
+  /** Views that an insert into the table feeds, as `database.view`, at any depth. */
+  views: readonly string[];
+  /** Rows of the block. */
+  rows: number;
+  /** One part for sure, with no view behind it: any error then means that nothing was written. */
+  isOnePart: boolean;
+}
+
+/** An answer that is not ok. */
+export type FailedAnswer = Exclude<Answer, { kind: "ok" }>;
+
+/** About a value of a row: parsing, types, ranges, constraints. */
+const rowCodes = new Set([
+  6, 25, 26, 27, 38, 41, 53, 69, 70, 72, 117, 130, 131, 190, 321, 349, 376, 407, 441, 467, 469, 632, 675, 676, 691,
+]);
+
+/** Raised before the first part is written: login, rights, unknown database, table or column, the statement itself. */
+const earlyCodes = new Set([16, 47, 60, 62, 73, 81, 115, 164, 192, 193, 194, 195, 291, 452, 497, 516]);
+
+/** Says itself that it does not know whether the insert took place. */
+const unknownStatus = 319;
+const violatedConstraint = 469;
+const tooManyParts = 252;
+
+/**
+ * What an insert's trouble means for its batch (delivery: the three answers, and the classes of a server's no).
+ * `refused` is claimed only where nothing was written for sure.
+ */
+export function insertAnswer(trouble: Trouble, target: Target): FailedAnswer {
+  if (trouble.from !== "server")
+    return { kind: wroteNothing(trouble) ? "refused" : "unknown", failure: otherFailure(trouble) };
+  const failure = serverFailure(trouble, target);
+  return { kind: isRefusal(failure, trouble.code, target) ? "refused" : "unknown", failure };
+}
+
+/** The same for statements that write no rows: no row of ours can be at fault. */
+export function statementAnswer(trouble: Trouble): FailedAnswer {
+  // Where even a small statement is not understood, it is another port, until it is found to be otherwise.
+  if (trouble.from === "garbled") return statementAnswer({ ...trouble, from: "protocol" });
+  const failure =
+    trouble.from === "server" ? serverFailure(trouble, { views: [], rows: 0, isOnePart: true }) : otherFailure(trouble);
+  return { kind: "refused", failure: failure.class === "row" ? { ...failure, class: "setup" } : failure };
+}
+
+function wroteNothing(trouble: Exclude<Trouble, { from: "server" }>): boolean {
+  if (trouble.from === "network") return !trouble.sent;
+  return trouble.from === "settings" || trouble.from === "protocol";
+}
+
+const httpPort =
+  "set connection_params.http_port to the port of ClickHouse's HTTP interface, usually 8123, or 8443 with TLS";
+
+/** Errors without a code: the network, an answer that is not ClickHouse's, or settings that cannot work. */
+function otherFailure(trouble: Exclude<Trouble, { from: "server" }>): Failure {
+  switch (trouble.from) {
+    case "network":
+      return {
+        class: "transient",
+        name: "network_io",
+        text: `no answer: ${trouble.text}`,
+        connection: trouble.sent ? "lost" : "none",
+      };
+    case "foreign":
+      return {
+        class: "transient",
+        name: "foreign_answer",
+        text: `an HTTP answer that is not ClickHouse's to this statement: ${trouble.text}; whatever stands on the way has to hand on query_id and the X-ClickHouse headers as they are`,
+      };
+    case "http": {
+      const isPassing = trouble.status >= 500 || trouble.status === 429 || trouble.status === 408;
+      const text = `an HTTP answer ${trouble.status} that is not ClickHouse's: ${trouble.text}`;
+      return { class: isPassing ? "transient" : "setup", name: `http_${trouble.status}`, text };
+    }
+    case "protocol":
+      return { class: "setup", name: "no_http", text: `this is not an HTTP port: ${trouble.text}; ${httpPort}` };
+    case "garbled":
+      return { class: "transient", name: "garbled_answer", text: `${trouble.text}; if it stays so, ${httpPort}` };
+    case "settings":
+      return { class: "setup", name: "settings", text: trouble.text };
+    default:
+      return trouble satisfies never;
+  }
+}
+
+function serverFailure(trouble: Extract<Trouble, { from: "server" }>, target: Target): Failure {
+  const { code, name, text } = trouble;
+  const said = { code, name, text: `ClickHouse says ${name} (code ${code}): ${text}` };
+  if (code === tooManyParts && text.includes("max_partitions_per_insert_block"))
+    return { class: "partitions", ...said };
+  const strain = strainOf(code, text);
+  if (strain !== undefined)
+    return { class: "transient", ...said, text: `ClickHouse cannot now: ${strain}; ${said.text}` };
+  if (transientCodes.has(code)) return { class: "transient", ...said };
+  if (isFromView(text, target)) return { class: "view", ...said };
+  if (!rowCodes.has(code)) return { class: "setup", ...said };
+  const row = isPushing(text) ? undefined : rowOf(code, text, target.rows);
+  return { class: "row", ...said, ...(row === undefined ? {} : { row }) };
+}
+
+function isRefusal(failure: Failure, code: number, target: Target): boolean {
+  if (isFromView(failure.text, target) || isPushing(failure.text) || code === unknownStatus) return false;
+  return target.isOnePart || failure.class === "partitions" || failure.row !== undefined || earlyCodes.has(code);
+}
+
+/**
+ * `…: while pushing to view d.v`, at the very end, where nothing of an event can stand: what a text quotes of one ends
+ * with a quote. Only views that are known to hang on the table count.
+ */
+function isFromView(text: string, { views }: Target): boolean {
+  const end = withoutQuoting(text)
+    .replace(/(?:: While executing \w+|\.)+$/, "")
+    .replace(/ \([^()]*\)$/, "");
+  return views.some((view) => end.endsWith(`: while pushing to view ${withoutQuoting(view)}`));
+}
+
+/** Names are quoted where they are odd, and what they hold is escaped. */
+function withoutQuoting(text: string): string {
+  return text.replaceAll(/[`\\]/g, "");
+}
+
+/** The rows were on their way to some view, perhaps one that was made a moment ago: the table may hold them. */
+function isPushing(text: string): boolean {
+  return /: while pushing to view [^']*$/.test(text);
+}
+
+/**
+ * The row that an error names, from 0. Texts count from 1. A constraint names its row before it quotes values; a parse
+ * error names it after what it quotes.
+ */
+function rowOf(code: number, text: string, rows: number): number | undefined {
+  const named =
+    code === violatedConstraint
+      ? /is violated at row (\d{1,9})\. Expression: /.exec(text)
+      : [...text.matchAll(/\(at row (\d{1,9})\)/g)].at(-1);
+  const row = Number(named?.[1] ?? 0) - 1;
+  return row >= 0 && row < rows ? row : undefined;
+}
+
+/**
+ * Codes of a server that lacks something for a while, or that is being started or stopped: the same insert is tried again
+ * (the specification, engine semantics, section 7.1, with its additions).
+ */
+const transientCodes: ReadonlySet<number> = new Set([
+  95, 96, 159, 173, 198, 201, 202, 203, 209, 210, 225, 236, 241, 242, 243, 244, 252, 254, 265, 279, 285, 286, 289, 290,
+  297, 319, 364, 369, 384, 394, 411, 416, 425, 439, 473, 499, 500, 574, 667, 677, 695, 696, 700, 722, 734, 735, 738,
+  745, 749, 762, 771, 776, 777, 778, 999, 1000,
+]);
+
+/** Errors of the system that a server passes on, by their number on Linux. */
+const systemErrors: readonly [errno: number, words: string, reason: string][] = [
+  [24, "Too many open files", "its process has too many files open: raise its limit of open files (LimitNOFILE)"],
+  [23, "Too many open files in system", "its machine has too many files open: raise fs.file-max there"],
+  [28, "No space left on device", "a disk of it is full: make room there"],
+  [122, "Disk quota exceeded", "a disk of it is full by its quota: make room there, or raise the quota"],
+  [12, "Cannot allocate memory", "its machine is out of memory"],
+  [11, "Resource temporarily unavailable", "it can start no more threads: raise its limit of processes (LimitNPROC)"],
+];
+
+/** Codes that quote an error of the system: files, folders, threads, the standard library. */
+const systemCodes: ReadonlySet<number> = new Set([
+  74, 75, 76, 77, 87, 88, 172, 173, 204, 214, 239, 240, 272, 273, 294, 298, 299, 301, 363, 400, 411, 424, 425, 439, 458,
+  460, 463, 531, 566, 586, 635, 641, 1000, 1001, 1002,
+]);
+
+/** What some codes mean, and what a person can do. */
+const meanings: ReadonlyMap<number, string> = new Map([
+  [173, "it is out of memory"],
+  [241, "the insert would take more memory than it allows"],
+  [243, "a disk of it is full: make room there"],
+  ...[225, 244, 999].map((code): [number, string] => [code, "it has no session with its Keeper: look at Keeper"]),
+  [242, "the table is read-only as long as its server has no session with Keeper: look at Keeper"],
+  [394, "the statement was cancelled there"],
+  [722, "it is being started, and loads its tables"],
+]);
+
+/** Why a server cannot carry a statement out now, whatever the statement is: completes "ClickHouse cannot now: ...". */
+function strainOf(code: number, text: string): string | undefined {
+  return (systemCodes.has(code) ? systemStrain(text) : undefined) ?? meanings.get(code);
+}
+
+function systemStrain(text: string): string | undefined {
+  const errno = Number(/\berrno: (\d+)\b/.exec(text)?.[1] ?? NaN);
+  const found =
+    systemErrors.find(([number]) => number === errno) ?? systemErrors.findLast(([, words]) => text.includes(words));
+  return found?.[2];
+}
+
+/**
+ * Turns the troubles of `work` into answers that name the server and hold no password; anything else is a fault of ours
+ * and is thrown on.
+ */
+export async function answered<Result>(
+  connection: Connection,
+  work: () => Promise<Result>,
+  judge: (trouble: Trouble) => FailedAnswer,
+): Promise<Result | FailedAnswer> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof TroubleError)) throw error;
+    const { kind, failure } = judge(error.trouble);
+    const text = connection.redact(`${connection.name}: ${failure.text}`);
+    return { kind, failure: { ...failure, text } };
+  }
+}
