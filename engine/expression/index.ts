@@ -7,12 +7,12 @@
  * computes with, `budget.ts` what it may use, `catalog.ts` what a function is. `functions/` holds a table per family:
  * the builtins, which filters know, and the helpers, which only stateless transforms know besides.
  */
-export { ExpressionError } from "./errors.ts";
-export type { Phase } from "./errors.ts";
+export { ExpressionError } from "./syntax/errors.ts";
+export type { Phase } from "./syntax/errors.ts";
 export { compileFilter } from "./filter.ts";
 export type { Filter } from "./filter.ts";
-export { freeNames, namesRead } from "./free-names.ts";
-export type { FreeName } from "./free-names.ts";
+export { freeNames, namesRead } from "./syntax/free-names.ts";
+export type { FreeName } from "./syntax/free-names.ts";
 export { outputTypes } from "./output-types.ts";
 export { compileTransforms } from "./stateless.ts";
 export type { TransformExpression, Transforms } from "./stateless.ts";

@@ -1,10 +1,9 @@
 import { parseExactly } from "../../core/exact-json.ts";
-import type { Call, FunctionDefinition } from "../catalog.ts";
-import { writeJson } from "../json.ts";
-import { printed } from "../printing.ts";
-import { characters } from "../text.ts";
-import { integer, text, unknown } from "../types.ts";
-import { int, isMap, kindOf, sizeOf } from "../values.ts";
+import type { Call, FunctionDefinition } from "./catalog.ts";
+import { printed, writeJson } from "../values/printing.ts";
+import { characters } from "../values/text.ts";
+import { integer, text, unknown } from "../values/types.ts";
+import { int, isMap, kindOf, sizeOf } from "../values/values.ts";
 
 /** The names that `type` gives to kinds which the language itself does not name. */
 const typeNames: Readonly<Partial<Record<ReturnType<typeof kindOf>, string>>> = {

@@ -1,18 +1,20 @@
-import type { Catalog, FunctionDefinition } from "../catalog.ts";
+import type { Catalog, FunctionDefinition } from "../functions/catalog.ts";
 import { arrayFunctions } from "../functions/arrays.ts";
-import { bitFunctions } from "../functions/bits.ts";
+import { bitFunctions, numberFunctions } from "../functions/numbers.ts";
 import { conversionFunctions } from "../functions/conversions.ts";
 import { helpers } from "../functions/helpers.ts";
 import { mapFunctions } from "../functions/maps.ts";
-import { numberFunctions } from "../functions/numbers.ts";
 import { textFunctions } from "../functions/texts.ts";
 import { timeFunctions } from "../functions/times.ts";
-import * as builtin from "./builtin-entries.ts";
-import type { Entries } from "./entry.ts";
-import type { Knows } from "./examples.ts";
-import { helperEntries, replacingEntries } from "./helper-entries.ts";
-import { durationMethodEntries, timeMethodEntries } from "./method-entries.ts";
-import { predicateEntries } from "./predicate-entries.ts";
+import * as builtin from "./function-entries.ts";
+import type { Entries, Knows } from "./entry.ts";
+import {
+  durationMethodEntries,
+  helperEntries,
+  predicateEntries,
+  replacingEntries,
+  timeMethodEntries,
+} from "./function-entries.ts";
 
 /** A table of the reference. */
 export interface Section {
