@@ -1,5 +1,4 @@
-import { defaultOptions } from "../../schemas/engine-options.ts";
-import type { PipelineConfig } from "../../schemas/pipeline.ts";
+import { defaultOptions, type PipelineConfig } from "../../schemas/pipeline.ts";
 import type { PipelineView } from "../view.ts";
 import type { Table, TableStore } from "../core/store.ts";
 

@@ -1,10 +1,8 @@
-import { basicType } from "../../../schemas/field-type.ts";
-import type { SchemaField } from "../../../schemas/pipeline.ts";
+import { basicType, type SchemaField } from "../../../schemas/pipeline.ts";
 import type { Event } from "../../core/batch.ts";
 import { FieldPick } from "../../core/field-pick.ts";
 import type { BatchContext, Transform, TransformResult } from "../../core/transform.ts";
-import { compileTransforms, namesRead } from "../../expression/index.ts";
-import type { TransformExpression, Transforms } from "../../expression/index.ts";
+import { compileTransforms, namesRead, type TransformExpression, type Transforms } from "../../expression/index.ts";
 import { evaluateEach } from "../evaluation.ts";
 
 /**

@@ -1,5 +1,54 @@
-import { highest, type Effect } from "./effect-class.ts";
-import { resolved, rootNode, type SchemaNode } from "./schema-node.ts";
+import schema from "./pipeline-v3.schema.json" with { type: "json" };
+
+/**
+ * The class of change that a field needs, from the least to the most: nothing; applied to the running pipeline; a stop,
+ * an edit and a resume; the same with state lost; not possible.
+ */
+export const effects = ["none", "hot", "restart", "forget", "refuse"] as const;
+export type Effect = (typeof effects)[number];
+
+/** The class of the highest; `none` for no effects. */
+export function highest(given: Iterable<Effect>): Effect {
+  let top: Effect = "none";
+  for (const effect of given) if (effects.indexOf(effect) > effects.indexOf(top)) top = effect;
+  return top;
+}
+
+/** A part of the JSON Schema with our annotations. */
+export interface SchemaNode {
+  $ref?: string;
+  title?: string;
+  description?: string;
+  type?: string | string[];
+  const?: string;
+  enum?: string[];
+  minimum?: number;
+  maximum?: number;
+  required?: string[];
+  properties?: Record<string, SchemaNode>;
+  items?: SchemaNode;
+  oneOf?: SchemaNode[];
+  default?: unknown;
+  examples?: unknown[];
+  "x-effect"?: Effect;
+  "x-effect-with-dedup"?: Effect;
+  "x-secret"?: boolean;
+  "x-expected"?: string;
+  /** Where the default is no constant: what it is, in words. */
+  "x-default"?: string;
+  /** What else must hold, in words. */
+  "x-rule"?: string;
+}
+
+export const rootNode = schema as unknown as SchemaNode;
+
+const definitions = schema.definitions as unknown as Readonly<Record<string, SchemaNode>>;
+
+/** What a node says with what it refers to; its own words win. */
+export function resolved(node: SchemaNode): SchemaNode {
+  const target = node.$ref === undefined ? undefined : definitions[node.$ref.replace("#/definitions/", "")];
+  return { ...target, ...node };
+}
 
 /** Where a field is in a document. In a list any segment means an entry: its index, or a name that the caller chose. */
 export type Path = readonly (string | number)[];
