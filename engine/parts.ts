@@ -1,6 +1,6 @@
 import type { Registry } from "prom-client";
 import type { Disk } from "./core/disk.ts";
-import { EmbeddedHost } from "./embedded-clickhouse/embedded-host.ts";
+import { LazyEmbeddedClickHouse } from "./embedded-clickhouse/lazy-embedded-clickhouse.ts";
 import type { SecretSource } from "./secrets.ts";
 import type { KafkaSettings } from "./sources/kafka/settings.ts";
 import type { OtlpSettings } from "./sources/otlp/receiver/settings.ts";
@@ -59,7 +59,7 @@ export interface EngineParts {
   deletions: Deletions;
   letters: DeadLetters;
   streams: StreamShelf;
-  embedded: EmbeddedHost;
+  embedded: LazyEmbeddedClickHouse;
   recorder: Recorder;
 }
 
@@ -76,7 +76,7 @@ export async function openParts(settings: EngineSettings): Promise<EngineParts> 
     const catalog = new Catalog(store, (id) => journal.namedRevisions(id));
     const deletions = new Deletions(store);
     const streams = new StreamShelf(settings.disk ?? systemDisk, dataDir.folder("pipelines"), log);
-    const embedded = new EmbeddedHost(dataDir.path, log);
+    const embedded = new LazyEmbeddedClickHouse(dataDir.path, log);
     const recorder = new Recorder(log, registry);
     return { settings, dataDir, store, catalog, journal, runs, deletions, letters, streams, embedded, recorder };
   } catch (error) {

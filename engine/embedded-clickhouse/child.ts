@@ -1,8 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { EngineError } from "../core/errors.ts";
 import type { Log } from "../telemetry/log.ts";
-import type { Mended } from "./server/deduplication-logs.ts";
-import type { Listening, Orders, Report } from "./server/protocol.ts";
+import type { Listening, Mended, Orders, Report } from "./server/protocol.ts";
 
 /** Threads for statements (8 at most), files and compression; a running statement keeps one to itself. */
 const threads = "16";

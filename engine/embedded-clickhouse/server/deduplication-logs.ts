@@ -2,17 +2,10 @@ import type { Dirent } from "node:fs";
 import { type FileHandle, open, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { Parts } from "./parts.ts";
+import type { Mended } from "./protocol.ts";
 
 /** Bytes that are looked at, from the end of a file: about 10,000 tokens, while what a kill leaves is among the newest. */
 const lookedAt = 1 << 20;
-
-/** What was wrong in all logs, and is no more. */
-export interface Mended {
-  /** Tokens that were noted without their rows, and are forgotten. */
-  tokens: number;
-  /** Lines that could not be read, or were cut off. */
-  lines: number;
-}
 
 /**
  * Mends the deduplication logs of all tables. ClickHouse notes the token of an insert before it puts its part in place.
@@ -23,7 +16,7 @@ export interface Mended {
  *
  * @param engine the data folder of ClickHouse. Nothing may have it open.
  */
-export async function mendDeduplicationLogs(engine: string): Promise<Mended> {
+export async function repairDeduplicationLogs(engine: string): Promise<Mended> {
   const mended = { tokens: 0, lines: 0 };
   for await (const table of tables(engine)) {
     const { tokens, lines } = await mendTable(table);

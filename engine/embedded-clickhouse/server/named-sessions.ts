@@ -1,7 +1,7 @@
 import type { ChdbResult, Session } from "chdb";
 import { raise } from "./exception.ts";
 import type { Asked } from "./request.ts";
-import type { Circumstances, Run, Sessions } from "./sessions.ts";
+import type { QuerySettings, Run, Sessions } from "./sessions.ts";
 
 const maxNamed = 100;
 
@@ -21,7 +21,7 @@ export class NamedSessions {
   }
 
   /** @throws Exception 373 while another request uses the session, 372 when it must exist and does not. */
-  async run(wanted: NonNullable<Asked["session"]>, run: Run, under: Circumstances): Promise<ChdbResult> {
+  async run(wanted: NonNullable<Asked["session"]>, run: Run, under: QuerySettings): Promise<ChdbResult> {
     const named = this.#find(wanted);
     if (under.settings.has("readonly"))
       throw raise("NOT_IMPLEMENTED", "Setting readonly is not supported in a session.");
@@ -53,7 +53,7 @@ export class NamedSessions {
   }
 
   /** What comes with one request holds for that request: afterwards the session is as its statements left it. */
-  async #runOn(session: Session, run: Run, under: Circumstances): Promise<ChdbResult> {
+  async #runOn(session: Session, run: Run, under: QuerySettings): Promise<ChdbResult> {
     if (under.settings.size === 0 && under.database === undefined) return this.#sessions.runOn(session, run, under);
     const earlier = await this.#sessions.runOn(session, { ...look, sql: lookAt([...under.settings.keys()]) }, nothing);
     const [database, values] = earlier.json<[string, [string, string][]]>();
@@ -74,8 +74,8 @@ export class NamedSessions {
   }
 }
 
-const look = { format: "JSONCompactEachRow", leavesNoTrace: true };
-const nothing: Circumstances = { database: undefined, settings: new Map(), params: new Map() };
+const look = { format: "JSONCompactEachRow", leavesSessionUnchanged: true };
+const nothing: QuerySettings = { database: undefined, settings: new Map(), params: new Map() };
 
 function lookAt(names: readonly string[]): string {
   const list = names.map((name) => `'${name}'`).join(", ");

@@ -1,5 +1,4 @@
 import type { Credentials } from "./authentication.ts";
-import type { Mended } from "./deduplication-logs.ts";
 
 /** What the parent tells the child, once, over their channel: no argument and no variable shows it to others. */
 export interface Orders extends Credentials {
@@ -27,3 +26,11 @@ export type Report =
   /** Another process has the folder. */
   | { kind: "held"; text: string }
   | { kind: "failed"; text: string };
+
+/** What was wrong in all logs, and is no more. */
+export interface Mended {
+  /** Tokens that were noted without their rows, and are forgotten. */
+  tokens: number;
+  /** Lines that could not be read, or were cut off. */
+  lines: number;
+}

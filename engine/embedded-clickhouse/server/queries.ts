@@ -39,8 +39,12 @@ export class Queries {
     }
     if (asked.query) await refuseMore(body);
     if (asked.readsOnly && !statement.readsOnly) throw readonly();
-    const { sql, leavesNoTrace, format = asked.defaultFormat } = statement;
-    const { rows, elapsed, bytes: output } = await this.#execute({ sql, leavesNoTrace, format }, asked, isWanted);
+    const { sql, leavesSessionUnchanged, format = asked.defaultFormat } = statement;
+    const {
+      rows,
+      elapsed,
+      bytes: output,
+    } = await this.#execute({ sql, leavesSessionUnchanged, format }, asked, isWanted);
     return { bytes: output, facts: { format, resultRows: rows, elapsedSeconds: elapsed } };
   }
 
@@ -50,7 +54,7 @@ export class Queries {
     try {
       await file.write(head.subarray(insert.dataAt));
       await body?.into(file);
-      const run = { sql: insert.reading(file.path), leavesNoTrace: true, format: asked.defaultFormat };
+      const run = { sql: insert.reading(file.path), leavesSessionUnchanged: true, format: asked.defaultFormat };
       const { rows, elapsed, bytes } = await this.#execute(run, asked, isWanted);
       const facts = { format: run.format, elapsedSeconds: elapsed, ...(insert.countsRows && { writtenRows: rows }) };
       return { bytes, facts };

@@ -4,7 +4,7 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { Database, Missing } from "./database.ts";
-import { mendDeduplicationLogs } from "./deduplication-logs.ts";
+import { repairDeduplicationLogs } from "./deduplication-logs.ts";
 import { httpServer } from "./http.ts";
 import { NamedSessions } from "./named-sessions.ts";
 import type { Orders, Report } from "./protocol.ts";
@@ -49,7 +49,7 @@ async function serve({ folder, port, lockWaitMs, ...credentials }: Orders): Prom
   // In chDB, files of the working directory are tables: take one without files, whose name is no glob.
   process.chdir("/");
   await takeFolder(folder, lockWaitMs);
-  const mended = await mendDeduplicationLogs(join(folder, "engine"));
+  const mended = await repairDeduplicationLogs(join(folder, "engine"));
   const database = await Database.open(join(folder, "engine"), lockWaitMs);
   const spool = await Spool.open(join(folder, "spool"));
   const { version, timezone, settings } = await database.about();

@@ -3,13 +3,13 @@ import { exceptionFrom, raise } from "./exception.ts";
 import type { Asked } from "./request.ts";
 
 /** What a statement runs under; each is undone afterwards. */
-export type Circumstances = Pick<Asked, "database" | "settings" | "params">;
+export type QuerySettings = Pick<Asked, "database" | "settings" | "params">;
 
 export interface Run {
   sql: string;
   format: string;
   /** Whether the statement itself leaves its session as it was. */
-  leavesNoTrace: boolean;
+  leavesSessionUnchanged: boolean;
 }
 
 /** Settings that cannot be set back, because they set others or forbid it. */
@@ -43,7 +43,7 @@ export class Sessions {
   }
 
   /** @throws Exception */
-  async run(run: Run, under: Circumstances): Promise<ChdbResult> {
+  async run(run: Run, under: QuerySettings): Promise<ChdbResult> {
     if (this.#leaving >= maxLeaving)
       throw raise("TOO_MANY_SIMULTANEOUS_QUERIES", "Too many sessions wait for a long query to end.");
     const session = this.#idle.pop() ?? this.#open();
@@ -63,7 +63,7 @@ export class Sessions {
   }
 
   /** Runs on a session of the caller's, and leaves there what was set. @throws Exception */
-  async runOn(session: Session, run: Run, under: Circumstances): Promise<ChdbResult> {
+  async runOn(session: Session, run: Run, under: QuerySettings): Promise<ChdbResult> {
     try {
       for (const sql of before(under)) await this.#query(session, sql, "Null");
       return await this.#query(session, run.sql, run.format);
@@ -85,9 +85,9 @@ export class Sessions {
     for (const session of this.#idle.splice(0)) session.close();
   }
 
-  async #giveBack(session: Session, run: Run, { settings, database, params }: Circumstances): Promise<void> {
+  async #giveBack(session: Session, run: Run, { settings, database, params }: QuerySettings): Promise<void> {
     const isLasting = lasting.some((name) => settings.has(name)) || params.size > 0;
-    if (!run.leavesNoTrace || isLasting) return this.release(session);
+    if (!run.leavesSessionUnchanged || isLasting) return this.release(session);
     try {
       if (settings.size > 0) await this.#query(session, `SET ${this.#undone(settings)}`, "Null");
       if (database !== undefined) await this.#query(session, "USE default", "Null");
@@ -120,7 +120,7 @@ export class Sessions {
 }
 
 /** The statements that set what a request asks for. */
-function before({ database, settings, params }: Circumstances): string[] {
+function before({ database, settings, params }: QuerySettings): string[] {
   const set = [...params, ...settings].map(([name, value]) => `${name} = ${literal(value)}`);
   return [
     ...(database === undefined ? [] : [`USE \`${escaped(database, "`")}\``]),

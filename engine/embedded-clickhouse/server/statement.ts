@@ -12,7 +12,7 @@ export interface PlainStatement {
   kind: "plain";
   sql: string;
   /** Whether it leaves settings, database and temporary tables of its session as they were. */
-  leavesNoTrace: boolean;
+  leavesSessionUnchanged: boolean;
   /** Whether it changes nothing anywhere. */
   readsOnly: boolean;
   /** The format of the answer, where the statement names one. */
@@ -49,7 +49,7 @@ function plain(text: string): PlainStatement {
   return {
     kind: "plain",
     sql: Buffer.from(text.slice(0, own.at(-1)?.end), "latin1").toString(),
-    leavesNoTrace: reading.has(first) || writing.has(first),
+    leavesSessionUnchanged: reading.has(first) || writing.has(first),
     readsOnly: reading.has(first) && (first === "EXPLAIN" || !words.includes("INSERT")),
     format: format > 0 ? own[format + 1]?.text : undefined,
   };

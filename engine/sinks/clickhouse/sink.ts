@@ -12,7 +12,7 @@ import { Inserter, PartitionLimit } from "./insert/inserter.ts";
 import { BlockProbe } from "./insert/probe.ts";
 import { readProfile, refusalOf } from "./insert/profile.ts";
 import { encodersFor, RowEncoders, type Schemas } from "./encode/row-encoders.ts";
-import { RowLines } from "./encode/row-lines.ts";
+import { JsonRowWriter } from "./encode/json-row-writer.ts";
 import { type Select, selectOn } from "./transport/sql.ts";
 import { type ColumnInfo, findColumns, findTable, type TableInfo } from "./target/table.ts";
 import { TargetReader } from "./target/target-reader.ts";
@@ -62,7 +62,7 @@ export class ClickHouseSink implements Sink {
     this.#encoders = new RowEncoders(mapping, options.schemas);
     this.#connection = new Connection(connection_params, options);
     this.#reader = new TargetReader(connection_params.database, table, {
-      mendsTokens: connection_params.host === "embedded",
+      repairsTokens: connection_params.host === "embedded",
     });
     this.#inserter = new Inserter(this.#connection, this.#reader);
   }
@@ -127,7 +127,7 @@ export class ClickHouseSink implements Sink {
   }
 
   begin(): RowWriter {
-    return new RowLines(() => this.#encoders, this.#usualBytes);
+    return new JsonRowWriter(() => this.#encoders, this.#usualBytes);
   }
 
   async insert(

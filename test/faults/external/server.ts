@@ -25,7 +25,7 @@ const withoutMending: Plugin = {
   name: "without mending",
   setup(building) {
     building.onLoad({ filter: /embedded\/deduplication-logs\.ts$/ }, () => ({
-      contents: "export const mendDeduplicationLogs = async () => ({ tokens: 0, lines: 0 });",
+      contents: "export const repairDeduplicationLogs = async () => ({ tokens: 0, lines: 0 });",
     }));
   },
 };

@@ -96,8 +96,8 @@ describe("any other statement is taken as it is", () => {
     ["BEGIN TRANSACTION", false, false],
   ])(
     "what it may change is known: %j leaves its session as it was: %s, changes nothing: %s",
-    (text, leavesNoTrace, readsOnly) => {
-      expect(parse(Buffer.from(text))).toMatchObject({ leavesNoTrace, readsOnly });
+    (text, leavesSessionUnchanged, readsOnly) => {
+      expect(parse(Buffer.from(text))).toMatchObject({ leavesSessionUnchanged, readsOnly });
     },
   );
 });

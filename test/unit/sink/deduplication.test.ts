@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { readWindowDefaults, whyNot, windowOf } from "../../../engine/sinks/clickhouse/target/deduplication.ts";
 import type { Select } from "../../../engine/sinks/clickhouse/transport/sql.ts";
 import type { TableInfo } from "../../../engine/sinks/clickhouse/target/table.ts";
-import { TroubleError } from "../../../engine/sinks/clickhouse/transport/trouble.ts";
+import { RequestError } from "../../../engine/sinks/clickhouse/transport/request-error.ts";
 
 const defaults = { plain: { entries: 5, seconds: Infinity }, replicated: { entries: 1000, seconds: 604_800 } };
 
@@ -23,7 +23,7 @@ function table(engine: string, settings = ""): TableInfo {
 /** A SELECT that the server refuses with this code. */
 function failing(code: number): Select {
   return async () => {
-    throw new TroubleError({ from: "server", code, name: "NAME", text: "no" });
+    throw new RequestError({ from: "server", code, name: "NAME", text: "no" });
   };
 }
 
@@ -93,7 +93,7 @@ describe("the defaults of a server", () => {
   });
 
   test("are not guessed while the server is not well", async () => {
-    await expect(readWindowDefaults(failing(241))).rejects.toThrow(TroubleError);
+    await expect(readWindowDefaults(failing(241))).rejects.toThrow(RequestError);
   });
 
   test("are told apart by the kind of table", async () => {

@@ -5,7 +5,7 @@ import type { ColumnType } from "../../../engine/sinks/clickhouse/columns/column
 import { converterFor } from "../../../engine/sinks/clickhouse/encode/converter.ts";
 import { directWrite } from "../../../engine/sinks/clickhouse/encode/direct-write.ts";
 import { canFeed } from "../../../engine/sinks/clickhouse/columns/feeding.ts";
-import { RowBody, stampOf } from "../../../engine/sinks/clickhouse/encode/row-body.ts";
+import { RowBody, constantOf } from "../../../engine/sinks/clickhouse/encode/row-body.ts";
 import type { FieldType } from "../../../schemas/pipeline.ts";
 
 const fieldTypes: readonly FieldType[] = ["string", "bool", "int", "uint", "float", "array", "map"];
@@ -92,7 +92,7 @@ describe("the body of an insert", () => {
     for (const [index, text] of texts.entries()) {
       body.addJson(text);
       body.addBytes(Buffer.from(`<${text}>`), 1);
-      body.addStamp(stampOf("abcdefg".slice(0, index % 8)));
+      body.addConstant(constantOf("abcdefg".slice(0, index % 8)));
       body.addWhole(-index);
       body.endRow();
       expected += `${text}${text}>${"abcdefg".slice(0, index % 8)}${index === 0 ? 0 : -index}\n`;

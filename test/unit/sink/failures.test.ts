@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { insertAnswer, statementAnswer } from "../../../engine/sinks/clickhouse/transport/failures.ts";
 import type { Target } from "../../../engine/sinks/clickhouse/transport/failures.ts";
-import type { Trouble } from "../../../engine/sinks/clickhouse/transport/trouble.ts";
+import type { Trouble } from "../../../engine/sinks/clickhouse/transport/request-error.ts";
 
 /** A table that may be written in several parts. */
 const parted: Target = { views: [], rows: 10, isOnePart: false };

@@ -3,7 +3,7 @@ import { commonSettings, tokenSetting } from "../../../engine/sinks/clickhouse/i
 import { PartitionLimit } from "../../../engine/sinks/clickhouse/insert/inserter.ts";
 import { type Profile, readProfile, refusalOf } from "../../../engine/sinks/clickhouse/insert/profile.ts";
 import type { Select } from "../../../engine/sinks/clickhouse/transport/sql.ts";
-import { TroubleError } from "../../../engine/sinks/clickhouse/transport/trouble.ts";
+import { RequestError } from "../../../engine/sinks/clickhouse/transport/request-error.ts";
 
 interface Held {
   value: string;
@@ -18,7 +18,7 @@ const limit = PartitionLimit.setting;
 /** A SELECT that the server refuses with this code. */
 function failing(code: number): Select {
   return async () => {
-    throw new TroubleError({ from: "server", code, name: "NAME", text: "no" });
+    throw new RequestError({ from: "server", code, name: "NAME", text: "no" });
   };
 }
 
@@ -129,6 +129,6 @@ describe("reading the profile", () => {
   });
 
   test("fails where the server is not well", async () => {
-    await expect(readProfile(failing(241), ["async_insert"])).rejects.toThrow(TroubleError);
+    await expect(readProfile(failing(241), ["async_insert"])).rejects.toThrow(RequestError);
   });
 });

@@ -2,7 +2,7 @@ import type { FieldType } from "../../../../schemas/pipeline.ts";
 import { bare } from "../columns/column-type.ts";
 import type { ColumnType } from "../columns/column-type.ts";
 import { rawWalk } from "./raw-values.ts";
-import { stampOf } from "./row-body.ts";
+import { constantOf } from "./row-body.ts";
 import type { RowBody } from "./row-body.ts";
 
 /** Adds a value to a row as the converter of its column would write it, or adds nothing and says so. */
@@ -60,11 +60,11 @@ function lengthOf(type: ColumnType): number | undefined {
   return type.precision === 0 ? seconds : seconds + 1 + type.precision;
 }
 
-const [yes, no] = [stampOf("true"), stampOf("false")];
+const [yes, no] = [constantOf("true"), constantOf("false")];
 
 function writeTruth(value: unknown, body: RowBody): boolean {
   if (typeof value !== "boolean") return false;
-  body.addStamp(value ? yes : no);
+  body.addConstant(value ? yes : no);
   return true;
 }
 

@@ -24,12 +24,12 @@ const part = { digits: 9, size: 10 ** 9 };
 const fraction = { digits: 6, size: 10 ** 6 };
 
 /** A few bytes that are added again and again, as numbers of four each; behind them come zeros. */
-export interface Stamp {
+export interface ConstantBytes {
   length: number;
   fours: Int32Array;
 }
 
-export function stampOf(text: string): Stamp {
+export function constantOf(text: string): ConstantBytes {
   const bytes = Buffer.from(text);
   const padded = Buffer.concat([bytes, Buffer.alloc(3)]);
   const fours = Int32Array.from({ length: Math.ceil(bytes.length / 4) }, (_, index) => padded.readInt32LE(4 * index));
@@ -64,7 +64,7 @@ export class RowBody {
     this.#end += end - start;
   }
 
-  addStamp({ length, fours }: Stamp): void {
+  addConstant({ length, fours }: ConstantBytes): void {
     this.#reserve(4 * fours.length);
     for (let index = 0; index < fours.length; index += 1) {
       this.#view.setInt32(this.#end + 4 * index, fours[index]!, true);

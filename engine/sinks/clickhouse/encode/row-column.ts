@@ -5,12 +5,12 @@ import { bare, type ColumnType, columnTypeText } from "../columns/column-type.ts
 import { type Converter, converterFor, converterForAny } from "./converter.ts";
 import { directWrite, type DirectWrite, noDirectWrite } from "./direct-write.ts";
 import { canFeed } from "../columns/feeding.ts";
-import { type Stamp, stampOf } from "./row-body.ts";
+import { type ConstantBytes, constantOf } from "./row-body.ts";
 
 /** An entry of a mapping, compiled. */
 export interface Column {
   /** What stands before the value in a line: `{"a":` or `,"b":`. */
-  prefix: Stamp;
+  prefix: ConstantBytes;
   read: ReadField;
   /** Writes the usual values, as the converter would. */
   direct: DirectWrite;
@@ -30,7 +30,7 @@ export function columnOf(
   const converter = convert(entry, schema, configured);
   const isSame = real === undefined || columnTypeText(bare(real)) === columnTypeText(bare(configured));
   return {
-    prefix: stampOf(`${index === 0 ? "{" : ","}${JSON.stringify(entry.column_name)}:`),
+    prefix: constantOf(`${index === 0 ? "{" : ","}${JSON.stringify(entry.column_name)}:`),
     read: fieldReader(entry.name),
     direct: isSame ? directFor(entry, schema, configured) : noDirectWrite,
     converter:

@@ -4,11 +4,11 @@ import type { Rejection } from "../../../core/dead-letter.ts";
 import type { RowWalks } from "../../../core/raw-json.ts";
 import { type ColumnType, isStructured } from "../columns/column-type.ts";
 import { rawColumns, RawEvents } from "./raw-rows.ts";
-import { type RowBody, stampOf } from "./row-body.ts";
+import { type RowBody, constantOf } from "./row-body.ts";
 import { type Column, columnOf } from "./row-column.ts";
 import { configuredType } from "../columns/column-grammar.ts";
 
-const closing = stampOf("}");
+const closing = constantOf("}");
 
 /** Column types of the table as it is, by column name. */
 export type RealTypes = ReadonlyMap<string, ColumnType>;
@@ -65,7 +65,7 @@ export class RowEncoder {
   #add(value: Record<string, unknown>, body: RowBody): boolean {
     const { length } = body;
     for (const { prefix, read, direct, converter } of this.#columns) {
-      body.addStamp(prefix);
+      body.addConstant(prefix);
       const found = read(value);
       if (direct(found, body)) continue;
       const text = converter.convert(found);
@@ -75,7 +75,7 @@ export class RowEncoder {
       }
       body.addJson(text);
     }
-    body.addStamp(closing);
+    body.addConstant(closing);
     return true;
   }
 

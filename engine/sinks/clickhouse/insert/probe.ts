@@ -3,7 +3,7 @@ import type { ClickHouseSettings } from "@clickhouse/client";
 import type { Answer, Failure, Probe } from "../../../core/sink.ts";
 import { answered, insertAnswer, statementAnswer } from "../transport/failures.ts";
 import type { Connection, Request } from "../transport/connection.ts";
-import type { Trouble } from "../transport/trouble.ts";
+import type { Trouble } from "../transport/request-error.ts";
 import { quoteName, quoteTable, quoteText } from "../transport/sql.ts";
 
 /** Where the rows of a block would go. */

@@ -1,7 +1,7 @@
 import type { ClickHouseSettings } from "@clickhouse/client";
 import { tokenSetting } from "./insert-settings.ts";
 import { quoteText, type Select } from "../transport/sql.ts";
-import { isUnreadable } from "../transport/trouble.ts";
+import { isUnreadable } from "../transport/request-error.ts";
 
 /** A setting as the profile of this user holds it. */
 interface HeldSetting {
@@ -15,7 +15,7 @@ interface HeldSetting {
 /** Settings by name; those that the server does not know are missing. */
 export type Profile = ReadonlyMap<string, HeldSetting>;
 
-/** What the profile holds of `names` and of `readonly`; undefined where that cannot be read. Throws a TroubleError. */
+/** What the profile holds of `names` and of `readonly`; undefined where that cannot be read. Throws a RequestError. */
 export async function readProfile(select: Select, names: readonly string[]): Promise<Profile | undefined> {
   const list = ["readonly", ...names].map(quoteText).join(", ");
   try {

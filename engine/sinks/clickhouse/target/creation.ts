@@ -6,7 +6,7 @@ import { deduplicationWindow } from "./deduplication.ts";
 import { configuredType } from "../columns/column-grammar.ts";
 import { quoteName, quoteTable } from "../transport/sql.ts";
 
-/** Makes the table of a sink, and its database, unless they are there. Throws a TroubleError. */
+/** Makes the table of a sink, and its database, unless they are there. Throws a RequestError. */
 export async function create(connection: Connection, sink: SinkConfig, signal: AbortSignal): Promise<void> {
   const [database, table] = statements(sink);
   await connection.run(database, { signal });

@@ -1,7 +1,7 @@
 import type { Reading } from "../../../core/sink.ts";
 import { quoteTable, quoteText, type Select } from "../transport/sql.ts";
 import type { TableInfo } from "./table.ts";
-import { isUnreadable } from "../transport/trouble.ts";
+import { isUnreadable } from "../transport/request-error.ts";
 
 /** How far back repeats are recognised: 0 entries where they are not. */
 export type Window = Reading["window"];

@@ -1,9 +1,9 @@
 import type { Reading } from "../../../core/sink.ts";
 import { isReplicated } from "./deduplication.ts";
-import { type Reach, reachOf } from "./reach.ts";
+import { type Reach, writtenTablesOf } from "./written-tables.ts";
 import { quoteText, type Select } from "../transport/sql.ts";
 import { findTable, tableInfo, type TableInfo } from "./table.ts";
-import { isUnreadable } from "../transport/trouble.ts";
+import { isUnreadable } from "../transport/request-error.ts";
 
 /** How long an earlier reading will do, in milliseconds, and for which part of the window. */
 const longestAge = 5_000;
@@ -42,11 +42,11 @@ export class TargetReader {
   #seesParts = true;
   readonly #mendsTokens: boolean;
 
-  /** `mendsTokens`: when the server is started it forgets tokens whose rows it does not hold. */
-  constructor(database: string, table: string, { mendsTokens = false } = {}) {
+  /** `repairsTokens`: when the server is started it forgets tokens whose rows it does not hold. */
+  constructor(database: string, table: string, { repairsTokens = false } = {}) {
     this.#database = database;
     this.#table = table;
-    this.#mendsTokens = mendsTokens;
+    this.#mendsTokens = repairsTokens;
   }
 
   /** What an insert reaches, as of the last look; undefined before the first. */
@@ -59,11 +59,11 @@ export class TargetReader {
     this.#sent += 1;
   }
 
-  /** Looks at a table as it is now, whatever was known before. Throws a TroubleError. */
+  /** Looks at a table as it is now, whatever was known before. Throws a RequestError. */
   async learn(select: Select, table: TableInfo): Promise<void> {
     this.#seesParts = true;
     this.#earlier = undefined;
-    this.#reach = await reachOf(select, table);
+    this.#reach = await writtenTablesOf(select, table);
   }
 
   /** The last reading, while it will do: it is of this table, and few seconds and inserts have passed since. */
@@ -76,7 +76,7 @@ export class TargetReader {
     return isYoung ? reading : undefined;
   }
 
-  /** Reads the table; undefined where there is none. Throws a TroubleError. */
+  /** Reads the table; undefined where there is none. Throws a RequestError. */
   async read(select: Select): Promise<Reading | undefined> {
     const [at, sent] = [performance.now(), this.#sent];
     const reading = await this.#read(select);
@@ -116,7 +116,7 @@ export class TargetReader {
 
   async #follow(select: Select): Promise<Reach | undefined> {
     const table = await findTable(select, this.#database, this.#table);
-    this.#reach = table && (await reachOf(select, table));
+    this.#reach = table && (await writtenTablesOf(select, table));
     return this.#reach;
   }
 

@@ -1,5 +1,5 @@
 import type { Select } from "../transport/sql.ts";
-import { TroubleError } from "../transport/trouble.ts";
+import { RequestError } from "../transport/request-error.ts";
 
 /**
  * The oldest ClickHouse that can be written to: 22.2 brought `insert_deduplication_token`, the youngest of all settings,
@@ -9,7 +9,7 @@ const oldest = [22, 2] as const;
 
 /**
  * Why a server is too old to be written to; undefined where it is not, or where its version cannot be read. Asked before
- * anything else: an older server would say that it does not know some identifier. Throws a TroubleError.
+ * anything else: an older server would say that it does not know some identifier. Throws a RequestError.
  */
 export async function whyTooOld(select: Select): Promise<string | undefined> {
   const version = await readVersion(select);
@@ -28,7 +28,7 @@ async function readVersion(select: Select): Promise<string> {
     const [row] = await select("SELECT version() AS version");
     return String(row?.["version"]);
   } catch (error) {
-    const text = error instanceof TroubleError && error.trouble.from === "foreign" ? error.trouble.text : "";
+    const text = error instanceof RequestError && error.trouble.from === "foreign" ? error.trouble.text : "";
     const version = /\{"version":"(\d+\.\d+\.[\w.-]*)"\}/.exec(text)?.[1];
     if (version === undefined) throw error;
     return version;

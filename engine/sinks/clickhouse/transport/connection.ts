@@ -8,7 +8,7 @@ import { type Endpoint, endpointOf } from "./endpoint.ts";
 import { type Said, troubleIn } from "./response.ts";
 import { SentRequests } from "./sent-requests.ts";
 import { isOutOfTime } from "./time-limit.ts";
-import { parseClientError, type Trouble, TroubleError } from "./trouble.ts";
+import { parseClientError, type Trouble, RequestError } from "./request-error.ts";
 import { lookup } from "node:dns/promises";
 import { BlockList, isIP } from "node:net";
 
@@ -80,16 +80,16 @@ export class Connection {
     return secrets.reduce((clean, secret) => (secret === "" ? clean : clean.replaceAll(secret, "***")), text);
   }
 
-  /** Runs a statement and resolves with the text of its answer. Throws a TroubleError for whatever goes wrong. */
+  /** Runs a statement and resolves with the text of its answer. Throws a RequestError for whatever goes wrong. */
   async run(statement: string, request: Request): Promise<string> {
     if (request.signal.aborted) {
-      throw new TroubleError({ from: "network", sent: false, text: "given up before it was sent" });
+      throw new RequestError({ from: "network", sent: false, text: "given up before it was sent" });
     }
     const said = await this.#exchange(statement, request);
     // Before it is cut: of a secret across the cut a part would be left.
     const text = this.redact(said.text);
     const trouble = troubleIn({ ...said, text }, request.body !== undefined);
-    if (trouble !== undefined) throw new TroubleError(trouble);
+    if (trouble !== undefined) throw new RequestError(trouble);
     return said.text;
   }
 
@@ -99,7 +99,7 @@ export class Connection {
       const { target, agent } = this.#open();
       return await isAnswering(target.url, agent, signal);
     } catch (error) {
-      if (error instanceof TroubleError) return false;
+      if (error instanceof RequestError) return false;
       throw error;
     }
   }
@@ -131,7 +131,7 @@ export class Connection {
         return { queryId, status: answer.http_status_code ?? 0, headers, text };
       } catch (error) {
         const { mayHaveArrived } = sent;
-        throw new TroubleError(
+        throw new RequestError(
           signal.aborted ? givenUp(signal, mayHaveArrived) : parseClientError(error, mayHaveArrived),
         );
       }
@@ -140,7 +140,7 @@ export class Connection {
 
   /** Looked up once: a server does not move between networks while a pipeline runs. */
   #isFar(): Promise<boolean> {
-    return (this.#far ??= this.#endpoint === undefined ? Promise.resolve(false) : isFar(this.#params.host));
+    return (this.#far ??= this.#endpoint === undefined ? Promise.resolve(false) : isOverInternet(this.#params.host));
   }
 
   #open(): { client: ClickHouseClient; agent: Agent; target: Target } {
@@ -157,7 +157,7 @@ export class Connection {
 
   #target(): Target {
     const { username, password, skip_certificate_verification: skip, secure } = this.#params;
-    if (typeof this.#endpoint === "string") throw new TroubleError({ from: "settings", text: this.#endpoint });
+    if (typeof this.#endpoint === "string") throw new RequestError({ from: "settings", text: this.#endpoint });
     if (this.#endpoint !== undefined) {
       return {
         url: this.#endpoint.url,
@@ -167,7 +167,7 @@ export class Connection {
       };
     }
     if (this.#embedded === undefined) {
-      throw new TroubleError({
+      throw new RequestError({
         from: "settings",
         text: "connection_params.host is embedded, but no embedded ClickHouse runs here",
       });
@@ -175,7 +175,7 @@ export class Connection {
     try {
       return { ...this.#embedded(), skipCertificate: false };
     } catch (error) {
-      throw new TroubleError({ ...parseClientError(error, false), from: "network", sent: false });
+      throw new RequestError({ ...parseClientError(error, false), from: "network", sent: false });
     }
   }
 }
@@ -205,7 +205,7 @@ near.addSubnet("fe80::", 10, "ipv6");
  * Whether a server is reached over the internet. Compressing a body costs 18 ms of CPU per MB, which pays where the
  * way is slow or billed by the byte, and not within a machine or a private network. A name that is not found is near.
  */
-export async function isFar(host: string): Promise<boolean> {
+export async function isOverInternet(host: string): Promise<boolean> {
   const name = host.replace(/^\[|\]$/g, "");
   const found = isIP(name) === 0 ? await lookup(name).catch(() => undefined) : { address: name, family: isIP(name) };
   if (found === undefined) return false;

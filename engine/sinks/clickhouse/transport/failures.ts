@@ -1,5 +1,5 @@
 import type { Answer, Failure } from "../../../core/sink.ts";
-import { type Trouble, TroubleError } from "./trouble.ts";
+import { type Trouble, RequestError } from "./request-error.ts";
 import type { Connection } from "./connection.ts";
 
 /** What is known of the target when an insert fails. */
@@ -203,7 +203,7 @@ export async function answered<Result>(
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof TroubleError)) throw error;
+    if (!(error instanceof RequestError)) throw error;
     const { kind, failure } = judge(error.trouble);
     const text = connection.redact(`${connection.name}: ${failure.text}`);
     return { kind, failure: { ...failure, text } };

@@ -1,5 +1,5 @@
-import { clipped, parseServerError } from "./trouble.ts";
-import type { Trouble } from "./trouble.ts";
+import { clipped, parseServerError } from "./request-error.ts";
+import type { Trouble } from "./request-error.ts";
 
 /** What came back for a statement, complete. */
 export interface Said {

@@ -1,5 +1,5 @@
 import type { Connection } from "./connection.ts";
-import { TroubleError } from "./trouble.ts";
+import { RequestError } from "./request-error.ts";
 
 /** A name in back-quotes, safe within any statement. */
 export function quoteName(name: string): string {
@@ -15,7 +15,7 @@ export function quoteTable(database: string, table: string): string {
   return `${quoteName(database)}.${quoteName(table)}`;
 }
 
-/** Runs a SELECT without its FORMAT and resolves with its rows. Throws a TroubleError. */
+/** Runs a SELECT without its FORMAT and resolves with its rows. Throws a RequestError. */
 export type Select = (query: string) => Promise<Record<string, unknown>[]>;
 
 export function selectOn(connection: Connection, signal: AbortSignal): Select {
@@ -25,7 +25,7 @@ export function selectOn(connection: Connection, signal: AbortSignal): Select {
     try {
       return rows.map(rowOf);
     } catch {
-      throw new TroubleError({ from: "foreign", text: `expected rows of JSON, got ${text.slice(0, 200)}` });
+      throw new RequestError({ from: "foreign", text: `expected rows of JSON, got ${text.slice(0, 200)}` });
     }
   };
 }

@@ -20,7 +20,7 @@ export interface Reach {
 const mostTables = 100;
 
 /** Follows the materialized views behind a table (delivery, the insert: who can deduplicate). */
-export async function reachOf(select: Select, start: TableInfo): Promise<Reach> {
+export async function writtenTablesOf(select: Select, start: TableInfo): Promise<Reach> {
   const defaults = await readWindowDefaults(select);
   const [written, views, unknown]: [TableInfo[], TableInfo[], string[]] = [[start], [], []];
   const names = new Set<string>();

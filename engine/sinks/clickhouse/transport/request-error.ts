@@ -16,12 +16,12 @@ export type Trouble =
   | { from: "settings"; text: string };
 
 /** Carries a trouble up to the one place that turns it into an answer. */
-export class TroubleError extends Error {
+export class RequestError extends Error {
   readonly trouble: Trouble;
 
   constructor(trouble: Trouble) {
     super(trouble.text);
-    this.name = "TroubleError";
+    this.name = "RequestError";
     this.trouble = trouble;
   }
 }
@@ -31,7 +31,7 @@ const unreadableCodes = new Set([47, 60, 291, 497]);
 
 /** Whether a SELECT from a table of the system failed because this server, or this user, has nothing to read there. */
 export function isUnreadable(error: unknown): boolean {
-  return error instanceof TroubleError && error.trouble.from === "server" && unreadableCodes.has(error.trouble.code);
+  return error instanceof RequestError && error.trouble.from === "server" && unreadableCodes.has(error.trouble.code);
 }
 
 /** Longest text of a server that is passed on, in characters. */

@@ -5,7 +5,7 @@ import { RowBody } from "./row-body.ts";
 import type { RowEncoders } from "./row-encoders.ts";
 
 /** Writes rows as lines of JSONEachRow, as the encoders of one moment make them. */
-export class RowLines implements RowWriter {
+export class JsonRowWriter implements RowWriter {
   readonly #encoders: Pick<RowEncoders, "of">;
   readonly #body: RowBody;
   /** The encoders for the target's columns as they are now. */

@@ -2,13 +2,13 @@ import { EmbeddedClickHouse } from "./embedded-clickhouse.ts";
 import type { Log } from "../telemetry/log.ts";
 
 /** The embedded ClickHouse of this process: started by the first who needs it. */
-export class EmbeddedHost {
+export class LazyEmbeddedClickHouse {
   readonly #dataDir: string;
   readonly #log: Log;
   #server: Promise<EmbeddedClickHouse> | undefined;
   #url: string | undefined;
   /** Called when it listens on another port than before. */
-  onMoved: () => void = () => undefined;
+  onAddressChanged: () => void = () => undefined;
 
   constructor(dataDir: string, log: Log) {
     this.#dataDir = dataDir;
@@ -45,7 +45,7 @@ export class EmbeddedHost {
         onEvent: (event) => {
           if (event.kind !== "started") return;
           const url = `http://127.0.0.1:${event.port}`;
-          if (this.#url !== undefined && this.#url !== url) this.onMoved();
+          if (this.#url !== undefined && this.#url !== url) this.onAddressChanged();
           this.#url = url;
         },
       });
