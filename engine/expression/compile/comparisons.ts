@@ -1,9 +1,8 @@
 import type { Fail } from "../values/arithmetic.ts";
 import type { BinaryNode, ComparisonNode, LiteralNode, Node } from "../syntax/ast.ts";
 import type { Compiler } from "./compile.ts";
-import { equal, ordered, verdicts } from "../values/comparison.ts";
+import { type Comparator, equal, ordered, verdicts } from "../values/comparison.ts";
 import type { Code, Scope } from "./frame.ts";
-import type { Comparator } from "../syntax/operators.ts";
 
 /** `a < b`, and `a < b <= c` as `a < b and b <= c` with `b` evaluated once. */
 export function compileComparison(compiler: Compiler, node: ComparisonNode, scope: Scope): Code {

@@ -1,5 +1,6 @@
 import type { Span } from "./errors.ts";
-import type { BinaryOperator, Comparator, UnaryOperator } from "./operators.ts";
+import type { BinaryOperator, UnaryOperator } from "./operators.ts";
+import type { Comparator } from "../values/comparison.ts";
 
 /**
  * The syntax tree. Every node carries the span of its text. Chains of one logical operator and chains of comparisons are

@@ -14,8 +14,6 @@ export type BinaryOperator =
   | "%"
   | "**"
   | "??";
-
-export type Comparator = "<" | "<=" | ">" | ">=";
 export type UnaryOperator = "not" | "-" | "+";
 
 interface Binding {

@@ -2,7 +2,8 @@ import { children, type ComparisonNode, type LetNode, type Node } from "./ast.ts
 import { Cursor } from "./cursor.ts";
 import type { Span } from "./errors.ts";
 import { call, operand, postfix } from "./operands.ts";
-import { binary, type BinaryOperator, type Comparator } from "./operators.ts";
+import { binary, type BinaryOperator } from "./operators.ts";
+import type { Comparator } from "../values/comparison.ts";
 
 /** Nodes in one expression (specification, expressions, section 2, limits). */
 export const MOST_NODES = 10_000;

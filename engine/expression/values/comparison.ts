@@ -1,5 +1,4 @@
 import { type Fail, mismatch } from "./arithmetic.ts";
-import type { Comparator } from "../syntax/operators.ts";
 import { Duration, Time } from "./time.ts";
 import { compareTexts, hasKey, isMap, kindOf, own, pairs, sizeOf } from "./values.ts";
 import type { Budget } from "./budget.ts";
@@ -78,3 +77,5 @@ export function sortDirection(order: unknown, fail: Fail): 1 | -1 {
   if (order === "asc") return 1;
   return order === "desc" ? -1 : fail(`expected "asc" or "desc" as the order, found another ${kindOf(order)}`);
 }
+
+export type Comparator = "<" | "<=" | ">" | ">=";
