@@ -24,14 +24,14 @@ const lockWaitMs = 30_000;
 const withoutMending: Plugin = {
   name: "without mending",
   setup(building) {
-    building.onLoad({ filter: /embedded\/deduplication-logs\.ts$/ }, () => ({
+    building.onLoad({ filter: /embedded-clickhouse\/server\/deduplication-logs\.ts$/ }, () => ({
       contents: "export const repairDeduplicationLogs = async () => ({ tokens: 0, lines: 0 });",
     }));
   },
 };
 
 /** The program of the server, from the folder of the killers, and how it is built. */
-const program = "../../engine/sinks/clickhouse/embedded/server.ts";
+const program = "../../engine/embedded-clickhouse/server/server.ts";
 const built: BuildOptions = {
   packages: "external",
   plugins: [withoutMending],
