@@ -1,12 +1,12 @@
 import type { CallNode, Node } from "../syntax/ast.ts";
 import { expected, type FunctionDefinition, mayTake, parameter } from "../functions/catalog.ts";
-import type { Checker, Surroundings } from "./check.ts";
+import type { Checker, TypeScope } from "./check.ts";
 import { predicates } from "../syntax/predicates.ts";
 import { arrayOf, bool, integer, isUnknown, itemOf, named, type Type, unknown } from "../values/types.ts";
 import { editsBetween } from "../../../schemas/edits-between.ts";
 
 /** A call of a function of the catalog: it exists, and takes these arguments. */
-export function checkCall(checker: Checker, node: CallNode, around: Surroundings): Type {
+export function checkCall(checker: Checker, node: CallNode, scope: TypeScope): Type {
   const definition = checker.functions.get(node.name);
   if (definition === undefined) {
     const names = [...checker.functions.keys(), ...predicates.keys()];
@@ -14,7 +14,7 @@ export function checkCall(checker: Checker, node: CallNode, around: Surroundings
   }
   checkCount(checker, node, definition);
   const types = node.args.map((argument, index) => {
-    const type = checker.type(argument, around);
+    const type = checker.type(argument, scope);
     checkArgument(checker, node.name, definition, index, argument, type);
     return type;
   });
@@ -49,7 +49,8 @@ function checkArgument(
   checker.refuse(argument, `${name} expects ${expected(wanted)}, found ${named(type)}${hint}`);
 }
 
-const tests = new Set("all none any one filter count find findIndex findLast findLastIndex".split(" "));
+/** Functions whose predicate must give a bool. */
+const boolPredicates = new Set("all none any one filter count find findIndex findLast findLastIndex".split(" "));
 
 /** From the types of the collection and the predicate to the type of the call. */
 const results: Readonly<Record<string, (collection: Type, predicate: Type) => Type>> = {
@@ -71,20 +72,20 @@ const results: Readonly<Record<string, (collection: Type, predicate: Type) => Ty
 };
 
 /** A call that takes a predicate. */
-export function checkPredicateCall(checker: Checker, node: CallNode, around: Surroundings): Type {
+export function checkPredicateCall(checker: Checker, node: CallNode, scope: TypeScope): Type {
   const { name, args } = node;
   const { least, most } = predicates.get(name) ?? { least: 0, most: 0 };
   refuseCount(checker, node, least, most);
   const [list, predicate, extra] = args;
-  const collection = list === undefined ? unknown : checker.type(list, around);
+  const collection = list === undefined ? unknown : checker.type(list, scope);
   if (list !== undefined && collection.kind !== "array" && !isUnknown(collection)) {
     checker.refuse(list, `${name} expects an array, found ${named(collection)}`);
   }
-  if (extra !== undefined) checker.type(extra, around);
+  if (extra !== undefined) checker.type(extra, scope);
   const item = itemOf(collection);
   const pointers = { item, index: integer, ...(name === "reduce" && { acc: unknown }) };
-  const result = predicate === undefined ? item : checker.type(predicate, { ...around, pointers });
-  if (tests.has(name) && result.kind !== "bool" && !isUnknown(result)) {
+  const result = predicate === undefined ? item : checker.type(predicate, { ...scope, pointers });
+  if (boolPredicates.has(name) && result.kind !== "bool" && !isUnknown(result)) {
     checker.refuse(predicate ?? node, `the predicate of ${name} is a bool, found ${named(result)}`);
   }
   return results[name]?.(collection, result) ?? unknown;

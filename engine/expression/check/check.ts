@@ -29,8 +29,8 @@ import {
   unknown,
 } from "../values/types.ts";
 
-/** What surrounds a node. */
-export interface Surroundings {
+/** What names mean at one place of an expression. */
+export interface TypeScope {
   readonly variables: ReadonlyMap<string, Type>;
   /** The types of `#`, `#index` and `#acc` in the innermost predicate. */
   readonly pointers: Readonly<Partial<Record<PointerNode["name"], Type>>> | undefined;
@@ -61,44 +61,44 @@ export class Checker {
     throw new ExpressionError("compile", this.source, span, detail);
   }
 
-  type(node: Node, around: Surroundings): Type {
+  type(node: Node, scope: TypeScope): Type {
     switch (node.kind) {
       case "literal":
         return literalType(node.value);
       case "name":
-        return this.#name(node, around);
+        return this.#name(node, scope);
       case "pointer":
-        return this.#pointer(node, around);
+        return this.#pointer(node, scope);
       case "array":
-        return arrayOf(common(node.items.map((item) => this.type(item, around))));
+        return arrayOf(common(node.items.map((item) => this.type(item, scope))));
       case "map":
-        return this.#map(node, around);
+        return this.#map(node, scope);
       case "unary":
-        return this.#unary(node, around);
+        return this.#unary(node, scope);
       case "binary":
-        return checkBinary(this, node, around);
+        return checkBinary(this, node, scope);
       case "logical":
-        return checkLogical(this, node, around);
+        return checkLogical(this, node, scope);
       case "comparison":
-        return checkComparison(this, node, around);
+        return checkComparison(this, node, scope);
       case "member":
-        return checkMember(this, node, around);
+        return checkMember(this, node, scope);
       case "method":
-        return checkMethod(this, node, around);
+        return checkMethod(this, node, scope);
       case "slice":
-        return checkSlice(this, node, around);
+        return checkSlice(this, node, scope);
       case "call":
-        return this.#call(node, around);
+        return this.#call(node, scope);
       case "conditional":
-        return this.#conditional(node, around);
+        return this.#conditional(node, scope);
       case "let":
-        return this.#let(node, around);
+        return this.#let(node, scope);
       default:
-        return node.steps.map((step) => this.type(step, around)).at(-1) ?? nil;
+        return node.steps.map((step) => this.type(step, scope)).at(-1) ?? nil;
     }
   }
 
-  #name(node: NameNode, { variables }: Surroundings): Type {
+  #name(node: NameNode, { variables }: TypeScope): Type {
     const variable = variables.get(node.name);
     if (variable !== undefined) return variable;
     if (node.name === "$env" || this.environment === undefined) return unknown;
@@ -115,23 +115,23 @@ export class Checker {
     return this.refuse(span, `unknown name: ${what}${nearest(name, [...fields.keys()])}`);
   }
 
-  #pointer(node: PointerNode, { pointers }: Surroundings): Type {
+  #pointer(node: PointerNode, { pointers }: TypeScope): Type {
     const type = pointers?.[node.name];
     return type ?? this.refuse(node, `#${node.name === "item" ? "" : node.name} has no meaning here`);
   }
 
-  #map({ pairs }: MapNode, around: Surroundings): Type {
+  #map({ pairs }: MapNode, scope: TypeScope): Type {
     for (const { key, value } of pairs) {
-      const type = this.type(key, around);
+      const type = this.type(key, scope);
       if (type.kind !== "string" && !isUnknown(type))
         this.refuse(key, `the key of a map is a text, found ${named(type)}`);
-      this.type(value, around);
+      this.type(value, scope);
     }
     return map;
   }
 
-  #unary({ operator, operand, ...span }: UnaryNode, around: Surroundings): Type {
-    const type = this.type(operand, around);
+  #unary({ operator, operand, ...span }: UnaryNode, scope: TypeScope): Type {
+    const type = this.type(operand, scope);
     if (operator === "not") {
       if (type.kind === "bool" || isUnknown(type)) return bool;
       return this.refuse(
@@ -143,26 +143,26 @@ export class Checker {
     return isUnknown(type) ? type : this.refuse(span, `expected a number, found ${named(type)}`);
   }
 
-  #call(node: CallNode, around: Surroundings): Type {
-    return predicates.has(node.name) ? checkPredicateCall(this, node, around) : checkCall(this, node, around);
+  #call(node: CallNode, scope: TypeScope): Type {
+    return predicates.has(node.name) ? checkPredicateCall(this, node, scope) : checkCall(this, node, scope);
   }
 
-  #conditional({ condition, whenTrue, whenFalse }: ConditionalNode, around: Surroundings): Type {
-    const test = this.type(condition, around);
+  #conditional({ condition, whenTrue, whenFalse }: ConditionalNode, scope: TypeScope): Type {
+    const test = this.type(condition, scope);
     if (test.kind !== "bool" && !isUnknown(test)) this.refuse(condition, `a condition is a bool, found ${named(test)}`);
-    const yes = whenTrue === undefined ? bool : this.type(whenTrue, around);
-    return either(yes, this.type(whenFalse, around));
+    const yes = whenTrue === undefined ? bool : this.type(whenTrue, scope);
+    return either(yes, this.type(whenFalse, scope));
   }
 
-  #let(node: LetNode, around: Surroundings): Type {
+  #let(node: LetNode, scope: TypeScope): Type {
     const { name } = node;
     const taken =
       (this.environment?.fields?.has(name) === true && "a field") ||
       ((this.functions.has(name) || predicates.has(name)) && "a function") ||
-      (around.variables.has(name) && "a variable");
+      (scope.variables.has(name) && "a variable");
     if (taken !== false) this.refuse(node, `the name ${name} is already ${taken}: choose another for the variable`);
-    const variables = new Map(around.variables).set(name, this.type(node.value, around));
-    return this.type(node.body, { ...around, variables });
+    const variables = new Map(scope.variables).set(name, this.type(node.value, scope));
+    return this.type(node.body, { ...scope, variables });
   }
 }
 

@@ -18,13 +18,13 @@ const types: Readonly<Record<SchemaField["type"], Type>> = {
  */
 export function environment(fields: readonly SchemaField[]): Type {
   const root: Branch = new Map();
-  for (const { name, type } of fields) plant(root, name.split("."), types[type]);
+  for (const { name, type } of fields) declare(root, name.split("."), types[type]);
   return typed(root);
 }
 
 type Branch = Map<string, Branch | Type>;
 
-function plant(branch: Branch, [name, ...below]: readonly string[], type: Type): void {
+function declare(branch: Branch, [name, ...below]: readonly string[], type: Type): void {
   if (name === undefined) return;
   const here = branch.get(name);
   if (below.length === 0) {
@@ -33,7 +33,7 @@ function plant(branch: Branch, [name, ...below]: readonly string[], type: Type):
   }
   const child: Branch = here instanceof Map ? here : new Map();
   branch.set(name, child);
-  plant(child, below, type);
+  declare(child, below, type);
 }
 
 function typed(branch: Branch): Type {

@@ -1,5 +1,5 @@
 import type { BinaryNode, ComparisonNode, LogicalNode } from "../syntax/ast.ts";
-import type { Checker, Surroundings } from "./check.ts";
+import type { Checker, TypeScope } from "./check.ts";
 import type { BinaryOperator } from "../syntax/operators.ts";
 import { pattern } from "../values/patterns.ts";
 import {
@@ -76,9 +76,9 @@ const comparable: readonly Signature[] = [
   ["duration", "duration", bool],
 ];
 
-export function checkBinary(checker: Checker, node: BinaryNode, around: Surroundings): Type {
-  const a = checker.type(node.left, around);
-  const b = checker.type(node.right, around);
+export function checkBinary(checker: Checker, node: BinaryNode, scope: TypeScope): Type {
+  const a = checker.type(node.left, scope);
+  const b = checker.type(node.right, scope);
   switch (node.operator) {
     case "==":
     case "!=":
@@ -139,8 +139,8 @@ function checkIn(checker: Checker, node: BinaryNode, a: Type, b: Type): Type {
   return b.kind === "map" || b.kind === "array" || isUnknown(b) ? bool : mismatched(checker, node, a, b);
 }
 
-export function checkLogical(checker: Checker, { operator, operands }: LogicalNode, around: Surroundings): Type {
-  const types = operands.map((operand) => checker.type(operand, around));
+export function checkLogical(checker: Checker, { operator, operands }: LogicalNode, scope: TypeScope): Type {
+  const types = operands.map((operand) => checker.type(operand, scope));
   types.forEach((type, index) => {
     const operand = operands[index];
     if (type.kind === "bool" || isUnknown(type) || operand === undefined) return;
@@ -149,8 +149,8 @@ export function checkLogical(checker: Checker, { operator, operands }: LogicalNo
   return bool;
 }
 
-export function checkComparison(checker: Checker, node: ComparisonNode, around: Surroundings): Type {
-  const types = node.operands.map((operand) => checker.type(operand, around));
+export function checkComparison(checker: Checker, node: ComparisonNode, scope: TypeScope): Type {
+  const types = node.operands.map((operand) => checker.type(operand, scope));
   node.operators.forEach((operator, index) => {
     const [a, b] = [types[index] ?? unknown, types[index + 1] ?? unknown];
     if (matched(comparable, a, b) !== undefined) return;

@@ -1,7 +1,7 @@
 import type { Fail } from "../values/arithmetic.ts";
 import type { BinaryNode, ComparisonNode, LiteralNode, Node } from "../syntax/ast.ts";
 import type { Compiler } from "./compile.ts";
-import { type Comparator, equal, ordered, verdicts } from "../values/comparison.ts";
+import { type Comparator, equal, ordered, orderTests } from "../values/comparison.ts";
 import type { Code, Scope } from "./frame.ts";
 
 /** `a < b`, and `a < b <= c` as `a < b and b <= c` with `b` evaluated once. */
@@ -17,7 +17,7 @@ export function compileComparison(compiler: Compiler, node: ComparisonNode, scop
 }
 
 function chain(codes: readonly Code[], operators: readonly Comparator[], fail: Fail): Code {
-  const tests = operators.map((operator) => verdicts[operator]);
+  const tests = operators.map((operator) => orderTests[operator]);
   return (frame) => {
     let left = (codes[0] as Code)(frame);
     for (let index = 0; index < tests.length; index += 1) {
@@ -31,8 +31,8 @@ function chain(codes: readonly Code[], operators: readonly Comparator[], fail: F
 
 /** A comparison with a literal number, the most frequent one: floats are compared at once. */
 function against(value: Code, literal: number | bigint, limit: number, operator: Comparator, fail: Fail): Code {
-  const verdict = verdicts[operator];
-  const slow = (found: unknown): boolean => verdict(ordered(found, literal, fail));
+  const test = orderTests[operator];
+  const slow = (found: unknown): boolean => test(ordered(found, literal, fail));
   switch (operator) {
     case "<":
       return (frame) => {

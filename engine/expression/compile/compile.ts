@@ -33,13 +33,13 @@ export function compile(root: Node, source: string, functions: Catalog): Program
     try {
       return code(frame);
     } catch (error) {
-      throw placed(error, source, root);
+      throw located(error, source, root);
     }
   };
 }
 
-/** Gives a place to what can happen anywhere: a spent budget, or values that nest too deep for the stack. */
-function placed(error: unknown, source: string, root: Span): ExpressionError {
+/** Gives a place to errors that can occur anywhere: a spent budget, or values that nest too deep for the stack. */
+function located(error: unknown, source: string, root: Span): ExpressionError {
   if (error instanceof ExpressionError) return error;
   return new ExpressionError("evaluate", source, root, reason(error), error);
 }

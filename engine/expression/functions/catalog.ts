@@ -48,11 +48,12 @@ export interface FunctionDefinition {
 /** Functions by name. */
 export type Catalog = ReadonlyMap<string, FunctionDefinition>;
 
-/** A table of functions with the same rules for all: builds a catalog from one or more. */
+/** The functions of one or more tables. */
 export function catalog(...tables: Readonly<Record<string, FunctionDefinition>>[]): Catalog {
   return new Map(tables.flatMap((table) => Object.entries(table)));
 }
 
+/** What a parameter takes, kind by kind. */
 interface Rule {
   /** Kinds that are taken at run time; undefined takes all. */
   readonly kinds: ReadonlySet<Kind> | undefined;
@@ -105,10 +106,12 @@ export function mayTake(parameter: Parameter, type: Type): boolean {
   return type.kind === "integral" ? rules[parameter].integral : takes(parameter, type.kind);
 }
 
+/** What a parameter takes, for messages: "a text". */
 export function expected(parameter: Parameter): string {
   return rules[parameter].expected;
 }
 
+/** The parameter at an index of a call. */
 export function parameter({ takes: listed, rest }: FunctionDefinition, index: number): Parameter {
   return listed[index] ?? rest ?? "any";
 }

@@ -64,13 +64,15 @@ export const timeFunctions: Readonly<Record<string, FunctionDefinition>> = {
   timezone: { takes: ["string"], gives: zone, run: (call, name) => named(name, call) },
 };
 
-const longest = 64;
+/** Characters of the longest duration. */
+const longestDuration = 64;
 
 /**
  * `1h30m`, `1.5s`, `-2ms`: durations as pipeline files write them, but without days, whose length depends on the zone.
  */
 function parseDuration(text: string, fail: Fail): Duration {
-  if (text.length > longest) return fail("expected a duration such as 1h30m, found a text that is too long for one");
+  if (text.length > longestDuration)
+    return fail("expected a duration such as 1h30m, found a text that is too long for one");
   const nanoseconds = text.includes("d") ? undefined : parseConfigDuration(text);
   if (nanoseconds !== undefined) return new Duration(nanoseconds);
   return fail("expected a duration such as 1h30m or 250ms (units: ns us ms s m h), found another text");

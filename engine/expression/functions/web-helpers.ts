@@ -47,7 +47,7 @@ function parameter(query: string, name: string): unknown {
   return values.length > 1 ? textList(values) : (values[0] ?? "");
 }
 
-const lookUp: FunctionDefinition = {
+const queryParameter: FunctionDefinition = {
   takes: ["any", "any"],
   rest: "any",
   gives: unknown,
@@ -74,8 +74,8 @@ export const queryHelpers: Readonly<Record<string, FunctionDefinition>> = {
       return parseQuery(bare(query));
     },
   },
-  getQueryParam: lookUp,
-  getNestedParam: lookUp,
+  getQueryParam: queryParameter,
+  getNestedParam: queryParameter,
   urlDecode: {
     takes: ["any"],
     gives: text,
@@ -93,7 +93,7 @@ export const queryHelpers: Readonly<Record<string, FunctionDefinition>> = {
   },
 };
 
-/** Per question, the answers with the words that give them away; the first that is found counts. */
+/** Answers, each with the words of a user agent that mean it; the first match counts. */
 type Rules = readonly (readonly [answer: string, ...words: string[]])[];
 
 const browsers: Rules = [
@@ -126,7 +126,7 @@ function answer(agent: string, what: string): string {
   return what === "os" ? firstOf(systems, agent) : "";
 }
 
-/** What a browser says of itself (specification, expressions, section 4). */
+/** The browser, system and device in a user agent (specification, expressions, section 4). */
 export const userAgentHelpers: Readonly<Record<string, FunctionDefinition>> = {
   parseUserAgent: {
     takes: ["any", "any"],

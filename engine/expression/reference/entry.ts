@@ -32,13 +32,14 @@ export const sample = `{
 }`;
 
 /** The time of the batch in the examples: 2024-05-06 07:08:09 UTC. */
-export const clock = Date.UTC(2024, 4, 6, 7, 8, 9);
+const clock = Date.UTC(2024, 4, 6, 7, 8, 9);
 
-export type Knows = "builtins" | "helpers";
+/** The functions that an example may call: those of filters, or those of stateless transforms. */
+export type FunctionSet = "builtins" | "helpers";
 
 /** What an example gives, as the language would write it. Throws ExpressionError where it does not work. */
-export function resultOf(example: string, knows: Knows): string {
-  const functions = knows === "builtins" ? builtins : helpers;
+export function resultOf(example: string, functionSet: FunctionSet): string {
+  const functions = functionSet === "builtins" ? builtins : helpers;
   const root = parse(example);
   check(root, example, functions, undefined);
   return written(compile(root, example, functions)(parseExactly(sample) as Record<string, unknown>, clock));

@@ -43,11 +43,11 @@ export async function reference(): Promise<string> {
   return format(parts.join("\n\n"), { parser: "markdown", printWidth: 120 });
 }
 
-function section({ title, says, entries, functions, knows }: Section): string[] {
+function section({ title, says, entries, functions, functionSet }: Section): string[] {
   const heads = functions === undefined ? [] : ["takes", "gives"];
   const body = Object.entries(entries).map(([name, [written, meaning, example]]) => {
     const signature = functions === undefined ? [] : signatureOf(functions[name]);
-    return [code(written), ...signature, meaning, code(example), code(resultOf(example, knows))];
+    return [code(written), ...signature, meaning, code(example), code(resultOf(example, functionSet))];
   });
   return [`### ${title}`, says, table(["call", ...heads, "meaning", "example", "result"], body)];
 }

@@ -101,7 +101,8 @@ function match(pattern: RegExp, source: string, at: number): string | undefined 
   return pattern.exec(source)?.[0];
 }
 
-const simple: Readonly<Record<string, string>> = {
+/** What a letter means behind a backslash. */
+const oneLetterEscapes: Readonly<Record<string, string>> = {
   a: "\x07",
   b: "\b",
   f: "\f",
@@ -132,9 +133,9 @@ function unescape(literal: string, source: string, start: number): string {
     const code = hex2 ?? hex4 ?? hex8;
     if (code !== undefined) return character(Number.parseInt(code, 16), { source, at, written: written ?? "" });
     if (octal !== undefined) return String.fromCodePoint(Number.parseInt(octal, 8));
-    const value = plain === undefined ? undefined : own(plain, quote);
+    const value = plain === undefined ? undefined : oneLetterEscape(plain, quote);
     if (value !== undefined) return value;
-    throw unknown({ source, at, written: written ?? "" });
+    throw unknownEscape({ source, at, written: written ?? "" });
   });
 }
 
@@ -144,18 +145,18 @@ interface Place {
   written: string;
 }
 
-/** A quote is escaped only within its own kind. */
-function own(letter: string, quote: string): string | undefined {
+/** Undefined for a letter that is none: a quote is escaped only within its own kind. */
+function oneLetterEscape(letter: string, quote: string): string | undefined {
   if ((letter === "'" || letter === '"') && letter !== quote) return undefined;
-  return letter === "`" || letter === "?" ? undefined : simple[letter];
+  return letter === "`" || letter === "?" ? undefined : oneLetterEscapes[letter];
 }
 
 function character(code: number, place: Place): string {
-  if (code > 0x10ffff) throw unknown(place);
+  if (code > 0x10ffff) throw unknownEscape(place);
   return code >= 0xd800 && code <= 0xdfff ? "\ufffd" : String.fromCodePoint(code);
 }
 
-function unknown({ source, at, written }: Place): ExpressionError {
+function unknownEscape({ source, at, written }: Place): ExpressionError {
   const detail = String.raw`unknown escape: expected \n \t \\ \" or another one-letter escape, \x41, \u0041, \U00000041 or \101`;
   return new ExpressionError("compile", source, { start: at, end: at + written.length }, detail);
 }

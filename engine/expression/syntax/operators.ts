@@ -1,19 +1,8 @@
+import type { Arithmetic } from "../values/arithmetic.ts";
+
 export type BinaryOperator =
-  | "=="
-  | "!="
-  | "in"
-  | "matches"
-  | "contains"
-  | "startsWith"
-  | "endsWith"
-  | ".."
-  | "+"
-  | "-"
-  | "*"
-  | "/"
-  | "%"
-  | "**"
-  | "??";
+  "==" | "!=" | "in" | "matches" | "contains" | "startsWith" | "endsWith" | ".." | Arithmetic | "??";
+
 export type UnaryOperator = "not" | "-" | "+";
 
 interface Binding {

@@ -1,12 +1,11 @@
 import type { Budget } from "./budget.ts";
-import type { BinaryOperator } from "../syntax/operators.ts";
 import { Duration, Time } from "./time.ts";
 import { areIntegers, fits64, kindOf, wrapped } from "./values.ts";
 
 /** Ends the evaluation with an error at the operator or call that it was made for. */
 export type Fail = (detail: string) => never;
 
-export type Arithmetic = Extract<BinaryOperator, "+" | "-" | "*" | "/" | "%" | "**">;
+export type Arithmetic = "+" | "-" | "*" | "/" | "%" | "**";
 
 type Operation = (a: unknown, b: unknown, fail: Fail, budget: Budget) => unknown;
 

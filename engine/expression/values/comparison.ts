@@ -21,8 +21,10 @@ function sign(value: bigint): number {
   return value < 0n ? -1 : value > 0n ? 1 : 0;
 }
 
-/** The comparison that an operator makes of the answer of `ordered`. */
-export const verdicts: Readonly<Record<Comparator, (order: number) => boolean>> = {
+export type Comparator = "<" | "<=" | ">" | ">=";
+
+/** What each operator says of the result of `ordered`. */
+export const orderTests: Readonly<Record<Comparator, (order: number) => boolean>> = {
   "<": (order) => order < 0,
   "<=": (order) => order <= 0,
   ">": (order) => order > 0,
@@ -72,10 +74,8 @@ function identical(a: unknown, b: unknown, budget: Budget): boolean {
   return pairs(a).every(([key, value]) => hasKey(b, key) && identical(value, own(b, key), budget));
 }
 
-/** 1 for `asc`, -1 for `desc`. */
+/** The sign that `order` gives to a comparison: 1 for `asc`, -1 for `desc`. */
 export function sortDirection(order: unknown, fail: Fail): 1 | -1 {
   if (order === "asc") return 1;
   return order === "desc" ? -1 : fail(`expected "asc" or "desc" as the order, found another ${kindOf(order)}`);
 }
-
-export type Comparator = "<" | "<=" | ">" | ">=";
