@@ -3,6 +3,8 @@ import { mkdir } from "node:fs/promises";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { openSync } from "node:fs";
+import { waitForLock } from "fs-native-extensions";
 import { Database, Missing } from "./database.ts";
 import { repairDeduplicationLogs } from "./deduplication-logs.ts";
 import { httpServer } from "./http.ts";
@@ -11,8 +13,6 @@ import type { Orders, Report } from "./protocol.ts";
 import { Queries } from "./queries.ts";
 import { Sessions } from "./sessions.ts";
 import { Spool } from "./spool.ts";
-import { openSync } from "node:fs";
-import { waitForLock } from "fs-native-extensions";
 import { sleep } from "../../core/sleep.ts";
 
 /**

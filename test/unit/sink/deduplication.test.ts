@@ -1,5 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { readWindowDefaults, whyNot, windowOf } from "../../../engine/sinks/clickhouse/target/deduplication.ts";
+import {
+  readWindowDefaults,
+  whyNotDeduplicated,
+  windowOf,
+} from "../../../engine/sinks/clickhouse/target/deduplication.ts";
 import type { Select } from "../../../engine/sinks/clickhouse/transport/sql.ts";
 import type { TableInfo } from "../../../engine/sinks/clickhouse/target/table.ts";
 import { RequestError } from "../../../engine/sinks/clickhouse/transport/request-error.ts";
@@ -78,7 +82,7 @@ describe("a table that cannot be counted on says why", () => {
     ["with fewer, if replicated", "ReplicatedMergeTree", 99, "MODIFY SETTING replicated_deduplication_window = 10000"],
     ["with an engine that keeps nothing", "Null", 1000, "d.t has the engine Null"],
   ])("%s", (_title, engine, entries, expected) => {
-    const said = whyNot(table(engine), { entries, seconds: Infinity });
+    const said = whyNotDeduplicated(table(engine), { entries, seconds: Infinity });
     if (expected === undefined) expect(said).toBeUndefined();
     else expect(said).toContain(expected);
   });

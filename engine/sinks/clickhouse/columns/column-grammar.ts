@@ -1,6 +1,6 @@
+import type { Mapping } from "../../../../schemas/pipeline.ts";
 import type { ColumnType, ColumnTypeProblem } from "./column-type.ts";
 import { json, tuple } from "./structured-grammar.ts";
-import type { Mapping } from "../../../../schemas/pipeline.ts";
 
 /** Deeper nesting than any real table has: a longer chain of brackets is refused instead of followed. */
 const deepest = 16;
@@ -21,6 +21,17 @@ export function parseColumnType(text: string): ColumnType | ColumnTypeProblem {
 
 export function isProblem(parsed: Parsed): parsed is ColumnTypeProblem {
   return "problem" in parsed;
+}
+
+/** The column type that a mapping configures. Throws an Error that names field and column if it is none. */
+export function configuredType(entry: Mapping): ColumnType {
+  const parsed = parseColumnType(entry.column_type);
+  if (isProblem(parsed)) {
+    throw new Error(
+      `mapping of field "${entry.name}" to column "${entry.column_name}": column_type ${entry.column_type} ${parsed.problem}`,
+    );
+  }
+  return parsed;
 }
 
 function parse(text: string, depth: number): Parsed {
@@ -200,15 +211,4 @@ function withZone(type: Zoned, list: readonly string[]): ColumnType | ColumnType
 function dateTime64(list: readonly string[]): ColumnType | ColumnTypeProblem {
   if (!/^\d$/.test(list[0] ?? "")) return { problem: "needs a precision from 0 to 9, such as DateTime64(3)" };
   return withZone({ kind: "DateTime64", precision: Number(list[0]) }, list.slice(1));
-}
-
-/** The configured column type. Throws an Error if the text is none. */
-export function configuredType(entry: Mapping): ColumnType {
-  const parsed = parseColumnType(entry.column_type);
-  if (isProblem(parsed)) {
-    throw new Error(
-      `mapping of field "${entry.name}" to column "${entry.column_name}": column_type ${entry.column_type} ${parsed.problem}`,
-    );
-  }
-  return parsed;
 }

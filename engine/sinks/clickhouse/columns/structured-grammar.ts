@@ -1,5 +1,6 @@
-import { type ColumnType, type ColumnTypeProblem, type JsonType, leadingName, leadingPath } from "./column-type.ts";
+import type { ColumnType, ColumnTypeProblem, JsonType } from "./column-type.ts";
 
+/** Reads the type of an element. */
 type Parse = (text: string) => ColumnType | ColumnTypeProblem;
 
 /** The elements of `Tuple(T1, T2)` or `Tuple(a T1, b T2)`: all of them have a name, or none has. */
@@ -26,8 +27,6 @@ function element(text: string): { name: string | undefined; type: string } {
   return type === undefined ? { name: undefined, type: text } : { name: found?.name, type };
 }
 
-type ParseType = (text: string) => ColumnType | ColumnTypeProblem;
-
 /** The largest values that ClickHouse takes. */
 const limits: Readonly<Record<string, number>> = { max_dynamic_paths: 10_000, max_dynamic_types: 254 };
 
@@ -35,7 +34,7 @@ const usage = "needs parameters such as max_dynamic_paths = 100, a.b UInt32, SKI
 const regexp = /^SKIP\s+REGEXP\s+('(?:[^'\\]|\\[\s\S]|'')*')$/i;
 
 /** What stands in `JSON(...)`: limits, typed paths, and paths to leave out. */
-export function json(list: readonly string[], parse: ParseType): ColumnType | ColumnTypeProblem {
+export function json(list: readonly string[], parse: Parse): ColumnType | ColumnTypeProblem {
   const type: JsonType = { kind: "JSON", limits: new Map(), paths: new Map(), skips: [] };
   for (const text of list.filter((part) => part !== "")) {
     const problem = limit(text, type) ?? skip(text, type) ?? typedPath(text, type, parse);
@@ -69,7 +68,7 @@ function skip(text: string, { skips }: JsonType): Outcome {
   return false;
 }
 
-function typedPath(text: string, { paths }: JsonType, parse: ParseType): Outcome {
+function typedPath(text: string, { paths }: JsonType, parse: Parse): Outcome {
   const path = leadingPath(text);
   const inner = path === undefined ? undefined : /^\s+([A-Za-z][\s\S]*)$/.exec(path.rest)?.[1];
   if (path === undefined || inner === undefined) {
@@ -80,4 +79,28 @@ function typedPath(text: string, { paths }: JsonType, parse: ParseType): Outcome
   if (paths.has(path.name)) return `needs each path once; it has ${path.name} twice`;
   paths.set(path.name, parsed);
   return false;
+}
+
+/** A name as ClickHouse spells it: plain, or in back-quotes or double quotes. */
+const spelling = /^(?:[A-Za-z_]\w*|`(?:[^`\\]|\\[\s\S]|``)+`|"(?:[^"\\]|\\[\s\S]|"")+")/;
+
+/** A name at the start of a text, and what follows it; undefined where none stands there. */
+function leadingName(text: string): { name: string; rest: string } | undefined {
+  const [token] = spelling.exec(text) ?? [];
+  if (token === undefined) return undefined;
+  const rest = text.slice(token.length);
+  const quote = token[0] ?? "";
+  if (quote !== "`" && quote !== '"') return { name: token, rest };
+  const inner = token.slice(1, -1).replaceAll(quote + quote, `\\${quote}`);
+  return /\\[^\\`"']/.test(inner.replaceAll("\\\\", ""))
+    ? undefined
+    : { name: inner.replace(/\\([\s\S])/g, "$1"), rest };
+}
+
+/** A path at the start of a text: names with dots between them, `a.b` or `a.b` in quotes. */
+function leadingPath(text: string): { name: string; rest: string } | undefined {
+  const first = leadingName(text);
+  if (first === undefined || !first.rest.startsWith(".")) return first;
+  const further = leadingPath(first.rest.slice(1));
+  return further && { name: `${first.name}.${further.name}`, rest: further.rest };
 }

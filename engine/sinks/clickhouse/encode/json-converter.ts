@@ -3,7 +3,7 @@ import type { Converter } from "./converter.ts";
 import { deepest, isObject, shortened } from "./values.ts";
 import { quoted } from "./writer.ts";
 
-/** Why a value within the object cannot be written. It never leaves this file. */
+/** Why a value within the object cannot be written. Caught within this file. */
 class Unfit extends Error {}
 
 /** The whole numbers that a path without a type of its own holds: those of Int64 and UInt64. */
@@ -15,7 +15,7 @@ const exponentFrom = 1e21;
 /**
  * Objects, and texts that are JSON of an object, for a JSON column: ClickHouse takes nothing else at its top. What it
  * would refuse, and with it the whole batch, is found here: whole numbers that no path holds, two values for one path,
- * texts that are none. So is what it would change without a word within arrays.
+ * texts that are none. So is what it would change in silence within arrays.
  * `typed` has the converters of the paths that have a type.
  */
 export function jsonConverter(typed: ReadonlyMap<string, Converter>, empty: string): Converter {
@@ -66,7 +66,7 @@ class ObjectWriter {
     this.#typed = typed;
   }
 
-  /** `prefix` is the path of the object with a dot behind it, kept only where a path has a type. */
+  /** `prefix` is the path of the object with a dot after it, kept only where a path has a type. */
   object(object: Record<string, unknown>, prefix: string, depth: number): string {
     mustBeFlat(depth, prefix);
     let text = "";

@@ -4,7 +4,7 @@ import type { RowWriter } from "../../../core/sink.ts";
 import { RowBody } from "./row-body.ts";
 import type { RowEncoders } from "./row-encoders.ts";
 
-/** Writes rows as lines of JSONEachRow, as the encoders of one moment make them. */
+/** Writes rows as lines of JSONEachRow, with the encoders of the moment at which it was made. */
 export class JsonRowWriter implements RowWriter {
   readonly #encoders: Pick<RowEncoders, "of">;
   readonly #body: RowBody;
@@ -22,7 +22,7 @@ export class JsonRowWriter implements RowWriter {
     const rejected: Rejection[] = [];
     for (const event of events) {
       const encoder = this.#encoders.of(event.origin);
-      const rejection = encoder === undefined ? ofNobody(event) : encoder.add(event, this.#body);
+      const rejection = encoder === undefined ? ofUnknownSource(event) : encoder.add(event, this.#body);
       if (rejection !== undefined) rejected.push(rejection);
     }
     return rejected;
@@ -41,8 +41,8 @@ export class JsonRowWriter implements RowWriter {
   }
 }
 
-/** Nobody knows any more what fields the event has. That says nothing of the table, as a value that does not fit would. */
-function ofNobody({ origin, text, position }: Event): Rejection {
+/** The fields of such an event are unknown: its source was removed. This is no mismatch with the table. */
+function ofUnknownSource({ origin, text, position }: Event): Rejection {
   const from = origin === undefined ? "one that does not say where it came from" : `one of "${origin}"`;
   const expected = "failed to validate data: expected an event of a source of this pipeline";
   const error = `${expected}, found ${from}; put its source back to send it again`;

@@ -61,7 +61,7 @@ const layout = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,4}))?$/;
 
 /**
  * A number's text as a Decimal(precision, scale), without an exponent; undefined if it is no number, too big, or has
- * digits that the scale would cut: ClickHouse would drop them without a word.
+ * digits that the scale would cut: ClickHouse would drop them in silence.
  */
 function decimalText(text: string, precision: number, scale: number): string | undefined {
   const match = layout.exec(text);
@@ -74,7 +74,7 @@ function decimalText(text: string, precision: number, scale: number): string | u
   return sign === "-" && magnitude !== "0" ? `-${magnitude}` : magnitude;
 }
 
-/** Digits before and behind the point after it has moved by `exponent`, without zeros that say nothing. */
+/** Digits before and after the point once it has moved by `exponent`, without leading and trailing zeros. */
 function shift(whole: string, fraction: string, exponent: number): [string, string] {
   const digits = whole + fraction;
   const significant = digits.replace(/^0+/, "");

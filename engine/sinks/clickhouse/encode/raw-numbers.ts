@@ -16,7 +16,7 @@ export function rawInteger(isSigned: boolean, bits: number): Walk {
   return wholeWithin(isSigned ? beyond.toString() : "", (beyond - 1n).toString());
 }
 
-/** A whole number in digits: at most `low` behind a minus sign, at most `high` without one, and no `-0`. */
+/** A whole number in digits: at most `low` after a minus sign, at most `high` without one, and no `-0`. */
 export function wholeWithin(low: string, high: string): Walk {
   const [lowest, highest] = [Buffer.from(low), Buffer.from(high)];
   return (bytes, start) => {
@@ -54,7 +54,7 @@ export function rawFloat(bits: 32 | 64): Walk {
 
 /**
  * Whether digits that are few enough for any double are spelled as they would be written: without a fraction, with one
- * that ends in no zero and is not so small as to need an exponent; or else with zeros alone behind the point.
+ * that ends in no zero and is not so small as to need an exponent; or else with zeros alone after the point.
  */
 function isUsual(bytes: DataView, first: number, whole: number, end: number): boolean {
   if (end === whole) return true;

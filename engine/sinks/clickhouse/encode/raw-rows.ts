@@ -13,12 +13,11 @@ const plainName = /^[^."\\\p{Cc}\p{Surrogate}]+$/u;
 const zeroed: ReadonlySet<ColumnType["kind"]> = new Set(["Bool", "Int", "UInt", "Float", "String", "Map"]);
 
 /**
- * What makes an event the row of a mapping as it is; undefined where no event's own bytes can be its row. ClickHouse fills a
- * column from the key of its name, so each field has to be called like its column, and to have a walk for all of `types`:
- * the type that the mapping says, and behind it the one that the table has. `undefaulted` are the columns that are known
- * to have no DEFAULT.
+ * The walks that find out whether the bytes of an event are its row; undefined where they never are. ClickHouse fills a
+ * column from the key of its name, so each field must have the name of its column, and a walk for all of `types`: the type
+ * in the mapping, then the type in the table. `undefaulted` are the columns that are known to have no DEFAULT.
  */
-export function rawColumns(
+export function rowWalksOf(
   mapping: readonly Mapping[],
   schema: readonly SchemaField[],
   types: (entry: Mapping) => readonly ColumnType[],
@@ -29,7 +28,7 @@ export function rawColumns(
   for (const entry of mapping) {
     const field = schema.find(({ name }) => name === entry.name);
     if (field === undefined || entry.name !== entry.column_name || !plainName.test(entry.name)) return undefined;
-    const different = new Map(types(entry).map((type) => [columnTypeText(barest(type)), type]));
+    const different = new Map(types(entry).map((type) => [columnTypeText(withoutWrappers(type)), type]));
     const found = [...different.values()].map((type) => rawWalk(field.type, type));
     if (found.includes(undefined)) return undefined;
     walks.set(entry.name, (found as Walk[]).reduce(both));
@@ -43,8 +42,8 @@ export function rawColumns(
   return { walks, optional, nullable };
 }
 
-/** The type without what makes no difference to a walk, also within a Map. */
-function barest(type: ColumnType): ColumnType {
+/** The type without Nullable and LowCardinality, which make no difference to a walk, also within a Map. */
+function withoutWrappers(type: ColumnType): ColumnType {
   const outer = bare(type);
   return outer.kind === "Map" ? { kind: "Map", key: bare(outer.key), value: bare(outer.value) } : outer;
 }
@@ -56,13 +55,13 @@ function both(one: Walk, other: Walk): Walk {
   };
 }
 
-/** Passes on the bytes of events that are rows as they are. Which events it looks at changes bytes, and never a row. */
+/** Copies the bytes of events that are rows as they are. Whether it copies or encodes changes bytes, and never a row. */
 export class RawEvents {
   readonly walks: RowWalks | undefined;
-  /** For events that nobody has looked at by these walks. */
+  /** For events that were not scanned with these walks yet. */
   readonly #scan: EventScan;
 
-  /** `walks` are those of `rawColumns`. */
+  /** `walks` are those of `rowWalksOf`. */
   constructor(walks: RowWalks | undefined) {
     this.walks = walks;
     this.#scan = new EventScan({ declared: new Map(), noted: [], rows: walks });

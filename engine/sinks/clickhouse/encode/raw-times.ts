@@ -5,11 +5,11 @@ const [quote, point, zero, letterZ] = Buffer.from('".0Z');
 const dayLayout = Buffer.from('"0000-00-00');
 const clockLayout = Buffer.from("T00:00:00");
 
-/** Digits behind the second that any column of times has. */
+/** Most digits of a fraction of a second. */
 const mostDigits = 9;
 
 /**
- * A time as `2024-05-31T12:30:45Z`, with up to nine digits behind the second, from 1970 until before the second
+ * A time as `2024-05-31T12:30:45Z`, with up to nine digits of a fraction, from 1970 until before the second
  * `before`. ClickHouse cuts and fills the digits for its column, as we do.
  */
 export function rawTime(before: string): Walk {
@@ -64,7 +64,7 @@ export function rawDay(first: string, beyond: string): Walk {
   };
 }
 
-/** Behind the quote and the day, which must exist. */
+/** The place after the quote and the day, which must exist; else 0. */
 function dayEnd(bytes: DataView, start: number): number {
   if (!fits(bytes, start, dayLayout)) return 0;
   const year = two(bytes, start + 1) * 100 + two(bytes, start + 3);
@@ -83,7 +83,7 @@ function isClock(bytes: DataView, at: number): boolean {
   return fits(bytes, at, clockLayout) && two(bytes, at + 1) < 24 && two(bytes, at + 4) < 60 && two(bytes, at + 7) < 60;
 }
 
-/** Behind a point and its digits, or where there is no point; 0 where the digits are none or too many. */
+/** The place after a point and its digits, or `start` without a point; 0 where the digits are none or too many. */
 function fractionEnd(bytes: DataView, start: number): number {
   if (bytes.getUint8(start) !== point) return start;
   let at = start + 1;

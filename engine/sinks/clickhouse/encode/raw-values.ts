@@ -13,7 +13,7 @@ const [yes, no] = [Buffer.from("true"), Buffer.from("false")];
  * takes the bytes; and it stores the same for them as for what the converter writes.
  *
  * The third holds because they are the same bytes, but for four things. A text may hold escapes. A number for floats
- * may have zeros alone behind its point. A time may have more or fewer digits behind the second than its column.
+ * may have zeros alone after its point. A time may have more or fewer digits of a fraction than its column.
  * Seconds for a DateTime may be a number.
  *
  * Every other pair has no walk, as ClickHouse reads it by rules of its own or not at all: Decimal, IPv4, IPv6, JSON,

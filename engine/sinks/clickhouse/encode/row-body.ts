@@ -10,8 +10,8 @@ const [lineBreak, quote, backslash, minus, point, zero] = Buffer.from('\n"\\-.0'
   number,
 ];
 
-/** Bytes above the guess: rows that are made may be longer than their events. */
-const slack = 4096;
+/** Bytes above the guess: encoded rows may be longer than their events. */
+const headroom = 4096;
 
 /** Shorter texts are written letter by letter: it takes longer to call what writes long ones fast. */
 const short = 64;
@@ -23,7 +23,7 @@ const widest = 3;
 const part = { digits: 9, size: 10 ** 9 };
 const fraction = { digits: 6, size: 10 ** 6 };
 
-/** A few bytes that are added again and again, as numbers of four each; behind them come zeros. */
+/** A few bytes that are added to every row, in groups of four, filled up with zeros. */
 export interface ConstantBytes {
   length: number;
   fours: Int32Array;
@@ -44,7 +44,7 @@ export class RowBody {
 
   /** `size` is a guess at its bytes. */
   constructor(size: number) {
-    this.#bytes = Buffer.allocUnsafe(size + slack);
+    this.#bytes = Buffer.allocUnsafe(size + headroom);
     this.#view = viewOf(this.#bytes);
   }
 
@@ -120,19 +120,19 @@ export class RowBody {
     this.#addDigits(size - high * part.size, high > 0 ? part.digits : 1);
   }
 
-  /** A number that has up to 9 digits before the point and 6 behind it, spelled as `String` does; else adds nothing. */
+  /** A number that has up to 9 digits before the point and 6 after it, spelled as `String` does; else adds nothing. */
   addShortNumber(value: number): boolean {
     const whole = Math.trunc(Math.abs(value));
     if (!(whole < part.size)) return false;
-    const behind = Math.round((Math.abs(value) - whole) * fraction.size);
+    const decimals = Math.round((Math.abs(value) - whole) * fraction.size);
     // Decimals of so few digits are different numbers: the one that gives this number is its shortest spelling.
-    if ((whole * fraction.size + behind) / fraction.size !== Math.abs(value)) return false;
+    if ((whole * fraction.size + decimals) / fraction.size !== Math.abs(value)) return false;
     this.#reserve(2 * part.digits);
     this.#addSign(value);
     this.#addDigits(whole, 1);
-    if (behind === 0) return true;
+    if (decimals === 0) return true;
     this.#bytes[this.#end++] = point;
-    this.#addDigits(behind, fraction.digits);
+    this.#addDigits(decimals, fraction.digits);
     while (this.#bytes[this.#end - 1] === zero) this.#end -= 1;
     return true;
   }

@@ -3,7 +3,7 @@ import type { Event } from "../../../core/batch.ts";
 import type { Rejection } from "../../../core/dead-letter.ts";
 import type { RowWalks } from "../../../core/raw-json.ts";
 import { type ColumnType, isStructured } from "../columns/column-type.ts";
-import { rawColumns, RawEvents } from "./raw-rows.ts";
+import { rowWalksOf, RawEvents } from "./raw-rows.ts";
 import { type RowBody, constantOf } from "./row-body.ts";
 import { type Column, columnOf } from "./row-column.ts";
 import { configuredType } from "../columns/column-grammar.ts";
@@ -46,7 +46,7 @@ export class RowEncoder {
       const [configured, actual] = [configuredType(entry), real.get(entry.column_name)];
       return actual === undefined ? [configured] : [configured, actual];
     };
-    this.#raw = new RawEvents(rawColumns(mapping, schema, typesOf, undefaulted));
+    this.#raw = new RawEvents(rowWalksOf(mapping, schema, typesOf, undefaulted));
   }
 
   /** Over the values of events whose own bytes can be rows; undefined where none can. */

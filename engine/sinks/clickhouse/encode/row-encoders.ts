@@ -5,8 +5,8 @@ import type { ColumnType } from "../columns/column-type.ts";
 import type { ColumnInfo } from "../target/table.ts";
 
 /**
- * The fields that feed a sink, by the origin of events; `undefined` is for those of any other origin. Without fields:
- * events of a source that is there no more.
+ * The fields that feed a sink, by the origin of events; the key `undefined` is for events of any other origin. The value
+ * is undefined for a source that was removed.
  */
 export type Schemas = ReadonlyMap<string | undefined, readonly SchemaField[] | undefined>;
 
@@ -32,7 +32,7 @@ export class RowEncoders {
     this.#first = first;
   }
 
-  /** For events of an origin; undefined for those of a source that is there no more. */
+  /** For events of an origin; undefined for those of a source that was removed. */
   of(origin: string | undefined): RowEncoder | undefined {
     return this.#encoders.get(this.#encoders.has(origin) ? origin : undefined);
   }

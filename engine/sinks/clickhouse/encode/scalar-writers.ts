@@ -74,11 +74,11 @@ function ipv6(value: string): string | undefined {
 function enumeration(type: Extract<ColumnType, { kind: "Enum" }>): Writer {
   const { members } = type;
   if (members === undefined) return textWriter("a member of the Enum", (value) => value, undefined);
-  const nought = [...members].find(([, value]) => value === 0)?.[0];
+  const zeroMember = [...members].find(([, value]) => value === 0)?.[0];
   return textWriter(
     `a member of ${columnTypeText(type)}`,
     (value) => (members.has(value) ? value : undefined),
-    nought === undefined ? undefined : JSON.stringify(nought),
+    zeroMember === undefined ? undefined : JSON.stringify(zeroMember),
   );
 }
 

@@ -13,7 +13,7 @@ export function fromSeconds(value: number): Instant | undefined {
   return { seconds: Number(whole), nanos: nanosOf(fraction) };
 }
 
-/** Nanoseconds of the digits behind the point; digits beyond the ninth are cut. */
+/** Nanoseconds of the digits after the point; digits beyond the ninth are cut. */
 function nanosOf(fraction: string): number {
   return fraction === "" ? 0 : Number(fraction.slice(0, 9).padEnd(9, "0"));
 }

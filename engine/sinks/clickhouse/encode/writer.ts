@@ -2,7 +2,7 @@ import type { Value } from "./values.ts";
 
 /**
  * Writes values of one scalar column type as JSON that ClickHouse reads back as exactly that value. Ranges are checked
- * here, because ClickHouse stores 300 in a UInt8 as 44 without a word.
+ * here, because ClickHouse stores 300 in a UInt8 as 44 in silence.
  */
 export interface Writer {
   /** JSON text, or undefined if the value does not fit. */

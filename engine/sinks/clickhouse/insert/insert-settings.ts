@@ -5,9 +5,9 @@ import { quoteName, quoteTable } from "../transport/sql.ts";
 const blockRows = "1048449";
 
 /**
- * Sent with every insert, so that no profile decides otherwise (delivery, the insert): one block, with a token that
- * counts, answered when it is written, nothing dropped or defaulted in silence. Blocks are counted in rows alone: in
- * bytes ClickHouse would count its own memory, which nobody here can know.
+ * Sent with every insert, so that no profile decides otherwise: one block, deduplicated by its token, answered after it
+ * is written, nothing dropped or defaulted in silence. Blocks are limited in rows alone: a limit in bytes would count
+ * memory of ClickHouse, which a client cannot know.
  */
 const insertSettings: ClickHouseSettings = {
   insert_deduplicate: 1,
@@ -24,8 +24,8 @@ const insertSettings: ClickHouseSettings = {
 };
 
 /**
- * Sent too where a column holds JSON or tuples, and only there, as an older server may not know them: a text stays that
- * text, whatever date it looks like, and true beside numbers stays true.
+ * Sent as well where a column holds JSON or tuples, and only there, as an older server may not know them: a text that
+ * looks like a date stays a text, and true beside numbers stays true.
  */
 const structuredSettings: ClickHouseSettings = {
   input_format_try_infer_dates: 0,
@@ -34,13 +34,13 @@ const structuredSettings: ClickHouseSettings = {
   input_format_json_named_tuples_as_objects: 1,
 };
 
-/** What makes an insert count once: by it the server recognises a repeat. */
+/** By this token the server recognises a repeated insert. */
 export const tokenSetting = "insert_deduplication_token";
 
-/** Sent where an error in a materialized view is no error. */
+/** Sent where errors in materialized views are ignored. */
 export const ignoringViews: ClickHouseSettings = { materialized_views_ignore_errors: 1 };
 
-/** The settings of every insert, without what is its own. */
+/** The settings that all inserts into a table share. */
 export function commonSettings(isStructured: boolean): ClickHouseSettings {
   return { ...insertSettings, ...(isStructured ? structuredSettings : {}) };
 }

@@ -1,6 +1,6 @@
 import type { ClickHouseSettings } from "@clickhouse/client";
 import type { Answer, Block, Failure } from "../../../core/sink.ts";
-import { answered, insertAnswer } from "../transport/failures.ts";
+import { asAnswer, insertAnswer } from "../transport/failures.ts";
 import type { Connection } from "../transport/connection.ts";
 import { ignoringViews, tokenSetting } from "./insert-settings.ts";
 import type { TargetReader } from "../target/target-reader.ts";
@@ -16,7 +16,7 @@ export interface Insert {
   signal: AbortSignal;
 }
 
-/** Sends inserts to one table, and says what became of them. */
+/** Sends inserts to one table. */
 export class Inserter {
   /** The limit of partitions, as far as this user may raise it. */
   readonly partitions = new PartitionLimit();
@@ -28,36 +28,36 @@ export class Inserter {
     this.#target = target;
   }
 
-  /** One that meets the limit of partitions is sent again at once, with its token and a higher limit. */
+  /** An insert that exceeds the limit of partitions is sent again at once, with its token and a higher limit. */
   async send(insert: Insert): Promise<Answer> {
     const limit = this.partitions.settings;
     const answer = await this.#send(insert, limit);
     if (answer.kind === "ok" || answer.failure.class !== "partitions") return answer;
     if (PartitionLimit.setting in limit || !this.partitions.raise()) return answer;
-    // A view met the limit, and the table has the rows: they would be doubled where it does not drop repeats.
-    if (answer.kind === "unknown" && this.#target.reach?.atLeastOnce !== undefined) return answer;
+    // A view exceeded the limit, and the table has the rows: without deduplication they would be doubled.
+    if (answer.kind === "unknown" && this.#target.written?.atLeastOnce !== undefined) return answer;
     const raised = await this.#send(insert, this.partitions.settings);
     if (raised.kind === "ok") return raised;
     if (PartitionLimit.isForbidden(raised.failure)) {
       this.partitions.giveUp();
       return answer;
     }
-    // What the first attempt may have written, the second one cannot have undone.
+    // The second attempt cannot have undone what the first one may have written.
     return { kind: answer.kind === "unknown" ? "unknown" : raised.kind, failure: raised.failure };
   }
 
   #send({ block, statement, token, ignoreViews, signal, ...insert }: Insert, limit: ClickHouseSettings) {
     const views = ignoreViews ? ignoringViews : {};
     const settings = { ...insert.settings, ...views, ...limit, [tokenSetting]: token };
-    const { views: known, isOnePart } = this.#target.reach ?? { views: [], isOnePart: false };
+    const { views: known, isOnePart } = this.#target.written ?? { views: [], isOnePart: false };
     this.#target.countInsert();
-    return answered<Answer>(
+    return asAnswer<Answer>(
       this.#connection,
       async () => {
         await this.#connection.run(statement, { body: block.body, settings, signal });
         return { kind: "ok" };
       },
-      (trouble) => insertAnswer(trouble, { views: known, isOnePart, rows: block.events.length }),
+      (reason) => insertAnswer(reason, { views: known, isOnePart, rows: block.events.length }),
     );
   }
 }
@@ -69,8 +69,8 @@ const most = 1000;
 const forbidden = new Set([164, 452]);
 
 /**
- * The limit of partitions in one insert. It is raised when an insert has met it, if the user's profile lets it be, and
- * stays raised: a table that needs it once needs it again.
+ * The limit of partitions in one insert. It is raised after an insert has exceeded it, if the user's profile allows that,
+ * and stays raised: a table that needs it once needs it again.
  */
 export class PartitionLimit {
   static readonly setting = name;
@@ -82,11 +82,11 @@ export class PartitionLimit {
     return this.#isRaised ? { [name]: String(most) } : {};
   }
 
-  /** Without a profile it is tried. */
+  /** Without a profile a higher limit is tried. */
   learn(profile: Profile | undefined): void {
     // 0 is no limit at all.
-    const held = Number(profile?.get(name)?.value ?? 1);
-    this.#mayRaise = profile === undefined || (held > 0 && held < most && allows(profile, name, String(most)));
+    const current = Number(profile?.get(name)?.value ?? 1);
+    this.#mayRaise = profile === undefined || (current > 0 && current < most && allows(profile, name, String(most)));
     this.#isRaised &&= this.#mayRaise;
   }
 
@@ -95,7 +95,7 @@ export class PartitionLimit {
     return code !== undefined && forbidden.has(code) && text.includes(name);
   }
 
-  /** After an insert met the limit. False where it cannot be raised. */
+  /** Call after an insert exceeded the limit. False where it cannot be raised. */
   raise(): boolean {
     this.#isRaised = this.#mayRaise;
     return this.#isRaised;

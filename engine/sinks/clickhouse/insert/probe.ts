@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import type { ClickHouseSettings } from "@clickhouse/client";
 import type { Answer, Failure, Probe } from "../../../core/sink.ts";
-import { answered, insertAnswer, statementAnswer } from "../transport/failures.ts";
+import { asAnswer, insertAnswer, statementAnswer } from "../transport/failures.ts";
 import type { Connection, Request } from "../transport/connection.ts";
-import type { Trouble } from "../transport/request-error.ts";
+import type { RequestFailure } from "../transport/request-error.ts";
 import { quoteName, quoteTable, quoteText } from "../transport/sql.ts";
 
 /** Where the rows of a block would go. */
@@ -12,9 +12,9 @@ export interface ProbedTable {
   table: string;
   /** The columns that rows bring, with their types. */
   columns: readonly { name: string; type: string }[];
-  /** What columns of such types ask for where they are made. */
+  /** Settings that columns of such types need where they are created. */
   creation: ClickHouseSettings;
-  /** What an insert is sent with, without its token. */
+  /** Settings of an insert, without its token. */
   insertion: ClickHouseSettings;
 }
 
@@ -30,11 +30,11 @@ const sessionTimeout = "60";
 const endOfSession = "0";
 
 /**
- * Tries the rows of one block without writing to their table (delivery, when the server says no).
+ * Tries the rows of one block without writing to their table.
  *
  * First on a copy of the table, temporary and without storage: it has the types, defaults and constraints of the table.
- * Where there can be none, on the function `null`, which has the types alone: bad rows that it finds are bad, but if it
- * finds none that says nothing, and what kept the copy from being made is the answer.
+ * Where no copy can be made, on the function `null`, which has the types alone: the bad rows that it finds are bad. If it
+ * finds none, the answer is the reason why no copy could be made.
  */
 export class BlockProbe {
   readonly #connection: Connection;
@@ -62,14 +62,14 @@ export class BlockProbe {
     const open = { session_timeout: sessionTimeout };
     const { database, table, creation, insertion } = this.#table;
     const making = `CREATE TEMPORARY TABLE ${copy} AS ${quoteTable(database, table)} ENGINE = Null`;
-    const made = await this.#say(making, { session, settings: { ...creation, ...open } });
+    const made = await this.#execute(making, { session, settings: { ...creation, ...open } });
     if (made.kind !== "ok") return { kind: "failed", failure: made.failure };
     try {
-      const set = await this.#say(setStatement(insertion), { session, settings: open });
+      const set = await this.#execute(setStatement(insertion), { session, settings: open });
       if (set.kind !== "ok") return { kind: "failed", failure: set.failure };
       return await this.#search(copy, { session, settings: open });
     } finally {
-      await this.#say(`DROP TEMPORARY TABLE ${copy}`, { session, settings: { session_timeout: endOfSession } });
+      await this.#execute(`DROP TEMPORARY TABLE ${copy}`, { session, settings: { session_timeout: endOfSession } });
     }
   }
 
@@ -83,22 +83,22 @@ export class BlockProbe {
     const names = this.#table.columns.map(({ name }) => quoteName(name)).join(", ");
     const statement = `INSERT INTO ${into} (${names}) FORMAT JSONEachRow`;
     return findBadRows(this.#lines.count, (rows) =>
-      answered(
+      asAnswer(
         this.#connection,
         () => this.#run(statement, { ...request, body: this.#lines.take(rows) }),
-        (trouble) => insertAnswer(this.#ofTable(trouble), { views: [], rows: rows.length, isOnePart: true }),
+        (reason) => insertAnswer(this.#ofTable(reason), { views: [], rows: rows.length, isOnePart: true }),
       ),
     );
   }
 
-  /** An error names the copy, which tells a reader nothing. */
-  #ofTable(trouble: Trouble): Trouble {
+  /** An error names the copy: here it names the table. */
+  #ofTable(reason: RequestFailure): RequestFailure {
     const { database, table } = this.#table;
-    return { ...trouble, text: trouble.text.replace(copyInErrors, () => `${database}.${table}`) };
+    return { ...reason, text: reason.text.replace(copyInErrors, () => `${database}.${table}`) };
   }
 
-  #say(statement: string, request: Omit<Request, "signal">): Promise<Answer> {
-    return answered(this.#connection, () => this.#run(statement, request), statementAnswer);
+  #execute(statement: string, request: Omit<Request, "signal">): Promise<Answer> {
+    return asAnswer(this.#connection, () => this.#run(statement, request), statementAnswer);
   }
 
   async #run(statement: string, request: Omit<Request, "signal">): Promise<Answer> {
@@ -118,7 +118,7 @@ export class BlockProbe {
   }
 }
 
-/** Said once in a session, so that not every piece has to bring them. */
+/** Sent once in a session, so that inserts need not repeat the settings. */
 function setStatement(settings: ClickHouseSettings): string {
   const list = Object.entries(settings).map(([name, value]) => `${name} = ${quoteText(String(value))}`);
   return `SET ${list.join(", ")}`;
@@ -134,8 +134,8 @@ const largestPiece = 1_000;
 const growth = 4;
 
 /**
- * Finds the bad ones among `count` rows. `send` tries rows, given by their indexes, and is told of one bad row at most,
- * often without its number: so what fails is tried again without the row that was named, or else in halves. Pieces are
+ * Finds the bad ones among `count` rows. `send` tries rows, given by their indexes; its answer names at most one bad row,
+ * often none: a piece that fails is tried again without the row that was named, or else in halves. Pieces are
  * as small as bad rows are dense, so that each row is sent a few times even if all are bad.
  *
  * An answer that is not about rows ends the search.

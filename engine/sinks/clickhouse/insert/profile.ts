@@ -3,8 +3,8 @@ import { tokenSetting } from "./insert-settings.ts";
 import { quoteText, type Select } from "../transport/sql.ts";
 import { isUnreadable } from "../transport/request-error.ts";
 
-/** A setting as the profile of this user holds it. */
-interface HeldSetting {
+/** A setting in the profile of this user. */
+interface ProfileSetting {
   value: string;
   min: string | null;
   max: string | null;
@@ -13,14 +13,14 @@ interface HeldSetting {
 }
 
 /** Settings by name; those that the server does not know are missing. */
-export type Profile = ReadonlyMap<string, HeldSetting>;
+export type Profile = ReadonlyMap<string, ProfileSetting>;
 
-/** What the profile holds of `names` and of `readonly`; undefined where that cannot be read. Throws a RequestError. */
+/** The settings `names` and `readonly` in the profile; undefined where that cannot be read. Throws a RequestError. */
 export async function readProfile(select: Select, names: readonly string[]): Promise<Profile | undefined> {
   const list = ["readonly", ...names].map(quoteText).join(", ");
   try {
     const rows = await select(`SELECT name, value, min, max, readonly FROM system.settings WHERE name IN (${list})`);
-    return new Map(rows.map((row) => [String(row["name"]), row as unknown as HeldSetting]));
+    return new Map(rows.map((row) => [String(row["name"]), row as unknown as ProfileSetting]));
   } catch (error) {
     if (isUnreadable(error)) return undefined;
     throw error;
@@ -34,45 +34,50 @@ export function refusalOf(profile: Profile, wanted: ClickHouseSettings, username
     return `the settings profile of user ${username} has readonly = ${readonly}, which forbids every insert: expected 0; an administrator should set it to 0 there`;
   }
   const reasons = [...Object.entries(wanted), [tokenSetting, ""] as const].map(([name, value]) =>
-    whyNot(name, String(value), profile.get(name), username),
+    whyNotAllowed(name, String(value), profile.get(name), username),
   );
   const found = reasons.filter((reason) => reason !== undefined);
   return found.length === 0 ? undefined : found.join("; ");
 }
 
-/** Whether a statement may bring this value of a setting. */
+/** Whether a statement may set this value. */
 export function allows(profile: Profile, name: string, value: string): boolean {
-  const held = profile.get(name);
-  return held !== undefined && obstacle(held, value) === undefined;
+  const current = profile.get(name);
+  return current !== undefined && obstacle(current, value) === undefined;
 }
 
-function whyNot(name: string, value: string, held: HeldSetting | undefined, username: string): string | undefined {
-  if (name === tokenSetting) return whyNoToken(held, username);
-  if (held === undefined) {
+function whyNotAllowed(
+  name: string,
+  value: string,
+  current: ProfileSetting | undefined,
+  username: string,
+): string | undefined {
+  if (name === tokenSetting) return whyNoToken(current, username);
+  if (current === undefined) {
     return `this version of ClickHouse does not know the setting ${name}, which every insert needs as ${value}: it has to be upgraded`;
   }
-  const forbidden = isSame(held.value, value) ? undefined : obstacle(held, value);
+  const forbidden = isSame(current.value, value) ? undefined : obstacle(current, value);
   if (forbidden === undefined) return undefined;
-  return `the settings profile of user ${username} holds ${name} = ${held.value} and ${forbidden}, but every insert needs ${value}; an administrator should set it to ${value} there, or lift that constraint`;
+  return `the settings profile of user ${username} holds ${name} = ${current.value} and ${forbidden}, but every insert needs ${value}; an administrator should set it to ${value} there, or lift that constraint`;
 }
 
-function whyNoToken(held: HeldSetting | undefined, username: string): string | undefined {
-  if (held === undefined) {
+function whyNoToken(current: ProfileSetting | undefined, username: string): string | undefined {
+  if (current === undefined) {
     return `this version of ClickHouse does not know the setting ${tokenSetting}, by which it would recognise a repeated insert: it has to be upgraded to 22.2 or later`;
   }
-  if (held.readonly === 0) return undefined;
+  if (current.readonly === 0) return undefined;
   return `the settings profile of user ${username} forbids to change ${tokenSetting}, but every insert needs its own; an administrator should lift that constraint`;
 }
 
-/** What keeps a statement from changing the setting to `value`: completes "the profile ...". */
-function obstacle(held: HeldSetting, value: string): string | undefined {
-  if (held.readonly !== 0) return "forbids to change it";
-  if (held.min !== null && Number(value) < Number(held.min)) return `allows no less than ${held.min}`;
-  if (held.max !== null && Number(value) > Number(held.max)) return `allows no more than ${held.max}`;
+/** Why a statement may not change the setting to `value`: completes "the profile ...". */
+function obstacle(current: ProfileSetting, value: string): string | undefined {
+  if (current.readonly !== 0) return "forbids to change it";
+  if (current.min !== null && Number(value) < Number(current.min)) return `allows no less than ${current.min}`;
+  if (current.max !== null && Number(value) > Number(current.max)) return `allows no more than ${current.max}`;
   return undefined;
 }
 
-/** A statement may bring a value that the profile holds anyway, whatever it forbids. */
-function isSame(held: string, wanted: string): boolean {
-  return held === wanted || (held !== "" && wanted !== "" && Number(held) === Number(wanted));
+/** A statement may always set the value that the profile has already. */
+function isSame(current: string, wanted: string): boolean {
+  return current === wanted || (current !== "" && wanted !== "" && Number(current) === Number(wanted));
 }

@@ -13,8 +13,8 @@ export async function create(connection: Connection, sink: SinkConfig, signal: A
   await connection.run(table, { signal, settings: creationSettings(configuredTypes(sink.mapping)) });
 }
 
-/** Why the table of a sink cannot be written to, where there is none. */
-export function missing(sink: SinkConfig): string {
+/** Says that the table of a sink does not exist, and how to create it. */
+export function missingTable(sink: SinkConfig): string {
   const name = `${sink.connection_params.database}.${sink.table}`;
   return `table ${name} does not exist, or this user may not see it; set x-sluice.create_table: true to have it created, or run ${statements(sink).join("; ")}`;
 }
@@ -32,7 +32,7 @@ export function configuredTypes(mapping: readonly Mapping[]): string[] {
   return mapping.map((entry) => columnTypeText(configuredType(entry)));
 }
 
-/** Sent where columns of these types are made: a type that is spelled out is meant, also where ClickHouse would advise against it. */
+/** Sent where columns of these types are created: ClickHouse then takes types that it would advise against as well. */
 export function creationSettings(types: readonly string[]): ClickHouseSettings {
   const has = (text: string): boolean => types.some((type) => type.includes(text));
   return {
@@ -44,7 +44,7 @@ export function creationSettings(types: readonly string[]): ClickHouseSettings {
 
 /**
  * A table for the mapping that recognises repeated inserts and has each insert on disk before it is answered. Types
- * are printed from their parsed form, so a mapping cannot smuggle a statement in.
+ * are printed from their parsed form, so a mapping cannot add a statement.
  */
 function createTable(database: string, table: string, mapping: readonly Mapping[]): string {
   const types = configuredTypes(mapping);

@@ -9,10 +9,10 @@ export type Window = Reading["window"];
 /** How many inserts back a table that Sluice creates recognises a repeat, and what it advises for others. */
 export const deduplicationWindow = 10_000;
 
-/** Fewer entries than this are forgotten too soon to count on. */
+/** A window of fewer entries forgets a token too soon. */
 const smallestWindow = 100;
 
-/** What the server's tables remember where they say nothing themselves. */
+/** The windows of tables without settings of their own. */
 export interface WindowDefaults {
   plain: Window;
   replicated: Window;
@@ -72,13 +72,13 @@ export function windowOf(table: TableInfo, defaults: WindowDefaults): Window {
   };
 }
 
-/** Why a table cannot be counted on to drop a repeat, with the statement that mends it; undefined if it can. */
-export function whyNot(table: TableInfo, { entries }: Window): string | undefined {
+/** Why a table does not reliably drop a repeat, with the statement that changes that; undefined if it does. */
+export function whyNotDeduplicated(table: TableInfo, { entries }: Window): string | undefined {
   const name = `${table.database}.${table.name}`;
   if (!table.engine.endsWith("MergeTree"))
     return `${name} has the engine ${table.engine}, which cannot recognise a repeat`;
   if (entries >= smallestWindow) return undefined;
   const setting = entriesSetting[isReplicated(table) ? "replicated" : "plain"];
-  const mend = `ALTER TABLE ${quoteTable(table.database, table.name)} MODIFY SETTING ${setting} = ${deduplicationWindow}`;
-  return `${name} remembers ${entries} inserts; run ${mend} (identical inserts of other writers that send no token are then dropped as well)`;
+  const remedy = `ALTER TABLE ${quoteTable(table.database, table.name)} MODIFY SETTING ${setting} = ${deduplicationWindow}`;
+  return `${name} remembers ${entries} inserts; run ${remedy} (identical inserts of other writers that send no token are then dropped as well)`;
 }

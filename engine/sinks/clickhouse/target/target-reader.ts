@@ -1,16 +1,16 @@
 import type { Reading } from "../../../core/sink.ts";
 import { isReplicated } from "./deduplication.ts";
-import { type Reach, writtenTablesOf } from "./written-tables.ts";
+import { type WrittenTables, writtenTablesOf } from "./written-tables.ts";
 import { quoteText, type Select } from "../transport/sql.ts";
 import { findTable, tableInfo, type TableInfo } from "./table.ts";
 import { isUnreadable } from "../transport/request-error.ts";
 
-/** How long an earlier reading will do, in milliseconds, and for which part of the window. */
+/** A reading may be this old, in milliseconds, and this part of the deduplication window. */
 const longestAge = 5_000;
 const partOfWindow = 1 / 20;
 
 /** A table, or a view, at one moment. */
-type Look = TableInfo & {
+type TableSnapshot = TableInfo & {
   data_paths: readonly string[];
   altered: unknown;
   time: unknown;
@@ -18,7 +18,7 @@ type Look = TableInfo & {
   blocks?: readonly [highest: unknown, count: unknown];
 };
 
-interface Earlier {
+interface CachedReading {
   reading: Reading;
   /** When it was asked for, by the monotonic clock, in milliseconds. */
   at: number;
@@ -29,48 +29,48 @@ interface Earlier {
 }
 
 /**
- * Reads one table and knows what hangs on it. A reading is one small statement: views are followed again only where a
- * description has changed since.
+ * Reads one table and knows which tables an insert into it writes. A reading is one small statement: the views are
+ * followed again only after a description has changed.
  */
 export class TargetReader {
   readonly #database: string;
   readonly #table: string;
-  #reach: Reach | undefined;
-  #earlier: Earlier | undefined;
+  #written: WrittenTables | undefined;
+  #cached: CachedReading | undefined;
   #sent = 0;
   /** Whether this user may read `system.parts`. */
   #seesParts = true;
-  readonly #mendsTokens: boolean;
+  readonly #repairsTokens: boolean;
 
-  /** `repairsTokens`: when the server is started it forgets tokens whose rows it does not hold. */
+  /** `repairsTokens`: at its start the server drops the tokens whose rows it does not have. */
   constructor(database: string, table: string, { repairsTokens = false } = {}) {
     this.#database = database;
     this.#table = table;
-    this.#mendsTokens = repairsTokens;
+    this.#repairsTokens = repairsTokens;
   }
 
-  /** What an insert reaches, as of the last look; undefined before the first. */
-  get reach(): Reach | undefined {
-    return this.#reach;
+  /** What an insert writes, as of the last reading; undefined before the first. */
+  get written(): WrittenTables | undefined {
+    return this.#written;
   }
 
-  /** An insert goes out. */
+  /** Call before each insert. */
   countInsert(): void {
     this.#sent += 1;
   }
 
-  /** Looks at a table as it is now, whatever was known before. Throws a RequestError. */
+  /** Starts anew with a table as it is now. Throws a RequestError. */
   async learn(select: Select, table: TableInfo): Promise<void> {
     this.#seesParts = true;
-    this.#earlier = undefined;
-    this.#reach = await writtenTablesOf(select, table);
+    this.#cached = undefined;
+    this.#written = await writtenTablesOf(select, table);
   }
 
-  /** The last reading, while it will do: it is of this table, and few seconds and inserts have passed since. */
-  get earlier(): Reading | undefined {
-    if (this.#earlier === undefined || this.#earlier.reading.description !== this.#reach?.seen[0]?.create_table_query)
+  /** The last reading, as long as it is recent: of this table, and few seconds and inserts old. */
+  get cached(): Reading | undefined {
+    if (this.#cached === undefined || this.#cached.reading.description !== this.#written?.tables[0]?.create_table_query)
       return undefined;
-    const { reading, at, sent, blocksEach } = this.#earlier;
+    const { reading, at, sent, blocksEach } = this.#cached;
     const mostInserts = Math.max(1, (reading.window.entries * partOfWindow) / blocksEach);
     const isYoung = performance.now() - at < longestAge && this.#sent - sent < mostInserts;
     return isYoung ? reading : undefined;
@@ -80,25 +80,25 @@ export class TargetReader {
   async read(select: Select): Promise<Reading | undefined> {
     const [at, sent] = [performance.now(), this.#sent];
     const reading = await this.#read(select);
-    this.#earlier = reading && { reading, at, sent, blocksEach: this.#blocksEach(reading, sent) };
+    this.#cached = reading && { reading, at, sent, blocksEach: this.#blocksEach(reading, sent) };
     return reading;
   }
 
   /** An insert into many partitions makes as many blocks: fewer of them then lie between two readings. */
   #blocksEach(reading: Reading, sent: number): number {
-    const before = this.#earlier;
+    const before = this.#cached;
     if (before?.reading.table !== reading.table || sent === before.sent) return before?.blocksEach ?? 1;
     const grown = (reading.blocks ?? 0) - (before.reading.blocks ?? 0);
     return Math.max(1, grown / (sent - before.sent));
   }
 
   async #read(select: Select): Promise<Reading | undefined> {
-    let reach = this.#reach ?? (await this.#follow(select));
-    const looks = reach && (await this.#look(select, reach.seen));
-    const table = looks?.find(({ database, name }) => database === this.#database && name === this.#table);
-    if (looks === undefined || table === undefined) return undefined;
-    if (!isAsSeen(looks, reach!.seen)) reach = await this.#follow(select);
-    if (reach === undefined) return undefined;
+    let written = this.#written ?? (await this.#findWrittenTables(select));
+    const snapshots = written && (await this.#readTables(select, written.tables));
+    const table = snapshots?.find(({ database, name }) => database === this.#database && name === this.#table);
+    if (snapshots === undefined || table === undefined) return undefined;
+    if (!isUnchanged(snapshots, written!.tables)) written = await this.#findWrittenTables(select);
+    if (written === undefined) return undefined;
     const replicated = isReplicated(table);
     const blocks = table.blocks?.[replicated ? 1 : 0];
     return {
@@ -106,27 +106,27 @@ export class TargetReader {
       time: Number(table.time),
       ...(blocks === undefined ? {} : { blocks: Number(blocks) }),
       ...(replicated ? { isReplicated: true } : {}),
-      ...(replicated || this.#mendsTokens ? {} : { uptime: Number(table.uptime) }),
-      window: reach.window,
+      ...(replicated || this.#repairsTokens ? {} : { uptime: Number(table.uptime) }),
+      window: written.window,
       altered: Number(table.altered),
       description: table.create_table_query,
       taken: Date.now(),
     };
   }
 
-  async #follow(select: Select): Promise<Reach | undefined> {
+  async #findWrittenTables(select: Select): Promise<WrittenTables | undefined> {
     const table = await findTable(select, this.#database, this.#table);
-    this.#reach = table && (await writtenTablesOf(select, table));
-    return this.#reach;
+    this.#written = table && (await writtenTablesOf(select, table));
+    return this.#written;
   }
 
-  async #look(select: Select, tables: readonly TableInfo[]): Promise<Look[]> {
+  async #readTables(select: Select, tables: readonly TableInfo[]): Promise<TableSnapshot[]> {
     try {
-      return (await select(this.#query(tables))) as unknown as Look[];
+      return (await select(this.#query(tables))) as unknown as TableSnapshot[];
     } catch (error) {
       if (!this.#seesParts || !isUnreadable(error)) throw error;
       this.#seesParts = false;
-      return this.#look(select, tables);
+      return this.#readTables(select, tables);
     }
   }
 
@@ -144,16 +144,16 @@ export class TargetReader {
   }
 }
 
-/** Whether everything that hangs on the table is what it was. */
-function isAsSeen(looks: readonly Look[], seen: readonly TableInfo[]): boolean {
-  return seen.every((table) => {
-    const look = looks.find(({ database, name }) => database === table.database && name === table.name);
-    return look !== undefined && description(look) === description(table);
+/** Whether the table and all that an insert into it writes are described as before. */
+function isUnchanged(snapshots: readonly TableSnapshot[], known: readonly TableInfo[]): boolean {
+  return known.every((table) => {
+    const snapshot = snapshots.find(({ database, name }) => database === table.database && name === table.name);
+    return snapshot !== undefined && description(snapshot) === description(table);
   });
 }
 
-/** Some databases show no UUID of their tables: there the folder of its data tells one from another. */
-function identityOf({ uuid, data_paths }: Look): string {
+/** Its UUID. Some databases show none: then the folder of its data, which no two tables share. */
+function identityOf({ uuid, data_paths }: TableSnapshot): string {
   return /[^0-]/.test(uuid) ? uuid : (data_paths[0] ?? "");
 }
 

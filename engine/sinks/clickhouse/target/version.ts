@@ -8,8 +8,8 @@ import { RequestError } from "../transport/request-error.ts";
 const oldest = [22, 2] as const;
 
 /**
- * Why a server is too old to be written to; undefined where it is not, or where its version cannot be read. Asked before
- * anything else: an older server would say that it does not know some identifier. Throws a RequestError.
+ * Why a server is too old to be written to; undefined where it is not, or where its version cannot be read. Asked first,
+ * because an older server refuses the next statements with an unknown identifier. Throws a RequestError.
  */
 export async function whyTooOld(select: Select): Promise<string | undefined> {
   const version = await readVersion(select);
@@ -28,7 +28,7 @@ async function readVersion(select: Select): Promise<string> {
     const [row] = await select("SELECT version() AS version");
     return String(row?.["version"]);
   } catch (error) {
-    const text = error instanceof RequestError && error.trouble.from === "foreign" ? error.trouble.text : "";
+    const text = error instanceof RequestError && error.failure.from === "foreign" ? error.failure.text : "";
     const version = /\{"version":"(\d+\.\d+\.[\w.-]*)"\}/.exec(text)?.[1];
     if (version === undefined) throw error;
     return version;

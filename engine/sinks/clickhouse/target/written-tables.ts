@@ -1,26 +1,26 @@
-import { isReplicated, readWindowDefaults, whyNot, type Window, windowOf } from "./deduplication.ts";
+import { isReplicated, readWindowDefaults, whyNotDeduplicated, type Window, windowOf } from "./deduplication.ts";
 import type { Select } from "../transport/sql.ts";
 import { findTable, type TableInfo } from "./table.ts";
 
-/** What an insert into a table reaches. */
-export interface Reach {
-  /** The table itself, first, with the views behind it at any depth and what they write to, as they were described. */
-  seen: readonly TableInfo[];
+/** The tables that an insert writes: its own, and through materialized views others. */
+export interface WrittenTables {
+  /** The table itself, first, with its views at any depth and their targets, as they were described. */
+  tables: readonly TableInfo[];
   /** `database.view`, at any depth. */
   views: readonly string[];
   /** The smallest of all tables that are written. */
   window: Window;
-  /** An insert makes one part for sure, and nothing hangs on the table: where it fails, nothing was written. */
+  /** An insert surely makes one part, and the table has no view: if it fails, nothing was written. */
   isOnePart: boolean;
-  /** Why a repeated insert is not dropped everywhere, with the statement that mends it; undefined if it is. */
+  /** Why a repeated insert is not dropped everywhere, with the statement that changes that; undefined if it is. */
   atLeastOnce: string | undefined;
 }
 
-/** Tables that are looked at behind one table; a longer chain of views counts as unknown. */
+/** Tables that are looked at for one table; more of them count as unknown. */
 const mostTables = 100;
 
-/** Follows the materialized views behind a table (delivery, the insert: who can deduplicate). */
-export async function writtenTablesOf(select: Select, start: TableInfo): Promise<Reach> {
+/** Follows the materialized views of a table. */
+export async function writtenTablesOf(select: Select, start: TableInfo): Promise<WrittenTables> {
   const defaults = await readWindowDefaults(select);
   const [written, views, unknown]: [TableInfo[], TableInfo[], string[]] = [[start], [], []];
   const names = new Set<string>();
@@ -31,17 +31,17 @@ export async function writtenTablesOf(select: Select, start: TableInfo): Promise
       const view = await findTable(select, name.database, name.name);
       const target = view && (await targetOf(select, view));
       if (view !== undefined) views.push(view);
-      if (target === undefined) unknown.push(`the table behind the view ${nameOf(name)} cannot be seen`);
+      if (target === undefined) unknown.push(`the target of the view ${nameOf(name)} cannot be read`);
       else if (!written.some((known) => nameOf(known) === nameOf(target))) written.push(target);
     }
   }
-  if (written.length > mostTables) unknown.push(`more than ${mostTables} tables hang on it`);
+  if (written.length > mostTables) unknown.push(`more than ${mostTables} tables depend on it`);
   const windows = written.map((table) => windowOf(table, defaults));
   const reasons = written
-    .map((table, index) => whyNot(table, windows[index]!))
+    .map((table, index) => whyNotDeduplicated(table, windows[index]!))
     .filter((reason) => reason !== undefined);
   return {
-    seen: [...written, ...views],
+    tables: [...written, ...views],
     views: [...names],
     window: smallest(unknown.length === 0 ? windows : [{ entries: 0, seconds: Infinity }]),
     isOnePart:
@@ -78,7 +78,7 @@ const toTable = new RegExp(
   String.raw`^CREATE MATERIALIZED VIEW ${identifier}\.${identifier}(?: UUID '[^']*')? TO ${identifier}\.${identifier}`,
 );
 
-/** The table that a view writes to: the one behind TO, or its own inner table. */
+/** The table that a view writes to: the one after TO, or its own inner table. */
 async function targetOf(select: Select, view: TableInfo): Promise<TableInfo | undefined> {
   if (view.engine !== "MaterializedView") return undefined;
   const [, , , database, table] = toTable.exec(view.create_table_query) ?? [];

@@ -9,7 +9,7 @@ import { withTimeLimit } from "./time-limit.ts";
 
 const compress = promisify(gzip);
 
-/** Of a proxy that compresses what is not to be compressed. */
+/** For a proxy that compresses answers although none was asked for. */
 const decoders = new Map<string, (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>>([
   ["gzip", promisify(gunzip)],
   ["deflate", promisify(inflate)],
@@ -57,7 +57,7 @@ export function clientFor({ url, username, password }: Target, agent: Agent): Cl
   });
 }
 
-/** What makes connections to a server. */
+/** The agent for connections to a server. */
 export function agentFor({ url, skipCertificate }: Target): Agent {
   const options = { keepAlive: true, maxSockets: 10 };
   if (!url.startsWith("https:")) return new Agent(options);
@@ -67,7 +67,7 @@ export function agentFor({ url, skipCertificate }: Target): Agent {
 /** How long `/ping` may take, in milliseconds: a server that works answers it at once. */
 const pingTimeout = 5_000;
 
-/** Whether a server, or what stands before it, answers `/ping` and says of no failure. Needs no login. Never throws. */
+/** Whether a server, or a proxy before it, answers `/ping` with a status below 500. Needs no login. Never throws. */
 export function isAnswering(url: string, agent: Agent, signal: AbortSignal): Promise<boolean> {
   const ask = (limited: AbortSignal): Promise<boolean> =>
     new Promise((resolve) => {
@@ -83,7 +83,7 @@ export function isAnswering(url: string, agent: Agent, signal: AbortSignal): Pro
   return withTimeLimit(signal, pingTimeout, ask);
 }
 
-/** With its length, so that a server can tell a body that was cut off from a whole one; compressed for a far server. */
+/** The request body, with its length, so that a server detects a body that was cut off. */
 export async function bodyOf(
   body: Buffer,
   isCompressed: boolean,

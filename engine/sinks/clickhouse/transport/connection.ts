@@ -1,16 +1,16 @@
 import { randomUUID } from "node:crypto";
 import type { Agent } from "node:http";
 import { addAbortSignal } from "node:stream";
+import { lookup } from "node:dns/promises";
+import { BlockList, isIP } from "node:net";
 import type { ClickHouseClient, ClickHouseSettings } from "@clickhouse/client";
 import type { SinkConnection } from "../../../../schemas/pipeline.ts";
 import { agentFor, bodyOf, clientFor, isAnswering, readAnswer, type Target } from "./client.ts";
 import { type Endpoint, endpointOf } from "./endpoint.ts";
-import { type Said, troubleIn } from "./response.ts";
+import { type HttpResponse, failureOf } from "./response.ts";
 import { SentRequests } from "./sent-requests.ts";
 import { isOutOfTime } from "./time-limit.ts";
-import { parseClientError, type Trouble, RequestError } from "./request-error.ts";
-import { lookup } from "node:dns/promises";
-import { BlockList, isIP } from "node:net";
+import { parseClientError, type RequestFailure, RequestError } from "./request-error.ts";
 
 /** Where the embedded ClickHouse is reached. */
 export interface EmbeddedServer {
@@ -31,10 +31,10 @@ export interface Request {
 export interface ConnectionOptions {
   /** Where `host: embedded` is reached; a function where that may change. */
   embedded?: EmbeddedServer | (() => EmbeddedServer);
-  /** What makes the sockets; by default an agent of its own. */
+  /** The agent for HTTP connections; by default one of its own. */
   agent?: Agent;
   /** Whether bodies are compressed; by default, where the server is reached over the internet. */
-  far?: boolean;
+  compress?: boolean;
 }
 
 /**
@@ -47,18 +47,18 @@ export class Connection {
   readonly #endpoint: Endpoint | string | undefined;
   readonly #agent: Agent | undefined;
   readonly #requests = new SentRequests();
-  #far: Promise<boolean> | undefined;
+  #compressed: Promise<boolean> | undefined;
   #client: { target: Target; client: ClickHouseClient; agent: Agent } | undefined;
 
-  constructor(params: SinkConnection, { embedded, agent, far }: ConnectionOptions = {}) {
+  constructor(params: SinkConnection, { embedded, agent, compress }: ConnectionOptions = {}) {
     this.#agent = agent;
-    this.#far = far === undefined ? undefined : Promise.resolve(far);
+    this.#compressed = compress === undefined ? undefined : Promise.resolve(compress);
     this.#params = params;
     this.#embedded = typeof embedded === "object" ? () => embedded : embedded;
     this.#endpoint = params.host === "embedded" ? undefined : endpointOf(params);
   }
 
-  /** Said once where the port was guessed. */
+  /** That the port was guessed, to be logged once; undefined if it was not. */
   get warning(): string | undefined {
     return typeof this.#endpoint === "object" ? this.#endpoint.warning : undefined;
   }
@@ -69,7 +69,7 @@ export class Connection {
     return typeof this.#endpoint === "object" ? this.#endpoint.url.replace(/^https?:\/\//, "") : this.#params.host;
   }
 
-  /** Who speaks to the server. */
+  /** The user of the connection. */
   get username(): string {
     return this.#client?.target.username ?? this.#params.username ?? "default";
   }
@@ -85,15 +85,15 @@ export class Connection {
     if (request.signal.aborted) {
       throw new RequestError({ from: "network", sent: false, text: "given up before it was sent" });
     }
-    const said = await this.#exchange(statement, request);
-    // Before it is cut: of a secret across the cut a part would be left.
-    const text = this.redact(said.text);
-    const trouble = troubleIn({ ...said, text }, request.body !== undefined);
-    if (trouble !== undefined) throw new RequestError(trouble);
-    return said.text;
+    const response = await this.#exchange(statement, request);
+    // Before the text is cut: otherwise a part of a secret could remain at the cut.
+    const text = this.redact(response.text);
+    const failure = failureOf({ ...response, text }, request.body !== undefined);
+    if (failure !== undefined) throw new RequestError(failure);
+    return response.text;
   }
 
-  /** Whether anything at all answers there. */
+  /** Whether the server answers at all. */
   async isAnswering(signal: AbortSignal): Promise<boolean> {
     try {
       const { target, agent } = this.#open();
@@ -110,7 +110,7 @@ export class Connection {
     await open?.client.close();
   }
 
-  #exchange(statement: string, request: Request): Promise<Said> {
+  #exchange(statement: string, request: Request): Promise<HttpResponse> {
     const { signal, settings, body, session } = request;
     const queryId = randomUUID();
     const { client } = this.#open();
@@ -124,7 +124,7 @@ export class Connection {
           decompress_response_stream: false,
           ...(settings === undefined ? {} : { clickhouse_settings: settings }),
           ...(session === undefined ? {} : { session_id: session }),
-          ...(body === undefined ? {} : await bodyOf(body, await this.#isFar())),
+          ...(body === undefined ? {} : await bodyOf(body, await this.#compresses())),
         });
         const headers = answer.response_headers;
         const text = await readAnswer(addAbortSignal(signal, answer.stream), headers["content-encoding"]?.toString());
@@ -139,8 +139,9 @@ export class Connection {
   }
 
   /** Looked up once: a server does not move between networks while a pipeline runs. */
-  #isFar(): Promise<boolean> {
-    return (this.#far ??= this.#endpoint === undefined ? Promise.resolve(false) : isOverInternet(this.#params.host));
+  #compresses(): Promise<boolean> {
+    return (this.#compressed ??=
+      this.#endpoint === undefined ? Promise.resolve(false) : isOverInternet(this.#params.host));
   }
 
   #open(): { client: ClickHouseClient; agent: Agent; target: Target } {
@@ -180,12 +181,12 @@ export class Connection {
   }
 }
 
-/** A limit that ran out, or a caller that waits no longer. */
-function givenUp(signal: AbortSignal, sent: boolean): Trouble {
+/** A time limit that ran out, or an aborted caller. */
+function givenUp(signal: AbortSignal, sent: boolean): RequestFailure {
   return { from: "network", sent, text: isOutOfTime(signal) ? "it took too long" : "given up while it ran" };
 }
 
-/** Networks that a body crosses faster than it can be compressed. */
+/** Private networks: they carry a body faster than it can be compressed. */
 const near = new BlockList();
 for (const [network, prefix] of [
   ["127.0.0.0", 8],
@@ -202,8 +203,8 @@ near.addSubnet("fc00::", 7, "ipv6");
 near.addSubnet("fe80::", 10, "ipv6");
 
 /**
- * Whether a server is reached over the internet. Compressing a body costs 18 ms of CPU per MB, which pays where the
- * way is slow or billed by the byte, and not within a machine or a private network. A name that is not found is near.
+ * Whether a server is reached over the internet. Compressing a body costs 18 ms of CPU per MB: worth it where the network
+ * is slow or billed by the byte, not within a machine or a private network. A name that is not found counts as private.
  */
 export async function isOverInternet(host: string): Promise<boolean> {
   const name = host.replace(/^\[|\]$/g, "");

@@ -4,7 +4,7 @@ import type { SinkConnection } from "../../../../schemas/pipeline.ts";
 export interface Endpoint {
   /** `http://host:port` or `https://host:port`, without credentials. */
   url: string;
-  /** Said once when `port` had to be read as another one. */
+  /** That `port` was read as another one, to be logged once. */
   warning?: string;
 }
 
@@ -13,7 +13,7 @@ const httpPorts: Readonly<Record<string, string>> = { "9000": "8123", "9440": "8
 
 /**
  * Finds the HTTP port: `http_port` if given, else 8123 for 9000 and 8443 for 9440, else `port` itself.
- * A text is why there is none.
+ * A text says why there is none.
  */
 export function endpointOf(connection: SinkConnection): Endpoint | string {
   const given = connection.http_port?.trim() ?? "";

@@ -1,5 +1,5 @@
 import type { Answer, Failure } from "../../../core/sink.ts";
-import { type Trouble, RequestError } from "./request-error.ts";
+import { type RequestFailure, RequestError } from "./request-error.ts";
 import type { Connection } from "./connection.ts";
 
 /** What is known of the target when an insert fails. */
@@ -8,12 +8,30 @@ export interface Target {
   views: readonly string[];
   /** Rows of the block. */
   rows: number;
-  /** One part for sure, with no view behind it: any error then means that nothing was written. */
+  /** One part for sure, and no view: any error then means that nothing was written. */
   isOnePart: boolean;
 }
 
-/** An answer that is not ok. */
+/** An answer other than `ok`. */
 export type FailedAnswer = Exclude<Answer, { kind: "ok" }>;
+
+/**
+ * Turns a RequestError of `work` into an answer that names the server and holds no password. Throws any other error.
+ */
+export async function asAnswer<Result>(
+  connection: Connection,
+  work: () => Promise<Result>,
+  classify: (reason: RequestFailure) => FailedAnswer,
+): Promise<Result | FailedAnswer> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof RequestError)) throw error;
+    const { kind, failure } = classify(error.failure);
+    const text = connection.redact(`${connection.name}: ${failure.text}`);
+    return { kind, failure: { ...failure, text } };
+  }
+}
 
 /** About a value of a row: parsing, types, ranges, constraints. */
 const rowCodes = new Set([
@@ -23,79 +41,75 @@ const rowCodes = new Set([
 /** Raised before the first part is written: login, rights, unknown database, table or column, the statement itself. */
 const earlyCodes = new Set([16, 47, 60, 62, 73, 81, 115, 164, 192, 193, 194, 195, 291, 452, 497, 516]);
 
-/** Says itself that it does not know whether the insert took place. */
+/** The server does not know whether the insert took place. */
 const unknownStatus = 319;
 const violatedConstraint = 469;
 const tooManyParts = 252;
 
-/**
- * What an insert's trouble means for its batch (delivery: the three answers, and the classes of a server's no).
- * `refused` is claimed only where nothing was written for sure.
- */
-export function insertAnswer(trouble: Trouble, target: Target): FailedAnswer {
-  if (trouble.from !== "server")
-    return { kind: wroteNothing(trouble) ? "refused" : "unknown", failure: otherFailure(trouble) };
-  const failure = serverFailure(trouble, target);
-  return { kind: isRefusal(failure, trouble.code, target) ? "refused" : "unknown", failure };
+/** What the failure of an insert means for its batch. `refused` only where nothing was written for sure. */
+export function insertAnswer(reason: RequestFailure, target: Target): FailedAnswer {
+  if (reason.from !== "server")
+    return { kind: wroteNothing(reason) ? "refused" : "unknown", failure: otherFailure(reason) };
+  const failure = serverFailure(reason, target);
+  return { kind: isRefusal(failure, reason.code, target) ? "refused" : "unknown", failure };
 }
 
-/** The same for statements that write no rows: no row of ours can be at fault. */
-export function statementAnswer(trouble: Trouble): FailedAnswer {
-  // Where even a small statement is not understood, it is another port, until it is found to be otherwise.
-  if (trouble.from === "garbled") return statementAnswer({ ...trouble, from: "protocol" });
+/** The same for statements that write no rows: no row can be the cause. */
+export function statementAnswer(reason: RequestFailure): FailedAnswer {
+  // A port that does not understand even a small statement is taken for one of another protocol.
+  if (reason.from === "garbled") return statementAnswer({ ...reason, from: "protocol" });
   const failure =
-    trouble.from === "server" ? serverFailure(trouble, { views: [], rows: 0, isOnePart: true }) : otherFailure(trouble);
+    reason.from === "server" ? serverFailure(reason, { views: [], rows: 0, isOnePart: true }) : otherFailure(reason);
   return { kind: "refused", failure: failure.class === "row" ? { ...failure, class: "setup" } : failure };
 }
 
-function wroteNothing(trouble: Exclude<Trouble, { from: "server" }>): boolean {
-  if (trouble.from === "network") return !trouble.sent;
-  return trouble.from === "settings" || trouble.from === "protocol";
+function wroteNothing(reason: Exclude<RequestFailure, { from: "server" }>): boolean {
+  if (reason.from === "network") return !reason.sent;
+  return reason.from === "settings" || reason.from === "protocol";
 }
 
 const httpPort =
   "set connection_params.http_port to the port of ClickHouse's HTTP interface, usually 8123, or 8443 with TLS";
 
 /** Errors without a code: the network, an answer that is not ClickHouse's, or settings that cannot work. */
-function otherFailure(trouble: Exclude<Trouble, { from: "server" }>): Failure {
-  switch (trouble.from) {
+function otherFailure(reason: Exclude<RequestFailure, { from: "server" }>): Failure {
+  switch (reason.from) {
     case "network":
       return {
         class: "transient",
         name: "network_io",
-        text: `no answer: ${trouble.text}`,
-        connection: trouble.sent ? "lost" : "none",
+        text: `no answer: ${reason.text}`,
+        connection: reason.sent ? "lost" : "none",
       };
     case "foreign":
       return {
         class: "transient",
         name: "foreign_answer",
-        text: `an HTTP answer that is not ClickHouse's to this statement: ${trouble.text}; whatever stands on the way has to hand on query_id and the X-ClickHouse headers as they are`,
+        text: `an HTTP answer that is not ClickHouse's to this statement: ${reason.text}; a proxy must pass on query_id and the X-ClickHouse headers unchanged`,
       };
     case "http": {
-      const isPassing = trouble.status >= 500 || trouble.status === 429 || trouble.status === 408;
-      const text = `an HTTP answer ${trouble.status} that is not ClickHouse's: ${trouble.text}`;
-      return { class: isPassing ? "transient" : "setup", name: `http_${trouble.status}`, text };
+      const isPassing = reason.status >= 500 || reason.status === 429 || reason.status === 408;
+      const text = `an HTTP answer ${reason.status} that is not ClickHouse's: ${reason.text}`;
+      return { class: isPassing ? "transient" : "setup", name: `http_${reason.status}`, text };
     }
     case "protocol":
-      return { class: "setup", name: "no_http", text: `this is not an HTTP port: ${trouble.text}; ${httpPort}` };
+      return { class: "setup", name: "no_http", text: `this is not an HTTP port: ${reason.text}; ${httpPort}` };
     case "garbled":
-      return { class: "transient", name: "garbled_answer", text: `${trouble.text}; if it stays so, ${httpPort}` };
+      return { class: "transient", name: "garbled_answer", text: `${reason.text}; if this persists, ${httpPort}` };
     case "settings":
-      return { class: "setup", name: "settings", text: trouble.text };
+      return { class: "setup", name: "settings", text: reason.text };
     default:
-      return trouble satisfies never;
+      return reason satisfies never;
   }
 }
 
-function serverFailure(trouble: Extract<Trouble, { from: "server" }>, target: Target): Failure {
-  const { code, name, text } = trouble;
+function serverFailure(reason: Extract<RequestFailure, { from: "server" }>, target: Target): Failure {
+  const { code, name, text } = reason;
   const said = { code, name, text: `ClickHouse says ${name} (code ${code}): ${text}` };
   if (code === tooManyParts && text.includes("max_partitions_per_insert_block"))
     return { class: "partitions", ...said };
-  const strain = strainOf(code, text);
-  if (strain !== undefined)
-    return { class: "transient", ...said, text: `ClickHouse cannot now: ${strain}; ${said.text}` };
+  const lack = unavailability(code, text);
+  if (lack !== undefined) return { class: "transient", ...said, text: `ClickHouse cannot now: ${lack}; ${said.text}` };
   if (transientCodes.has(code)) return { class: "transient", ...said };
   if (isFromView(text, target)) return { class: "view", ...said };
   if (!rowCodes.has(code)) return { class: "setup", ...said };
@@ -110,7 +124,7 @@ function isRefusal(failure: Failure, code: number, target: Target): boolean {
 
 /**
  * `…: while pushing to view d.v`, at the very end, where nothing of an event can stand: what a text quotes of one ends
- * with a quote. Only views that are known to hang on the table count.
+ * with a quote. Only known views of the table count.
  */
 function isFromView(text: string, { views }: Target): boolean {
   const end = withoutQuoting(text)
@@ -124,7 +138,7 @@ function withoutQuoting(text: string): string {
   return text.replaceAll(/[`\\]/g, "");
 }
 
-/** The rows were on their way to some view, perhaps one that was made a moment ago: the table may hold them. */
+/** The server was writing to some view, perhaps one created a moment ago: the table may have the rows. */
 function isPushing(text: string): boolean {
   return /: while pushing to view [^']*$/.test(text);
 }
@@ -143,7 +157,7 @@ function rowOf(code: number, text: string, rows: number): number | undefined {
 }
 
 /**
- * Codes of a server that lacks something for a while, or that is being started or stopped: the same insert is tried again
+ * Codes of a server that lacks a resource for a while, or that starts or stops: the same insert is tried again
  * (the specification, engine semantics, section 7.1, with its additions).
  */
 const transientCodes: ReadonlySet<number> = new Set([
@@ -152,7 +166,7 @@ const transientCodes: ReadonlySet<number> = new Set([
   745, 749, 762, 771, 776, 777, 778, 999, 1000,
 ]);
 
-/** Errors of the system that a server passes on, by their number on Linux. */
+/** Errors of its system that a server reports, by their number on Linux. */
 const systemErrors: readonly [errno: number, words: string, reason: string][] = [
   [24, "Too many open files", "its process has too many files open: raise its limit of open files (LimitNOFILE)"],
   [23, "Too many open files in system", "its machine has too many files open: raise fs.file-max there"],
@@ -168,7 +182,7 @@ const systemCodes: ReadonlySet<number> = new Set([
   460, 463, 531, 566, 586, 635, 641, 1000, 1001, 1002,
 ]);
 
-/** What some codes mean, and what a person can do. */
+/** What some codes mean, with the remedy. */
 const meanings: ReadonlyMap<number, string> = new Map([
   [173, "it is out of memory"],
   [241, "the insert would take more memory than it allows"],
@@ -179,33 +193,14 @@ const meanings: ReadonlyMap<number, string> = new Map([
   [722, "it is being started, and loads its tables"],
 ]);
 
-/** Why a server cannot carry a statement out now, whatever the statement is: completes "ClickHouse cannot now: ...". */
-function strainOf(code: number, text: string): string | undefined {
-  return (systemCodes.has(code) ? systemStrain(text) : undefined) ?? meanings.get(code);
+/** Which resource a server lacks for any statement: completes "ClickHouse cannot now: ...". */
+function unavailability(code: number, text: string): string | undefined {
+  return (systemCodes.has(code) ? systemUnavailability(text) : undefined) ?? meanings.get(code);
 }
 
-function systemStrain(text: string): string | undefined {
+function systemUnavailability(text: string): string | undefined {
   const errno = Number(/\berrno: (\d+)\b/.exec(text)?.[1] ?? NaN);
   const found =
     systemErrors.find(([number]) => number === errno) ?? systemErrors.findLast(([, words]) => text.includes(words));
   return found?.[2];
-}
-
-/**
- * Turns the troubles of `work` into answers that name the server and hold no password; anything else is a fault of ours
- * and is thrown on.
- */
-export async function answered<Result>(
-  connection: Connection,
-  work: () => Promise<Result>,
-  judge: (trouble: Trouble) => FailedAnswer,
-): Promise<Result | FailedAnswer> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof RequestError)) throw error;
-    const { kind, failure } = judge(error.trouble);
-    const text = connection.redact(`${connection.name}: ${failure.text}`);
-    return { kind, failure: { ...failure, text } };
-  }
 }

@@ -1,28 +1,28 @@
-/** What went wrong between a statement and its answer, before anybody judged what it means for a batch. */
-export type Trouble =
+/** Why a statement got no good answer. `failures.ts` says what that means for a batch. */
+export type RequestFailure =
   /** ClickHouse answered with an error. `text` is its message without code and version. */
   | { from: "server"; code: number; name: string; text: string }
   /** Something answered in HTTP with an error that is not ClickHouse's: a proxy, another service. */
   | { from: "http"; status: number; text: string }
-  /** Something answered in HTTP as if all were well, and it is not ClickHouse's answer to this statement. */
+  /** A good HTTP answer that is not ClickHouse's answer to this statement. */
   | { from: "foreign"; text: string }
-  /** The port says itself that it speaks ClickHouse's native protocol: it read nothing further. */
+  /** The port speaks ClickHouse's native protocol, as its answer says: the server read nothing further. */
   | { from: "protocol"; text: string }
-  /** What came back after the statement was sent is no HTTP. */
+  /** The bytes that came back are not HTTP. */
   | { from: "garbled"; text: string }
   /** No answer. `sent`: whether the statement, or a part of it, may have reached the server. */
   | { from: "network"; sent: boolean; text: string }
   /** No connection can be made with these settings, whatever the server does: certificate, TLS, address. Nothing was sent. */
   | { from: "settings"; text: string };
 
-/** Carries a trouble up to the one place that turns it into an answer. */
+/** Thrown by whatever sends a statement. `asAnswer` turns it into an answer. */
 export class RequestError extends Error {
-  readonly trouble: Trouble;
+  readonly failure: RequestFailure;
 
-  constructor(trouble: Trouble) {
-    super(trouble.text);
+  constructor(failure: RequestFailure) {
+    super(failure.text);
     this.name = "RequestError";
-    this.trouble = trouble;
+    this.failure = failure;
   }
 }
 
@@ -31,7 +31,7 @@ const unreadableCodes = new Set([47, 60, 291, 497]);
 
 /** Whether a SELECT from a table of the system failed because this server, or this user, has nothing to read there. */
 export function isUnreadable(error: unknown): boolean {
-  return error instanceof RequestError && error.trouble.from === "server" && unreadableCodes.has(error.trouble.code);
+  return error instanceof RequestError && error.failure.from === "server" && unreadableCodes.has(error.failure.code);
 }
 
 /** Longest text of a server that is passed on, in characters. */
@@ -44,7 +44,7 @@ const trailer = new RegExp(String.raw`\s*\(([A-Z][A-Z0-9_]{2,})\)\s*(?:${version
  * Reads an error of ClickHouse: `Code: 60. DB::Exception: <message> (UNKNOWN_TABLE) (version 26.7.2.1)`, where the
  * parts may be repeated. The code comes from the header where there is one; undefined if the text is no such error.
  */
-export function parseServerError(body: string, header: string | undefined): Trouble | undefined {
+export function parseServerError(body: string, header: string | undefined): RequestFailure | undefined {
   const code = header ?? /^\s*(?:__exception__\s+)?(?:\S+ )?Code: (\d+)/.exec(body)?.[1];
   if (code === undefined || !/^\d{1,6}$/.test(code)) return undefined;
   let text = body.trim();
@@ -66,7 +66,7 @@ export function clipped(text: string): string {
 /** OpenSSL's errors come as EPROTO where they end a write. */
 const tls = /^(EPROTO$|ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT|UNABLE_TO_)/;
 
-/** Error codes of this process or its machine, with what a person can do. */
+/** Error codes of this process or its machine, with the remedy. */
 const own = new Map([
   ["EMFILE", "this process has too many files open: raise its limit of open files (ulimit -n, LimitNOFILE)"],
   ["ENFILE", "this machine has too many files open: raise fs.file-max"],
@@ -75,10 +75,10 @@ const own = new Map([
 
 /**
  * Reads an error that the client threw instead of giving an answer. `sent`: whether anything of the request may have
- * reached the server. The error itself never tells: a reset, a TLS error or an unreachable host may come before the
+ * reached the server. The error itself does not say so: a reset, a TLS error or an unreachable host may come before the
  * connection is made, and after the whole body was taken.
  */
-export function parseClientError(error: unknown, sent: boolean): Trouble {
+export function parseClientError(error: unknown, sent: boolean): RequestFailure {
   const { code, message } = errorFields(error);
   if (code.startsWith("HPE_")) return { from: "garbled", text: `the answer is no HTTP (${code})` };
   const said = clipped(code === "" || message.includes(code) ? message : `${message} (${code})`);

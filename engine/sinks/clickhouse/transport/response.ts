@@ -1,8 +1,8 @@
 import { clipped, parseServerError } from "./request-error.ts";
-import type { Trouble } from "./request-error.ts";
+import type { RequestFailure } from "./request-error.ts";
 
-/** What came back for a statement, complete. */
-export interface Said {
+/** The complete response to a statement. */
+export interface HttpResponse {
   /** `query_id` of the statement. */
   queryId: string;
   status: number;
@@ -14,42 +14,42 @@ const queryIdHeader = "X-ClickHouse-Query-Id";
 const summaryHeader = "X-ClickHouse-Summary";
 const exceptionHeader = "X-ClickHouse-Exception-Code";
 
-/** At the very start: what an error quotes of an event may say so too. */
+/** Looked for at the very start: an error may quote an event with the same words. */
 const nativePort = /^\s*Port \d+ is for clickhouse-client program/;
 
 /**
- * What is wrong with an answer; undefined for the one that says that all is well. Whatever stands on the way may answer
- * 200, so only ClickHouse's own answer to this very statement counts (delivery, words): it names the query, it sums up an
- * insert, and to an insert it has no body.
+ * Why a response does not confirm its statement; undefined if it does. A proxy may answer 200 as well, so only
+ * ClickHouse's own answer to this very statement counts: it names the query, it has a summary of an insert, and for an
+ * insert it has no body.
  */
-export function troubleIn(said: Said, isInsert: boolean): Trouble | undefined {
-  const { status, text, queryId } = said;
+export function failureOf(response: HttpResponse, isInsert: boolean): RequestFailure | undefined {
+  const { status, text, queryId } = response;
   if (nativePort.test(text)) return { from: "protocol", text: clipped(text) };
-  const id = headerOf(said, queryIdHeader);
+  const id = headerOf(response, queryIdHeader);
   if (id !== undefined && id !== queryId) {
     return foreign(`it is for another statement: expected ${queryIdHeader}: ${queryId}, got ${id}`, text);
   }
-  const code = headerOf(said, exceptionHeader);
-  if (code !== undefined || status !== 200 || (isInsert && text !== "")) return errorIn(said, code);
+  const code = headerOf(response, exceptionHeader);
+  if (code !== undefined || status !== 200 || (isInsert && text !== "")) return errorIn(response, code);
   if (id === undefined) return foreign(`it has no header ${queryIdHeader}`, text);
-  const summary = headerOf(said, summaryHeader);
+  const summary = headerOf(response, summaryHeader);
   if (!isInsert || isObject(summary)) return undefined;
   return foreign(`expected a JSON object in ${summaryHeader}, got ${summary ?? "no such header"}`, text);
 }
 
-function errorIn({ status, text }: Said, code: string | undefined): Trouble {
+function errorIn({ status, text }: HttpResponse, code: string | undefined): RequestFailure {
   const error = parseServerError(text, code);
   if (error !== undefined) return error;
   if (status >= 300) return { from: "http", status, text: clipped(text) };
   return foreign(`expected status 200 and no body, got ${status}`, text);
 }
 
-function foreign(reason: string, text: string): Trouble {
+function foreign(reason: string, text: string): RequestFailure {
   const body = text === "" ? "an empty body" : `the body ${text}`;
   return { from: "foreign", text: clipped(`${reason}, and ${body}`) };
 }
 
-function headerOf({ headers }: Said, name: string): string | undefined {
+function headerOf({ headers }: HttpResponse, name: string): string | undefined {
   const value = headers[name.toLowerCase()];
   return Array.isArray(value) ? value.join(", ") : value;
 }

@@ -17,13 +17,13 @@ export interface SentRequest {
 type RequestingAgent = Agent & { addRequest(request: ClientRequest, ...options: unknown[]): void };
 
 /**
- * Finds out of each request whether anything of it was sent, which neither its error nor the client tells: a reset is the
- * same error before the connection was made and after the whole body was taken.
+ * Finds out whether anything of a request was sent. Neither its error nor the client says so: a reset is the same error
+ * before the connection was made and after the whole body was taken.
  */
 export class SentRequests {
   readonly #requests = new Map<string, SentRequest>();
 
-  /** The agent, with its requests looked at. A connection that is not made in time ends in an error. */
+  /** The agent, with its requests watched. A connection that is not made in time ends in an error. */
   watch(agent: Agent): Agent {
     const watched = Object.create(agent) as RequestingAgent;
     watched.addRequest = (request, ...options) => {

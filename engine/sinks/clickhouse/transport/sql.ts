@@ -30,7 +30,7 @@ export function selectOn(connection: Connection, signal: AbortSignal): Select {
   };
 }
 
-/** Throws an Error for what is no JSON object. */
+/** Throws an Error for anything but a JSON object. */
 function rowOf(line: string): Record<string, unknown> {
   const row: unknown = JSON.parse(line);
   if (typeof row !== "object" || row === null || Array.isArray(row)) throw new Error("no object");

@@ -1,6 +1,6 @@
 /**
  * Runs `work` with a signal that aborts when `signal` does, and after so many milliseconds with a reason that
- * `isOutOfTime` knows. Leaves neither a timer nor a listener behind.
+ * `isOutOfTime` knows. Leaves no timer and no listener.
  */
 export async function withTimeLimit<Result>(
   signal: AbortSignal,
