@@ -21,7 +21,7 @@ export async function reference(): Promise<string> {
 
 const rootPlace = "the document";
 
-/** Every mapping of the format in the order of the document; one that was there already is not told again. */
+/** Every mapping of the format in the order of the document, each once. */
 function sectionsOf(): Section[] {
   const sections: Section[] = [];
   const visit = (node: SchemaNode, place: string): void => {

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { EngineError } from "../core/errors.ts";
 import type { Log } from "../telemetry/log.ts";
-import type { Listening, Mended, Orders, Report } from "./server/protocol.ts";
+import type { Listening, Repaired, StartRequest, StartReport } from "./server/protocol.ts";
 
 /** Threads for statements (8 at most), files and compression; a running statement keeps one to itself. */
 const threads = "16";
@@ -19,19 +19,19 @@ export interface Exit {
 export class Child {
   readonly port: number;
   readonly version: string;
-  readonly mended: Mended;
+  readonly repaired: Repaired;
   readonly exited: Promise<Exit>;
   /** The end of what it printed. */
-  readonly said: () => string;
+  readonly printed: () => string;
   readonly #process: ChildProcess;
 
-  private constructor(process: ChildProcess, exited: Promise<Exit>, said: () => string, report: Listening) {
+  private constructor(process: ChildProcess, exited: Promise<Exit>, printed: () => string, report: Listening) {
     this.#process = process;
     this.exited = exited;
-    this.said = said;
+    this.printed = printed;
     this.port = report.port;
     this.version = report.version;
-    this.mended = report.mended;
+    this.repaired = report.repaired;
   }
 
   /**
@@ -39,19 +39,19 @@ export class Child {
    *
    * @throws EngineError CLICKHOUSE_MISSING, DATA_DIR_HELD or STORAGE_FAILED; then no process is left.
    */
-  static async start(entry: string, orders: Orders, log: Log, signal: AbortSignal): Promise<Child> {
+  static async start(entry: string, request: StartRequest, log: Log, signal: AbortSignal): Promise<Child> {
     const child = fork(entry, [], { execArgv: [], env: environment(), stdio: ["ignore", "pipe", "pipe", "ipc"] });
-    const said = listenTo(child, log);
+    const printed = collectOutput(child, log);
     const exited = endOf(child);
     const abort = (): void => void child.kill("SIGKILL");
     signal.addEventListener("abort", abort);
     try {
       // Where it cannot be sent, the process has ended.
-      child.send(orders, () => undefined);
+      child.send(request, () => undefined);
       const report = await Promise.race([reportOf(child), exited]);
-      if ("kind" in report && report.kind === "listening") return new Child(child, exited, said, report);
+      if ("kind" in report && report.kind === "listening") return new Child(child, exited, printed, report);
       await exited;
-      throw failure(report, said(), orders.folder);
+      throw failure(report, printed(), request.folder);
     } finally {
       signal.removeEventListener("abort", abort);
     }
@@ -70,8 +70,8 @@ export class Child {
   }
 }
 
-function reportOf(child: ChildProcess): Promise<Report> {
-  return new Promise((resolve) => child.once("message", (message) => resolve(message as Report)));
+function reportOf(child: ChildProcess): Promise<StartReport> {
+  return new Promise((resolve) => child.once("message", (message) => resolve(message as StartReport)));
 }
 
 /** Resolves when the process is gone, or was never there. */
@@ -88,7 +88,7 @@ function environment(): NodeJS.ProcessEnv {
 }
 
 /** Logs what the engine prints, and remembers the end of it: the reasons of a failed start are nowhere else. */
-function listenTo(child: ChildProcess, log: Log): () => string {
+function collectOutput(child: ChildProcess, log: Log): () => string {
   let last = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream?.setEncoding("utf8").on("data", (text: string) => {
@@ -99,15 +99,15 @@ function listenTo(child: ChildProcess, log: Log): () => string {
   return () => last.trim();
 }
 
-function failure(end: Report | Exit, said: string, folder: string): EngineError {
+function failure(end: StartReport | Exit, printed: string, folder: string): EngineError {
   const reason = "text" in end ? end.text : `the process ended with ${"signal" in end ? (end.signal ?? end.code) : ""}`;
-  const cause = new Error(said ? `${reason}: ${said}` : reason);
+  const cause = new Error(printed ? `${reason}: ${printed}` : reason);
   if ("kind" in end && end.kind === "missing") return new EngineError("CLICKHOUSE_MISSING", missing, { cause });
-  // The engine has a lock too, which is held by programs of ClickHouse that someone runs on its folder.
-  const held = ("kind" in end && end.kind === "held") || said.includes("Cannot lock file");
-  const text = held ? "another process holds it. Stop that process, or use another data directory." : cause.message;
+  // The engine has a lock too: other programs of ClickHouse that run on its folder hold it.
+  const isLocked = ("kind" in end && end.kind === "locked") || printed.includes("Cannot lock file");
+  const text = isLocked ? "another process holds it. Stop that process, or use another data directory." : cause.message;
   return new EngineError(
-    held ? "DATA_DIR_HELD" : "STORAGE_FAILED",
+    isLocked ? "DATA_DIR_HELD" : "STORAGE_FAILED",
     `The embedded ClickHouse cannot open ${folder}: ${text}`,
     { cause },
   );

@@ -10,9 +10,9 @@ export interface EmbeddedOptions {
   /** The data directory of the whole process; ClickHouse's own is the folder `clickhouse` in it. */
   dataDir: string;
   log: Log;
-  /** Told of every start and every unexpected end. */
+  /** Called at every start and every unexpected end. */
   onEvent?: (event: ClickHouseEvent) => void;
-  /** How long another process may take to let go of the data; 30 s. A predecessor that is ending needs a moment. */
+  /** How long another process may take to release the data, in milliseconds; 30 s by default. */
   lockWaitMs?: number;
   /** The file that the child runs; by default the bundled one. */
   entry?: string;
@@ -21,18 +21,18 @@ export interface EmbeddedOptions {
 export type ClickHouseEvent =
   { kind: "started"; pid: number; port: number; version: string } | ({ kind: "died" } & Exit);
 
-const mendedText =
+const repairedText =
   "The deduplication logs of the embedded ClickHouse were mended: tokens that were noted without their rows are forgotten, " +
   "so that these rows are written when they are sent again, and lines that could not be read are gone.";
 const firstPauseMs = 100;
 const longestPauseMs = 5_000;
-/** A child that lived as long as this was well: the next pause is the first one again. */
+/** After a run as long as this the back-off starts anew. */
 const wellAfterMs = 30_000;
 
 /**
- * The ClickHouse that Sluice carries: a child process that speaks the ClickHouse HTTP protocol on loopback. When it
- * dies it is started again, after a pause that grows, on the same data and if possible on the same port; it is gone
- * when this process is gone, however that ends. What was answered before it died is not lost.
+ * The embedded ClickHouse: a child process that speaks the ClickHouse HTTP protocol on loopback. After a crash it is
+ * started again with back-off, on the same data and if possible on the same port. It ends with this process, however
+ * that ends. A crash loses nothing that was answered.
  */
 export class EmbeddedClickHouse {
   readonly username = "default";
@@ -97,11 +97,11 @@ export class EmbeddedClickHouse {
     const { dataDir, log, lockWaitMs = 30_000, entry = entryPoint("clickhouse"), onEvent } = this.#options;
     const folder = join(resolve(dataDir), "clickhouse");
     const { username, password } = this;
-    const orders = { folder, lockWaitMs, port: this.#current?.port ?? 0, username, password };
-    const child = await Child.start(entry, orders, log, this.#closing.signal);
+    const request = { folder, lockWaitMs, port: this.#current?.port ?? 0, username, password };
+    const child = await Child.start(entry, request, log, this.#closing.signal);
     this.#current = child;
-    const { pid, port, version, mended } = child;
-    if (mended.tokens + mended.lines > 0) log.warn({ ...mended }, mendedText);
+    const { pid, port, version, repaired } = child;
+    if (repaired.tokens + repaired.lines > 0) log.warn({ ...repaired }, repairedText);
     log.info({ pid, port, version }, "The embedded ClickHouse is running.");
     onEvent?.({ kind: "started", pid, port, version });
     return child;
@@ -125,7 +125,7 @@ export class EmbeddedClickHouse {
 
   #died(exit: Exit, pauseMs: number): void {
     const { log, onEvent } = this.#options;
-    const printed = this.#current?.said();
+    const printed = this.#current?.printed();
     log.warn({ ...exit, printed, restart_in_ms: pauseMs }, "The embedded ClickHouse died and is started again.");
     onEvent?.({ kind: "died", ...exit });
   }

@@ -1,7 +1,7 @@
 import { EmbeddedClickHouse } from "./embedded-clickhouse.ts";
 import type { Log } from "../telemetry/log.ts";
 
-/** The embedded ClickHouse of this process: started by the first who needs it. */
+/** The embedded ClickHouse of this process, started when first needed. */
 export class LazyEmbeddedClickHouse {
   readonly #dataDir: string;
   readonly #log: Log;
@@ -51,7 +51,7 @@ export class LazyEmbeddedClickHouse {
       });
       return server;
     } catch (error) {
-      // The next who needs it tries again: chDB may be installed by then.
+      // The next call tries again: chDB may be installed by then.
       this.#server = undefined;
       throw error;
     }

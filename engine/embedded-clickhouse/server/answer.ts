@@ -2,16 +2,16 @@ import type { ServerResponse } from "node:http";
 import { promisify } from "node:util";
 import { brotliCompress, deflate, gzip } from "node:zlib";
 import type { Exception } from "./exception.ts";
-import type { Asked } from "./request.ts";
+import type { QueryRequest } from "./request.ts";
 
 const encoders = { gzip: promisify(gzip), br: promisify(brotliCompress), deflate: promisify(deflate) };
 
-/** What an answer says about itself in its headers. */
-export interface Facts {
+/** The figures in the headers of an answer. */
+export interface AnswerStats {
   format: string;
   /** Rows of the result, for a statement that has one. */
   resultRows?: number;
-  /** Rows that an insert brought, where the engine tells; those dropped as repeats are among them. */
+  /** Rows that an insert brought, where the engine counts them; those dropped as repeats are among them. */
   writtenRows?: number;
   elapsedSeconds: number;
 }
@@ -20,8 +20,8 @@ export interface Facts {
 export async function answer(
   response: ServerResponse,
   bytes: Uint8Array,
-  facts: Facts,
-  compression: Asked["compression"],
+  facts: AnswerStats,
+  compression: QueryRequest["compression"],
 ): Promise<void> {
   response.setHeader("Content-Type", contentType(facts.format));
   response.setHeader("X-ClickHouse-Format", facts.format);
@@ -46,7 +46,7 @@ export function send(response: ServerResponse, status: number, bytes: Uint8Array
 }
 
 /** All figures are strings, as ClickHouse writes them. A figure that is not known is left out. */
-function summary(facts: Facts, bytes: number): string {
+function summary(facts: AnswerStats, bytes: number): string {
   const figures = {
     read_rows: facts.writtenRows,
     result_rows: facts.resultRows,

@@ -48,7 +48,7 @@ function header(request: IncomingMessage, name: string): string | undefined {
   return Array.isArray(value) ? value[0] : value;
 }
 
-/** Compares digests, so that the time tells neither length nor content. */
+/** Compares digests, so that the time depends neither on length nor on content. */
 function same(given: string, expected: string): boolean {
   return timingSafeEqual(digest(given), digest(expected));
 }

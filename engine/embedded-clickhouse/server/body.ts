@@ -40,7 +40,7 @@ export class Body {
     for (let chunk = await this.#next(); chunk; chunk = await this.#next()) await file.write(chunk);
   }
 
-  /** Reads what is left and throws it away: an answer that overtakes its request may be lost on the way. */
+  /** Reads what is left and drops it: an answer sent before the request was read may be lost. */
   async discard(): Promise<void> {
     const request = this.#request;
     if (this.#source === request) await this.#exhaust();
@@ -56,7 +56,7 @@ export class Body {
     try {
       while (!(await this.#chunks?.next())?.done);
     } catch {
-      // Broken off: there is nobody left to answer.
+      // The client broke off: no answer is expected.
     }
   }
 
@@ -89,7 +89,7 @@ function decoded(request: IncomingMessage): Readable {
     );
   }
   request.on("error", (error) => decoder.destroy(error));
-  // Whoever reads it gets its error, but perhaps nobody reads yet.
+  // A reader gets the error from its iterator; without a reader yet, it must not be unhandled.
   decoder.on("error", () => undefined);
   return request.pipe(decoder);
 }

@@ -13,13 +13,13 @@ const settings = [
 ];
 
 /** chDB is not installed, or there is none for this platform. */
-export class Missing extends Error {
-  override readonly name = "Missing";
+export class ChdbMissingError extends Error {
+  override readonly name = "ChdbMissingError";
 }
 
 /** The one data directory of this process. */
 export class Database {
-  /** The engine lives as long as a session does. */
+  /** The engine runs as long as a session is open. */
   readonly #first: Session;
   readonly #open: () => Session;
 
@@ -32,11 +32,11 @@ export class Database {
    * Loads chDB and opens `folder`. A predecessor that is about to end may still have it locked, so it tries again for
    * a while; chDB itself prints why it cannot.
    *
-   * @throws Missing, or what the last attempt threw.
+   * @throws ChdbMissingError, or what the last attempt threw.
    */
   static async open(folder: string, waitMs: number): Promise<Database> {
     const { Session: Opened } = await import("chdb").catch((error: Error) => {
-      throw new Missing(error.message, { cause: error });
+      throw new ChdbMissingError(error.message, { cause: error });
     });
     const until = performance.now() + waitMs;
     for (;;) {

@@ -2,13 +2,13 @@ import type { Dirent } from "node:fs";
 import { type FileHandle, open, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { Parts } from "./parts.ts";
-import type { Mended } from "./protocol.ts";
+import type { Repaired } from "./protocol.ts";
 
 /** Bytes that are looked at, from the end of a file: about 10,000 tokens, while what a kill leaves is among the newest. */
-const lookedAt = 1 << 20;
+const tailBytes = 1 << 20;
 
 /**
- * Mends the deduplication logs of all tables. ClickHouse notes the token of an insert before it puts its part in place.
+ * Repairs the deduplication logs of all tables. ClickHouse notes the token of an insert before it puts its part in place.
  * Where it was killed between the two, it would say OK to the insert when that is sent again, and drop its rows.
  *
  * A token too many that is forgotten (its part was moved to another table, or emptied by its TTL) means that an insert
@@ -16,14 +16,14 @@ const lookedAt = 1 << 20;
  *
  * @param engine the data folder of ClickHouse. Nothing may have it open.
  */
-export async function repairDeduplicationLogs(engine: string): Promise<Mended> {
-  const mended = { tokens: 0, lines: 0 };
+export async function repairDeduplicationLogs(engine: string): Promise<Repaired> {
+  const repaired = { tokens: 0, lines: 0 };
   for await (const table of tables(engine)) {
-    const { tokens, lines } = await mendTable(table);
-    mended.tokens += tokens;
-    mended.lines += lines;
+    const { tokens, lines } = await repairTable(table);
+    repaired.tokens += tokens;
+    repaired.lines += lines;
   }
-  return mended;
+  return repaired;
 }
 
 /** Every folder of a table: by its UUID, or by its name in an old database; there is a link by name to each UUID too. */
@@ -35,27 +35,27 @@ async function* tables(engine: string): AsyncGenerator<string> {
   }
 }
 
-async function mendTable(table: string): Promise<Mended> {
+async function repairTable(table: string): Promise<Repaired> {
   const logs = join(table, "deduplication_logs");
   const numbers = (await entries(logs)).flatMap(({ name }) => /^deduplication_log_(\d+)\.txt$/.exec(name)?.[1] ?? []);
-  const mended = { tokens: 0, lines: 0 };
-  if (numbers.length === 0) return mended;
+  const repaired = { tokens: 0, lines: 0 };
+  if (numbers.length === 0) return repaired;
   const parts = new Parts(await folders(table));
   const decided = new Set<string>();
   for (const number of numbers.toSorted((a, b) => Number(b) - Number(a))) {
-    const { tokens, lines } = await mendFile(join(logs, `deduplication_log_${number}.txt`), decided, parts);
-    mended.tokens += tokens;
-    mended.lines += lines;
+    const { tokens, lines } = await repairFile(join(logs, `deduplication_log_${number}.txt`), decided, parts);
+    repaired.tokens += tokens;
+    repaired.lines += lines;
   }
-  return mended;
+  return repaired;
 }
 
-async function mendFile(path: string, decided: Set<string>, parts: Parts): Promise<Mended> {
+async function repairFile(path: string, decided: Set<string>, parts: Parts): Promise<Repaired> {
   const file = await open(path, "r+");
   try {
     const { size } = await file.stat();
     const { text, from } = await lastLines(file, size);
-    const { edits, end, tokens, lines } = mending(text, decided, (part) => parts.hold(part));
+    const { edits, end, tokens, lines } = repairsOf(text, decided, (part) => parts.hold(part));
     const isCut = from + end < size;
     if (isCut) await file.truncate(from + end);
     for (const { at, bytes } of edits) await file.write(bytes, from + at, "latin1");
@@ -68,7 +68,7 @@ async function mendFile(path: string, decided: Set<string>, parts: Parts): Promi
 
 /** The end of a file, from the beginning of a line. */
 async function lastLines(file: FileHandle, size: number): Promise<{ text: string; from: number }> {
-  const start = Math.max(0, size - lookedAt);
+  const start = Math.max(0, size - tailBytes);
   const buffer = Buffer.alloc(size - start);
   const { bytesRead } = await file.read(buffer, 0, buffer.length, start);
   const text = buffer.toString("latin1", 0, bytesRead);
@@ -106,9 +106,9 @@ interface Edit {
   bytes: string;
 }
 
-interface Mending {
+interface Repairs {
   edits: Edit[];
-  /** Where the last whole line ends. What is behind was cut off while it was written. */
+  /** Where the last whole line ends. What follows was cut off while it was written. */
   end: number;
   /** How many edits forget a token, and how many make an unreadable line readable. */
   tokens: number;
@@ -118,7 +118,7 @@ interface Mending {
 /**
  * Finds what has to change in a log so that it names no token whose rows are not there, and can be read to its end.
  *
- * Every change keeps the length, so that the file is mended in place: also on a full disk, and without a second file,
+ * Every change keeps the length, so that the file is repaired in place: also on a full disk, and without a second file,
  * which would keep the table from being opened if it were left over. A record is forgotten as ClickHouse itself does it
  * when it drops a part, and by one byte, so that a kill meanwhile leaves it as it was or as it should be.
  *
@@ -126,7 +126,7 @@ interface Mending {
  * @param decided block ids that a newer line speaks of; those of this text are added.
  * @param isThere whether the rows of a part are there.
  */
-export function mending(text: string, decided: Set<string>, isThere: (part: string) => boolean): Mending {
+export function repairsOf(text: string, decided: Set<string>, isThere: (part: string) => boolean): Repairs {
   const { records, unreadable, end } = read(text);
   const edits = unreadable.map(({ at, length }) => ({ at, bytes: `${forgotten}\t${"-".repeat(length - shortest)}\t` }));
   for (const { at, operation, part, blockId } of records.toReversed()) {
@@ -144,7 +144,7 @@ function read(text: string) {
   for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n", end + 1)) {
     const [, operation, part, blockId] = form.exec(text.slice(at, end)) ?? [];
     if (operation !== undefined) records.push({ at, operation, part: part ?? "", blockId: blockId ?? "" });
-    // ClickHouse reads no further than here, and so would forget every token behind.
+    // ClickHouse reads no further than here, and so would forget all following tokens.
     else if (end - at >= shortest) unreadable.push({ at, length: end - at });
     // It goes together with the next line.
     else continue;

@@ -5,17 +5,17 @@ import { answer, answerException, send } from "./answer.ts";
 import { Body } from "./body.ts";
 import { Exception, exceptionFrom, raise } from "./exception.ts";
 import { maxQuery, type Queries } from "./queries.ts";
-import { read } from "./request.ts";
+import { parseRequest } from "./request.ts";
 
 /** What the server is. */
-export interface Identity extends Credentials {
+export interface ServerIdentity extends Credentials {
   /** ClickHouse's version. */
   version: string;
   timezone: string;
 }
 
 /** ClickHouse's HTTP interface over `queries`. Not listening yet. */
-export function httpServer(identity: Identity, queries: Queries): Server {
+export function httpServer(identity: ServerIdentity, queries: Queries): Server {
   const options = { maxHeaderSize: 1 << 20, keepAliveTimeout: 30_000, requestTimeout: 300_000 };
   const server = createServer(options, (request, response) => {
     void serve(request, response, identity, queries);
@@ -27,7 +27,7 @@ export function httpServer(identity: Identity, queries: Queries): Server {
 async function serve(
   request: IncomingMessage,
   response: ServerResponse,
-  identity: Identity,
+  identity: ServerIdentity,
   queries: Queries,
 ): Promise<void> {
   const body = new Body(request);
@@ -44,7 +44,7 @@ async function route(
   request: IncomingMessage,
   response: ServerResponse,
   body: Body,
-  identity: Identity,
+  identity: ServerIdentity,
   queries: Queries,
 ): Promise<void> {
   const { pathname, searchParams } = new URL(request.url ?? "/", "http://127.0.0.1");
@@ -52,34 +52,34 @@ async function route(
   if (isGreeting || pathname === "/ping") return send(response, 200, "Ok.\n");
   if (pathname !== "/" || (request.method !== "GET" && request.method !== "POST")) {
     await body.discard();
-    return unknown(response, pathname);
+    return refuseRoute(response, pathname);
   }
   authenticate(request, searchParams, identity);
-  await ask(request, response, body, searchParams, identity, queries);
+  await runQuery(request, response, body, searchParams, identity, queries);
 }
 
-async function ask(
+async function runQuery(
   request: IncomingMessage,
   response: ServerResponse,
   body: Body,
   parameters: URLSearchParams,
-  identity: Identity,
+  identity: ServerIdentity,
   queries: Queries,
 ): Promise<void> {
   const form = await formOf(request, body, parameters);
-  const asked = read(request, form ?? parameters);
-  introduce(response, asked.queryId ?? randomUUID(), identity);
+  const asked = parseRequest(request, form ?? parameters);
+  setServerHeaders(response, asked.queryId ?? randomUUID(), identity);
   const result = await queries.run(asked, form ? undefined : body, () => !request.socket.destroyed);
   await answer(response, result.bytes, result.facts, asked.compression);
 }
 
-function introduce(response: ServerResponse, queryId: string, { timezone }: Identity): void {
+function setServerHeaders(response: ServerResponse, queryId: string, { timezone }: ServerIdentity): void {
   if (/^[ -~]+$/.test(queryId)) response.setHeader("X-ClickHouse-Query-Id", queryId);
   response.setHeader("X-ClickHouse-Server-Display-Name", "sluice");
   response.setHeader("X-ClickHouse-Timezone", timezone);
 }
 
-function unknown(response: ServerResponse, pathname: string): void {
+function refuseRoute(response: ServerResponse, pathname: string): void {
   const [status, text] = pathname === "/" ? [405, "Method not allowed."] : [404, "There is no such path."];
   response.setHeader("Allow", "GET, POST");
   send(response, status, `${text} Ask with GET /?query= or POST /.\n`);

@@ -6,7 +6,7 @@ export interface InsertWithData {
   kind: "insert";
   /** Where the data starts, in bytes of the request. */
   dataAt: number;
-  /** Whether the engine tells how many rows it wrote: it does not for a SELECT from `input`. */
+  /** Whether the engine counts the rows that it wrote: not for a SELECT from `input`. */
   countsRows: boolean;
   /** The statement that reads the data from the file at `path`, which is a plain ASCII path of ours. */
   reading(path: string): string;
@@ -108,7 +108,7 @@ function withData(
   };
 }
 
-/** Data starts after the first line break behind the format, or else after the blanks. */
+/** Data starts after the first line break after the format, or else after the blanks. */
 function dataAfter(text: string, end: number): number {
   const gap = /[ \t\f]*\r?\n?/y;
   gap.lastIndex = end;

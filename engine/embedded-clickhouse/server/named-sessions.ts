@@ -1,7 +1,7 @@
 import type { ChdbResult, Session } from "chdb";
 import { raise } from "./exception.ts";
-import type { Asked } from "./request.ts";
-import type { QuerySettings, Run, Sessions } from "./sessions.ts";
+import type { QueryRequest } from "./request.ts";
+import type { QuerySettings, Query, Sessions } from "./sessions.ts";
 
 const maxNamed = 100;
 
@@ -21,7 +21,7 @@ export class NamedSessions {
   }
 
   /** @throws Exception 373 while another request uses the session, 372 when it must exist and does not. */
-  async run(wanted: NonNullable<Asked["session"]>, run: Run, under: QuerySettings): Promise<ChdbResult> {
+  async run(wanted: NonNullable<QueryRequest["session"]>, run: Query, under: QuerySettings): Promise<ChdbResult> {
     const named = this.#find(wanted);
     if (under.settings.has("readonly"))
       throw raise("NOT_IMPLEMENTED", "Setting readonly is not supported in a session.");
@@ -40,7 +40,7 @@ export class NamedSessions {
     for (const id of this.#named.keys()) this.#end(id);
   }
 
-  #find({ id, mustExist }: NonNullable<Asked["session"]>): Named {
+  #find({ id, mustExist }: NonNullable<QueryRequest["session"]>): Named {
     const found = this.#named.get(id);
     if (found?.busy) throw raise("SESSION_IS_LOCKED", "Session is locked by a concurrent client.");
     if (found) return found;
@@ -53,7 +53,7 @@ export class NamedSessions {
   }
 
   /** What comes with one request holds for that request: afterwards the session is as its statements left it. */
-  async #runOn(session: Session, run: Run, under: QuerySettings): Promise<ChdbResult> {
+  async #runOn(session: Session, run: Query, under: QuerySettings): Promise<ChdbResult> {
     if (under.settings.size === 0 && under.database === undefined) return this.#sessions.runOn(session, run, under);
     const earlier = await this.#sessions.runOn(session, { ...look, sql: lookAt([...under.settings.keys()]) }, nothing);
     const [database, values] = earlier.json<[string, [string, string][]]>();

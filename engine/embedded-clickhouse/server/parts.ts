@@ -1,4 +1,4 @@
-/** How the folder of a finished part is called: partition, first block, last block, level, and the mutation it has seen. */
+/** The name of the folder of a finished part: partition, first block, last block, level, and mutation. */
 const form = /^([^_]+)_(-?\d+)_(\d+)_\d+(?:_\d+)?$/;
 
 interface Part {
@@ -8,24 +8,24 @@ interface Part {
 }
 
 /** Blocks that lie in one part, from `first` up to `last` or less. */
-interface Reach {
+interface BlockRange {
   first: number;
   /** The furthest last block of all parts that begin here or earlier. */
   last: number;
 }
 
-/** The finished parts of one table, as the names of its folders tell them. */
+/** The finished parts of one table, by the names of their folders. */
 export class Parts {
   /** By partition, by first block. */
-  readonly #reaches = new Map<string, Reach[]>();
+  readonly #ranges = new Map<string, BlockRange[]>();
 
   /** @param names of all folders of the table; those that are no finished part (`tmp_…`, `detached`) do not count. */
   constructor(names: readonly string[]) {
     const parts = names.flatMap((name) => parse(name) ?? []).toSorted((a, b) => a.first - b.first);
     for (const { partition, first, last } of parts) {
-      const reaches = this.#reaches.get(partition) ?? [];
-      reaches.push({ first, last: Math.max(last, reaches.at(-1)?.last ?? last) });
-      this.#reaches.set(partition, reaches);
+      const ranges = this.#ranges.get(partition) ?? [];
+      ranges.push({ first, last: Math.max(last, ranges.at(-1)?.last ?? last) });
+      this.#ranges.set(partition, ranges);
     }
   }
 
@@ -36,18 +36,18 @@ export class Parts {
   hold(name: string): boolean {
     const part = parse(name);
     if (part === undefined) return true;
-    const reaches = this.#reaches.get(part.partition) ?? [];
-    const reach = reaches[behind(reaches, part.first) - 1];
-    return reach !== undefined && reach.last >= part.last;
+    const ranges = this.#ranges.get(part.partition) ?? [];
+    const range = ranges[firstAfter(ranges, part.first) - 1];
+    return range !== undefined && range.last >= part.last;
   }
 }
 
-/** The index of the first one that begins behind `block`. */
-function behind(reaches: readonly Reach[], block: number): number {
-  let [low, high] = [0, reaches.length];
+/** The index of the first range that begins after `block`. */
+function firstAfter(ranges: readonly BlockRange[], block: number): number {
+  let [low, high] = [0, ranges.length];
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if ((reaches[middle]?.first ?? 0) <= block) low = middle + 1;
+    if ((ranges[middle]?.first ?? 0) <= block) low = middle + 1;
     else high = middle;
   }
   return low;

@@ -1,12 +1,12 @@
 import type { Credentials } from "./authentication.ts";
 
-/** What the parent tells the child, once, over their channel: no argument and no variable shows it to others. */
-export interface Orders extends Credentials {
+/** Sent once by the parent over the IPC channel, which unlike arguments and variables no other process can read. */
+export interface StartRequest extends Credentials {
   /** The folder of the embedded ClickHouse; the child makes it. */
   folder: string;
   /** The port that an earlier child had, taken again if it is free; 0 for any free one. */
   port: number;
-  /** How long a predecessor may take to let go of the folder. */
+  /** How long another process may take to release the folder, in milliseconds. */
   lockWaitMs: number;
 }
 
@@ -14,22 +14,22 @@ export interface Listening {
   kind: "listening";
   port: number;
   version: string;
-  /** What it mended before it opened the engine. */
-  mended: Mended;
+  /** Repairs of the deduplication logs before the engine was opened. */
+  repaired: Repaired;
 }
 
-/** What the child tells the parent, once. Unless it is listening, it then ends. */
-export type Report =
+/** Sent once by the child. Unless it is listening, it then ends. */
+export type StartReport =
   | Listening
   /** chDB cannot be loaded here. */
   | { kind: "missing"; text: string }
-  /** Another process has the folder. */
-  | { kind: "held"; text: string }
+  /** Another process has locked the folder. */
+  | { kind: "locked"; text: string }
   | { kind: "failed"; text: string };
 
-/** What was wrong in all logs, and is no more. */
-export interface Mended {
-  /** Tokens that were noted without their rows, and are forgotten. */
+/** What was repaired in all deduplication logs. */
+export interface Repaired {
+  /** Tokens that were logged without their rows, and are dropped. */
   tokens: number;
   /** Lines that could not be read, or were cut off. */
   lines: number;

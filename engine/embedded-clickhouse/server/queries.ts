@@ -1,10 +1,10 @@
-import type { Facts } from "./answer.ts";
+import type { AnswerStats } from "./answer.ts";
 import type { Body } from "./body.ts";
 import { raise } from "./exception.ts";
 import type { InsertWithData } from "./insert.ts";
 import type { NamedSessions } from "./named-sessions.ts";
-import type { Asked } from "./request.ts";
-import type { Run, Sessions } from "./sessions.ts";
+import type { QueryRequest } from "./request.ts";
+import type { Query, Sessions } from "./sessions.ts";
 import type { Spool } from "./spool.ts";
 import { parse } from "./statement.ts";
 
@@ -13,12 +13,12 @@ export const maxQuery = 262_144;
 
 export interface Result {
   bytes: Uint8Array;
-  facts: Facts;
+  facts: AnswerStats;
 }
 
-/** Carries out what is asked, a few statements at a time: an insert only when the whole of its body is there. */
+/** Runs requests, a few statements at a time: an insert only once its whole body has arrived. */
 export class Queries {
-  readonly #gate = new Gate(8, 1000);
+  readonly #limit = new ConcurrencyLimit(8, 1000);
   readonly #sessions: Sessions;
   readonly #named: NamedSessions;
   readonly #spool: Spool;
@@ -29,8 +29,8 @@ export class Queries {
     this.#spool = spool;
   }
 
-  /** @param isWanted tells whether the client is still there. @throws Exception */
-  async run(asked: Asked, body: Body | undefined, isWanted: () => boolean): Promise<Result> {
+  /** @param isWanted whether the client is still connected. @throws Exception */
+  async run(asked: QueryRequest, body: Body | undefined, isWanted: () => boolean): Promise<Result> {
     const { bytes, ended } = asked.query ? { bytes: Buffer.from(`${asked.query}\n`), ended: true } : await start(body);
     const statement = parse(bytes);
     if (statement.kind === "insert") return this.#insert(asked, statement, bytes, body, isWanted);
@@ -48,7 +48,13 @@ export class Queries {
     return { bytes: output, facts: { format, resultRows: rows, elapsedSeconds: elapsed } };
   }
 
-  async #insert(asked: Asked, insert: InsertWithData, head: Buffer, body: Body | undefined, isWanted: () => boolean) {
+  async #insert(
+    asked: QueryRequest,
+    insert: InsertWithData,
+    head: Buffer,
+    body: Body | undefined,
+    isWanted: () => boolean,
+  ) {
     if (asked.readsOnly) throw readonly();
     const file = await this.#spool.file();
     try {
@@ -63,8 +69,8 @@ export class Queries {
     }
   }
 
-  async #execute(run: Run, asked: Asked, isWanted: () => boolean) {
-    const result = await this.#gate.through(() => {
+  async #execute(run: Query, asked: QueryRequest, isWanted: () => boolean) {
+    const result = await this.#limit.run(() => {
       if (!isWanted()) throw raise("NETWORK_ERROR", "The client went away before its turn came. Nothing was done.");
       return asked.session ? this.#named.run(asked.session, run, asked) : this.#sessions.run(run, asked);
     });
@@ -91,34 +97,34 @@ function readonly(): Error {
   );
 }
 
-/** Lets a few in at a time, the others wait in order. */
-export class Gate {
-  readonly #width: number;
-  readonly #length: number;
+/** Runs at most so many pieces of work at a time; others wait, in order. */
+export class ConcurrencyLimit {
+  readonly #most: number;
+  readonly #mostWaiting: number;
   readonly #waiting: (() => void)[] = [];
-  #inside = 0;
+  #running = 0;
 
-  constructor(width: number, length: number) {
-    this.#width = width;
-    this.#length = length;
+  constructor(most: number, mostWaiting: number) {
+    this.#most = most;
+    this.#mostWaiting = mostWaiting;
   }
 
   /** @throws Exception 202 when the queue is full. */
-  async through<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#inside < this.#width) this.#inside += 1;
-    else await this.#turn();
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#running < this.#most) this.#running += 1;
+    else await this.#wait();
     try {
       return await work();
     } finally {
       const next = this.#waiting.shift();
       if (next) next();
-      else this.#inside -= 1;
+      else this.#running -= 1;
     }
   }
 
-  #turn(): Promise<void> {
-    if (this.#waiting.length >= this.#length) {
-      throw raise("TOO_MANY_SIMULTANEOUS_QUERIES", `Too many simultaneous queries. Maximum: ${this.#length}.`);
+  #wait(): Promise<void> {
+    if (this.#waiting.length >= this.#mostWaiting) {
+      throw raise("TOO_MANY_SIMULTANEOUS_QUERIES", `Too many simultaneous queries. Maximum: ${this.#mostWaiting}.`);
     }
     return new Promise((resolve) => this.#waiting.push(resolve));
   }

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { raise } from "./exception.ts";
 
 /** A request's parameters, read once. */
-export interface Asked {
+export interface QueryRequest {
   /** The statement, or its beginning, given in the address. */
   query: string;
   /** Whether it must not change anything: true for GET, because a link can do that. */
@@ -31,7 +31,7 @@ const reserved: ReadonlySet<string> = new Set(
 export const maxExecutionTime = 300;
 
 /** @throws Exception 36 or 48 for a parameter that cannot be meant. */
-export function read(request: IncomingMessage, parameters: URLSearchParams): Asked {
+export function parseRequest(request: IncomingMessage, parameters: URLSearchParams): QueryRequest {
   for (const name of ["compress", "decompress"]) {
     if (isOn(parameters.get(name))) {
       throw raise("NOT_IMPLEMENTED", `Parameter ${name}=1 is not supported. Use Content-Encoding and Accept-Encoding.`);
@@ -80,7 +80,7 @@ function paramsOf(parameters: URLSearchParams): Map<string, string> {
   return map;
 }
 
-function sessionOf(parameters: URLSearchParams): Asked["session"] {
+function sessionOf(parameters: URLSearchParams): QueryRequest["session"] {
   const id = parameters.get("session_id");
   if (!id) return undefined;
   const seconds = Number(parameters.get("session_timeout") ?? 60);
@@ -90,7 +90,7 @@ function sessionOf(parameters: URLSearchParams): Asked["session"] {
   return { id, timeoutSeconds: seconds, mustExist: isOn(parameters.get("session_check")) };
 }
 
-function encodingOf(request: IncomingMessage): Asked["compression"] {
+function encodingOf(request: IncomingMessage): QueryRequest["compression"] {
   const accepted = headerOf(request, "accept-encoding") ?? "";
   return (["br", "gzip", "deflate"] as const).find((name) => accepted.includes(name));
 }

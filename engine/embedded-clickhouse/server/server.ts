@@ -5,11 +5,11 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { openSync } from "node:fs";
 import { waitForLock } from "fs-native-extensions";
-import { Database, Missing } from "./database.ts";
+import { Database, ChdbMissingError } from "./database.ts";
 import { repairDeduplicationLogs } from "./deduplication-logs.ts";
 import { httpServer } from "./http.ts";
 import { NamedSessions } from "./named-sessions.ts";
-import type { Orders, Report } from "./protocol.ts";
+import type { StartRequest, StartReport } from "./protocol.ts";
 import { Queries } from "./queries.ts";
 import { Sessions } from "./sessions.ts";
 import { Spool } from "./spool.ts";
@@ -18,38 +18,38 @@ import { sleep } from "../../core/sleep.ts";
 /**
  * The child process that alone owns chDB on one data directory, and speaks the ClickHouse HTTP protocol on loopback.
  *
- * It starts when its orders come over the channel to its parent, and reports the port there. It ends
- * - at once when that channel closes, for then the parent is dead (a signal, because a running query holds up an exit);
- * - when the engine says that it is broken;
- * - on SIGTERM, when what runs has ended, but at latest after the grace time.
+ * It starts with a request over the IPC channel, and reports its port there. It ends
+ * - at once when that channel closes, because the parent is gone (by a signal: a running query delays an exit);
+ * - when the engine reports that it is broken;
+ * - on SIGTERM, after the running statements, but at the latest after the grace time.
  */
 const graceMs = 5_000;
 
 process.once("disconnect", kill);
-// Ctrl-C reaches the whole group of processes; the parent is the one to decide, for it may have rows to write yet.
+// Ctrl-C signals the whole process group; the parent decides, because it may have rows to write.
 for (const signal of ["SIGINT", "SIGHUP"]) process.on(signal, () => undefined);
-process.once("message", (orders: Orders) => void begin(orders));
+process.once("message", (request: StartRequest) => void begin(request));
 
-async function begin(orders: Orders): Promise<void> {
+async function begin(request: StartRequest): Promise<void> {
   try {
-    await serve(orders);
+    await serve(request);
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
     report({ kind: kindOf(error), text }, kill);
   }
 }
 
-function kindOf(error: unknown): "missing" | "held" | "failed" {
-  if (error instanceof Missing) return "missing";
-  return error instanceof Held ? "held" : "failed";
+function kindOf(error: unknown): "missing" | "locked" | "failed" {
+  if (error instanceof ChdbMissingError) return "missing";
+  return error instanceof FolderLockedError ? "locked" : "failed";
 }
 
-async function serve({ folder, port, lockWaitMs, ...credentials }: Orders): Promise<void> {
+async function serve({ folder, port, lockWaitMs, ...credentials }: StartRequest): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   // In chDB, files of the working directory are tables: take one without files, whose name is no glob.
   process.chdir("/");
-  await takeFolder(folder, lockWaitMs);
-  const mended = await repairDeduplicationLogs(join(folder, "engine"));
+  await lockFolder(folder, lockWaitMs);
+  const repaired = await repairDeduplicationLogs(join(folder, "engine"));
   const database = await Database.open(join(folder, "engine"), lockWaitMs);
   const spool = await Spool.open(join(folder, "spool"));
   const { version, timezone, settings } = await database.about();
@@ -61,7 +61,7 @@ async function serve({ folder, port, lockWaitMs, ...credentials }: Orders): Prom
     setTimeout(kill, graceMs);
     void end(server, named, sessions, database);
   });
-  report({ kind: "listening", port: (server.address() as AddressInfo).port, version, mended });
+  report({ kind: "listening", port: (server.address() as AddressInfo).port, version, repaired });
 }
 
 async function listen(server: Server, port: number): Promise<void> {
@@ -85,7 +85,7 @@ async function end(server: Server, named: NamedSessions, sessions: Sessions, dat
   kill();
 }
 
-function report(message: Report, then?: () => void): void {
+function report(message: StartReport, then?: () => void): void {
   process.send?.(message, undefined, undefined, then);
 }
 
@@ -93,21 +93,21 @@ function kill(): void {
   process.kill(process.pid, "SIGKILL");
 }
 
-/** Another process has the folder. */
-class Held extends Error {
-  override readonly name = "Held";
+/** Another process has locked the folder. */
+class FolderLockedError extends Error {
+  override readonly name = "FolderLockedError";
 }
 
 /**
- * Takes a folder for as long as this process lives, before the engine does it with a lock of its own: what is to be
- * mended in there, is mended before the engine opens it.
+ * Locks a folder as long as this process runs. The engine has a lock of its own, but repairs must be done before the
+ * engine opens the folder.
  *
- * @throws Held after `waitMs`. It then waits on, so the process should end.
+ * @throws FolderLockedError after `waitMs`. The lock is still waited for then, so the process should end.
  */
-async function takeFolder(folder: string, waitMs: number): Promise<void> {
+async function lockFolder(folder: string, waitMs: number): Promise<void> {
   const timer = new AbortController();
   const refusal = sleep(waitMs, timer.signal).then(() => {
-    if (!timer.signal.aborted) throw new Held(`another process holds ${folder}`);
+    if (!timer.signal.aborted) throw new FolderLockedError(`another process holds ${folder}`);
   });
   try {
     // Never closed: the system drops the lock with the process.

@@ -1,11 +1,11 @@
 import type { ChdbResult, Session } from "chdb";
 import { exceptionFrom, raise } from "./exception.ts";
-import type { Asked } from "./request.ts";
+import type { QueryRequest } from "./request.ts";
 
 /** What a statement runs under; each is undone afterwards. */
-export type QuerySettings = Pick<Asked, "database" | "settings" | "params">;
+export type QuerySettings = Pick<QueryRequest, "database" | "settings" | "params">;
 
-export interface Run {
+export interface Query {
   sql: string;
   format: string;
   /** Whether the statement itself leaves its session as it was. */
@@ -43,7 +43,7 @@ export class Sessions {
   }
 
   /** @throws Exception */
-  async run(run: Run, under: QuerySettings): Promise<ChdbResult> {
+  async run(run: Query, under: QuerySettings): Promise<ChdbResult> {
     if (this.#leaving >= maxLeaving)
       throw raise("TOO_MANY_SIMULTANEOUS_QUERIES", "Too many sessions wait for a long query to end.");
     const session = this.#idle.pop() ?? this.#open();
@@ -63,7 +63,7 @@ export class Sessions {
   }
 
   /** Runs on a session of the caller's, and leaves there what was set. @throws Exception */
-  async runOn(session: Session, run: Run, under: QuerySettings): Promise<ChdbResult> {
+  async runOn(session: Session, run: Query, under: QuerySettings): Promise<ChdbResult> {
     try {
       for (const sql of before(under)) await this.#query(session, sql, "Null");
       return await this.#query(session, run.sql, run.format);
@@ -85,7 +85,7 @@ export class Sessions {
     for (const session of this.#idle.splice(0)) session.close();
   }
 
-  async #giveBack(session: Session, run: Run, { settings, database, params }: QuerySettings): Promise<void> {
+  async #giveBack(session: Session, run: Query, { settings, database, params }: QuerySettings): Promise<void> {
     const isLasting = lasting.some((name) => settings.has(name)) || params.size > 0;
     if (!run.leavesSessionUnchanged || isLasting) return this.release(session);
     try {

@@ -5,7 +5,7 @@ import { raise } from "./exception.ts";
 
 /**
  * Where bodies wait until they are complete: in tmpfs while there is room for them, else in a folder of the data
- * directory. On Linux the files are nameless from the start, so that a killed process leaves nothing behind; elsewhere
+ * directory. On Linux the files are nameless from the start, so that a killed process leaves none; elsewhere
  * they have names in the folder, which is emptied at the next start.
  */
 export class Spool {
@@ -44,7 +44,7 @@ const linux = process.platform === "linux";
 interface Opened {
   handle: FileHandle;
   path: string;
-  /** Undefined where the file has lost its name already. */
+  /** Undefined once the file is unlinked. */
   name: string | undefined;
 }
 
@@ -80,19 +80,19 @@ export class SpoolFile {
 
   /** Frees the space. */
   async close(): Promise<void> {
-    this.#memory?.gives(this.#size);
+    this.#memory?.release(this.#size);
     this.#memory = undefined;
     await discard(this.#file);
   }
 
   /** Appends in tmpfs; false where our share of it, or all of it, is full. */
   async #fits(chunk: Buffer, memory: Tmpfs): Promise<boolean> {
-    if (!memory.takes(chunk.length)) return false;
+    if (!memory.reserve(chunk.length)) return false;
     try {
       await this.#file.handle.appendFile(chunk);
       return true;
     } catch (error) {
-      memory.gives(chunk.length);
+      memory.release(chunk.length);
       if (!isFull(error)) throw error;
       return false;
     }
@@ -102,7 +102,7 @@ export class SpoolFile {
     const old = this.#file;
     const next = await create(this.#folder);
     try {
-      // Not what is behind the size: a write that failed may have left a part of itself.
+      // Nothing after the size: a failed write may have left a part of its bytes.
       const range = { start: 0, end: this.#size - 1, autoClose: false };
       const parts = this.#size > 0 ? old.handle.createReadStream(range) : [];
       for await (const part of parts) await next.handle.appendFile(part as Buffer);
@@ -111,13 +111,13 @@ export class SpoolFile {
       refuse(error);
     }
     this.#file = next;
-    this.#memory?.gives(this.#size);
+    this.#memory?.release(this.#size);
     this.#memory = undefined;
     await discard(old);
   }
 }
 
-/** Makes a file in a folder; on Linux its name is taken away at once. */
+/** Creates a file in a folder; on Linux it is unlinked at once. */
 async function create(folder: string): Promise<Opened> {
   const name = join(folder, `sluice-${process.pid}-${randomUUID()}`);
   const handle = await open(name, "wx+", 0o600).catch(refuse);
@@ -139,7 +139,7 @@ function refuse(error: unknown): never {
   throw isFull(error) ? raise("NOT_ENOUGH_SPACE", "Not enough space to hold the body of the request.") : error;
 }
 
-/** The tmpfs, and how much of it is ours to use. */
+/** The tmpfs, and how much of it the spool may use. */
 class Tmpfs {
   readonly folder: string;
   /** Never more than this, however much there is. */
@@ -152,7 +152,7 @@ class Tmpfs {
     this.#limit = limit;
   }
 
-  /** Looks how much there is: half of what is free is ours. */
+  /** Whether there is room: the spool may use half of what is free. */
   async hasRoom(): Promise<boolean> {
     if (process.platform !== "linux") return false;
     const stat = await statfs(this.folder).catch(() => undefined);
@@ -160,18 +160,18 @@ class Tmpfs {
     return this.#used < this.#room;
   }
 
-  takes(bytes: number): boolean {
+  reserve(bytes: number): boolean {
     if (this.#used + bytes > this.#room) return false;
     this.#used += bytes;
     return true;
   }
 
-  gives(bytes: number): void {
+  release(bytes: number): void {
     this.#used -= bytes;
   }
 }
 
-/** Removes the names that killed processes left: those that died just between making a file and taking its name away. */
+/** Removes the files of processes that were killed between creating a file and unlinking it. */
 async function sweep(tmpfs: string): Promise<void> {
   for (const name of await readdir(tmpfs).catch(() => [])) {
     const pid = /^sluice-(\d+)-/.exec(name)?.[1];

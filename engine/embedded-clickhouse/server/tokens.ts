@@ -16,7 +16,7 @@ const shapes: readonly [Token["kind"], RegExp][] = [
 
 /**
  * The tokens of a ClickHouse statement, one after the other, without comments. It stops where the caller stops, so
- * that data behind a statement is never looked at. Ill-formed text gives some tokens; the engine is the one to refuse it.
+ * that data after a statement is never looked at. Ill-formed text gives some tokens; the engine is the one to refuse it.
  */
 export function* tokens(text: string): Generator<Token, undefined> {
   let at = 0;
@@ -40,7 +40,7 @@ function tokenAt(text: string, start: number): Token {
   return { kind: "sign", text: text.charAt(start), start, end: start + 1 };
 }
 
-/** Walks over the tokens of a statement with one token of foresight, and never further than it is asked to. */
+/** Reads the tokens of a statement with one token of lookahead, and never further. */
 export class Reader {
   readonly text: string;
   readonly #tokens: Generator<Token, undefined>;

@@ -91,24 +91,24 @@ const rules: Readonly<Record<Parameter, Rule>> = {
 };
 
 /** Whether a value has to be looked at when the function is called. */
-export function isGuarded(parameter: Parameter): boolean {
-  return rules[parameter].kinds !== undefined && rules[parameter].checkOnly !== true;
+export function isGuarded(wanted: Parameter): boolean {
+  return rules[wanted].kinds !== undefined && rules[wanted].checkOnly !== true;
 }
 
 /** Whether a value of this kind is taken. */
-export function takes(parameter: Parameter, kind: Kind): boolean {
-  return rules[parameter].kinds?.has(kind) ?? true;
+export function takes(wanted: Parameter, kind: Kind): boolean {
+  return rules[wanted].kinds?.has(kind) ?? true;
 }
 
 /** Whether a value of this type may be taken: what is not known is decided at run time. */
-export function mayTake(parameter: Parameter, type: Type): boolean {
+export function mayTake(wanted: Parameter, type: Type): boolean {
   if (type.kind === "unknown") return true;
-  return type.kind === "integral" ? rules[parameter].integral : takes(parameter, type.kind);
+  return type.kind === "integral" ? rules[wanted].integral : takes(wanted, type.kind);
 }
 
-/** What a parameter takes, for messages: "a text". */
-export function expected(parameter: Parameter): string {
-  return rules[parameter].expected;
+/** What a wanted takes, for messages: "a text". */
+export function expected(wanted: Parameter): string {
+  return rules[wanted].expected;
 }
 
 /** The parameter at an index of a call. */

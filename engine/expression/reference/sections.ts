@@ -15,7 +15,7 @@ export interface Section {
   /** Sentences above the table. */
   says: string;
   entries: Entries;
-  /** The definitions behind the entries, where they are functions with a signature. */
+  /** The definitions of the entries, where they are functions with a signature. */
   functions?: Readonly<Record<string, FunctionDefinition>>;
   functionSet: FunctionSet;
 }

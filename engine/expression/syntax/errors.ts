@@ -25,7 +25,7 @@ export class ExpressionError extends Error {
   readonly detail: string;
   /** UTF-16 offset of the part in the expression. */
   readonly offset: number;
-  /** UTF-16 offset behind the part. */
+  /** UTF-16 offset of the end of the part. */
   readonly end: number;
   /** From 1. */
   readonly line: number;

@@ -5,7 +5,7 @@ import { parse } from "./parser.ts";
 /** A field of the record that an expression reads by its name. */
 export interface FreeName {
   readonly name: string;
-  /** What the field has to be for the first use of it: `user.id` needs a map, `tags[0]` an array; else it is not told. */
+  /** What the field has to be for the first use of it: `user.id` needs a map, `tags[0]` an array; undefined for other uses. */
   readonly is: "map" | "array" | undefined;
 }
 
@@ -51,7 +51,7 @@ function* namesOfMember(node: MemberNode, bound: ReadonlySet<string>): Iterable<
   const constant = key.kind === "literal" ? key.value : undefined;
   if (object.kind !== "name" || bound.has(object.name)) yield* namesIn(object, bound);
   else if (object.name !== "$env") yield { name: object.name, is: holderOf(constant) };
-  // An optional member of the record may be a field that nobody declares.
+  // An optional member of the record may be a field that is not declared.
   else if (typeof constant === "string" && !optional) yield { name: constant, is: undefined };
   yield* namesIn(key, bound);
 }

@@ -10,7 +10,7 @@ export interface Token {
   readonly end: number;
 }
 
-/** Names that are operators or statements, and so never the name of a field (except behind a dot). */
+/** Names that are operators or statements, and so never the name of a field (except after a dot). */
 const words = new Set("not in or and matches contains startsWith endsWith let if else".split(" "));
 
 /** Longest first: the lexer takes the first that fits. */
@@ -101,7 +101,7 @@ function match(pattern: RegExp, source: string, at: number): string | undefined 
   return pattern.exec(source)?.[0];
 }
 
-/** What a letter means behind a backslash. */
+/** What a letter means after a backslash. */
 const oneLetterEscapes: Readonly<Record<string, string>> = {
   a: "\x07",
   b: "\b",
@@ -131,7 +131,7 @@ function unescape(literal: string, source: string, start: number): string {
     const [written, hex2, hex4, hex8, octal, plain] = found as (string | undefined)[];
     const at = start + 1 + (found[6] as number);
     const code = hex2 ?? hex4 ?? hex8;
-    if (code !== undefined) return character(Number.parseInt(code, 16), { source, at, written: written ?? "" });
+    if (code !== undefined) return characterOf(Number.parseInt(code, 16), { source, at, written: written ?? "" });
     if (octal !== undefined) return String.fromCodePoint(Number.parseInt(octal, 8));
     const value = plain === undefined ? undefined : oneLetterEscape(plain, quote);
     if (value !== undefined) return value;
@@ -151,7 +151,7 @@ function oneLetterEscape(letter: string, quote: string): string | undefined {
   return letter === "`" || letter === "?" ? undefined : oneLetterEscapes[letter];
 }
 
-function character(code: number, place: Place): string {
+function characterOf(code: number, place: Place): string {
   if (code > 0x10ffff) throw unknownEscape(place);
   return code >= 0xd800 && code <= 0xdfff ? "\ufffd" : String.fromCodePoint(code);
 }

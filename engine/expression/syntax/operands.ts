@@ -4,7 +4,7 @@ import type { Parser } from "./parser.ts";
 import { predicates } from "./predicates.ts";
 import type { Cursor } from "./cursor.ts";
 
-/** An operand with what stands before and behind it. */
+/** An operand with its unary operators and its postfixes. */
 export function operand(parser: Parser): Node {
   const token = parser.cursor.current;
   const operator = token.kind === "operator" ? unary.get(token.value) : undefined;
@@ -61,8 +61,8 @@ export function call(parser: Parser, name: string, start: number, given: readonl
 }
 
 /** What follows an operand: `.key`, `?.key`, `[index]`, `[from:to]` and calls of methods. */
-export function postfix(parser: Parser, operand: Node): Node {
-  let node = operand;
+export function postfix(parser: Parser, first: Node): Node {
+  let node = first;
   for (;;) {
     const optional = parser.cursor.is("?.");
     if (optional || parser.cursor.is(".")) {

@@ -12,7 +12,7 @@ interface Binding {
   readonly family: "pipe" | "logical" | "comparator" | "binary";
   /** The canonical spelling. */
   readonly is: string;
-  /** May be written behind `not`. */
+  /** May follow `not`. */
   readonly negatable?: true;
 }
 

@@ -66,17 +66,17 @@ const layout = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,4}))?$/;
 function decimalText(text: string, precision: number, scale: number): string | undefined {
   const match = layout.exec(text);
   if (match === null || text.length > 400) return undefined;
-  const [, sign = "", whole = "", fraction = "", exponent = "0"] = match;
-  if (whole === "" && fraction === "") return undefined;
-  const [integer, rest] = shift(whole, fraction, Number(exponent));
+  const [, sign = "", before = "", fraction = "", exponent = "0"] = match;
+  if (before === "" && fraction === "") return undefined;
+  const [integer, rest] = shift(before, fraction, Number(exponent));
   if (integer.length > precision - scale || rest.length > scale) return undefined;
   const magnitude = `${integer === "" ? "0" : integer}${rest === "" ? "" : `.${rest}`}`;
   return sign === "-" && magnitude !== "0" ? `-${magnitude}` : magnitude;
 }
 
 /** Digits before and after the point once it has moved by `exponent`, without leading and trailing zeros. */
-function shift(whole: string, fraction: string, exponent: number): [string, string] {
-  const digits = whole + fraction;
+function shift(before: string, fraction: string, exponent: number): [string, string] {
+  const digits = before + fraction;
   const significant = digits.replace(/^0+/, "");
   if (significant === "") return ["", ""];
   const point = significant.length - fraction.length + exponent;
