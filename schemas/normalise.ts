@@ -31,7 +31,7 @@ const order: readonly TransformConfig["type"][] = ["filter", "dedup", "stateless
 
 /**
  * The canonical form of a document that was found valid. With `stored`, the config that the engine holds, an immutable
- * field that the document leaves out keeps its stored value instead of the default (specification, open question B21).
+ * field that the document leaves out keeps its stored value instead of the default.
  * Normalising a canonical form changes nothing.
  */
 export function normalise(document: PipelineV3, stored?: PipelineConfig): PipelineConfig {
@@ -184,7 +184,7 @@ function spaced(part: string): string {
 
 /**
  * Spellings that the v3 format takes and the schema does not name: blanks around version, pipeline_id and source types,
- * and upper case in source types and initial offsets (specification, v3 configuration 1, 1.1 and 2).
+ * and upper case in source types and initial offsets.
  * Gives back a copy along the changed parts; whatever is not of the expected shape stays as it is, for the schema to refuse.
  */
 export function tidy(document: unknown): unknown {

@@ -204,7 +204,7 @@ const basicTypes: readonly (readonly [FieldType, readonly string[]])[] = [
 const byName = new Map(basicTypes.flatMap(([basic, names]) => [basic, ...names].map((name) => [name, basic] as const)));
 
 /**
- * The basic type that a type name stands for (specification, v3 configuration 2.3). Also takes the names that only a
+ * The basic type that a type name stands for. Also takes the names that only a
  * stateless output may have. Throws a RangeError for a name that the schema does not allow.
  */
 export function basicType(name: string): FieldType {

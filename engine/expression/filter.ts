@@ -19,7 +19,7 @@ export interface Filter {
 }
 
 /**
- * Compiles a filter against the fields of its source (specification, expressions, section 5). Throws ExpressionError for
+ * Compiles a filter against the fields of its source. Throws ExpressionError for
  * a blank expression, one that does not parse, an unknown name or function, kinds that do not go together, a result
  * that is no bool, and an expression that fails on a record of zero values.
  */

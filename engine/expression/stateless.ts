@@ -36,7 +36,7 @@ interface Output {
 }
 
 /**
- * Compiles the outputs of a stateless transform (specification, expressions, section 6), checked against the fields of
+ * Compiles the outputs of a stateless transform, checked against the fields of
  * its source; without fields every name is allowed, and one that the record lacks is nil. Of outputs with one name the
  * last counts, but all are evaluated. Throws ExpressionError, which names the output.
  */

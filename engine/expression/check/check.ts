@@ -37,7 +37,7 @@ export interface TypeScope {
 }
 
 /**
- * Finds what can never work before the first record comes (specification, expressions, sections 5 and 6): unknown names
+ * Finds what can never work before the first record comes: unknown names
  * and functions, wrong numbers of arguments, kinds that do not go together. Without an environment every name is
  * known and of unknown type. Returns the type of the whole. Throws ExpressionError.
  */

@@ -79,7 +79,7 @@ function sort({ budget, fail }: Call, list: unknown, order: unknown = "asc"): un
   return Array.from(list as readonly unknown[]).toSorted((a, b) => direction * ordered(a, b, fail));
 }
 
-/** Arrays (specification, expressions, section 3). */
+/** The functions of arrays. */
 export const arrayFunctions: Readonly<Record<string, FunctionDefinition>> = {
   first: end(0),
   last: end(-1),

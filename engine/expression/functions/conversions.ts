@@ -51,7 +51,7 @@ function fromBase64({ budget, fail }: Call, source: unknown): unknown {
     : fail("fromBase64 expects base64 with padding, found another text");
 }
 
-/** From one kind to another (specification, expressions, section 3). */
+/** The functions from one kind to another. */
 export const conversionFunctions: Readonly<Record<string, FunctionDefinition>> = {
   len: { takes: ["sized"], gives: integer, run: len },
   type: { takes: ["any"], gives: text, run: (_, value) => typeNames[kindOf(value)] ?? kindOf(value) },

@@ -42,7 +42,7 @@ function get({ fail }: Call, container: unknown, key: unknown): unknown {
   return byte === undefined ? null : int(byte);
 }
 
-/** Maps (specification, expressions, section 3). */
+/** The functions of maps. */
 export const mapFunctions: Readonly<Record<string, FunctionDefinition>> = {
   keys: listed(([key]) => key, arrayOf(text)),
   values: listed(([, value]) => value),

@@ -102,7 +102,7 @@ function hexadecimal(whole: string, fraction: string, exponent: number): number 
   return Number(`0x0${whole}${fraction}`) * 2 ** (exponent - 4 * fraction.length);
 }
 
-/** Numbers (specification, expressions, section 3). */
+/** The functions of numbers. */
 export const numberFunctions: Readonly<Record<string, FunctionDefinition>> = {
   abs: {
     takes: ["number"],
@@ -156,7 +156,7 @@ function shift(move: (value: bigint, places: bigint) => bigint): FunctionDefinit
   };
 }
 
-/** Bits of integers; numbers of an event go through `int(…)` first. */
+/** The functions of bits of integers; numbers of an event go through `int(…)` first. */
 export const bitFunctions: Readonly<Record<string, FunctionDefinition>> = {
   bitand: bits((a, b) => a & b),
   bitor: bits((a, b) => a | b),

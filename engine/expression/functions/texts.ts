@@ -113,7 +113,7 @@ function join({ budget, fail }: Call, items: unknown, separator: unknown = ""): 
   return texts.join(separator as string);
 }
 
-/** Texts (specification, expressions, section 3). */
+/** The functions of texts. */
 export const textFunctions: Readonly<Record<string, FunctionDefinition>> = {
   trim: {
     takes: ["string", "string"],

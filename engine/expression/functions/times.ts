@@ -48,7 +48,7 @@ function date(call: Call, ...args: unknown[]): unknown {
   );
 }
 
-/** Times (specification, expressions, section 3). `now` is the time of the batch. */
+/** The functions of times. `now` is the time of the batch. */
 export const timeFunctions: Readonly<Record<string, FunctionDefinition>> = {
   now: {
     takes: ["zone"],

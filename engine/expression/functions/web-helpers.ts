@@ -62,7 +62,7 @@ const pathTypes: ReadonlyMap<string, string> = new Map([
   ["/_/set_cookie", "set_cookie"],
 ]);
 
-/** URLs and their queries (specification, expressions, section 4). */
+/** Helpers for URLs and their queries. */
 export const queryHelpers: Readonly<Record<string, FunctionDefinition>> = {
   parseQuery: {
     takes: ["any"],
@@ -126,7 +126,7 @@ function answer(agent: string, what: string): string {
   return what === "os" ? firstOf(systems, agent) : "";
 }
 
-/** The browser, system and device in a user agent (specification, expressions, section 4). */
+/** The helper for user agents: browser, system and device. */
 export const userAgentHelpers: Readonly<Record<string, FunctionDefinition>> = {
   parseUserAgent: {
     takes: ["any", "any"],

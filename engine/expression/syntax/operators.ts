@@ -6,7 +6,7 @@ export type BinaryOperator =
 export type UnaryOperator = "not" | "-" | "+";
 
 interface Binding {
-  /** How tightly it binds (specification, expressions, section 2). */
+  /** How tightly it binds (REFERENCE.md, Operators). */
   readonly level: number;
   readonly right?: true;
   readonly family: "pipe" | "logical" | "comparator" | "binary";

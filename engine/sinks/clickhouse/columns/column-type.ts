@@ -1,6 +1,6 @@
 /**
- * The column types that a mapping may name and the sink can write (the specification, type mapping, section 1, with the
- * recommended additions). `parseColumnType` reads ClickHouse's own spelling, so it also reads `system.columns`.
+ * The column types that a mapping may name and the sink can write. `parseColumnType` reads ClickHouse's own spelling, so
+ * it also reads `system.columns`.
  */
 export type ColumnType =
   | { kind: "Bool" | "String" | "UUID" | "Date" | "Date32" | "IPv4" | "IPv6" }

@@ -7,7 +7,7 @@ const whole: readonly FieldType[] = ["int", "uint"];
 const text: readonly FieldType[] = ["string"];
 const anything: readonly FieldType[] = ["string", "bool", "int", "uint", "float", "array", "map"];
 
-/** Which source types may feed which column (the specification, type mapping, section 3, with the recommended cells). */
+/** Which source types may feed which column. */
 const feeders: Readonly<Record<ColumnType["kind"], readonly FieldType[]>> = {
   Bool: ["bool"],
   Int: whole,

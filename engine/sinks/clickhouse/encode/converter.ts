@@ -84,7 +84,7 @@ function scalarConverter(read: Read, column: ScalarType, nullable: boolean): Con
   };
 }
 
-/** Null elements become NULL, where the element type holds it (the specification, type mapping, sections 5 and 6). */
+/** Null elements become NULL, where the element type holds it. */
 function arrayConverter(read: Read, of: ColumnType): Converter {
   const isOfText = bare(of).kind === "String";
   const readElement = readerWithin(of, (value) => (typeof value === "string" ? value : undefined));

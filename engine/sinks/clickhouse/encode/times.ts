@@ -50,7 +50,7 @@ const numeric = String.raw`(?<offset>[+-]\d{4})`;
 
 /**
  * The layouts of a text that feeds a date or time, in their order: the first that fits wins, so `03/04/2024` is
- * March 4, `13/04/2024` is 13 April and `03.04.2024` is 3 April (the specification, type mapping, section 4).
+ * March 4, `13/04/2024` is 13 April and `03.04.2024` is 3 April.
  * A text without a zone is UTC.
  */
 const layouts: readonly RegExp[] = [

@@ -16,8 +16,7 @@ const truths: ReadonlyMap<string, boolean> = new Map([
 ]);
 
 /**
- * How each source type reads a JSON value (the specification, type mapping, section 2). Bad text and fractions of
- * whole numbers are refused, where the reference writes 0 or cuts.
+ * How each source type reads a JSON value. Bad text and fractions of whole numbers are refused: never written as 0 or cut.
  */
 export const readers: Readonly<Record<FieldType, Read>> = {
   string: readText,

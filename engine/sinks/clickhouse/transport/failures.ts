@@ -157,8 +157,7 @@ function rowOf(code: number, text: string, rows: number): number | undefined {
 }
 
 /**
- * Codes of a server that lacks a resource for a while, or that starts or stops: the same insert is tried again
- * (the specification, engine semantics, section 7.1, with its additions).
+ * Codes of a server that lacks a resource for a while, or that starts or stops: the same insert is tried again.
  */
 const transientCodes: ReadonlySet<number> = new Set([
   95, 96, 159, 173, 198, 201, 202, 203, 209, 210, 225, 236, 241, 242, 243, 244, 252, 254, 265, 279, 285, 286, 289, 290,
