@@ -1,6 +1,6 @@
 import type { Registry } from "prom-client";
 import type { Disk } from "./core/disk.ts";
-import { EmbeddedHost } from "./embedded-host.ts";
+import { LazyEmbeddedClickHouse } from "./embedded-clickhouse/lazy-embedded-clickhouse.ts";
 import type { SecretSource } from "./secrets.ts";
 import type { KafkaSettings } from "./sources/kafka/brokers/settings.ts";
 import type { OtlpSettings } from "./sources/otlp/receiver/settings.ts";
@@ -16,7 +16,7 @@ import type { TableStore } from "./core/store.ts";
 import { Store } from "./state/store.ts";
 import { StreamShelf } from "./stream-shelf.ts";
 import { systemDisk } from "./system/disk.ts";
-import type { SegmentSizes } from "./streams/embedded/embedded-stream.ts";
+import type { SegmentSizes } from "./streams/embedded/stream-files.ts";
 import type { Log } from "./telemetry/log.ts";
 import { Recorder } from "./telemetry/recorder.ts";
 import type { WorkerLike } from "./thread/protocol.ts";
@@ -62,7 +62,7 @@ export interface EngineParts {
   deletions: Deletions;
   letters: DeadLetters;
   streams: StreamShelf;
-  embedded: EmbeddedHost;
+  embedded: LazyEmbeddedClickHouse;
   recorder: Recorder;
 }
 
@@ -79,7 +79,7 @@ export async function openParts(settings: EngineSettings): Promise<EngineParts> 
     const catalog = new Catalog(store, (id) => journal.namedRevisions(id));
     const deletions = new Deletions(store);
     const streams = new StreamShelf(settings.disk ?? systemDisk, dataDir.folder("pipelines"), log, settings.segments);
-    const embedded = new EmbeddedHost(dataDir.path, log);
+    const embedded = new LazyEmbeddedClickHouse(dataDir.path, log);
     const recorder = new Recorder(log, registry);
     return { settings, dataDir, store, catalog, journal, runs, deletions, letters, streams, embedded, recorder };
   } catch (error) {

@@ -10,7 +10,7 @@ import type { DeadLetters } from "./state/dead-letters.ts";
 import { EngineError } from "./core/errors.ts";
 import { isPassing } from "./state/storage-error.ts";
 import { isPushed } from "./sources/registry.ts";
-import { EmbeddedHost } from "./embedded-host.ts";
+import { LazyEmbeddedClickHouse } from "./embedded-clickhouse/lazy-embedded-clickhouse.ts";
 import type { StreamShelf } from "./stream-shelf.ts";
 import { resolveSecrets, type SecretSource } from "./secrets.ts";
 import type { Log } from "./telemetry/log.ts";
@@ -27,7 +27,7 @@ export interface RunnerOptions {
   journal: StoreJournal;
   letters: DeadLetters;
   streams: StreamShelf;
-  embedded: EmbeddedHost;
+  embedded: LazyEmbeddedClickHouse;
   /** Who reads from Kafka, and how. */
   kafka: PipelineSpec["kafka"];
   secrets: SecretSource;
@@ -78,7 +78,7 @@ export class Runner {
       },
     });
     options.streams.onAppended = (pipeline_id, last) => this.#pool.arrived(pipeline_id, last);
-    options.embedded.onMoved = () => this.#relaunchEmbedded();
+    options.embedded.onAddressChanged = () => this.#relaunchEmbedded();
   }
 
   /**

@@ -16,7 +16,7 @@ const defaults = {
 } as const;
 
 /**
- * Every component of the pipeline with its resources (specification, v3 configuration 7 and 7.1): one entry for each
+ * Every component of the pipeline with its resources: one entry for each
  * source that is not OTLP, and one for each source that has a transform or was given an entry, in the order of sources.
  */
 export function normaliseResources(file: PipelineV3, batchSize: number, stored?: PipelineConfig): ResourcesConfig {

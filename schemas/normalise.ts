@@ -1,6 +1,14 @@
-import { canonicalColumnType } from "./column-type.ts";
 import { canonicalDuration, parseDuration } from "./duration.ts";
-import { basicType } from "./field-type.ts";
+import {
+  basicType,
+  type JoinConfig,
+  type KafkaSourceConfig,
+  type PipelineConfig,
+  type SchemaField,
+  type SinkConfig,
+  type SourceConfig,
+  type TransformConfig,
+} from "./pipeline.ts";
 import { normaliseResources } from "./normalise-resources.ts";
 import type {
   DedupDocument,
@@ -14,16 +22,6 @@ import type {
   StatelessDocument,
   WebhookSourceDocument,
 } from "./pipeline-v3.d.ts";
-import type {
-  JoinConfig,
-  KafkaSourceConfig,
-  PipelineConfig,
-  SchemaField,
-  SinkConfig,
-  SourceConfig,
-  TransformConfig,
-} from "./pipeline.ts";
-import { tidy } from "./tidy.ts";
 
 type SourceDocument = WebhookSourceDocument | KafkaSourceDocument | OtlpSourceDocument;
 type TransformDocument = FilterDocument | DedupDocument | StatelessDocument;
@@ -33,7 +31,7 @@ const order: readonly TransformConfig["type"][] = ["filter", "dedup", "stateless
 
 /**
  * The canonical form of a document that was found valid. With `stored`, the config that the engine holds, an immutable
- * field that the document leaves out keeps its stored value instead of the default (specification, open question B21).
+ * field that the document leaves out keeps its stored value instead of the default.
  * Normalising a canonical form changes nothing.
  */
 export function normalise(document: PipelineV3, stored?: PipelineConfig): PipelineConfig {
@@ -162,4 +160,54 @@ function normaliseSink(sink: SinkDocument): SinkConfig {
       column_type: canonicalColumnType(column_type),
     })),
   };
+}
+
+const quoted = /('(?:[^'\\]|\\.)*'?|`(?:[^`\\]|\\.)*`?|"(?:[^"\\]|\\.)*"?)/s;
+
+/**
+ * A column type with its blanks where ClickHouse puts them, so that `Map(String,String)` and `Map( String, String )` are
+ * one text. What stands in quotes stays as it is; whether the type exists is not looked at.
+ */
+export function canonicalColumnType(text: string): string {
+  // Every second part is what stands in quotes.
+  const parts = text.split(quoted).map((part, index) => (index % 2 === 1 ? part : spaced(part)));
+  return parts.join("").trim();
+}
+
+function spaced(part: string): string {
+  return part
+    .replaceAll(/\s+/g, " ")
+    .replaceAll(/ ?([(),]) ?/g, "$1")
+    .replaceAll(",", ", ")
+    .replaceAll(/ ?= ?/g, " = ");
+}
+
+/**
+ * Spellings that the v3 format takes and the schema does not name: blanks around version, pipeline_id and source types,
+ * and upper case in source types and initial offsets.
+ * Gives back a copy along the changed parts; whatever is not of the expected shape stays as it is, for the schema to refuse.
+ */
+export function tidy(document: unknown): unknown {
+  if (!isObject(document)) return document;
+  const copy: Record<string, unknown> = { ...document };
+  for (const key of ["version", "pipeline_id"]) {
+    if (typeof copy[key] === "string") copy[key] = copy[key].trim();
+  }
+  if (Array.isArray(copy["sources"])) copy["sources"] = copy["sources"].map(tidySource);
+  return copy;
+}
+
+function tidySource(source: unknown): unknown {
+  if (!isObject(source)) return source;
+  const copy: Record<string, unknown> = { ...source };
+  if (typeof copy["type"] === "string") copy["type"] = copy["type"].trim().toLowerCase();
+  const offset = copy["consumer_group_initial_offset"];
+  if (typeof offset !== "string") return copy;
+  if (offset.trim() === "") delete copy["consumer_group_initial_offset"];
+  else copy["consumer_group_initial_offset"] = offset.trim().toLowerCase();
+  return copy;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

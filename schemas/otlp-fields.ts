@@ -15,7 +15,7 @@ const origin: readonly SchemaField[] = [
   { name: "attributes", type: "map" },
 ];
 
-/** The fields of an OTLP event, fixed by the signal (specification, OTLP, section 3). */
+/** The fields of an OTLP event, fixed by the signal. */
 export const otlpFields: Readonly<Record<Signal, readonly SchemaField[]>> = {
   "otlp.logs": [
     ...strings("timestamp", "observed_timestamp"),
@@ -44,7 +44,7 @@ export const otlpFields: Readonly<Record<Signal, readonly SchemaField[]>> = {
     ...uints("count"),
     ...floats("sum", "min", "max"),
     ...arrays("bucket_counts", "explicit_bounds"),
-    // Of exponential histograms and summaries alone, beyond the specification: nothing of them is lost.
+    // Of exponential histograms and summaries alone.
     { name: "scale", type: "int" },
     ...uints("zero_count"),
     ...floats("zero_threshold"),

@@ -1,3 +1,5 @@
+import type { PipelineV3 } from "./pipeline-v3.d.ts";
+
 /**
  * A pipeline as the engine and the planner see it: the v3 document with every default filled in and every
  * duration, quantity and alias in one canonical spelling, so that two files that mean the same are deeply equal.
@@ -136,14 +138,14 @@ export interface ResourcesConfig {
 
 /**
  * What Git says beyond the v3 format, from the `x-sluice` key of a file: the part that the engine acts on, with every
- * default filled in. A change holds for batches that are under way too.
+ * default filled in. A change applies to batches in flight as well.
  * The part that only the reconciler acts on (`state`, `suspend`, `prune`, …) never reaches the engine.
  */
 export interface EngineOptions {
   /** Create a missing target database and table from the mapping. Default false. */
   create_table: boolean;
   /**
-   * A batch may have been written, and the target no longer tells whether it was. `insert` (default): it is sent again,
+   * A batch may have been written, and the target no longer shows whether it was. `insert` (default): it is sent again,
    * so its rows may stand there twice. `skip`: it counts as written, so its rows may be missing. `pause`: a person decides.
    */
   on_uncertain: "insert" | "skip" | "pause";
@@ -157,4 +159,56 @@ export interface EngineOptions {
   take_over?: string;
   /** The webhook's token, brought instead of generated: a secret reference such as `${env:ORDERS_TOKEN}`. */
   access_token?: string;
+}
+
+/** The options of a file that sets none. */
+export const defaultOptions: EngineOptions = {
+  create_table: false,
+  on_uncertain: "insert",
+  on_lost: "pause",
+  on_view_error: "pause",
+};
+
+/** The options for the engine of a document. */
+export function engineOptions(document: PipelineV3): EngineOptions {
+  const {
+    create_table = defaultOptions.create_table,
+    on_uncertain = defaultOptions.on_uncertain,
+    on_lost = defaultOptions.on_lost,
+    on_view_error = defaultOptions.on_view_error,
+    start,
+    take_over,
+    access_token,
+  } = document["x-sluice"] ?? {};
+  return {
+    create_table,
+    on_uncertain,
+    on_lost,
+    on_view_error,
+    ...(start !== undefined && { start }),
+    ...(take_over !== undefined && { take_over }),
+    ...(access_token !== undefined && { access_token }),
+  };
+}
+
+const basicTypes: readonly (readonly [FieldType, readonly string[]])[] = [
+  ["string", ["bytes", "datetime"]],
+  ["bool", ["boolean"]],
+  ["int", ["int8", "int16", "int32", "int64", "integer"]],
+  ["uint", ["uint8", "uint16", "uint32", "uint64"]],
+  ["float", ["float32", "float64", "number"]],
+  ["array", ["[]string"]],
+  ["map", ["object"]],
+];
+
+const byName = new Map(basicTypes.flatMap(([basic, names]) => [basic, ...names].map((name) => [name, basic] as const)));
+
+/**
+ * The basic type that a type name stands for. Also takes the names that only a
+ * stateless output may have. Throws a RangeError for a name that the schema does not allow.
+ */
+export function basicType(name: string): FieldType {
+  const basic = byName.get(name);
+  if (basic === undefined) throw new RangeError(`expected the name of a field type, got "${name}"`);
+  return basic;
 }

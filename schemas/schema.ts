@@ -3,7 +3,7 @@ import schema from "./pipeline-v3.schema.json" with { type: "json" };
 
 /**
  * Our own annotations: the class of change, secrets, what a message says is expected and under which code, and for the
- * reference a default that depends on something and a rule that no schema can tell.
+ * reference a default that depends on something and a rule that no schema can express.
  */
 const annotations = ["x-effect", "x-effect-with-dedup", "x-secret", "x-code", "x-expected", "x-default", "x-rule"];
 

@@ -1,18 +1,22 @@
 /**
- * The expression language of filters and stateless transforms (specification, expressions).
+ * The expression language of filters and stateless transforms. Its page for users is `REFERENCE.md`.
  *
  *     text ──lexer──> tokens ──parser──> tree ──check──> types ──compile──> closures ──frame──> value
  *
- * `ast.ts` names the nodes and `operators.ts` is the one table of precedence; `values.ts` says what an expression
- * computes with, `budget.ts` what it may use, `catalog.ts` what a function is. `functions/` holds a table per family:
- * the builtins, which filters know, and the helpers, which only stateless transforms know besides.
+ * - `syntax/` reads: `ast.ts` names the nodes, `operators.ts` is the one table of precedence.
+ * - `check/` finds what can never work, before the first record comes.
+ * - `compile/` makes closures, which run on one frame.
+ * - `values/` is what an expression computes with: kinds, arithmetic, comparison, times, texts, and the budget of a run.
+ * - `functions/` has a table for each family: the builtins, which filters know, and the helpers, which only stateless
+ *   transforms know besides. `catalog.ts` says what a function is.
+ * - `reference/` writes the page for users from these tables.
  */
-export { ExpressionError } from "./errors.ts";
-export type { Phase } from "./errors.ts";
+export { ExpressionError } from "./syntax/errors.ts";
+export type { Phase } from "./syntax/errors.ts";
 export { compileFilter } from "./filter.ts";
 export type { Filter } from "./filter.ts";
-export { freeNames, namesRead } from "./free-names.ts";
-export type { FreeName } from "./free-names.ts";
+export { freeNames, namesRead } from "./syntax/free-names.ts";
+export type { FreeName } from "./syntax/free-names.ts";
 export { outputTypes } from "./output-types.ts";
 export { compileTransforms } from "./stateless.ts";
 export type { TransformExpression, Transforms } from "./stateless.ts";

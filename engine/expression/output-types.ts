@@ -1,12 +1,10 @@
-import type { Fail } from "./arithmetic.ts";
-import type { Budget } from "./budget.ts";
+import type { Fail } from "./values/arithmetic.ts";
+import type { Budget } from "./values/budget.ts";
 import { LONGEST_INTEGER, readFloat } from "./functions/numbers.ts";
-import { rfc3339 } from "./json.ts";
-import { timeText } from "./layouts.ts";
-import { plainNumber } from "./printing.ts";
-import { Duration, Time } from "./time.ts";
-import { isMap, kindOf, pairs, put, sizeOf } from "./values.ts";
-import type { TextMap } from "./values.ts";
+import { plainNumber, rfc3339 } from "./values/printing.ts";
+import { timeText } from "./values/layouts.ts";
+import { Duration, Time } from "./values/time.ts";
+import { isMap, kindOf, pairs, put, sizeOf, type TextMap } from "./values/values.ts";
 
 /** What a conversion may use: one place to fail, and the budget that all outputs of a record share. */
 export interface Converting {
@@ -23,7 +21,7 @@ export type Conversion = (value: unknown, converting: Converting) => unknown;
 /** Levels of arrays and maps in an output: what an event may have, and what every later stage can write. */
 export const DEEPEST_OUTPUT = 100;
 
-/** The conversion of an `output_type` by its names (specification, expressions, section 6); undefined for an unknown one. */
+/** The conversion of an `output_type` by its names (REFERENCE.md, output_type); undefined for an unknown one. */
 export function conversion(outputType: string): Conversion | undefined {
   return byName.get(outputType);
 }

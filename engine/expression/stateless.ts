@@ -1,17 +1,17 @@
 import type { SchemaField } from "../../schemas/pipeline.ts";
-import type { Fail } from "./arithmetic.ts";
-import { Budget, BudgetExceeded } from "./budget.ts";
-import { check } from "./check.ts";
-import { compile } from "./compile.ts";
-import { environment } from "./environment.ts";
-import { ExpressionError } from "./errors.ts";
+import type { Fail } from "./values/arithmetic.ts";
+import { Budget, BudgetExceeded } from "./values/budget.ts";
+import { check } from "./check/check.ts";
+import { compile } from "./compile/compile.ts";
+import { environment } from "./check/environment.ts";
+import { ExpressionError } from "./syntax/errors.ts";
 import { helpers } from "./functions/helpers.ts";
 import { recordMaker } from "../core/generated.ts";
 import { conversion, outputTypes } from "./output-types.ts";
-import { parse } from "./parser.ts";
-import type { Type } from "./types.ts";
-import { compareTexts } from "./values.ts";
-import type { TextMap } from "./values.ts";
+import { parse } from "./syntax/parser.ts";
+import type { Type } from "./values/types.ts";
+import { compareTexts } from "./values/values.ts";
+import type { TextMap } from "./values/values.ts";
 
 /** One output of a stateless transform, as the file has it. */
 export interface TransformExpression {
@@ -36,7 +36,7 @@ interface Output {
 }
 
 /**
- * Compiles the outputs of a stateless transform (specification, expressions, section 6), checked against the fields of
+ * Compiles the outputs of a stateless transform, checked against the fields of
  * its source; without fields every name is allowed, and one that the record lacks is nil. Of outputs with one name the
  * last counts, but all are evaluated. Throws ExpressionError, which names the output.
  */

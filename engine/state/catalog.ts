@@ -1,4 +1,4 @@
-import { defaultOptions } from "../../schemas/engine-options.ts";
+import { defaultOptions } from "../../schemas/pipeline.ts";
 import type { PipelineConfig } from "../../schemas/pipeline.ts";
 import type { PipelineView } from "../core/pipeline-view.ts";
 import type { Table, TableStore } from "../core/store.ts";

@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 import type { LetterEvent } from "../assembler.ts";
 import { LeftForLater } from "../core/errors.ts";
 import type { BatchRecord, FinalKeys, Journal } from "../core/journal.ts";
-import { entryPoint } from "../entry.ts";
+import { entryPoint } from "../system/entry-point.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import { Placement, type Left } from "./placement.ts";

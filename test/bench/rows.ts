@@ -1,5 +1,5 @@
 import { Event } from "../../engine/core/batch.ts";
-import { RowEncoder } from "../../engine/sinks/clickhouse/row-encoder.ts";
+import { RowEncoder } from "../../engine/sinks/clickhouse/encode/row-encoder.ts";
 import type { Mapping, SchemaField } from "../../schemas/pipeline.ts";
 import { encoded } from "../support/encoded.ts";
 

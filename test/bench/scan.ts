@@ -1,6 +1,6 @@
 import { Event } from "../../engine/core/batch.ts";
 import type { Transform } from "../../engine/core/transform.ts";
-import { RowEncoder } from "../../engine/sinks/clickhouse/row-encoder.ts";
+import { RowEncoder } from "../../engine/sinks/clickhouse/encode/row-encoder.ts";
 import { DeclaredFields } from "../../engine/transforms/declared-fields/declared-fields.ts";
 import { DedupTransform } from "../../engine/transforms/dedup/dedup.ts";
 import { Fingerprints } from "../../engine/transforms/dedup/fingerprint.ts";

@@ -1,14 +1,14 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import type { Node } from "../../engine/expression/ast.ts";
-import { BudgetExceeded } from "../../engine/expression/budget.ts";
-import { check } from "../../engine/expression/check.ts";
-import { compile } from "../../engine/expression/compile.ts";
-import { ExpressionError } from "../../engine/expression/errors.ts";
+import type { Node } from "../../engine/expression/syntax/ast.ts";
+import { BudgetExceeded } from "../../engine/expression/values/budget.ts";
+import { check } from "../../engine/expression/check/check.ts";
+import { compile } from "../../engine/expression/compile/compile.ts";
+import { ExpressionError } from "../../engine/expression/syntax/errors.ts";
 import { helpers } from "../../engine/expression/functions/helpers.ts";
 import { compileFilter, compileTransforms } from "../../engine/expression/index.ts";
-import { parse } from "../../engine/expression/parser.ts";
-import { print } from "../../engine/expression/print.ts";
+import { parse } from "../../engine/expression/syntax/parser.ts";
+import { print } from "../../engine/expression/syntax/print.ts";
 import { expressions, expressionTrees, records } from "../support/expressions.ts";
 
 /** 5,000 cases of each property in the short form; `FUZZ_RUNS` and `FUZZ_SEED` set other ones. */

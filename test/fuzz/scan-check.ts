@@ -5,7 +5,7 @@ import { fieldReader, keysRead } from "../../engine/core/field-path.ts";
 import { FieldPick } from "../../engine/core/field-pick.ts";
 import type { TransformResult } from "../../engine/core/transform.ts";
 import { DeclaredFields } from "../../engine/transforms/declared-fields/declared-fields.ts";
-import { RowEncoder } from "../../engine/sinks/clickhouse/row-encoder.ts";
+import { RowEncoder } from "../../engine/sinks/clickhouse/encode/row-encoder.ts";
 import { dedupKeyText, KeyReader } from "../../engine/transforms/dedup/key-reader.ts";
 import { Fingerprints } from "../../engine/transforms/dedup/fingerprint.ts";
 import type { FieldType, SchemaField } from "../../schemas/pipeline.ts";

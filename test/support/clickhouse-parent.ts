@@ -1,5 +1,5 @@
 /** A program of its own that starts an embedded ClickHouse, tells its parent where it is, and waits to be killed. */
-import { EmbeddedClickHouse } from "../../engine/sinks/clickhouse/embedded/embedded.ts";
+import { EmbeddedClickHouse } from "../../engine/embedded-clickhouse/embedded-clickhouse.ts";
 import { silent } from "./clickhouse.ts";
 
 const embedded = await EmbeddedClickHouse.start({ dataDir: process.argv[2] ?? "", log: silent });

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ClickHouseClient, ClickHouseLogLevel, createClient } from "@clickhouse/client";
-import { EmbeddedClickHouse, type EmbeddedOptions } from "../../engine/sinks/clickhouse/embedded/embedded.ts";
+import { EmbeddedClickHouse, type EmbeddedOptions } from "../../engine/embedded-clickhouse/embedded-clickhouse.ts";
 import type { Log } from "../../engine/telemetry/log.ts";
 
 export const silent: Log = {

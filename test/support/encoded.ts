@@ -1,13 +1,13 @@
 import { Event } from "../../engine/core/batch.ts";
 import { EventList } from "../../engine/core/event-list.ts";
 import { blockOf, type Block, type Sink } from "../../engine/core/sink.ts";
-import { RowEncoder } from "../../engine/sinks/clickhouse/row-encoder.ts";
-import { RowLines } from "../../engine/sinks/clickhouse/row-lines.ts";
+import { RowEncoder } from "../../engine/sinks/clickhouse/encode/row-encoder.ts";
+import { JsonRowWriter } from "../../engine/sinks/clickhouse/encode/json-row-writer.ts";
 
 /** The rows of events, as a sink or its encoder writes them. */
 export function encoded(by: RowEncoder | Pick<Sink, "begin">, events: readonly Event[]): Block {
   const encoders = { of: () => by as RowEncoder };
-  const writer = by instanceof RowEncoder ? new RowLines(() => encoders, 0) : by.begin();
+  const writer = by instanceof RowEncoder ? new JsonRowWriter(() => encoders, 0) : by.begin();
   const rejected = writer.add(events);
   return blockOf(EventList.of(events.map(asReceived)), writer, rejected);
 }

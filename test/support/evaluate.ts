@@ -1,13 +1,13 @@
-import { Budget, BudgetExceeded } from "../../engine/expression/budget.ts";
-import type { Catalog } from "../../engine/expression/catalog.ts";
-import { check } from "../../engine/expression/check.ts";
-import { compile } from "../../engine/expression/compile.ts";
-import { ExpressionError } from "../../engine/expression/errors.ts";
+import { Budget, BudgetExceeded } from "../../engine/expression/values/budget.ts";
+import type { Catalog } from "../../engine/expression/functions/catalog.ts";
+import { check } from "../../engine/expression/check/check.ts";
+import { compile } from "../../engine/expression/compile/compile.ts";
+import { ExpressionError } from "../../engine/expression/syntax/errors.ts";
 import { builtins } from "../../engine/expression/functions/builtins.ts";
 import { helpers } from "../../engine/expression/functions/helpers.ts";
-import { parse } from "../../engine/expression/parser.ts";
-import { printed } from "../../engine/expression/printing.ts";
-import { kindOf } from "../../engine/expression/values.ts";
+import { parse } from "../../engine/expression/syntax/parser.ts";
+import { printed } from "../../engine/expression/values/printing.ts";
+import { kindOf } from "../../engine/expression/values/values.ts";
 
 /** What the tables of expressions are evaluated on, as JSON, as records come. */
 export const sample = JSON.parse(`{

@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
-import type { Node } from "../../engine/expression/ast.ts";
+import type { Node } from "../../engine/expression/syntax/ast.ts";
 import { builtins } from "../../engine/expression/functions/builtins.ts";
 import { helpers } from "../../engine/expression/functions/helpers.ts";
-import { predicates } from "../../engine/expression/predicates.ts";
-import { print } from "../../engine/expression/print.ts";
+import { predicates } from "../../engine/expression/syntax/predicates.ts";
+import { print } from "../../engine/expression/syntax/print.ts";
 
 /** Fields of the records that `records` makes; `hostile` ones are names that every JavaScript object inherits. */
 const fields = [

@@ -120,7 +120,7 @@ function isNotComposition(path: string): boolean {
 
 /** The embedded ClickHouse is a process of its own: it reads its environment, and its parent hands it on. */
 function isChildEntry(path: string): boolean {
-  return /^engine\/sinks\/clickhouse\/embedded\/(server|child)\.ts$/.test(path);
+  return /^engine\/embedded-clickhouse\/(child|server\/server)\.ts$/.test(path);
 }
 
 function isGenerator(path: string): boolean {

@@ -1,11 +1,8 @@
-import type { Call, FunctionDefinition } from "../catalog.ts";
-import { equal } from "../equality.ts";
-import { sortDirection } from "../loops.ts";
-import { ordered } from "../ordering.ts";
-import { byteAt } from "../text.ts";
-import { arrayOf, itemOf, unknown } from "../types.ts";
-import type { Type } from "../types.ts";
-import { int } from "../values.ts";
+import type { Call, FunctionDefinition } from "./catalog.ts";
+import { equal, ordered, sortDirection } from "../values/comparison.ts";
+import { byteAt } from "../values/text.ts";
+import { arrayOf, itemOf, type Type, unknown } from "../values/types.ts";
+import { int } from "../values/values.ts";
 
 const anyArray = arrayOf(unknown);
 const item = ([list]: readonly Type[]): Type => (list === undefined ? unknown : itemOf(list));
@@ -82,7 +79,7 @@ function sort({ budget, fail }: Call, list: unknown, order: unknown = "asc"): un
   return Array.from(list as readonly unknown[]).toSorted((a, b) => direction * ordered(a, b, fail));
 }
 
-/** Arrays (specification, expressions, section 3). */
+/** The functions of arrays. */
 export const arrayFunctions: Readonly<Record<string, FunctionDefinition>> = {
   first: end(0),
   last: end(-1),

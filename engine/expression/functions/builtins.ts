@@ -1,10 +1,8 @@
-import { catalog } from "../catalog.ts";
-import type { Catalog } from "../catalog.ts";
+import { catalog, type Catalog } from "./catalog.ts";
 import { arrayFunctions } from "./arrays.ts";
-import { bitFunctions } from "./bits.ts";
+import { bitFunctions, numberFunctions } from "./numbers.ts";
 import { conversionFunctions } from "./conversions.ts";
 import { mapFunctions } from "./maps.ts";
-import { numberFunctions } from "./numbers.ts";
 import { textFunctions } from "./texts.ts";
 import { timeFunctions } from "./times.ts";
 

@@ -1,10 +1,9 @@
 import { parseExactly } from "../../core/exact-json.ts";
-import type { Call, FunctionDefinition } from "../catalog.ts";
-import { writeJson } from "../json.ts";
-import { printed } from "../printing.ts";
-import { characters } from "../text.ts";
-import { integer, text, unknown } from "../types.ts";
-import { int, isMap, kindOf, sizeOf } from "../values.ts";
+import type { Call, FunctionDefinition } from "./catalog.ts";
+import { printed, writeJson } from "../values/printing.ts";
+import { characters } from "../values/text.ts";
+import { integer, text, unknown } from "../values/types.ts";
+import { int, isMap, kindOf, sizeOf } from "../values/values.ts";
 
 /** The names that `type` gives to kinds which the language itself does not name. */
 const typeNames: Readonly<Partial<Record<ReturnType<typeof kindOf>, string>>> = {
@@ -52,7 +51,7 @@ function fromBase64({ budget, fail }: Call, source: unknown): unknown {
     : fail("fromBase64 expects base64 with padding, found another text");
 }
 
-/** From one kind to another (specification, expressions, section 3). */
+/** The functions from one kind to another. */
 export const conversionFunctions: Readonly<Record<string, FunctionDefinition>> = {
   len: { takes: ["sized"], gives: integer, run: len },
   type: { takes: ["any"], gives: text, run: (_, value) => typeNames[kindOf(value)] ?? kindOf(value) },

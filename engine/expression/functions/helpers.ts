@@ -1,17 +1,14 @@
-import { catalog } from "../catalog.ts";
-import type { Call, Catalog, FunctionDefinition } from "../catalog.ts";
-import { formatTime, parseTime } from "../layouts.ts";
-import { bare, printed } from "../printing.ts";
-import { lower, trimmed, upper } from "../text.ts";
-import { Time } from "../time.ts";
-import { arrayOf, bool, float, integer, text, unknown } from "../types.ts";
-import type { Type } from "../types.ts";
-import { fits64, int, isMap, pairs, textList, TextList } from "../values.ts";
+import { type Call, catalog, type Catalog, type FunctionDefinition } from "./catalog.ts";
+import { formatTime, parseTime } from "../values/layouts.ts";
+import { bare, printed } from "../values/printing.ts";
+import { lower, trimmed, upper } from "../values/text.ts";
+import { Time } from "../values/time.ts";
+import { arrayOf, bool, float, integer, text, type Type, unknown } from "../values/types.ts";
+import { fits64, int, isMap, pairs, textList, TextList } from "../values/values.ts";
 import { builtins } from "./builtins.ts";
 import { readFloat } from "./numbers.ts";
-import { queryHelpers } from "./queries.ts";
+import { queryHelpers, userAgentHelpers } from "./web-helpers.ts";
 import { replaced, splitText } from "./texts.ts";
-import { userAgentHelpers } from "./user-agents.ts";
 
 /** Times as `parseISO8601` accepts them. */
 const isoLayouts = ["2006-01-02 15:04:05.000000", "2006-01-02T15:04:05Z", "2006-01-02T15:04:05Z07:00"];

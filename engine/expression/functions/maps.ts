@@ -1,8 +1,8 @@
-import { member, truncated } from "../access.ts";
-import type { Call, FunctionDefinition } from "../catalog.ts";
-import { byteAt } from "../text.ts";
-import { arrayOf, itemOf, text, unknown } from "../types.ts";
-import { int, isMap, kindOf, pairs } from "../values.ts";
+import { member, truncated } from "../values/access.ts";
+import type { Call, FunctionDefinition } from "./catalog.ts";
+import { byteAt } from "../values/text.ts";
+import { arrayOf, itemOf, text, unknown } from "../values/types.ts";
+import { int, isMap, kindOf, pairs } from "../values/values.ts";
 
 type AnyMap = Parameters<typeof pairs>[0];
 
@@ -42,7 +42,7 @@ function get({ fail }: Call, container: unknown, key: unknown): unknown {
   return byte === undefined ? null : int(byte);
 }
 
-/** Maps (specification, expressions, section 3). */
+/** The functions of maps. */
 export const mapFunctions: Readonly<Record<string, FunctionDefinition>> = {
   keys: listed(([key]) => key, arrayOf(text)),
   values: listed(([, value]) => value),

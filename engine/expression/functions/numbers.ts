@@ -1,9 +1,8 @@
-import type { Fail } from "../arithmetic.ts";
-import type { Call, FunctionDefinition } from "../catalog.ts";
-import { ordered } from "../ordering.ts";
-import { float, integer, unknown } from "../types.ts";
-import type { Type } from "../types.ts";
-import { fits64, kindOf, wrapped } from "../values.ts";
+import type { Fail } from "../values/arithmetic.ts";
+import type { Call, FunctionDefinition } from "./catalog.ts";
+import { ordered } from "../values/comparison.ts";
+import { float, integer, type Type, unknown } from "../values/types.ts";
+import { fits64, kindOf, wrapped } from "../values/values.ts";
 
 /** Digits of the longest integer; a longer text is not worth reading. */
 export const LONGEST_INTEGER = 64;
@@ -103,7 +102,7 @@ function hexadecimal(whole: string, fraction: string, exponent: number): number 
   return Number(`0x0${whole}${fraction}`) * 2 ** (exponent - 4 * fraction.length);
 }
 
-/** Numbers (specification, expressions, section 3). */
+/** The functions of numbers. */
 export const numberFunctions: Readonly<Record<string, FunctionDefinition>> = {
   abs: {
     takes: ["number"],
@@ -138,4 +137,33 @@ export const numberFunctions: Readonly<Record<string, FunctionDefinition>> = {
   },
   int: { takes: ["convertible"], gives: integer, run: toInteger },
   float: { takes: ["convertible"], gives: float, run: toFloat },
+};
+
+const pair = { takes: ["int", "int"], gives: integer } as const;
+
+function bits(combine: (a: bigint, b: bigint) => bigint): FunctionDefinition {
+  return { ...pair, run: (_, a, b) => wrapped(combine(a as bigint, b as bigint)) };
+}
+
+/** A shift by 64 or more moves every bit out. */
+function shift(move: (value: bigint, places: bigint) => bigint): FunctionDefinition {
+  return {
+    ...pair,
+    run: ({ fail }, value, places) => {
+      if ((places as bigint) < 0n) return fail("a shift by a negative number of bits");
+      return wrapped(move(value as bigint, (places as bigint) > 64n ? 64n : (places as bigint)));
+    },
+  };
+}
+
+/** The functions of bits of integers; numbers of an event go through `int(…)` first. */
+export const bitFunctions: Readonly<Record<string, FunctionDefinition>> = {
+  bitand: bits((a, b) => a & b),
+  bitor: bits((a, b) => a | b),
+  bitxor: bits((a, b) => a ^ b),
+  bitnand: bits((a, b) => a & ~b),
+  bitnot: { takes: ["int"], gives: integer, run: (_, value) => ~(value as bigint) },
+  bitshl: shift((value, places) => value << places),
+  bitshr: shift((value, places) => value >> places),
+  bitushr: shift((value, places) => BigInt.asUintN(64, value) >> places),
 };

@@ -1,8 +1,8 @@
-import { truncated } from "../access.ts";
-import type { Call, FunctionDefinition } from "../catalog.ts";
-import { bytePosition, lower, trimmed, upper } from "../text.ts";
-import { arrayOf, bool, integer, text } from "../types.ts";
-import { int, kindOf, textList } from "../values.ts";
+import { truncated } from "../values/access.ts";
+import type { Call, FunctionDefinition } from "./catalog.ts";
+import { bytePosition, lower, trimmed, upper } from "../values/text.ts";
+import { arrayOf, bool, integer, text } from "../values/types.ts";
+import { int, kindOf, textList } from "../values/values.ts";
 
 type Run = FunctionDefinition["run"];
 
@@ -113,7 +113,7 @@ function join({ budget, fail }: Call, items: unknown, separator: unknown = ""): 
   return texts.join(separator as string);
 }
 
-/** Texts (specification, expressions, section 3). */
+/** The functions of texts. */
 export const textFunctions: Readonly<Record<string, FunctionDefinition>> = {
   trim: {
     takes: ["string", "string"],

@@ -1,10 +1,11 @@
-import type { Call, FunctionDefinition } from "../catalog.ts";
-import { parseDuration } from "../durations.ts";
-import { parseTime } from "../layouts.ts";
-import { Time } from "../time.ts";
-import { duration, time, zone } from "../types.ts";
-import { kindOf } from "../values.ts";
-import { Timezone } from "../zones.ts";
+import type { Call, FunctionDefinition } from "./catalog.ts";
+import { parseTime } from "../values/layouts.ts";
+import { Duration, Time } from "../values/time.ts";
+import { duration, time, zone } from "../values/types.ts";
+import { kindOf } from "../values/values.ts";
+import { Timezone } from "../values/zones.ts";
+import { parseDuration as parseConfigDuration } from "../../../schemas/duration.ts";
+import type { Fail } from "../values/arithmetic.ts";
 
 /** The layouts that `date` tries in this order when it is given none. */
 const layouts = [
@@ -47,7 +48,7 @@ function date(call: Call, ...args: unknown[]): unknown {
   );
 }
 
-/** Times (specification, expressions, section 3). `now` is the time of the batch. */
+/** The functions of times. `now` is the time of the batch. */
 export const timeFunctions: Readonly<Record<string, FunctionDefinition>> = {
   now: {
     takes: ["zone"],
@@ -62,3 +63,17 @@ export const timeFunctions: Readonly<Record<string, FunctionDefinition>> = {
   duration: { takes: ["string"], gives: duration, run: ({ fail }, value) => parseDuration(value as string, fail) },
   timezone: { takes: ["string"], gives: zone, run: (call, name) => named(name, call) },
 };
+
+/** Characters of the longest duration. */
+const longestDuration = 64;
+
+/**
+ * `1h30m`, `1.5s`, `-2ms`: durations as pipeline files write them, but without days, whose length depends on the zone.
+ */
+function parseDuration(text: string, fail: Fail): Duration {
+  if (text.length > longestDuration)
+    return fail("expected a duration such as 1h30m, found a text that is too long for one");
+  const nanoseconds = text.includes("d") ? undefined : parseConfigDuration(text);
+  if (nanoseconds !== undefined) return new Duration(nanoseconds);
+  return fail("expected a duration such as 1h30m or 250ms (units: ns us ms s m h), found another text");
+}

@@ -1,3 +1,13 @@
+import { parseExactly } from "../../core/exact-json.ts";
+import { Budget } from "../values/budget.ts";
+import { check } from "../check/check.ts";
+import { compile } from "../compile/compile.ts";
+import { builtins } from "../functions/builtins.ts";
+import { helpers } from "../functions/helpers.ts";
+import { parse } from "../syntax/parser.ts";
+import { plainNumber, printed } from "../values/printing.ts";
+import { isMap, kindOf, pairs } from "../values/values.ts";
+
 /** What the reference says of one operator, function or method: how it is written, a sentence, and an example. */
 export type Entry = readonly [written: string, says: string, example: string];
 
@@ -22,4 +32,27 @@ export const sample = `{
 }`;
 
 /** The time of the batch in the examples: 2024-05-06 07:08:09 UTC. */
-export const clock = Date.UTC(2024, 4, 6, 7, 8, 9);
+const clock = Date.UTC(2024, 4, 6, 7, 8, 9);
+
+/** The functions that an example may call: those of filters, or those of stateless transforms. */
+export type FunctionSet = "builtins" | "helpers";
+
+/** What an example gives, as the language would write it. Throws ExpressionError where it does not work. */
+export function resultOf(example: string, functionSet: FunctionSet): string {
+  const functions = functionSet === "builtins" ? builtins : helpers;
+  const root = parse(example);
+  check(root, example, functions, undefined);
+  return written(compile(root, example, functions)(parseExactly(sample) as Record<string, unknown>, clock));
+}
+
+function written(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(value);
+  if (typeof value === "number") return Number.isInteger(value) ? `${plainNumber(value)}.0` : plainNumber(value);
+  if (value === null) return "nil";
+  if (Array.isArray(value)) return `[${value.map(written).join(", ")}]`;
+  if (isMap(value))
+    return `{${pairs(value)
+      .map(([key, item]) => `${written(key)}: ${written(item)}`)
+      .join(", ")}}`;
+  return kindOf(value) === "time" ? `${printed(value, new Budget())} (a time)` : printed(value, new Budget());
+}

@@ -1,8 +1,8 @@
-import { MADE_PER_STEP, UNITS } from "../budget.ts";
-import { LONGEST } from "../lexer.ts";
+import { MADE_PER_STEP, UNITS } from "../values/budget.ts";
+import { LONGEST } from "../syntax/lexer.ts";
 import { DEEPEST_OUTPUT } from "../output-types.ts";
-import { DEEPEST, MOST_NODES } from "../parser.ts";
-import { LONGEST_PATTERN } from "../patterns.ts";
+import { DEEPEST, MOST_NODES } from "../syntax/parser.ts";
+import { LONGEST_PATTERN } from "../values/patterns.ts";
 
 const count = new Intl.NumberFormat("en-GB");
 

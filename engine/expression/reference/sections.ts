@@ -1,18 +1,13 @@
-import type { Catalog, FunctionDefinition } from "../catalog.ts";
+import type { Catalog, FunctionDefinition } from "../functions/catalog.ts";
 import { arrayFunctions } from "../functions/arrays.ts";
-import { bitFunctions } from "../functions/bits.ts";
+import { bitFunctions, numberFunctions } from "../functions/numbers.ts";
 import { conversionFunctions } from "../functions/conversions.ts";
 import { helpers } from "../functions/helpers.ts";
 import { mapFunctions } from "../functions/maps.ts";
-import { numberFunctions } from "../functions/numbers.ts";
 import { textFunctions } from "../functions/texts.ts";
 import { timeFunctions } from "../functions/times.ts";
-import * as builtin from "./builtin-entries.ts";
-import type { Entries } from "./entry.ts";
-import type { Knows } from "./examples.ts";
-import { helperEntries, replacingEntries } from "./helper-entries.ts";
-import { durationMethodEntries, timeMethodEntries } from "./method-entries.ts";
-import { predicateEntries } from "./predicate-entries.ts";
+import * as tables from "./function-entries.ts";
+import type { Entries, FunctionSet } from "./entry.ts";
 
 /** A table of the reference. */
 export interface Section {
@@ -20,9 +15,9 @@ export interface Section {
   /** Sentences above the table. */
   says: string;
   entries: Entries;
-  /** The definitions behind the entries, where they are functions with a signature. */
+  /** The definitions of the entries, where they are functions with a signature. */
   functions?: Readonly<Record<string, FunctionDefinition>>;
-  knows: Knows;
+  functionSet: FunctionSet;
 }
 
 function ofHelpers(entries: Entries, all: Catalog = helpers): Readonly<Record<string, FunctionDefinition>> {
@@ -34,41 +29,41 @@ export const builtinSections: readonly Section[] = [
   {
     title: "Texts",
     says: "A value that is no text is an error, nil too. Positions count bytes, `len` counts characters.",
-    entries: builtin.textEntries,
+    entries: tables.textEntries,
     functions: textFunctions,
-    knows: "builtins",
+    functionSet: "builtins",
   },
-  { title: "Numbers", says: "", entries: builtin.numberEntries, functions: numberFunctions, knows: "builtins" },
+  { title: "Numbers", says: "", entries: tables.numberEntries, functions: numberFunctions, functionSet: "builtins" },
   {
     title: "From one kind to another",
     says: "",
-    entries: builtin.conversionEntries,
+    entries: tables.conversionEntries,
     functions: conversionFunctions,
-    knows: "builtins",
+    functionSet: "builtins",
   },
-  { title: "Arrays", says: "", entries: builtin.arrayEntries, functions: arrayFunctions, knows: "builtins" },
+  { title: "Arrays", says: "", entries: tables.arrayEntries, functions: arrayFunctions, functionSet: "builtins" },
   {
     title: "Arrays, item by item",
     says: "The predicate sees the item as `#`, its fields as `.field`, and its index as `#index`.",
-    entries: predicateEntries,
-    knows: "builtins",
+    entries: tables.predicateEntries,
+    functionSet: "builtins",
   },
-  { title: "Maps", says: "", entries: builtin.mapEntries, functions: mapFunctions, knows: "builtins" },
+  { title: "Maps", says: "", entries: tables.mapEntries, functions: mapFunctions, functionSet: "builtins" },
   {
     title: "Times and durations",
     says: "Texts without a zone are UTC.",
-    entries: builtin.timeEntries,
+    entries: tables.timeEntries,
     functions: timeFunctions,
-    knows: "builtins",
+    functionSet: "builtins",
   },
-  { title: "Methods of times", says: "", entries: timeMethodEntries, knows: "builtins" },
-  { title: "Methods of durations", says: "", entries: durationMethodEntries, knows: "builtins" },
+  { title: "Methods of times", says: "", entries: tables.timeMethodEntries, functionSet: "builtins" },
+  { title: "Methods of durations", says: "", entries: tables.durationMethodEntries, functionSet: "builtins" },
   {
     title: "Bits",
     says: "Of integers: write `int(…)` around the numbers of an event.",
-    entries: builtin.bitEntries,
+    entries: tables.bitEntries,
     functions: bitFunctions,
-    knows: "builtins",
+    functionSet: "builtins",
   },
 ];
 
@@ -77,15 +72,15 @@ export const helperSections: readonly Section[] = [
   {
     title: "Helpers",
     says: "They turn their arguments to text first: nil, arrays and maps become the empty text, numbers have no exponent. Further arguments are ignored.",
-    entries: helperEntries,
-    functions: ofHelpers(helperEntries),
-    knows: "helpers",
+    entries: tables.helperEntries,
+    functions: ofHelpers(tables.helperEntries),
+    functionSet: "helpers",
   },
   {
     title: "Helpers that replace a function of the same name",
     says: "In a stateless transform these names mean the helper; in a filter, the function above.",
-    entries: replacingEntries,
-    functions: ofHelpers(replacingEntries),
-    knows: "helpers",
+    entries: tables.replacingEntries,
+    functions: ofHelpers(tables.replacingEntries),
+    functionSet: "helpers",
   },
 ];

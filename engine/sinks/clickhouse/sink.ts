@@ -4,27 +4,20 @@ import type { SinkConfig } from "../../../schemas/pipeline.ts";
 import type { RowWalks } from "../../core/raw-json.ts";
 import type { Answer, Block, Probe, Reading, RowWriter, Sink } from "../../core/sink.ts";
 import type { Log } from "../../telemetry/log.ts";
-import { answered } from "./answered.ts";
-import { Connection } from "./connection.ts";
-import type { EmbeddedServer } from "./connection.ts";
-import { configuredTypes, create, creationSettings, missing } from "./creation.ts";
-import { statementAnswer } from "./failures.ts";
-import type { FailedAnswer } from "./failures.ts";
-import { commonSettings, insertStatement, tokenSetting } from "./insert.ts";
-import { Inserter } from "./inserter.ts";
-import { PartitionLimit } from "./partition-limit.ts";
-import { BlockProbe } from "./probe.ts";
-import { readProfile, refusalOf } from "./profile.ts";
-import { encodersFor } from "./real-columns.ts";
-import { RowEncoders, type Schemas } from "./row-encoders.ts";
-import { RowLines } from "./row-lines.ts";
-import { selectOn } from "./select.ts";
-import type { Select } from "./select.ts";
-import { findColumns, findTable } from "./table.ts";
-import type { ColumnInfo, TableInfo } from "./table.ts";
-import { TargetReader } from "./target-reading.ts";
-import { withTimeLimit } from "./time-limit.ts";
-import { whyTooOld } from "./version.ts";
+import { asAnswer, type FailedAnswer, statementAnswer } from "./transport/failures.ts";
+import { Connection, type EmbeddedServer } from "./transport/connection.ts";
+import { configuredTypes, create, creationSettings, missingTable } from "./target/creation.ts";
+import { commonSettings, insertStatement, tokenSetting } from "./insert/insert-settings.ts";
+import { Inserter, PartitionLimit } from "./insert/inserter.ts";
+import { BlockProbe } from "./insert/probe.ts";
+import { readProfile, refusalOf } from "./insert/profile.ts";
+import { encodersFor, RowEncoders, type Schemas } from "./encode/row-encoders.ts";
+import { JsonRowWriter } from "./encode/json-row-writer.ts";
+import { type Select, selectOn } from "./transport/sql.ts";
+import { type ColumnInfo, findColumns, findTable, type TableInfo } from "./target/table.ts";
+import { TargetReader } from "./target/target-reader.ts";
+import { withTimeLimit } from "./transport/time-limit.ts";
+import { whyTooOld } from "./target/version.ts";
 
 export interface ClickHouseSinkOptions {
   pipeline_id: string;
@@ -35,13 +28,13 @@ export interface ClickHouseSinkOptions {
   options: { create_table: boolean };
   /** Where `host: embedded` is reached; a function where that may change. */
   embedded?: EmbeddedServer | (() => EmbeddedServer);
-  /** What makes the connections to the server; by default the sink's own, which alone sees to its certificate. */
+  /** The agent for HTTP connections; by default one of the sink's own, which applies its TLS settings. */
   agent?: Agent;
   log: Log;
 }
 
-/** How long `open` and `read` may take in all, in milliseconds: their statements are small. */
-const smallTimeout = 30_000;
+/** Time limit of `open` and of `read`, in milliseconds: their statements are small. */
+const metadataTimeout = 30_000;
 
 /**
  * Writes to one table of a ClickHouse over HTTP, one insert of JSONEachRow for each block.
@@ -55,8 +48,8 @@ export class ClickHouseSink implements Sink {
   readonly #reader: TargetReader;
   readonly #inserter: Inserter;
   #encoders: RowEncoders;
-  /** Bytes of the rows that were sent last: the next ones are about as many. */
-  #usualBytes = 0;
+  /** Bytes of the last insert: a guess at the next one. */
+  #lastBodyBytes = 0;
   /** How the table was described when it was opened; undefined before. */
   #description: string | undefined;
   #columns: readonly ColumnInfo[] = [];
@@ -69,34 +62,34 @@ export class ClickHouseSink implements Sink {
     this.#encoders = new RowEncoders(mapping, options.schemas);
     this.#connection = new Connection(connection_params, options);
     this.#reader = new TargetReader(connection_params.database, table, {
-      mendsTokens: connection_params.host === "embedded",
+      repairsTokens: connection_params.host === "embedded",
     });
     this.#inserter = new Inserter(this.#connection, this.#reader);
   }
 
   get atLeastOnce(): string | undefined {
-    return this.#reader.reach?.atLeastOnce;
+    return this.#reader.written?.atLeastOnce;
   }
 
-  /** Over the values of events whose own bytes can be rows; others once the table was read, and after each change of it. */
+  /** The walks over events whose own bytes can be rows. They change when the table is read, and after each change of it. */
   rowWalks(origin: string | undefined): RowWalks | undefined {
     return this.#encoders.of(origin)?.rowWalks;
   }
 
   open(signal: AbortSignal): Promise<Answer> {
     this.#warnOnce();
-    return withTimeLimit(signal, smallTimeout, (limited) => this.#open(limited));
+    return withTimeLimit(signal, metadataTimeout, (limited) => this.#open(limited));
   }
 
   #open(limited: AbortSignal): Promise<Answer> {
     const select = selectOn(this.#connection, limited);
-    return answered<Answer>(
+    return asAnswer<Answer>(
       this.#connection,
       async () => {
         const tooOld = await whyTooOld(select);
         if (tooOld !== undefined) return this.#setup(tooOld);
         const table = await this.#findOrCreate(select, limited);
-        if (table === undefined) return this.#setup(missing(this.#options.sink));
+        if (table === undefined) return this.#setup(missingTable(this.#options.sink));
         const columns = await findColumns(select, table.database, table.name);
         const encoders = encodersFor(this.#options, columns);
         if (typeof encoders === "string") return this.#setup(`table ${table.database}.${table.name} ${encoders}`);
@@ -112,11 +105,11 @@ export class ClickHouseSink implements Sink {
   }
 
   async read(isFresh: boolean, signal: AbortSignal): Promise<{ kind: "read"; reading: Reading } | FailedAnswer> {
-    const earlier = isFresh ? undefined : this.#reader.earlier;
-    if (earlier !== undefined) return { kind: "read", reading: earlier };
+    const cached = isFresh ? undefined : this.#reader.cached;
+    if (cached !== undefined) return { kind: "read", reading: cached };
     const read = await this.#readNow(signal);
     if (read.kind !== "read" || read.reading.description === this.#description) return read;
-    // It was altered while rows were written: its columns decide how the next ones are.
+    // It was altered while rows were written: its new columns decide how the next rows are encoded.
     const opened = await this.open(signal);
     return opened.kind === "ok" ? read : opened;
   }
@@ -124,9 +117,9 @@ export class ClickHouseSink implements Sink {
   #readNow(signal: AbortSignal): Promise<{ kind: "read"; reading: Reading } | FailedAnswer> {
     const read = async (limited: AbortSignal) => {
       const reading = await this.#reader.read(selectOn(this.#connection, limited));
-      return reading === undefined ? this.#setup(missing(this.#options.sink)) : { kind: "read" as const, reading };
+      return reading === undefined ? this.#setup(missingTable(this.#options.sink)) : { kind: "read" as const, reading };
     };
-    return answered(this.#connection, () => withTimeLimit(signal, smallTimeout, read), statementAnswer);
+    return asAnswer(this.#connection, () => withTimeLimit(signal, metadataTimeout, read), statementAnswer);
   }
 
   isReachable(signal: AbortSignal): Promise<boolean> {
@@ -134,7 +127,7 @@ export class ClickHouseSink implements Sink {
   }
 
   begin(): RowWriter {
-    return new RowLines(() => this.#encoders, this.#usualBytes);
+    return new JsonRowWriter(() => this.#encoders, this.#lastBodyBytes);
   }
 
   async insert(
@@ -144,7 +137,7 @@ export class ClickHouseSink implements Sink {
     { ignoreViews = false }: { ignoreViews?: boolean } = {},
   ): Promise<Answer> {
     if (block.body.length === 0) return { kind: "ok" };
-    this.#usualBytes = block.body.length;
+    this.#lastBodyBytes = block.body.length;
     const { connection_params, table } = this.#options.sink;
     const statement = insertStatement(connection_params.database, table, this.#encoders.columnNames);
     const settings = commonSettings(this.#encoders.isStructured);
@@ -179,7 +172,7 @@ export class ClickHouseSink implements Sink {
     return findTable(select, database, table);
   }
 
-  /** Why the profile of this user keeps inserts from being sent as they must be. */
+  /** Why the settings profile of this user forbids the inserts; undefined if it does not. */
   async #askProfile(select: Select, wanted: ClickHouseSettings): Promise<string | undefined> {
     const names = [...Object.keys(wanted), tokenSetting, PartitionLimit.setting];
     const profile = await readProfile(select, names);

@@ -1,4 +1,4 @@
-import { basicType } from "../../../schemas/field-type.ts";
+import { basicType } from "../../../schemas/pipeline.ts";
 import type { SchemaField, TransformConfig } from "../../../schemas/pipeline.ts";
 import type { Event } from "../../core/batch.ts";
 import { FieldPick } from "../../core/field-pick.ts";

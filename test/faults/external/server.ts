@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { ClickHouseClient } from "@clickhouse/client";
 import type { BuildOptions, Plugin } from "esbuild";
-import { Child } from "../../../engine/sinks/clickhouse/embedded/child.ts";
+import { Child } from "../../../engine/embedded-clickhouse/child.ts";
 import { clientOf, type ReachableClickHouse, rowsOf, silent } from "../../support/clickhouse.ts";
 import { Trap } from "../trap.ts";
 import { holdsTokenAlone, tablesWithTokens } from "./token-alone.ts";
@@ -24,14 +24,14 @@ const lockWaitMs = 30_000;
 const withoutMending: Plugin = {
   name: "without mending",
   setup(building) {
-    building.onLoad({ filter: /embedded\/deduplication-logs\.ts$/ }, () => ({
-      contents: "export const mendDeduplicationLogs = async () => ({ tokens: 0, lines: 0 });",
+    building.onLoad({ filter: /embedded-clickhouse\/server\/deduplication-logs\.ts$/ }, () => ({
+      contents: "export const repairDeduplicationLogs = async () => ({ tokens: 0, lines: 0 });",
     }));
   },
 };
 
 /** The program of the server, from the folder of the killers, and how it is built. */
-const program = "../../engine/sinks/clickhouse/embedded/server.ts";
+const program = "../../engine/embedded-clickhouse/server/server.ts";
 const built: BuildOptions = {
   packages: "external",
   plugins: [withoutMending],

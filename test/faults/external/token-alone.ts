@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync } from "node:fs";
 import { join } from "node:path";
-import { mending } from "../../../engine/sinks/clickhouse/embedded/deduplication-log.ts";
-import { Parts } from "../../../engine/sinks/clickhouse/embedded/parts.ts";
+import { repairsOf } from "../../../engine/embedded-clickhouse/server/deduplication-logs.ts";
+import { Parts } from "../../../engine/embedded-clickhouse/server/parts.ts";
 
 /** Bytes at the end of a log in which an insert that is under way is found. */
 const lookedAt = 2_048;
@@ -25,7 +25,7 @@ export function holdsTokenAlone(table: string): boolean {
   const isClear = logs.every((log) => newest(log).every((part) => existsSync(join(table, part))));
   if (isClear) return false;
   const parts = new Parts(readdirSync(table));
-  return logs.some((log) => mending(endOf(log), new Set(), (part) => parts.hold(part)).tokens > 0);
+  return logs.some((log) => repairsOf(endOf(log), new Set(), (part) => parts.hold(part)).tokens > 0);
 }
 
 function logsOf(table: string): string {

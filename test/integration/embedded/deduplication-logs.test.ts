@@ -3,7 +3,7 @@ import { appendFile, mkdtemp, readFile, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { EmbeddedClickHouse } from "../../../engine/sinks/clickhouse/embedded/embedded.ts";
+import { EmbeddedClickHouse } from "../../../engine/embedded-clickhouse/embedded-clickhouse.ts";
 import { silent } from "../../support/clickhouse.ts";
 
 let dataDir: string;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { Connection } from "../../../engine/sinks/clickhouse/connection.ts";
+import { Connection } from "../../../engine/sinks/clickhouse/transport/connection.ts";
 import { startClickHouse, type TestClickHouse } from "../../support/clickhouse.ts";
 import { ClickHouseProxy } from "../../support/clickhouse-proxy.ts";
 
@@ -21,7 +21,7 @@ test.each([true, false])("a body is compressed for a far server: %s, and its row
   await server.client.command({ query: `CREATE TABLE ${table} (id Int64) ENGINE = MergeTree ORDER BY id` });
   const { username, password } = server;
   const at = { host: "127.0.0.1", http_port: String(proxy.port), database: "default", username, password };
-  const connection = new Connection({ ...at, secure: false, skip_certificate_verification: false }, { far });
+  const connection = new Connection({ ...at, secure: false, skip_certificate_verification: false }, { compress: far });
   const body = Buffer.from(Array.from({ length: 5_000 }, (_, id) => `{"id":${id}}\n`).join(""));
   const request = { signal: AbortSignal.timeout(20_000), body };
   await connection.run(`INSERT INTO ${table} FORMAT JSONEachRow`, request);

@@ -4,7 +4,7 @@ import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo, Server } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Answer } from "../../../engine/core/sink.ts";
-import type { EmbeddedServer } from "../../../engine/sinks/clickhouse/connection.ts";
+import type { EmbeddedServer } from "../../../engine/sinks/clickhouse/transport/connection.ts";
 import { ClickHouseSink } from "../../../engine/sinks/clickhouse/sink.ts";
 import { silent, startClickHouse, type TestClickHouse } from "../../support/clickhouse.ts";
 import { selfSigned } from "./certificate.ts";

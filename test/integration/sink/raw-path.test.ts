@@ -1,10 +1,10 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { bare } from "../../../engine/sinks/clickhouse/column-type.ts";
-import type { ColumnType } from "../../../engine/sinks/clickhouse/column-type.ts";
-import { isProblem, parseColumnType } from "../../../engine/sinks/clickhouse/column-grammar.ts";
-import { canFeed } from "../../../engine/sinks/clickhouse/feeding.ts";
+import { bare } from "../../../engine/sinks/clickhouse/columns/column-type.ts";
+import type { ColumnType } from "../../../engine/sinks/clickhouse/columns/column-type.ts";
+import { isProblem, parseColumnType } from "../../../engine/sinks/clickhouse/columns/column-grammar.ts";
+import { canFeed } from "../../../engine/sinks/clickhouse/columns/feeding.ts";
 import type { FieldType } from "../../../schemas/pipeline.ts";
 import { type TestClickHouse, startClickHouse } from "../../support/clickhouse.ts";
 import { bothWays } from "./both-ways.ts";

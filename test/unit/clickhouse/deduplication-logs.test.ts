@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, readFile, readdir, rm, stat, symlink, writeFile } from 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { mendDeduplicationLogs } from "../../../engine/sinks/clickhouse/embedded/deduplication-logs.ts";
-import { Parts } from "../../../engine/sinks/clickhouse/embedded/parts.ts";
+import { repairDeduplicationLogs } from "../../../engine/embedded-clickhouse/server/deduplication-logs.ts";
+import { Parts } from "../../../engine/embedded-clickhouse/server/parts.ts";
 
 describe("the rows of a part are there", () => {
   test.each<[string, string, string[]]>([
@@ -123,10 +123,13 @@ describe("a log is mended", () => {
     ["not where it is empty", ["", ""], ["", ""], { tokens: 0, lines: 0 }],
   ])("%s", async (_, before, after, expected) => {
     const path = await table(...before);
-    expect(await mendDeduplicationLogs(engine)).toEqual(expected);
+    expect(await repairDeduplicationLogs(engine)).toEqual(expected);
     const found = await Promise.all(before.map((_text, index) => readFile(path(index + 9), "latin1")));
     expect(found).toEqual(after);
-    expect(await mendDeduplicationLogs(engine), "once mended, nothing is left to do").toEqual({ tokens: 0, lines: 0 });
+    expect(await repairDeduplicationLogs(engine), "once mended, nothing is left to do").toEqual({
+      tokens: 0,
+      lines: 0,
+    });
     expect(await readdir(join(path(9), "..")), "ClickHouse opens no table with other files here").toHaveLength(
       before.length,
     );
@@ -135,7 +138,7 @@ describe("a log is mended", () => {
   test("without a write, where nothing is to be mended", async () => {
     const path = await table("1\tall_1_1_0\ta\n");
     const { mtimeNs } = await stat(path(9), { bigint: true });
-    await mendDeduplicationLogs(engine);
+    await repairDeduplicationLogs(engine);
     expect((await stat(path(9), { bigint: true })).mtimeNs).toBe(mtimeNs);
   });
 
@@ -143,7 +146,7 @@ describe("a log is mended", () => {
     const known = Array.from({ length: 10_000 }, (_, n) => long("all_2_2_0", n)).join("");
     const missing = long("all_5_5_0", 20_000);
     const path = await table(`${missing}${known}${missing}1\tall_9`);
-    expect(await mendDeduplicationLogs(engine)).toEqual({ tokens: 1, lines: 1 });
+    expect(await repairDeduplicationLogs(engine)).toEqual({ tokens: 1, lines: 1 });
     const found = await readFile(path(9), "latin1");
     expect(found === `${missing}${known}2${missing.slice(1)}`).toBe(true);
   });
@@ -162,7 +165,7 @@ describe("logs are found", () => {
   ])("%s", async (_, folder) => {
     await mkdir(join(engine, folder, "deduplication_logs"), { recursive: true });
     await writeFile(join(engine, folder, "deduplication_logs", "deduplication_log_1.txt"), dangling);
-    expect(await mendDeduplicationLogs(engine)).toEqual({ tokens: 1, lines: 0 });
+    expect(await repairDeduplicationLogs(engine)).toEqual({ tokens: 1, lines: 0 });
   });
 
   test("once, where a link by name leads to a table too", async () => {
@@ -173,14 +176,14 @@ describe("logs are found", () => {
       join(engine, "data", "default", "orders"),
       "dir",
     );
-    expect(await mendDeduplicationLogs(engine)).toEqual({ tokens: 1, lines: 0 });
+    expect(await repairDeduplicationLogs(engine)).toEqual({ tokens: 1, lines: 0 });
   });
 
   test("not in a folder that is new, or that has other things", async () => {
-    expect(await mendDeduplicationLogs(join(engine, "missing"))).toEqual({ tokens: 0, lines: 0 });
+    expect(await repairDeduplicationLogs(join(engine, "missing"))).toEqual({ tokens: 0, lines: 0 });
     await mkdir(join(engine, "store", "0ab", "0ab4c1de-0000-4000-8000-000000000000"), { recursive: true });
     await writeFile(join(engine, "store", "note.txt"), "x");
     await mkdir(join(engine, "data"));
-    expect(await mendDeduplicationLogs(engine)).toEqual({ tokens: 0, lines: 0 });
+    expect(await repairDeduplicationLogs(engine)).toEqual({ tokens: 0, lines: 0 });
   });
 });

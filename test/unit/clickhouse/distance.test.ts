@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isFar } from "../../../engine/sinks/clickhouse/distance.ts";
+import { isOverInternet } from "../../../engine/sinks/clickhouse/transport/connection.ts";
 
 test.each([
   ["127.0.0.1", false],
@@ -17,5 +17,5 @@ test.each([
   ["::ffff:8.8.4.4", true],
   ["no-such-host.invalid", false],
 ])("%s: reached over the internet: %s", async (host, far) => {
-  expect(await isFar(host)).toBe(far);
+  expect(await isOverInternet(host)).toBe(far);
 });

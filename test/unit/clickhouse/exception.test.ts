@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { exceptionFrom } from "../../../engine/sinks/clickhouse/embedded/exception.ts";
-import { Gate } from "../../../engine/sinks/clickhouse/embedded/gate.ts";
+import { exceptionFrom } from "../../../engine/embedded-clickhouse/server/exception.ts";
+import { ConcurrencyLimit } from "../../../engine/embedded-clickhouse/server/queries.ts";
 
 describe("what the engine says becomes what a server says", () => {
   test.each([
@@ -26,13 +26,13 @@ describe("what the engine says becomes what a server says", () => {
   });
 });
 
-describe("the gate", () => {
+describe("the limit", () => {
   test("lets so many in, the others in order, and no more than its queue holds", async () => {
-    const gate = new Gate(2, 2);
+    const limit = new ConcurrencyLimit(2, 2);
     const seen: string[] = [];
     const leave: (() => void)[] = [];
     const enter = (name: string): Promise<void> =>
-      gate.through(() => {
+      limit.run(() => {
         seen.push(name);
         return new Promise((resolve) => void leave.push(resolve));
       });
@@ -51,8 +51,8 @@ describe("the gate", () => {
   });
 
   test("lets the next one in after a failure", async () => {
-    const gate = new Gate(1, 1);
-    await expect(gate.through(() => Promise.reject(new Error("x")))).rejects.toThrow("x");
-    expect(await gate.through(() => Promise.resolve(1))).toBe(1);
+    const limit = new ConcurrencyLimit(1, 1);
+    await expect(limit.run(() => Promise.reject(new Error("x")))).rejects.toThrow("x");
+    expect(await limit.run(() => Promise.resolve(1))).toBe(1);
   });
 });

@@ -1,6 +1,6 @@
 import type { Session } from "chdb";
 import { expect, test } from "vitest";
-import { Sessions } from "../../../engine/sinks/clickhouse/embedded/sessions.ts";
+import { Sessions } from "../../../engine/embedded-clickhouse/server/sessions.ts";
 
 /** Sessions whose engine gives these answers, and what was asked of each. */
 function sessionsThat(answer: (sql: string) => Promise<unknown>): {
@@ -22,7 +22,7 @@ function sessionsThat(answer: (sql: string) => Promise<unknown>): {
   return made;
 }
 
-const select = { sql: "SELECT 1", format: "CSV", leavesNoTrace: true };
+const select = { sql: "SELECT 1", format: "CSV", leavesSessionUnchanged: true };
 const none = { database: undefined, settings: new Map<string, string>(), params: new Map<string, string>() };
 
 test("a session is set back before it is used again", async () => {
@@ -52,7 +52,7 @@ test("a session is set back before it is used again", async () => {
 test.each([
   ["a parameter", select, { ...none, params: new Map([["param_x", "1"]]) }],
   ["a setting that forbids others", select, { ...none, settings: new Map([["readonly", "1"]]) }],
-  ["a statement that may change it", { ...select, leavesNoTrace: false }, none],
+  ["a statement that may change it", { ...select, leavesSessionUnchanged: false }, none],
 ])("a session is closed after %s", async (_, run, under) => {
   const { sessions, asked } = sessionsThat(() => Promise.resolve({}));
   await sessions.run(run, under);
@@ -73,7 +73,7 @@ test("while a long statement runs, only so many sessions may wait for their end"
     sql === "long" ? new Promise((resolve) => void release.push(() => resolve({}))) : Promise.resolve({}),
   );
   const long = sessions.run({ ...select, sql: "long" }, none);
-  const dirty = { ...select, leavesNoTrace: false };
+  const dirty = { ...select, leavesSessionUnchanged: false };
   for (let i = 0; i < 500; i += 1) await sessions.run(dirty, none);
   await expect(sessions.run(dirty, none)).rejects.toMatchObject({ code: 202 });
   release[0]?.();

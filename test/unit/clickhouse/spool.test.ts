@@ -3,7 +3,7 @@ import { mkdtemp, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { Spool } from "../../../engine/sinks/clickhouse/embedded/spool.ts";
+import { Spool } from "../../../engine/embedded-clickhouse/server/spool.ts";
 
 let folder: string;
 beforeEach(async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parse } from "../../../engine/sinks/clickhouse/embedded/statement.ts";
+import { parse } from "../../../engine/embedded-clickhouse/server/statement.ts";
 
 /** The statement that would be run, and the data that would go to the file. */
 function split(text: string): [string, string] {
@@ -96,8 +96,8 @@ describe("any other statement is taken as it is", () => {
     ["BEGIN TRANSACTION", false, false],
   ])(
     "what it may change is known: %j leaves its session as it was: %s, changes nothing: %s",
-    (text, leavesNoTrace, readsOnly) => {
-      expect(parse(Buffer.from(text))).toMatchObject({ leavesNoTrace, readsOnly });
+    (text, leavesSessionUnchanged, readsOnly) => {
+      expect(parse(Buffer.from(text))).toMatchObject({ leavesSessionUnchanged, readsOnly });
     },
   );
 });

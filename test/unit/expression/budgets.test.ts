@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { parse } from "../../../engine/expression/parser.ts";
+import { parse } from "../../../engine/expression/syntax/parser.ts";
 import { inFilter, inTransform } from "../../support/evaluate.ts";
 
 const spent = "fails: the evaluation needs more time or memory than one record may use";

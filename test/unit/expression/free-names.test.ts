@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { freeNames } from "../../../engine/expression/free-names.ts";
-import { ExpressionError } from "../../../engine/expression/errors.ts";
+import { freeNames } from "../../../engine/expression/syntax/free-names.ts";
+import { ExpressionError } from "../../../engine/expression/syntax/errors.ts";
 
 test.each([
   ["a + b * a", "a b"],

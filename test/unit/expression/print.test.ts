@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { parse } from "../../../engine/expression/parser.ts";
-import { print } from "../../../engine/expression/print.ts";
+import { parse } from "../../../engine/expression/syntax/parser.ts";
+import { print } from "../../../engine/expression/syntax/print.ts";
 
 test.each([
   ["1+2*3", "1 + 2 * 3"],

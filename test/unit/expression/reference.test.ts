@@ -2,14 +2,18 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { builtins } from "../../../engine/expression/functions/builtins.ts";
 import { helpers } from "../../../engine/expression/functions/helpers.ts";
-import { durationMethods, timeMethods } from "../../../engine/expression/methods.ts";
-import { binary, unary } from "../../../engine/expression/operators.ts";
+import { durationMethods, timeMethods } from "../../../engine/expression/values/methods.ts";
+import { binary, unary } from "../../../engine/expression/syntax/operators.ts";
 import { compileTransforms, ExpressionError, outputTypes } from "../../../engine/expression/index.ts";
-import { predicates } from "../../../engine/expression/predicates.ts";
-import { helperEntries, replacingEntries } from "../../../engine/expression/reference/helper-entries.ts";
-import { durationMethodEntries, timeMethodEntries } from "../../../engine/expression/reference/method-entries.ts";
+import { predicates } from "../../../engine/expression/syntax/predicates.ts";
+import {
+  durationMethodEntries,
+  helperEntries,
+  predicateEntries,
+  replacingEntries,
+  timeMethodEntries,
+} from "../../../engine/expression/reference/function-entries.ts";
 import { operatorEntries, unaryEntries } from "../../../engine/expression/reference/operator-entries.ts";
-import { predicateEntries } from "../../../engine/expression/reference/predicate-entries.ts";
 import { outputRules } from "../../../engine/expression/reference/prose.ts";
 import { reference } from "../../../engine/expression/reference/reference.ts";
 import { builtinSections } from "../../../engine/expression/reference/sections.ts";

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parse } from "../../../engine/expression/parser.ts";
+import { parse } from "../../../engine/expression/syntax/parser.ts";
 import { convert } from "../../../reconciler/migrate/convert.ts";
 import { migrate } from "../../../reconciler/migrate/migrate.ts";
 import { valueOf } from "../../../reconciler/migrate/part.ts";

@@ -6,7 +6,7 @@ import { codes } from "../../../reconciler/validate/codes.ts";
 import { declarations } from "../../../schemas/declarations.ts";
 import { canonicalDuration, canonicalSize, engineOptions, normalise, type PipelineV3 } from "../../../schemas/index.ts";
 import { reference } from "../../../schemas/reference.ts";
-import { resolved, rootNode, type SchemaNode } from "../../../schemas/schema-node.ts";
+import { resolved, rootNode, type SchemaNode } from "../../../schemas/annotations.ts";
 import { goodPipeline, kafkaPipeline } from "../../support/pipeline-file.ts";
 
 const house = new URL("../../../", import.meta.url);

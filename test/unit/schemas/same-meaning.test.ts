@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { DesiredPipeline } from "../../../reconciler/desired/desired-state.ts";
 import { plan } from "../../../reconciler/plan/plan.ts";
 import { engineOptions, normalise, schemaErrors, tidy, type PipelineV3 } from "../../../schemas/index.ts";
-import { canonicalColumnType } from "../../../schemas/column-type.ts";
+import { canonicalColumnType } from "../../../schemas/normalise.ts";
 import { arbitraryPipeline } from "../../support/arbitrary-pipeline.ts";
 import { respelled } from "../../support/respelled.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { BodyLines } from "../../../engine/sinks/clickhouse/body-lines.ts";
+import { BodyLines } from "../../../engine/sinks/clickhouse/insert/probe.ts";
 
 const body = Buffer.from('{"a":1}\n{"a":"ä"}\n{"a":"\\n"}\n{}\n');
 const lines = new BodyLines(body);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { isProblem, parseColumnType } from "../../../engine/sinks/clickhouse/column-grammar.ts";
-import { columnTypeText } from "../../../engine/sinks/clickhouse/column-type.ts";
+import { isProblem, parseColumnType } from "../../../engine/sinks/clickhouse/columns/column-grammar.ts";
+import { columnTypeText } from "../../../engine/sinks/clickhouse/columns/column-type.ts";
 
 function printed(text: string): string {
   const parsed = parseColumnType(text);

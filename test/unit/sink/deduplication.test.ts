@@ -1,8 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { readWindowDefaults, whyNot, windowOf } from "../../../engine/sinks/clickhouse/deduplication.ts";
-import type { Select } from "../../../engine/sinks/clickhouse/select.ts";
-import type { TableInfo } from "../../../engine/sinks/clickhouse/table.ts";
-import { TroubleError } from "../../../engine/sinks/clickhouse/trouble.ts";
+import {
+  readWindowDefaults,
+  whyNotDeduplicated,
+  windowOf,
+} from "../../../engine/sinks/clickhouse/target/deduplication.ts";
+import type { Select } from "../../../engine/sinks/clickhouse/transport/sql.ts";
+import type { TableInfo } from "../../../engine/sinks/clickhouse/target/table.ts";
+import { RequestError } from "../../../engine/sinks/clickhouse/transport/request-error.ts";
 
 const defaults = { plain: { entries: 5, seconds: Infinity }, replicated: { entries: 1000, seconds: 604_800 } };
 
@@ -23,7 +27,7 @@ function table(engine: string, settings = ""): TableInfo {
 /** A SELECT that the server refuses with this code. */
 function failing(code: number): Select {
   return async () => {
-    throw new TroubleError({ from: "server", code, name: "NAME", text: "no" });
+    throw new RequestError({ from: "server", code, name: "NAME", text: "no" });
   };
 }
 
@@ -78,7 +82,7 @@ describe("a table that cannot be counted on says why", () => {
     ["with fewer, if replicated", "ReplicatedMergeTree", 99, "MODIFY SETTING replicated_deduplication_window = 10000"],
     ["with an engine that keeps nothing", "Null", 1000, "d.t has the engine Null"],
   ])("%s", (_title, engine, entries, expected) => {
-    const said = whyNot(table(engine), { entries, seconds: Infinity });
+    const said = whyNotDeduplicated(table(engine), { entries, seconds: Infinity });
     if (expected === undefined) expect(said).toBeUndefined();
     else expect(said).toContain(expected);
   });
@@ -93,7 +97,7 @@ describe("the defaults of a server", () => {
   });
 
   test("are not guessed while the server is not well", async () => {
-    await expect(readWindowDefaults(failing(241))).rejects.toThrow(TroubleError);
+    await expect(readWindowDefaults(failing(241))).rejects.toThrow(RequestError);
   });
 
   test("are told apart by the kind of table", async () => {

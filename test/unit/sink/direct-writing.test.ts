@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { isProblem, parseColumnType } from "../../../engine/sinks/clickhouse/column-grammar.ts";
-import type { ColumnType } from "../../../engine/sinks/clickhouse/column-type.ts";
-import { converterFor } from "../../../engine/sinks/clickhouse/converter.ts";
-import { directWrite } from "../../../engine/sinks/clickhouse/direct-writing.ts";
-import { canFeed } from "../../../engine/sinks/clickhouse/feeding.ts";
-import { RowBody, stampOf } from "../../../engine/sinks/clickhouse/row-body.ts";
+import { isProblem, parseColumnType } from "../../../engine/sinks/clickhouse/columns/column-grammar.ts";
+import type { ColumnType } from "../../../engine/sinks/clickhouse/columns/column-type.ts";
+import { converterFor } from "../../../engine/sinks/clickhouse/encode/converter.ts";
+import { directWrite } from "../../../engine/sinks/clickhouse/encode/direct-write.ts";
+import { canFeed } from "../../../engine/sinks/clickhouse/columns/feeding.ts";
+import { RowBody, constantOf } from "../../../engine/sinks/clickhouse/encode/row-body.ts";
 import type { FieldType } from "../../../schemas/pipeline.ts";
 
 const fieldTypes: readonly FieldType[] = ["string", "bool", "int", "uint", "float", "array", "map"];
@@ -92,7 +92,7 @@ describe("the body of an insert", () => {
     for (const [index, text] of texts.entries()) {
       body.addJson(text);
       body.addBytes(Buffer.from(`<${text}>`), 1);
-      body.addStamp(stampOf("abcdefg".slice(0, index % 8)));
+      body.addConstant(constantOf("abcdefg".slice(0, index % 8)));
       body.addWhole(-index);
       body.endRow();
       expected += `${text}${text}>${"abcdefg".slice(0, index % 8)}${index === 0 ? 0 : -index}\n`;

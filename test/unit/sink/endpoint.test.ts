@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { endpointOf } from "../../../engine/sinks/clickhouse/endpoint.ts";
+import { endpointOf } from "../../../engine/sinks/clickhouse/transport/endpoint.ts";
 import type { SinkConnection } from "../../../schemas/pipeline.ts";
 
 function connection(fields: Partial<SinkConnection>): SinkConnection {

@@ -1,18 +1,18 @@
 import { describe, expect, test } from "vitest";
-import { insertAnswer, statementAnswer } from "../../../engine/sinks/clickhouse/failures.ts";
-import type { Target } from "../../../engine/sinks/clickhouse/failures.ts";
-import type { Trouble } from "../../../engine/sinks/clickhouse/trouble.ts";
+import { insertAnswer, statementAnswer } from "../../../engine/sinks/clickhouse/transport/failures.ts";
+import type { Target } from "../../../engine/sinks/clickhouse/transport/failures.ts";
+import type { RequestFailure } from "../../../engine/sinks/clickhouse/transport/request-error.ts";
 
 /** A table that may be written in several parts. */
 const parted: Target = { views: [], rows: 10, isOnePart: false };
 const onePart: Target = { views: [], rows: 10, isOnePart: true };
 const viewed: Target = { views: ["d.mv", "d.mv2", "d.o'd`d"], rows: 10, isOnePart: false };
 
-function server(code: number, text = "Something."): Trouble {
+function server(code: number, text = "Something."): RequestFailure {
   return { from: "server", code, name: `NAME_${code}`, text };
 }
 
-function judged(trouble: Trouble, target: Target): string {
+function judged(trouble: RequestFailure, target: Target): string {
   const answer = insertAnswer(trouble, target);
   return `${answer.kind} ${answer.failure.class} ${answer.failure.row ?? ""}`.trim();
 }
@@ -22,7 +22,7 @@ const violated =
 const parsing = "Cannot parse input: expected '\"' before: 'a': (while reading the value of key id): (at row 2)";
 
 describe("a server's error into a table of several parts is", () => {
-  test.each<readonly [string, Trouble, string]>([
+  test.each<readonly [string, RequestFailure, string]>([
     ...[159, 198, 201, 202, 203, 209, 210, 236, 241, 242, 243, 244, 252, 254, 265, 279, 285, 286, 289].map(
       (code) => [`${code}`, server(code), "unknown transient"] as const,
     ),
@@ -112,7 +112,7 @@ describe("a row is", () => {
 });
 
 describe("without an answer of ClickHouse", () => {
-  test.each<[string, Trouble, string]>([
+  test.each<[string, RequestFailure, string]>([
     ["nothing was sent", { from: "network", sent: false, text: "refused" }, "refused transient"],
     ["it was sent", { from: "network", sent: true, text: "reset" }, "unknown transient"],
     ["a proxy is busy", { from: "http", status: 503, text: "busy" }, "unknown transient"],

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { isProblem, parseColumnType } from "../../../engine/sinks/clickhouse/column-grammar.ts";
-import { canFeed } from "../../../engine/sinks/clickhouse/feeding.ts";
+import { isProblem, parseColumnType } from "../../../engine/sinks/clickhouse/columns/column-grammar.ts";
+import { canFeed } from "../../../engine/sinks/clickhouse/columns/feeding.ts";
 import type { FieldType } from "../../../schemas/pipeline.ts";
 
 const fields: readonly FieldType[] = ["string", "bool", "int", "uint", "float", "array", "map"];

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { commonSettings, tokenSetting } from "../../../engine/sinks/clickhouse/insert.ts";
-import { PartitionLimit } from "../../../engine/sinks/clickhouse/partition-limit.ts";
-import { type Profile, readProfile, refusalOf } from "../../../engine/sinks/clickhouse/profile.ts";
-import type { Select } from "../../../engine/sinks/clickhouse/select.ts";
-import { TroubleError } from "../../../engine/sinks/clickhouse/trouble.ts";
+import { commonSettings, tokenSetting } from "../../../engine/sinks/clickhouse/insert/insert-settings.ts";
+import { PartitionLimit } from "../../../engine/sinks/clickhouse/insert/inserter.ts";
+import { type Profile, readProfile, refusalOf } from "../../../engine/sinks/clickhouse/insert/profile.ts";
+import type { Select } from "../../../engine/sinks/clickhouse/transport/sql.ts";
+import { RequestError } from "../../../engine/sinks/clickhouse/transport/request-error.ts";
 
 interface Held {
   value: string;
@@ -18,7 +18,7 @@ const limit = PartitionLimit.setting;
 /** A SELECT that the server refuses with this code. */
 function failing(code: number): Select {
   return async () => {
-    throw new TroubleError({ from: "server", code, name: "NAME", text: "no" });
+    throw new RequestError({ from: "server", code, name: "NAME", text: "no" });
   };
 }
 
@@ -129,6 +129,6 @@ describe("reading the profile", () => {
   });
 
   test("fails where the server is not well", async () => {
-    await expect(readProfile(failing(241), ["async_insert"])).rejects.toThrow(TroubleError);
+    await expect(readProfile(failing(241), ["async_insert"])).rejects.toThrow(RequestError);
   });
 });

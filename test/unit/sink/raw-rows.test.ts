@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { Event } from "../../../engine/core/batch.ts";
-import { parseColumnType } from "../../../engine/sinks/clickhouse/column-grammar.ts";
-import type { ColumnType } from "../../../engine/sinks/clickhouse/column-type.ts";
+import { parseColumnType } from "../../../engine/sinks/clickhouse/columns/column-grammar.ts";
+import type { ColumnType } from "../../../engine/sinks/clickhouse/columns/column-type.ts";
 import { textEnd } from "../../../engine/core/raw-json.ts";
 import { RawScan } from "../../../engine/core/raw-scan.ts";
-import { wholeWithin } from "../../../engine/sinks/clickhouse/raw-numbers.ts";
-import { RowEncoder } from "../../../engine/sinks/clickhouse/row-encoder.ts";
+import { wholeWithin } from "../../../engine/sinks/clickhouse/encode/raw-numbers.ts";
+import { RowEncoder } from "../../../engine/sinks/clickhouse/encode/row-encoder.ts";
 import type { FieldType } from "../../../schemas/pipeline.ts";
 import { encoded } from "../../support/encoded.ts";
 

@@ -2,8 +2,8 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Walk } from "../../../engine/core/raw-json.ts";
 import { RawScan } from "../../../engine/core/raw-scan.ts";
-import { isProblem, parseColumnType } from "../../../engine/sinks/clickhouse/column-grammar.ts";
-import { rawWalk } from "../../../engine/sinks/clickhouse/raw-values.ts";
+import { isProblem, parseColumnType } from "../../../engine/sinks/clickhouse/columns/column-grammar.ts";
+import { rawWalk } from "../../../engine/sinks/clickhouse/encode/raw-values.ts";
 import type { FieldType } from "../../../schemas/pipeline.ts";
 
 /** Those of some JSON values that may stand in a column as they are. */

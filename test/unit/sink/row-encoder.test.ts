@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { Event } from "../../../engine/core/batch.ts";
 import type { Block } from "../../../engine/core/sink.ts";
-import { isProblem, parseColumnType } from "../../../engine/sinks/clickhouse/column-grammar.ts";
-import type { ColumnType } from "../../../engine/sinks/clickhouse/column-type.ts";
-import { RowEncoder } from "../../../engine/sinks/clickhouse/row-encoder.ts";
+import { isProblem, parseColumnType } from "../../../engine/sinks/clickhouse/columns/column-grammar.ts";
+import type { ColumnType } from "../../../engine/sinks/clickhouse/columns/column-type.ts";
+import { RowEncoder } from "../../../engine/sinks/clickhouse/encode/row-encoder.ts";
 import type { FieldType } from "../../../schemas/pipeline.ts";
 import { encoded } from "../../support/encoded.ts";
 

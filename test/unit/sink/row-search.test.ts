@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Answer, Failure } from "../../../engine/core/sink.ts";
-import { findBadRows } from "../../../engine/sinks/clickhouse/row-search.ts";
+import { findBadRows } from "../../../engine/sinks/clickhouse/insert/probe.ts";
 import { Random } from "../../support/random.ts";
 
 const bad: Failure = { class: "row", code: 469, name: "VIOLATED_CONSTRAINT", text: "no" };

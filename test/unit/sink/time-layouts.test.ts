@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { fromSeconds, isoText } from "../../../engine/sinks/clickhouse/instant.ts";
-import { parseTime } from "../../../engine/sinks/clickhouse/time-layouts.ts";
+import { fromSeconds, isoText, parseTime } from "../../../engine/sinks/clickhouse/encode/times.ts";
 
 function read(text: string): string {
   const instant = parseTime(text);

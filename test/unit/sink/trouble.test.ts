@@ -1,5 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { clipped, parseClientError, parseServerError } from "../../../engine/sinks/clickhouse/trouble.ts";
+import {
+  clipped,
+  parseClientError,
+  parseServerError,
+} from "../../../engine/sinks/clickhouse/transport/request-error.ts";
 
 describe("a server's error", () => {
   test.each([

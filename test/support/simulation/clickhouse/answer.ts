@@ -1,4 +1,4 @@
-import type { Exception } from "../../../../engine/sinks/clickhouse/embedded/exception.ts";
+import type { Exception } from "../../../../engine/embedded-clickhouse/server/exception.ts";
 import type { RequestTrouble } from "./trouble.ts";
 
 /** The server that worked on a request is not there any more. */

@@ -1,4 +1,4 @@
-import { Exception } from "../../../../engine/sinks/clickhouse/embedded/exception.ts";
+import { Exception } from "../../../../engine/embedded-clickhouse/server/exception.ts";
 
 /** ClickHouse's names of its codes, as far as they occur here. */
 const names = {

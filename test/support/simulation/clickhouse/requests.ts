@@ -1,4 +1,4 @@
-import { Exception } from "../../../../engine/sinks/clickhouse/embedded/exception.ts";
+import { Exception } from "../../../../engine/embedded-clickhouse/server/exception.ts";
 import type { Draw } from "../network.ts";
 import { pong, proxyAnswer, ServerGone, wireOf } from "./answer.ts";
 import type { Result, Wire } from "./answer.ts";

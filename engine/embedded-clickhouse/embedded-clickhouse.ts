@@ -1,0 +1,153 @@
+import { randomBytes } from "node:crypto";
+import { join, resolve } from "node:path";
+import { EngineError } from "../core/errors.ts";
+import { sleep } from "../core/sleep.ts";
+import { entryPoint } from "../system/entry-point.ts";
+import type { Log } from "../telemetry/log.ts";
+import { Child, type Exit } from "./child.ts";
+
+export interface EmbeddedOptions {
+  /** The data directory of the whole process; ClickHouse's own is the folder `clickhouse` in it. */
+  dataDir: string;
+  log: Log;
+  /** Called at every start and every unexpected end. */
+  onEvent?: (event: ClickHouseEvent) => void;
+  /** How long another process may take to release the data, in milliseconds; 30 s by default. */
+  lockWaitMs?: number;
+  /** The file that the child runs; by default the bundled one. */
+  entry?: string;
+}
+
+export type ClickHouseEvent =
+  { kind: "started"; pid: number; port: number; version: string } | ({ kind: "died" } & Exit);
+
+const repairedText =
+  "The deduplication logs of the embedded ClickHouse were mended: tokens that were noted without their rows are forgotten, " +
+  "so that these rows are written when they are sent again, and lines that could not be read are gone.";
+const firstPauseMs = 100;
+const longestPauseMs = 5_000;
+/** After a run as long as this the back-off starts anew. */
+const wellAfterMs = 30_000;
+
+/**
+ * The embedded ClickHouse: a child process that speaks the ClickHouse HTTP protocol on loopback. After a crash it is
+ * started again with back-off, on the same data and if possible on the same port. It ends with this process, however
+ * that ends. A crash loses nothing that was answered.
+ */
+export class EmbeddedClickHouse {
+  readonly username = "default";
+  /** Drawn at each start of this process, the same for every child. Never written anywhere. */
+  readonly password = randomBytes(24).toString("base64url");
+  readonly #options: EmbeddedOptions;
+  readonly #closing = new AbortController();
+  #child: Promise<Child>;
+  #current: Child | undefined;
+  #kept: Promise<void> = Promise.resolve();
+
+  private constructor(options: EmbeddedOptions) {
+    this.#options = options;
+    this.#child = this.#start();
+  }
+
+  /** @throws EngineError CLICKHOUSE_MISSING, DATA_DIR_HELD or STORAGE_FAILED. */
+  static async start(options: EmbeddedOptions): Promise<EmbeddedClickHouse> {
+    const embedded = new EmbeddedClickHouse(options);
+    await embedded.#child;
+    embedded.#kept = embedded.#keep();
+    return embedded;
+  }
+
+  /** Where it listens, or did before it died: `http://127.0.0.1:PORT`. It may change when it is started again. */
+  get url(): string {
+    return `http://127.0.0.1:${this.#current?.port ?? 0}`;
+  }
+
+  get pid(): number {
+    return this.#current?.pid ?? 0;
+  }
+
+  /**
+   * Runs one statement and returns its result as ClickHouse formats it; waits for a child that is being started.
+   *
+   * @param format used where the statement does not name one.
+   * @throws EngineError QUERY_FAILED with what ClickHouse says, or that it died meanwhile.
+   */
+  async query(sql: string, format = "TabSeparated"): Promise<string> {
+    if (this.#closing.signal.aborted) throw new EngineError("QUERY_FAILED", "The embedded ClickHouse is closed.");
+    await this.#child;
+    const authorization = `Basic ${Buffer.from(`${this.username}:${this.password}`).toString("base64")}`;
+    const address = `${this.url}/?default_format=${encodeURIComponent(format)}`;
+    const response = await fetch(address, { method: "POST", headers: { authorization }, body: sql }).catch(brokeOff);
+    const text = await response.text().catch(brokeOff);
+    if (!response.ok) throw new EngineError("QUERY_FAILED", `ClickHouse refused the statement: ${text.trim()}`);
+    return text;
+  }
+
+  /** Ends the child. Safe to call twice. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#child.then(
+      (child) => child.end(),
+      () => undefined,
+    );
+    await this.#kept;
+  }
+
+  async #start(): Promise<Child> {
+    const { dataDir, log, lockWaitMs = 30_000, entry = entryPoint("clickhouse"), onEvent } = this.#options;
+    const folder = join(resolve(dataDir), "clickhouse");
+    const { username, password } = this;
+    const request = { folder, lockWaitMs, port: this.#current?.port ?? 0, username, password };
+    const child = await Child.start(entry, request, log, this.#closing.signal);
+    this.#current = child;
+    const { pid, port, version, repaired } = child;
+    if (repaired.tokens + repaired.lines > 0) log.warn({ ...repaired }, repairedText);
+    log.info({ pid, port, version }, "The embedded ClickHouse is running.");
+    onEvent?.({ kind: "started", pid, port, version });
+    return child;
+  }
+
+  /** Starts a new child whenever one dies, until `close`. */
+  async #keep(): Promise<void> {
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
+      const startedAt = performance.now();
+      const exit = await this.#child.then(
+        (child) => child.exited,
+        () => undefined,
+      );
+      if (this.#closing.signal.aborted) return;
+      if (exit) this.#died(exit, pauseMs);
+      if (performance.now() - startedAt > wellAfterMs) pauseMs = firstPauseMs;
+      this.#child = this.#again(pauseMs);
+      this.#child.catch(() => undefined);
+    }
+  }
+
+  #died(exit: Exit, pauseMs: number): void {
+    const { log, onEvent } = this.#options;
+    const printed = this.#current?.printed();
+    log.warn({ ...exit, printed, restart_in_ms: pauseMs }, "The embedded ClickHouse died and is started again.");
+    onEvent?.({ kind: "died", ...exit });
+  }
+
+  async #again(pauseMs: number): Promise<Child> {
+    await sleep(pauseMs, this.#closing.signal);
+    this.#closing.signal.throwIfAborted();
+    try {
+      return await this.#start();
+    } catch (error) {
+      if (!this.#closing.signal.aborted) {
+        this.#options.log.error(
+          { error: String(error) },
+          "The embedded ClickHouse cannot be started again; it is tried again.",
+        );
+      }
+      throw error;
+    }
+  }
+}
+
+function brokeOff(cause: unknown): never {
+  const text = "The embedded ClickHouse died while it ran the statement, and is started again. Ask once more.";
+  throw new EngineError("QUERY_FAILED", text, { cause });
+}

@@ -1,0 +1,59 @@
+import { EmbeddedClickHouse } from "./embedded-clickhouse.ts";
+import type { Log } from "../telemetry/log.ts";
+
+/** The embedded ClickHouse of this process, started when first needed. */
+export class LazyEmbeddedClickHouse {
+  readonly #dataDir: string;
+  readonly #log: Log;
+  #server: Promise<EmbeddedClickHouse> | undefined;
+  #url: string | undefined;
+  /** Called when it listens on another port than before. */
+  onAddressChanged: () => void = () => undefined;
+
+  constructor(dataDir: string, log: Log) {
+    this.#dataDir = dataDir;
+    this.#log = log;
+  }
+
+  /** Where to reach it. Starts it first where it does not run. Throws CLICKHOUSE_MISSING where chDB is not installed. */
+  async connection(): Promise<{ url: string; username: string; password: string }> {
+    const { url, username, password } = await this.#started();
+    return { url, username, password };
+  }
+
+  /** The result of one statement as ClickHouse prints it in `format`. */
+  async query(statement: string, format?: string): Promise<string> {
+    const server = await this.#started();
+    return server.query(statement, format);
+  }
+
+  async close(): Promise<void> {
+    const server = await this.#server?.catch(() => undefined);
+    await server?.close();
+  }
+
+  #started(): Promise<EmbeddedClickHouse> {
+    this.#server ??= this.#start();
+    return this.#server;
+  }
+
+  async #start(): Promise<EmbeddedClickHouse> {
+    try {
+      const server = await EmbeddedClickHouse.start({
+        dataDir: this.#dataDir,
+        log: this.#log,
+        onEvent: (event) => {
+          if (event.kind !== "started") return;
+          const url = `http://127.0.0.1:${event.port}`;
+          if (this.#url !== undefined && this.#url !== url) this.onAddressChanged();
+          this.#url = url;
+        },
+      });
+      return server;
+    } catch (error) {
+      // The next call tries again: chDB may be installed by then.
+      this.#server = undefined;
+      throw error;
+    }
+  }
+}

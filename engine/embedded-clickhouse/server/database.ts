@@ -1,0 +1,68 @@
+import { totalmem } from "node:os";
+import type { Session } from "chdb";
+import { sleep } from "../../core/sleep.ts";
+import { maxExecutionTime } from "./request.ts";
+
+/** What holds unless a request says otherwise; without these chDB behaves as a shell does, not as a server. */
+const settings = [
+  "--implicit_select=0",
+  "--async_insert=0",
+  `--max_execution_time=${maxExecutionTime}`,
+  `--max_result_bytes=${1 << 30}`,
+  `--max_memory_usage=${Math.floor(Math.min(totalmem(), process.constrainedMemory() || Infinity) / 2)}`,
+];
+
+/** chDB is not installed, or there is none for this platform. */
+export class ChdbMissingError extends Error {
+  override readonly name = "ChdbMissingError";
+}
+
+/** The one data directory of this process. */
+export class Database {
+  /** The engine runs as long as a session is open. */
+  readonly #first: Session;
+  readonly #open: () => Session;
+
+  private constructor(open: () => Session) {
+    this.#open = open;
+    this.#first = open();
+  }
+
+  /**
+   * Loads chDB and opens `folder`. A predecessor that is about to end may still have it locked, so it tries again for
+   * a while; chDB itself prints why it cannot.
+   *
+   * @throws ChdbMissingError, or what the last attempt threw.
+   */
+  static async open(folder: string, waitMs: number): Promise<Database> {
+    const { Session: Opened } = await import("chdb").catch((error: Error) => {
+      throw new ChdbMissingError(error.message, { cause: error });
+    });
+    const until = performance.now() + waitMs;
+    for (;;) {
+      try {
+        return new Database(() => new Opened(folder, { connectionArgs: settings }));
+      } catch (error) {
+        if (performance.now() > until) throw error;
+        await sleep(200);
+      }
+    }
+  }
+
+  /** One more session, with the settings as they are at the start. Takes about half a millisecond. */
+  session(): Session {
+    return this.#open();
+  }
+
+  /** What the engine is, and the settings that a session has at its start, where they are not the built-in ones. */
+  async about(): Promise<{ version: string; timezone: string; settings: Map<string, string> }> {
+    const sql = "SELECT version(), timezone(), groupArray((name, value)) FROM system.settings WHERE changed";
+    const result = await this.#first.queryAsync(sql, { format: "JSONCompactEachRow" });
+    const [version, timezone, changed] = result.json<[string, string, [string, string][]]>();
+    return { version, timezone, settings: new Map(changed) };
+  }
+
+  close(): void {
+    this.#first.close();
+  }
+}

@@ -1,0 +1,36 @@
+import type { Credentials } from "./authentication.ts";
+
+/** Sent once by the parent over the IPC channel, which unlike arguments and variables no other process can read. */
+export interface StartRequest extends Credentials {
+  /** The folder of the embedded ClickHouse; the child makes it. */
+  folder: string;
+  /** The port that an earlier child had, taken again if it is free; 0 for any free one. */
+  port: number;
+  /** How long another process may take to release the folder, in milliseconds. */
+  lockWaitMs: number;
+}
+
+export interface Listening {
+  kind: "listening";
+  port: number;
+  version: string;
+  /** Repairs of the deduplication logs before the engine was opened. */
+  repaired: Repaired;
+}
+
+/** Sent once by the child. Unless it is listening, it then ends. */
+export type StartReport =
+  | Listening
+  /** chDB cannot be loaded here. */
+  | { kind: "missing"; text: string }
+  /** Another process has locked the folder. */
+  | { kind: "locked"; text: string }
+  | { kind: "failed"; text: string };
+
+/** What was repaired in all deduplication logs. */
+export interface Repaired {
+  /** Tokens that were logged without their rows, and are dropped. */
+  tokens: number;
+  /** Lines that could not be read, or were cut off. */
+  lines: number;
+}

@@ -1,0 +1,119 @@
+import { once } from "node:events";
+import { mkdir } from "node:fs/promises";
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { openSync } from "node:fs";
+import { waitForLock } from "fs-native-extensions";
+import { Database, ChdbMissingError } from "./database.ts";
+import { repairDeduplicationLogs } from "./deduplication-logs.ts";
+import { httpServer } from "./http.ts";
+import { NamedSessions } from "./named-sessions.ts";
+import type { StartRequest, StartReport } from "./protocol.ts";
+import { Queries } from "./queries.ts";
+import { Sessions } from "./sessions.ts";
+import { Spool } from "./spool.ts";
+import { sleep } from "../../core/sleep.ts";
+
+/**
+ * The child process that alone owns chDB on one data directory, and speaks the ClickHouse HTTP protocol on loopback.
+ *
+ * It starts with a request over the IPC channel, and reports its port there. It ends
+ * - at once when that channel closes, because the parent is gone (by a signal: a running query delays an exit);
+ * - when the engine reports that it is broken;
+ * - on SIGTERM, after the running statements, but at the latest after the grace time.
+ */
+const graceMs = 5_000;
+
+process.once("disconnect", kill);
+// Ctrl-C signals the whole process group; the parent decides, because it may have rows to write.
+for (const signal of ["SIGINT", "SIGHUP"]) process.on(signal, () => undefined);
+process.once("message", (request: StartRequest) => void begin(request));
+
+async function begin(request: StartRequest): Promise<void> {
+  try {
+    await serve(request);
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    report({ kind: kindOf(error), text }, kill);
+  }
+}
+
+function kindOf(error: unknown): "missing" | "locked" | "failed" {
+  if (error instanceof ChdbMissingError) return "missing";
+  return error instanceof FolderLockedError ? "locked" : "failed";
+}
+
+async function serve({ folder, port, lockWaitMs, ...credentials }: StartRequest): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  // In chDB, files of the working directory are tables: take one without files, whose name is no glob.
+  process.chdir("/");
+  await lockFolder(folder, lockWaitMs);
+  const repaired = await repairDeduplicationLogs(join(folder, "engine"));
+  const database = await Database.open(join(folder, "engine"), lockWaitMs);
+  const spool = await Spool.open(join(folder, "spool"));
+  const { version, timezone, settings } = await database.about();
+  const sessions = new Sessions(() => database.session(), settings, kill);
+  const named = new NamedSessions(sessions);
+  const server = httpServer({ ...credentials, version, timezone }, new Queries(sessions, named, spool));
+  await listen(server, port);
+  process.once("SIGTERM", () => {
+    setTimeout(kill, graceMs);
+    void end(server, named, sessions, database);
+  });
+  report({ kind: "listening", port: (server.address() as AddressInfo).port, version, repaired });
+}
+
+async function listen(server: Server, port: number): Promise<void> {
+  try {
+    server.listen(port, "127.0.0.1");
+    await once(server, "listening");
+  } catch (error) {
+    if (port === 0 || (error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
+    await listen(server, 0);
+  }
+}
+
+async function end(server: Server, named: NamedSessions, sessions: Sessions, database: Database): Promise<void> {
+  const closed = once(server, "close");
+  server.close();
+  server.closeIdleConnections();
+  await closed;
+  named.close();
+  await sessions.close();
+  database.close();
+  kill();
+}
+
+function report(message: StartReport, then?: () => void): void {
+  process.send?.(message, undefined, undefined, then);
+}
+
+function kill(): void {
+  process.kill(process.pid, "SIGKILL");
+}
+
+/** Another process has locked the folder. */
+class FolderLockedError extends Error {
+  override readonly name = "FolderLockedError";
+}
+
+/**
+ * Locks a folder as long as this process runs. The engine has a lock of its own, but repairs must be done before the
+ * engine opens the folder.
+ *
+ * @throws FolderLockedError after `waitMs`. The lock is still waited for then, so the process should end.
+ */
+async function lockFolder(folder: string, waitMs: number): Promise<void> {
+  const timer = new AbortController();
+  const refusal = sleep(waitMs, timer.signal).then(() => {
+    if (!timer.signal.aborted) throw new FolderLockedError(`another process holds ${folder}`);
+  });
+  try {
+    // Never closed: the system drops the lock with the process.
+    await Promise.race([waitForLock(openSync(join(folder, "lock"), "a", 0o600)), refusal]);
+  } finally {
+    timer.abort();
+    refusal.catch(() => undefined);
+  }
+}

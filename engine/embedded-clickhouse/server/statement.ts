@@ -1,0 +1,79 @@
+import { raise } from "./exception.ts";
+import { type InsertWithData, insertWithData } from "./insert.ts";
+import { Reader, type Token, tokens, upper } from "./tokens.ts";
+
+/**
+ * What a request asks for. Data that comes with an insert never becomes part of a text that is run, because the engine
+ * runs what follows an empty line in it: the data goes to a file, and the statement names that file.
+ */
+export type Statement = InsertWithData | PlainStatement;
+
+export interface PlainStatement {
+  kind: "plain";
+  sql: string;
+  /** Whether it leaves settings, database and temporary tables of its session as they were. */
+  leavesSessionUnchanged: boolean;
+  /** Whether it changes nothing anywhere. */
+  readsOnly: boolean;
+  /** The format of the answer, where the statement names one. */
+  format: string | undefined;
+}
+
+const reading: ReadonlySet<string> = new Set("( SELECT WITH SHOW DESCRIBE DESC EXPLAIN EXISTS".split(" "));
+const writing: ReadonlySet<string> = new Set("INSERT OPTIMIZE TRUNCATE ALTER DROP RENAME".split(" "));
+
+/**
+ * Reads a request. The text of an insert ends where its data begins, so `bytes` may hold as much of the data as there is.
+ *
+ * @throws Exception 62 for more than one statement, as a server does; 78 and 358 for files on the server's machine.
+ */
+export function parse(bytes: Buffer): Statement {
+  // One character a byte, so that offsets are those of the bytes; keywords and quotes are ASCII.
+  const text = bytes.toString("latin1");
+  const reader = new Reader(text);
+  return (reader.accepts("INSERT") ? insertWithData(reader) : undefined) ?? plain(text);
+}
+
+function plain(text: string): PlainStatement {
+  const own = alone([...tokens(text)]);
+  const words = own.map(upper);
+  if (words.some((word, i) => word === "INTO" && words[i + 1] === "OUTFILE")) {
+    throw raise("INTO_OUTFILE_NOT_ALLOWED", "INTO OUTFILE is not allowed.");
+  }
+  if (words[0] === "KILL" && words.includes("SYNC")) {
+    throw raise("NOT_IMPLEMENTED", "KILL with SYNC is not supported: the engine would never answer. Use ASYNC.");
+  }
+  refuseHiddenData(text, own, words);
+  const first = words[0] ?? "";
+  const format = words.lastIndexOf("FORMAT");
+  return {
+    kind: "plain",
+    sql: Buffer.from(text.slice(0, own.at(-1)?.end), "latin1").toString(),
+    leavesSessionUnchanged: reading.has(first) || writing.has(first),
+    readsOnly: reading.has(first) && (first === "EXPLAIN" || !words.includes("INSERT")),
+    format: format > 0 ? own[format + 1]?.text : undefined,
+  };
+}
+
+/** The tokens of the only statement. */
+function alone(all: Token[]): Token[] {
+  const stop = all.findIndex((token) => upper(token) === ";");
+  const own = stop < 0 ? all : all.slice(0, stop);
+  const second = all.slice(own.length).find((token) => upper(token) !== ";");
+  if (!own[0]) throw raise("SYNTAX_ERROR", "Syntax error: failed at position 1 (end of query): Empty query.");
+  if (second) {
+    const at = `failed at position ${second.start + 1} (${second.text.slice(0, 40)})`;
+    throw raise("SYNTAX_ERROR", `Syntax error (Multi-statements are not allowed): ${at}.`);
+  }
+  return own;
+}
+
+/** Whatever the engine could take for the inline data of an insert must not hold the empty line that ends such data. */
+function refuseHiddenData(text: string, own: readonly Token[], words: readonly string[]): void {
+  const insert = words.indexOf("INSERT");
+  const data = own.find((_, i) => insert >= 0 && i > insert && (words[i] === "FORMAT" || words[i] === "VALUES"));
+  if (data && text.includes("\n\n", data.end)) {
+    const at = text.indexOf("\n\n", data.end);
+    throw raise("SYNTAX_ERROR", `Syntax error: failed at position ${at + 1} (an empty line). Expected no empty line.`);
+  }
+}

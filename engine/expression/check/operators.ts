@@ -1,0 +1,164 @@
+import type { BinaryNode, ComparisonNode, LogicalNode } from "../syntax/ast.ts";
+import type { Checker, TypeScope } from "./check.ts";
+import type { BinaryOperator } from "../syntax/operators.ts";
+import { pattern } from "../values/patterns.ts";
+import {
+  arrayOf,
+  bool,
+  duration,
+  float,
+  integer,
+  isNumber,
+  isUnknown,
+  itemOf,
+  named,
+  text,
+  time,
+  unknown,
+} from "../values/types.ts";
+import type { Type } from "../values/types.ts";
+
+type Family = "number" | Type["kind"];
+
+/** Pairs of operands that an operator takes, with the result. The first that fits counts. */
+type Signature = readonly [Family, Family, Type | ((a: Type, b: Type) => Type)];
+
+const sum = (a: Type, b: Type): Type => (a.kind === "int" && b.kind === "int" ? integer : float);
+
+const signatures: Readonly<Partial<Record<BinaryOperator, readonly Signature[]>>> = {
+  "+": [
+    ["number", "number", sum],
+    ["string", "string", text],
+    ["time", "duration", time],
+    ["duration", "time", time],
+    ["duration", "duration", duration],
+  ],
+  "-": [
+    ["number", "number", sum],
+    ["time", "time", duration],
+    ["time", "duration", time],
+    ["duration", "duration", duration],
+  ],
+  "*": [
+    ["number", "number", sum],
+    ["int", "duration", duration],
+    ["duration", "int", duration],
+    ["duration", "duration", duration],
+    ["number", "duration", float],
+    ["duration", "number", float],
+  ],
+  "/": [["number", "number", float]],
+  "**": [["number", "number", float]],
+  "%": [["int", "int", integer]],
+  "..": [["number", "number", arrayOf(integer)]],
+  matches: [["string", "string", bool]],
+  contains: [["string", "string", bool]],
+  startsWith: [["string", "string", bool]],
+  endsWith: [["string", "string", bool]],
+};
+
+/** What is known of the result where a type is not known. */
+const results: Readonly<Partial<Record<BinaryOperator, Type>>> = {
+  "/": float,
+  "**": float,
+  "%": integer,
+  "..": arrayOf(integer),
+  matches: bool,
+  contains: bool,
+  startsWith: bool,
+  endsWith: bool,
+};
+
+const comparable: readonly Signature[] = [
+  ["number", "number", bool],
+  ["string", "string", bool],
+  ["time", "time", bool],
+  ["duration", "duration", bool],
+];
+
+export function checkBinary(checker: Checker, node: BinaryNode, scope: TypeScope): Type {
+  const a = checker.type(node.left, scope);
+  const b = checker.type(node.right, scope);
+  switch (node.operator) {
+    case "==":
+    case "!=":
+      return mayEqual(a, b) ? bool : mismatched(checker, node, a, b);
+    case "in":
+      return checkIn(checker, node, a, b);
+    case "??":
+      return a.kind === "nil" ? b : b.kind === "nil" ? a : a.kind === b.kind ? a : unknown;
+    default:
+      return checkSignature(checker, node, a, b);
+  }
+}
+
+function checkSignature(checker: Checker, node: BinaryNode, a: Type, b: Type): Type {
+  const { operator, right } = node;
+  if (operator === "matches" && right.kind === "literal" && typeof right.value === "string") {
+    pattern(right.value, (detail) => checker.refuse(right, detail));
+  }
+  if (operator === "%" && right.kind === "literal" && right.value === 0n) {
+    return checker.refuse(node, "the remainder of a division by zero");
+  }
+  const result = matched(signatures[operator] ?? [], a, b);
+  if (result === undefined) return mismatched(checker, node, a, b);
+  return isUnknown(a) || isUnknown(b) ? (results[operator] ?? unknown) : result;
+}
+
+/** The result of the first signature that the types may fit. */
+function matched(rows: readonly Signature[], a: Type, b: Type): Type | undefined {
+  const row = rows.find(([left, right]) => fits(a, left) && fits(b, right));
+  if (row === undefined) return undefined;
+  return typeof row[2] === "function" ? row[2](a, b) : row[2];
+}
+
+function fits(type: Type, family: Family): boolean {
+  return isUnknown(type) || (family === "number" ? isNumber(type) : type.kind === family);
+}
+
+function mismatched(checker: Checker, node: BinaryNode, a: Type, b: Type): never {
+  const hint =
+    node.operator === "%" && isNumber(a) && isNumber(b)
+      ? ": it takes integers, and the numbers of an event are floats: write int(…) around them"
+      : "";
+  return checker.refuse(node, `\`${node.operator}\` does not go between ${named(a)} and ${named(b)}${hint}`);
+}
+
+function mayEqual(a: Type, b: Type): boolean {
+  if (isUnknown(a) || isUnknown(b) || a.kind === "nil" || b.kind === "nil") return true;
+  return (isNumber(a) && isNumber(b)) || a.kind === b.kind;
+}
+
+function checkIn(checker: Checker, node: BinaryNode, a: Type, b: Type): Type {
+  if (b.kind === "map" && !isUnknown(a) && a.kind !== "string" && b.item === undefined) {
+    return checker.refuse(node.left, `the key of a map is a text, found ${named(a)}`);
+  }
+  if (b.kind === "array" && !mayEqual(a, itemOf(b))) {
+    return checker.refuse(node, `${named(a)} is never in an array of ${named(itemOf(b))}`);
+  }
+  return b.kind === "map" || b.kind === "array" || isUnknown(b) ? bool : mismatched(checker, node, a, b);
+}
+
+export function checkLogical(checker: Checker, { operator, operands }: LogicalNode, scope: TypeScope): Type {
+  const types = operands.map((operand) => checker.type(operand, scope));
+  types.forEach((type, index) => {
+    const operand = operands[index];
+    if (type.kind === "bool" || isUnknown(type) || operand === undefined) return;
+    checker.refuse(operand, `\`${operator}\` expects a bool, found ${named(type)}`);
+  });
+  return bool;
+}
+
+export function checkComparison(checker: Checker, node: ComparisonNode, scope: TypeScope): Type {
+  const types = node.operands.map((operand) => checker.type(operand, scope));
+  node.operators.forEach((operator, index) => {
+    const [a, b] = [types[index] ?? unknown, types[index + 1] ?? unknown];
+    if (matched(comparable, a, b) !== undefined) return;
+    const span = { start: node.operands[index]?.start ?? node.start, end: node.operands[index + 1]?.end ?? node.end };
+    checker.refuse(
+      span,
+      `\`${operator}\` compares two numbers, texts, times or durations, found ${named(a)} and ${named(b)}`,
+    );
+  });
+  return bool;
+}

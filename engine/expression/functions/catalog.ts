@@ -1,0 +1,117 @@
+import type { Fail } from "../values/arithmetic.ts";
+import type { Budget } from "../values/budget.ts";
+import type { Type } from "../values/types.ts";
+import type { Kind } from "../values/values.ts";
+
+/** What a function may use besides its arguments. One object per call in the text of an expression. */
+export interface Call {
+  readonly fail: Fail;
+  readonly budget: Budget;
+  /** The time of the batch, in milliseconds since the epoch. */
+  readonly clock: () => number;
+}
+
+/**
+ * What a parameter takes; anything else is an error before the function runs, at the check where the type is known.
+ * `position` is an integer, or a float that is cut to one; `sized` has a length; `zone` is a time zone. The check alone
+ * looks at `items` and `numbers`: at run time their functions take what comes, and say themselves what they cannot use.
+ */
+export type Parameter =
+  | "any"
+  | "string"
+  | "number"
+  | "int"
+  | "position"
+  | "array"
+  | "map"
+  | "sized"
+  | "convertible"
+  | "container"
+  | "items"
+  | "numbers"
+  | "zone";
+
+/** A builtin or helper: one row of a table. */
+export interface FunctionDefinition {
+  /** The parameters that must be given, then the ones that may be. */
+  readonly takes: readonly Parameter[];
+  /** How many of `takes` may be left out. */
+  readonly optional?: number;
+  /** Further arguments, any number. */
+  readonly rest?: Parameter;
+  /** The type of the result, as far as it is known before the run. */
+  readonly gives: Type | ((args: readonly Type[]) => Type);
+  /** Arguments that were not given are undefined. nil is null. */
+  readonly run: (call: Call, ...args: unknown[]) => unknown;
+}
+
+/** Functions by name. */
+export type Catalog = ReadonlyMap<string, FunctionDefinition>;
+
+/** The functions of one or more tables. */
+export function catalog(...tables: Readonly<Record<string, FunctionDefinition>>[]): Catalog {
+  return new Map(tables.flatMap((table) => Object.entries(table)));
+}
+
+/** What a parameter takes, kind by kind. */
+interface Rule {
+  /** Kinds that are taken at run time; undefined takes all. */
+  readonly kinds: ReadonlySet<Kind> | undefined;
+  /** Whether a field declared as an integer passes the check: it is a float that holds an integer. */
+  readonly integral: boolean;
+  /** In messages. */
+  readonly expected: string;
+  /** Looked at by the check alone. */
+  readonly checkOnly?: true;
+}
+
+const rules: Readonly<Record<Parameter, Rule>> = {
+  any: { kinds: undefined, integral: true, expected: "a value" },
+  string: { kinds: new Set<Kind>(["string"]), integral: false, expected: "a text" },
+  number: { kinds: new Set<Kind>(["int", "float"]), integral: true, expected: "a number" },
+  int: { kinds: new Set<Kind>(["int"]), integral: false, expected: "an integer" },
+  position: { kinds: new Set<Kind>(["int", "float"]), integral: true, expected: "an integer" },
+  array: { kinds: new Set<Kind>(["array"]), integral: false, expected: "an array" },
+  map: { kinds: new Set<Kind>(["map"]), integral: false, expected: "a map" },
+  sized: { kinds: new Set<Kind>(["string", "array", "map"]), integral: false, expected: "a text, an array or a map" },
+  convertible: { kinds: new Set<Kind>(["string", "int", "float"]), integral: true, expected: "a number or a text" },
+  container: {
+    kinds: new Set<Kind>(["nil", "array", "map", "string"]),
+    integral: false,
+    expected: "an array or a map",
+  },
+  items: { kinds: new Set<Kind>(["nil", "array"]), integral: false, expected: "an array", checkOnly: true },
+  numbers: {
+    kinds: new Set<Kind>(["nil", "array", "int", "float"]),
+    integral: true,
+    expected: "a number or an array of numbers",
+    checkOnly: true,
+  },
+  zone: { kinds: new Set<Kind>(["timezone"]), integral: false, expected: "a time zone" },
+};
+
+/** Whether a value has to be looked at when the function is called. */
+export function isGuarded(wanted: Parameter): boolean {
+  return rules[wanted].kinds !== undefined && rules[wanted].checkOnly !== true;
+}
+
+/** Whether a value of this kind is taken. */
+export function takes(wanted: Parameter, kind: Kind): boolean {
+  return rules[wanted].kinds?.has(kind) ?? true;
+}
+
+/** Whether a value of this type may be taken: what is not known is decided at run time. */
+export function mayTake(wanted: Parameter, type: Type): boolean {
+  if (type.kind === "unknown") return true;
+  return type.kind === "integral" ? rules[wanted].integral : takes(wanted, type.kind);
+}
+
+/** What a wanted takes, for messages: "a text". */
+export function expected(wanted: Parameter): string {
+  return rules[wanted].expected;
+}
+
+/** The parameter at an index of a call. */
+export function parameter({ takes: listed, rest }: FunctionDefinition, index: number): Parameter {
+  return listed[index] ?? rest ?? "any";
+}

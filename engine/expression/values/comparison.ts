@@ -1,0 +1,81 @@
+import { type Fail, mismatch } from "./arithmetic.ts";
+import { Duration, Time } from "./time.ts";
+import { compareTexts, hasKey, isMap, kindOf, own, pairs, sizeOf } from "./values.ts";
+import type { Budget } from "./budget.ts";
+
+/**
+ * Below, at or above zero as `a` stands to `b`; NaN where one of them is not a number that can be ordered. Defined
+ * between two numbers, texts, times or durations; anything else, nil too, is an error.
+ */
+export function ordered(a: unknown, b: unknown, fail: Fail): number {
+  if ((typeof a === "number" || typeof a === "bigint") && (typeof b === "number" || typeof b === "bigint")) {
+    return a < b ? -1 : a > b ? 1 : a >= b ? 0 : Number.NaN;
+  }
+  if (typeof a === "string" && typeof b === "string") return compareTexts(a, b);
+  if (a instanceof Time && b instanceof Time) return sign(a.nanoseconds - b.nanoseconds);
+  if (a instanceof Duration && b instanceof Duration) return sign(a.nanoseconds - b.nanoseconds);
+  return fail(mismatch("two numbers, texts, times or durations", a, b));
+}
+
+function sign(value: bigint): number {
+  return value < 0n ? -1 : value > 0n ? 1 : 0;
+}
+
+export type Comparator = "<" | "<=" | ">" | ">=";
+
+/** What each operator says of the result of `ordered`. */
+export const orderTests: Readonly<Record<Comparator, (order: number) => boolean>> = {
+  "<": (order) => order < 0,
+  "<=": (order) => order <= 0,
+  ">": (order) => order > 0,
+  ">=": (order) => order >= 0,
+};
+
+/**
+ * `==`: numbers by value, whatever their kind; arrays item by item; maps strictly, so that `{"a": 1}` and `{"a": 1.0}`
+ * differ; different kinds are unequal and never an error.
+ */
+export function equal(a: unknown, b: unknown, budget: Budget): boolean {
+  if (a === b) return true;
+  if (typeof a === "bigint" || typeof b === "bigint") return sameNumber(a, b);
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
+  if (Array.isArray(a)) return Array.isArray(b) && equalItems(a, b, budget, equal);
+  return equalObjects(a, b, budget);
+}
+
+function sameNumber(a: unknown, b: unknown): boolean {
+  if (typeof a === "bigint" && typeof b === "number") return Number(a) === b;
+  return typeof a === "number" && typeof b === "bigint" && a === Number(b);
+}
+
+function equalObjects(a: object, b: object, budget: Budget): boolean {
+  if (a instanceof Time) return b instanceof Time && a.nanoseconds === b.nanoseconds;
+  if (a instanceof Duration) return b instanceof Duration && a.nanoseconds === b.nanoseconds;
+  return identical(a, b, budget);
+}
+
+type Same = (a: unknown, b: unknown, budget: Budget) => boolean;
+
+function equalItems(a: readonly unknown[], b: readonly unknown[], budget: Budget, same: Same): boolean {
+  if (a.length !== b.length) return false;
+  budget.step(a.length);
+  return a.every((item, index) => same(item, b[index], budget));
+}
+
+/** Deep equality in which kinds count. */
+function identical(a: unknown, b: unknown, budget: Budget): boolean {
+  if (a === b) return true;
+  if (Array.isArray(a)) return Array.isArray(b) && equalItems(a, b, budget, identical);
+  if (a instanceof Time || a instanceof Duration) return equal(a, b, budget);
+  if (!isMap(a) || !isMap(b) || a instanceof Map !== b instanceof Map) return false;
+  const size = sizeOf(a);
+  if (size !== sizeOf(b)) return false;
+  budget.step(size);
+  return pairs(a).every(([key, value]) => hasKey(b, key) && identical(value, own(b, key), budget));
+}
+
+/** The sign that `order` gives to a comparison: 1 for `asc`, -1 for `desc`. */
+export function sortDirection(order: unknown, fail: Fail): 1 | -1 {
+  if (order === "asc") return 1;
+  return order === "desc" ? -1 : fail(`expected "asc" or "desc" as the order, found another ${kindOf(order)}`);
+}

@@ -1,0 +1,127 @@
+/**
+ * The column types that a mapping may name and the sink can write. `parseColumnType` reads ClickHouse's own spelling, so
+ * it also reads `system.columns`.
+ */
+export type ColumnType =
+  | { kind: "Bool" | "String" | "UUID" | "Date" | "Date32" | "IPv4" | "IPv6" }
+  | { kind: "Int" | "UInt"; bits: 8 | 16 | 32 | 64 | 128 | 256 }
+  | { kind: "Float"; bits: 32 | 64 }
+  /** Bytes; absent where the mapping says only `FixedString`: the table then knows. */
+  | { kind: "FixedString"; length?: number }
+  /** `members` is absent where the mapping says only `Enum8`: the table then knows. */
+  | { kind: "Enum"; bits: 8 | 16; members?: ReadonlyMap<string, number> }
+  | { kind: "DateTime"; zone?: string }
+  /** `precision` in digits of a fraction of the second, 0..9. */
+  | { kind: "DateTime64"; precision: number; zone?: string }
+  /** `precision` in digits, 1..76; `scale` of them after the point. */
+  | { kind: "Decimal"; precision: number; scale: number }
+  | { kind: "Array" | "Nullable" | "LowCardinality"; of: ColumnType }
+  | { kind: "Map"; key: ColumnType; value: ColumnType }
+  | TupleType
+  | JsonType;
+
+/** At least one element; `names` has as many entries as `elements`, or is absent. */
+export interface TupleType {
+  kind: "Tuple";
+  elements: readonly ColumnType[];
+  names?: readonly string[];
+}
+
+export interface JsonType {
+  kind: "JSON";
+  /** `max_dynamic_paths` and `max_dynamic_types`, where they are given. */
+  limits: Map<string, number>;
+  /** Types of the paths that have one; the names of a path are joined with dots. */
+  paths: Map<string, ColumnType>;
+  /** What is left out: one path, or those that match a pattern, which is kept as the quoted text that it came as. */
+  skips: ({ path: string } | { pattern: string })[];
+}
+
+/** Why a text is no column type that can be written: completes "column_type <text> ...". */
+export interface ColumnTypeProblem {
+  problem: string;
+}
+
+/** The type within `Nullable` and `LowCardinality`, which change how a value is stored and not what it is. */
+export function bare(type: ColumnType): ColumnType {
+  return type.kind === "Nullable" || type.kind === "LowCardinality" ? bare(type.of) : type;
+}
+
+/** Whether the column holds NULL: `Nullable(T)` or `LowCardinality(Nullable(T))`. */
+export function isNullable(type: ColumnType): boolean {
+  return type.kind === "Nullable" || (type.kind === "LowCardinality" && isNullable(type.of));
+}
+
+/** Whether JSON or a tuple is anywhere in the type: how ClickHouse reads these depends on settings. */
+export function isStructured(type: ColumnType): boolean {
+  switch (type.kind) {
+    case "JSON":
+    case "Tuple":
+      return true;
+    case "Array":
+    case "Nullable":
+    case "LowCardinality":
+      return isStructured(type.of);
+    case "Map":
+      return isStructured(type.value);
+    default:
+      return false;
+  }
+}
+
+/** The type in ClickHouse's spelling: made from the parsed form, so it is safe within a statement. */
+export function columnTypeText(type: ColumnType): string {
+  switch (type.kind) {
+    case "Int":
+    case "UInt":
+    case "Float":
+      return `${type.kind}${type.bits}`;
+    case "FixedString":
+      return type.length === undefined ? "FixedString" : `FixedString(${type.length})`;
+    case "Enum":
+      return type.members === undefined ? `Enum${type.bits}` : `Enum${type.bits}(${membersText(type.members)})`;
+    case "DateTime":
+      return type.zone === undefined ? "DateTime" : `DateTime('${type.zone}')`;
+    case "DateTime64":
+      return `DateTime64(${type.precision}${type.zone === undefined ? "" : `, '${type.zone}'`})`;
+    case "Decimal":
+      return `Decimal(${type.precision}, ${type.scale})`;
+    case "Array":
+    case "Nullable":
+    case "LowCardinality":
+      return `${type.kind}(${columnTypeText(type.of)})`;
+    case "Map":
+      return `Map(${columnTypeText(type.key)}, ${columnTypeText(type.value)})`;
+    case "Tuple":
+      return `Tuple(${type.elements.map((of, at) => named(type.names?.[at], columnTypeText(of))).join(", ")})`;
+    case "JSON":
+      return jsonText(type);
+    default:
+      return type.kind;
+  }
+}
+
+function named(name: string | undefined, type: string): string {
+  return name === undefined ? type : `${nameText(name)} ${type}`;
+}
+
+function jsonText({ limits, paths, skips }: JsonType): string {
+  const parameters = [
+    ...[...limits].map(([name, value]) => `${name}=${value}`),
+    ...[...paths].map(([path, type]) => named(path, columnTypeText(type))),
+    ...skips.map((skip) => ("path" in skip ? `SKIP ${nameText(skip.path)}` : `SKIP REGEXP ${skip.pattern}`)),
+  ];
+  return parameters.length === 0 ? "JSON" : `JSON(${parameters.join(", ")})`;
+}
+
+function membersText(members: ReadonlyMap<string, number>): string {
+  return [...members].map(([name, value]) => `'${name.replace(/[\\']/g, "\\$&")}' = ${value}`).join(", ");
+}
+
+/** Words that mean something else where a name could stand. */
+const words = /^(?:skip|max_dynamic_\w+|null|not|all|any|distinct|table|select|from|cast|default|as|in)$/i;
+
+/** The name as it stands in a statement: bare only where nothing can be misread. */
+function nameText(name: string): string {
+  return /^[A-Za-z_]\w*$/.test(name) && !words.test(name) ? name : `\`${name.replace(/[\\`]/g, String.raw`\$&`)}\``;
+}

@@ -1,0 +1,47 @@
+import type { FieldType } from "../../../../schemas/pipeline.ts";
+import { bare, columnTypeText } from "./column-type.ts";
+import type { ColumnType } from "./column-type.ts";
+
+const numbers: readonly FieldType[] = ["int", "uint", "float"];
+const whole: readonly FieldType[] = ["int", "uint"];
+const text: readonly FieldType[] = ["string"];
+const anything: readonly FieldType[] = ["string", "bool", "int", "uint", "float", "array", "map"];
+
+/** Which source types may feed which column. */
+const feeders: Readonly<Record<ColumnType["kind"], readonly FieldType[]>> = {
+  Bool: ["bool"],
+  Int: whole,
+  UInt: whole,
+  Float: numbers,
+  Decimal: ["string", ...numbers],
+  String: anything,
+  FixedString: text,
+  UUID: text,
+  Enum: text,
+  IPv4: text,
+  IPv6: text,
+  Date: text,
+  Date32: text,
+  DateTime: ["string", ...numbers],
+  DateTime64: ["string", ...numbers],
+  Array: ["array"],
+  Map: ["map"],
+  /** With names; without them it is fed like an Array. */
+  Tuple: ["map"],
+  /** ClickHouse takes objects alone at the top of a JSON column; a string is read as JSON. */
+  JSON: ["string", "map"],
+  Nullable: [],
+  LowCardinality: [],
+};
+
+/** True if a field of type `field` can feed the column, else why not: a sentence without its full stop. */
+export function canFeed(field: FieldType, column: ColumnType): true | string {
+  const type = bare(column);
+  const allowed = type.kind === "Tuple" && type.names === undefined ? feeders.Array : feeders[type.kind];
+  if (allowed.includes(field)) return true;
+  return `a field of type ${field} cannot feed a column of type ${columnTypeText(column)}: expected ${oneOf(allowed)}`;
+}
+
+function oneOf(words: readonly string[]): string {
+  return words.length === 1 ? `${words[0]}` : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
+}

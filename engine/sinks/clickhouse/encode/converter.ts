@@ -1,0 +1,223 @@
+import type { FieldType } from "../../../../schemas/pipeline.ts";
+import { bare, type ColumnType, isNullable, type TupleType } from "../columns/column-type.ts";
+import { jsonConverter } from "./json-converter.ts";
+import { isObject, type Read, readers, readText, shortened } from "./values.ts";
+import { type ScalarType, writerOf } from "./scalar-writers.ts";
+
+/** Turns the values of one field into JSON text for one column. Made once, called for each event. */
+export interface Converter {
+  /** JSON text without a line break, or undefined if the value does not fit. */
+  convert: (value: unknown) => string | undefined;
+  /** Why `convert` gave undefined for a value: `expected ..., got ...`. */
+  explain: (value: unknown) => string;
+}
+
+/** The converter from a source type to a column type; the pair must have passed `canFeed`. */
+export function converterFor(source: FieldType, column: ColumnType): Converter {
+  return build(readers[source], column, isNullable(column));
+}
+
+/** The converter for a value without a declared type, such as an attribute within a map: its JSON kind decides. */
+export function converterForAny(column: ColumnType): Converter {
+  return within(column);
+}
+
+function build(read: Read, column: ColumnType, nullable: boolean): Converter {
+  switch (column.kind) {
+    case "Nullable":
+    case "LowCardinality":
+      return build(read, column.of, nullable);
+    case "Array":
+      return arrayConverter(read, column.of);
+    case "Map":
+      return mapConverter(read, column);
+    case "Tuple":
+      return tupleOf(read, column, nullable ? "null" : undefined);
+    case "JSON":
+      return jsonConverter(
+        new Map([...column.paths].map(([path, type]) => [path, within(type)])),
+        nullable ? "null" : "{}",
+      );
+    default:
+      return scalarConverter(read, column, nullable);
+  }
+}
+
+/** The converter for a value within an object whose kind alone decides. */
+function within(column: ColumnType): Converter {
+  return elementOf(column, build(readerWithin(column, readText), column, isNullable(column)));
+}
+
+/**
+ * A null within a value is no zero: where the type within holds none, it does not fit. What is not there at all, such as a
+ * key of a named tuple, counts as a field that is missing.
+ */
+function elementOf(column: ColumnType, { convert, explain }: Converter): Converter {
+  if (isNullable(column)) return { convert, explain };
+  return {
+    convert: (value) => (value === null ? undefined : convert(value)),
+    explain: (value) => (value === null && column.kind === "Tuple" ? noTuple(column) : explain(value)),
+  };
+}
+
+function noTuple({ names, elements }: TupleType): string {
+  return `expected ${names === undefined ? `an array of length ${elements.length}` : "an object"}, got null`;
+}
+
+function tupleOf(read: Read, { elements, names }: TupleType, empty: string | undefined): Converter {
+  const converters = elements.map(within);
+  if (names === undefined) return tupleConverter(read, converters, empty);
+  return namedTupleConverter(read, new Map(converters.map((converter, at) => [names[at] ?? "", converter])), empty);
+}
+
+function scalarConverter(read: Read, column: ScalarType, nullable: boolean): Converter {
+  const { write, expected, zero } = writerOf(column);
+  const empty = nullable ? "null" : zero;
+  return {
+    convert: (value) => {
+      if (value === null || value === undefined) return empty;
+      const typed = read(value);
+      return typed === undefined ? undefined : write(typed);
+    },
+    explain: (value) =>
+      `expected ${typeof expected === "string" ? expected : expected(value)}, got ${shortened(value)}`,
+  };
+}
+
+/** Null elements become NULL, where the element type holds it. */
+function arrayConverter(read: Read, of: ColumnType): Converter {
+  const isOfText = bare(of).kind === "String";
+  const readElement = readerWithin(of, (value) => (typeof value === "string" ? value : undefined));
+  const element = elementOf(of, build(readElement, of, isNullable(of)));
+  return {
+    convert: (value) => {
+      if (value === null || value === undefined) return "[]";
+      const elements = read(value);
+      if (!Array.isArray(elements)) return undefined;
+      const texts = elements.map((inner: unknown) => element.convert(inner ?? null));
+      return texts.includes(undefined) ? undefined : `[${texts.join(",")}]`;
+    },
+    explain: (value) => {
+      if (!Array.isArray(value)) return `expected an array, got ${shortened(value)}`;
+      const at = value.findIndex((inner: unknown) => element.convert(inner ?? null) === undefined);
+      const isNoText = isOfText && typeof value[at] !== "string";
+      return `element ${at}: ${isNoText ? `expected text, got ${shortened(value[at])}` : element.explain(value[at])}`;
+    },
+  };
+}
+
+function mapConverter(read: Read, { key, value: of }: Extract<ColumnType, { kind: "Map" }>): Converter {
+  const name = build(readText, key, false);
+  const element = within(of);
+  return {
+    convert: (value) => {
+      if (value === null || value === undefined) return "{}";
+      const object = read(value);
+      if (!isObject(object)) return undefined;
+      const texts: string[] = [];
+      for (const inner of Object.keys(object)) {
+        const [left, right] = [name.convert(inner), element.convert(object[inner])];
+        if (left === undefined || right === undefined) return undefined;
+        texts.push(`${left}:${right}`);
+      }
+      return `{${texts.join(",")}}`;
+    },
+    explain: (value) => {
+      if (!isObject(value)) return `expected an object, got ${shortened(value)}`;
+      const badKey = Object.keys(value).find((inner) => name.convert(inner) === undefined);
+      if (badKey !== undefined) return `key: ${name.explain(badKey)}`;
+      const at = Object.keys(value).find((inner) => element.convert(value[inner]) === undefined) ?? "";
+      return `key ${shortened(at)}: ${element.explain(value[at])}`;
+    },
+  };
+}
+
+/** How a value within an array or a map is read: by the type that it must become. `asText` decides for strings. */
+function readerWithin(column: ColumnType, asText: Read): Read {
+  switch (column.kind) {
+    case "Nullable":
+    case "LowCardinality":
+      return readerWithin(column.of, asText);
+    case "Int":
+    case "UInt":
+      return readers.int;
+    case "Float":
+      return readers.float;
+    case "Bool":
+      return readers.bool;
+    case "Array":
+      return readers.array;
+    case "Map":
+      return readers.map;
+    case "Tuple":
+      return column.names === undefined ? readers.array : readers.map;
+    case "DateTime":
+    case "DateTime64":
+    case "Decimal":
+      return (value) => (["string", "number", "bigint"].includes(typeof value) ? (value as string) : undefined);
+    case "String":
+      return asText;
+    default:
+      return (value) => (typeof value === "string" ? value : undefined);
+  }
+}
+
+/** A tuple without names is made of an array of its length. Null becomes a tuple of what each element has for nothing. */
+function tupleConverter(read: Read, elements: readonly Converter[], empty: string | undefined): Converter {
+  const isOfLength = (value: unknown): value is unknown[] => Array.isArray(value) && value.length === elements.length;
+  const write = (values: readonly unknown[]): string | undefined => {
+    const texts = elements.map((element, at) => element.convert(values[at]));
+    return texts.includes(undefined) ? undefined : `[${texts.join(",")}]`;
+  };
+  return {
+    convert: (value) => {
+      if (value === null || value === undefined) return empty ?? write([]);
+      const values = read(value);
+      return isOfLength(values) ? write(values) : undefined;
+    },
+    explain: (value) => {
+      const values: unknown = value ?? Array.from(elements, () => undefined);
+      if (!isOfLength(values)) return `expected an array of length ${elements.length}, got ${shortened(value)}`;
+      const at = elements.findIndex((element, index) => element.convert(values[index]) === undefined);
+      return `element ${at}: ${elements[at]?.explain(values[at] ?? null)}`;
+    },
+  };
+}
+
+/**
+ * A tuple with names is made of an object's own keys, whatever they are called. A key that is not there counts as a field
+ * that is missing, and one that the tuple does not name is left out, as a field is that no mapping names.
+ */
+function namedTupleConverter(
+  read: Read,
+  elements: ReadonlyMap<string, Converter>,
+  empty: string | undefined,
+): Converter {
+  const parts = [...elements].map(([name, converter]) => ({ name, key: `${JSON.stringify(name)}:`, converter }));
+  const write = (object: Record<string, unknown>): string | undefined => {
+    const texts: string[] = [];
+    for (const { name, key, converter } of parts) {
+      const text = converter.convert(ownValue(object, name));
+      if (text === undefined) return undefined;
+      texts.push(key + text);
+    }
+    return `{${texts.join(",")}}`;
+  };
+  return {
+    convert: (value) => {
+      if (value === null || value === undefined) return empty ?? write({});
+      const object = read(value);
+      return isObject(object) ? write(object) : undefined;
+    },
+    explain: (value) => {
+      const object = value ?? {};
+      if (!isObject(object)) return `expected an object, got ${shortened(value)}`;
+      const bad = parts.find(({ name, converter }) => converter.convert(ownValue(object, name)) === undefined);
+      return `key ${shortened(bad?.name)}: ${bad?.converter.explain(ownValue(object, bad.name))}`;
+    },
+  };
+}
+
+function ownValue(object: Record<string, unknown>, name: string): unknown {
+  return Object.hasOwn(object, name) ? object[name] : undefined;
+}

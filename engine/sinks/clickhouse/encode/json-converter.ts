@@ -1,0 +1,207 @@
+import { parseExactly } from "../../../core/exact-json.ts";
+import type { Converter } from "./converter.ts";
+import { deepest, isObject, shortened } from "./values.ts";
+import { quoted } from "./writer.ts";
+
+/** Why a value within the object cannot be written. Caught within this file. */
+class Unfit extends Error {}
+
+/** The whole numbers that a path without a type of its own holds: those of Int64 and UInt64. */
+const [lowest, highest] = [-(2n ** 63n), 2n ** 64n - 1n];
+
+/** From here on JSON.stringify writes an exponent by itself. */
+const exponentFrom = 1e21;
+
+/**
+ * Objects, and texts that are JSON of an object, for a JSON column: ClickHouse takes nothing else at its top. What it
+ * would refuse, and with it the whole batch, is found here: whole numbers that no path holds, two values for one path,
+ * texts that are none. So is what it would change in silence within arrays.
+ * `typed` has the converters of the paths that have a type.
+ */
+export function jsonConverter(typed: ReadonlyMap<string, Converter>, empty: string): Converter {
+  const write = (value: unknown): string => {
+    const object = typeof value === "string" ? parsed(value) : value;
+    if (!isObject(object)) throw new Unfit(`expected a JSON object, got ${shortened(value)}`);
+    const text = new ObjectWriter(typed).object(object, "", 0);
+    const repeated = repeatedPath(object);
+    if (repeated !== undefined) {
+      throw new Unfit(`expected one value for each path, got two for ${shortened(repeated)}`);
+    }
+    return text;
+  };
+  return {
+    convert: (value) => {
+      if (value === null || value === undefined) return empty;
+      const text = attempt(() => write(value));
+      return text instanceof Unfit ? undefined : text;
+    },
+    explain: (value) => {
+      const text = attempt(() => write(value));
+      return text instanceof Unfit ? text.message : `expected a JSON object, got ${shortened(value)}`;
+    },
+  };
+}
+
+function attempt(write: () => string): string | Unfit {
+  try {
+    return write();
+  } catch (error) {
+    if (error instanceof Unfit) return error;
+    throw error;
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return parseExactly(text);
+  } catch {
+    return undefined;
+  }
+}
+
+class ObjectWriter {
+  readonly #typed: ReadonlyMap<string, Converter>;
+
+  constructor(typed: ReadonlyMap<string, Converter>) {
+    this.#typed = typed;
+  }
+
+  /** `prefix` is the path of the object with a dot after it, kept only where a path has a type. */
+  object(object: Record<string, unknown>, prefix: string, depth: number): string {
+    mustBeFlat(depth, prefix);
+    let text = "";
+    for (const key of Object.keys(object)) {
+      const name = quoted(key);
+      if (name === undefined) throw new Unfit(`key ${shortened(key)}: expected text of whole Unicode characters`);
+      const path = this.#typed.size === 0 ? "" : prefix + key;
+      const value = this.#value(object[key], key, path, depth);
+      if (value !== undefined) text += `${text === "" ? "" : ","}${name}:${value}`;
+    }
+    return `{${text}}`;
+  }
+
+  /** Nothing for a null in a path with a type: ClickHouse then stores what that type has for it. */
+  #value(value: unknown, key: string, path: string, depth: number): string | undefined {
+    const typed = this.#typed.size === 0 ? undefined : this.#typed.get(path);
+    if (typed !== undefined) {
+      const text = typed.convert(value);
+      if (text === undefined) throw new Unfit(`path ${shortened(path)}: ${typed.explain(value)}`);
+      return value === null ? undefined : text;
+    }
+    if (Array.isArray(value)) return array(value, key, depth + 1, new JsonElements());
+    return isObject(value) ? this.object(value, path === "" ? "" : `${path}.`, depth + 1) : scalar(value, key);
+  }
+}
+
+/** Objects in an array have paths of their own: the types of the column do not reach them. */
+const untyped = new ObjectWriter(new Map());
+
+function array(values: readonly unknown[], key: string, depth: number, elements: JsonElements): string {
+  mustBeFlat(depth, key);
+  const texts = values.map((value) => {
+    const misfit = elements.add(value, depth);
+    if (misfit !== undefined) throw new Unfit(`key ${shortened(key)}: expected ${misfit}`);
+    if (Array.isArray(value)) return array(value, key, depth + 1, elements);
+    if (isObject(value)) return untyped.object(value, "", depth + 1);
+    return scalar(value, key);
+  });
+  return `[${texts.join(",")}]`;
+}
+
+function scalar(value: unknown, key: string): string {
+  const text = scalarText(value);
+  if (text !== undefined) return text;
+  throw new Unfit(`key ${shortened(key)}: expected ${expectation(value)}, got ${shortened(value)}`);
+}
+
+function scalarText(value: unknown): string | undefined {
+  switch (typeof value) {
+    case "string":
+      return quoted(value);
+    case "bigint":
+      return value >= lowest && value <= highest ? value.toString() : undefined;
+    case "number":
+      return Number.isFinite(value) ? numberText(value) : undefined;
+    default:
+      return JSON.stringify(value ?? null);
+  }
+}
+
+/** Floats that would be printed as whole numbers wider than any path holds get an exponent. */
+function numberText(value: number): string {
+  const isWide = !Number.isSafeInteger(value) && Number.isInteger(value) && Math.abs(value) < exponentFrom;
+  return isWide ? value.toExponential() : JSON.stringify(value);
+}
+
+function expectation(value: unknown): string {
+  if (typeof value === "bigint") return `a whole number from ${lowest} to ${highest} (wider ones as a string)`;
+  return typeof value === "number" ? "a finite number" : "text of whole Unicode characters";
+}
+
+function mustBeFlat(depth: number, at: string): void {
+  if (depth >= deepest) throw new Unfit(`expected at most ${deepest} levels of nesting, got more at ${shortened(at)}`);
+}
+
+/**
+ * What ClickHouse finds one type for: the elements of an array and of the arrays in it. Beside a fraction it rounds
+ * whole numbers beyond 2^53, and a null beside an array it makes an empty array or refuses.
+ */
+class JsonElements {
+  #wide: bigint | undefined;
+  #fraction: number | undefined;
+  readonly #nulls = new Set<number>();
+  readonly #arrays = new Set<number>();
+
+  /** Notes an element, `level` arrays deep: what does not go with the others completes "expected ...", or undefined. */
+  add(value: unknown, level: number): string | undefined {
+    if (typeof value === "bigint") this.#wide ??= value;
+    else if (typeof value === "number" && !Number.isSafeInteger(value)) this.#fraction ??= value;
+    else if (value === null) this.#nulls.add(level);
+    else if (Array.isArray(value)) this.#arrays.add(level);
+    if (this.#nulls.has(level) && this.#arrays.has(level)) return "an array without null beside arrays, got both";
+    if (this.#wide === undefined || this.#fraction === undefined) return undefined;
+    return `an array without fractions beside whole numbers beyond 2^53, got ${this.#wide} and ${shortened(this.#fraction)}`;
+  }
+}
+
+/**
+ * A path that has two values within an object, or within one of the objects in its arrays: `{"a.b": 1, "a": {"b": 2}}`.
+ * Only a key with a dot can make one, because JSON.parse leaves one value for each key. Null is no value.
+ */
+function repeatedPath(object: Record<string, unknown>): string | undefined {
+  const [objects, isDotted] = namespaces(object);
+  return isDotted ? objects.map(repeatedIn).find((path) => path !== undefined) : undefined;
+}
+
+/** The object and those in arrays, whose paths begin anew; and whether a key has a dot. Bounded in depth by the writer. */
+function namespaces(root: Record<string, unknown>): [Record<string, unknown>[], boolean] {
+  const tops = [root];
+  let isDotted = false;
+  const visit = (value: unknown, isInArray: boolean): void => {
+    if (Array.isArray(value)) for (const inner of value) visit(inner, true);
+    if (!isObject(value)) return;
+    if (isInArray) tops.push(value);
+    for (const key of Object.keys(value)) {
+      isDotted ||= key.includes(".");
+      visit(value[key], false);
+    }
+  };
+  visit(root, false);
+  return [tops, isDotted];
+}
+
+function repeatedIn(object: Record<string, unknown>): string | undefined {
+  const seen = new Set<string>();
+  const visit = (inner: Record<string, unknown>, prefix: string): string | undefined => {
+    for (const key of Object.keys(inner)) {
+      const [path, value] = [prefix + key, inner[key]];
+      if (value === null || value === undefined) continue;
+      if (!isObject(value) && seen.has(path)) return path;
+      const repeated = isObject(value) ? visit(value, `${path}.`) : undefined;
+      if (repeated !== undefined) return repeated;
+      if (!isObject(value)) seen.add(path);
+    }
+    return undefined;
+  };
+  return visit(object, "");
+}

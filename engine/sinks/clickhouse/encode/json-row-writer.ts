@@ -1,0 +1,50 @@
+import type { Event } from "../../../core/batch.ts";
+import type { Rejection } from "../../../core/dead-letter.ts";
+import type { RowWriter } from "../../../core/sink.ts";
+import { RowBody } from "./row-body.ts";
+import type { RowEncoders } from "./row-encoders.ts";
+
+/** Writes rows as lines of JSONEachRow, with the encoders of the moment at which it was made. */
+export class JsonRowWriter implements RowWriter {
+  readonly #encoders: Pick<RowEncoders, "of">;
+  readonly #body: RowBody;
+  /** The encoders for the target's columns as they are now. */
+  readonly #current: () => Pick<RowEncoders, "of">;
+
+  /** `size` is a guess at the bytes of all rows. */
+  constructor(current: () => Pick<RowEncoders, "of">, size: number) {
+    this.#current = current;
+    this.#encoders = current();
+    this.#body = new RowBody(size + (size >> 4));
+  }
+
+  add(events: readonly Event[]): Rejection[] {
+    const rejected: Rejection[] = [];
+    for (const event of events) {
+      const encoder = this.#encoders.of(event.origin);
+      const rejection = encoder === undefined ? ofUnknownSource(event) : encoder.add(event, this.#body);
+      if (rejection !== undefined) rejected.push(rejection);
+    }
+    return rejected;
+  }
+
+  get size(): number {
+    return this.#body.length;
+  }
+
+  get isCurrent(): boolean {
+    return this.#current() === this.#encoders;
+  }
+
+  body(): Buffer {
+    return this.#body.toBytes();
+  }
+}
+
+/** The fields of such an event are unknown: its source was removed. This is no mismatch with the table. */
+function ofUnknownSource({ origin, text, position }: Event): Rejection {
+  const from = origin === undefined ? "one that does not say where it came from" : `one of "${origin}"`;
+  const expected = "failed to validate data: expected an event of a source of this pipeline";
+  const error = `${expected}, found ${from}; put its source back to send it again`;
+  return { component: "ingestor", reason: "parse_error", error, original_message: text, position };
+}

@@ -1,0 +1,86 @@
+import { isRounded } from "./values.ts";
+import type { Writer } from "./writer.ts";
+
+/** Whole numbers within the range of the column. Those wider than 64 bits go as strings, so that no reader makes floats of them. */
+export function whole(signed: boolean, bits: 8 | 16 | 32 | 64 | 128 | 256): Writer {
+  const min = signed ? -(2n ** BigInt(bits - 1)) : 0n;
+  const max = 2n ** BigInt(signed ? bits - 1 : bits) - 1n;
+  const [low, high] = [Number(min), Number(max)];
+  return {
+    write: (value) => {
+      if (typeof value === "number") {
+        return Number.isSafeInteger(value) && value >= low && value <= high ? String(value) : undefined;
+      }
+      if (typeof value !== "bigint" || value < min || value > max) return undefined;
+      return bits > 64 ? `"${value}"` : value.toString();
+    },
+    expected: (value) =>
+      `a whole number from ${min} to ${max}${typeof value === "number" && isRounded(value) ? ", written out in digits" : ""}`,
+    zero: "0",
+  };
+}
+
+/** Finite numbers; a Float32 takes none that would become infinite. */
+export function float(bits: 32 | 64): Writer {
+  const fits = bits === 32 ? (value: number) => Number.isFinite(Math.fround(value)) : Number.isFinite;
+  return {
+    write: (value) => {
+      const number = typeof value === "bigint" ? Number(value) : value;
+      return typeof number === "number" && fits(number) ? String(number) : undefined;
+    },
+    expected: bits === 32 ? "a number up to 3.4028234663852886e+38 on either side of 0" : "a finite number",
+    zero: "0",
+  };
+}
+
+/** The most significant digits that a JSON number carries through a double without a change. */
+const exactDigits = 15;
+
+function isInexact(value: string | number | bigint): boolean {
+  if (typeof value !== "number" || Number.isSafeInteger(value)) return false;
+  const digits = String(value)
+    .replace(/e.*$|\D/g, "")
+    .replace(/^0+/, "");
+  return isRounded(value) || digits.length > exactDigits;
+}
+
+/** Numbers whose digits all fit: none is cut. */
+export function decimal(precision: number, scale: number): Writer {
+  return {
+    write: (value) => {
+      if (typeof value === "object" || typeof value === "boolean" || isInexact(value)) return undefined;
+      const digits = decimalText(String(value), precision, scale);
+      return digits === undefined ? undefined : `"${digits}"`;
+    },
+    expected: `a number with up to ${precision - scale} digits before and ${scale} behind the point (as a string, if it has more than ${exactDigits} digits in all)`,
+    zero: "0",
+  };
+}
+
+const layout = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,4}))?$/;
+
+/**
+ * A number's text as a Decimal(precision, scale), without an exponent; undefined if it is no number, too big, or has
+ * digits that the scale would cut: ClickHouse would drop them in silence.
+ */
+function decimalText(text: string, precision: number, scale: number): string | undefined {
+  const match = layout.exec(text);
+  if (match === null || text.length > 400) return undefined;
+  const [, sign = "", before = "", fraction = "", exponent = "0"] = match;
+  if (before === "" && fraction === "") return undefined;
+  const [integer, rest] = shift(before, fraction, Number(exponent));
+  if (integer.length > precision - scale || rest.length > scale) return undefined;
+  const magnitude = `${integer === "" ? "0" : integer}${rest === "" ? "" : `.${rest}`}`;
+  return sign === "-" && magnitude !== "0" ? `-${magnitude}` : magnitude;
+}
+
+/** Digits before and after the point once it has moved by `exponent`, without leading and trailing zeros. */
+function shift(before: string, fraction: string, exponent: number): [string, string] {
+  const digits = before + fraction;
+  const significant = digits.replace(/^0+/, "");
+  if (significant === "") return ["", ""];
+  const point = significant.length - fraction.length + exponent;
+  const integer = point > 0 ? significant.slice(0, point).padEnd(point, "0") : "";
+  const rest = point > 0 ? significant.slice(point) : "0".repeat(-point) + significant;
+  return [integer, rest.replace(/0+$/, "")];
+}

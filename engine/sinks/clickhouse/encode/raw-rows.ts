@@ -1,0 +1,78 @@
+import type { Mapping, SchemaField } from "../../../../schemas/pipeline.ts";
+import { bare, type ColumnType, columnTypeText, isNullable } from "../columns/column-type.ts";
+import type { RowWalks, Walk } from "../../../core/raw-json.ts";
+import { rawWalk } from "./raw-values.ts";
+import type { Event } from "../../../core/batch.ts";
+import { EventScan } from "../../../core/event-scan.ts";
+import type { RowBody } from "./row-body.ts";
+
+/** Names that are spelled in one way in JSON, and mean one key: no dot, no escape. */
+const plainName = /^[^."\\\p{Cc}\p{Surrogate}]+$/u;
+
+/** Types whose zero is written for what is missing, and filled in by ClickHouse where a column has no DEFAULT. */
+const zeroed: ReadonlySet<ColumnType["kind"]> = new Set(["Bool", "Int", "UInt", "Float", "String", "Map"]);
+
+/**
+ * The walks that find out whether the bytes of an event are its row; undefined where they never are. ClickHouse fills a
+ * column from the key of its name, so each field must have the name of its column, and a walk for all of `types`: the type
+ * in the mapping, then the type in the table. `undefaulted` are the columns that are known to have no DEFAULT.
+ */
+export function rowWalksOf(
+  mapping: readonly Mapping[],
+  schema: readonly SchemaField[],
+  types: (entry: Mapping) => readonly ColumnType[],
+  undefaulted: ReadonlySet<string>,
+): RowWalks | undefined {
+  const walks = new Map<string, Walk>();
+  const [optional, nullable] = [new Set<string>(), new Set<string>()];
+  for (const entry of mapping) {
+    const field = schema.find(({ name }) => name === entry.name);
+    if (field === undefined || entry.name !== entry.column_name || !plainName.test(entry.name)) return undefined;
+    const different = new Map(types(entry).map((type) => [columnTypeText(withoutWrappers(type)), type]));
+    const found = [...different.values()].map((type) => rawWalk(field.type, type));
+    if (found.includes(undefined)) return undefined;
+    walks.set(entry.name, (found as Walk[]).reduce(both));
+    // The type that the table has decides what becomes of null, and of what is missing.
+    const real = types(entry).at(-1)!;
+    if (isNullable(real)) nullable.add(entry.name);
+    if (undefaulted.has(entry.column_name) && (isNullable(real) || zeroed.has(bare(real).kind))) {
+      optional.add(entry.name);
+    }
+  }
+  return { walks, optional, nullable };
+}
+
+/** The type without Nullable and LowCardinality, which make no difference to a walk, also within a Map. */
+function withoutWrappers(type: ColumnType): ColumnType {
+  const outer = bare(type);
+  return outer.kind === "Map" ? { kind: "Map", key: bare(outer.key), value: bare(outer.value) } : outer;
+}
+
+function both(one: Walk, other: Walk): Walk {
+  return (bytes, at) => {
+    const end = one(bytes, at);
+    return end !== 0 && other(bytes, at) === end ? end : 0;
+  };
+}
+
+/** Copies the bytes of events that are rows as they are. Whether it copies or encodes changes bytes, and never a row. */
+export class RawEvents {
+  readonly walks: RowWalks | undefined;
+  /** For events that were not scanned with these walks yet. */
+  readonly #scan: EventScan;
+
+  /** `walks` are those of `rowWalksOf`. */
+  constructor(walks: RowWalks | undefined) {
+    this.walks = walks;
+    this.#scan = new EventScan({ declared: new Map(), noted: [], rows: walks });
+  }
+
+  /** Adds an event to a body as it is, without a line break; false if it has to be encoded. */
+  add(event: Event, body: RowBody): boolean {
+    const { within, start, end } = event;
+    if (this.walks === undefined || within === undefined) return false;
+    if (!(event.isRowBy(this.walks) ?? this.#scan.passes(event))) return false;
+    body.addBytes(within, start, end);
+    return true;
+  }
+}

@@ -1,0 +1,95 @@
+import type { Mapping, SchemaField } from "../../../../schemas/pipeline.ts";
+import type { Event } from "../../../core/batch.ts";
+import type { Rejection } from "../../../core/dead-letter.ts";
+import type { RowWalks } from "../../../core/raw-json.ts";
+import { type ColumnType, isStructured } from "../columns/column-type.ts";
+import { rowWalksOf, RawEvents } from "./raw-rows.ts";
+import { type RowBody, constantOf } from "./row-body.ts";
+import { type Column, columnOf } from "./row-column.ts";
+import { configuredType } from "../columns/column-grammar.ts";
+
+const closing = constantOf("}");
+
+/** Column types of the table as it is, by column name. */
+export type RealTypes = ReadonlyMap<string, ColumnType>;
+
+/**
+ * Turns events into lines of JSONEachRow. The mapping is compiled once; a line is made in one pass, without an object
+ * for the row. Where the table's column types are known they decide how a value is written and what null becomes; the
+ * configured type still has to fit as well. The bytes of an event that are such a line already, or one that gives the
+ * same row, are passed on.
+ */
+export class RowEncoder {
+  /** Sorted by name, as the insert lists them. */
+  readonly columnNames: readonly string[];
+  /** Whether a column holds JSON or tuples. */
+  readonly isStructured: boolean;
+  readonly #columns: readonly Column[];
+  readonly #raw: RawEvents;
+
+  /**
+   * `undefaulted` are the columns of the table that are known to have no DEFAULT. Throws an Error that names the field and
+   * column where the mapping cannot be written.
+   */
+  constructor(
+    mapping: readonly Mapping[],
+    schema: readonly SchemaField[],
+    real: RealTypes = new Map(),
+    undefaulted: ReadonlySet<string> = new Set(),
+  ) {
+    if (mapping.length === 0) throw new Error("sink.mapping: expected at least one entry, got none");
+    const sorted = mapping.toSorted((one, other) => (one.column_name < other.column_name ? -1 : 1));
+    this.columnNames = sorted.map((entry) => entry.column_name);
+    this.isStructured = mapping.some((entry) => isStructured(real.get(entry.column_name) ?? configuredType(entry)));
+    this.#columns = sorted.map((entry, index) => columnOf(entry, index, schema, real.get(entry.column_name)));
+    const typesOf = (entry: Mapping): ColumnType[] => {
+      const [configured, actual] = [configuredType(entry), real.get(entry.column_name)];
+      return actual === undefined ? [configured] : [configured, actual];
+    };
+    this.#raw = new RawEvents(rowWalksOf(mapping, schema, typesOf, undefaulted));
+  }
+
+  /** Over the values of events whose own bytes can be rows; undefined where none can. */
+  get rowWalks(): RowWalks | undefined {
+    return this.#raw.walks;
+  }
+
+  /** Adds the row of an event to a body; gives it back where its values do not fit their columns. */
+  add(event: Event, body: RowBody): Rejection | undefined {
+    if (!this.#raw.add(event, body) && !this.#add(event.value, body)) return this.#reject(event);
+    body.endRow();
+    return undefined;
+  }
+
+  /** Adds the row of a value; nothing where it does not fit. */
+  #add(value: Record<string, unknown>, body: RowBody): boolean {
+    const { length } = body;
+    for (const { prefix, read, direct, converter } of this.#columns) {
+      body.addConstant(prefix);
+      const found = read(value);
+      if (direct(found, body)) continue;
+      const text = converter.convert(found);
+      if (text === undefined) {
+        body.cutTo(length);
+        return false;
+      }
+      body.addJson(text);
+    }
+    body.addConstant(closing);
+    return true;
+  }
+
+  #reject(event: Event): Rejection {
+    const { value } = event;
+    const errors = this.#columns
+      .filter((column) => column.converter.convert(column.read(value)) === undefined)
+      .map((column) => `${column.subject}: ${column.converter.explain(column.read(value))}`);
+    return {
+      component: "sink",
+      reason: "schema_mismatch",
+      error: errors.slice(0, 3).join("; ") + (errors.length > 3 ? `; and ${errors.length - 3} more` : ""),
+      original_message: event.text,
+      position: event.position,
+    };
+  }
+}

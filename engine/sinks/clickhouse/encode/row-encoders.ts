@@ -1,0 +1,81 @@
+import type { Mapping, SchemaField, SinkConfig } from "../../../../schemas/pipeline.ts";
+import { RowEncoder, type RealTypes } from "./row-encoder.ts";
+import { isProblem, parseColumnType } from "../columns/column-grammar.ts";
+import type { ColumnType } from "../columns/column-type.ts";
+import type { ColumnInfo } from "../target/table.ts";
+
+/**
+ * The fields that feed a sink, by the origin of events; the key `undefined` is for events of any other origin. The value
+ * is undefined for a source that was removed.
+ */
+export type Schemas = ReadonlyMap<string | undefined, readonly SchemaField[] | undefined>;
+
+/** The encoders of one mapping: each source of a pipeline feeds it with fields of its own. */
+export class RowEncoders {
+  readonly #encoders: ReadonlyMap<string | undefined, RowEncoder | undefined>;
+  readonly #first: RowEncoder;
+
+  /**
+   * `undefaulted` are the columns of the table that are known to have no DEFAULT. Throws an Error that names the field and
+   * column where the mapping cannot be written, or nothing feeds it.
+   */
+  constructor(mapping: readonly Mapping[], schemas: Schemas, real?: RealTypes, undefaulted?: ReadonlySet<string>) {
+    const made = new Map<readonly SchemaField[], RowEncoder>();
+    for (const schema of schemas.values()) {
+      if (schema !== undefined && !made.has(schema)) {
+        made.set(schema, new RowEncoder(mapping, schema, real, undefaulted));
+      }
+    }
+    this.#encoders = new Map(Array.from(schemas, ([origin, schema]) => [origin, schema && made.get(schema)]));
+    const [first] = made.values();
+    if (first === undefined) throw new Error("expected fields that feed the sink, found none");
+    this.#first = first;
+  }
+
+  /** For events of an origin; undefined for those of a source that was removed. */
+  of(origin: string | undefined): RowEncoder | undefined {
+    return this.#encoders.get(this.#encoders.has(origin) ? origin : undefined);
+  }
+
+  get columnNames(): readonly string[] {
+    return this.#first.columnNames;
+  }
+
+  get isStructured(): boolean {
+    return this.#first.isStructured;
+  }
+}
+
+/** Encoders for the table as it is, or why rows cannot be written to it: completes "table d.t ...". */
+export function encodersFor(
+  { sink, schemas }: { sink: SinkConfig; schemas: Schemas },
+  columns: readonly ColumnInfo[],
+): RowEncoders | string {
+  const writable = new Map(columns.filter(isWritable).map((column) => [column.name, column]));
+  const mapped = sink.mapping.map((entry) => writable.get(entry.column_name));
+  const missing = sink.mapping.filter((_, index) => mapped[index] === undefined);
+  if (missing.length > 0) {
+    const names = missing.map((entry) => `"${entry.column_name}"`).join(", ");
+    return `has no column ${names} that can be written; add it to the table or take it out of the mapping`;
+  }
+  try {
+    const types = mapped.filter((column) => column !== undefined).map(realType);
+    const undefaulted = columns.filter(({ default_kind }) => default_kind === "").map(({ name }) => name);
+    return new RowEncoders(sink.mapping, schemas, new Map(types), new Set(undefaulted));
+  } catch (error) {
+    return `cannot be written: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}
+
+function isWritable(column: ColumnInfo): boolean {
+  return column.default_kind !== "MATERIALIZED" && column.default_kind !== "ALIAS";
+}
+
+/** Throws an Error where rows cannot be written to a column of that type. */
+function realType(column: ColumnInfo): [string, ColumnType] {
+  const aggregated = /^SimpleAggregateFunction\(\w+, (.*)\)$/s.exec(column.type)?.[1];
+  const parsed = parseColumnType(aggregated ?? column.type);
+  if (isProblem(parsed))
+    throw new Error(`column "${column.name}" has the type ${column.type}, which ${parsed.problem}`);
+  return [column.name, parsed];
+}

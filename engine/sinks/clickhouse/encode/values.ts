@@ -1,0 +1,134 @@
+import type { FieldType } from "../../../../schemas/pipeline.ts";
+
+/** A value as its source type means it. Whole numbers beyond 2^53 are bigints, so that they are never rounded. */
+export type Scalar = string | boolean | number | bigint;
+export type Value = Scalar | readonly unknown[] | Record<string, unknown>;
+
+/** A JSON value as a source type reads it, or undefined if it is none. Never called with null or undefined. */
+export type Read = (value: unknown) => Value | undefined;
+
+/** As many digits as the widest whole number has, and some zeros before them. */
+const wholeText = /^[+-]?\d{1,100}$/;
+const numberText = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+const truths: ReadonlyMap<string, boolean> = new Map([
+  ...["1", "t", "T", "true", "True", "TRUE"].map((text): [string, boolean] => [text, true]),
+  ...["0", "f", "F", "false", "False", "FALSE"].map((text): [string, boolean] => [text, false]),
+]);
+
+/**
+ * How each source type reads a JSON value. Bad text and fractions of whole numbers are refused: never written as 0 or cut.
+ */
+export const readers: Readonly<Record<FieldType, Read>> = {
+  string: readText,
+  bool: readBool,
+  int: readWhole,
+  uint: readWhole,
+  float: readFloat,
+  array: (value) => (Array.isArray(value) ? value : undefined),
+  map: (value) => (isObject(value) ? value : undefined),
+};
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Text as is, numbers in their shortest form without a needless exponent, objects and arrays as compact JSON. */
+export function readText(value: unknown): string | undefined {
+  switch (typeof value) {
+    case "string":
+      return value;
+    case "boolean":
+    case "bigint":
+      return String(value);
+    case "number":
+      return isRounded(value) ? undefined : String(value);
+    default:
+      return isFaithful(value, 0) ? compact(value) : undefined;
+  }
+}
+
+/** What a value has to be for `readText` and a String column to take it: completes "expected ...". */
+export function expectedText(value: unknown): string {
+  if (typeof value === "string") return "text of whole Unicode characters";
+  if (typeof value === "number") return `a number written out in digits, or as a string${beyond}`;
+  return `text, or a value of at most ${deepest} levels with its numbers written out in digits or as strings${beyond}`;
+}
+
+const beyond = " (beyond 2^53 an exponent or a decimal point leaves the digits unknown)";
+
+/** Levels of nesting that are written as JSON text; an event nested deeper is made to exhaust the stack. */
+export const deepest = 100;
+
+/** Whether JSON text of a value says what the event said. */
+function isFaithful(value: unknown, depth: number): boolean {
+  if (typeof value === "number") return !isRounded(value);
+  if (typeof value !== "object" || value === null) return true;
+  return depth < deepest && Object.values(value).every((inner) => isFaithful(inner, depth + 1));
+}
+
+/** JSON without spaces. Whole numbers beyond 2^53 keep their digits. */
+export function compact(value: unknown, depth = 0): string {
+  if (typeof value === "bigint") return value.toString();
+  if (depth > deepest) return "…";
+  if (Array.isArray(value)) return `[${value.map((inner) => compact(inner, depth + 1)).join(",")}]`;
+  if (!isObject(value)) return JSON.stringify(value);
+  return `{${Object.entries(value)
+    .map(([key, inner]) => `${JSON.stringify(key)}:${compact(inner, depth + 1)}`)
+    .join(",")}}`;
+}
+
+function readBool(value: unknown): boolean | undefined {
+  if (typeof value === "boolean") return value;
+  if (typeof value === "number") return value !== 0;
+  return typeof value === "string" ? truths.get(value) : undefined;
+}
+
+function readWhole(value: unknown): number | bigint | undefined {
+  switch (typeof value) {
+    case "number":
+      return Number.isInteger(value) ? value : undefined;
+    case "bigint":
+      return value;
+    case "boolean":
+      return value ? 1 : 0;
+    case "string":
+      return wholeText.test(value) ? narrow(BigInt(value.replace(/^\+/, ""))) : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function readFloat(value: unknown): number | undefined {
+  switch (typeof value) {
+    case "number":
+      return value;
+    case "bigint":
+      return Number(value);
+    case "boolean":
+      return value ? 1 : 0;
+    case "string":
+      return numberText.test(value) ? Number(value) : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function narrow(value: bigint): number | bigint {
+  const number = Number(value);
+  return Number.isSafeInteger(number) ? number : value;
+}
+
+/** A whole number that the JSON parser may have rounded: its digits are not known any more. */
+export function isRounded(value: number): boolean {
+  return Number.isInteger(value) && !Number.isSafeInteger(value);
+}
+
+/** Characters of a value that an error shows. */
+const shown = 80;
+
+/** A value as an error shows it: JSON, cut after 80 characters. */
+export function shortened(value: unknown): string {
+  if (value === undefined) return "nothing";
+  const text = compact(typeof value === "string" ? value.slice(0, shown + 1) : value);
+  return text.length > shown ? `${text.slice(0, shown)}…` : text;
+}

@@ -1,0 +1,50 @@
+import type { ClickHouseSettings } from "@clickhouse/client";
+import { quoteName, quoteTable } from "../transport/sql.ts";
+
+/** Rows of the largest block that ClickHouse makes by default. */
+const blockRows = "1048449";
+
+/**
+ * Sent with every insert, so that no profile decides otherwise: one block, deduplicated by its token, answered after it
+ * is written, nothing dropped or defaulted in silence. Blocks are limited in rows alone: a limit in bytes would count
+ * memory of ClickHouse, which a client cannot know.
+ */
+const insertSettings: ClickHouseSettings = {
+  insert_deduplicate: 1,
+  async_insert: 0,
+  deduplicate_blocks_in_dependent_materialized_views: 1,
+  input_format_null_as_default: 0,
+  input_format_skip_unknown_fields: 1,
+  input_format_allow_errors_num: "0",
+  input_format_allow_errors_ratio: 0,
+  max_insert_block_size: blockRows,
+  min_insert_block_size_rows: blockRows,
+  min_insert_block_size_bytes: "0",
+  date_time_input_format: "best_effort",
+};
+
+/**
+ * Sent as well where a column holds JSON or tuples, and only there, as an older server may not know them: a text that
+ * looks like a date stays a text, and true beside numbers stays true.
+ */
+const structuredSettings: ClickHouseSettings = {
+  input_format_try_infer_dates: 0,
+  input_format_try_infer_datetimes: 0,
+  input_format_json_read_bools_as_numbers: 0,
+  input_format_json_named_tuples_as_objects: 1,
+};
+
+/** By this token the server recognises a repeated insert. */
+export const tokenSetting = "insert_deduplication_token";
+
+/** Sent where errors in materialized views are ignored. */
+export const ignoringViews: ClickHouseSettings = { materialized_views_ignore_errors: 1 };
+
+/** The settings that all inserts into a table share. */
+export function commonSettings(isStructured: boolean): ClickHouseSettings {
+  return { ...insertSettings, ...(isStructured ? structuredSettings : {}) };
+}
+
+export function insertStatement(database: string, table: string, columns: readonly string[]): string {
+  return `INSERT INTO ${quoteTable(database, table)} (${columns.map(quoteName).join(", ")}) FORMAT JSONEachRow`;
+}

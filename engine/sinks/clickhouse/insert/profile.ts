@@ -1,0 +1,83 @@
+import type { ClickHouseSettings } from "@clickhouse/client";
+import { tokenSetting } from "./insert-settings.ts";
+import { quoteText, type Select } from "../transport/sql.ts";
+import { isUnreadable } from "../transport/request-error.ts";
+
+/** A setting in the profile of this user. */
+interface ProfileSetting {
+  value: string;
+  min: string | null;
+  max: string | null;
+  /** 1 where the profile forbids to change it. */
+  readonly: number;
+}
+
+/** Settings by name; those that the server does not know are missing. */
+export type Profile = ReadonlyMap<string, ProfileSetting>;
+
+/** The settings `names` and `readonly` in the profile; undefined where that cannot be read. Throws a RequestError. */
+export async function readProfile(select: Select, names: readonly string[]): Promise<Profile | undefined> {
+  const list = ["readonly", ...names].map(quoteText).join(", ");
+  try {
+    const rows = await select(`SELECT name, value, min, max, readonly FROM system.settings WHERE name IN (${list})`);
+    return new Map(rows.map((row) => [String(row["name"]), row as unknown as ProfileSetting]));
+  } catch (error) {
+    if (isUnreadable(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Why a user with this profile cannot insert with the settings `wanted` and a token; undefined if nothing forbids it. */
+export function refusalOf(profile: Profile, wanted: ClickHouseSettings, username: string): string | undefined {
+  const readonly = profile.get("readonly")?.value ?? "0";
+  if (readonly !== "0") {
+    return `the settings profile of user ${username} has readonly = ${readonly}, which forbids every insert: expected 0; an administrator should set it to 0 there`;
+  }
+  const reasons = [...Object.entries(wanted), [tokenSetting, ""] as const].map(([name, value]) =>
+    whyNotAllowed(name, String(value), profile.get(name), username),
+  );
+  const found = reasons.filter((reason) => reason !== undefined);
+  return found.length === 0 ? undefined : found.join("; ");
+}
+
+/** Whether a statement may set this value. */
+export function allows(profile: Profile, name: string, value: string): boolean {
+  const current = profile.get(name);
+  return current !== undefined && obstacle(current, value) === undefined;
+}
+
+function whyNotAllowed(
+  name: string,
+  value: string,
+  current: ProfileSetting | undefined,
+  username: string,
+): string | undefined {
+  if (name === tokenSetting) return whyNoToken(current, username);
+  if (current === undefined) {
+    return `this version of ClickHouse does not know the setting ${name}, which every insert needs as ${value}: it has to be upgraded`;
+  }
+  const forbidden = isSame(current.value, value) ? undefined : obstacle(current, value);
+  if (forbidden === undefined) return undefined;
+  return `the settings profile of user ${username} holds ${name} = ${current.value} and ${forbidden}, but every insert needs ${value}; an administrator should set it to ${value} there, or lift that constraint`;
+}
+
+function whyNoToken(current: ProfileSetting | undefined, username: string): string | undefined {
+  if (current === undefined) {
+    return `this version of ClickHouse does not know the setting ${tokenSetting}, by which it would recognise a repeated insert: it has to be upgraded to 22.2 or later`;
+  }
+  if (current.readonly === 0) return undefined;
+  return `the settings profile of user ${username} forbids to change ${tokenSetting}, but every insert needs its own; an administrator should lift that constraint`;
+}
+
+/** Why a statement may not change the setting to `value`: completes "the profile ...". */
+function obstacle(current: ProfileSetting, value: string): string | undefined {
+  if (current.readonly !== 0) return "forbids to change it";
+  if (current.min !== null && Number(value) < Number(current.min)) return `allows no less than ${current.min}`;
+  if (current.max !== null && Number(value) > Number(current.max)) return `allows no more than ${current.max}`;
+  return undefined;
+}
+
+/** A statement may always set the value that the profile has already. */
+function isSame(current: string, wanted: string): boolean {
+  return current === wanted || (current !== "" && wanted !== "" && Number(current) === Number(wanted));
+}

@@ -1,0 +1,84 @@
+import type { Reading } from "../../../core/sink.ts";
+import { quoteTable, quoteText, type Select } from "../transport/sql.ts";
+import type { TableInfo } from "./table.ts";
+import { isUnreadable } from "../transport/request-error.ts";
+
+/** How far back repeats are recognised: 0 entries where they are not. */
+export type Window = Reading["window"];
+
+/** How many inserts back a table that Sluice creates recognises a repeat, and what it advises for others. */
+export const deduplicationWindow = 10_000;
+
+/** A window of fewer entries forgets a token too soon. */
+const smallestWindow = 100;
+
+/** The windows of tables without settings of their own. */
+export interface WindowDefaults {
+  plain: Window;
+  replicated: Window;
+}
+
+/** ClickHouse's own defaults, for settings that cannot be read. */
+const builtIn: WindowDefaults = {
+  plain: { entries: 0, seconds: Infinity },
+  replicated: { entries: 10_000, seconds: 3600 },
+};
+
+const entriesSetting = {
+  plain: "non_replicated_deduplication_window",
+  replicated: "replicated_deduplication_window",
+} as const;
+const secondsSetting = "replicated_deduplication_window_seconds";
+
+export async function readWindowDefaults(select: Select): Promise<WindowDefaults> {
+  const plain = await readSettings(select, "merge_tree_settings");
+  const replicated = await readSettings(select, "replicated_merge_tree_settings");
+  return {
+    plain: { ...builtIn.plain, entries: plain.get(entriesSetting.plain) ?? builtIn.plain.entries },
+    replicated: {
+      entries: replicated.get(entriesSetting.replicated) ?? builtIn.replicated.entries,
+      seconds: replicated.get(secondsSetting) ?? builtIn.replicated.seconds,
+    },
+  };
+}
+
+async function readSettings(select: Select, table: string): Promise<Map<string, number>> {
+  try {
+    const names = [...Object.values(entriesSetting), secondsSetting].map(quoteText).join(", ");
+    const rows = await select(`SELECT name, value FROM system.${table} WHERE name IN (${names})`);
+    return new Map(rows.map(({ name, value }) => [String(name), Number(value)]));
+  } catch (error) {
+    if (isUnreadable(error)) return new Map();
+    throw error;
+  }
+}
+
+/** Whether the table counts its blocks per partition, in a store that it shares with other servers. */
+export function isReplicated({ engine }: Pick<TableInfo, "engine">): boolean {
+  return /^(Replicated|Shared)\w*MergeTree$/.test(engine);
+}
+
+/** How far back a table recognises a repeat of what was inserted into it. */
+export function windowOf(table: TableInfo, defaults: WindowDefaults): Window {
+  if (!table.engine.endsWith("MergeTree")) return { entries: 0, seconds: Infinity };
+  const said = (setting: string): number | undefined => {
+    const value = new RegExp(String.raw`\b${setting} = '?(\d+)`).exec(table.engine_full)?.[1];
+    return value === undefined ? undefined : Number(value);
+  };
+  if (!isReplicated(table)) return { ...defaults.plain, entries: said(entriesSetting.plain) ?? defaults.plain.entries };
+  return {
+    entries: said(entriesSetting.replicated) ?? defaults.replicated.entries,
+    seconds: said(secondsSetting) ?? defaults.replicated.seconds,
+  };
+}
+
+/** Why a table does not reliably drop a repeat, with the statement that changes that; undefined if it does. */
+export function whyNotDeduplicated(table: TableInfo, { entries }: Window): string | undefined {
+  const name = `${table.database}.${table.name}`;
+  if (!table.engine.endsWith("MergeTree"))
+    return `${name} has the engine ${table.engine}, which cannot recognise a repeat`;
+  if (entries >= smallestWindow) return undefined;
+  const setting = entriesSetting[isReplicated(table) ? "replicated" : "plain"];
+  const remedy = `ALTER TABLE ${quoteTable(table.database, table.name)} MODIFY SETTING ${setting} = ${deduplicationWindow}`;
+  return `${name} remembers ${entries} inserts; run ${remedy} (identical inserts of other writers that send no token are then dropped as well)`;
+}

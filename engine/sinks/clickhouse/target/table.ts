@@ -1,0 +1,42 @@
+import { quoteText, type Select } from "../transport/sql.ts";
+
+/** A table as `system.tables` describes it. */
+export interface TableInfo {
+  database: string;
+  name: string;
+  uuid: string;
+  engine: string;
+  /** The engine with its keys and settings. */
+  engine_full: string;
+  /** Empty without PARTITION BY. */
+  partition_key: string;
+  create_table_query: string;
+  dependencies_database: readonly string[];
+  dependencies_table: readonly string[];
+}
+
+export interface ColumnInfo {
+  name: string;
+  type: string;
+  /** `""`, `DEFAULT`, `MATERIALIZED`, `ALIAS` or `EPHEMERAL`. */
+  default_kind: string;
+}
+
+/** What a SELECT from `system.tables` takes for a `TableInfo`. */
+export const tableInfo =
+  "database, name, toString(uuid) AS uuid, engine, engine_full, partition_key, create_table_query, dependencies_database, dependencies_table";
+
+/** The table, or undefined where there is none that this user may see. */
+export async function findTable(select: Select, database: string, table: string): Promise<TableInfo | undefined> {
+  const rows = await select(
+    `SELECT ${tableInfo} FROM system.tables WHERE database = ${quoteText(database)} AND name = ${quoteText(table)}`,
+  );
+  return rows[0] as TableInfo | undefined;
+}
+
+export async function findColumns(select: Select, database: string, table: string): Promise<ColumnInfo[]> {
+  const rows = await select(
+    `SELECT name, type, default_kind FROM system.columns WHERE database = ${quoteText(database)} AND table = ${quoteText(table)}`,
+  );
+  return rows as unknown as ColumnInfo[];
+}

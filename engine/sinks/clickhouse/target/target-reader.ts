@@ -1,0 +1,163 @@
+import type { Reading } from "../../../core/sink.ts";
+import { isReplicated } from "./deduplication.ts";
+import { type WrittenTables, writtenTablesOf } from "./written-tables.ts";
+import { quoteText, type Select } from "../transport/sql.ts";
+import { findTable, tableInfo, type TableInfo } from "./table.ts";
+import { isUnreadable } from "../transport/request-error.ts";
+
+/** A reading may be this old, in milliseconds, and this part of the deduplication window. */
+const longestAge = 5_000;
+const partOfWindow = 1 / 20;
+
+/** A table, or a view, at one moment. */
+type TableSnapshot = TableInfo & {
+  data_paths: readonly string[];
+  altered: unknown;
+  time: unknown;
+  uptime: unknown;
+  blocks?: readonly [highest: unknown, count: unknown];
+};
+
+interface CachedReading {
+  reading: Reading;
+  /** When it was asked for, by the monotonic clock, in milliseconds. */
+  at: number;
+  /** Inserts that had been sent until then. */
+  sent: number;
+  /** Blocks that one insert made on average before that. */
+  blocksEach: number;
+}
+
+/**
+ * Reads one table and knows which tables an insert into it writes. A reading is one small statement: the views are
+ * followed again only after a description has changed.
+ */
+export class TargetReader {
+  readonly #database: string;
+  readonly #table: string;
+  #written: WrittenTables | undefined;
+  #cached: CachedReading | undefined;
+  #sent = 0;
+  /** Whether this user may read `system.parts`. */
+  #seesParts = true;
+  readonly #repairsTokens: boolean;
+
+  /** `repairsTokens`: at its start the server drops the tokens whose rows it does not have. */
+  constructor(database: string, table: string, { repairsTokens = false } = {}) {
+    this.#database = database;
+    this.#table = table;
+    this.#repairsTokens = repairsTokens;
+  }
+
+  /** What an insert writes, as of the last reading; undefined before the first. */
+  get written(): WrittenTables | undefined {
+    return this.#written;
+  }
+
+  /** Call before each insert. */
+  countInsert(): void {
+    this.#sent += 1;
+  }
+
+  /** Starts anew with a table as it is now. Throws a RequestError. */
+  async learn(select: Select, table: TableInfo): Promise<void> {
+    this.#seesParts = true;
+    this.#cached = undefined;
+    this.#written = await writtenTablesOf(select, table);
+  }
+
+  /** The last reading, as long as it is recent: of this table, and few seconds and inserts old. */
+  get cached(): Reading | undefined {
+    if (this.#cached === undefined || this.#cached.reading.description !== this.#written?.tables[0]?.create_table_query)
+      return undefined;
+    const { reading, at, sent, blocksEach } = this.#cached;
+    const mostInserts = Math.max(1, (reading.window.entries * partOfWindow) / blocksEach);
+    const isYoung = performance.now() - at < longestAge && this.#sent - sent < mostInserts;
+    return isYoung ? reading : undefined;
+  }
+
+  /** Reads the table; undefined where there is none. Throws a RequestError. */
+  async read(select: Select): Promise<Reading | undefined> {
+    const [at, sent] = [performance.now(), this.#sent];
+    const reading = await this.#read(select);
+    this.#cached = reading && { reading, at, sent, blocksEach: this.#blocksEach(reading, sent) };
+    return reading;
+  }
+
+  /** An insert into many partitions makes as many blocks: fewer of them then lie between two readings. */
+  #blocksEach(reading: Reading, sent: number): number {
+    const before = this.#cached;
+    if (before?.reading.table !== reading.table || sent === before.sent) return before?.blocksEach ?? 1;
+    const grown = (reading.blocks ?? 0) - (before.reading.blocks ?? 0);
+    return Math.max(1, grown / (sent - before.sent));
+  }
+
+  async #read(select: Select): Promise<Reading | undefined> {
+    let written = this.#written ?? (await this.#findWrittenTables(select));
+    const snapshots = written && (await this.#readTables(select, written.tables));
+    const table = snapshots?.find(({ database, name }) => database === this.#database && name === this.#table);
+    if (snapshots === undefined || table === undefined) return undefined;
+    if (!isUnchanged(snapshots, written!.tables)) written = await this.#findWrittenTables(select);
+    if (written === undefined) return undefined;
+    const replicated = isReplicated(table);
+    const blocks = table.blocks?.[replicated ? 1 : 0];
+    return {
+      table: identityOf(table),
+      time: Number(table.time),
+      ...(blocks === undefined ? {} : { blocks: Number(blocks) }),
+      ...(replicated ? { isReplicated: true } : {}),
+      ...(replicated || this.#repairsTokens ? {} : { uptime: Number(table.uptime) }),
+      window: written.window,
+      altered: Number(table.altered),
+      description: table.create_table_query,
+      taken: Date.now(),
+    };
+  }
+
+  async #findWrittenTables(select: Select): Promise<WrittenTables | undefined> {
+    const table = await findTable(select, this.#database, this.#table);
+    this.#written = table && (await writtenTablesOf(select, table));
+    return this.#written;
+  }
+
+  async #readTables(select: Select, tables: readonly TableInfo[]): Promise<TableSnapshot[]> {
+    try {
+      return (await select(this.#query(tables))) as unknown as TableSnapshot[];
+    } catch (error) {
+      if (!this.#seesParts || !isUnreadable(error)) throw error;
+      this.#seesParts = false;
+      return this.#readTables(select, tables);
+    }
+  }
+
+  #query(tables: readonly TableInfo[]): string {
+    const databases = tables.map(({ database }) => quoteText(database)).join(", ");
+    const names = tables.map(({ name }) => quoteText(name)).join(", ");
+    // Inactive parts too: a number is used once, also where its part was merged away. In a replicated table the numbers
+    // of each partition begin at 0, so that its first block would not count.
+    const parts = `SELECT max(max_block_number) AS highest FROM system.parts WHERE database = ${quoteText(this.#database)} AND table = ${quoteText(this.#table)} GROUP BY partition_id`;
+    return [
+      `SELECT ${tableInfo}, data_paths, toUnixTimestamp(metadata_modification_time) * 1000 AS altered, toUnixTimestamp64Milli(now64(3)) AS time, uptime() AS uptime`,
+      this.#seesParts ? `, (SELECT [max(highest), sum(highest + 1)] FROM (${parts})) AS blocks` : "",
+      ` FROM system.tables WHERE database IN (${databases}) AND name IN (${names})`,
+    ].join("");
+  }
+}
+
+/** Whether the table and all that an insert into it writes are described as before. */
+function isUnchanged(snapshots: readonly TableSnapshot[], known: readonly TableInfo[]): boolean {
+  return known.every((table) => {
+    const snapshot = snapshots.find(({ database, name }) => database === table.database && name === table.name);
+    return snapshot !== undefined && description(snapshot) === description(table);
+  });
+}
+
+/** Its UUID. Some databases show none: then the folder of its data, which no two tables share. */
+function identityOf({ uuid, data_paths }: TableSnapshot): string {
+  return /[^0-]/.test(uuid) ? uuid : (data_paths[0] ?? "");
+}
+
+function description(table: TableInfo): string {
+  const { uuid, engine_full, create_table_query, dependencies_database, dependencies_table } = table;
+  return JSON.stringify([uuid, engine_full, create_table_query, dependencies_database, dependencies_table]);
+}

@@ -1,0 +1,36 @@
+import type { Select } from "../transport/sql.ts";
+import { RequestError } from "../transport/request-error.ts";
+
+/**
+ * The oldest ClickHouse that can be written to: 22.2 brought `insert_deduplication_token`, the youngest of all settings,
+ * columns of the system's tables and headers that every insert needs.
+ */
+const oldest = [22, 2] as const;
+
+/**
+ * Why a server is too old to be written to; undefined where it is not, or where its version cannot be read. Asked first,
+ * because an older server refuses the next statements with an unknown identifier. Throws a RequestError.
+ */
+export async function whyTooOld(select: Select): Promise<string | undefined> {
+  const version = await readVersion(select);
+  const [, major, minor] = /^(\d+)\.(\d+)\./.exec(version) ?? [];
+  if (major === undefined || !isOlder(Number(major), Number(minor))) return undefined;
+  return `this is ClickHouse ${version}, which is too old: version ${oldest.join(".")} or later is needed, as older ones do not recognise a repeated insert by its token; upgrade the server`;
+}
+
+function isOlder(major: number, minor: number): boolean {
+  return major < oldest[0] || (major === oldest[0] && minor < oldest[1]);
+}
+
+/** Servers that are far too old answer without the headers by which an answer is known to be ClickHouse's. */
+async function readVersion(select: Select): Promise<string> {
+  try {
+    const [row] = await select("SELECT version() AS version");
+    return String(row?.["version"]);
+  } catch (error) {
+    const text = error instanceof RequestError && error.failure.from === "foreign" ? error.failure.text : "";
+    const version = /\{"version":"(\d+\.\d+\.[\w.-]*)"\}/.exec(text)?.[1];
+    if (version === undefined) throw error;
+    return version;
+  }
+}

@@ -1,0 +1,113 @@
+import { Agent, request } from "node:http";
+import { Agent as TlsAgent, request as tlsRequest } from "node:https";
+import { Readable } from "node:stream";
+import { promisify } from "node:util";
+import { brotliDecompress, constants, gunzip, gzip, inflate } from "node:zlib";
+import { ClickHouseLogLevel, createClient } from "@clickhouse/client";
+import type { ClickHouseClient } from "@clickhouse/client";
+import { withTimeLimit } from "./time-limit.ts";
+
+const compress = promisify(gzip);
+
+/** For a proxy that compresses answers although none was asked for. */
+const decoders = new Map<string, (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>>([
+  ["gzip", promisify(gunzip)],
+  ["deflate", promisify(inflate)],
+  ["br", promisify(brotliDecompress)],
+]);
+
+/**
+ * How long a request may be silent, in milliseconds. A block is below 256 MB and is in within seconds, or minutes with
+ * heavy views; giving up earlier would send it again while the server still works on it. Not longer than the drain
+ * limit of a stop, which is also 5 minutes.
+ */
+const requestTimeout = 5 * 60_000;
+
+/** Sockets are dropped before the shortest keep-alive of a server (3 s) could close them under a request. */
+const idleSocketLimit = 2_500;
+
+/** The largest answer that is read, in bytes: descriptions of tables and errors are far below. */
+const largestAnswer = 16 << 20;
+
+/** A server with the login for it. */
+export interface Target {
+  url: string;
+  username: string;
+  password: string;
+  skipCertificate: boolean;
+}
+
+/**
+ * The stock client, quiet: it would print statements and headers. It makes its sockets with `agent`, and leaves answers as
+ * they are.
+ */
+export function clientFor({ url, username, password }: Target, agent: Agent): ClickHouseClient {
+  return createClient({
+    url,
+    username,
+    password,
+    application: "sluice",
+    request_timeout: requestTimeout,
+    compression: { request: false, response: false },
+    log: { level: ClickHouseLogLevel.OFF },
+    keep_alive: { enabled: true, idle_socket_ttl: idleSocketLimit, eagerly_destroy_stale_sockets: true },
+    http_agent: agent,
+    // It would parse the summary of an answer and then count on an object.
+    json: { parse: () => undefined as never },
+  });
+}
+
+/** The agent for connections to a server. */
+export function agentFor({ url, skipCertificate }: Target): Agent {
+  const options = { keepAlive: true, maxSockets: 10 };
+  if (!url.startsWith("https:")) return new Agent(options);
+  return new TlsAgent({ ...options, ...(skipCertificate ? { rejectUnauthorized: false } : {}) });
+}
+
+/** How long `/ping` may take, in milliseconds: a server that works answers it at once. */
+const pingTimeout = 5_000;
+
+/** Whether a server, or a proxy before it, answers `/ping` with a status below 500. Needs no login. Never throws. */
+export function isAnswering(url: string, agent: Agent, signal: AbortSignal): Promise<boolean> {
+  const ask = (limited: AbortSignal): Promise<boolean> =>
+    new Promise((resolve) => {
+      const send = url.startsWith("https:") ? tlsRequest : request;
+      send(new URL("/ping", url), { agent, signal: limited })
+        .on("response", (response) => {
+          response.on("error", () => undefined).resume();
+          resolve((response.statusCode ?? 500) < 500);
+        })
+        .on("error", () => resolve(false))
+        .end();
+    });
+  return withTimeLimit(signal, pingTimeout, ask);
+}
+
+/** The request body, with its length, so that a server detects a body that was cut off. */
+export async function bodyOf(
+  body: Buffer,
+  isCompressed: boolean,
+): Promise<{ values: Readable; http_headers: Record<string, string> }> {
+  const sent = isCompressed ? await compress(body, { level: constants.Z_BEST_SPEED }) : body;
+  const encoding = isCompressed ? { "Content-Encoding": "gzip" } : {};
+  return { values: Readable.from(sent), http_headers: { "Content-Length": String(sent.length), ...encoding } };
+}
+
+/**
+ * The whole answer, as text. Throws an Error for one that is cut off, far larger than any that is asked for, or in an
+ * encoding that is not read here: none is asked for.
+ */
+export async function readAnswer(stream: Readable, encoding = "identity"): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of stream) {
+    size += (chunk as Buffer).length;
+    if (size > largestAnswer) throw new Error(`the answer is longer than ${largestAnswer} bytes`);
+    chunks.push(chunk as Buffer);
+  }
+  const bytes = Buffer.concat(chunks);
+  if (encoding === "identity" || bytes.length === 0) return bytes.toString("utf8");
+  const decode = decoders.get(encoding);
+  if (decode === undefined) throw new Error(`the answer has the encoding ${encoding.slice(0, 32)}: expected none`);
+  return (await decode(bytes, { maxOutputLength: largestAnswer })).toString("utf8");
+}

@@ -1,0 +1,216 @@
+import { randomUUID } from "node:crypto";
+import type { Agent } from "node:http";
+import { addAbortSignal } from "node:stream";
+import { lookup } from "node:dns/promises";
+import { BlockList, isIP } from "node:net";
+import type { ClickHouseClient, ClickHouseSettings } from "@clickhouse/client";
+import type { SinkConnection } from "../../../../schemas/pipeline.ts";
+import { agentFor, bodyOf, clientFor, isAnswering, readAnswer, type Target } from "./client.ts";
+import { type Endpoint, endpointOf } from "./endpoint.ts";
+import { type HttpResponse, failureOf } from "./response.ts";
+import { SentRequests } from "./sent-requests.ts";
+import { isOutOfTime } from "./time-limit.ts";
+import { parseClientError, type RequestFailure, RequestError } from "./request-error.ts";
+
+/** Where the embedded ClickHouse is reached. */
+export interface EmbeddedServer {
+  url: string;
+  username: string;
+  password: string;
+}
+
+export interface Request {
+  signal: AbortSignal;
+  settings?: ClickHouseSettings;
+  /** Rows for an INSERT that ends in its FORMAT. */
+  body?: Buffer;
+  /** The session of the server that the statement belongs to: statements of one session see its temporary tables. */
+  session?: string;
+}
+
+export interface ConnectionOptions {
+  /** Where `host: embedded` is reached; a function where that may change. */
+  embedded?: EmbeddedServer | (() => EmbeddedServer);
+  /** The agent for HTTP connections; by default one of its own. */
+  agent?: Agent;
+  /** Whether bodies are compressed; by default, where the server is reached over the internet. */
+  compress?: boolean;
+}
+
+/**
+ * The HTTP connection to one ClickHouse: one client, made when first needed, and made anew when the embedded server
+ * came back at another address. Knows the password and never shows it.
+ */
+export class Connection {
+  readonly #params: SinkConnection;
+  readonly #embedded: (() => EmbeddedServer) | undefined;
+  readonly #endpoint: Endpoint | string | undefined;
+  readonly #agent: Agent | undefined;
+  readonly #requests = new SentRequests();
+  #compressed: Promise<boolean> | undefined;
+  #client: { target: Target; client: ClickHouseClient; agent: Agent } | undefined;
+
+  constructor(params: SinkConnection, { embedded, agent, compress }: ConnectionOptions = {}) {
+    this.#agent = agent;
+    this.#compressed = compress === undefined ? undefined : Promise.resolve(compress);
+    this.#params = params;
+    this.#embedded = typeof embedded === "object" ? () => embedded : embedded;
+    this.#endpoint = params.host === "embedded" ? undefined : endpointOf(params);
+  }
+
+  /** That the port was guessed, to be logged once; undefined if it was not. */
+  get warning(): string | undefined {
+    return typeof this.#endpoint === "object" ? this.#endpoint.warning : undefined;
+  }
+
+  /** For messages: `clickhouse.example:8123`, or `the embedded ClickHouse`. */
+  get name(): string {
+    if (this.#endpoint === undefined) return "the embedded ClickHouse";
+    return typeof this.#endpoint === "object" ? this.#endpoint.url.replace(/^https?:\/\//, "") : this.#params.host;
+  }
+
+  /** The user of the connection. */
+  get username(): string {
+    return this.#client?.target.username ?? this.#params.username ?? "default";
+  }
+
+  /** The text without the password, should a server ever repeat it. */
+  redact(text: string): string {
+    const secrets = [this.#params.password, this.#client?.target.password].filter((secret) => secret !== undefined);
+    return secrets.reduce((clean, secret) => (secret === "" ? clean : clean.replaceAll(secret, "***")), text);
+  }
+
+  /** Runs a statement and resolves with the text of its answer. Throws a RequestError for whatever goes wrong. */
+  async run(statement: string, request: Request): Promise<string> {
+    if (request.signal.aborted) {
+      throw new RequestError({ from: "network", sent: false, text: "given up before it was sent" });
+    }
+    const response = await this.#exchange(statement, request);
+    // Before the text is cut: otherwise a part of a secret could remain at the cut.
+    const text = this.redact(response.text);
+    const failure = failureOf({ ...response, text }, request.body !== undefined);
+    if (failure !== undefined) throw new RequestError(failure);
+    return response.text;
+  }
+
+  /** Whether the server answers at all. */
+  async isAnswering(signal: AbortSignal): Promise<boolean> {
+    try {
+      const { target, agent } = this.#open();
+      return await isAnswering(target.url, agent, signal);
+    } catch (error) {
+      if (error instanceof RequestError) return false;
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    const open = this.#client;
+    this.#client = undefined;
+    await open?.client.close();
+  }
+
+  #exchange(statement: string, request: Request): Promise<HttpResponse> {
+    const { signal, settings, body, session } = request;
+    const queryId = randomUUID();
+    const { client } = this.#open();
+    return this.#requests.during(queryId, async (sent) => {
+      try {
+        const answer = await client.exec({
+          query: statement,
+          query_id: queryId,
+          abort_signal: signal,
+          ignore_error_response: true,
+          decompress_response_stream: false,
+          ...(settings === undefined ? {} : { clickhouse_settings: settings }),
+          ...(session === undefined ? {} : { session_id: session }),
+          ...(body === undefined ? {} : await bodyOf(body, await this.#compresses())),
+        });
+        const headers = answer.response_headers;
+        const text = await readAnswer(addAbortSignal(signal, answer.stream), headers["content-encoding"]?.toString());
+        return { queryId, status: answer.http_status_code ?? 0, headers, text };
+      } catch (error) {
+        const { mayHaveArrived } = sent;
+        throw new RequestError(
+          signal.aborted ? givenUp(signal, mayHaveArrived) : parseClientError(error, mayHaveArrived),
+        );
+      }
+    });
+  }
+
+  /** Looked up once: a server does not move between networks while a pipeline runs. */
+  #compresses(): Promise<boolean> {
+    return (this.#compressed ??=
+      this.#endpoint === undefined ? Promise.resolve(false) : isOverInternet(this.#params.host));
+  }
+
+  #open(): { client: ClickHouseClient; agent: Agent; target: Target } {
+    const target = this.#target();
+    const current = this.#client?.target;
+    if (this.#client !== undefined && current?.url === target.url && current.password === target.password) {
+      return this.#client;
+    }
+    void this.#client?.client.close();
+    const agent = this.#requests.watch(this.#agent ?? agentFor(target));
+    this.#client = { target, agent, client: clientFor(target, agent) };
+    return this.#client;
+  }
+
+  #target(): Target {
+    const { username, password, skip_certificate_verification: skip, secure } = this.#params;
+    if (typeof this.#endpoint === "string") throw new RequestError({ from: "settings", text: this.#endpoint });
+    if (this.#endpoint !== undefined) {
+      return {
+        url: this.#endpoint.url,
+        username: username ?? "default",
+        password: password ?? "",
+        skipCertificate: secure && skip,
+      };
+    }
+    if (this.#embedded === undefined) {
+      throw new RequestError({
+        from: "settings",
+        text: "connection_params.host is embedded, but no embedded ClickHouse runs here",
+      });
+    }
+    try {
+      return { ...this.#embedded(), skipCertificate: false };
+    } catch (error) {
+      throw new RequestError({ ...parseClientError(error, false), from: "network", sent: false });
+    }
+  }
+}
+
+/** A time limit that ran out, or an aborted caller. */
+function givenUp(signal: AbortSignal, sent: boolean): RequestFailure {
+  return { from: "network", sent, text: isOutOfTime(signal) ? "it took too long" : "given up while it ran" };
+}
+
+/** Private networks: they carry a body faster than it can be compressed. */
+const near = new BlockList();
+for (const [network, prefix] of [
+  ["127.0.0.0", 8],
+  ["10.0.0.0", 8],
+  ["172.16.0.0", 12],
+  ["192.168.0.0", 16],
+  ["169.254.0.0", 16],
+  ["100.64.0.0", 10],
+] as const) {
+  near.addSubnet(network, prefix, "ipv4");
+}
+near.addAddress("::1", "ipv6");
+near.addSubnet("fc00::", 7, "ipv6");
+near.addSubnet("fe80::", 10, "ipv6");
+
+/**
+ * Whether a server is reached over the internet. Compressing a body costs 18 ms of CPU per MB: worth it where the network
+ * is slow or billed by the byte, not within a machine or a private network. A name that is not found counts as private.
+ */
+export async function isOverInternet(host: string): Promise<boolean> {
+  const name = host.replace(/^\[|\]$/g, "");
+  const found = isIP(name) === 0 ? await lookup(name).catch(() => undefined) : { address: name, family: isIP(name) };
+  if (found === undefined) return false;
+  const mapped = /^::ffff:([\d.]+)$/i.exec(found.address)?.[1];
+  if (mapped !== undefined) return !near.check(mapped, "ipv4");
+  return !near.check(found.address, found.family === 6 ? "ipv6" : "ipv4");
+}

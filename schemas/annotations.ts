@@ -1,0 +1,108 @@
+import schema from "./pipeline-v3.schema.json" with { type: "json" };
+
+/**
+ * The class of change that a field needs, from the least to the most: nothing; applied to the running pipeline; a stop,
+ * an edit and a resume; the same with state lost; not possible.
+ */
+export const effects = ["none", "hot", "restart", "forget", "refuse"] as const;
+export type Effect = (typeof effects)[number];
+
+/** The class of the highest; `none` for no effects. */
+export function highest(given: Iterable<Effect>): Effect {
+  let top: Effect = "none";
+  for (const effect of given) if (effects.indexOf(effect) > effects.indexOf(top)) top = effect;
+  return top;
+}
+
+/** A part of the JSON Schema with our annotations. */
+export interface SchemaNode {
+  $ref?: string;
+  title?: string;
+  description?: string;
+  type?: string | string[];
+  const?: string;
+  enum?: string[];
+  minimum?: number;
+  maximum?: number;
+  required?: string[];
+  properties?: Record<string, SchemaNode>;
+  items?: SchemaNode;
+  oneOf?: SchemaNode[];
+  default?: unknown;
+  examples?: unknown[];
+  "x-effect"?: Effect;
+  "x-effect-with-dedup"?: Effect;
+  "x-secret"?: boolean;
+  "x-expected"?: string;
+  /** Where the default is no constant: what it is, in words. */
+  "x-default"?: string;
+  /** What else must hold, in words. */
+  "x-rule"?: string;
+}
+
+export const rootNode = schema as unknown as SchemaNode;
+
+const definitions = schema.definitions as unknown as Readonly<Record<string, SchemaNode>>;
+
+/** What a node says with what it refers to; its own words win. */
+export function resolved(node: SchemaNode): SchemaNode {
+  const target = node.$ref === undefined ? undefined : definitions[node.$ref.replace("#/definitions/", "")];
+  return { ...target, ...node };
+}
+
+/** Where a field is in a document. In a list any segment means an entry: its index, or a name that the caller chose. */
+export type Path = readonly (string | number)[];
+
+/**
+ * The class of change at `path`, from the annotation of the schema: the one of the deepest annotated field on the way,
+ * the highest where variants of a source or transform share a field. `withDedup` says that the source of a
+ * `resources.transform` entry has a dedup transform, which makes its replicas immutable.
+ * Throws a RangeError for a path that the schema does not know.
+ */
+export function effectOf(path: Path, { withDedup = false } = {}): Effect {
+  const fields = nodesAt(path);
+  if (fields.length === 0) throw new RangeError(`expected a field of the v3 format, got "${path.join(".")}"`);
+  return highest(
+    fields.map((field) => (withDedup ? field["x-effect-with-dedup"] : undefined) ?? field["x-effect"] ?? "restart"),
+  );
+}
+
+/** Stands for any entry of a list. */
+const anyEntry = "[]";
+
+/** The paths of every secret of the format. */
+const secrets: readonly (readonly string[])[] = [...secretsIn(rootNode, [])];
+
+function* secretsIn(node: SchemaNode, path: readonly string[]): Iterable<readonly string[]> {
+  const { properties = {}, items, oneOf = [], "x-secret": secret } = resolved(node);
+  if (secret === true) yield path;
+  for (const [key, property] of Object.entries(properties)) yield* secretsIn(property, [...path, key]);
+  if (items !== undefined) yield* secretsIn(items, [...path, anyEntry]);
+  for (const variant of oneOf) yield* secretsIn(variant, path);
+}
+
+/** Whether the value at `path`, or a value that holds it, must never be shown. */
+export function isSecret(path: Path): boolean {
+  return secrets.some((secret) => {
+    if (secret.length > path.length) return false;
+    return secret.every((segment, index) => segment === anyEntry || segment === path[index]);
+  });
+}
+
+/** The nodes that describe `path`, with the effect of the nearest annotated node around them. */
+function nodesAt(path: Path): SchemaNode[] {
+  let nodes: SchemaNode[] = [rootNode];
+  for (const segment of path) nodes = nodes.flatMap((node) => childrenOf(node, segment));
+  return nodes;
+}
+
+function childrenOf(node: SchemaNode, segment: string | number): SchemaNode[] {
+  const { properties, items, oneOf } = resolved(node);
+  const own = properties !== undefined && Object.hasOwn(properties, segment) ? properties[segment] : items;
+  const effect = node["x-effect"];
+  const inherited = own && { ...(effect && { "x-effect": effect }), ...resolved(own) };
+  return [
+    ...(inherited === undefined ? [] : [inherited]),
+    ...(oneOf ?? []).flatMap((variant) => childrenOf(variant, segment)),
+  ];
+}
