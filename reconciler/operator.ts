@@ -12,7 +12,7 @@ import type { ReconcileAnswer } from "./status/reconcile-answer.ts";
 import type { Requests } from "./status/requests.ts";
 import type { Status } from "./status/status.ts";
 import type { Telemetry } from "./status/telemetry.ts";
-import { printable } from "./validate/problem.ts";
+import { printable } from "./language/problem.ts";
 
 /** Who asks, as they call themselves, and why. */
 export type Asker = Omit<Hold, "since">;

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from "node:crypto";
 import type { ActualPipeline, Interrupted } from "../actual/state.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
-import { wishOf } from "../desired/wish.ts";
+import { wishOf } from "../desired/fingerprint.ts";
 import type { Cause, Change } from "../plan/change.ts";
 import type { OperationHistory } from "../status/operation-history.ts";
 import type { Telemetry } from "../status/telemetry.ts";

@@ -1,7 +1,6 @@
 import type { Correction, Inventory, InventoryEntry } from "../actual/inventory.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
-import { fingerprint, fingerprintOf } from "../desired/fingerprint.ts";
-import { wishOf } from "../desired/wish.ts";
+import { fingerprint, fingerprintOf, wishOf } from "../desired/fingerprint.ts";
 import type { Change } from "../plan/change.ts";
 import { differencesOf } from "../plan/known-differences.ts";
 import type { Kept } from "../plan/differences.ts";

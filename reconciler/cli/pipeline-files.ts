@@ -1,8 +1,8 @@
 import { open, stat } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { isPipelineFile } from "../desired/load.ts";
-import { maxFileBytes } from "../desired/limits.ts";
-import type { SourceFile } from "../desired/source-text.ts";
+import { maxFileBytes } from "../language/limits.ts";
+import type { SourceFile } from "../language/source-text.ts";
 import { Folder } from "../git/folder.ts";
 import type { SkippedFile } from "../git/revision.ts";
 import { CliError } from "./cli-error.ts";

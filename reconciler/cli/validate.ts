@@ -1,6 +1,5 @@
-import { format } from "../validate/format.ts";
-import type { Format } from "../validate/format.ts";
-import { validate as problemsOf } from "../validate/validate.ts";
+import { format, type Format } from "../validate/format.ts";
+import { validate as problemsOf } from "../desired/load.ts";
 import type { ExitCode, Invocation } from "./invocation.ts";
 import { pipelineFiles } from "./pipeline-files.ts";
 import { printableLines } from "./terminal.ts";

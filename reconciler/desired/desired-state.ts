@@ -1,5 +1,5 @@
 import type { EngineOptions, Path, PipelineConfig, PipelineV3 } from "../../schemas/index.ts";
-import type { Place, Problem } from "../validate/problem.ts";
+import type { Place, Problem } from "../language/problem.ts";
 
 /** What the files below the watched path ask for. */
 export interface DesiredState {

@@ -23,3 +23,8 @@ export function fingerprint(of: { config: PipelineConfig; options: EngineOptions
   const text = JSON.stringify([shown(of.config, []), shown(of.options, ["x-sluice"]), state]);
   return createHash("sha256").update(text).digest("base64url").slice(0, 22);
 }
+
+/** All that a file asks for, as one text: two that are equal ask for the same. It may hold a secret and stays in memory. */
+export function wishOf({ config, options, directives }: DesiredPipeline): string {
+  return JSON.stringify([config, options, directives]);
+}

@@ -1,10 +1,10 @@
 import { Ajv, type ErrorObject } from "ajv";
 import schema from "../../schemas/pipeline-v2.schema.json" with { type: "json" };
 import { parseDuration } from "../../schemas/index.ts";
-import { maxDepth } from "../desired/limits.ts";
-import { found, kindOf } from "../validate/found.ts";
+import { maxDepth } from "../language/limits.ts";
+import { found, kindOf } from "../language/problem.ts";
 import { Field } from "./field.ts";
-import { MigrationError, type Obstacle } from "./migration-error.ts";
+import { MigrationError, type Obstacle } from "./warning.ts";
 
 /** Obstacles that are told of one document. */
 const most = 20;

@@ -6,7 +6,7 @@ import type { Signature } from "../git/revision.ts";
 import type { WishedState } from "../plan/calls.ts";
 import type { Change } from "../plan/change.ts";
 import type { Stance } from "../plan/drift.ts";
-import { printable } from "../validate/problem.ts";
+import { printable } from "../language/problem.ts";
 
 export type ConditionType =
   | "Ready"

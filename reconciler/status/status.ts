@@ -8,7 +8,7 @@ import type { Holds } from "../holds/holds.ts";
 import { ownHold } from "../holds/hold.ts";
 import type { WishedState } from "../plan/calls.ts";
 import type { Change } from "../plan/change.ts";
-import type { Problem } from "../validate/problem.ts";
+import type { Problem } from "../language/problem.ts";
 import { conditionsOf, sourceConditions } from "./conditions.ts";
 import type { Condition, Open } from "./conditions.ts";
 import { History } from "./history.ts";

@@ -137,7 +137,7 @@ function isInputOutput(target: string): boolean {
   );
 }
 
-/** Circles of imports that are there at run time; imports of types are none. */
+/** DependencyCycles of imports that are there at run time; imports of types are none. */
 function circles(imports: readonly Import[]): string[] {
   const edges = new Map<string, string[]>();
   for (const { from, to, isType } of imports) {

@@ -1,7 +1,7 @@
 import { compileFilter, compileTransforms, ExpressionError } from "../../../engine/index.ts";
 import { parseDuration, printDuration, type SchemaField } from "../../../schemas/index.ts";
-import { printable, type Problem } from "../problem.ts";
-import type { Rule, View } from "../view.ts";
+import { printable, type Problem } from "../../language/problem.ts";
+import type { Rule, View } from "../../language/view.ts";
 import { sourceFeed, type Feed } from "./feeds.ts";
 
 /** Expressions must compile against the fields of their source, as the engine will do it. */

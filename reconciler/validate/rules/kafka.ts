@@ -1,6 +1,5 @@
-import { found } from "../found.ts";
-import type { Problem } from "../problem.ts";
-import type { Rule, View } from "../view.ts";
+import { found, type Problem } from "../../language/problem.ts";
+import type { Rule, View } from "../../language/view.ts";
 
 /** Rules of the v3 format, sections 2.1 and 2.2: what a connection to Kafka needs, and what does not go together. */
 export const kafkaRules: readonly Rule[] = [

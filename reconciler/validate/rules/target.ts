@@ -1,7 +1,6 @@
 import { endpointOf } from "../../../engine/index.ts";
-import { found } from "../found.ts";
-import { printable, type Problem } from "../problem.ts";
-import type { Rule, View } from "../view.ts";
+import { found, printable, type Problem } from "../../language/problem.ts";
+import type { Rule, View } from "../../language/view.ts";
 
 /** Where the sink writes: the host, which of its ports, TLS, and the name of the table. */
 export const targetRules: readonly Rule[] = [host, portNumbers, portGuessed, nativeAsHttp, tls, tableName];

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { maxFileBytes } from "./limits.ts";
-import { problem, type Place, type Problem } from "../validate/problem.ts";
+import { problem, type Place, type Problem } from "./problem.ts";
 
 /** A file below the watched path, as it was read. `path` is what messages call it. */
 export interface SourceFile {

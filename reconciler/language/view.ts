@@ -1,5 +1,5 @@
 import type { Path } from "../../schemas/index.ts";
-import type { Document } from "../desired/document.ts";
+import type { Document } from "./document.ts";
 import { problem, type Finding, type Problem } from "./problem.ts";
 
 /** More entries the schema refuses, and rules look no further. */

@@ -1,7 +1,7 @@
-import type { Path } from "../../../schemas/index.ts";
-import type { Document } from "../../desired/document.ts";
-import type { Place } from "../problem.ts";
-import { View } from "../view.ts";
+import type { Path } from "../../schemas/index.ts";
+import type { Document } from "../language/document.ts";
+import type { Place } from "../language/problem.ts";
+import { View } from "../language/view.ts";
 
 /** Dependencies of a document at most; the schema says the same. */
 const mostDependencies = 100;

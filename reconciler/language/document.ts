@@ -1,5 +1,5 @@
 import { tidy, type Path } from "../../schemas/index.ts";
-import { printable, problem, pathText, type Place, type Problem } from "../validate/problem.ts";
+import { printable, problem, pathText, type Place, type Problem } from "./problem.ts";
 import { duplicates, entryOf, valueOf, type Entry, type Node } from "./node.ts";
 import type { SourceText } from "./source-text.ts";
 

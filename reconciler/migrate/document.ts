@@ -1,9 +1,11 @@
-import { convert, type Conversion, type MigrateOptions } from "../migrate/convert.ts";
-import { MigrationError } from "../migrate/migration-error.ts";
-import { nodeOf } from "../migrate/node.ts";
-import { problem, type Problem } from "../validate/problem.ts";
-import { View } from "../validate/view.ts";
-import type { Document } from "./document.ts";
+import { convert, type Conversion, type MigrateOptions } from "./convert.ts";
+import { MigrationError } from "./warning.ts";
+import { problem, type Problem } from "../language/problem.ts";
+import { View } from "../language/view.ts";
+import type { Document } from "../language/document.ts";
+import type { Path } from "../../schemas/index.ts";
+import type { Node } from "../language/node.ts";
+import type { Part } from "./part.ts";
 
 /** A v2 document as v3. */
 export interface Converted extends Conversion {
@@ -59,4 +61,21 @@ export function inVersion3(document: Document): Document {
 function hasKeysOfVersion3(document: Document): boolean {
   const root = View.of(document);
   return !root.get("source").exists && (root.get("sources").exists || root.get("transforms").exists);
+}
+
+/** Where a field of the v2 document is written: offsets of its key, and of its value. */
+interface Written {
+  key: number;
+  at: number;
+}
+
+/** The part as if it had been read from a file, each piece where `written` says that its v2 field stands. */
+export function nodeOf(part: Part, written: (path: Path) => Written): Node {
+  const { at } = written(part.at);
+  if (part.kind === "scalar") return { kind: "scalar", at, value: part.value };
+  if (part.kind === "list") return { kind: "list", at, items: part.items.map((item) => nodeOf(item, written)) };
+  const entries = [...part.members].map(([key, member]) => {
+    return { key, at: written(member.at).key, value: nodeOf(member, written) };
+  });
+  return { kind: "map", at, entries };
 }

@@ -1,4 +1,4 @@
-import { problem, type Problem } from "../validate/problem.ts";
+import { problem, type Problem } from "./problem.ts";
 import { Document } from "./document.ts";
 import type { Node } from "./node.ts";
 import { parseJson } from "./parse-json.ts";

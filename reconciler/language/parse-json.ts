@@ -1,4 +1,4 @@
-import { printable, problem, type Problem } from "../validate/problem.ts";
+import { printable, problem, type Problem } from "./problem.ts";
 import { maxDepth, maxValues } from "./limits.ts";
 import type { Entry, Node } from "./node.ts";
 import { Refusal } from "./refusal.ts";

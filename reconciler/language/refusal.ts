@@ -1,4 +1,4 @@
-import type { Problem } from "../validate/problem.ts";
+import type { Problem } from "./problem.ts";
 
 /** Ends the reading of a file: what follows cannot be trusted. Never leaves the parser that throws it. */
 export class Refusal extends Error {
