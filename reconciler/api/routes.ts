@@ -2,7 +2,7 @@ import type { Registry } from "prom-client";
 import type { DeadLetterState, Engine, PipelineHealth } from "../../engine/index.ts";
 import type { PipelineConfig } from "../../schemas/index.ts";
 import type { Reconciler } from "../reconciler.ts";
-import type { HistoryPage } from "../status/operation-history.ts";
+import type { HistoryPage } from "../apply/history.ts";
 import type { Info } from "./info.ts";
 import { pageOf } from "./page.ts";
 import { pipelineRecord } from "./pipeline-record.ts";

@@ -41,7 +41,7 @@ export interface CallResult {
 }
 
 /** A deletion that would take something away which was promised to be kept. */
-export class HeldError extends Error {
+export class DeletionBlockedError extends Error {
   readonly hindrance: Hindrance;
 
   constructor(pipeline_id: string, hindrance: Hindrance) {
@@ -58,7 +58,7 @@ export type MadeChange = Pick<Change, "pipeline_id" | "calls" | "loses">;
 
 /**
  * Makes the lifecycle call of a change at `index`. `desired` is there for every change but a deletion. On the way to its
- * end a pipeline takes no event. Throws HeldError where that has to wait.
+ * end a pipeline takes no event. Throws DeletionBlockedError where that has to wait.
  */
 export async function carryOut(
   engine: AppliedEngine,
@@ -103,7 +103,7 @@ async function deleteEmpty(engine: AppliedEngine, { pipeline_id, loses }: MadeCh
   const present = presentOf(engine, pipeline_id);
   if (present === undefined) return;
   const hindrance = hindranceOf(present, loses === undefined ? "prune" : "recreate") ?? moreLetters(present, loses);
-  if (hindrance !== undefined) throw new HeldError(pipeline_id, hindrance);
+  if (hindrance !== undefined) throw new DeletionBlockedError(pipeline_id, hindrance);
   await engine.delete(pipeline_id);
 }
 

@@ -1,5 +1,4 @@
-import type { OperationRecord } from "../apply/record.ts";
-import type { HistoryPage } from "../status/operation-history.ts";
+import type { HistoryPage, OperationRecord } from "../apply/history.ts";
 import { columns, facts } from "./columns.ts";
 import { daemonOf, pipelineUrl } from "./inspect-pipelines.ts";
 import type { ExitCode, Invocation } from "./invocation.ts";

@@ -1,5 +1,5 @@
 import { userInfo } from "node:os";
-import type { Held } from "../operator.ts";
+import type { SuspensionResult } from "../operator.ts";
 import { daemonOf, pipelineUrl } from "./inspect-pipelines.ts";
 import type { ExitCode, Invocation } from "./invocation.ts";
 import { show } from "./show.ts";
@@ -9,19 +9,19 @@ import { printable } from "./terminal.ts";
 export async function suspend(invocation: Invocation, id?: string): Promise<ExitCode> {
   const reason = invocation.settings.optional("suspend_reason");
   const body = { ...asker(invocation), ...(reason !== undefined && { reason }) };
-  const held = (await daemonOf(invocation).post(urlOf("suspend", id), body)) as Held;
-  return show(invocation, held, () => {
+  const done = (await daemonOf(invocation).post(urlOf("suspend", id), body)) as SuspensionResult;
+  return show(invocation, done, () => {
     const what = id === undefined ? "Everything is suspended: nothing is" : `${id} is suspended: it is not`;
     const way = id === undefined ? "sluice resume" : `sluice resume ${id}`;
-    return [`${what} changed until "${way}". What runs goes on running.`, ...underWay(held)].join("\n");
+    return [`${what} changed until "${way}". What runs goes on running.`, ...underWay(done)].join("\n");
   });
 }
 
 /** `sluice resume [ID]`: the reconciler makes it as the files say again. */
 export async function resume(invocation: Invocation, id?: string): Promise<ExitCode> {
-  const held = (await daemonOf(invocation).post(urlOf("resume", id), asker(invocation))) as Held;
-  return show(invocation, held, () => {
-    const { since, by, reason } = held.hold;
+  const done = (await daemonOf(invocation).post(urlOf("resume", id), asker(invocation))) as SuspensionResult;
+  return show(invocation, done, () => {
+    const { since, by, reason } = done.hold;
     const who = by === undefined ? "" : ` by ${by}`;
     const why = reason === undefined ? "" : `: ${reason}`;
     return printable(`${id ?? "Everything"} is resumed. It was suspended since ${since}${who}${why}`);
@@ -47,7 +47,7 @@ function urlOf(verb: "suspend" | "resume", id: string | undefined): string {
   return pipelineUrl(id, `/${verb}`).replace("/api/v1/", "/control/v1/");
 }
 
-function underWay({ under_way }: Held): string[] {
+function underWay({ under_way }: SuspensionResult): string[] {
   if (under_way.length === 0) return [];
   const more = under_way.length > 5 ? `, and ${under_way.length - 5} more` : "";
   return [`What is under way is carried to its end: ${under_way.slice(0, 5).join(", ")}${more}.`];

@@ -8,7 +8,7 @@ import type { SkippedFile } from "../git/revision.ts";
 import { CliError } from "./cli-error.ts";
 
 /** Milliseconds that reading a folder may take. */
-const patience = 60_000;
+const readTimeout = 60_000;
 
 export interface PipelineFiles {
   /** Each file once, named as the user would name it. */
@@ -58,7 +58,7 @@ async function isFolder(path: string): Promise<boolean> {
 }
 
 async function filesOfFolder(folder: string, unread: SkippedFile[]): Promise<Found[]> {
-  const revision = await new Folder({ path: folder }).fetch(AbortSignal.timeout(patience));
+  const revision = await new Folder({ path: folder }).fetch(AbortSignal.timeout(readTimeout));
   const found: Found[] = revision.files
     .filter(({ path }) => isPipelineFile(path))
     .map(({ path, bytes }) => ({ path: join(folder, path), below: path, bytes }));

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ReconcileAnswer } from "../status/reconcile-answer.ts";
+import type { ReconcileAnswer } from "../status/reconcile-request.ts";
 import { CliError } from "./cli-error.ts";
 import { daemonOf } from "./inspect-pipelines.ts";
 import type { ExitCode, Invocation } from "./invocation.ts";

@@ -1,13 +1,11 @@
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { Blobs } from "./blobs.ts";
-import { readCommit } from "./commit.ts";
-import type { Read, Wanted } from "./commit.ts";
+import { Blobs } from "./tree.ts";
+import { type Read, readCommit, type Wanted } from "./commit.ts";
 import type { Git } from "./git.ts";
 import type { Tip } from "./reference.ts";
 import type { Remote } from "./remote.ts";
-import { SourceError } from "./revision.ts";
-import type { Signature } from "./revision.ts";
+import { type Signature, SourceError } from "./revision.ts";
 
 /**
  * What the clone keeps: what was fetched last, the last that was good, and the commit that was asked for by its hash.

@@ -1,12 +1,8 @@
 import { dirname, resolve } from "node:path";
-import { simpleGit } from "simple-git";
-import type { SimpleGit } from "simple-git";
-import { connectionTrouble, lastAnswer, withoutTrace } from "./answer.ts";
-import type { Answer } from "./answer.ts";
+import { simpleGit, type SimpleGit } from "simple-git";
+import { type Answer, connectionTrouble, lastAnswer, reasonOf, wayOut, withoutTrace } from "./failure.ts";
 import type { Credentials, Granted } from "./credentials.ts";
-import { localEnvironment, remoteEnvironment } from "./environment.ts";
-import type { Environment, GitTimeouts } from "./environment.ts";
-import { reasonOf, wayOut } from "./failure.ts";
+import { type Environment, type GitTimeouts, localEnvironment, remoteEnvironment } from "./environment.ts";
 import type { Remote } from "./remote.ts";
 import { SourceError } from "./revision.ts";
 

@@ -31,7 +31,7 @@ export interface HoldsState {
 export class HoldError extends Error {}
 
 /** Such as `by ada since 2026-01-01T00:00:00.000Z: the table is being moved`. */
-export function told({ by, since, reason }: Hold): string {
+export function describeHold({ by, since, reason }: Hold): string {
   const who = by === undefined ? "" : `by ${by} `;
   return `${who}since ${since}${reason === undefined ? "" : `: ${reason}`}`;
 }

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { rename } from "node:fs/promises";
 import { join } from "node:path";
 import { writeFileDurably } from "../../engine/index.ts";
-import { HoldError, ownHold, parseHolds, told } from "./hold.ts";
+import { describeHold, HoldError, ownHold, parseHolds } from "./hold.ts";
 import type { Hold, HoldsState, Pin } from "./hold.ts";
 
 const longestReason = 500;
@@ -64,7 +64,7 @@ export class Holds {
     this.#refuseDamage();
     const before = pipeline_id === undefined ? this.#state.everything : ownHold(this.#state, pipeline_id);
     const what = pipeline_id ?? "everything";
-    if (before !== undefined) throw new HoldError(`${what} is suspended already: ${told(before)}`);
+    if (before !== undefined) throw new HoldError(`${what} is suspended already: ${describeHold(before)}`);
     if (reason !== undefined && reason.length > longestReason) {
       throw new HoldError(`--reason: expected at most ${longestReason} characters, found ${reason.length}`);
     }

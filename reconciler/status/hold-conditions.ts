@@ -1,5 +1,5 @@
 import type { Hold, HoldsState } from "../holds/hold.ts";
-import { told } from "../holds/hold.ts";
+import { describeHold } from "../holds/hold.ts";
 import type { Change } from "../plan/change.ts";
 import type { Condition } from "./conditions.ts";
 
@@ -10,10 +10,10 @@ export function suspensionOf(
   everything: Hold | undefined,
 ): Condition | undefined {
   if (own !== undefined) {
-    return suspended("SuspendedByOperator", `${told(own)}. "sluice resume ${change.pipeline_id}" lifts it`);
+    return suspended("SuspendedByOperator", `${describeHold(own)}. "sluice resume ${change.pipeline_id}" lifts it`);
   }
   if (everything !== undefined) {
-    return suspended("EverythingSuspended", `everything is, ${told(everything)}. "sluice resume" lifts it`);
+    return suspended("EverythingSuspended", `everything is, ${describeHold(everything)}. "sluice resume" lifts it`);
   }
   return change.cause === "Suspended" ? suspended("SuspendedByFile", change.reason) : undefined;
 }
@@ -27,7 +27,7 @@ export function withHolds(conditions: Condition[], { everything, pin }: HoldsSta
   return [
     ...(isHeld || first === undefined ? summary : [first]),
     ...rest,
-    ...(everything === undefined ? [] : [suspended("EverythingSuspended", told(everything))]),
+    ...(everything === undefined ? [] : [suspended("EverythingSuspended", describeHold(everything))]),
     ...(pin === undefined ? [] : [pinned(pin)]),
   ];
 }
@@ -38,5 +38,10 @@ function suspended(reason: string, message: string): Condition {
 
 function pinned(pin: NonNullable<HoldsState["pin"]>): Condition {
   const until = `until the followed ref moves on from ${pin.head}, or "sluice rollback --cancel"`;
-  return { type: "Pinned", status: "True", reason: "RolledBack", message: `${pin.revision}, ${told(pin)}; ${until}` };
+  return {
+    type: "Pinned",
+    status: "True",
+    reason: "RolledBack",
+    message: `${pin.revision}, ${describeHold(pin)}; ${until}`,
+  };
 }

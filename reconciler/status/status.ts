@@ -11,10 +11,10 @@ import type { Change } from "../plan/change.ts";
 import type { Problem } from "../language/problem.ts";
 import { conditionsOf, sourceConditions } from "./conditions.ts";
 import type { Condition, Open } from "./conditions.ts";
-import { History } from "./history.ts";
-import type { HistoryEntry } from "./history.ts";
+import { History } from "./turn-history.ts";
+import type { HistoryEntry } from "./turn-history.ts";
 import { suspensionOf, withHolds } from "./hold-conditions.ts";
-import type { Requests } from "./requests.ts";
+import type { Requests } from "./reconcile-request.ts";
 import { isSettled } from "./turn.ts";
 import type { Turn } from "./turn.ts";
 

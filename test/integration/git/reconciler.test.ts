@@ -27,7 +27,7 @@ afterEach(() => scene.end());
 function start(source: Repository): Reconciler {
   registry = new Registry();
   const { dataDir } = scene;
-  return new Reconciler({ source, engine, dataDir, log: keptLog(), registry, interval: 60_000, patience: 2_000 });
+  return new Reconciler({ source, engine, dataDir, log: keptLog(), registry, interval: 60_000, applyTimeout: 2_000 });
 }
 
 const orders = { "orders.yaml": pipelineText({ id: "orders" }) };

@@ -126,7 +126,7 @@ describe("an edit that waits for a stop", () => {
   test("that ends otherwise than with a stop is planned anew, for the newest commit", async () => {
     const reconciler = await world.after(orders);
     const gate = new EventEmitter();
-    world.patience = 200;
+    world.applyTimeout = 200;
     engine.onCall = async (call) => {
       if (call !== "stop") return;
       await once(gate, "open");

@@ -1,18 +1,18 @@
 import { SourceError } from "./revision.ts";
 import type { RequestListener, Revision, RevisionSource, SourceReason } from "./revision.ts";
 
-/** What a look at the source gave: the newest revision; or the last good one, and why there is no newer one. */
-export interface Sight {
+/** What a poll gave: the newest revision; or the last good one, and why there is no newer one. */
+export interface PollResult {
   revision?: Revision;
   error?: Error;
 }
 
-/** Milliseconds: the first wait, and the longest that is our own idea. */
+/** Milliseconds: the first back-off, and the longest that the source did not ask for. */
 const first = 1_000;
 const longest = 300_000;
 
-/** Failures that often pass by themselves and soon: these are tried again before the interval is over. */
-const passing: ReadonlySet<SourceReason> = new Set<SourceReason>([
+/** Failures that are often over soon: the source is polled again before the interval is over. */
+const transient: ReadonlySet<SourceReason> = new Set<SourceReason>([
   "HostNotFound",
   "ConnectionRefused",
   "ConnectionFailed",
@@ -24,36 +24,36 @@ const passing: ReadonlySet<SourceReason> = new Set<SourceReason>([
 ]);
 
 /**
- * Looks at a source, no more often than is good for it. While it cannot be read, the last good revision holds, and it
- * is asked again after 1 s, 2 s, 4 s, … up to 5 min; never before the interval is over where it said that it is asked
- * too often or refused who we are, and never before the time that it named.
+ * Polls a source with back-off. While the source cannot be read, the last good revision holds, and the source is polled
+ * again after 1 s, 2 s, 4 s, … up to 5 min. After an answer that limits the rate or refuses the credentials it is not
+ * polled before the interval is over, and never before a time that it named.
  */
-export class Lookout {
+export class SourcePoller {
   readonly #source: RevisionSource;
   readonly #interval: number;
   #failures = 0;
   #error: Error | undefined;
-  /** On the clock that no one sets. */
+  /** By the monotonic clock, in milliseconds. */
   #next = 0;
 
-  /** `interval`: milliseconds between two looks while all is well. */
+  /** `interval`: milliseconds between two polls without a failure. */
   constructor(source: RevisionSource, interval: number) {
     this.#source = source;
     this.#interval = interval;
   }
 
-  /** Milliseconds until the source may be asked again after a failure; undefined where the last look went well. */
+  /** Milliseconds until the source may be polled again after a failure; undefined where the last poll succeeded. */
   get wait(): number | undefined {
     return this.#error === undefined ? undefined : Math.max(0, this.#next - performance.now());
   }
 
   /**
-   * Looks. `urgent` does not wait for the end of a back-off, but for the time that the source itself has named.
+   * Polls the source. `urgent` does not wait for the end of a back-off, only for a time that the source has named.
    * Rejects only when `signal` aborts.
    */
-  async look(urgent: boolean, signal: AbortSignal, onRequest?: RequestListener): Promise<Sight> {
-    const isHeld = performance.now() < this.#next && (!urgent || isLimited(this.#error));
-    if (this.#error === undefined || !isHeld) {
+  async poll(urgent: boolean, signal: AbortSignal, onRequest?: RequestListener): Promise<PollResult> {
+    const isBackingOff = performance.now() < this.#next && (!urgent || isLimited(this.#error));
+    if (this.#error === undefined || !isBackingOff) {
       try {
         const revision = await this.#source.fetch(signal, onRequest);
         this.#failures = 0;
@@ -74,11 +74,11 @@ export class Lookout {
     const backOff = Math.min(longest, first * 2 ** Math.min(this.#failures - 1, 20)) * (0.9 + Math.random() * 0.2);
     this.#next =
       performance.now() +
-      Math.ceil(Math.max(this.#own(error, backOff), (error as Partial<SourceError>).retryAfter ?? 0));
+      Math.ceil(Math.max(this.#ownWait(error, backOff), (error as Partial<SourceError>).retryAfter ?? 0));
   }
 
-  #own(error: Error, backOff: number): number {
-    if (!(error instanceof SourceError) || passing.has(error.reason)) return backOff;
+  #ownWait(error: Error, backOff: number): number {
+    if (!(error instanceof SourceError) || transient.has(error.reason)) return backOff;
     return error.stalls ? this.#interval : Math.max(this.#interval, backOff);
   }
 
@@ -86,7 +86,7 @@ export class Lookout {
     try {
       return await this.#source.cached?.(signal);
     } catch {
-      // Why there is none, such as a key that is accepted no more, says less than why the source cannot be read.
+      // Why there is none, such as a key that is no longer accepted, says less than why the source cannot be read.
       signal.throwIfAborted();
       return undefined;
     }

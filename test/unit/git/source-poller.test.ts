@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { Lookout } from "../../../reconciler/git/lookout.ts";
+import { SourcePoller } from "../../../reconciler/git/source-poller.ts";
 import { SourceError } from "../../../reconciler/git/revision.ts";
 import type { Revision, RevisionSource, SourceReason } from "../../../reconciler/git/revision.ts";
 
@@ -37,11 +37,11 @@ afterEach(() => {
 });
 
 /** Looks until the source was asked `times` times more, and gives the waits in seconds, rounded. */
-async function waits(lookout: Lookout, times: number): Promise<number[]> {
+async function waits(poller: SourcePoller, times: number): Promise<number[]> {
   const seconds: number[] = [];
   for (let count = 0; count < times; count++) {
-    await lookout.look(false, signal);
-    const wait = lookout.wait ?? -1;
+    await poller.poll(false, signal);
+    const wait = poller.wait ?? -1;
     seconds.push(wait / 1000);
     vi.advanceTimersByTime(wait);
   }
@@ -51,11 +51,14 @@ async function waits(lookout: Lookout, times: number): Promise<number[]> {
 describe("a source that fails", () => {
   test("gives the last good revision, and why there is no newer one", async () => {
     const source = new FailingSource().fail("ConnectionRefused");
-    expect(await new Lookout(source, interval).look(false, signal)).toEqual({ revision: good, error: source.error });
+    expect(await new SourcePoller(source, interval).poll(false, signal)).toEqual({
+      revision: good,
+      error: source.error,
+    });
   });
 
   test("is asked again after 1 s, 2 s, 4 s, … up to 5 min", async () => {
-    const seconds = await waits(new Lookout(new FailingSource().fail("ServerError"), interval), 12);
+    const seconds = await waits(new SourcePoller(new FailingSource().fail("ServerError"), interval), 12);
     for (const [index, wait] of seconds.entries()) {
       const expected = Math.min(300, 2 ** index);
       expect(wait).toBeGreaterThanOrEqual(expected * 0.9);
@@ -64,10 +67,10 @@ describe("a source that fails", () => {
   });
 
   test("is asked no later because somebody set the clock back", async () => {
-    const lookout = new Lookout(new FailingSource().fail("ServerError"), interval);
-    await lookout.look(false, signal);
+    const poller = new SourcePoller(new FailingSource().fail("ServerError"), interval);
+    await poller.poll(false, signal);
     vi.setSystemTime(Date.now() - 3_600_000);
-    expect(lookout.wait).toBeLessThanOrEqual(1_100);
+    expect(poller.wait).toBeLessThanOrEqual(1_100);
   });
 
   test.each<[SourceReason, number]>([
@@ -76,31 +79,31 @@ describe("a source that fails", () => {
     ["SignatureMissing", 60],
     ["Redirected", 60],
   ])("with %s is not asked before the interval is over", async (reason, least) => {
-    const [wait] = await waits(new Lookout(new FailingSource().fail(reason), interval), 1);
+    const [wait] = await waits(new SourcePoller(new FailingSource().fail(reason), interval), 1);
     expect(wait).toBe(least);
   });
 
   test("is left alone by turns that come by themselves, and asked by those that a person wants", async () => {
     const source = new FailingSource().fail("ConnectionRefused");
-    const lookout = new Lookout(source, interval);
-    await lookout.look(false, signal);
-    await lookout.look(false, signal);
+    const poller = new SourcePoller(source, interval);
+    await poller.poll(false, signal);
+    await poller.poll(false, signal);
     expect(source.asked).toBe(1);
-    await lookout.look(true, signal);
+    await poller.poll(true, signal);
     expect(source.asked).toBe(2);
   });
 
   test("is asked by nobody before the time that it named", async () => {
     const source = new FailingSource().fail("RateLimited", 120_000);
-    const lookout = new Lookout(source, interval);
-    await lookout.look(true, signal);
-    expect(lookout.wait).toBe(120_000);
+    const poller = new SourcePoller(source, interval);
+    await poller.poll(true, signal);
+    expect(poller.wait).toBe(120_000);
     vi.advanceTimersByTime(119_000);
-    expect(await lookout.look(true, signal)).toEqual({ revision: good, error: source.error });
+    expect(await poller.poll(true, signal)).toEqual({ revision: good, error: source.error });
     expect(source.asked).toBe(1);
     vi.advanceTimersByTime(1_000);
     source.error = undefined;
-    expect(await lookout.look(false, signal)).toEqual({ revision: newest });
-    expect(lookout.wait).toBeUndefined();
+    expect(await poller.poll(false, signal)).toEqual({ revision: newest });
+    expect(poller.wait).toBeUndefined();
   });
 });
