@@ -4,10 +4,10 @@ import type { PipelineConfig } from "../../schemas/index.ts";
 import type { Reconciler } from "../reconciler.ts";
 import type { HistoryPage } from "../apply/history.ts";
 import type { Info } from "./info.ts";
-import { pageOf } from "./page.ts";
+import { pageOf } from "./http/page.ts";
 import { pipelineRecord } from "./pipeline-record.ts";
 import type { PipelineRecord } from "./pipeline-record.ts";
-import { redact } from "./redaction.ts";
+import { redact } from "./redact.ts";
 
 /** Where the status API reads. It never changes anything: only these members are used. */
 export interface StatusSources {

@@ -1,14 +1,12 @@
-import express from "express";
-import type { Express, RequestHandler, Response } from "express";
+import express, { type Express, type RequestHandler, type Response } from "express";
 import type { Log } from "../../engine/index.ts";
-import { answerErrors, sendError } from "./api-error.ts";
-import { httpMetrics } from "./http-metrics.ts";
+import { answerErrors, sendError } from "./http/api-error.ts";
+import { httpMetrics } from "./http/http-metrics.ts";
 import { answerPureCall, postOnly, purePaths } from "./pure/pure-route.ts";
 import type { PureCalls } from "./pure/pure-calls.ts";
-import { refuseChanges } from "./read-only.ts";
-import { notReady } from "./readiness.ts";
-import { readRoutes } from "./routes.ts";
-import type { StatusSources } from "./routes.ts";
+import { refuseChanges } from "./http/read-only.ts";
+import { readRoutes, type StatusSources } from "./routes.ts";
+import type { ReconcileSnapshot } from "../reconciler.ts";
 
 /** Everything here is data for programs: a browser must not guess types, frame it, keep it or run anything from it. */
 const headers = {
@@ -93,4 +91,9 @@ function markRoute(path: string): RequestHandler {
     res.locals["route"] = path;
     next();
   };
+}
+
+/** Why the process is not ready to be relied upon; empty once it is. */
+function notReady(snapshot: ReconcileSnapshot): string[] {
+  return snapshot.lastTurn !== undefined ? [] : ["the first look at the repository has not ended"];
 }

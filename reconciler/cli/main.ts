@@ -1,7 +1,7 @@
 import { CommanderError } from "commander";
 import { SourceError } from "../git/revision.ts";
-import { CliError } from "./cli-error.ts";
-import type { Context, ExitCode } from "./invocation.ts";
+import { CliError } from "./invocation/cli-error.ts";
+import type { Context, ExitCode } from "./invocation/invocation.ts";
 import { program } from "./program.ts";
 
 /** Runs the command that `argv` names (without node and script) and resolves with the exit code of the process. */

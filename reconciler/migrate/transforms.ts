@@ -1,4 +1,4 @@
-import { ExpressionError, freeNames } from "../../engine/index.ts";
+import { ExpressionError, freeNames } from "../../engine/language.ts";
 import type { Field } from "./field.ts";
 import { leaf, list, type MapPart, mapping, type Part, text, withoutComments } from "./part.ts";
 import { sourceOf, type Topic } from "./schema-list.ts";

@@ -1,4 +1,4 @@
-import { ExpressionError, type FreeName, freeNames } from "../../engine/index.ts";
+import { ExpressionError, type FreeName, freeNames } from "../../engine/language.ts";
 import type { Field } from "./field.ts";
 import { type SchemaEntry, sourceOf, type Topic } from "./schema-list.ts";
 import type { Warn } from "./warning.ts";

@@ -1,7 +1,7 @@
-import { parseExactly } from "../../../engine/index.ts";
+import { parseExactly } from "../../../engine/language.ts";
 import { evaluate } from "./evaluate.ts";
 import { previewMigration } from "./migrate-preview.ts";
-import { PureError } from "./pure-error.ts";
+import { PureError } from "./request.ts";
 import { validateFilter } from "./validate-filter.ts";
 
 /** An answer of a pure call: a body of JSON, and headers besides those of every answer. */

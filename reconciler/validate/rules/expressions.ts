@@ -1,4 +1,4 @@
-import { compileFilter, compileTransforms, ExpressionError } from "../../../engine/index.ts";
+import { compileFilter, compileTransforms, ExpressionError } from "../../../engine/language.ts";
 import { parseDuration, printDuration, type SchemaField } from "../../../schemas/index.ts";
 import { printable, type Problem } from "../../language/problem.ts";
 import type { Rule, View } from "../../language/view.ts";

@@ -2,7 +2,7 @@ import { didYouMean, found, printable, type Problem } from "../../language/probl
 import type { Rule, View } from "../../language/view.ts";
 import { fieldType, sinkFeeds } from "./feeds.ts";
 import { mustBeDuration, mustDiffer, mustNameField } from "./references.ts";
-import { canFeed, isProblem, parseColumnType } from "../../../engine/index.ts";
+import { canFeed, isProblem, parseColumnType } from "../../../engine/language.ts";
 
 /** Rules of the v3 format, section 6. */
 export const sinkRules: readonly Rule[] = [mappingPresent, mappingNames, columnNames, delay];

@@ -1,4 +1,4 @@
-import { endpointOf } from "../../../engine/index.ts";
+import { endpointOf } from "../../../engine/language.ts";
 import { found, printable, type Problem } from "../../language/problem.ts";
 import type { Rule, View } from "../../language/view.ts";
 
