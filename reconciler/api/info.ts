@@ -15,12 +15,12 @@ export interface Info {
 
 /** What this process says about itself; `listeners` may still grow. */
 export function processInfo(dataDirId: string, listeners: Record<string, string>): () => Info {
-  const told = {
+  const fixed = {
     version: manifest.version,
     node: process.version,
     pid: process.pid,
     started_at: new Date().toISOString(),
     data_dir_id: dataDirId,
   };
-  return () => ({ ...told, listeners: { ...listeners } });
+  return () => ({ ...fixed, listeners: { ...listeners } });
 }

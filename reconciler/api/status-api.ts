@@ -34,7 +34,7 @@ export function statusApi(sources: StatusSources & { log: Log; pure: Pick<PureCa
   return app;
 }
 
-/** An Express app without what nobody here needs. */
+/** An Express app without the headers and parsers that no route here needs. */
 export function bareApp(): Express {
   const app = express();
   app.disable("x-powered-by").disable("etag");
@@ -85,7 +85,7 @@ const answerNotFound: RequestHandler = (_req, res) => {
   sendError(res, { status: 404, code: "not_found", message: "there is nothing at this URL: / lists what there is" });
 };
 
-/** Leaves the template of the URL for the metrics: a label must not grow with the ids that strangers ask for. */
+/** Leaves the template of the URL for the metrics: a label must not grow with the ids that callers ask for. */
 function markRoute(path: string): RequestHandler {
   return (_req, res, next) => {
     res.locals["route"] = path;

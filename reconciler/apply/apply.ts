@@ -19,7 +19,7 @@ const resumesAtMost = 5;
 
 export interface ApplyOptions extends Pick<JobDependencies, "engine" | "inventory" | "telemetry" | "isSuspended"> {
   operations: Operations;
-  /** Told of a change that ended after its turn. */
+  /** Called with a change that ended after its turn. */
   onLate: (outcome: Outcome) => void;
 }
 
@@ -62,7 +62,7 @@ export class Apply {
   /** Begins every change that makes calls, and gives what became of each when all have ended or `applyTimeout` is over. */
   async carryOut(order: Order, signal: AbortSignal): Promise<Outcome[]> {
     const { changes } = order.plan;
-    // In the same breath as the plan was made: what is replaced must not go on meanwhile.
+    // Without an await since the plan was made: a change that is replaced must not make another call.
     const replaced = this.#replace(changes);
     this.#note(order);
     await this.#options.inventory.save();
@@ -77,7 +77,7 @@ export class Apply {
 
   /**
    * Brings the inventory up to date before anything is done. Pipelines are owned before they are made, so that a crash
-   * in between leaves none behind that nobody may prune.
+   * in between leaves no pipeline that may not be pruned.
    */
   #note({ plan, desired, origin: { revision } }: Order): void {
     const { inventory, engine, operations, telemetry } = this.#options;
@@ -149,7 +149,7 @@ export class Apply {
     if (stalls !== undefined) return { pipeline_id, kind, result: "refused", message: stalls };
     const next = this.#backoff.next(pipeline_id, content);
     if (next <= Date.now()) return undefined;
-    const message = "it failed before, and is tried again later";
+    const message = "the last attempt failed; the next one waits for the back-off";
     return { pipeline_id, kind, result: "waiting", message, next_attempt: new Date(next).toISOString() };
   }
 

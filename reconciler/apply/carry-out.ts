@@ -36,11 +36,11 @@ export interface AppliedEngine extends Pick<
 
 /** What a call brought to light. */
 export interface CallResult {
-  /** A webhook token was generated. It is shown to nobody here: `sluice token rotate` prints a new one. */
+  /** A webhook token was generated. Its value is not shown: `sluice token rotate` prints a new one. */
   generatedToken?: boolean;
 }
 
-/** A deletion that would take something away which was promised to be kept. */
+/** A deletion that must wait, since it would lose events, offsets or dead letters. */
 export class DeletionBlockedError extends Error {
   readonly hindrance: Hindrance;
 
@@ -98,7 +98,7 @@ async function fromFile(
   return {};
 }
 
-/** Deletes a pipeline that holds nothing which a sender was told is safe, and nothing that a person may still want. */
+/** Deletes a pipeline that holds no accepted events, no uncommitted offsets and no dead letters that must be kept. */
 async function deleteEmpty(engine: AppliedEngine, { pipeline_id, loses }: MadeChange): Promise<void> {
   const present = presentOf(engine, pipeline_id);
   if (present === undefined) return;

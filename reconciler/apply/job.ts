@@ -52,7 +52,7 @@ export class Job {
   readonly #task: Task;
   readonly #dependencies: JobDependencies;
   #call: Call | undefined;
-  /** Until the job before it has made room. */
+  /** Until the job that it replaces has ended. */
   #isWaiting: boolean;
   #isReplaced = false;
 
@@ -89,11 +89,13 @@ export class Job {
       const why = `${missing.pipeline_id}, on which it depends, was not applied: ${missing.message ?? missing.result}`;
       return this.#end("blocked", `${why}${earlier === undefined ? "" : await this.#resume()}`);
     }
-    // What took the place of a change has a stop behind it, which must not be left at that.
+    // The change that this one replaced has stopped the pipeline, which must not stay stopped.
     const isSuspended = (): boolean =>
       !wasSuspended && earlier === undefined && this.#dependencies.isSuspended(change.pipeline_id);
     const outcome = await this.#dependencies.concurrency.run(async () =>
-      isSuspended() ? this.#end("suspended", "it was suspended before this was begun") : this.#makeCalls(last),
+      isSuspended()
+        ? this.#end("suspended", "the pipeline was suspended before the change began")
+        : this.#makeCalls(last),
     );
     this.#dependencies.telemetry.changeEnded(change, outcome);
     return outcome;
@@ -177,7 +179,9 @@ export class Job {
     const isOwed = operations.of(pipeline_id)?.off?.isOwed ?? false;
     const goesOn = call === "update" && isOwed && calls.includes("resume") && !signal.aborted;
     const isGone =
-      call === "create" && calls[0] !== "create" ? "; the old one is gone, and the new one is tried again" : "";
+      call === "create" && calls[0] !== "create"
+        ? "; the old pipeline is deleted, and the creation of the new one is tried again"
+        : "";
     const message = `${call}: ${messageOf(error)}${goesOn ? await this.#resume() : isGone}`;
     const content = contentOf(change, desired);
     const policy = policyOf(error);
@@ -188,7 +192,7 @@ export class Job {
     return { ...this.#end("failed", message), call, next_attempt };
   }
 
-  /** A pipeline that cannot end yet goes on writing what it holds, and telling its group. It takes no new events. */
+  /** A pipeline that cannot be deleted yet goes on writing what it holds and committing offsets. It takes no new events. */
   async #deletionBlocked({ hindrance }: DeletionBlockedError): Promise<Outcome> {
     const { change, signal } = this.#task;
     const { engine, backoff } = this.#dependencies;
@@ -207,22 +211,22 @@ export class Job {
     };
   }
 
-  /** Lets it go on as it was. Says what has become of it. */
+  /** Resumes the pipeline with its old config. Returns the end of a message that says whether that succeeded. */
   async #resume(): Promise<string> {
     const { engine, operations } = this.#dependencies;
     const { pipeline_id } = this.#task.change;
     try {
       await engine.resume(pipeline_id);
       operations.resumed(pipeline_id);
-      return "; it runs on as before";
+      return "; the pipeline was resumed with its old config";
     } catch (error) {
-      return `; and it could not be resumed as before: ${messageOf(error)}`;
+      return `; and the pipeline could not be resumed with its old config: ${messageOf(error)}`;
     }
   }
 
   /** The change whose place this one took did not end where it was expected to. */
   #planAnew({ result, message = result }: Outcome): Outcome {
-    const why = `the change before it ended otherwise than it was planned for (${message}): it is planned anew`;
+    const why = `the change before it did not end as planned (${message}): it is planned anew`;
     return { ...this.#end("failed", why), next_attempt: new Date().toISOString() };
   }
 

@@ -8,8 +8,8 @@ const linesPerOperation = 200;
 
 /**
  * What is being done to the engine, in `<data-dir>/operations.ndjson`: before each lifecycle call a line says which, after
- * it one what became of it. Empty while no operation is open. After a crash it tells what was under way; whether the call
- * in question had its effect, the engine tells.
+ * it one what became of it. Empty while no operation is open. After a crash it says what was under way; whether the call
+ * in question had its effect, the engine says.
  */
 export class Journal {
   readonly #file: LineFile;
@@ -17,7 +17,7 @@ export class Journal {
   #lines: number;
   /** The highest number that an operation ever had here. */
   #last: number;
-  /** A write failed, so that the file lacks what was said. */
+  /** A write failed, so that lines are missing in the file. */
   #isBehind = false;
 
   private constructor(file: LineFile, open: Map<number, Operation>, lines: number) {
@@ -42,13 +42,13 @@ export class Journal {
         throw new Error(
           `${path}:${index + 1}: expected a line of the journal of operations, found one that is damaged ` +
             `(${(error as Error).message}); restore the file from a backup, or remove it: everything is then planned from ` +
-            `what the engine is, and a pipeline that was stopped for a change which nobody asks for any more stays so`,
+            `the state of the engine, and a pipeline that was stopped for a change which no file asks for any more stays stopped`,
           { cause: error },
         );
       }
     }
     const journal = new Journal(file, open, lines.length);
-    // Nothing that was under way in another process is under way now.
+    // No operation of another process is under way now.
     for (const operation of open.values()) {
       if (operation.lastAttempt === undefined)
         void journal.say({ op: operation.id, says: "interrupted" }).catch(() => undefined);

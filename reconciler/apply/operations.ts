@@ -35,7 +35,7 @@ const goesOn: ReadonlySet<Cause> = new Set<Cause>([
 ]);
 
 /**
- * The operations that are open, each of them told to the journal as it goes on, and to the history when it ends. A pipeline
+ * The open operations. Each step is written to the journal, and the end of each to the history. A pipeline
  * has at most one. It stays open over tries and crashes until what was asked for is reached or something else is asked for.
  */
 export class Operations {
@@ -126,7 +126,7 @@ export class Operations {
   }
 
   /**
-   * Ends what a plan shows to be over: what reached its end before a crash, and what nobody asks for any more. What has a
+   * Ends what a plan shows to be over: what reached its end before a crash, and what no file asks for any more. What has a
    * pipeline out of service, or gone, stays open until that is put right.
    */
   settle(
@@ -150,7 +150,7 @@ export class Operations {
     return [...this.#journal.open.values()].filter(({ id }) => !this.#ending.has(id));
   }
 
-  /** Of what is told after the fact nothing waits for the disk. */
+  /** Lines about what has happened already: nothing waits until they are durable. */
   #note(line: Said): void {
     this.#journal.say(line).catch((error: unknown) => this.#telemetry.journalNotSaved(error));
   }

@@ -6,7 +6,7 @@ import { differencesOf } from "../plan/known-differences.ts";
 import type { Kept } from "../plan/differences.ts";
 import { recentOf } from "../plan/drift.ts";
 
-/** Owns the pipeline of a file. What is known of it stays, but for what is told anew; undefined forgets. */
+/** Owns the pipeline of a file. Facts in `known` replace those of the entry, and undefined removes one; the others stay. */
 export function own(inventory: Inventory, { pipeline_id, file, directives }: DesiredPipeline, known: Known = {}): void {
   const { terminated: _terminated, ending: _ending, ...before } = inventory.state.pipelines[pipeline_id] ?? {};
   const { prune, suspend, state } = directives;

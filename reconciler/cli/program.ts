@@ -12,7 +12,7 @@ import type { Setting } from "./invocation/settings-table.ts";
 const configVariable = "SLUICE_CONFIG";
 const defaultConfig = "sluice.yaml";
 
-/** The command line of `sluice`. `finished` is told the exit code of the command that ran. */
+/** The command line of `sluice`. `finished` is called with the exit code of the command that ran. */
 export function program(context: Context, finished: (code: ExitCode) => void): CommanderCommand {
   const { terminal } = context;
   const root = new CommanderCommand("sluice")

@@ -197,7 +197,7 @@ export class Clone {
     if (error instanceof SourceError && error.reason.startsWith("Signature")) throw error;
   }
 
-  /** After a fetch that went well: a tag may name a file or a folder, which is nobody's damage. */
+  /** After a fetch that went well: a tag may name a file or a folder, which is not damage. */
   async #noCommit(kept: Kept, signal: AbortSignal): Promise<Error> {
     const type = await this.#said(["cat-file", "-t", `${nameOf(kept)}^{}`], signal);
     if (type === undefined || type === "commit") return new DamagedClone(`${nameOf(kept)} is missing after a fetch`);
@@ -257,7 +257,7 @@ export class Clone {
   }
 }
 
-/** Reasons behind which a damaged clone may be. */
+/** Reasons that a damaged clone may cause. */
 const suspicious: ReadonlySet<string> = new Set(["GitOperationFailed", "TransferCorrupt", "TransferIncomplete"]);
 
 const damage =

@@ -26,7 +26,7 @@ interface Run<Result> {
 }
 
 /**
- * Runs the system's `git` in a folder, for one remote. It asks nobody anything, speaks no protocol but file, git, http,
+ * Runs the system's `git` in a folder, for one remote. It prompts for nothing, speaks no protocol but file, git, http,
  * https and ssh, and always comes back: with an answer, or with a SourceError that holds no credential.
  */
 export class Git {
@@ -83,7 +83,7 @@ export class Git {
 
   async #run<Result>(run: Run<Result>, signal: AbortSignal): Promise<Result> {
     const { folder, input, command } = run;
-    // A folder that is no repository, or not any more, is not to be taken for a part of one around it.
+    // A folder that is not a repository, or no longer one, must not be taken for a part of one around it.
     const environment = { ...run.environment, GIT_CEILING_DIRECTORIES: dirname(resolve(folder)) };
     const options = (abort: AbortSignal) => ({
       baseDir: folder,
@@ -159,7 +159,7 @@ function shown(location: string, redact: (text: string) => string): string {
 
 /**
  * Aborts `work` after so many milliseconds, or with `signal`; in that case it rejects at once, since git may need a
- * moment to end. Leaves nothing behind on `signal`, which lives as long as the process.
+ * moment to end. Removes its listener from `signal`, which lives as long as the process.
  */
 async function bounded<Result>(
   signal: AbortSignal,

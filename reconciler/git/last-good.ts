@@ -7,7 +7,7 @@ import type { Reference, Tip } from "./reference.ts";
 
 /** What is remembered, beside the clone, of the last revision that was good. */
 export interface LastGood {
-  /** What was followed, such as `branch main`: it is of no use to somebody who follows something else. */
+  /** What was followed, such as `branch main`: it is not used where something else is followed. */
   followed: string;
   /** Branch or tag as the remote named it. */
   name?: string;

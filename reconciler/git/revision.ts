@@ -56,7 +56,7 @@ export interface SourceDescription {
   path: string;
 }
 
-/** Is told of every exchange with a remote. */
+/** Called after every exchange with a remote. */
 export type RequestListener = (op: "ls-remote" | "fetch", result: "success" | "error", seconds: number) => void;
 
 /**

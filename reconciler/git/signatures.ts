@@ -237,7 +237,7 @@ type Badness = Extract<SourceReason, `Signature${string}`>;
 
 const sentences: Readonly<Record<Badness, string>> = {
   SignatureMissing: "is not signed",
-  SignatureInvalid: "has a signature that does not fit what was signed: somebody has changed it",
+  SignatureInvalid: "has a signature that does not match its content: it was changed after it was signed",
   SignatureKeyUnknown: "is signed with a key that is none of the accepted ones",
   SignatureKeyExpired: "is signed with an accepted key, which is not valid any more, or was not when it signed",
   SignatureKeyRevoked: "is signed with an accepted key that was revoked",
@@ -248,7 +248,7 @@ function bad(subject: string, reason: Badness, key = ""): SourceError {
   return new SourceError(reason, `${subject} ${sentences[reason]}${which}; nothing of it is applied`);
 }
 
-/** Not to know is never told as a bad signature. */
+/** A signature that cannot be checked is never reported as a bad one. */
 function unclear(subject: string, output: string): SourceError {
   const said = output
     .replaceAll(/\s+/g, " ")

@@ -41,7 +41,7 @@ export function ownHold({ pipelines }: HoldsState, pipeline_id: string): Hold | 
   return Object.hasOwn(pipelines, pipeline_id) ? pipelines[pipeline_id] : undefined;
 }
 
-/** Undefined for a text that is no list of holds. */
+/** Undefined for a text that is not a list of holds. */
 export function parseHolds(text: string): HoldsState | undefined {
   let state: Partial<HoldsState> | null;
   try {

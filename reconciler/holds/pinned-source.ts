@@ -3,7 +3,7 @@ import { HoldError } from "./hold.ts";
 import type { Pin } from "./hold.ts";
 import type { Holds } from "./holds.ts";
 
-/** Told of a pin that is over because the followed ref moved. */
+/** Called with a pin that is over because the followed ref moved. */
 export type LiftListener = (pin: Pin, head: Revision) => void;
 
 /**
@@ -40,7 +40,7 @@ export class PinnedSource implements RevisionSource {
     });
   }
 
-  /** While the remote is away, nobody can tell that the followed ref has moved: the pin stays. */
+  /** While the remote cannot be reached, it is unknown whether the followed ref has moved: the pin stays. */
   cached(signal: AbortSignal): Promise<Revision | undefined> {
     return this.#alone(async () => {
       const { pin } = this.#holds.state;

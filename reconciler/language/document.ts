@@ -7,7 +7,7 @@ import type { SourceText } from "./source-text.ts";
 export class Document {
   readonly file: string;
   readonly value: unknown;
-  /** What was found on reading, such as keys that stand twice. The document stays readable, so that all else is told too. */
+  /** Problems of its text, such as duplicate keys. The rest of the document is checked all the same. */
   readonly problems: Problem[];
   readonly #source: SourceText;
   readonly #root: Node;

@@ -32,7 +32,7 @@ export interface Finding {
   suggestion?: string | undefined;
 }
 
-/** Characters of a part of a message; much of what is quoted comes from strangers. */
+/** Characters of a part of a message; much of what is quoted comes from outside. */
 const longest = 600;
 
 export function problem(code: Code, { file, line, column }: Place, finding: Finding): Problem {
@@ -58,7 +58,7 @@ export function pathText(path: Path): string {
 
 const shown = 60;
 
-/** Text of a stranger as it may be shown: on one line, without control characters, and not too long. */
+/** Text from outside as it may be shown: on one line, without control characters, and not too long. */
 export function printable(text: string, most = shown): string {
   const clean = text.replace(
     /[\p{Cc}\p{Cf}\u2028\u2029]/gu,

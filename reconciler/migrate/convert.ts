@@ -18,7 +18,7 @@ export interface MigrateOptions {
 /** A v2 document in v3. */
 export interface Conversion {
   root: MapPart;
-  /** The same, held back where it has a filter that nobody has looked at. */
+  /** The same, marked for review where it has a filter that was not reviewed yet. */
   marked: MapPart;
   /** What the author should know, in no order. */
   remarks: Remark[];

@@ -89,7 +89,7 @@ function columnOf(name: Field, field: Field): Part {
   );
 }
 
-/** Finds the field of an older mapping as the sink knows it: behind a join by its name there. */
+/** Finds the field of an older mapping as the sink knows it: after a join by its name there. */
 function nameFinder(outputs: readonly JoinOutput[] = []): (field: Field) => Field {
   const named = new Map<string, Field>();
   for (const { entry, from } of outputs) {
@@ -116,10 +116,10 @@ function passwordOf(password: Field, warn: Warn): Part | undefined {
 function unchanged(password: string): string {
   return password.includes("${")
     ? "a reference, which was not changed: see that it does not lead to the base64 of v2"
-    : "a text that is no base64, which was not changed";
+    : "a text that is not base64, which was not changed";
 }
 
-/** The text that was encoded; undefined if nobody would have encoded it so: what is plain text must stay what it is. */
+/** The text that was encoded; undefined where the text is more likely plain, which must stay as it is. */
 function decodedBase64(encoded: string): string | undefined {
   const digits = encoded.replaceAll(/[\r\n]/g, "");
   const bytes = Buffer.from(digits, "base64");

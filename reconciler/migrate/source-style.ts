@@ -52,7 +52,7 @@ export class SourceStyle {
     return this.#byPath.get(key(path));
   }
 
-  /** The comments of the fields at `paths` that nobody has taken yet. */
+  /** Takes the comments of the fields at `paths` that were not taken yet. */
   take(paths: readonly Path[]): FieldStyle[] {
     return paths.flatMap((path) => {
       const one = this.#byPath.get(key(path));
@@ -60,7 +60,7 @@ export class SourceStyle {
     });
   }
 
-  /** Fields with comments that nobody has taken. */
+  /** Fields with comments that were not taken. */
   left(): Path[] {
     return [...this.#open].flatMap((open) => {
       const one = this.#byPath.get(open);
@@ -98,7 +98,7 @@ export class SourceStyle {
     const isBlockStyle = isCollection(value) && value.flow !== true;
     this.#note({
       before: name.commentBefore ?? undefined,
-      // Of a block the comment beside its key cannot be told from one above its first field.
+      // The comment beside the key of a block looks the same as one above its first field.
       beside: (isBlockStyle ? value.commentBefore : value?.comment) ?? undefined,
       after: (isBlockStyle ? value.comment : undefined) ?? undefined,
       space: name.spaceBefore === true,
@@ -128,7 +128,7 @@ interface Step {
 }
 
 /**
- * The parser gives every comment behind the last field of a block to that block, however little it is indented. This
+ * The parser gives every comment after the last field of a block to that block, however little it is indented. This
  * gives each to the block whose indentation it has: above the next entry of it, or at its end.
  */
 function settleTrailingComments(root: Node | null, source: string): void {

@@ -91,7 +91,7 @@ function toReview(root: Field, expression: Field, warn: Warn): void {
 
 function negatedReviewed(expression: Field, warn: Warn): void {
   warn("V2_FILTER", expression, {
-    expected: "an expression that nobody has turned round yet",
+    expected: "an expression that was not negated yet",
     found: "one that x-sluice.filters_reviewed says is meant as v3 has it; it was negated all the same",
     suggestion: "convert the file without keeping the behaviour of v2, or see that the filter keeps what it should",
   });

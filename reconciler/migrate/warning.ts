@@ -3,7 +3,7 @@ import type { Code } from "../language/codes.ts";
 import { type Finding, type Place, type Problem, problem } from "../language/problem.ts";
 import type { Field } from "./field.ts";
 
-/** What a conversion says about a field of the v2 document, before anybody asks where that is written. */
+/** What a conversion says about a field of the v2 document, before its place in the file is looked up. */
 export interface Remark {
   code: Code;
   finding: Finding & { path: Path };

@@ -24,9 +24,9 @@ export type ConditionType =
  * A condition as kstatus knows it. Those besides `Ready` and `SourceVerified` are there only while they are True.
  * `Drifted`: it was changed through the engine while its file stayed as it is; whether it is Ready is another matter. With
  * these a pipeline, or the source, does well: its target cannot drop a repeated insert, so that rows may stand there twice
- * (`AtLeastOnce`); its consumer group has members that are no Sluice, so that it does not read the partitions which they
+ * (`AtLeastOnce`); its consumer group has members that are not Sluice, so that it does not read the partitions which they
  * have (`ForeignMembers`); a secret that it was started with is gone, so that it could not be started again
- * (`SecretMissing`); it is left as it is until somebody resumes it (`Suspended`); it is kept at an earlier commit (`Pinned`).
+ * (`SecretMissing`); it is left as it is until it is resumed (`Suspended`); it is kept at an earlier commit (`Pinned`).
  */
 export interface Condition {
   type: ConditionType;
@@ -36,7 +36,7 @@ export interface Condition {
   message: string;
 }
 
-/** What is known of one pipeline when its conditions are told. */
+/** The facts from which the conditions of one pipeline are made. */
 export interface Observation {
   change: Change;
   /** Absent where the change makes no calls. */
@@ -245,7 +245,7 @@ function atLeastOnce(message: string): Condition {
 /** They call themselves as they like, and there may be any number. */
 function foreignMembers(pipeline_id: string, strangers: readonly string[]): Condition {
   const message =
-    `consumer group ${consumerGroup(pipeline_id)} has members that are no Sluice, whose partitions are not read here: ` +
+    `consumer group ${consumerGroup(pipeline_id)} has members that are not Sluice, whose partitions are not read here: ` +
     `${listed(strangers.map((one) => printable(one)))}. Give them a group of their own`;
   return { type: "ForeignMembers", status: "True", reason: "NotSluice", message };
 }

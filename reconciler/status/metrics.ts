@@ -107,7 +107,7 @@ export function createMetrics(registry: Registry) {
   };
 }
 
-/** Gauges that are read from the status at the moment of a scrape, so that a pipeline that is gone leaves none behind. */
+/** Gauges that are read from the status at the moment of a scrape, so that a deleted pipeline leaves no series. */
 export function createStateGauges(registry: Registry, collect: (gauges: StateGauges) => void): void {
   const registers = [registry];
   const gauges: StateGauges = {

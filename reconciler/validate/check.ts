@@ -74,11 +74,11 @@ function* first<Item>(limit: number, items: Iterable<Item>): Iterable<Item> {
   }
 }
 
-/** A document that is no v3 pipeline: nothing else of it is checked. */
+/** The problem of a document that is not a v3 pipeline; nothing else of it is checked then. */
 function versionProblem(document: Document): Problem | undefined {
   const root = View.of(document);
   const pipeline = "a pipeline: a mapping with version, pipeline_id, sources and sink";
-  const elsewhere = "keep files that are no pipelines out of the watched folder";
+  const elsewhere = "keep files that are not pipelines out of the watched folder";
   if (kindOf(document.value) !== "a mapping") {
     return root.problem("NOT_A_PIPELINE", {
       expected: pipeline,

@@ -174,7 +174,7 @@ function unknownKey(document: Document, path: Path, key: string, error: SchemaEr
   });
 }
 
-/** A key of the root that stands too deep is a matter of indentation; one of another kind of source is told as such. */
+/** Where a key belongs: a key of the root is indented too deep, others belong to another kind of source. */
 function elsewhere(path: Path, key: string): string | undefined {
   const owners = path.length === 2 && path[0] === "sources" && Object.hasOwn(keysOf, key) ? (keysOf[key] ?? []) : [];
   if (owners.length > 0) return `${key} is a key of a ${owners.join(" or ")} source`;
@@ -203,7 +203,7 @@ const units: readonly (readonly [RegExp, string])[] = [
   [/^(d|days?)$/i, "d"],
 ];
 
-/** What a text or number that is no duration was probably meant to say, such as `36h` for `1.5d` or `30s` for 30. */
+/** The duration that a text or number probably means, such as `36h` for `1.5d` or `30s` for 30. */
 export function suggestDuration(value: unknown): string | undefined {
   const match = /^(\d{1,9}(?:\.\d{1,3})?)\s*([a-z]*)$/i.exec(String(value).trim());
   if (match === null) return undefined;
@@ -215,7 +215,7 @@ export function suggestDuration(value: unknown): string | undefined {
   return parseDuration(text) === undefined ? undefined : `write "${text}"`;
 }
 
-/** What a text that is no quantity was probably meant to say, such as `128Mi` for `128 mi` or `10Gi` for `10 gb`. */
+/** The quantity that a text probably means, such as `128Mi` for `128 mi` or `10Gi` for `10 gb`. */
 export function suggestQuantity(value: unknown): string | undefined {
   const match = /^(\d{1,18}(?:\.\d{1,9})?)\s*([kmgtpe]?)(i?b?)$/i.exec(String(value).trim());
   if (match === null) return undefined;

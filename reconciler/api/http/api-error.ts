@@ -25,7 +25,7 @@ export function sendError(res: Response, body: ErrorBody): void {
   res.status(body.status).json(body);
 }
 
-/** What a caller is told about `error`. Everything that is not known to be theirs is masked: it may hold anything. */
+/** The answer to a caller for `error`. An error that the caller did not cause is masked: its message may hold anything. */
 export function errorBody(error: unknown): ErrorBody {
   if (error instanceof ApiError) return error.body;
   if (error instanceof EngineError && error.code === "PIPELINE_NOT_FOUND") {

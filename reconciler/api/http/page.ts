@@ -7,7 +7,7 @@ export interface Page {
   cursor?: string;
 }
 
-/** Throws ApiError 422 for what is no page. */
+/** The page that a query asks for. Throws ApiError 422 where limit or cursor is invalid. */
 export function pageOf(query: Readonly<Record<string, unknown>>): Page {
   const limit = Number(query["limit"] ?? 100);
   if (!Number.isInteger(limit) || limit < 1 || limit > 1000) {

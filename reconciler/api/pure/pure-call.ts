@@ -15,7 +15,7 @@ export interface PureAnswer {
 export interface PureCall {
   /** Throws PureError for what is wrong with the body, and nothing else unless we are at fault. */
   answer: (body: unknown) => PureAnswer;
-  /** What a body is told that needs more time or memory than one may use. */
+  /** The answer to a body that needs more time or memory than one call may use. */
   exhausted: { status: number; code: string };
 }
 

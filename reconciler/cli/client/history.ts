@@ -11,7 +11,7 @@ export async function history(invocation: Invocation, id?: string): Promise<Exit
 }
 
 function table(records: readonly OperationRecord[]): string {
-  if (records.length === 0) return "Nothing was done yet.";
+  if (records.length === 0) return "There are no changes yet.";
   return columns(
     ["ENDED", "ID", "CHANGE", "RESULT", "SECONDS", "PAUSE", "DRAINED", "REVISION", "AUTHOR", "SUBJECT"],
     records.map(({ ended, pipeline_id, plan, result, measured, revision, author = "", subject = "" }) => [
@@ -29,7 +29,7 @@ function table(records: readonly OperationRecord[]): string {
   );
 }
 
-/** A plan, and what became of it. */
+/** A change as it was planned, and its outcome. */
 function story({ plan, measured, ...record }: OperationRecord): string {
   const { held } = plan;
   return facts([
@@ -56,7 +56,10 @@ function story({ plan, measured, ...record }: OperationRecord): string {
     ],
     ["calls that failed", measured.errors || undefined],
     ["retries", measured.retries || undefined],
-    ["interrupted", record.interrupted === undefined ? undefined : `${record.interrupted} times, and carried on`],
+    [
+      "interrupted",
+      record.interrupted === undefined ? undefined : `${record.interrupted} times, and completed after each`,
+    ],
   ]);
 }
 

@@ -55,7 +55,7 @@ function healthTable(all: PipelineHealth[]): string {
       one.source === undefined ? "" : String(one.source.lag ?? "unknown"),
       String(one.counters.rows_written),
       String(one.dead_letters.total_messages),
-      one.failure ?? one.paused?.text ?? strangersOf(one) ?? one.at_least_once ?? "",
+      one.failure ?? one.paused?.text ?? foreignMembersOf(one) ?? one.at_least_once ?? "",
     ]),
   );
 }
@@ -66,13 +66,13 @@ function healthFacts(one: PipelineHealth): string {
     ["name", one.pipeline_name],
     ["status", one.overall_status],
     ["failed because", one.failure],
-    ["waits since", one.paused?.since],
-    ["waits because", one.paused?.text],
+    ["paused since", one.paused?.since],
+    ["paused because", one.paused?.text],
     ["way out", one.paused?.way_out],
     ["delivery is at-least-once", one.at_least_once],
-    ["members that are no Sluice", strangersOf(one)],
+    ["group members that are not Sluice", foreignMembersOf(one)],
     ...positionFacts(one),
-    ["batches under way", one.pending_batches],
+    ["pending batches", one.pending_batches],
     ["dead letters", one.dead_letters.total_messages],
     ["dedup remembers", one.keys && `${one.keys.keys} keys in ${one.keys.memory} bytes`],
     ["events read since start", one.counters.events_read],
@@ -84,18 +84,18 @@ function healthFacts(one: PipelineHealth): string {
   ]);
 }
 
-/** What waits in front of it: its stream, or what its topic holds behind its positions. */
+/** What waits to be read: the events of its stream, or the lag and the uncommitted offsets of its topic. */
 function positionFacts({ source, stream }: PipelineHealth): [string, number | string | undefined][] {
   if (source === undefined) return [["events buffered", stream.messages]];
   return [
     ["partitions read", source.partitions],
-    ["offsets behind the end", source.lag ?? "unknown"],
-    ["offsets that the group was not told of", source.unsaid === 0 ? undefined : source.unsaid],
+    ["consumer lag in offsets", source.lag ?? "unknown"],
+    ["offsets not yet committed to the group", source.unsaid === 0 ? undefined : source.unsaid],
   ];
 }
 
-/** They call themselves as they like, and there may be any number. */
-function strangersOf({ strangers = [] }: PipelineHealth): string | undefined {
+/** Group members that are not Sluice: any number of them, with names of any length. */
+function foreignMembersOf({ strangers = [] }: PipelineHealth): string | undefined {
   if (strangers.length === 0) return undefined;
   const [first = ""] = strangers;
   const more = strangers.length === 1 ? "" : `, and ${strangers.length - 1} more`;
@@ -111,7 +111,7 @@ function deliveryFacts(counters: PipelineHealth["counters"]): [string, number | 
 
 /** `sluice info`: what the daemon is and where it listens. */
 export async function info(invocation: Invocation): Promise<ExitCode> {
-  const told = (await daemonOf(invocation).get("/api/v1/info")) as Info;
-  const { listeners, ...rest } = told;
-  return show(invocation, told, () => facts([...Object.entries(rest), ...Object.entries(listeners)]));
+  const all = (await daemonOf(invocation).get("/api/v1/info")) as Info;
+  const { listeners, ...rest } = all;
+  return show(invocation, all, () => facts([...Object.entries(rest), ...Object.entries(listeners)]));
 }

@@ -18,7 +18,7 @@ export async function reconcile(invocation: Invocation): Promise<ExitCode> {
   const asked = (await daemonOf(invocation).post("/control/v1/reconcile")) as Pick<ReconcileAnswer, "requested_at">;
   if (!invocation.settings.isOn("reconcile_wait")) {
     const token = asked.requested_at;
-    return show(invocation, asked, () => `Asked for. lastHandledReconcileAt is ${token} or later when it is done.`);
+    return show(invocation, asked, () => `Requested. When it is done, lastHandledReconcileAt is ${token} or later.`);
   }
   const answer = await ended(invocation, asked.requested_at);
   show(invocation, answer, () => lines(answer).map(printable).join("\n"));
@@ -37,7 +37,7 @@ async function ended(invocation: Invocation, token: string): Promise<ReconcileAn
 }
 
 function late(timeout: string, { state, under_way }: ReconcileAnswer): CliError {
-  const goesOn = `it goes on without this command; "sluice health" shows how the pipelines are, or give a longer --timeout`;
+  const goesOn = `the reconciler goes on without this command; "sluice health" shows how the pipelines are, or give a longer --timeout`;
   const names = under_way.length === 0 ? "a turn" : listed(under_way).join(", ");
   const what = state === "waiting" ? "no turn that began after the request has ended" : `still under way: ${names}`;
   return new CliError(`after ${timeout}: ${what}; ${goesOn}`);

@@ -28,7 +28,7 @@ export async function resume(invocation: Invocation, id?: string): Promise<ExitC
   });
 }
 
-/** Who asks, for the status and the log. Nobody checks it: only the owner of the data dir can ask. */
+/** Who asks, for the status and the log. It is not verified: only the owner of the data dir can ask. */
 export function asker({ env }: Invocation): { by: string } {
   return { by: env["SUDO_USER"] || userName() };
 }
@@ -50,7 +50,7 @@ function urlOf(verb: "suspend" | "resume", id: string | undefined): string {
 function underWay({ under_way }: SuspensionResult): string[] {
   if (under_way.length === 0) return [];
   const more = under_way.length > 5 ? `, and ${under_way.length - 5} more` : "";
-  return [`What is under way is carried to its end: ${under_way.slice(0, 5).join(", ")}${more}.`];
+  return [`Changes under way are completed: ${under_way.slice(0, 5).join(", ")}${more}.`];
 }
 
 /** `sluice rollback REVISION`: pins a commit until the followed ref moves on, or says with `--dry-run` what that does. */

@@ -23,11 +23,13 @@ export async function hookSecrets(settings: Settings, secrets: SecretSource): Pr
   const origin = settings.origin("hook_secret");
   if (given === undefined) {
     throw new CliError(
-      `${settings.origin("hook")}: expected --hook-secret too, such as '\${file:/run/secrets/hook}': without it anybody could push`,
+      `${settings.origin("hook")}: expected --hook-secret too, such as '\${file:/run/secrets/hook}': without a secret every sender could trigger a poll`,
     );
   }
   if (!reference.test(given)) {
-    throw new CliError(`${origin}: expected \${env:NAME} or \${file:/path}, found a text that is no reference alone`);
+    throw new CliError(
+      `${origin}: expected \${env:NAME} or \${file:/path}, found a text that is not exactly one reference`,
+    );
   }
   const read: HookSecrets = async () => secretsIn(await secrets.resolve(given), origin, given);
   try {

@@ -21,7 +21,7 @@ export function createLog({ format, level, colour }: LogOptions, destination: De
   const forPeople = prettyFactory({
     colorize: colour,
     translateTime: "SYS:HH:MM:ss.l",
-    // Fields of ours, not of the process: they belong behind the sentence.
+    // Fields of ours, not of the process: they follow the sentence.
     ignore: "pid,hostname,name",
     hideObject: true,
     messageFormat: sentenceWithFields,

@@ -19,8 +19,8 @@ import { ResourceStack } from "./resource-stack.ts";
 import { processInfo } from "../../api/info.ts";
 
 /**
- * `sluice run`: the daemon. Everything it is made of is put together here, and is closed in the opposite order when it
- * is told to stop or when a part cannot start: the reconciler first, then the listeners, the engine last.
+ * `sluice run`: the daemon. All its resources are opened here, and closed in the opposite order when it
+ * stops or when one of them cannot be opened: the reconciler first, then the listeners, the engine last.
  */
 export async function run(invocation: Invocation): Promise<ExitCode> {
   const { settings, env } = invocation;
@@ -56,7 +56,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     const hook = resources.add(hookOf(reconciler, { source, log, registry, secrets: readHookSecrets }));
     listeners["hook"] = resources.add(await listenHttp("hook", settings, hook.handle)).address;
     log.info({ ...source.description, ...listeners, control }, "Sluice is running.");
-    for (const warning of source.warnings ?? []) log.warn({ warning }, "The way to the source is not safe.");
+    for (const warning of source.warnings ?? []) log.warn({ warning }, "The connection to the source is not secure.");
     await reconciler.run(signal);
     log.info({}, "Sluice is stopping.");
   } catch (error) {
@@ -98,7 +98,7 @@ function hookOf(
   });
 }
 
-/** A standby was told to stop before the data dir was its own. */
+/** A standby was stopped before it owned the data dir. */
 class StandbyEnded extends Error {}
 
 /** With `standby`, waits for the data dir until that signal ends it. Without, any signal just ends the process meanwhile. */

@@ -65,7 +65,7 @@ async function filesOfFolder(folder: string, unread: SkippedFile[]): Promise<Fou
   for (const { path: below, reason } of revision.skipped.filter(({ path }) => isPipelineFile(path))) {
     const path = join(folder, below);
     const bytes = await readAtMost(path, maxFileBytes + 1).catch(() => Buffer.alloc(0));
-    // What was skipped for its size is told like any other problem of a file.
+    // A file that was skipped for its size is reported like any other problem of a file.
     if (bytes.length > maxFileBytes) found.push({ path, below, bytes });
     else unread.push({ path, reason });
   }

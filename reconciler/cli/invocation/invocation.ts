@@ -5,7 +5,7 @@ import { printableLines, type Terminal } from "./terminal.ts";
 export interface Context {
   terminal: Terminal;
   env: Readonly<Record<string, string | undefined>>;
-  /** For a command that runs until it is told to stop: from this call on it is told, instead of being killed. */
+  /** For a command that runs until it is stopped: from this call on a stop signal aborts this instead of killing the process. */
   untilStopped(): AbortSignal;
 }
 

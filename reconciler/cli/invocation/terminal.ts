@@ -22,7 +22,7 @@ const unsafe = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /**
  * `text` on one line, with everything that a terminal would obey made visible: events, and so dead letters and errors,
- * come from strangers.
+ * hold text from outside.
  */
 export function printable(text: string): string {
   return text.replace(unsafe, visible);
@@ -58,7 +58,7 @@ export function columns(heading: string[], rows: string[][]): string {
 
 /** One fact a line: its name, then its value. Facts without a value are left out. */
 export function facts(entries: [string, string | number | null | undefined][]): string {
-  const told = entries.filter(([, value]) => value !== undefined && value !== null && value !== "");
-  const width = Math.max(0, ...told.map(([name]) => name.length));
-  return told.map(([name, value]) => `${`${name}:`.padEnd(width + 2)}${printable(String(value))}`).join("\n");
+  const given = entries.filter(([, value]) => value !== undefined && value !== null && value !== "");
+  const width = Math.max(0, ...given.map(([name]) => name.length));
+  return given.map(([name, value]) => `${`${name}:`.padEnd(width + 2)}${printable(String(value))}`).join("\n");
 }

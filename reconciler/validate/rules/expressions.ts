@@ -74,7 +74,7 @@ function unfit(expression: View, error: ExpressionError, what: string): Problem 
   });
 }
 
-/** The compiler's sentence; its place in the expression is told only where the place in the file does not tell it. */
+/** The compiler's sentence; with its place in the expression only where the place in the file does not show it. */
 function sentence({ part, detail, message }: ExpressionError, expression: string): string {
   if (expression.includes("\n")) return message;
   return part === "" ? detail : `\`${part}\`: ${detail}`;

@@ -108,7 +108,7 @@ function* tls(connection: View): Iterable<Problem> {
   if (skip.value === true)
     yield skip.problem("TLS", {
       expected: "brokers whose certificate is checked",
-      found: "true: anybody can pose as them",
+      found: "true: any server can pose as them",
     });
   for (const [one, other] of [
     ["client_cert", "client_key"],
@@ -129,7 +129,7 @@ function* idle(connection: View): Iterable<Problem> {
     keys.flatMap((key) => {
       const value = connection.get(key);
       if (value.isBlank && value.value !== true) return [];
-      return [value.problem("UNUSED", { expected: `nothing with ${without}`, found: "a value that nobody uses" })];
+      return [value.problem("UNUSED", { expected: `nothing with ${without}`, found: "a value that is not used" })];
     });
   if (used !== password && mechanism !== "GSSAPI") yield* unused(password, `mechanism ${mechanism}`);
   if (used !== kerberos) yield* unused(kerberos, `mechanism ${mechanism}`);

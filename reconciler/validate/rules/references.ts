@@ -80,7 +80,7 @@ export function* mustBePositive(view: View): Iterable<Problem> {
   yield* mustLast(view, "a duration of more than 0", (length) => length > 0n);
 }
 
-/** A duration that can be told at all: the grammar allows longer ones than fit into 292 years. */
+/** A duration that can be represented: the grammar allows longer ones than fit into 292 years. */
 export function* mustBeDuration(view: View): Iterable<Problem> {
   yield* mustLast(view, "a duration of at most 292 years", () => true);
 }

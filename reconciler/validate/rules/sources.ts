@@ -171,6 +171,6 @@ function* idleSchema(document: View): Iterable<Problem> {
     const schema = source.get("schema");
     const format = source.get("format").text ?? "json";
     if (!schema.exists || format !== "json") continue;
-    yield schema.problem("UNUSED", { expected: "nothing with format json", found: "a schema that nobody uses" });
+    yield schema.problem("UNUSED", { expected: "nothing with format json", found: "a schema that is not used" });
   }
 }

@@ -85,7 +85,7 @@ function* tls(document: View): Iterable<Problem> {
     yield isSecure
       ? skip.problem("TLS", {
           expected: "a server whose certificate is checked",
-          found: "true: anybody can pose as it",
+          found: "true: any server can pose as it",
         })
       : skip.problem("UNUSED", { expected: "secure: true beside it", found: "true, which does nothing without TLS" });
   }

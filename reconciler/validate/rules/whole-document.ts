@@ -2,7 +2,7 @@ import { isSecret } from "../../../schemas/index.ts";
 import { found, type Problem } from "../../language/problem.ts";
 import type { Rule, View } from "../../language/view.ts";
 
-/** A password or token in plain text is a warning with its line; so is a reference in a spelling that nobody resolves. */
+/** A password or token in plain text is a warning with its line; so is a reference in a spelling that is not resolved. */
 export const secretRules: readonly Rule[] = [plainText];
 
 /** Stops at the next `$`, so that a text of many open references is read once. */
@@ -24,7 +24,7 @@ function warning(view: View, text: string): Problem {
   const suggestion = otherSpelling.test(text) ? `write \${env:${name}}` : undefined;
   return view.problem("PLAIN_TEXT_SECRET", {
     expected: "a reference such as ${env:NAME} or ${file:/path}",
-    found: "plain text, which everybody who reads the repository can read",
+    found: "plain text, which every reader of the repository sees",
     suggestion,
   });
 }

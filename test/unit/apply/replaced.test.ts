@@ -163,7 +163,7 @@ describe("an edit that waits for a stop", () => {
     await expect.poll(() => engine.get("orders").status).toBe("Running");
     expect(reconciler.snapshot().pipelines.find(({ pipeline_id }) => pipeline_id === "orders")?.outcome).toMatchObject({
       result: "blocked",
-      message: expect.stringContaining("no room; it runs on as before") as string,
+      message: expect.stringContaining("no room; the pipeline was resumed with its old config") as string,
     });
   });
 });

@@ -80,14 +80,14 @@ const toldOf = (strangers: string[]): Condition | undefined => {
   return conditions().find(({ type }) => type === "ForeignMembers");
 };
 
-describe("a pipeline whose consumer group has members that are no Sluice", () => {
+describe("a pipeline whose consumer group has members that are not Sluice", () => {
   test("is Ready, and names them and what follows", () => {
     expect(toldOf(["kafka-console-consumer"])).toEqual({
       type: "ForeignMembers",
       status: "True",
       reason: "NotSluice",
       message:
-        `consumer group ${consumerGroup("orders")} has members that are no Sluice, whose partitions are not read here: ` +
+        `consumer group ${consumerGroup("orders")} has members that are not Sluice, whose partitions are not read here: ` +
         "kafka-console-consumer. Give them a group of their own",
     });
     expect(brief(conditions())).toEqual(["Ready True ReconciliationSucceeded", "ForeignMembers True NotSluice"]);
