@@ -45,9 +45,9 @@ const defaultApplyTimeout = 10_000;
 const respectsBackOff: ReadonlySet<Trigger> = new Set<Trigger>(["poll", "retry"]);
 
 /**
- * Makes the engine match the source, again and again: fetch a revision, load its files, look at the engine, plan, apply.
+ * Makes the engine match the source, again and again: fetch a revision, load its files, observe the engine, plan, apply.
  * A step that fails ends the turn, and what runs goes on as it was; only a source that cannot be read does not end it
- * where a last good revision is known, which holds until then.
+ * where a last good revision is known, which then stays in effect.
  */
 export class Reconciler {
   /** What a person may do to it. */
@@ -66,7 +66,7 @@ export class Reconciler {
   readonly #loader = new Loader();
   #loaded: { revision: Revision; desired: DesiredState } | undefined;
   #pending: Trigger | undefined;
-  #wake: (() => void) | undefined;
+  #endPause: (() => void) | undefined;
   #isTurning = false;
 
   /** Reads the inventory, the journal of operations and what an operator holds. Throws where one of the first two is damaged. */
@@ -101,10 +101,10 @@ export class Reconciler {
     telemetry.exposeState(() => this.snapshot());
   }
 
-  /** Takes turns until `signal` aborts: one at once, then one after each interval, and one whenever it is woken. */
+  /** Takes turns until `signal` aborts: one at once, then one after each interval and one after each trigger. */
   async run(signal: AbortSignal): Promise<void> {
     const source = this.#source;
-    signal.addEventListener("abort", () => this.#wake?.(), { once: true });
+    signal.addEventListener("abort", () => this.#endPause?.(), { once: true });
     try {
       await source.watch(() => this.trigger("change"));
       let trigger: Trigger = "start";
@@ -117,7 +117,7 @@ export class Reconciler {
   /** Asks for a turn soon. Any number of calls before it begins are one. */
   trigger(trigger: Trigger = "manual"): void {
     this.#pending ??= trigger;
-    this.#wake?.();
+    this.#endPause?.();
   }
 
   snapshot(): ReconcileSnapshot {
@@ -226,12 +226,12 @@ export class Reconciler {
   async #pause(turn: Turn, signal: AbortSignal): Promise<Trigger> {
     const poll = this.#poller.wait ?? jittered(this.#options.interval);
     const retry = untilRetry(turn);
-    const woken = new AbortController();
-    this.#wake = () => woken.abort();
+    const pause = new AbortController();
+    this.#endPause = () => pause.abort();
     if (this.#pending === undefined && !signal.aborted) {
-      await sleep(Math.min(poll, retry), woken.signal);
+      await sleep(Math.min(poll, retry), pause.signal);
     }
-    this.#wake = undefined;
+    this.#endPause = undefined;
     const trigger = this.#pending ?? (retry < poll ? "retry" : "poll");
     this.#pending = undefined;
     return trigger;

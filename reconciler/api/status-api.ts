@@ -95,5 +95,5 @@ function markRoute(path: string): RequestHandler {
 
 /** Why the process is not ready to be relied upon; empty once it is. */
 function notReady(snapshot: ReconcileSnapshot): string[] {
-  return snapshot.lastTurn !== undefined ? [] : ["the first look at the repository has not ended"];
+  return snapshot.lastTurn !== undefined ? [] : ["the source was not fetched yet"];
 }

@@ -200,7 +200,7 @@ export class Job {
     backoff.clear(pipeline_id);
     const isStopped = healthOf(engine, pipeline_id)?.overall_status === "Stopped";
     if (hindrance.cause !== "DeadLettersHeld" && isStopped && !signal.aborted) {
-      // Where it cannot even be started, it is Failed from now on, and says so itself.
+      // A pipeline that cannot be started becomes Failed, and its status says why.
       await engine.resume(pipeline_id, { intake: "closed" }).catch(() => undefined);
     }
     const isPlannedAnew = change.loses !== undefined && hindrance.cause === "DeadLettersHeld";

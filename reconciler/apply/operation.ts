@@ -46,7 +46,7 @@ export interface Successor {
 export interface Off {
   /** ISO 8601, UTC. */
   since: string;
-  /** It ran before and was stopped on the way to something else: it is not to stay so. */
+  /** It ran before and was stopped only for a change: it must not stay stopped. */
   isOwed: boolean;
 }
 
@@ -156,7 +156,7 @@ function calling(operation: Operation, index: number, at: string): void {
   operation.calling = index;
   const call = calls[index];
   if (call !== "stop" && call !== "terminate") return;
-  // Where the way ends in a stop, that is what was asked for.
+  // Where no resume or deletion follows, the stop itself was asked for.
   const isPassing = ["resume", "delete"].includes(calls.slice(index + 1).find((next) => next !== "update") ?? "");
   operation.off ??= { since: at, isOwed: ranBefore && isPassing };
 }

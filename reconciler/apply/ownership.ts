@@ -60,7 +60,7 @@ export function applied(
   if (change.cause === "Drifted") putBack(inventory, desired, change, Date.now());
 }
 
-/** Another file begins anew: what it asks for was not fought for yet. */
+/** A changed file begins anew: corrections and fights of the earlier one no longer count. */
 function anew(entry: InventoryEntry | undefined, asked: string): Partial<typeof settled> {
   return entry?.applied === undefined || entry.applied === asked ? {} : settled;
 }
@@ -73,7 +73,7 @@ function putBack(inventory: Inventory, desired: DesiredPipeline, { drift }: Chan
   own(inventory, desired, { corrections: [...before, correction].slice(-mostCorrections) });
 }
 
-/** Nothing is held against a pipeline any more. */
+/** Forgets corrections and fights. */
 const settled = { corrections: undefined, fight: undefined };
 
 /** More is not kept. */

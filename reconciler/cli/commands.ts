@@ -59,7 +59,7 @@ export const commands: readonly Command[] = [
   command(
     "reconcile",
     "",
-    "look at the source now, instead of at the next poll",
+    "poll the source now instead of after the interval",
     async () => (await import("./client/reconcile.ts")).reconcile,
   ),
   command(

@@ -3,7 +3,7 @@ import { SourceError, type SourceReason } from "./revision.ts";
 /** How an HTTP server answered the last request of a git command. */
 export interface Answer {
   status: number;
-  /** Milliseconds during which it asks not to be asked again. */
+  /** Milliseconds during which it must not be asked again (`Retry-After`). */
   retryAfter?: number;
   /** It counts requests, and this was one too many. */
   limited: boolean;
@@ -141,7 +141,7 @@ export function wayOut(reason: SourceReason, { retryAfter, location }: Partial<A
     case "TLSFailed":
       return "; for a certificate of your own authority give its file with --git-ca-file";
     case "RateLimited":
-      return retryAfter === undefined ? "" : `; it is asked again in ${Math.ceil(retryAfter / 1000)} s`;
+      return retryAfter === undefined ? "" : `; the next request is made in ${Math.ceil(retryAfter / 1000)} s`;
     case "Redirected":
       return `; it points to ${location ?? "another place"}: where that is meant, name it with --repo, since credentials are not taken to another host`;
     case "DiskFull":

@@ -61,7 +61,7 @@ interface Step {
   signal: AbortSignal;
 }
 
-/** What a person should know of the way from one revision to the next: it is followed whatever it was. */
+/** Notes for the operator on how one revision followed the last: a moved tag, a rewritten history. It is followed anyway. */
 export async function revisionNotes(step: Step): Promise<string[]> {
   const { reference, before, tip, found, clone, signal } = step;
   if (before === undefined || before.sha === found.sha || tip.name === undefined) return [];

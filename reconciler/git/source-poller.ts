@@ -1,7 +1,7 @@
 import { SourceError } from "./revision.ts";
 import type { RequestListener, Revision, RevisionSource, SourceReason } from "./revision.ts";
 
-/** What a poll gave: the newest revision; or the last good one, and why there is no newer one. */
+/** The result of a poll: the newest revision; or the last good one, and why there is no newer one. */
 export interface PollResult {
   revision?: Revision;
   error?: Error;

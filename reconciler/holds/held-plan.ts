@@ -20,7 +20,7 @@ function suspended(desired: DesiredPipeline, holds: HoldsState): DesiredPipeline
   return { ...desired, directives: { ...desired.directives, suspend: true } };
 }
 
-/** Says who suspended it. A change of another kind that the plan makes in spite of a suspension has its reason. */
+/** Replaces a change of a suspended pipeline with one that says who suspended it. Other kinds of changes stay. */
 function leftAlone(change: Change, hold: Hold | undefined): Change {
   const { pipeline_id, cause, kind } = change;
   if (hold === undefined || (cause !== "Suspended" && kind !== "delete")) return change;

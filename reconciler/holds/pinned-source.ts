@@ -8,7 +8,7 @@ export type LiftListener = (pin: Pin, head: Revision) => void;
 
 /**
  * A source that gives the pinned commit instead of the newest one, as long as the followed ref stays where it was when
- * the pin was made. It asks the source one thing at a time.
+ * the pin was made. It makes one request to the source at a time.
  */
 export class PinnedSource implements RevisionSource {
   readonly #source: RevisionSource;
@@ -85,7 +85,7 @@ export class PinnedSource implements RevisionSource {
     return this.#head;
   }
 
-  /** Asked anew each time: where signatures are asked for, a key may be accepted no more. */
+  /** Read anew each time: where signatures are verified, a key may no longer be accepted. */
   async #at(commit: string, signal: AbortSignal): Promise<Revision> {
     if (this.#source.at !== undefined) return this.#source.at(commit, signal);
     throw new HoldError(`${commit} is pinned, and a plain folder has no commits: run "sluice rollback --cancel"`);

@@ -112,7 +112,7 @@ const unsigned: Answer = {
 };
 
 const answers: Readonly<Record<Delivery, Answer>> = {
-  push: { status: 202, result: "accepted", message: "the source is looked at soon" },
+  push: { status: 202, result: "accepted", message: "the source is polled soon" },
   ping: { status: 200, result: "ignored", message: "the hook works" },
   "other branch": { status: 200, result: "ignored", message: "another branch is followed" },
   "other event": { status: 200, result: "ignored", message: "only pushes matter" },

@@ -13,7 +13,10 @@ export function suspensionOf(
     return suspended("SuspendedByOperator", `${describeHold(own)}. "sluice resume ${change.pipeline_id}" lifts it`);
   }
   if (everything !== undefined) {
-    return suspended("EverythingSuspended", `everything is, ${describeHold(everything)}. "sluice resume" lifts it`);
+    return suspended(
+      "EverythingSuspended",
+      `everything is suspended ${describeHold(everything)}. "sluice resume" lifts it`,
+    );
   }
   return change.cause === "Suspended" ? suspended("SuspendedByFile", change.reason) : undefined;
 }
@@ -22,7 +25,7 @@ export function suspensionOf(
 export function withHolds(conditions: Condition[], { everything, pin }: HoldsState, waiting: string[]): Condition[] {
   const [first, ...rest] = conditions;
   const isHeld = everything !== undefined && waiting.length > 0 && first?.status === "True";
-  const message = `${waiting.length} changes wait until "sluice resume": ${waiting.slice(0, 5).join(", ")}`;
+  const message = `${waiting.length} changes wait for "sluice resume": ${waiting.slice(0, 5).join(", ")}`;
   const summary: Condition[] = isHeld ? [{ type: "Ready", status: "False", reason: "Suspended", message }] : [];
   return [
     ...(isHeld || first === undefined ? summary : [first]),

@@ -18,7 +18,7 @@ export interface HookTelemetry {
 export function createHookTelemetry(log: Log, registry: Registry): HookTelemetry {
   const requests = new Counter({
     name: "sluice_gitops_webhook_requests_total",
-    help: "Requests to the push hook, by what became of them.",
+    help: "Requests to the push hook, by result.",
     labelNames: ["result"],
     registers: [registry],
   });

@@ -41,7 +41,7 @@ export interface PipelineStatus {
   outcome?: Outcome;
 }
 
-/** Everything the reconciler knows about itself. Safe to show. */
+/** Everything the reconciler knows about itself. Holds no secret. */
 export interface ReconcileSnapshot {
   source: SourceDescription;
   conditions: TimedCondition[];
@@ -79,7 +79,7 @@ interface Entry {
   wished?: WishedState;
 }
 
-/** What the reconciler found out, kept for whoever asks. `record` is called once per turn, and is the only place that writes. */
+/** The state of the reconciler for the API. `record` is called once per turn and is the only place that writes. */
 export class Status {
   readonly #options: StatusOptions;
   readonly #history = new History();

@@ -11,7 +11,7 @@ const pauses = { first: 10, longest: 250 };
 const shownAtMost = 20;
 
 /**
- * `sluice reconcile`: a look at the source now instead of at the next poll. With `--wait` it ends when a turn that began
+ * `sluice reconcile`: polls the source now instead of after the interval. With `--wait` it ends when a turn that began
  * after the request has ended, and all that was begun: with 0 where everything is as the files say then, else with 1.
  */
 export async function reconcile(invocation: Invocation): Promise<ExitCode> {

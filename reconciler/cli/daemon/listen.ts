@@ -40,7 +40,7 @@ export async function listenHttp(
   answer: RequestListener,
 ): Promise<Listener> {
   const server = createServer({ maxHeaderSize, ...times }, (req, res) => {
-    // A server that closes lets go of idle connections once: those that become idle later would hold it up.
+    // A server that closes closes idle connections once: those that become idle later would delay it.
     res.once("close", () => server.listening || setImmediate(() => server.closeIdleConnections()));
     answer(req, res);
   });

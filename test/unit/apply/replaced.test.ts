@@ -39,7 +39,7 @@ describe("an edit that waits for a stop", () => {
         status: "True",
         reason: "PendingBatch",
         message:
-          "being changed: stop, update, resume; it stops when it has settled 3 prepared batches: no answer from clickhouse:8123",
+          "a change is under way: stop, update, resume; it stops after 3 prepared batches: no answer from clickhouse:8123",
       },
     ]);
     engine.change("orders", { pending: 0 });

@@ -110,16 +110,16 @@ describe("a pipeline that is being stopped", () => {
   const underWay: Outcome = { pipeline_id: "orders", kind: "update", result: "under way" };
 
   test.each([
-    [0, ["Ready Unknown Progressing", "Reconciling True Progressing"], "being changed: stop, update, resume"],
+    [0, ["Ready Unknown Progressing", "Reconciling True Progressing"], "a change is under way: stop, update, resume"],
     [
       1,
       ["Ready Unknown PendingBatch", "Reconciling True PendingBatch"],
-      "being changed: stop, update, resume; it stops when it has settled 1 prepared batch",
+      "a change is under way: stop, update, resume; it stops after 1 prepared batch",
     ],
     [
       2,
       ["Ready Unknown PendingBatch", "Reconciling True PendingBatch"],
-      "being changed: stop, update, resume; it stops when it has settled 2 prepared batches",
+      "a change is under way: stop, update, resume; it stops after 2 prepared batches",
     ],
   ])("with %i pending batches", (pending, told, said) => {
     engine.change("orders", { status: "Stopping", pending });
