@@ -1,10 +1,9 @@
 import express, { type Express, type RequestHandler, type Response } from "express";
 import type { Log } from "../../engine/index.ts";
 import { answerErrors, sendError } from "./http/api-error.ts";
-import { httpMetrics } from "./http/http-metrics.ts";
+import { httpMetrics, refuseChanges } from "./http/middleware.ts";
 import { answerPureCall, postOnly, purePaths } from "./pure/pure-route.ts";
 import type { PureCalls } from "./pure/pure-calls.ts";
-import { refuseChanges } from "./http/read-only.ts";
 import { readRoutes, type StatusSources } from "./routes.ts";
 import type { ReconcileSnapshot } from "../reconciler.ts";
 

@@ -114,5 +114,5 @@ export const commands: readonly Command[] = [
   ),
   command("token show", "<ID>", "show when the token was made and last used", async () => (await token()).showToken),
   command("token rotate", "<ID>", "make a new token and print it, once", async () => (await token()).rotateToken),
-  command("sql", "<QUERY>", "ask the embedded ClickHouse", async () => (await import("./client/sql.ts")).sql),
+  command("sql", "<QUERY>", "ask the embedded ClickHouse", async () => (await pipelines()).sql),
 ];

@@ -1,6 +1,5 @@
 #!/usr/bin/env node
-import { main } from "./main.ts";
-import { stopSignal } from "./stop-signal.ts";
+import { main, stopSignal } from "./main.ts";
 import { streamTerminal } from "./invocation/terminal.ts";
 
 process.exitCode = await main(process.argv.slice(2), {

@@ -2,8 +2,8 @@ import { dump } from "js-yaml";
 import type { PipelineHealth } from "../../../engine/index.ts";
 import type { PipelineConfig } from "../../../schemas/index.ts";
 import type { Info } from "../../api/info.ts";
-import type { PipelineRecord } from "../../api/pipeline-record.ts";
-import { columns, facts } from "../invocation/terminal.ts";
+import type { PipelineRecord } from "../../api/routes.ts";
+import { columns, facts, printableLines } from "../invocation/terminal.ts";
 import { daemonOf, pipelineUrl } from "../control/client.ts";
 import { type ExitCode, type Invocation, show } from "../invocation/invocation.ts";
 
@@ -114,4 +114,13 @@ export async function info(invocation: Invocation): Promise<ExitCode> {
   const all = (await daemonOf(invocation).get("/api/v1/info")) as Info;
   const { listeners, ...rest } = all;
   return show(invocation, all, () => facts([...Object.entries(rest), ...Object.entries(listeners)]));
+}
+
+/** `sluice sql QUERY`: asks the embedded ClickHouse. Formats for people are made safe to print, others stay as they are. */
+export async function sql(invocation: Invocation, query: string): Promise<ExitCode> {
+  const format = invocation.settings.text("sql_format");
+  const answer = await daemonOf(invocation).postForText("/control/v1/sql", { query, format });
+  const text = answer.replace(/\n$/, "");
+  if (text !== "") invocation.terminal.out(/^(?:Pretty|Vertical)/.test(format) ? printableLines(text) : text);
+  return 0;
 }

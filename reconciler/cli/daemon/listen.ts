@@ -1,12 +1,8 @@
 import { once } from "node:events";
-import { createServer } from "node:http";
-import type { RequestListener, Server as HttpServer } from "node:http";
-import { createServer as createSocketServer } from "node:net";
-import type { AddressInfo, Server, Socket } from "node:net";
+import { createServer, type Server as HttpServer, type RequestListener } from "node:http";
+import { type AddressInfo, createServer as createSocketServer, type Server, type Socket } from "node:net";
 import { CliError } from "../invocation/cli-error.ts";
-import { formatListener } from "../invocation/listener-address.ts";
-import type { ListenerAddress } from "../invocation/listener-address.ts";
-import type { Settings } from "../invocation/settings.ts";
+import { formatListener, type ListenerAddress, type Settings } from "../invocation/settings.ts";
 
 export interface Listener {
   /** `HOST:PORT` with the port that was really taken; `off` where there is none. */

@@ -2,12 +2,16 @@ import { Ajv } from "ajv";
 import schema from "../../../schemas/sluice-config.schema.json" with { type: "json" };
 import { parseDuration, parseQuantity } from "../../../schemas/index.ts";
 import { CliError } from "./cli-error.ts";
-import { parseListener } from "./listener-address.ts";
-import { Settings } from "./settings.ts";
-import type { Found } from "./settings.ts";
+import { type Found, parseListener, Settings } from "./settings.ts";
 import type { FileEntry } from "./settings-file.ts";
-import { expectation, settings, settingsOf } from "./settings-table.ts";
-import type { Setting, SettingName, SettingValue } from "./settings-table.ts";
+import {
+  expectation,
+  type Setting,
+  type SettingName,
+  settings,
+  settingsOf,
+  type SettingValue,
+} from "./settings-table.ts";
 
 /** Where settings come from, the strongest first. */
 export interface SettingOrigins {
