@@ -1,5 +1,5 @@
 /**
- * The machine, and the only file that others import from here.
+ * The machine, and with `language.ts`, which has what is pure, all that others import from here.
  *
  *     source ──> declared fields ─> filter ─> dedup ─> stateless ──> sink (ClickHouse)
  *       │  acknowledged only after the sink wrote   └──> dead letters
@@ -39,13 +39,7 @@ export { consumerGroup } from "./core/names.ts";
 export { defaultKafkaSettings, type KafkaSettings } from "./sources/kafka/brokers/settings.ts";
 export { defaultOtlpSettings, type OtlpSettings } from "./sources/otlp/receiver/settings.ts";
 export type { EngineOptions, PipelineConfig } from "../schemas/pipeline.ts";
-export { parseExactly, writeExactly } from "./core/exact-json.ts";
 export { writeFileDurably } from "./state/durable-files.ts";
-export { compileFilter, compileTransforms, ExpressionError, freeNames, outputTypes } from "./expression/index.ts";
-export type { Filter, FreeName, TransformExpression, Transforms } from "./expression/index.ts";
-export { parseColumnType, isProblem } from "./sinks/clickhouse/columns/column-grammar.ts";
-export { canFeed } from "./sinks/clickhouse/columns/feeding.ts";
-export { endpointOf } from "./sinks/clickhouse/transport/endpoint.ts";
-export { BodyRefused, discardBody, readBody, type BodyLimits } from "./http/request-body.ts";
+export { BodyRefused, discardBody, readBody, type BodyLimits } from "./sources/http-body.ts";
 export { Room } from "./core/room.ts";
 export { sleep } from "./core/sleep.ts";

@@ -1,24 +1,21 @@
 import type { ObservedEngine } from "./actual/snapshot.ts";
 import type { Underway } from "./actual/state.ts";
 import type { Revision } from "./git/revision.ts";
-import { HoldError } from "./holds/hold.ts";
-import type { Hold } from "./holds/hold.ts";
+import { type Hold, HoldError } from "./holds/hold.ts";
 import type { Holds } from "./holds/holds.ts";
 import type { PinnedSource } from "./holds/pinned-source.ts";
 import type { Plan } from "./plan/change.ts";
 import { printPlan } from "./plan/print.ts";
-import { endOf } from "./status/reconcile-answer.ts";
-import type { ReconcileAnswer } from "./status/reconcile-answer.ts";
-import type { Requests } from "./status/requests.ts";
+import { endOf, type ReconcileAnswer, type Requests } from "./status/reconcile-request.ts";
 import type { Status } from "./status/status.ts";
 import type { Telemetry } from "./status/telemetry.ts";
-import { printable } from "./validate/problem.ts";
+import { printable } from "./language/problem.ts";
 
 /** Who asks, as they call themselves, and why. */
 export type Asker = Omit<Hold, "since">;
 
 /** What an operator's suspension or resumption did. */
-export interface Held {
+export interface SuspensionResult {
   /** Absent for everything. */
   pipeline_id?: string;
   /** The suspension that was set, or lifted. */
@@ -39,7 +36,7 @@ export interface Rollback {
   plan: string;
 }
 
-export interface OperatorParts {
+export interface OperatorDependencies {
   source: PinnedSource;
   engine: ObservedEngine;
   holds: Holds;
@@ -56,25 +53,25 @@ export interface OperatorParts {
 }
 
 /** Milliseconds that a rollback waits for the repository. */
-const patience = 120_000;
+const rollbackTimeout = 120_000;
 
 /** What a person does to the reconciler. Nothing here touches the engine: the next turn keeps to what was said. */
 export class Operator {
-  readonly #parts: OperatorParts;
+  readonly #dependencies: OperatorDependencies;
 
-  constructor(parts: OperatorParts) {
-    this.#parts = parts;
+  constructor(dependencies: OperatorDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** Asks for a turn now; gives the token that is echoed when it has ended. */
   reconcile(): string {
-    const token = this.#parts.requests.ask();
-    this.#parts.look();
+    const token = this.#dependencies.requests.ask();
+    this.#dependencies.look();
     return token;
   }
 
   answerTo(token: string): ReconcileAnswer {
-    const { requests, status, busy, isWorking } = this.#parts;
+    const { requests, status, busy, isWorking } = this.#dependencies;
     const under_way = [...busy().keys()];
     const turn = status.last;
     if (!requests.isHandled(token) || turn === undefined) {
@@ -85,8 +82,8 @@ export class Operator {
   }
 
   /** Leaves a pipeline, or everything, as it is until it is resumed. Throws HoldError. */
-  async suspend(pipeline_id: string | undefined, asker: Asker): Promise<Held> {
-    const { holds, status, engine, telemetry } = this.#parts;
+  async suspend(pipeline_id: string | undefined, asker: Asker): Promise<SuspensionResult> {
+    const { holds, status, engine, telemetry } = this.#dependencies;
     const isKnown = (id: string): boolean =>
       status.knows(id) || engine.list().some((one) => one.pipeline_id === id) || holds.of(id) !== undefined;
     if (pipeline_id !== undefined && !isKnown(pipeline_id)) {
@@ -94,14 +91,14 @@ export class Operator {
     }
     const hold = await holds.suspend(pipeline_id, asker);
     telemetry.suspended(pipeline_id, hold);
-    return this.#held(pipeline_id, hold);
+    return this.#suspensionResult(pipeline_id, hold);
   }
 
   /** Lifts a suspension. Throws HoldError where there is none. */
-  async resume(pipeline_id: string | undefined, { by }: Asker): Promise<Held> {
-    const hold = await this.#parts.holds.resume(pipeline_id);
-    this.#parts.telemetry.resumed(pipeline_id, by);
-    return this.#held(pipeline_id, hold);
+  async resume(pipeline_id: string | undefined, { by }: Asker): Promise<SuspensionResult> {
+    const hold = await this.#dependencies.holds.resume(pipeline_id);
+    this.#dependencies.telemetry.resumed(pipeline_id, by);
+    return this.#suspensionResult(pipeline_id, hold);
   }
 
   /**
@@ -109,8 +106,8 @@ export class Operator {
    * id of a revision; first digits do for those that were seen last. Throws HoldError and SourceError.
    */
   async rollBack(revision: string, asker: Asker, isDry: boolean): Promise<Rollback> {
-    const { source, holds, telemetry, preview } = this.#parts;
-    const found = await source.target(this.#commitOf(revision), AbortSignal.timeout(patience));
+    const { source, holds, telemetry, preview } = this.#dependencies;
+    const found = await source.target(this.#commitOf(revision), AbortSignal.timeout(rollbackTimeout));
     const { id, sha, author, subject } = found.revision;
     const who = { ...(author !== undefined && { author }), ...(subject !== undefined && { subject }) };
     const plan = printPlan(await preview(found.revision));
@@ -118,24 +115,24 @@ export class Operator {
     if (isDry) return rollback;
     const pin = await holds.pin({ ...asker, ...who, commit: sha, revision: id, head: found.head.sha });
     telemetry.pinned(pin);
-    this.#parts.look();
+    this.#dependencies.look();
     return rollback;
   }
 
   /** Lifts the pin; gives the revision that was pinned. Throws HoldError where there is none. */
   async cancelRollback({ by }: Asker): Promise<{ revision: string }> {
-    const { holds, telemetry } = this.#parts;
+    const { holds, telemetry } = this.#dependencies;
     const { pin } = holds.state;
     if (pin === undefined) throw new HoldError("no commit is pinned");
     await holds.unpin();
     telemetry.unpinned(pin, by);
-    this.#parts.look();
+    this.#dependencies.look();
     return { revision: pin.revision };
   }
 
-  #held(pipeline_id: string | undefined, hold: Hold): Held {
-    this.#parts.look();
-    const busy = [...this.#parts.busy().keys()];
+  #suspensionResult(pipeline_id: string | undefined, hold: Hold): SuspensionResult {
+    this.#dependencies.look();
+    const busy = [...this.#dependencies.busy().keys()];
     const under_way = busy.filter((id) => pipeline_id === undefined || id === pipeline_id);
     return { ...(pipeline_id !== undefined && { pipeline_id }), hold, under_way };
   }
@@ -148,7 +145,7 @@ export class Operator {
     if (!/^[0-9a-f]{7,64}$/.test(digits)) {
       throw new HoldError(`expected a commit, or a revision such as main@sha1:1a2b3c4…, found ${given}`);
     }
-    const seen = new Set(this.#parts.status.revisions.map(commitIn));
+    const seen = new Set(this.#dependencies.status.revisions.map(commitIn));
     const [found, ...others] = [...seen].filter((sha) => sha.startsWith(digits));
     if (found !== undefined && others.length === 0) return found;
     const many = found === undefined ? "none of the last revisions begins" : "several of the last revisions begin";

@@ -6,12 +6,12 @@ import type { Operations } from "./apply/operations.ts";
 import type { DesiredState } from "./desired/desired-state.ts";
 import { Loader } from "./desired/load.ts";
 import type { Revision } from "./git/revision.ts";
-import { heldPlan } from "./holds/held-plan.ts";
+import { planWithHolds } from "./holds/held-plan.ts";
 import type { Holds } from "./holds/holds.ts";
 import type { DeletionLimit } from "./plan/budget.ts";
 import type { Plan } from "./plan/change.ts";
 
-export interface PlannerParts {
+export interface PlannerDependencies {
   engine: Pick<AppliedEngine, "list" | "get" | "health" | "staleSecrets">;
   inventory: Inventory;
   operations: Operations;
@@ -23,33 +23,33 @@ export interface PlannerParts {
 /** A plan, and the pipelines that were suspended at the moment for which it was made. */
 export interface MadePlan {
   plan: Plan;
-  held: ReadonlySet<string>;
+  suspended: ReadonlySet<string>;
 }
 
-/** Milliseconds that the reading of a revision may take which nobody follows. */
-const patience = 60_000;
+/** Milliseconds that loading a revision for a preview may take. */
+const loadTimeout = 60_000;
 
 /** Looks at all that a plan depends on, at one moment, and makes it. */
 export class Planner {
-  readonly #parts: PlannerParts;
+  readonly #dependencies: PlannerDependencies;
 
-  constructor(parts: PlannerParts) {
-    this.#parts = parts;
+  constructor(dependencies: PlannerDependencies) {
+    this.#dependencies = dependencies;
   }
 
   async make({ id, skipped }: Revision, desired: DesiredState): Promise<MadePlan> {
-    const { engine, inventory, operations, holds, limit, busy } = this.#parts;
+    const { engine, inventory, operations, holds, limit, busy } = this.#dependencies;
     const stale = await engine.staleSecrets();
     const seen = snapshot(engine, inventory, busy(), operations.interrupted, stale);
     const actual = { ...seen, budget: { ...inventory.deletionsOf(id), limit } };
-    const plan = heldPlan(actual, { ...desired, skipped }, holds.state);
+    const plan = planWithHolds(actual, { ...desired, skipped }, holds.state);
     const ids = plan.changes.map(({ pipeline_id }) => pipeline_id);
-    return { plan, held: new Set(ids.filter((one) => holds.of(one) !== undefined)) };
+    return { plan, suspended: new Set(ids.filter((one) => holds.of(one) !== undefined)) };
   }
 
   /** What a turn on this revision would do, without a memory of the files that are followed. */
   async preview(revision: Revision): Promise<Plan> {
-    const desired = await new Loader().load(revision.files, AbortSignal.timeout(patience));
+    const desired = await new Loader().load(revision.files, AbortSignal.timeout(loadTimeout));
     return (await this.make(revision, desired)).plan;
   }
 }

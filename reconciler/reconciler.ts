@@ -8,22 +8,18 @@ import { Operations } from "./apply/operations.ts";
 import type { Outcome } from "./apply/outcome.ts";
 import type { DesiredState } from "./desired/desired-state.ts";
 import { Loader } from "./desired/load.ts";
-import { Lookout } from "./git/lookout.ts";
+import { SourcePoller } from "./git/source-poller.ts";
 import { Holds } from "./holds/holds.ts";
 import { PinnedSource } from "./holds/pinned-source.ts";
 import { Operator } from "./operator.ts";
 import type { Revision, RevisionSource } from "./git/revision.ts";
 import { parseDeletionLimit } from "./plan/budget.ts";
-import { OperationHistory } from "./status/operation-history.ts";
-import type { HistoryPage, PageRequest } from "./status/operation-history.ts";
+import { type HistoryPage, OperationHistory, type PageRequest } from "./apply/history.ts";
 import { Planner } from "./planner.ts";
-import { Requests } from "./status/requests.ts";
-import { Status } from "./status/status.ts";
-import type { ReconcileSnapshot } from "./status/status.ts";
-import { jittered, untilRetry } from "./status/next-turn.ts";
-import { createTelemetry } from "./status/telemetry.ts";
-import type { Telemetry } from "./status/telemetry.ts";
-import type { Trigger, Turn } from "./status/turn.ts";
+import { Requests } from "./status/reconcile-request.ts";
+import { type ReconcileSnapshot, Status } from "./status/status.ts";
+import { jittered, type Trigger, type Turn, untilRetry } from "./status/turn.ts";
+import { createTelemetry, type Telemetry } from "./status/telemetry.ts";
 
 export type { ReconcileSnapshot } from "./status/status.ts";
 
@@ -34,24 +30,24 @@ export interface ReconcilerOptions {
   dataDir: string;
   log: Log;
   registry: Registry;
-  /** Milliseconds between two looks at the source. */
+  /** Milliseconds between two polls of the source. */
   interval: number;
   /** How many pipelines one revision may delete, such as `5 or 20%`, which is the default. */
   maxDeletions?: string;
-  /** Milliseconds that a turn waits for slow changes, default 10,000; they go on beside the next turns. */
-  patience?: number;
+  /** Milliseconds that a turn waits for slow changes, default 10,000; they go on during the next turns. */
+  applyTimeout?: number;
 }
 
 /** Milliseconds. */
-const defaultPatience = 10_000;
+const defaultApplyTimeout = 10_000;
 
-/** What happens by itself waits until a source that failed may be asked again; a person, or a change, does not. */
-const patient: ReadonlySet<Trigger> = new Set<Trigger>(["poll", "retry"]);
+/** Triggers that wait for the end of the back-off of a source that failed; a person, or a change, does not wait. */
+const respectsBackOff: ReadonlySet<Trigger> = new Set<Trigger>(["poll", "retry"]);
 
 /**
- * Makes the engine match the source, again and again: fetch a revision, load its files, look at the engine, plan, apply.
+ * Makes the engine match the source, again and again: fetch a revision, load its files, observe the engine, plan, apply.
  * A step that fails ends the turn, and what runs goes on as it was; only a source that cannot be read does not end it
- * where a last good revision is known, which holds until then.
+ * where a last good revision is known, which then stays in effect.
  */
 export class Reconciler {
   /** What a person may do to it. */
@@ -60,7 +56,7 @@ export class Reconciler {
   readonly #source: PinnedSource;
   readonly #holds: Holds;
   readonly #requests = new Requests();
-  readonly #lookout: Lookout;
+  readonly #poller: SourcePoller;
   readonly #inventory: Inventory;
   readonly #telemetry: Telemetry;
   readonly #history: OperationHistory;
@@ -70,7 +66,7 @@ export class Reconciler {
   readonly #loader = new Loader();
   #loaded: { revision: Revision; desired: DesiredState } | undefined;
   #pending: Trigger | undefined;
-  #wake: (() => void) | undefined;
+  #endPause: (() => void) | undefined;
   #isTurning = false;
 
   /** Reads the inventory, the journal of operations and what an operator holds. Throws where one of the first two is damaged. */
@@ -82,12 +78,12 @@ export class Reconciler {
     const telemetry = (this.#telemetry = createTelemetry(log, registry));
     if (holds.damage !== undefined) telemetry.holdsDamaged(holds.damage);
     const source = (this.#source = new PinnedSource(options.source, holds, (...over) => telemetry.pinLifted(...over)));
-    this.#lookout = new Lookout(source, options.interval);
+    this.#poller = new SourcePoller(source, options.interval);
     this.#history = OperationHistory.read(dataDir);
     const operations = new Operations(Journal.read(dataDir), this.#history, telemetry);
     const onLate = (outcome: Outcome): void => this.#late(outcome);
-    const isHeld = (id: string): boolean => holds.of(id) !== undefined;
-    this.#apply = new Apply({ engine, inventory, operations, telemetry, onLate, isHeld });
+    const isSuspended = (id: string): boolean => holds.of(id) !== undefined;
+    this.#apply = new Apply({ engine, inventory, operations, telemetry, onLate, isSuspended });
     const busy = (): Apply["busy"] => this.#apply.busy;
     const limit = parseDeletionLimit(options.maxDeletions ?? "5 or 20%");
     this.#planner = new Planner({ engine, inventory, operations, holds, limit, busy });
@@ -105,10 +101,10 @@ export class Reconciler {
     telemetry.exposeState(() => this.snapshot());
   }
 
-  /** Takes turns until `signal` aborts: one at once, then one after each interval, and one whenever it is woken. */
+  /** Takes turns until `signal` aborts: one at once, then one after each interval and one after each trigger. */
   async run(signal: AbortSignal): Promise<void> {
     const source = this.#source;
-    signal.addEventListener("abort", () => this.#wake?.(), { once: true });
+    signal.addEventListener("abort", () => this.#endPause?.(), { once: true });
     try {
       await source.watch(() => this.trigger("change"));
       let trigger: Trigger = "start";
@@ -121,7 +117,7 @@ export class Reconciler {
   /** Asks for a turn soon. Any number of calls before it begins are one. */
   trigger(trigger: Trigger = "manual"): void {
     this.#pending ??= trigger;
-    this.#wake?.();
+    this.#endPause?.();
   }
 
   snapshot(): ReconcileSnapshot {
@@ -159,12 +155,12 @@ export class Reconciler {
   }
 
   async #fetch(turn: Turn, signal: AbortSignal): Promise<void> {
-    const sight = await this.#lookout.look(!patient.has(turn.trigger), signal, (...request) =>
+    const polled = await this.#poller.poll(!respectsBackOff.has(turn.trigger), signal, (...request) =>
       this.#telemetry.gitRequestEnded(...request),
     );
-    if (sight.revision === undefined) throw sight.error;
-    turn.revision = sight.revision;
-    if (sight.error !== undefined) turn.fetchError = sight.error;
+    if (polled.revision === undefined) throw polled.error;
+    turn.revision = polled.revision;
+    if (polled.error !== undefined) turn.fetchError = polled.error;
   }
 
   /** Reading the same files again would say the same. */
@@ -180,27 +176,27 @@ export class Reconciler {
   async #plan(turn: Turn): Promise<void> {
     const { revision, desired } = turn;
     if (revision === undefined || desired === undefined) return;
-    const { plan, held } = await this.#planner.make(revision, desired);
+    const { plan, suspended } = await this.#planner.make(revision, desired);
     turn.plan = plan;
-    turn.held = held;
+    turn.suspended = suspended;
     this.#telemetry.planMade(plan);
   }
 
   /** Nothing, while everything is suspended: the plan says what waits. */
   async #carryOut(turn: Turn, signal: AbortSignal): Promise<void> {
     if (this.#holds.state.everything !== undefined) return;
-    const { plan, held = new Set(), desired, revision } = turn;
+    const { plan, suspended = new Set(), desired, revision } = turn;
     if (plan === undefined || desired === undefined || revision === undefined) return;
     const order = {
       plan,
-      held,
+      suspended,
       desired: new Map(desired.pipelines.map((one) => [one.pipeline_id, one])),
       origin: {
         revision: revision.id,
         ...(revision.author !== undefined && { author: revision.author }),
         ...(revision.subject !== undefined && { subject: revision.subject }),
       },
-      patience: this.#options.patience ?? defaultPatience,
+      applyTimeout: this.#options.applyTimeout ?? defaultApplyTimeout,
     };
     turn.outcomes = await this.#apply.carryOut(order, signal);
   }
@@ -228,14 +224,14 @@ export class Reconciler {
 
   /** Waits for what comes first: a call of `trigger`, the next try of what failed, or the interval. */
   async #pause(turn: Turn, signal: AbortSignal): Promise<Trigger> {
-    const poll = this.#lookout.wait ?? jittered(this.#options.interval);
+    const poll = this.#poller.wait ?? jittered(this.#options.interval);
     const retry = untilRetry(turn);
-    const woken = new AbortController();
-    this.#wake = () => woken.abort();
+    const pause = new AbortController();
+    this.#endPause = () => pause.abort();
     if (this.#pending === undefined && !signal.aborted) {
-      await sleep(Math.min(poll, retry), woken.signal);
+      await sleep(Math.min(poll, retry), pause.signal);
     }
-    this.#wake = undefined;
+    this.#endPause = undefined;
     const trigger = this.#pending ?? (retry < poll ? "retry" : "poll");
     this.#pending = undefined;
     return trigger;

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { breaches, type SourceText } from "./support/import-rules.ts";
+import { breaches, crowdedFolders, mostFiles, twoWayFolders, type SourceText } from "./support/import-rules.ts";
 
 const files = ["schemas", "engine", "reconciler", "examples"].flatMap(sourcesBelow);
 
@@ -15,6 +15,39 @@ test("the house keeps its import rules", () => {
   expect(breaches(files)).toEqual([]);
 });
 
+/** Folders that still import each other. A pair that no longer does must leave this list. */
+const stillTwoWay: string[] = [
+  "engine <-> engine/sinks/clickhouse/embedded",
+  "engine <-> engine/sources/kafka",
+  "engine <-> engine/sources/webhook",
+  "engine <-> engine/state",
+  "engine <-> engine/telemetry",
+  "engine <-> engine/thread",
+  "engine/expression <-> engine/expression/functions",
+  "engine/sources/otlp/rows <-> engine/sources/otlp/rows/json",
+  "reconciler/actual <-> reconciler/plan",
+  "reconciler/desired <-> reconciler/plan",
+];
+
+/** Folders that are still too large. One that is no longer must leave this list. */
+const stillCrowded: string[] = [
+  "engine",
+  "engine/core",
+  "engine/expression",
+  "engine/sinks/clickhouse",
+  "engine/sinks/clickhouse/embedded",
+  "engine/sources/kafka",
+  "reconciler/plan",
+];
+
+test("no two folders import each other, types included", () => {
+  expect(twoWayFolders(files)).toEqual(stillTwoWay);
+});
+
+test(`no folder has more than ${mostFiles} source files`, () => {
+  expect(crowdedFolders(files)).toEqual(stillCrowded);
+});
+
 describe("a planted breach is found", () => {
   test.each([
     ["the engine imports the reconciler", "engine/line.ts", 'import { plan } from "../reconciler/plan/plan.ts";'],
@@ -26,8 +59,8 @@ describe("a planted breach is found", () => {
     ],
     [
       "the command line goes past the door by a dynamic import",
-      "reconciler/cli/run.ts",
-      'await import("../../engine/engine.ts");',
+      "reconciler/cli/daemon/run.ts",
+      'await import("../../../engine/engine.ts");',
     ],
     [
       "a sink imports a source",
@@ -45,12 +78,42 @@ describe("a planted breach is found", () => {
     ["the plan looks at the clock", "reconciler/plan/plan.ts", "const now = Date.now();"],
     ["a component reads the environment", "engine/sinks/clickhouse/sink.ts", 'const x = process.env["X"];'],
     ["the reconciler prints", "reconciler/reconciler.ts", 'console.log("done");'],
+    [
+      "a check of files imports the whole engine",
+      "reconciler/validate/rules/target.ts",
+      'import { Engine } from "../../../engine/index.ts";',
+    ],
+    [
+      "the language imports a plan, and be it a type",
+      "reconciler/language/document.ts",
+      'import type { Plan } from "../plan/change.ts";',
+    ],
+    ["the pure door loads a file system", "engine/language.ts", 'import { open } from "node:fs/promises";'],
+    [
+      "something that the pure door loads opens a connection",
+      "engine/expression/index.ts",
+      'import { connect } from "node:net";',
+    ],
     ["a component touches prom-client", "engine/pipeline.ts", 'import { Counter } from "prom-client";'],
   ])("%s", (_title, path, line) => {
     const original = files.find((file) => file.path === path);
     expect(original, `${path} is a file of the house`).toBeDefined();
     const planted = { path, text: `${line}\n${original!.text}` };
     expect(breaches([...files.filter((file) => file.path !== path), planted])).toHaveLength(1);
+  });
+
+  test("two folders that import each other, be it for a type", () => {
+    const path = "reconciler/language/node.ts";
+    const text = 'import type { DesiredState } from "../desired/desired-state.ts";';
+    const pairs = twoWayFolders([...files.filter((file) => file.path !== path), { path, text }]);
+    expect(pairs).toEqual([...stillTwoWay, "reconciler/desired <-> reconciler/language"].toSorted());
+  });
+
+  test("a folder that grows beyond its size", () => {
+    const paths = Array.from({ length: mostFiles + 1 }, (_, index) => `reconciler/new/${index}.ts`);
+    const folder = paths.map((path): SourceText => ({ path, text: "" }));
+    expect(crowdedFolders(folder.slice(1))).toEqual([]);
+    expect(crowdedFolders([...folder, { path: "reconciler/new/below/a.ts", text: "" }])).toEqual(["reconciler/new"]);
   });
 
   test("a circle of imports", () => {

@@ -23,7 +23,7 @@ export interface InventoryEntry {
   ending?: true;
   /** How often it was put back lately after a drift, oldest first. */
   corrections?: Correction[];
-  /** Somebody fights for these fields: they are not put back any more. */
+  /** These fields drifted again and again: they are no longer corrected. */
   fight?: Fight;
 }
 
@@ -61,7 +61,7 @@ export interface InventoryState {
 /**
  * What this reconciler owns, in `<data-dir>/reconciler.json`. Only what is in it may be pruned. An entry is written
  * before its pipeline is created and leaves after the pipeline was deleted, so that a crash in between never leaves a
- * pipeline behind that nobody owns.
+ * pipeline without an owner.
  */
 export class Inventory {
   readonly #path: string;

@@ -1,3 +1,5 @@
+import manifest from "../../package.json" with { type: "json" };
+
 /** What a process says about itself. Holds no secret and no path of its machine. */
 export interface Info {
   version: string;
@@ -9,4 +11,16 @@ export interface Info {
   data_dir_id: string;
   /** What each listener is bound to, such as `127.0.0.1:8081`; `off` where there is none. */
   listeners: Record<string, string>;
+}
+
+/** What this process says about itself; `listeners` may still grow. */
+export function processInfo(dataDirId: string, listeners: Record<string, string>): () => Info {
+  const fixed = {
+    version: manifest.version,
+    node: process.version,
+    pid: process.pid,
+    started_at: new Date().toISOString(),
+    data_dir_id: dataDirId,
+  };
+  return () => ({ ...fixed, listeners: { ...listeners } });
 }

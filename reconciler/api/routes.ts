@@ -1,13 +1,10 @@
 import type { Registry } from "prom-client";
-import type { DeadLetterState, Engine, PipelineHealth } from "../../engine/index.ts";
-import type { PipelineConfig } from "../../schemas/index.ts";
+import type { DeadLetterState, Engine, PipelineHealth, PipelineView } from "../../engine/index.ts";
+import { isSecret, type Path, type PipelineConfig } from "../../schemas/index.ts";
 import type { Reconciler } from "../reconciler.ts";
-import type { HistoryPage } from "../status/operation-history.ts";
+import type { HistoryPage } from "../apply/history.ts";
 import type { Info } from "./info.ts";
-import { pageOf } from "./page.ts";
-import { pipelineRecord } from "./pipeline-record.ts";
-import type { PipelineRecord } from "./pipeline-record.ts";
-import { redact } from "./redaction.ts";
+import { pageOf } from "./http/page.ts";
 
 /** Where the status API reads. It never changes anything: only these members are used. */
 export interface StatusSources {
@@ -48,4 +45,66 @@ function historyOf(
   const page = reconciler.history({ pipeline_id, ...pageOf(query) });
   if (page.records.length === 0) engine.get(pipeline_id);
   return page;
+}
+
+/** What stands where a secret was written as plain text. */
+const redacted = "<redacted>";
+
+/** A value that is one reference and nothing else. */
+const reference = /^\$\{(?:env|file):[^${}]+\}$/;
+
+/** User information of a URL: `https://user:password@host`. */
+const userInfo = /(\/\/)[^/?#\s]*@/g;
+
+/**
+ * `config` as it may leave the process: credentials that were given as plain text are replaced, references to
+ * credentials stay, since they say where a secret is and not what it is. What is a credential, the schema says.
+ */
+function redact(config: PipelineConfig): PipelineConfig {
+  return redactAt(config, []) as PipelineConfig;
+}
+
+function redactAt(value: unknown, path: Path): unknown {
+  if (Array.isArray(value)) return value.map((item, index) => redactAt(item, [...path, index]));
+  if (typeof value === "object" && value !== null) {
+    return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, redactAt(item, [...path, name])]));
+  }
+  if (isSecret(path)) return isHarmless(value) ? value : redacted;
+  return path.at(-1) === "url" && typeof value === "string" ? value.replace(userInfo, `$1${redacted}@`) : value;
+}
+
+function isHarmless(value: unknown): boolean {
+  return value === null || value === "" || (typeof value === "string" && reference.test(value));
+}
+
+type TransformationType = "Ingest Only" | "Deduplication" | "Join" | "Join & Deduplication";
+
+/** One entry of the list of pipelines (specification: lifecycle and API, section 4.1). */
+export interface PipelineRecord {
+  pipeline_id: string;
+  name: string;
+  transformation_type: TransformationType;
+  created_at: string;
+  updated_at: string;
+  status: string;
+  metadata: { tags: string[] };
+}
+
+function pipelineRecord(view: PipelineView): PipelineRecord {
+  return {
+    pipeline_id: view.pipeline_id,
+    name: view.config.name,
+    transformation_type: transformationType(view.config),
+    created_at: view.created_at,
+    updated_at: view.updated_at,
+    status: view.status,
+    metadata: { tags: view.config.metadata.tags },
+  };
+}
+
+/** Follows join and dedup alone; filters and stateless transforms do not show in it. */
+function transformationType(config: PipelineConfig): TransformationType {
+  const dedups = config.transforms.some((transform) => transform.type === "dedup");
+  if (config.join !== undefined) return dedups ? "Join & Deduplication" : "Join";
+  return dedups ? "Deduplication" : "Ingest Only";
 }

@@ -1,14 +1,11 @@
-import express from "express";
-import type { Express, RequestHandler, Response } from "express";
+import express, { type Express, type RequestHandler, type Response } from "express";
 import type { Log } from "../../engine/index.ts";
-import { answerErrors, sendError } from "./api-error.ts";
-import { httpMetrics } from "./http-metrics.ts";
+import { answerErrors, sendError } from "./http/api-error.ts";
+import { httpMetrics, refuseChanges } from "./http/middleware.ts";
 import { answerPureCall, postOnly, purePaths } from "./pure/pure-route.ts";
 import type { PureCalls } from "./pure/pure-calls.ts";
-import { refuseChanges } from "./read-only.ts";
-import { notReady } from "./readiness.ts";
-import { readRoutes } from "./routes.ts";
-import type { StatusSources } from "./routes.ts";
+import { readRoutes, type StatusSources } from "./routes.ts";
+import type { ReconcileSnapshot } from "../reconciler.ts";
 
 /** Everything here is data for programs: a browser must not guess types, frame it, keep it or run anything from it. */
 const headers = {
@@ -36,7 +33,7 @@ export function statusApi(sources: StatusSources & { log: Log; pure: Pick<PureCa
   return app;
 }
 
-/** An Express app without what nobody here needs. */
+/** An Express app without the headers and parsers that no route here needs. */
 export function bareApp(): Express {
   const app = express();
   app.disable("x-powered-by").disable("etag");
@@ -87,10 +84,15 @@ const answerNotFound: RequestHandler = (_req, res) => {
   sendError(res, { status: 404, code: "not_found", message: "there is nothing at this URL: / lists what there is" });
 };
 
-/** Leaves the template of the URL for the metrics: a label must not grow with the ids that strangers ask for. */
+/** Leaves the template of the URL for the metrics: a label must not grow with the ids that callers ask for. */
 function markRoute(path: string): RequestHandler {
   return (_req, res, next) => {
     res.locals["route"] = path;
     next();
   };
+}
+
+/** Why the process is not ready to be relied upon; empty once it is. */
+function notReady(snapshot: ReconcileSnapshot): string[] {
+  return snapshot.lastTurn !== undefined ? [] : ["the source was not fetched yet"];
 }

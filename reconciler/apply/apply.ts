@@ -2,17 +2,14 @@ import { sleep } from "../../engine/index.ts";
 import { healthOf } from "../actual/snapshot.ts";
 import type { Underway } from "../actual/state.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
-import type { Change, Plan } from "../plan/change.ts";
-import { doesSomething } from "../plan/change.ts";
+import { type Change, doesSomething, type Plan } from "../plan/change.ts";
 import { Backoff } from "./backoff.ts";
-import { Job } from "./job.ts";
-import type { JobParts } from "./job.ts";
+import { Job, type JobDependencies } from "./job.ts";
 import type { Origin } from "./operation.ts";
 import type { Operations } from "./operations.ts";
 import type { Outcome } from "./outcome.ts";
-import { begin, contentOf, inSync } from "./ownership.ts";
-import { noteDeletions } from "./deletions.ts";
-import { Slots } from "./slots.ts";
+import { begin, contentOf, inSync, noteDeletions } from "./ownership.ts";
+import { ConcurrencyLimit } from "./concurrency-limit.ts";
 
 /** Changes that are carried out at the same time. */
 const atOnce = 16;
@@ -20,13 +17,13 @@ const atOnce = 16;
 /** Resumes of a failed pipeline before a person is asked (specification, open question G7). */
 const resumesAtMost = 5;
 
-export interface ApplyOptions extends Pick<JobParts, "engine" | "inventory" | "telemetry" | "isHeld"> {
+export interface ApplyOptions extends Pick<JobDependencies, "engine" | "inventory" | "telemetry" | "isSuspended"> {
   operations: Operations;
-  /** Told of a change that ended after its turn. */
+  /** Called with a change that ended after its turn. */
   onLate: (outcome: Outcome) => void;
 }
 
-/** A change that was begun, or held back. */
+/** A change that was begun, or that waits for the end of its back-off. */
 type Begun = Pick<Job, "outcome" | "isReplaced">;
 
 /** A plan on its way to the engine. */
@@ -35,9 +32,9 @@ export interface Order {
   desired: ReadonlyMap<string, DesiredPipeline>;
   origin: Origin;
   /** Pipelines that were suspended when the plan was made: what it does to them, it does in spite of that. */
-  held: ReadonlySet<string>;
-  /** Milliseconds that the turn waits for slow changes before it leaves them to themselves. */
-  patience: number;
+  suspended: ReadonlySet<string>;
+  /** Milliseconds that the turn waits for slow changes. They go on after it. */
+  applyTimeout: number;
 }
 
 /**
@@ -51,7 +48,7 @@ export class Apply {
   readonly #options: ApplyOptions;
   readonly #jobs = new Map<string, Job>();
   readonly #backoff = new Backoff();
-  readonly #slots = new Slots(atOnce);
+  readonly #concurrency = new ConcurrencyLimit(atOnce);
 
   constructor(options: ApplyOptions) {
     this.#options = options;
@@ -62,10 +59,10 @@ export class Apply {
     return new Map([...this.#jobs].map(([id, job]) => [id, job.underway]));
   }
 
-  /** Begins every change that makes calls, and gives what became of each when all have ended, or patience has. */
+  /** Begins every change that makes calls, and gives what became of each when all have ended or `applyTimeout` is over. */
   async carryOut(order: Order, signal: AbortSignal): Promise<Outcome[]> {
     const { changes } = order.plan;
-    // In the same breath as the plan was made: what is replaced must not go on meanwhile.
+    // Without an await since the plan was made: a change that is replaced must not make another call.
     const replaced = this.#replace(changes);
     this.#note(order);
     await this.#options.inventory.save();
@@ -73,14 +70,14 @@ export class Apply {
     for (const change of changes.filter(doesSomething)) {
       begun.set(change.pipeline_id, this.#begin(change, order, begun, replaced.get(change.pipeline_id), signal));
     }
-    const outcomes = await this.#waitFor(begun, changes, order.patience, signal);
+    const outcomes = await this.#waitFor(begun, changes, order.applyTimeout, signal);
     await this.#options.inventory.save();
     return outcomes;
   }
 
   /**
    * Brings the inventory up to date before anything is done. Pipelines are owned before they are made, so that a crash
-   * in between leaves none behind that nobody may prune.
+   * in between leaves no pipeline that may not be pruned.
    */
   #note({ plan, desired, origin: { revision } }: Order): void {
     const { inventory, engine, operations, telemetry } = this.#options;
@@ -125,14 +122,14 @@ export class Apply {
     signal: AbortSignal,
   ): Begun {
     const { pipeline_id } = change;
-    const { desired, origin, held: suspended } = order;
+    const { desired, origin, suspended } = order;
     // What is stopped for nothing waits for no back-off.
-    const held = earlier === undefined ? this.#heldBack(change, order) : undefined;
-    if (held !== undefined) return { outcome: Promise.resolve(held), isReplaced: false };
+    const backingOff = earlier === undefined ? this.#backingOff(change, order) : undefined;
+    if (backingOff !== undefined) return { outcome: Promise.resolve(backingOff), isReplaced: false };
     const before = change.after.flatMap((id) => begun.get(id)?.outcome ?? []);
-    const wasHeld = suspended.has(pipeline_id);
-    const task = { change, desired: desired.get(pipeline_id), origin, wasHeld, before, earlier, signal };
-    const job = new Job(task, { ...this.#options, backoff: this.#backoff, slots: this.#slots });
+    const wasSuspended = suspended.has(pipeline_id);
+    const task = { change, desired: desired.get(pipeline_id), origin, wasSuspended, before, earlier, signal };
+    const job = new Job(task, { ...this.#options, backoff: this.#backoff, concurrency: this.#concurrency });
     this.#jobs.set(pipeline_id, job);
     void job.outcome.then(() => {
       if (this.#jobs.get(pipeline_id) === job) this.#jobs.delete(pipeline_id);
@@ -140,7 +137,7 @@ export class Apply {
     return job;
   }
 
-  #heldBack(change: Change, { desired }: Order): Outcome | undefined {
+  #backingOff(change: Change, { desired }: Order): Outcome | undefined {
     const { pipeline_id, kind } = change;
     const content = contentOf(change, desired.get(pipeline_id));
     const count = this.#backoff.count(pipeline_id, content);
@@ -152,14 +149,14 @@ export class Apply {
     if (stalls !== undefined) return { pipeline_id, kind, result: "refused", message: stalls };
     const next = this.#backoff.next(pipeline_id, content);
     if (next <= Date.now()) return undefined;
-    const message = "it failed before, and is tried again later";
+    const message = "the last attempt failed; the next one waits for the back-off";
     return { pipeline_id, kind, result: "waiting", message, next_attempt: new Date(next).toISOString() };
   }
 
   async #waitFor(
     begun: ReadonlyMap<string, Begun>,
     changes: readonly Change[],
-    patience: number,
+    applyTimeout: number,
     signal: AbortSignal,
   ): Promise<Outcome[]> {
     const ended = new Map<string, Outcome>();
@@ -172,8 +169,8 @@ export class Apply {
     const over = new AbortController();
     const end = (): void => over.abort();
     signal.addEventListener("abort", end, { once: true });
-    const impatience = sleep(patience, over.signal);
-    await Promise.race([Promise.all(jobs), impatience]);
+    const timeout = sleep(applyTimeout, over.signal);
+    await Promise.race([Promise.all(jobs), timeout]);
     signal.removeEventListener("abort", end);
     over.abort();
     turnHasEnded = true;

@@ -1,10 +1,10 @@
-import type { ErrorPolicy } from "./error-policy.ts";
+import { EngineError, type ErrorCode } from "../../engine/index.ts";
 
-/** Milliseconds: the first wait, and the longest after an error and for a pipeline that only has to get somewhere. */
+/** Milliseconds: the first wait, and the longest after an error and for a pipeline in transition. */
 const first = 1_000;
 const longest = { generic: 300_000, waiting: 30_000 };
 
-/** The share of a wait that is left off at random, so that what failed together is not tried together. */
+/** The share of a wait that is randomly left off, so that changes which failed together are not retried together. */
 const jitter = 0.2;
 
 interface Attempts {
@@ -33,7 +33,7 @@ export class Backoff {
   /** When it may be tried next, in milliseconds since the epoch; 0 for at once. */
   next(pipeline_id: string, content: string): number {
     const next = this.#of(pipeline_id, content)?.next ?? 0;
-    // Nobody waits for longer than the longest wait: the clock was set back.
+    // A time beyond the longest wait means that the clock was set back.
     return next > Date.now() + longest.generic ? 0 : next;
   }
 
@@ -69,4 +69,28 @@ export class Backoff {
 function waitAfter(count: number, policy: Exclude<ErrorPolicy, "stalling">): number {
   const wait = Math.min(longest[policy], first * 2 ** Math.min(count - 1, 20));
   return Math.round(wait * (1 - jitter * Math.random()));
+}
+
+/**
+ * What a call that failed means for the next try.
+ *
+ * - `stalling`: this config can never work; it is not tried again before it is changed.
+ * - `waiting`: the pipeline is not where the plan found it, and is looked at again soon. Nothing is wrong.
+ * - `generic`: it is tried again, less and less often. A secret that is missing may come, a disk may be emptied.
+ */
+type ErrorPolicy = "stalling" | "waiting" | "generic";
+
+const policies: Partial<Record<ErrorCode, ErrorPolicy>> = {
+  IMMUTABLE_FIELD: "stalling",
+  NOT_SUPPORTED: "stalling",
+  PIPELINE_NOT_FOUND: "waiting",
+  PIPELINE_EXISTS: "waiting",
+  PIPELINE_ALREADY_IN_STATE: "waiting",
+  PIPELINE_IN_TRANSITION: "waiting",
+  INVALID_STATUS_TRANSITION: "waiting",
+  PIPELINE_NOT_STOPPED_FOR_EDIT: "waiting",
+};
+
+export function policyOf(error: unknown): ErrorPolicy {
+  return (error instanceof EngineError ? policies[error.code] : undefined) ?? "generic";
 }

@@ -36,12 +36,12 @@ export interface AppliedEngine extends Pick<
 
 /** What a call brought to light. */
 export interface CallResult {
-  /** A webhook token was generated. It is shown to nobody here: `sluice token rotate` prints a new one. */
+  /** A webhook token was generated. Its value is not shown: `sluice token rotate` prints a new one. */
   generatedToken?: boolean;
 }
 
-/** A deletion that would take something away which was promised to be kept. */
-export class HeldError extends Error {
+/** A deletion that must wait, since it would lose events, offsets or dead letters. */
+export class DeletionBlockedError extends Error {
   readonly hindrance: Hindrance;
 
   constructor(pipeline_id: string, hindrance: Hindrance) {
@@ -58,7 +58,7 @@ export type MadeChange = Pick<Change, "pipeline_id" | "calls" | "loses">;
 
 /**
  * Makes the lifecycle call of a change at `index`. `desired` is there for every change but a deletion. On the way to its
- * end a pipeline takes no event. Throws HeldError where that has to wait.
+ * end a pipeline takes no event. Throws DeletionBlockedError where that has to wait.
  */
 export async function carryOut(
   engine: AppliedEngine,
@@ -98,12 +98,12 @@ async function fromFile(
   return {};
 }
 
-/** Deletes a pipeline that holds nothing which a sender was told is safe, and nothing that a person may still want. */
+/** Deletes a pipeline that holds no accepted events, no uncommitted offsets and no dead letters that must be kept. */
 async function deleteEmpty(engine: AppliedEngine, { pipeline_id, loses }: MadeChange): Promise<void> {
   const present = presentOf(engine, pipeline_id);
   if (present === undefined) return;
   const hindrance = hindranceOf(present, loses === undefined ? "prune" : "recreate") ?? moreLetters(present, loses);
-  if (hindrance !== undefined) throw new HeldError(pipeline_id, hindrance);
+  if (hindrance !== undefined) throw new DeletionBlockedError(pipeline_id, hindrance);
   await engine.delete(pipeline_id);
 }
 

@@ -2,31 +2,29 @@ import type { Inventory } from "../actual/inventory.ts";
 import { healthOf, presentOf } from "../actual/snapshot.ts";
 import type { Underway } from "../actual/state.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
-import { wishOf } from "../desired/wish.ts";
+import { wishOf } from "../desired/fingerprint.ts";
 import type { Call } from "../plan/calls.ts";
 import type { Change } from "../plan/change.ts";
-import type { Telemetry } from "../status/telemetry.ts";
-import type { Backoff } from "./backoff.ts";
-import { carryOut, HeldError } from "./carry-out.ts";
-import type { AppliedEngine, Wanted } from "./carry-out.ts";
-import { settledBy } from "./drained.ts";
-import { policyOf } from "./error-policy.ts";
+import { type Backoff, policyOf } from "./backoff.ts";
+import { type AppliedEngine, carryOut, DeletionBlockedError, type Wanted } from "./carry-out.ts";
 import type { Operation, Origin } from "./operation.ts";
 import type { Operations } from "./operations.ts";
 import { applied, contentOf } from "./ownership.ts";
 import type { Outcome } from "./outcome.ts";
-import type { Slots } from "./slots.ts";
+import type { ApplyTelemetry } from "./telemetry.ts";
+import type { ConcurrencyLimit } from "./concurrency-limit.ts";
+import type { PipelineHealth } from "../../engine/index.ts";
 
 /** What every job works with. */
-export interface JobParts {
+export interface JobDependencies {
   engine: AppliedEngine;
   inventory: Inventory;
-  telemetry: Telemetry;
+  telemetry: ApplyTelemetry;
   operations: Operations;
   backoff: Backoff;
-  slots: Slots;
+  concurrency: ConcurrencyLimit;
   /** Whether a pipeline is suspended at this moment: a change that waited is then not begun. */
-  isHeld: (pipeline_id: string) => boolean;
+  isSuspended: (pipeline_id: string) => boolean;
 }
 
 /** One change, and what has to end before it is begun. */
@@ -36,7 +34,7 @@ export interface Task {
   desired: DesiredPipeline | undefined;
   origin: Origin;
   /** It was planned although the pipeline was suspended. */
-  wasHeld: boolean;
+  wasSuspended: boolean;
   /** Changes of the same plan that come first. */
   before: readonly Promise<Outcome>[];
   /** The job of the same pipeline whose place it takes. */
@@ -52,15 +50,15 @@ export class Job {
   /** Never rejects. */
   readonly outcome: Promise<Outcome>;
   readonly #task: Task;
-  readonly #parts: JobParts;
+  readonly #dependencies: JobDependencies;
   #call: Call | undefined;
-  /** Until the job before it has made room. */
+  /** Until the job that it replaces has ended. */
   #isWaiting: boolean;
   #isReplaced = false;
 
-  constructor(task: Task, parts: JobParts) {
+  constructor(task: Task, dependencies: JobDependencies) {
     this.#task = task;
-    this.#parts = parts;
+    this.#dependencies = dependencies;
     this.#isWaiting = task.earlier !== undefined;
     this.outcome = this.#run();
   }
@@ -82,7 +80,7 @@ export class Job {
   }
 
   async #run(): Promise<Outcome> {
-    const { change, wasHeld, before, earlier } = this.#task;
+    const { change, wasSuspended, before, earlier } = this.#task;
     const last = await earlier?.outcome;
     this.#isWaiting = false;
     if (this.#isReplaced) return this.#end("replaced");
@@ -91,18 +89,21 @@ export class Job {
       const why = `${missing.pipeline_id}, on which it depends, was not applied: ${missing.message ?? missing.result}`;
       return this.#end("blocked", `${why}${earlier === undefined ? "" : await this.#resume()}`);
     }
-    // What took the place of a change has a stop behind it, which must not be left at that.
-    const isHeld = (): boolean => !wasHeld && earlier === undefined && this.#parts.isHeld(change.pipeline_id);
-    const outcome = await this.#parts.slots.use(async () =>
-      isHeld() ? this.#end("suspended", "it was suspended before this was begun") : this.#makeCalls(last),
+    // The change that this one replaced has stopped the pipeline, which must not stay stopped.
+    const isSuspended = (): boolean =>
+      !wasSuspended && earlier === undefined && this.#dependencies.isSuspended(change.pipeline_id);
+    const outcome = await this.#dependencies.concurrency.run(async () =>
+      isSuspended()
+        ? this.#end("suspended", "the pipeline was suspended before the change began")
+        : this.#makeCalls(last),
     );
-    this.#parts.telemetry.changeEnded(change, outcome);
+    this.#dependencies.telemetry.changeEnded(change, outcome);
     return outcome;
   }
 
   async #makeCalls(last: Outcome | undefined): Promise<Outcome> {
     const { change, desired, origin, signal } = this.#task;
-    const { engine, backoff, operations } = this.#parts;
+    const { engine, backoff, operations } = this.#dependencies;
     const { pipeline_id } = change;
     if (last !== undefined && healthOf(engine, pipeline_id)?.overall_status !== "Stopped") return this.#planAnew(last);
     backoff.attempt(pipeline_id, contentOf(change, desired), Date.now());
@@ -110,7 +111,7 @@ export class Job {
     const outcome = (await this.#callsOf(operation)) ?? this.#applied();
     if (outcome.result === "applied") await operations.end(operation, outcome);
     // What the end of this process cut off is carried on by the next one.
-    else if (!signal.aborted) await operations.rests(operation, outcome);
+    else if (!signal.aborted) await operations.attemptFailed(operation, outcome);
     return outcome;
   }
 
@@ -126,7 +127,7 @@ export class Job {
 
   #applied(): Outcome {
     const { change, desired, origin } = this.#task;
-    const { engine, inventory, backoff } = this.#parts;
+    const { engine, inventory, backoff } = this.#dependencies;
     const { pipeline_id, kind, cause } = change;
     // A pipeline that was resumed may fail again at once: its back-off ends when it is found running.
     if (kind !== "resume" || cause === "Drifted") backoff.clear(pipeline_id);
@@ -139,7 +140,7 @@ export class Job {
   /** Makes one call; gives what became of the change where that ends it. */
   async #make(operation: Operation, call: Call, index: number): Promise<Outcome | undefined> {
     const { change, signal } = this.#task;
-    const { engine, operations, telemetry } = this.#parts;
+    const { engine, operations, telemetry } = this.#dependencies;
     const start = performance.now();
     const took = (): number => (performance.now() - start) / 1000;
     this.#call = call;
@@ -154,7 +155,7 @@ export class Job {
       if (generatedToken) telemetry.tokenGenerated(change.pipeline_id);
       return undefined;
     } catch (error) {
-      if (error instanceof HeldError) return this.#heldBack(error);
+      if (error instanceof DeletionBlockedError) return this.#deletionBlocked(error);
       if (operation.calling === index) operations.called(operation, index, "error", took());
       telemetry.callEnded(call, "error", took());
       return this.#failed(call, error);
@@ -174,11 +175,13 @@ export class Job {
   async #failed(call: Call, error: unknown): Promise<Outcome> {
     const { change, desired, signal } = this.#task;
     const { pipeline_id, calls } = change;
-    const { backoff, operations } = this.#parts;
+    const { backoff, operations } = this.#dependencies;
     const isOwed = operations.of(pipeline_id)?.off?.isOwed ?? false;
     const goesOn = call === "update" && isOwed && calls.includes("resume") && !signal.aborted;
     const isGone =
-      call === "create" && calls[0] !== "create" ? "; the old one is gone, and the new one is tried again" : "";
+      call === "create" && calls[0] !== "create"
+        ? "; the old pipeline is deleted, and the creation of the new one is tried again"
+        : "";
     const message = `${call}: ${messageOf(error)}${goesOn ? await this.#resume() : isGone}`;
     const content = contentOf(change, desired);
     const policy = policyOf(error);
@@ -189,15 +192,15 @@ export class Job {
     return { ...this.#end("failed", message), call, next_attempt };
   }
 
-  /** A pipeline that cannot end yet goes on writing what it holds, and telling its group. It takes no new events. */
-  async #heldBack({ hindrance }: HeldError): Promise<Outcome> {
+  /** A pipeline that cannot be deleted yet goes on writing what it holds and committing offsets. It takes no new events. */
+  async #deletionBlocked({ hindrance }: DeletionBlockedError): Promise<Outcome> {
     const { change, signal } = this.#task;
-    const { engine, backoff } = this.#parts;
+    const { engine, backoff } = this.#dependencies;
     const { pipeline_id } = change;
     backoff.clear(pipeline_id);
     const isStopped = healthOf(engine, pipeline_id)?.overall_status === "Stopped";
     if (hindrance.cause !== "DeadLettersHeld" && isStopped && !signal.aborted) {
-      // Where it cannot even be started, it is Failed from now on, and says so itself.
+      // A pipeline that cannot be started becomes Failed, and its status says why.
       await engine.resume(pipeline_id, { intake: "closed" }).catch(() => undefined);
     }
     const isPlannedAnew = change.loses !== undefined && hindrance.cause === "DeadLettersHeld";
@@ -208,22 +211,22 @@ export class Job {
     };
   }
 
-  /** Lets it go on as it was. Says what has become of it. */
+  /** Resumes the pipeline with its old config. Returns the end of a message that says whether that succeeded. */
   async #resume(): Promise<string> {
-    const { engine, operations } = this.#parts;
+    const { engine, operations } = this.#dependencies;
     const { pipeline_id } = this.#task.change;
     try {
       await engine.resume(pipeline_id);
-      operations.back(pipeline_id);
-      return "; it runs on as before";
+      operations.resumed(pipeline_id);
+      return "; the pipeline was resumed with its old config";
     } catch (error) {
-      return `; and it could not be resumed as before: ${messageOf(error)}`;
+      return `; and the pipeline could not be resumed with its old config: ${messageOf(error)}`;
     }
   }
 
   /** The change whose place this one took did not end where it was expected to. */
   #planAnew({ result, message = result }: Outcome): Outcome {
-    const why = `the change before it ended otherwise than it was planned for (${message}): it is planned anew`;
+    const why = `the change before it did not end as planned (${message}): it is planned anew`;
     return { ...this.#end("failed", why), next_attempt: new Date().toISOString() };
   }
 
@@ -235,4 +238,16 @@ export class Job {
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** Events that a pipeline has settled between two moments. */
+function settledBy(before: PipelineHealth, after: PipelineHealth | undefined): number {
+  if (after === undefined) return 0;
+  return Math.max(0, settledIn(after) - settledIn(before));
+}
+
+/** Of one that has no stream: since the process started. */
+function settledIn({ source, stream, counters }: PipelineHealth): number {
+  if (source === undefined) return stream.last - stream.messages;
+  return counters.rows_written + counters.events_filtered + counters.duplicates_dropped + counters.dead_lettered;
 }

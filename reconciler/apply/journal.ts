@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { LineFile } from "./line-file.ts";
-import { tell } from "./operation.ts";
+import { addLine } from "./operation.ts";
 import type { Operation, OperationLine } from "./operation.ts";
 
 /** The journal is written anew when it has so many lines for each operation that is open. */
@@ -8,8 +8,8 @@ const linesPerOperation = 200;
 
 /**
  * What is being done to the engine, in `<data-dir>/operations.ndjson`: before each lifecycle call a line says which, after
- * it one what became of it. Empty while no operation is open. After a crash it tells what was under way; whether the call
- * in question had its effect, the engine tells.
+ * it one what became of it. Empty while no operation is open. After a crash it says what was under way; whether the call
+ * in question had its effect, the engine says.
  */
 export class Journal {
   readonly #file: LineFile;
@@ -17,7 +17,7 @@ export class Journal {
   #lines: number;
   /** The highest number that an operation ever had here. */
   #last: number;
-  /** A write failed, so that the file lacks what was said. */
+  /** A write failed, so that lines are missing in the file. */
   #isBehind = false;
 
   private constructor(file: LineFile, open: Map<number, Operation>, lines: number) {
@@ -37,20 +37,20 @@ export class Journal {
     const open = new Map<number, Operation>();
     for (const [index, line] of lines.entries()) {
       try {
-        tell(open, parse(line));
+        addLine(open, parse(line));
       } catch (error) {
         throw new Error(
           `${path}:${index + 1}: expected a line of the journal of operations, found one that is damaged ` +
             `(${(error as Error).message}); restore the file from a backup, or remove it: everything is then planned from ` +
-            `what the engine is, and a pipeline that was stopped for a change which nobody asks for any more stays so`,
+            `the state of the engine, and a pipeline that was stopped for a change which no file asks for any more stays stopped`,
           { cause: error },
         );
       }
     }
     const journal = new Journal(file, open, lines.length);
-    // Nothing that was under way in another process is under way now.
+    // No operation of another process is under way now.
     for (const operation of open.values()) {
-      if (operation.rests === undefined)
+      if (operation.lastAttempt === undefined)
         void journal.say({ op: operation.id, says: "interrupted" }).catch(() => undefined);
     }
     return journal;
@@ -67,7 +67,7 @@ export class Journal {
   /** What happened counts at once; resolves when it would survive a power cut. */
   say(line: Said): Promise<void> {
     const dated: OperationLine = { ...line, at: new Date().toISOString() };
-    tell(this.#open, dated);
+    addLine(this.#open, dated);
     this.#last = Math.max(this.#last, dated.op);
     this.#lines += 1;
     const isShort = this.#lines <= linesPerOperation * (this.#open.size + 1);
@@ -77,15 +77,15 @@ export class Journal {
   }
 
   #anew(at: string): Promise<void> {
-    const standing = [...this.#open.values()].map((operation): OperationLine => ({
+    const snapshots = [...this.#open.values()].map((operation): OperationLine => ({
       op: operation.id,
       at,
-      says: "stands",
+      says: "snapshot",
       operation,
     }));
-    this.#lines = standing.length;
+    this.#lines = snapshots.length;
     this.#isBehind = false;
-    return this.#file.replace(standing);
+    return this.#file.replace(snapshots);
   }
 
   async #written(writing: Promise<void>): Promise<void> {
@@ -107,5 +107,21 @@ function parse(text: string): OperationLine {
   const line = JSON.parse(text) as Partial<OperationLine> | null;
   if (typeof line !== "object" || typeof line?.op !== "number" || typeof line.says !== "string")
     throw new TypeError("it names no operation");
-  return line as OperationLine;
+  return upgraded(line as OldLine);
+}
+
+/** Names that lines and operations had in earlier versions. */
+const renamed: Readonly<Record<string, OperationLine["says"]>> = {
+  stands: "snapshot",
+  rests: "attempt-failed",
+  back: "resumed",
+};
+
+type OldLine = OperationLine & { operation?: Operation & { rests?: Operation["lastAttempt"] } };
+
+function upgraded(line: OldLine): OperationLine {
+  const says = renamed[line.says] ?? line.says;
+  if (line.operation?.rests === undefined) return { ...line, says } as OperationLine;
+  const { rests, ...operation } = line.operation;
+  return { ...line, says, operation: { ...operation, lastAttempt: rests } } as OperationLine;
 }

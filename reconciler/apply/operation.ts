@@ -46,7 +46,7 @@ export interface Successor {
 export interface Off {
   /** ISO 8601, UTC. */
   since: string;
-  /** It ran before and was stopped on the way to something else: it is not to stay so. */
+  /** It ran before and was stopped only for a change: it must not stay stopped. */
   isOwed: boolean;
 }
 
@@ -85,7 +85,7 @@ export interface Operation {
   pause?: number;
   made: MadeCall[];
   /** What became of the last try, where that was not the end. */
-  rests?: { result: OutcomeResult; message?: string };
+  lastAttempt?: { result: OutcomeResult; message?: string };
 }
 
 /** What is known of an operation when it begins. */
@@ -102,29 +102,29 @@ export type OperationLine = { op: number; at: string } & (
   | { says: "calling"; index: number }
   | { says: "called"; index: number; result: MadeCall["result"]; seconds: number; drained?: number }
   /** It runs again as it did before. */
-  | { says: "back" }
-  | { says: "rests"; result: OutcomeResult; message?: string }
+  | { says: "resumed" }
+  | { says: "attempt-failed"; result: OutcomeResult; message?: string }
   /** The process that made its calls is gone. */
   | { says: "interrupted" }
   /** A whole operation, after the journal was written anew. */
-  | { says: "stands"; operation: Operation }
+  | { says: "snapshot"; operation: Operation }
   | { says: "end" }
 );
 
 /** Calls remembered of one operation: one that is tried for days must not grow. */
 const madeAtMost = 20;
 
-/** The open operations after one more line. Throws RangeError for a line about an operation that was not begun. */
-export function tell(open: Map<number, Operation>, line: OperationLine): void {
+/** Adds one more line to the open operations. Throws RangeError for a line about an operation that was not begun. */
+export function addLine(open: Map<number, Operation>, line: OperationLine): void {
   if (line.says === "begin") return void open.set(line.op, begun(line.op, line.at, line.what));
-  if (line.says === "stands") return void open.set(line.op, line.operation);
+  if (line.says === "snapshot") return void open.set(line.op, line.operation);
   const operation = open.get(line.op);
   if (operation === undefined) throw new RangeError(`expected operation ${line.op} to be open, it is not`);
   switch (line.says) {
     case "again":
       operation.calls = line.calls;
       operation.tries += 1;
-      delete operation.rests;
+      delete operation.lastAttempt;
       break;
     case "calling":
       calling(operation, line.index, line.at);
@@ -132,11 +132,11 @@ export function tell(open: Map<number, Operation>, line: OperationLine): void {
     case "called":
       called(operation, line, line.at);
       break;
-    case "back":
-      isBack(operation, line.at);
+    case "resumed":
+      noteResumed(operation, line.at);
       break;
-    case "rests":
-      operation.rests = { result: line.result, ...(line.message !== undefined && { message: line.message }) };
+    case "attempt-failed":
+      operation.lastAttempt = { result: line.result, ...(line.message !== undefined && { message: line.message }) };
       break;
     case "interrupted":
       operation.interruptions += 1;
@@ -156,7 +156,7 @@ function calling(operation: Operation, index: number, at: string): void {
   operation.calling = index;
   const call = calls[index];
   if (call !== "stop" && call !== "terminate") return;
-  // Where the way ends in a stop, that is what was asked for.
+  // Where no resume or deletion follows, the stop itself was asked for.
   const isPassing = ["resume", "delete"].includes(calls.slice(index + 1).find((next) => next !== "update") ?? "");
   operation.off ??= { since: at, isOwed: ranBefore && isPassing };
 }
@@ -174,10 +174,10 @@ function called(
   operation.drained += drained;
   if (result === "error") operation.errors += 1;
   const isOpen = !operation.calls.includes("delete", index);
-  if (result === "success" && isOpen && (call === "resume" || call === "create")) isBack(operation, at);
+  if (result === "success" && isOpen && (call === "resume" || call === "create")) noteResumed(operation, at);
 }
 
-function isBack(operation: Operation, at: string): void {
+function noteResumed(operation: Operation, at: string): void {
   const { off, pause = 0 } = operation;
   if (off === undefined) return;
   operation.pause = pause + Math.max(0, Date.parse(at) - Date.parse(off.since));

@@ -1,15 +1,15 @@
 import { createHmac, randomBytes } from "node:crypto";
 import type { ActualPipeline, Interrupted } from "../actual/state.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
-import { wishOf } from "../desired/wish.ts";
+import { wishOf } from "../desired/fingerprint.ts";
 import type { Cause, Change } from "../plan/change.ts";
-import type { OperationHistory } from "../status/operation-history.ts";
-import type { Telemetry } from "../status/telemetry.ts";
+import { longestText, type OperationHistory, recordOf } from "./history.ts";
 import type { Journal, Said } from "./journal.ts";
-import type { Beginning, Operation, Origin, Predicted, Quantities } from "./operation.ts";
+import type { Beginning, Operation, Origin, Predicted, Quantities, Successor } from "./operation.ts";
 import type { Outcome } from "./outcome.ts";
-import { longestText, recordOf } from "./record.ts";
-import { successorOf } from "./successor.ts";
+import type { ApplyTelemetry } from "./telemetry.ts";
+import { isDeepStrictEqual } from "node:util";
+import { shown } from "../plan/shown.ts";
 
 /** A change whose first call is about to be made. */
 export interface Begun {
@@ -35,18 +35,18 @@ const goesOn: ReadonlySet<Cause> = new Set<Cause>([
 ]);
 
 /**
- * The operations that are open, each of them told to the journal as it goes on, and to the history when it ends. A pipeline
+ * The open operations. Each step is written to the journal, and the end of each to the history. A pipeline
  * has at most one. It stays open over tries and crashes until what was asked for is reached or something else is asked for.
  */
 export class Operations {
   readonly #journal: Journal;
   readonly #history: OperationHistory;
-  readonly #telemetry: Telemetry;
+  readonly #telemetry: ApplyTelemetry;
   /** Whose record is being written. */
   readonly #ending = new Set<number>();
   #last: number;
 
-  constructor(journal: Journal, history: OperationHistory, telemetry: Telemetry) {
+  constructor(journal: Journal, history: OperationHistory, telemetry: ApplyTelemetry) {
     this.#journal = journal;
     this.#history = history;
     this.#telemetry = telemetry;
@@ -56,7 +56,7 @@ export class Operations {
   /** What was begun and has not come to its end, as the planner has to know it, by pipeline. */
   get interrupted(): ReadonlyMap<string, Interrupted> {
     return new Map(
-      this.#standing().map(({ pipeline_id, origin, off, successor }): [string, Interrupted] => {
+      this.#open().map(({ pipeline_id, origin, off, successor }): [string, Interrupted] => {
         const kept = successor === undefined || successor === "lost" ? successor : successor.state;
         const made = kept === undefined ? {} : { successor: kept };
         return [pipeline_id, { revision: origin.revision, isOwed: off?.isOwed ?? false, ...made }];
@@ -65,7 +65,7 @@ export class Operations {
   }
 
   of(pipeline_id: string): Operation | undefined {
-    return this.#standing().find((operation) => operation.pipeline_id === pipeline_id);
+    return this.#open().find((operation) => operation.pipeline_id === pipeline_id);
   }
 
   /** Begins an operation, or goes on with the one that was begun for the same. Durable with its first call. */
@@ -105,15 +105,15 @@ export class Operations {
     this.#note({ op: id, says: "called", index, result, seconds, ...(drained !== undefined && { drained }) });
   }
 
-  /** A pipeline that was stopped for something which did not come runs as before. */
-  back(pipeline_id: string): void {
+  /** A pipeline that was stopped for a change which failed runs as before. */
+  resumed(pipeline_id: string): void {
     const operation = this.of(pipeline_id);
-    if (operation !== undefined) this.#note({ op: operation.id, says: "back" });
+    if (operation !== undefined) this.#note({ op: operation.id, says: "resumed" });
   }
 
   /** A try has ended, and the operation has not. */
-  async rests(operation: Operation, { result, message }: Outcome): Promise<void> {
-    this.#note({ op: operation.id, says: "rests", result, ...(message !== undefined && { message }) });
+  async attemptFailed(operation: Operation, { result, message }: Outcome): Promise<void> {
+    this.#note({ op: operation.id, says: "attempt-failed", result, ...(message !== undefined && { message }) });
     await this.#record(operation, { result, ...(message !== undefined && { message }) });
   }
 
@@ -126,7 +126,7 @@ export class Operations {
   }
 
   /**
-   * Ends what a plan shows to be over: what reached its end before a crash, and what nobody asks for any more. What has a
+   * Ends what a plan shows to be over: what reached its end before a crash, and what no file asks for any more. What has a
    * pipeline out of service, or gone, stays open until that is put right.
    */
   settle(
@@ -136,7 +136,7 @@ export class Operations {
     isBusy: (pipeline_id: string) => boolean,
   ): void {
     const byId = new Map(changes.map((change) => [change.pipeline_id, change]));
-    for (const operation of this.#standing()) {
+    for (const operation of this.#open()) {
       const { pipeline_id } = operation;
       const change = byId.get(pipeline_id);
       if (isBusy(pipeline_id) || (change !== undefined && staysOpen(operation, change, has(pipeline_id)))) continue;
@@ -146,11 +146,11 @@ export class Operations {
     }
   }
 
-  #standing(): Operation[] {
+  #open(): Operation[] {
     return [...this.#journal.open.values()].filter(({ id }) => !this.#ending.has(id));
   }
 
-  /** Of what is told after the fact nothing waits for the disk. */
+  /** Lines about what has happened already: nothing waits until they are durable. */
   #note(line: Said): void {
     this.#journal.say(line).catch((error: unknown) => this.#telemetry.journalNotSaved(error));
   }
@@ -212,16 +212,26 @@ function staysOpen({ off, successor }: Operation, { calls, replaces, cause }: Ch
 }
 
 function superseded(
-  { rests }: Operation,
+  { lastAttempt }: Operation,
   { cause }: Change,
   { revision }: Origin,
 ): Pick<Outcome, "result" | "message"> {
-  const why = cause === "Interrupted" ? "nobody asks for it any more" : `${revision} asks for something else`;
-  const before = rests?.message === undefined ? "" : `; before that: ${rests.message}`;
+  const why = cause === "Interrupted" ? "no file asks for it any more" : `${revision} asks for something else`;
+  const before = lastAttempt?.message === undefined ? "" : `; before that: ${lastAttempt.message}`;
   return { result: "replaced", message: `${why}${before}` };
 }
 
-function givenUp({ rests }: Operation): Pick<Outcome, "result" | "message"> {
-  if (rests !== undefined) return rests;
-  return { result: "replaced", message: "it was interrupted, and nobody asks for it any more" };
+function givenUp({ lastAttempt }: Operation): Pick<Outcome, "result" | "message"> {
+  if (lastAttempt !== undefined) return lastAttempt;
+  return { result: "replaced", message: "it was interrupted, and no file asks for it any more" };
+}
+
+/**
+ * What a recreation is going to make, for the time when its file can no longer say it. References to secrets are kept; a
+ * secret that stands in the file as plain text is not, and without it nothing can be made.
+ */
+function successorOf({ config, options, directives }: DesiredPipeline): Successor | "lost" {
+  const isOpen =
+    isDeepStrictEqual(shown(config, []), config) && isDeepStrictEqual(shown(options, ["x-sluice"]), options);
+  return isOpen ? { config, options, state: directives.state } : "lost";
 }

@@ -1,13 +1,12 @@
 import type { Correction, Inventory, InventoryEntry } from "../actual/inventory.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
-import { fingerprint, fingerprintOf } from "../desired/fingerprint.ts";
-import { wishOf } from "../desired/wish.ts";
-import type { Change } from "../plan/change.ts";
+import { fingerprint, fingerprintOf, wishOf } from "../desired/fingerprint.ts";
+import type { Change, Plan } from "../plan/change.ts";
 import { differencesOf } from "../plan/known-differences.ts";
 import type { Kept } from "../plan/differences.ts";
 import { recentOf } from "../plan/drift.ts";
 
-/** Owns the pipeline of a file. What is known of it stays, but for what is told anew; undefined forgets. */
+/** Owns the pipeline of a file. Facts in `known` replace those of the entry, and undefined removes one; the others stay. */
 export function own(inventory: Inventory, { pipeline_id, file, directives }: DesiredPipeline, known: Known = {}): void {
   const { terminated: _terminated, ending: _ending, ...before } = inventory.state.pipelines[pipeline_id] ?? {};
   const { prune, suspend, state } = directives;
@@ -61,7 +60,7 @@ export function applied(
   if (change.cause === "Drifted") putBack(inventory, desired, change, Date.now());
 }
 
-/** Another file begins anew: what it asks for was not fought for yet. */
+/** A changed file begins anew: corrections and fights of the earlier one no longer count. */
 function anew(entry: InventoryEntry | undefined, asked: string): Partial<typeof settled> {
   return entry?.applied === undefined || entry.applied === asked ? {} : settled;
 }
@@ -74,7 +73,7 @@ function putBack(inventory: Inventory, desired: DesiredPipeline, { drift }: Chan
   own(inventory, desired, { corrections: [...before, correction].slice(-mostCorrections) });
 }
 
-/** Nothing is held against a pipeline any more. */
+/** Forgets corrections and fights. */
 const settled = { corrections: undefined, fight: undefined };
 
 /** More is not kept. */
@@ -84,4 +83,23 @@ const bounded = (fields: readonly string[]): string[] => fields.slice(0, 20);
 /** What a try is about: another one begins its back-off anew. */
 export function contentOf({ calls }: Change, desired: DesiredPipeline | undefined): string {
   return `${calls.at(-1)} ${desired === undefined ? "" : wishOf(desired)}`;
+}
+
+/**
+ * Notes the deletions that this plan begins, before they are: they count against what their revision may delete, also
+ * after a crash, and are carried to their end whatever later revisions remove.
+ */
+export function noteDeletions(inventory: Inventory, { changes }: Plan, revision: string): void {
+  const deletions = inventory.deletionsOf(revision);
+  let begun = 0;
+  for (const { pipeline_id, kind, calls } of changes) {
+    const entry = inventory.state.pipelines[pipeline_id];
+    if (kind !== "delete" || calls.length === 0 || entry === undefined) continue;
+    // What its file had terminated takes a single call.
+    const isAllowed = entry.ending === true || (entry.terminated === true && calls.length === 1);
+    if (!isAllowed) begun += 1;
+    inventory.own(pipeline_id, { ...entry, changing: true, ending: true });
+  }
+  const isOver = changes.some(({ cause }) => cause === "DeletionBudget");
+  if (begun > 0 || isOver) inventory.deletions({ ...deletions, begun: deletions.begun + begun });
 }

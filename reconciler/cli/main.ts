@@ -1,7 +1,7 @@
 import { CommanderError } from "commander";
 import { SourceError } from "../git/revision.ts";
-import { CliError } from "./cli-error.ts";
-import type { Context, ExitCode } from "./invocation.ts";
+import { CliError } from "./invocation/cli-error.ts";
+import type { Context, ExitCode } from "./invocation/invocation.ts";
 import { program } from "./program.ts";
 
 /** Runs the command that `argv` names (without node and script) and resolves with the exit code of the process. */
@@ -21,4 +21,20 @@ export async function main(argv: string[], context: Context): Promise<ExitCode> 
 function sentence(error: unknown): string {
   if (error instanceof CliError || error instanceof SourceError) return error.message;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+/** Milliseconds in which a repeated signal counts as one: npm and npx repeat the signal that the terminal sent to all. */
+const repeatWindow = 500;
+
+/** Aborts at the first SIGINT or SIGTERM. A second one, a moment later, ends the process at once with exit code 1. */
+export function stopSignal(process: NodeJS.Process): AbortSignal {
+  const controller = new AbortController();
+  let first: number | undefined;
+  const stop = (): void => {
+    first ??= performance.now();
+    if (performance.now() - first > repeatWindow) process.exit(1);
+    controller.abort();
+  };
+  process.on("SIGINT", stop).on("SIGTERM", stop);
+  return controller.signal;
 }

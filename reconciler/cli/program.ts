@@ -2,17 +2,17 @@ import { Command as CommanderCommand, Option } from "commander";
 import manifest from "../../package.json" with { type: "json" };
 import { commands, groups } from "./commands.ts";
 import type { Command } from "./commands.ts";
-import type { Context, ExitCode, Invocation } from "./invocation.ts";
-import { resolveSettings } from "./resolve-settings.ts";
-import type { SettingOrigins } from "./resolve-settings.ts";
-import { readSettingsFile } from "./settings-file.ts";
-import { expectation, settingsOf } from "./settings-table.ts";
-import type { Setting } from "./settings-table.ts";
+import type { Context, ExitCode, Invocation } from "./invocation/invocation.ts";
+import { resolveSettings } from "./invocation/resolve-settings.ts";
+import type { SettingOrigins } from "./invocation/resolve-settings.ts";
+import { readSettingsFile } from "./invocation/settings-file.ts";
+import { expectation, settingsOf } from "./invocation/settings-table.ts";
+import type { Setting } from "./invocation/settings-table.ts";
 
 const configVariable = "SLUICE_CONFIG";
 const defaultConfig = "sluice.yaml";
 
-/** The command line of `sluice`. `finished` is told the exit code of the command that ran. */
+/** The command line of `sluice`. `finished` is called with the exit code of the command that ran. */
 export function program(context: Context, finished: (code: ExitCode) => void): CommanderCommand {
   const { terminal } = context;
   const root = new CommanderCommand("sluice")
@@ -42,7 +42,8 @@ function addCommand(
   added.action(async (...given: unknown[]) => {
     const flags = flagsOf(command.name, added.opts());
     const settings = await settingsFor(command.name, flags, root.opts()["config"] as string | undefined, context.env);
-    finished(await command.act({ ...context, settings }, ...(given.slice(0, -2) as never[])));
+    const act = await command.load();
+    finished(await act({ ...context, settings }, ...(given.slice(0, -2) as never[])));
   });
 }
 

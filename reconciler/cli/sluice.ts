@@ -1,7 +1,6 @@
 #!/usr/bin/env node
-import { main } from "./main.ts";
-import { stopSignal } from "./stop-signal.ts";
-import { streamTerminal } from "./terminal.ts";
+import { main, stopSignal } from "./main.ts";
+import { streamTerminal } from "./invocation/terminal.ts";
 
 process.exitCode = await main(process.argv.slice(2), {
   terminal: streamTerminal(process.stdout, process.stderr),

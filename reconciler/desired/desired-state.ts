@@ -1,5 +1,5 @@
 import type { EngineOptions, Path, PipelineConfig, PipelineV3 } from "../../schemas/index.ts";
-import type { Place, Problem } from "../validate/problem.ts";
+import type { Place, Problem } from "../language/problem.ts";
 
 /** What the files below the watched path ask for. */
 export interface DesiredState {
@@ -45,7 +45,7 @@ export interface Directives {
 
 /**
  * A document, or a file that could not be read at all, which is not applied. The pipelines that it names stay as they
- * are: they are neither changed nor pruned. Where it names none that can be told, everything that was last seen in
+ * are: they are neither changed nor pruned. Where its pipelines cannot be read, everything that was last seen in
  * `file` stays, which `freezesFile` says.
  */
 export interface RefusedDocument {

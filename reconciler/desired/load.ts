@@ -1,21 +1,26 @@
-import { setImmediate as others } from "node:timers/promises";
-import { byPlace, told } from "../validate/check.ts";
-import type { Problem } from "../validate/problem.ts";
-import { togetherProblems } from "../validate/rules/identity.ts";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { byPlace, problemsOf } from "../validate/check.ts";
+import type { Problem } from "../language/problem.ts";
+import { problemsBetween } from "../validate/between-documents.ts";
 import type { DesiredState, RefusedDocument } from "./desired-state.ts";
 import { isRefused, readFile, type ReadDocument, type ReadFile } from "./read-file.ts";
-import type { SourceFile } from "./source-text.ts";
+import type { SourceFile } from "../language/source-text.ts";
 
-/** Milliseconds of reading after which everybody else in the process has a turn. */
-const longest = 20;
+/** Milliseconds of reading after which the event loop gets a turn. */
+const longestBlock = 20;
 
 /**
  * What the files of a folder ask for. Never throws for what a file holds, and one file never touches the pipeline of
- * another, except that two documents with one pipeline_id are both refused. Files that `isPipelineFile` turns down are
+ * another, except that two documents with one pipeline_id are both refused. Files that `isPipelineFile` refuses are
  * left out.
  */
 export function load(files: readonly SourceFile[]): DesiredState {
   return desiredState(files.filter(({ path }) => isPipelineFile(path)).map(readFile));
+}
+
+/** Every problem of the files of a folder, warnings included, by file, line and column. */
+export function validate(files: readonly SourceFile[]): Problem[] {
+  return load(files).problems;
 }
 
 /**
@@ -25,17 +30,17 @@ export function load(files: readonly SourceFile[]): DesiredState {
 export class Loader {
   #known: ReadonlyMap<string, ReadFile> = new Map();
 
-  /** Leaves room for others meanwhile: of ten thousand new files the reading takes seconds. Ends early with `signal`. */
+  /** Yields to the event loop meanwhile: reading ten thousand new files takes seconds. Rejects when `signal` aborts. */
   async load(files: readonly SourceFile[], signal: AbortSignal): Promise<DesiredState> {
     const read: ReadFile[] = [];
-    let until = performance.now() + longest;
+    let until = performance.now() + longestBlock;
     for (const file of files) {
       if (!isPipelineFile(file.path)) continue;
       read.push(this.#read(file));
       if (performance.now() < until) continue;
-      await others();
+      await nextTurn();
       signal.throwIfAborted();
-      until = performance.now() + longest;
+      until = performance.now() + longestBlock;
     }
     this.#known = new Map(read.map((one) => [one.file.path, one]));
     return desiredState(read);
@@ -51,22 +56,22 @@ function isSame(before: Uint8Array, now: Uint8Array): boolean {
   return before === now || Buffer.compare(before, now) === 0;
 }
 
-/** Judges all documents together, which is cheap beside reading one. */
+/** Checks all documents together, which costs little compared with reading one. */
 function desiredState(files: readonly ReadFile[]): DesiredState {
   const documents = files.flatMap((file) => file.documents);
   const unread = files.flatMap((file) => file.unread ?? []);
-  const together = togetherProblems(documents.map(({ claims }) => claims));
-  const judged = documents.map((document) => {
-    const problems = told(document.judgement, together.get(document.claims));
+  const together = problemsBetween(documents.map(({ claims }) => claims));
+  const checked = documents.map((document) => {
+    const problems = problemsOf(document.checked, together.get(document.claims));
     return { document, problems, isRefused: isRefused(problems) };
   });
-  const refused = judged.filter((one) => one.isRefused).map((one) => refusedDocument(one.document, one.problems));
+  const refused = checked.filter((one) => one.isRefused).map((one) => refusedDocument(one.document, one.problems));
   return {
-    pipelines: judged
+    pipelines: checked
       .flatMap((one) => (one.isRefused ? [] : (one.document.pipeline ?? [])))
       .toSorted((a, b) => (a.pipeline_id < b.pipeline_id ? -1 : 1)),
     refused: [...unread, ...refused],
-    problems: [...unread, ...judged].flatMap(({ problems }) => problems).toSorted(byPlace),
+    problems: [...unread, ...checked].flatMap(({ problems }) => problems).toSorted(byPlace),
   };
 }
 

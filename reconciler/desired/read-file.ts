@@ -1,15 +1,14 @@
-import { engineOptions, normalise, type PipelineV3 } from "../../schemas/index.ts";
-import { judge, told, type Judgement } from "../validate/check.ts";
-import type { Problem } from "../validate/problem.ts";
-import { claimsOf, type Claims } from "../validate/rules/claims.ts";
+import { engineOptions, normalise, type Path, type PipelineConfig, type PipelineV3 } from "../../schemas/index.ts";
+import { checkDocument, problemsOf, type CheckedDocument } from "../validate/check.ts";
+import type { Place, Problem } from "../language/problem.ts";
+import { claimsOf, type Claims } from "../validate/claims.ts";
 import type { DesiredPipeline, Directives, RefusedDocument } from "./desired-state.ts";
-import type { Document } from "./document.ts";
-import { parse } from "./parse.ts";
-import { placeIn } from "./place-in.ts";
-import type { SourceFile } from "./source-text.ts";
-import { inVersion3 } from "./version-2.ts";
+import type { Document } from "../language/document.ts";
+import { parse } from "../language/parse.ts";
+import type { SourceFile } from "../language/source-text.ts";
+import { inVersion3 } from "../migrate/document.ts";
 
-/** A file as it was read and judged by itself: the same for as long as its path and its bytes are. */
+/** A file as it was read and checked by itself: the same as long as its path and its bytes are. */
 export interface ReadFile {
   file: SourceFile;
   documents: ReadDocument[];
@@ -21,7 +20,7 @@ export interface ReadDocument {
   file: string;
   line: number;
   claims: Claims;
-  judgement: Judgement;
+  checked: CheckedDocument;
   /** Absent where the document by itself is in error. */
   pipeline?: DesiredPipeline;
 }
@@ -55,9 +54,9 @@ function again(file: SourceFile, index: number, document: Document): () => Docum
 
 function readDocument(document: Document, reread: () => Document): ReadDocument {
   const { file, line } = document.place();
-  const judgement = judge(document);
-  const read = { file, line, claims: claimsOf(document), judgement };
-  return isRefused(told(judgement)) ? read : { ...read, pipeline: desiredPipeline(document, reread) };
+  const checked = checkDocument(document);
+  const read = { file, line, claims: claimsOf(document), checked };
+  return isRefused(problemsOf(checked)) ? read : { ...read, pipeline: desiredPipeline(document, reread) };
 }
 
 /** Whether a document of which this is said is not applied. */
@@ -104,4 +103,55 @@ function directivesOf(written: PipelineV3): Directives {
     adopt: given.adopt ?? false,
     recreate: given.recreate ?? false,
   };
+}
+
+/** Other spellings of a key in a file. */
+const aliases: Readonly<Record<string, string>> = { max_age: "maxAge", max_bytes: "maxBytes", max_msgs: "maxMsgs" };
+
+/** What an entry of a list is known by; the first key that it has counts, with its type and source where it has them. */
+const names = ["column_name", "output_name", "name", "source_id", "type"] as const;
+
+/**
+ * Finds where the fields of a canonical config are written in the document that it was made from: lists may stand in
+ * another order there, keys in another spelling, and what was filled in by default is placed at what encloses it.
+ */
+function placeIn(document: Document, config: PipelineConfig): (path: Path) => Place {
+  return (path) => {
+    const written: (string | number)[] = [];
+    let canonical: unknown = config;
+    let value: unknown = document.value;
+    for (const segment of path) {
+      const key: string | number = Array.isArray(value)
+        ? indexOf(value, entry(canonical, segment))
+        : spelling(value, segment);
+      written.push(key);
+      canonical = entry(canonical, segment);
+      value = entry(value, key);
+    }
+    return document.place(written);
+  };
+}
+
+function entry(holder: unknown, key: string | number): unknown {
+  return typeof holder === "object" && holder !== null && Object.hasOwn(holder, key)
+    ? (holder as Record<string | number, unknown>)[key]
+    : undefined;
+}
+
+function spelling(holder: unknown, key: string | number): string | number {
+  const alias = aliases[key];
+  return alias !== undefined && entry(holder, key) === undefined && entry(holder, alias) !== undefined ? alias : key;
+}
+
+/** The index of the entry that became `wanted`; -1, which is nowhere, if there is none. */
+function indexOf(entries: readonly unknown[], wanted: unknown): number {
+  if (typeof wanted !== "object" || wanted === null) return entries.indexOf(wanted);
+  const name = names.find((one) => entry(wanted, one) !== undefined) ?? "type";
+  const keys = name === "source_id" ? ["source_id", "type"] : [name, "source_id"];
+  return entries.findIndex((one) => keys.every((key) => nameOf(one, key) === entry(wanted, key)));
+}
+
+/** The output_name of a join's field is its name unless the file says otherwise. */
+function nameOf(one: unknown, key: string): unknown {
+  return entry(one, key) ?? (key === "output_name" ? entry(one, "name") : undefined);
 }

@@ -1,13 +1,11 @@
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { Blobs } from "./blobs.ts";
-import { readCommit } from "./commit.ts";
-import type { Read, Wanted } from "./commit.ts";
+import { Blobs } from "./tree.ts";
+import { type Read, readCommit, type Wanted } from "./commit.ts";
 import type { Git } from "./git.ts";
 import type { Tip } from "./reference.ts";
 import type { Remote } from "./remote.ts";
-import { SourceError } from "./revision.ts";
-import type { Signature } from "./revision.ts";
+import { type Signature, SourceError } from "./revision.ts";
 
 /**
  * What the clone keeps: what was fetched last, the last that was good, and the commit that was asked for by its hash.
@@ -199,7 +197,7 @@ export class Clone {
     if (error instanceof SourceError && error.reason.startsWith("Signature")) throw error;
   }
 
-  /** After a fetch that went well: a tag may name a file or a folder, which is nobody's damage. */
+  /** After a fetch that went well: a tag may name a file or a folder, which is not damage. */
   async #noCommit(kept: Kept, signal: AbortSignal): Promise<Error> {
     const type = await this.#said(["cat-file", "-t", `${nameOf(kept)}^{}`], signal);
     if (type === undefined || type === "commit") return new DamagedClone(`${nameOf(kept)} is missing after a fetch`);
@@ -259,7 +257,7 @@ export class Clone {
   }
 }
 
-/** Reasons behind which a damaged clone may be. */
+/** Reasons that a damaged clone may cause. */
 const suspicious: ReadonlySet<string> = new Set(["GitOperationFailed", "TransferCorrupt", "TransferIncomplete"]);
 
 const damage =

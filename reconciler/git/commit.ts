@@ -1,9 +1,7 @@
-import type { Blobs } from "./blobs.ts";
+import { type Blobs, parseTree } from "./tree.ts";
 import type { Git } from "./git.ts";
-import { checkLimits } from "./limits.ts";
-import type { SourceLimits } from "./limits.ts";
+import { checkLimits, type SourceLimits } from "./limits.ts";
 import type { Revision } from "./revision.ts";
-import { parseTree } from "./tree.ts";
 
 /** What is read of a commit. */
 export type Read = Pick<Required<Revision>, "sha" | "files" | "skipped" | "committedAt" | "author" | "subject">;

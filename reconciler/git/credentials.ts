@@ -20,7 +20,7 @@ export interface AccessSettings {
 export interface Granted {
   /** Value of an HTTP `Authorization` header. */
   authorization?: string;
-  /** Texts that must be shown to nobody. */
+  /** Secret texts, which are removed from every message. */
   secrets: string[];
   caFile?: string;
   /** Options for `ssh`, quoted for a shell. */

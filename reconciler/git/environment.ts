@@ -14,7 +14,7 @@ export interface GitTimeouts {
 export const defaultTimeouts: GitTimeouts = { silence: 60_000, total: 600_000 };
 
 /**
- * Settings of the person who runs Sluice that Git may see. Every other `GIT_*` variable stays behind: one that is left
+ * Settings of the person who runs Sluice that Git may see. No other `GIT_*` variable is passed on: one that is left
  * over from a hook or a script (GIT_DIR, GIT_INDEX_FILE, …) would send the commands to another repository.
  */
 const kept = /^GIT_(SSH|SSH_COMMAND|SSH_VARIANT|SSL_\w+|ASKPASS|PROXY_\w+|HTTP_\w+|CONFIG_(GLOBAL|SYSTEM|NOSYSTEM))$/;
@@ -84,7 +84,7 @@ function remoteSettings({ url }: Remote, { authorization }: Granted, { silence }
   ];
 }
 
-/** Settings go through the environment because a command line is there for everybody to read. */
+/** Settings go through the environment because every user of the machine can read a command line. */
 function configuration(settings: readonly (readonly [string, string])[]): Record<string, string> {
   return Object.fromEntries([
     ["GIT_CONFIG_COUNT", String(settings.length)],

@@ -13,7 +13,7 @@ import { tooLarge } from "./tree.ts";
 export interface FolderOptions {
   path: string;
   limits?: SourceLimits;
-  /** Milliseconds without a change before a change is told, default 200: an editor writes a file in several steps. */
+  /** Milliseconds without a change before a change is reported, default 200: an editor writes a file in several steps. */
   quiet?: number;
 }
 
@@ -67,7 +67,7 @@ export class Folder implements RevisionSource {
     return this.#last;
   }
 
-  /** Resolves when the watch stands: a change from then on is told, and so is a folder that comes later. */
+  /** Resolves when the watch has begun: every later change is reported, also the creation of the folder. */
   async watch(onChange: () => void): Promise<void> {
     if (existsSync(this.#folder)) return this.#watchFolder(onChange);
     // chokidar calls a watch on what is not there ready before it would notice that it comes.

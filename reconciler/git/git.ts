@@ -1,12 +1,8 @@
 import { dirname, resolve } from "node:path";
-import { simpleGit } from "simple-git";
-import type { SimpleGit } from "simple-git";
-import { connectionTrouble, lastAnswer, withoutTrace } from "./answer.ts";
-import type { Answer } from "./answer.ts";
+import { simpleGit, type SimpleGit } from "simple-git";
+import { type Answer, connectionTrouble, lastAnswer, reasonOf, wayOut, withoutTrace } from "./failure.ts";
 import type { Credentials, Granted } from "./credentials.ts";
-import { localEnvironment, remoteEnvironment } from "./environment.ts";
-import type { Environment, GitTimeouts } from "./environment.ts";
-import { reasonOf, wayOut } from "./failure.ts";
+import { type Environment, type GitTimeouts, localEnvironment, remoteEnvironment } from "./environment.ts";
 import type { Remote } from "./remote.ts";
 import { SourceError } from "./revision.ts";
 
@@ -30,7 +26,7 @@ interface Run<Result> {
 }
 
 /**
- * Runs the system's `git` in a folder, for one remote. It asks nobody anything, speaks no protocol but file, git, http,
+ * Runs the system's `git` in a folder, for one remote. It prompts for nothing, speaks no protocol but file, git, http,
  * https and ssh, and always comes back: with an answer, or with a SourceError that holds no credential.
  */
 export class Git {
@@ -87,7 +83,7 @@ export class Git {
 
   async #run<Result>(run: Run<Result>, signal: AbortSignal): Promise<Result> {
     const { folder, input, command } = run;
-    // A folder that is no repository, or not any more, is not to be taken for a part of one around it.
+    // A folder that is not a repository, or no longer one, must not be taken for a part of one around it.
     const environment = { ...run.environment, GIT_CEILING_DIRECTORIES: dirname(resolve(folder)) };
     const options = (abort: AbortSignal) => ({
       baseDir: folder,
@@ -163,7 +159,7 @@ function shown(location: string, redact: (text: string) => string): string {
 
 /**
  * Aborts `work` after so many milliseconds, or with `signal`; in that case it rejects at once, since git may need a
- * moment to end. Leaves nothing behind on `signal`, which lives as long as the process.
+ * moment to end. Removes its listener from `signal`, which lives as long as the process.
  */
 async function bounded<Result>(
   signal: AbortSignal,

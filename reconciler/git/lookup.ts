@@ -1,10 +1,7 @@
 import type { Git } from "./git.ts";
-import { patternsOf, readTip } from "./reference.ts";
-import type { Reference, Tip } from "./reference.ts";
+import { patternsOf, readTip, type Reference, type Tip } from "./reference.ts";
 import type { Remote } from "./remote.ts";
-import { SourceError } from "./revision.ts";
-import type { RequestListener } from "./revision.ts";
-import { timed } from "./timed.ts";
+import { type RequestListener, SourceError } from "./revision.ts";
 
 /** Asks a remote, in one round trip, what a reference stands for at the moment. */
 export class Lookup {
@@ -62,4 +59,21 @@ export class Lookup {
 function namesUnder(listing: string, under: string): string[] {
   const refs = [...listing.matchAll(/\t(refs\/\S+)$/gm)].map(([, ref = ""]) => ref);
   return refs.filter((ref) => ref.startsWith(under) && !ref.endsWith("^{}")).map((ref) => ref.slice(under.length));
+}
+
+/** Tells `listener` how long `work` took, and how it ended. */
+export async function timed<Result>(
+  op: Parameters<RequestListener>[0],
+  listener: RequestListener | undefined,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const start = performance.now();
+  let result: "success" | "error" = "error";
+  try {
+    const value = await work();
+    result = "success";
+    return value;
+  } finally {
+    listener?.(op, result, (performance.now() - start) / 1000);
+  }
 }

@@ -17,7 +17,7 @@ export interface ReferenceSettings {
 
 /** What a remote says that a reference stands for at the moment. */
 export interface Tip {
-  /** What is asked of the remote, such as `refs/heads/main`. */
+  /** The name at the remote, such as `refs/heads/main`. */
   ref: string;
   /** The commit, also where an annotated tag names it. */
   sha: string;
@@ -54,7 +54,7 @@ function checkName(kind: "branch" | "tag", name: string, example: string): strin
   throw new SourceError("URLInvalid", `--${kind}: expected the name of a ${kind} such as "${example}", got ${found}`);
 }
 
-/** What `ls-remote` is asked for; undefined where nothing needs to be asked. */
+/** The patterns for `ls-remote`; undefined where no request is needed. */
 export function patternsOf(reference: Reference): string[] | undefined {
   if (reference.kind === "default") return ["HEAD"];
   if (reference.kind === "branch") return [`refs/heads/${reference.name}`];

@@ -2,31 +2,28 @@ import { createHash } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { SecretSource } from "../../engine/index.ts";
-import { Clone } from "./clone.ts";
-import type { Found, NamedObject } from "./clone.ts";
+import { Clone, type Found, type NamedObject } from "./clone.ts";
 import type { Wanted } from "./commit.ts";
-import { Credentials } from "./credentials.ts";
-import type { AccessSettings } from "./credentials.ts";
-import { defaultTimeouts } from "./environment.ts";
-import type { Environment, GitTimeouts } from "./environment.ts";
+import { type AccessSettings, Credentials } from "./credentials.ts";
+import { defaultTimeouts, type Environment, type GitTimeouts } from "./environment.ts";
 import { ofDisk } from "./failure.ts";
 import { Git } from "./git.ts";
 import { History } from "./history.ts";
-import { digestOf, readLastGood, withCommit, writeLastGood } from "./last-good.ts";
-import type { LastGood } from "./last-good.ts";
-import { defaultLimits } from "./limits.ts";
-import type { SourceLimits } from "./limits.ts";
-import { fullHash, idOf, readReference, shownReference } from "./reference.ts";
-import type { Reference, ReferenceSettings } from "./reference.ts";
-import { Lookup } from "./lookup.ts";
-import { parseRemote } from "./remote.ts";
-import type { Remote } from "./remote.ts";
-import { normalisePath, SourceError } from "./revision.ts";
-import type { RequestListener, Revision, RevisionSource, Signature, SourceDescription } from "./revision.ts";
-import { Signatures } from "./signatures.ts";
-import type { SignatureSettings } from "./signatures.ts";
-import { succession } from "./succession.ts";
-import { timed } from "./timed.ts";
+import { digestOf, type LastGood, readLastGood, revisionNotes, withCommit, writeLastGood } from "./last-good.ts";
+import { defaultLimits, type SourceLimits } from "./limits.ts";
+import { fullHash, idOf, readReference, type Reference, type ReferenceSettings, shownReference } from "./reference.ts";
+import { Lookup, timed } from "./lookup.ts";
+import { parseRemote, type Remote } from "./remote.ts";
+import {
+  normalisePath,
+  type RequestListener,
+  type Revision,
+  type RevisionSource,
+  type Signature,
+  type SourceDescription,
+  SourceError,
+} from "./revision.ts";
+import { Signatures, type SignatureSettings } from "./signatures.ts";
 
 export interface RepositoryOptions extends ReferenceSettings {
   /** A folder, or a file://, https://, http://, ssh:// or git:// URL, or `user@host:path`. */
@@ -107,7 +104,7 @@ export class Repository implements RevisionSource {
       const [reference, clone, history] = [this.#reference, this.#clone, this.#history];
       const before = await this.#recall();
       const found = await timed("fetch", onRequest, () => clone.newest(tip, this.#wanted, signal));
-      const notes = await succession({ reference, before, tip, found, clone, history, signal });
+      const notes = await revisionNotes({ reference, before, tip, found, clone, history, signal });
       this.#good = this.#revision(found, tip.name, notes);
       // A branch may have moved on since it was listed.
       this.#object = found.sha === tip.sha ? tip.object : undefined;

@@ -56,7 +56,7 @@ export interface SourceDescription {
   path: string;
 }
 
-/** Is told of every exchange with a remote. */
+/** Called after every exchange with a remote. */
 export type RequestListener = (op: "ls-remote" | "fetch", result: "success" | "error", seconds: number) => void;
 
 /**
@@ -140,7 +140,7 @@ const lasting: ReadonlySet<SourceReason> = new Set([
 /** Says what could not be read, why, and what to do. Its message never holds a credential. */
 export class SourceError extends Error {
   readonly reason: SourceReason;
-  /** Milliseconds from now during which the remote asks not to be asked. */
+  /** Milliseconds from now during which the remote must not be polled (`Retry-After`). */
   readonly retryAfter?: number;
 
   constructor(reason: SourceReason, message: string, { retryAfter }: { retryAfter?: number | undefined } = {}) {

@@ -31,7 +31,7 @@ export interface HoldsState {
 export class HoldError extends Error {}
 
 /** Such as `by ada since 2026-01-01T00:00:00.000Z: the table is being moved`. */
-export function told({ by, since, reason }: Hold): string {
+export function describeHold({ by, since, reason }: Hold): string {
   const who = by === undefined ? "" : `by ${by} `;
   return `${who}since ${since}${reason === undefined ? "" : `: ${reason}`}`;
 }
@@ -41,7 +41,7 @@ export function ownHold({ pipelines }: HoldsState, pipeline_id: string): Hold | 
   return Object.hasOwn(pipelines, pipeline_id) ? pipelines[pipeline_id] : undefined;
 }
 
-/** Undefined for a text that is no list of holds. */
+/** Undefined for a text that is not a list of holds. */
 export function parseHolds(text: string): HoldsState | undefined {
   let state: Partial<HoldsState> | null;
   try {

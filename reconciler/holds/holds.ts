@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { rename } from "node:fs/promises";
 import { join } from "node:path";
 import { writeFileDurably } from "../../engine/index.ts";
-import { HoldError, ownHold, parseHolds, told } from "./hold.ts";
+import { describeHold, HoldError, ownHold, parseHolds } from "./hold.ts";
 import type { Hold, HoldsState, Pin } from "./hold.ts";
 
 const longestReason = 500;
@@ -10,8 +10,8 @@ const longestName = 100;
 const mostPipelines = 10_000;
 
 /**
- * What an operator holds back, in `<data-dir>/holds.json`: it stays over restarts until somebody lifts it. A file that
- * is damaged holds everything back, since nobody knows what was not to be touched.
+ * Suspensions and the pin of an operator, in `<data-dir>/holds.json`: they stay over restarts until they are lifted. A file
+ * that is damaged suspends everything, since it is unknown what must not be changed.
  */
 export class Holds {
   readonly #path: string;
@@ -40,8 +40,8 @@ export class Holds {
 
   static #damaged(path: string, what: string): Holds {
     const damage =
-      `${path} ${what}, so that nobody knows what was suspended: everything is. Restore it and restart, or run ` +
-      `"sluice resume", which puts it aside and begins without any suspension or pin`;
+      `${path} ${what}, so that it is unknown what was suspended: everything is suspended now. Restore it and restart, or run ` +
+      `"sluice resume", which renames it and begins without any suspension or pin`;
     return new Holds(path, { ...nothing, everything: { since: new Date().toISOString(), reason: damage } }, damage);
   }
 
@@ -54,7 +54,7 @@ export class Holds {
     return this.#damage;
   }
 
-  /** What holds this pipeline back: its own suspension, else that of everything. */
+  /** The suspension that applies to this pipeline: its own, else that of everything. */
   of(pipeline_id: string): Hold | undefined {
     return ownHold(this.#state, pipeline_id) ?? this.#state.everything;
   }
@@ -64,7 +64,7 @@ export class Holds {
     this.#refuseDamage();
     const before = pipeline_id === undefined ? this.#state.everything : ownHold(this.#state, pipeline_id);
     const what = pipeline_id ?? "everything";
-    if (before !== undefined) throw new HoldError(`${what} is suspended already: ${told(before)}`);
+    if (before !== undefined) throw new HoldError(`${what} is suspended already: ${describeHold(before)}`);
     if (reason !== undefined && reason.length > longestReason) {
       throw new HoldError(`--reason: expected at most ${longestReason} characters, found ${reason.length}`);
     }

@@ -3,12 +3,12 @@ import { HoldError } from "./hold.ts";
 import type { Pin } from "./hold.ts";
 import type { Holds } from "./holds.ts";
 
-/** Told of a pin that is over because the followed ref moved. */
+/** Called with a pin that is over because the followed ref moved. */
 export type LiftListener = (pin: Pin, head: Revision) => void;
 
 /**
  * A source that gives the pinned commit instead of the newest one, as long as the followed ref stays where it was when
- * the pin was made. It asks the source one thing at a time.
+ * the pin was made. It makes one request to the source at a time.
  */
 export class PinnedSource implements RevisionSource {
   readonly #source: RevisionSource;
@@ -40,7 +40,7 @@ export class PinnedSource implements RevisionSource {
     });
   }
 
-  /** While the remote is away, nobody can tell that the followed ref has moved: the pin stays. */
+  /** While the remote cannot be reached, it is unknown whether the followed ref has moved: the pin stays. */
   cached(signal: AbortSignal): Promise<Revision | undefined> {
     return this.#alone(async () => {
       const { pin } = this.#holds.state;
@@ -85,7 +85,7 @@ export class PinnedSource implements RevisionSource {
     return this.#head;
   }
 
-  /** Asked anew each time: where signatures are asked for, a key may be accepted no more. */
+  /** Read anew each time: where signatures are verified, a key may no longer be accepted. */
   async #at(commit: string, signal: AbortSignal): Promise<Revision> {
     if (this.#source.at !== undefined) return this.#source.at(commit, signal);
     throw new HoldError(`${commit} is pinned, and a plain folder has no commits: run "sluice rollback --cancel"`);

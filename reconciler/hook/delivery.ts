@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 
-/** What a delivery says. Only `push` is a reason to look at the source; `unreadable` is no text of its own type. */
+/** What a delivery says. Only `push` is a reason to look at the source; `unreadable` is not of its content type. */
 export type Delivery = "push" | "ping" | "other branch" | "other event" | "unreadable";
 
 /** Headers that name the event, and what they call a push. GitLab's system hooks tell of pushes among other things. */
@@ -13,8 +13,8 @@ const events: readonly { header: string; pushes: readonly string[] }[] = [
 ];
 
 /**
- * Reads a body of a sender that is known. What cannot be told counts as a push of the branch that is followed: to look
- * once more costs little. `branch` is absent where no branch is followed, or nobody knows yet which.
+ * Reads a body whose signature is valid. A body that says no branch counts as a push of the branch that is followed: to poll
+ * once more costs little. `branch` is absent where no branch is followed, or it is not known yet which.
  */
 export function readDelivery(headers: IncomingHttpHeaders, body: Buffer, branch: string | undefined): Delivery {
   const named = events.find(({ header }) => header in headers);
@@ -30,7 +30,7 @@ export function readDelivery(headers: IncomingHttpHeaders, body: Buffer, branch:
   return branchOf(value, branch);
 }
 
-/** GitHub sends a form, unless it is told to send JSON. */
+/** GitHub sends a form unless it is configured to send JSON. */
 function jsonOf(headers: IncomingHttpHeaders, body: Buffer): string {
   const text = body.toString("utf8");
   const isForm = headers["content-type"]?.startsWith("application/x-www-form-urlencoded") === true;

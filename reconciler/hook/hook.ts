@@ -1,19 +1,16 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
-import { BodyRefused, discardBody, readBody, Room } from "../../engine/index.ts";
-import type { BodyLimits } from "../../engine/index.ts";
+import { type BodyLimits, BodyRefused, discardBody, readBody, Room } from "../../engine/index.ts";
 import type { HookResult, HookTelemetry } from "../status/hook-telemetry.ts";
-import { readDelivery } from "./delivery.ts";
-import type { Delivery } from "./delivery.ts";
-import { Failures } from "./failures.ts";
+import { type Delivery, readDelivery } from "./delivery.ts";
+import { ClientRateLimit, Throttle } from "./rate-limit.ts";
 import { isProven, isSigned } from "./signature.ts";
-import { Wake } from "./wake.ts";
 
 export interface HookOptions {
   /** The secrets that are valid at this moment. Rejects where they cannot be had. */
   secrets: () => Promise<readonly string[]>;
   /** The branch that is followed, where one is, and is known. */
   branch: () => string | undefined;
-  /** Looks at the source soon. */
+  /** Polls the source soon. */
   onPush: () => void;
   telemetry: HookTelemetry;
   limits?: BodyLimits;
@@ -30,8 +27,8 @@ const arrivingBytes = 32 << 20;
 /** Milliseconds. */
 const bodyTimeout = 10_000;
 
-/** Milliseconds that a sender has to take its answer while it still sends. */
-const farewell = 1000;
+/** Milliseconds for which the rest of a refused body is read, so that its sender sees the answer. */
+const drainTime = 1000;
 
 interface Answer {
   status: number;
@@ -42,20 +39,20 @@ interface Answer {
 }
 
 /**
- * The push hook: `POST /hook` from a Git host that knows a secret asks for a look at the source, and for nothing else.
- * Nothing in a body is trusted, kept or logged: it says at most that another branch was pushed. A delivery that is sent
- * again is one more look. What makes no sense is refused, and who is refused often is not heard for a while.
+ * The push hook: `POST /hook` from a Git host that knows a secret triggers a poll of the source, and nothing else.
+ * Nothing in a body is trusted, kept or logged: it says at most that another branch was pushed. A repeated delivery is
+ * one more poll. Malformed requests are refused, and the rate of refused requests is limited by address.
  */
 export class Hook {
   readonly #options: HookOptions;
   readonly #limits: BodyLimits;
-  readonly #failures = new Failures();
-  readonly #wake: Wake;
+  readonly #rateLimit = new ClientRateLimit();
+  readonly #throttle: Throttle;
 
   constructor(options: HookOptions) {
     this.#options = options;
     this.#limits = options.limits ?? { most: bodyBytes, arriving: new Room(arrivingBytes), timeout: bodyTimeout };
-    this.#wake = new Wake(options.onPush);
+    this.#throttle = new Throttle(options.onPush);
   }
 
   /** Answers a request. Whoever listens bounds headers, connections and times. */
@@ -63,17 +60,17 @@ export class Hook {
     void this.#answer(request).then(async (answer) => {
       const { result } = answer;
       if (result !== undefined) this.#options.telemetry.answered(result, request.socket.remoteAddress);
-      if (failed.has(result)) this.#failures.add(request.socket.remoteAddress, performance.now());
+      if (failed.has(result)) this.#rateLimit.add(request.socket.remoteAddress, performance.now());
       reply(request, response, answer);
       // A sender that is cut off while it sends may never see the answer.
-      const timeout = Math.min(farewell, this.#limits.timeout ?? farewell);
+      const timeout = Math.min(drainTime, this.#limits.timeout ?? drainTime);
       if (answer.status !== 408) await discardBody(request, { ...this.#limits, timeout });
       response.end();
     });
   };
 
   async close(): Promise<void> {
-    this.#wake.close();
+    this.#throttle.close();
   }
 
   async #answer(request: IncomingMessage): Promise<Answer> {
@@ -82,7 +79,7 @@ export class Hook {
     if (method !== "POST") {
       return { status: 405, message: `${path} expects POST, found ${method}`, headers: { allow: "POST" } };
     }
-    const wait = this.#failures.wait(socket.remoteAddress, performance.now());
+    const wait = this.#rateLimit.wait(socket.remoteAddress, performance.now());
     if (wait > 0) return tooMany(Math.ceil(wait / 1000));
     if (!isSigned(headers)) return unsigned;
     try {
@@ -101,7 +98,7 @@ export class Hook {
     const secrets = await this.#options.secrets();
     if (!isProven(headers, body, secrets, Date.now() / 1000)) return unsigned;
     const delivery = readDelivery(headers, body, this.#options.branch());
-    if (delivery === "push") this.#wake.ask();
+    if (delivery === "push") this.#throttle.trigger();
     return answers[delivery];
   }
 }
@@ -115,7 +112,7 @@ const unsigned: Answer = {
 };
 
 const answers: Readonly<Record<Delivery, Answer>> = {
-  push: { status: 202, result: "accepted", message: "the source is looked at soon" },
+  push: { status: 202, result: "accepted", message: "the source is polled soon" },
   ping: { status: 200, result: "ignored", message: "the hook works" },
   "other branch": { status: 200, result: "ignored", message: "another branch is followed" },
   "other event": { status: 200, result: "ignored", message: "only pushes matter" },

@@ -12,7 +12,7 @@ const hmacHeaders: Readonly<Record<string, string>> = {
 /** Seconds by which the clock of a sender may differ, where the time of a delivery is signed. */
 const tolerance = 300;
 
-/** Whether a request says at all that it comes from somebody who knows a secret: otherwise its body is not read. */
+/** Whether a request carries a signature or token at all: otherwise its body is not read. */
 export function isSigned(headers: IncomingHttpHeaders): boolean {
   return [...Object.keys(hmacHeaders), "x-gitlab-token", "webhook-signature"].some((name) => name in headers);
 }

@@ -3,12 +3,10 @@ import type { Field } from "./field.ts";
 import { joinOf, joinOutputs, sidesOf } from "./join.ts";
 import { copied, leaf, mapping, text, type MapPart, type Part } from "./part.ts";
 import { resourcesOf } from "./resources.ts";
-import { isReviewed, markedForReview } from "./review.ts";
-import { fieldKey, schemaList, type SchemaEntry } from "./schema-list.ts";
+import { isReviewed, markedForReview, transformsOf } from "./transforms.ts";
+import { fieldKey, type SchemaEntry, schemaList, topicsOf } from "./schema-list.ts";
 import { sinkOf } from "./sink.ts";
 import { sourcesOf } from "./sources.ts";
-import { topicsOf } from "./topics.ts";
-import { transformsOf } from "./transforms.ts";
 import { undeclaredFields } from "./undeclared.ts";
 import type { Remark, Warn } from "./warning.ts";
 
@@ -20,7 +18,7 @@ export interface MigrateOptions {
 /** A v2 document in v3. */
 export interface Conversion {
   root: MapPart;
-  /** The same, held back where it has a filter that nobody has looked at. */
+  /** The same, marked for review where it has a filter that was not reviewed yet. */
   marked: MapPart;
   /** What the author should know, in no order. */
   remarks: Remark[];

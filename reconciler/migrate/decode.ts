@@ -1,12 +1,12 @@
 import { Ajv, type ErrorObject } from "ajv";
 import schema from "../../schemas/pipeline-v2.schema.json" with { type: "json" };
 import { parseDuration } from "../../schemas/index.ts";
-import { maxDepth } from "../desired/limits.ts";
-import { found, kindOf } from "../validate/found.ts";
+import { maxDepth } from "../language/limits.ts";
+import { found, kindOf } from "../language/problem.ts";
 import { Field } from "./field.ts";
-import { MigrationError, type Obstacle } from "./migration-error.ts";
+import { MigrationError, type Obstacle } from "./warning.ts";
 
-/** Obstacles that are told of one document. */
+/** Obstacles that are listed for one document. */
 const most = 20;
 
 const ajv = new Ajv({ strict: true, allErrors: true, verbose: true, allowUnionTypes: true, logger: false });
@@ -43,13 +43,13 @@ function obstacles(errors: readonly ErrorObject[]): Obstacle[] {
   }));
 }
 
-/** Of a wrong kind nothing but the kind is told: it may be a password that wants quotes. */
+/** A value of a wrong kind is not shown, only its kind: it may be a password without quotes. */
 function foundBy(keyword: string, data: unknown): string {
   if (keyword === "maxItems" && Array.isArray(data)) return `${data.length}`;
   return keyword === "format" ? found(data, []) : kindOf(data);
 }
 
-/** Without recursion: a stranger chooses the depth. */
+/** Without recursion: the depth comes from the file. */
 function isDeeperThan(value: unknown, depth: number): boolean {
   let level = [value];
   for (let deep = 0; deep <= depth && level.length > 0; deep += 1) {

@@ -1,8 +1,7 @@
 import type { Field } from "./field.ts";
-import { MigrationError } from "./migration-error.ts";
+import { MigrationError, type Warn } from "./warning.ts";
 import { leaf, list, mapping, text, withoutComments, type Part } from "./part.ts";
 import type { SchemaEntry } from "./schema-list.ts";
-import type { Warn } from "./warning.ts";
 
 export interface Side {
   left: Field;

@@ -1,13 +1,13 @@
-import { Document } from "../desired/document.ts";
-import { SourceText } from "../desired/source-text.ts";
+import { Document } from "../language/document.ts";
+import { SourceText } from "../language/source-text.ts";
 import { check } from "../validate/check.ts";
-import { problem } from "../validate/problem.ts";
+import { problem } from "../language/problem.ts";
 import { convert, type MigrateOptions } from "./convert.ts";
-import { nodeOf } from "./node.ts";
+import { nodeOf } from "./document.ts";
 import { valueOf } from "./part.ts";
 import { nowhere, withoutPlace, type Warning } from "./warning.ts";
 
-export { MigrationError } from "./migration-error.ts";
+export { MigrationError } from "./warning.ts";
 export type { MigrateOptions } from "./convert.ts";
 export type { Warning } from "./warning.ts";
 

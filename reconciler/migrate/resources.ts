@@ -1,7 +1,7 @@
 import type { Field } from "./field.ts";
 import type { Side } from "./join.ts";
 import { copied, leaf, list, mapping, text, withoutComments, type Part } from "./part.ts";
-import { sourceOf, type Topic } from "./topics.ts";
+import { sourceOf, type Topic } from "./schema-list.ts";
 import { hasDedup } from "./transforms.ts";
 import type { Warn } from "./warning.ts";
 

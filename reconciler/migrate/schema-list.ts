@@ -1,5 +1,4 @@
 import type { Field } from "./field.ts";
-import type { Topic } from "./topics.ts";
 
 /** One field of the events of a source. */
 export interface SchemaEntry {
@@ -32,16 +31,42 @@ function ownLists(topic: Field): Field[] {
   return fields.items().length > 0 ? [fields] : [schema, schema.get("fields")];
 }
 
-function entriesOf(within: readonly Field[], sourceOf: (field: Field) => string): SchemaEntry[] {
+function entriesOf(within: readonly Field[], idOf: (field: Field) => string): SchemaEntry[] {
   const fields = within.at(-1)?.items() ?? [];
   return fields.map((field) => {
     const [name, type] = [field.get("name"), field.get("type")];
     const [column_name, column_type] = [field.get("column_name"), field.get("column_type")];
-    return { source_id: sourceOf(field), name, type, column_name, column_type, field, within };
+    return { source_id: idOf(field), name, type, column_name, column_type, field, within };
   });
 }
 
 /** What tells a field of a source from every other one. */
 export function fieldKey(source_id: string, name: string): string {
   return JSON.stringify([source_id, name]);
+}
+
+/** A topic of a v2 source, which becomes a source of its own. */
+export interface Topic {
+  /** Its `id`, or its `name` where that is empty. */
+  source_id: string;
+  /** Where the source_id is written. */
+  id: Field;
+  field: Field;
+}
+
+export function topicsOf(root: Field): Topic[] {
+  return root
+    .get("source", "topics")
+    .items()
+    .map((field) => {
+      const id = field.get(field.get("id").text === "" ? "name" : "id");
+      return { source_id: id.text, id, field };
+    });
+}
+
+/** The source that a transform works on: the one that it names, else the first. */
+export function sourceOf(named: Field | undefined, topics: readonly Topic[], otherwise: Field): [string, Field] {
+  if (named !== undefined && named.text !== "") return [named.text, named];
+  const [first] = topics;
+  return [first?.source_id ?? "", first?.id ?? otherwise];
 }

@@ -1,7 +1,6 @@
 import { clickhouseKeys } from "./decode.ts";
 import type { Field } from "./field.ts";
-import { copied, leaf, list, mapping, text, type Part } from "./part.ts";
-import { passwordOf } from "./password.ts";
+import { copied, leaf, list, mapping, type Part, text } from "./part.ts";
 import type { JoinOutput } from "./join.ts";
 import { fieldKey, type SchemaEntry } from "./schema-list.ts";
 import type { Warn } from "./warning.ts";
@@ -90,7 +89,7 @@ function columnOf(name: Field, field: Field): Part {
   );
 }
 
-/** Finds the field of an older mapping as the sink knows it: behind a join by its name there. */
+/** Finds the field of an older mapping as the sink knows it: after a join by its name there. */
 function nameFinder(outputs: readonly JoinOutput[] = []): (field: Field) => Field {
   const named = new Map<string, Field>();
   for (const { entry, from } of outputs) {
@@ -101,4 +100,30 @@ function nameFinder(outputs: readonly JoinOutput[] = []): (field: Field) => Fiel
     const name = field.get("field_name");
     return named.get(fieldKey(field.get("source_id").text, name.text)) ?? name;
   };
+}
+
+/** A password, which v2 keeps in base64 and v3 as it is (specification, v2 and migration, 2.3). */
+function passwordOf(password: Field, warn: Warn): Part | undefined {
+  if (password.text === "") return undefined;
+  const decoded = decodedBase64(password.text);
+  warn("V2_PASSWORD", password, {
+    expected: "the password itself, best as a reference such as ${env:NAME}",
+    found: decoded === undefined ? unchanged(password.text) : "its base64, as v2 has it, which was decoded",
+  });
+  return decoded === undefined ? text(password) : leaf(decoded, password);
+}
+
+function unchanged(password: string): string {
+  return password.includes("${")
+    ? "a reference, which was not changed: see that it does not lead to the base64 of v2"
+    : "a text that is not base64, which was not changed";
+}
+
+/** The text that was encoded; undefined where the text is more likely plain, which must stay as it is. */
+function decodedBase64(encoded: string): string | undefined {
+  const digits = encoded.replaceAll(/[\r\n]/g, "");
+  const bytes = Buffer.from(digits, "base64");
+  const decoded = bytes.toString("utf8");
+  const isSame = bytes.toString("base64") === digits && Buffer.from(decoded, "utf8").equals(bytes);
+  return isSame && decoded !== "" && !/\p{Cc}/u.test(decoded) ? decoded : undefined;
 }

@@ -1,8 +1,7 @@
 import { kafkaKeys } from "./decode.ts";
 import type { Field } from "./field.ts";
 import { copied, leaf, list, mapping, text, withoutComments as silent, type Part } from "./part.ts";
-import type { SchemaEntry } from "./schema-list.ts";
-import type { Topic } from "./topics.ts";
+import type { SchemaEntry, Topic } from "./schema-list.ts";
 import type { UndeclaredField } from "./undeclared.ts";
 import type { Warn } from "./warning.ts";
 

@@ -1,8 +1,7 @@
-import { ExpressionError, freeNames } from "../../engine/index.ts";
+import { ExpressionError, freeNames } from "../../engine/language.ts";
 import type { Field } from "./field.ts";
-import { leaf, list, mapping, text, withoutComments, type Part } from "./part.ts";
-import { isReviewed } from "./review.ts";
-import { sourceOf, type Topic } from "./topics.ts";
+import { leaf, list, type MapPart, mapping, type Part, text, withoutComments } from "./part.ts";
+import { sourceOf, type Topic } from "./schema-list.ts";
 import type { Warn } from "./warning.ts";
 
 /** The transforms in the order of the specification: a dedup for each topic that has one, the filter, the stateless one. */
@@ -92,7 +91,7 @@ function toReview(root: Field, expression: Field, warn: Warn): void {
 
 function negatedReviewed(expression: Field, warn: Warn): void {
   warn("V2_FILTER", expression, {
-    expected: "an expression that nobody has turned round yet",
+    expected: "an expression that was not negated yet",
     found: "one that x-sluice.filters_reviewed says is meant as v3 has it; it was negated all the same",
     suggestion: "convert the file without keeping the behaviour of v2, or see that the filter keeps what it should",
   });
@@ -113,4 +112,21 @@ function statelessOf(stateless: Field, topics: readonly Topic[]): Part {
   const config = mapping({ transforms: list(transforms, outputs) }, stateless.get("config"));
   const source = sourceOf(stateless.get("source_id"), topics, stateless);
   return transformOf("stateless", { enabled: stateless.get("enabled"), source, config, field: stateless });
+}
+
+/** Whether a person has looked at the filter and says that it is meant as v3 has it. */
+export function isReviewed(root: Field): boolean {
+  return root.get("x-sluice", "filters_reviewed").isOn;
+}
+
+/**
+ * The same document with `x-sluice.filters_reviewed: false`, which holds it back until a person has set it to true.
+ * What is there already stays: anything but true and false is an error of its own.
+ */
+export function markedForReview(root: MapPart, filter: Field): MapPart {
+  const directives = root.members.get("x-sluice") ?? withoutComments(mapping({}, filter));
+  if (directives.kind !== "map" || directives.members.has("filters_reviewed")) return root;
+  const mark = withoutComments(leaf(false, filter));
+  const marked = { ...directives, members: new Map([...directives.members, ["filters_reviewed", mark]]) };
+  return { ...root, members: new Map([...root.members, ["x-sluice", marked]]) };
 }

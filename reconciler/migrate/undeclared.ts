@@ -1,8 +1,6 @@
-import { ExpressionError, freeNames } from "../../engine/index.ts";
-import type { FreeName } from "../../engine/index.ts";
+import { ExpressionError, type FreeName, freeNames } from "../../engine/language.ts";
 import type { Field } from "./field.ts";
-import type { SchemaEntry } from "./schema-list.ts";
-import { sourceOf, type Topic } from "./topics.ts";
+import { type SchemaEntry, sourceOf, type Topic } from "./schema-list.ts";
 import type { Warn } from "./warning.ts";
 
 /** A field that an expression reads and no schema declares. */

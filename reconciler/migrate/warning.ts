@@ -1,9 +1,9 @@
 import type { Path } from "../../schemas/index.ts";
-import type { Code } from "../validate/codes.ts";
-import type { Finding, Place, Problem } from "../validate/problem.ts";
+import type { Code } from "../language/codes.ts";
+import { type Finding, type Place, type Problem, problem } from "../language/problem.ts";
 import type { Field } from "./field.ts";
 
-/** What a conversion says about a field of the v2 document, before anybody asks where that is written. */
+/** What a conversion says about a field of the v2 document, before its place in the file is looked up. */
 export interface Remark {
   code: Code;
   finding: Finding & { path: Path };
@@ -23,4 +23,24 @@ export const nowhere: Place = { file: "", line: 1, column: 1 };
 
 export function withoutPlace({ file: _file, line: _line, column: _column, ...said }: Problem): Warning {
   return said;
+}
+
+/** One thing that keeps a v2 document from being converted. */
+export type Obstacle = Omit<Finding, "path"> & { path: Path };
+
+/**
+ * A v2 document that cannot be converted (specification, v2 and migration, section 3). `undecodable`: it is not of the
+ * types of version v2, as the message says field by field; `join`: it is, but its join has no left and right side.
+ */
+export class MigrationError extends Error {
+  readonly reason: "undecodable" | "join";
+  /** In the order of the document; the message is their sentences. */
+  readonly obstacles: readonly Obstacle[];
+
+  constructor(reason: MigrationError["reason"], obstacles: readonly Obstacle[]) {
+    super(obstacles.map((one) => problem("V2_NOT_RUN", nowhere, one).message).join("; "));
+    this.name = new.target.name;
+    this.reason = reason;
+    this.obstacles = obstacles;
+  }
 }

@@ -1,8 +1,6 @@
-import { Document, isCollection, isMap, isScalar, isSeq, parseAllDocuments } from "yaml";
-import type { Node, Pair } from "yaml";
+import { Document, isCollection, isMap, isScalar, isSeq, type Node, type Pair, parseAllDocuments } from "yaml";
 import type { Path } from "../../schemas/index.ts";
-import { lines } from "./comment-lines.ts";
-import { Manners, type Manner } from "./manners.ts";
+import { lines, type FieldStyle, SourceStyle } from "./source-style.ts";
 import { valueOf, type ListPart, type MapPart, type Part } from "./part.ts";
 
 export interface YamlText {
@@ -39,21 +37,21 @@ function isEmpty(contents: unknown): boolean {
 class Writer {
   readonly text: string;
   readonly lost: Path[];
-  readonly #manners: Manners;
+  readonly #style: SourceStyle;
   readonly #source: string;
 
   constructor(root: MapPart, original: Document.Parsed | undefined, source: string) {
     this.#source = source;
-    this.#manners = new Manners(original, source);
+    this.#style = new SourceStyle(original, source);
     const document = new Document(valueOf(root), { aliasDuplicateObjects: false });
     this.#members(root, document.contents);
     const [first] = isMap(document.contents) ? document.contents.items : [];
     // What stands at the top of a file speaks of the file, even if the first field has no place.
-    if (isScalar(first?.key)) first.key.commentBefore = lines(this.#manners.header, first.key.commentBefore) ?? null;
+    if (isScalar(first?.key)) first.key.commentBefore = lines(this.#style.header, first.key.commentBefore) ?? null;
     document.commentBefore = original?.commentBefore ?? null;
     document.comment = lines(original?.contents?.comment, original?.comment) ?? null;
     this.text = document.toString({ lineWidth: 0 });
-    this.lost = this.#manners.left();
+    this.lost = this.#style.left();
   }
 
   #members({ members }: MapPart, node: Node | null): void {
@@ -93,7 +91,7 @@ class Writer {
   }
 
   #value(part: Part, node: Node): void {
-    const original = this.#manners.at(part.at)?.node;
+    const original = this.#style.at(part.at)?.node;
     if (part.kind === "scalar") {
       const isSame = isScalar(original) && isScalar(node) && original.value === part.value;
       if (isSame && original.type !== undefined) node.type = original.type;
@@ -107,7 +105,7 @@ class Writer {
 
   /** Whether it stood in brackets on one line, and still fits there; undefined if nothing of its kind was there. */
   #flow(part: Part): boolean | undefined {
-    const original = this.#manners.at(part.at)?.node;
+    const original = this.#style.at(part.at)?.node;
     const isSameKind = part.kind === "list" ? isSeq(original) : part.kind === "map" && isMap(original);
     if (!isSameKind || !isCollection(original)) return undefined;
     const [start = 0, end = 0] = original.range ?? [];
@@ -116,9 +114,9 @@ class Writer {
 
   /** A blank line is written once, where the first part stands that comes from below it. */
   #spaceAbove({ at }: Part, isEntry: boolean): boolean {
-    const manner = this.#manners.at(at);
-    if (manner?.isEntry !== isEntry || !manner.space) return false;
-    manner.space = false;
+    const style = this.#style.at(at);
+    if (style?.isEntry !== isEntry || !style.space) return false;
+    style.space = false;
     return true;
   }
 
@@ -126,9 +124,9 @@ class Writer {
    * The comments that move to a part: those of the field that it stands for, above them those of fields around that one,
    * and inside of it those of fields within.
    */
-  #said(part: Part): Pick<Manner, "before" | "beside" | "after"> {
-    const taken = this.#manners.take(part.keeps);
-    const own = this.#manners.at(part.at);
+  #said(part: Part): Pick<FieldStyle, "before" | "beside" | "after"> {
+    const taken = this.#style.take(part.keeps);
+    const own = this.#style.at(part.at);
     const depth = part.at.length;
     const above = taken.filter(({ path }) => path.length < depth).flatMap(commentsOf);
     const within = taken.filter((one) => one !== own && one.path.length >= depth);
@@ -149,6 +147,6 @@ function isFlat(part: Part): boolean {
   return [...part.members.values()].every((member) => member.kind !== "map" && isFlat(member));
 }
 
-function commentsOf({ before, beside, after }: Manner): (string | undefined)[] {
+function commentsOf({ before, beside, after }: FieldStyle): (string | undefined)[] {
   return [before, beside, after];
 }

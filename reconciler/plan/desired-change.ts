@@ -1,14 +1,12 @@
 import type { InventoryEntry } from "../actual/inventory.ts";
 import type { ActualPipeline, ActualState, Underway } from "../actual/state.ts";
 import type { DesiredPipeline, Directives } from "../desired/desired-state.ts";
-import { wishOf } from "../desired/wish.ts";
-import { route } from "./calls.ts";
-import type { Call } from "./calls.ts";
+import { wishOf } from "../desired/fingerprint.ts";
+import { type Call, route } from "./calls.ts";
 import type { Cause, Change, ChangeKind } from "./change.ts";
 import { adoption } from "./adoption.ts";
 import { creation, lost } from "./creation.ts";
-import { summaryOf, toldOf } from "./differences.ts";
-import type { Difference } from "./differences.ts";
+import { type Difference, summaryOf, toldOf } from "./differences.ts";
 import { alsoDrifted, corrected, driftOf, driftedFields, isDrift, leftAsItIs, strayState } from "./drift.ts";
 import { writtenFirst } from "./ending.ts";
 import { idle } from "./idle.ts";

@@ -1,6 +1,6 @@
 import type { ActualState } from "../actual/state.ts";
 import type { RefusedDocument } from "../desired/desired-state.ts";
-import type { Place } from "../validate/problem.ts";
+import type { Place } from "../language/problem.ts";
 import type { Cause, WantedState } from "./change.ts";
 
 /** What keeps the document of a pipeline from being used. */

@@ -5,7 +5,7 @@ import { isAbsolute } from "node:path";
 import { EngineError } from "../../engine/index.ts";
 import type { SecretSource } from "../../engine/index.ts";
 
-/** A credential is short; a mounted secret of Kubernetes may have up to 1 MiB, but nobody logs in with that. */
+/** A credential is short; a mounted secret of Kubernetes may have up to 1 MiB, but is then not a credential. */
 const fileBytes = 64 * 1024;
 
 /**
@@ -42,7 +42,7 @@ export class FileAndEnvSecrets implements SecretSource {
     // What only looks like a reference may be a password with a `${` in it, so it is not shown.
     throw notFound(
       "${…}",
-      "is no reference that is known",
+      "is not a known form of reference",
       "write ${env:NAME} or ${file:/path}, or $${ for a plain ${",
     );
   }
@@ -60,9 +60,9 @@ async function content(reference: string, path: string): Promise<string> {
   if (!isAbsolute(path)) throw notFound(reference, "names a relative path", "write the path from the root");
   let file: FileHandle | undefined;
   try {
-    // Without O_NONBLOCK a named pipe would hold us up until somebody writes into it.
+    // Without O_NONBLOCK a named pipe would block the open until a process writes into it.
     file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    if (!(await file.stat()).isFile()) throw notFound(reference, "is no file", "name a file");
+    if (!(await file.stat()).isFile()) throw notFound(reference, "is not a file", "name a file");
     return textOf(reference, await readAtMost(file, fileBytes + 1));
   } catch (error) {
     if (error instanceof EngineError) throw error;
@@ -89,7 +89,7 @@ function textOf(reference: string, bytes: Buffer): string {
   const text = bytes.toString("utf8").replace(/\r?\n$/, "");
   if (text === "") throw notFound(reference, "is empty", "write the secret into the file");
   if (text.includes("\0") || text.includes("\uFFFD"))
-    throw notFound(reference, "is no UTF-8 text", "write the secret as text");
+    throw notFound(reference, "is not UTF-8 text", "write the secret as text");
   return text;
 }
 

@@ -6,7 +6,7 @@ import type { Signature } from "../git/revision.ts";
 import type { WishedState } from "../plan/calls.ts";
 import type { Change } from "../plan/change.ts";
 import type { Stance } from "../plan/drift.ts";
-import { printable } from "../validate/problem.ts";
+import { printable } from "../language/problem.ts";
 
 export type ConditionType =
   | "Ready"
@@ -24,9 +24,9 @@ export type ConditionType =
  * A condition as kstatus knows it. Those besides `Ready` and `SourceVerified` are there only while they are True.
  * `Drifted`: it was changed through the engine while its file stayed as it is; whether it is Ready is another matter. With
  * these a pipeline, or the source, does well: its target cannot drop a repeated insert, so that rows may stand there twice
- * (`AtLeastOnce`); its consumer group has members that are no Sluice, so that it does not read the partitions which they
- * have (`ForeignMembers`); a secret that it was started with is gone, so that it could not be started again
- * (`SecretMissing`); it is left as it is until somebody resumes it (`Suspended`); it is kept at an earlier commit (`Pinned`).
+ * (`AtLeastOnce`); its consumer group has members that are not Sluice, so that it does not read the partitions which they
+ * have (`ForeignMembers`); a secret that it was started with is gone, so that it cannot be started again
+ * (`SecretMissing`); it is left as it is until it is resumed (`Suspended`); it is kept at an earlier commit (`Pinned`).
  */
 export interface Condition {
   type: ConditionType;
@@ -36,12 +36,12 @@ export interface Condition {
   message: string;
 }
 
-/** What is known of one pipeline when its conditions are told. */
+/** The facts from which the conditions of one pipeline are made. */
 export interface Observation {
   change: Change;
   /** Absent where the change makes no calls. */
   outcome?: Outcome;
-  /** Absent where the engine has no such pipeline. */
+  /** Absent where the pipeline does not exist in the engine. */
   health?: PipelineHealth;
   /** A change is being carried out at this moment. */
   busy: boolean;
@@ -64,11 +64,11 @@ export function conditionsOf(observation: Observation): Condition[] {
   ];
 }
 
-/** First what a change under way is at, then what a person must do, then what goes on by itself, then how it does. */
+/** In this order: a change under way, what an operator must resolve, what is retried, the health of the pipeline. */
 function ownConditions(observation: Observation): Condition[] {
   const { change, outcome, health, busy, suspended } = observation;
   if (busy || outcome?.result === "under way") {
-    return progressing(`being changed: ${change.calls.join(", ") || "stop"}`, health);
+    return progressing(`a change is under way: ${change.calls.join(", ") || "stop"}`, health);
   }
   if (change.kind === "refuse" || change.cause === "InvalidFile") return stalled(change.cause, placed(change));
   if (suspended !== undefined && change.calls.length > 0 && hasNotBegun(outcome)) {
@@ -119,12 +119,12 @@ function placed({ file, line, column, reason }: Change): string {
 }
 
 function retry({ message = "", next_attempt }: Outcome): string {
-  return next_attempt === undefined ? message : `${message}; tried again at ${next_attempt}`;
+  return next_attempt === undefined ? message : `${message}; next attempt at ${next_attempt}`;
 }
 
-/** Ready is what the engine says, measured by what the file wishes. */
+/** Ready compares the status in the engine with the state that the file asks for. */
 function fromHealth({ change, health, wished }: Observation): Condition {
-  if (health === undefined) return ready("False", "NotFound", "the engine has no such pipeline");
+  if (health === undefined) return ready("False", "NotFound", "the pipeline does not exist in the engine");
   const { overall_status: status, paused, failure } = health;
   const isNoted = notes.has(change.cause) || change.drift?.stance === "report";
   const note = isNoted ? `; ${change.reason}` : "";
@@ -143,7 +143,7 @@ function fromHealth({ change, health, wished }: Observation): Condition {
   return ready("Unknown", "Progressing", `it is ${status}`);
 }
 
-/** Causes that a person should see although the pipeline does well. */
+/** Causes that an operator should see although the pipeline runs well. */
 const notes: ReadonlySet<string> = new Set(["Suspended", "DriftIgnored", "PruneDisabled", "PruneHeld", "NotOwned"]);
 
 /** What is known of a source after a turn. */
@@ -167,21 +167,21 @@ export function sourceConditions(seen: SourceObservation, open: Open): Condition
 function ownSourceConditions(seen: SourceObservation, open: Open): Condition[] {
   const { revision, error = seen.fetchError } = seen;
   if (error !== undefined) {
-    const message = error === seen.fetchError ? `goes on with ${revision}: ${error.message}` : error.message;
+    const message = error === seen.fetchError ? `${revision} stays in effect: ${error.message}` : error.message;
     if (!(error instanceof SourceError)) return retrying("ReconciliationFailed", message);
     return error.stalls ? stalled(error.reason, message) : retrying(error.reason, message);
   }
-  if (revision === undefined) return progressing("the first look at the source has not ended");
+  if (revision === undefined) return progressing("the source was not fetched yet");
   if (open.stalled.length === 0 && open.retrying.length === 0) {
-    return [ready("True", "ReconciliationSucceeded", `everything is as ${revision} says`)];
+    return [ready("True", "ReconciliationSucceeded", `every pipeline is as ${revision} says`)];
   }
-  const message = `${revision}: not as their files say: ${listed([...open.stalled, ...open.retrying])}`;
+  const message = `${revision}: these differ from their files: ${listed([...open.stalled, ...open.retrying])}`;
   return open.retrying.length > 0
     ? retrying("ReconciliationIncomplete", message)
     : stalled("ReconciliationIncomplete", message);
 }
 
-/** Whether the commit that was seen last is signed as it must be. That this is not known never means that it is not. */
+/** Whether the newest commit is signed by an accepted key; Unknown where that cannot be checked. */
 function verification(seen: SourceObservation): Condition | undefined {
   const { revision = "", signature, error = seen.fetchError } = seen;
   const { reason = "", message = "" } = error instanceof SourceError ? error : {};
@@ -194,7 +194,7 @@ function verification(seen: SourceObservation): Condition | undefined {
     type: "SourceVerified",
     status: "True",
     reason: "SignatureVerified",
-    message: `${who}; the commits before it are not looked at`,
+    message: `${who}; earlier commits are not verified`,
   };
 }
 
@@ -235,7 +235,7 @@ function pendingBatches(health: PipelineHealth | undefined): string | undefined 
   if (health?.overall_status !== "Stopping" || health.pending_batches === 0) return undefined;
   const { pending_batches: count, paused } = health;
   const batches = count === 1 ? "1 prepared batch" : `${count} prepared batches`;
-  return `it stops when it has settled ${batches}${paused === undefined ? "" : `: ${paused.text}`}`;
+  return `it stops after ${batches}${paused === undefined ? "" : `: ${paused.text}`}`;
 }
 
 function atLeastOnce(message: string): Condition {
@@ -245,12 +245,12 @@ function atLeastOnce(message: string): Condition {
 /** They call themselves as they like, and there may be any number. */
 function foreignMembers(pipeline_id: string, strangers: readonly string[]): Condition {
   const message =
-    `consumer group ${consumerGroup(pipeline_id)} has members that are no Sluice, whose partitions are not read here: ` +
+    `consumer group ${consumerGroup(pipeline_id)} has members that are not Sluice, whose partitions are not read here: ` +
     `${listed(strangers.map((one) => printable(one)))}. Give them a group of their own`;
   return { type: "ForeignMembers", status: "True", reason: "NotSluice", message };
 }
 
 function secretMissing(why: string): Condition {
-  const message = `it runs on with the value that it has, and could not be started again: ${why}`;
+  const message = `it runs with its old value and cannot be started again: ${why}`;
   return { type: "SecretMissing", status: "True", reason: "SecretNotFound", message };
 }

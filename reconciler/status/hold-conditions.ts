@@ -1,5 +1,5 @@
 import type { Hold, HoldsState } from "../holds/hold.ts";
-import { told } from "../holds/hold.ts";
+import { describeHold } from "../holds/hold.ts";
 import type { Change } from "../plan/change.ts";
 import type { Condition } from "./conditions.ts";
 
@@ -10,10 +10,13 @@ export function suspensionOf(
   everything: Hold | undefined,
 ): Condition | undefined {
   if (own !== undefined) {
-    return suspended("SuspendedByOperator", `${told(own)}. "sluice resume ${change.pipeline_id}" lifts it`);
+    return suspended("SuspendedByOperator", `${describeHold(own)}. "sluice resume ${change.pipeline_id}" lifts it`);
   }
   if (everything !== undefined) {
-    return suspended("EverythingSuspended", `everything is, ${told(everything)}. "sluice resume" lifts it`);
+    return suspended(
+      "EverythingSuspended",
+      `everything is suspended ${describeHold(everything)}. "sluice resume" lifts it`,
+    );
   }
   return change.cause === "Suspended" ? suspended("SuspendedByFile", change.reason) : undefined;
 }
@@ -22,12 +25,12 @@ export function suspensionOf(
 export function withHolds(conditions: Condition[], { everything, pin }: HoldsState, waiting: string[]): Condition[] {
   const [first, ...rest] = conditions;
   const isHeld = everything !== undefined && waiting.length > 0 && first?.status === "True";
-  const message = `${waiting.length} changes wait until "sluice resume": ${waiting.slice(0, 5).join(", ")}`;
+  const message = `${waiting.length} changes wait for "sluice resume": ${waiting.slice(0, 5).join(", ")}`;
   const summary: Condition[] = isHeld ? [{ type: "Ready", status: "False", reason: "Suspended", message }] : [];
   return [
     ...(isHeld || first === undefined ? summary : [first]),
     ...rest,
-    ...(everything === undefined ? [] : [suspended("EverythingSuspended", told(everything))]),
+    ...(everything === undefined ? [] : [suspended("EverythingSuspended", describeHold(everything))]),
     ...(pin === undefined ? [] : [pinned(pin)]),
   ];
 }
@@ -38,5 +41,10 @@ function suspended(reason: string, message: string): Condition {
 
 function pinned(pin: NonNullable<HoldsState["pin"]>): Condition {
   const until = `until the followed ref moves on from ${pin.head}, or "sluice rollback --cancel"`;
-  return { type: "Pinned", status: "True", reason: "RolledBack", message: `${pin.revision}, ${told(pin)}; ${until}` };
+  return {
+    type: "Pinned",
+    status: "True",
+    reason: "RolledBack",
+    message: `${pin.revision}, ${describeHold(pin)}; ${until}`,
+  };
 }

@@ -6,7 +6,7 @@ import type { Log } from "../../engine/index.ts";
 export type HookResult =
   "accepted" | "ignored" | "bad_signature" | "too_large" | "rate_limited" | "malformed" | "failed";
 
-/** Milliseconds between two warnings about requests that are refused: anybody can send them. */
+/** Milliseconds between two warnings about refused requests, which any sender can cause. */
 const quiet = 60_000;
 
 export interface HookTelemetry {
@@ -14,11 +14,11 @@ export interface HookTelemetry {
   secretsMissing(error: unknown): void;
 }
 
-/** What happens at the push hook. Never told of a body, a header or a secret. */
+/** What happens at the push hook. Never receives a body, a header or a secret. */
 export function createHookTelemetry(log: Log, registry: Registry): HookTelemetry {
   const requests = new Counter({
     name: "sluice_gitops_webhook_requests_total",
-    help: "Requests to the push hook, by what became of them.",
+    help: "Requests to the push hook, by result.",
     labelNames: ["result"],
     registers: [registry],
   });
@@ -32,17 +32,17 @@ export function createHookTelemetry(log: Log, registry: Registry): HookTelemetry
       if (result === "accepted" || result === "ignored" || result === "failed") return;
       if (performance.now() - warned < quiet) return;
       warned = performance.now();
-      log.warn({ result, address }, "The push hook refused a request; more are told of in the metrics alone.");
+      log.warn(
+        { result, address },
+        "The push hook refused a request; further ones within a minute are only counted in the metrics.",
+      );
     },
 
     secretsMissing(error) {
       const reason = error instanceof Error ? error.message : String(error);
       if (reason === missing) return;
       missing = reason;
-      log.error(
-        { error: reason },
-        "The push hook has no secret to check signatures with; pushes are found by polling.",
-      );
+      log.error({ error: reason }, "The push hook cannot read its secret; pushes are found by polling.");
     },
   };
 }

@@ -7,7 +7,7 @@ const seconds = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1800];
 export function exposeBuild(registry: Registry, labels: { version: string; node: string }): void {
   const build = new Gauge({
     name: "sluice_build_info",
-    help: "The version that runs, and of Node under it.",
+    help: "The versions of Sluice and of Node that run.",
     labelNames: ["version", "node"],
     registers: [registry],
   });
@@ -20,7 +20,7 @@ export function createMetrics(registry: Registry) {
   return {
     turns: new Counter({
       name: "sluice_gitops_reconcile_total",
-      help: "Turns of the reconciler, by how they ended and what woke it.",
+      help: "Turns of the reconciler, by result and trigger.",
       labelNames: ["result", "trigger"],
       registers,
     }),
@@ -33,7 +33,7 @@ export function createMetrics(registry: Registry) {
     }),
     lastSuccess: new Gauge({
       name: "sluice_gitops_last_success_timestamp_seconds",
-      help: "When everything was last found, or made, as the source says.",
+      help: "When a turn last ended with every pipeline as the source says.",
       registers,
     }),
     lastAttempt: new Gauge({
@@ -43,97 +43,97 @@ export function createMetrics(registry: Registry) {
     }),
     inProgress: new Gauge({
       name: "sluice_gitops_in_progress_start_time_seconds",
-      help: "When the turn that is under way began; 0 between turns.",
+      help: "When the current turn began; 0 between turns.",
       registers,
     }),
     gitRequests: new Counter({
       name: "sluice_gitops_git_request_total",
-      help: "Exchanges with the Git remote.",
+      help: "Requests to the Git remote, by operation and result.",
       labelNames: ["op", "result"],
       registers,
     }),
     gitSeconds: new Histogram({
       name: "sluice_gitops_git_request_duration_seconds",
-      help: "Duration of an exchange with the Git remote.",
+      help: "Duration of a request to the Git remote.",
       labelNames: ["op"],
       buckets: seconds,
       registers,
     }),
     operations: new Counter({
       name: "sluice_gitops_operation_total",
-      help: "Lifecycle calls that the reconciler made.",
+      help: "Lifecycle calls of the reconciler to the engine, by call and result.",
       labelNames: ["op", "result"],
       registers,
     }),
     operationSeconds: new Histogram({
       name: "sluice_gitops_operation_duration_seconds",
-      help: "Duration of a lifecycle call.",
+      help: "Duration of a lifecycle call to the engine.",
       labelNames: ["op"],
       buckets: seconds,
       registers,
     }),
     pruned: new Counter({
       name: "sluice_gitops_pruned_total",
-      help: "Pipelines that were deleted because their files went.",
+      help: "Pipelines that were deleted because their files were removed.",
       registers,
     }),
     pruneBlocked: new Counter({
       name: "sluice_gitops_prune_blocked_total",
-      help: "Deletions, also those of a recreation, that were refused or held back, counted when that begins.",
+      help: "Deletions, also those of a recreation, that were refused or must wait, by reason; counted once when that begins.",
       labelNames: ["reason"],
       registers,
     }),
     driftDetected: new Counter({
       name: "sluice_gitops_drift_detected_total",
-      help: "Pipelines that were changed through the engine while their file stayed as it was, counted when that is found.",
+      help: "Drifts: pipelines that were changed through the engine and not through their file; counted once when detected.",
       registers,
     }),
     driftCorrected: new Counter({
       name: "sluice_gitops_drift_corrected_total",
-      help: "Pipelines that were put back after a drift.",
+      help: "Drifts that were corrected.",
       registers,
     }),
     fights: new Counter({
       name: "sluice_gitops_fights_total",
-      help: "Drifts that came back so often that they are no longer put back, counted when that begins.",
+      help: "Drifts that came back so often that they are no longer corrected; counted once when that begins.",
       registers,
     }),
     immutable: new Counter({
       name: "sluice_gitops_immutable_rejections_total",
-      help: "Changes of a field that cannot change, counted when the refusal begins.",
+      help: "Refused changes of an immutable field; counted once when the refusal begins.",
       labelNames: ["field"],
       registers,
     }),
   };
 }
 
-/** Gauges that are read from the status at the moment of a scrape, so that a pipeline that is gone leaves none behind. */
+/** Gauges that are read from the status at the moment of a scrape, so that a deleted pipeline leaves no series. */
 export function createStateGauges(registry: Registry, collect: (gauges: StateGauges) => void): void {
   const registers = [registry];
   const gauges: StateGauges = {
     // A scrape reads them in this order: the first fills them all.
     info: new Gauge({
       name: "sluice_gitops_pipeline_info",
-      help: "A pipeline, whether it is ready and why, and the revision that it holds.",
+      help: "1 for each pipeline, labelled with its readiness, reason, state and applied revision.",
       labelNames: ["pipeline_id", "ready", "reason", "suspended", "state", "revision"],
       registers,
       collect: () => collect(gauges),
     }),
     condition: new Gauge({
       name: "sluice_gitops_condition",
-      help: "Conditions of a pipeline: 1 for the status that holds.",
+      help: "Conditions of a pipeline: 1 for the current status.",
       labelNames: ["pipeline_id", "type", "status"],
       registers,
     }),
     sourceCondition: new Gauge({
       name: "sluice_gitops_source_condition",
-      help: "Conditions of the source: 1 for the status that holds.",
+      help: "Conditions of the source: 1 for the current status.",
       labelNames: ["type", "status"],
       registers,
     }),
     suspendedSince: new Gauge({
       name: "sluice_gitops_suspended_since_timestamp_seconds",
-      help: "When a pipeline was suspended; of one that its file suspends, when this process first saw it.",
+      help: "When a pipeline was suspended; for one that its file suspends, when this process first saw that.",
       labelNames: ["pipeline_id"],
       registers,
     }),
@@ -144,12 +144,12 @@ export function createStateGauges(registry: Registry, collect: (gauges: StateGau
     }),
     pinnedSince: new Gauge({
       name: "sluice_gitops_pinned_since_timestamp_seconds",
-      help: "When the commit of a rollback was pinned; 0 while the followed ref is followed.",
+      help: "When a rollback pinned its commit; 0 without a rollback.",
       registers,
     }),
     revisionLag: new Gauge({
       name: "sluice_gitops_revision_lag_seconds",
-      help: "Age of the newest commit while not everything is as it says; 0 when it is.",
+      help: "Age of the newest commit while it is not fully applied; 0 when it is.",
       registers,
     }),
     problems: new Gauge({

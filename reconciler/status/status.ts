@@ -8,13 +8,13 @@ import type { Holds } from "../holds/holds.ts";
 import { ownHold } from "../holds/hold.ts";
 import type { WishedState } from "../plan/calls.ts";
 import type { Change } from "../plan/change.ts";
-import type { Problem } from "../validate/problem.ts";
+import type { Problem } from "../language/problem.ts";
 import { conditionsOf, sourceConditions } from "./conditions.ts";
 import type { Condition, Open } from "./conditions.ts";
-import { History } from "./history.ts";
-import type { HistoryEntry } from "./history.ts";
+import { History } from "./turn-history.ts";
+import type { HistoryEntry } from "./turn-history.ts";
 import { suspensionOf, withHolds } from "./hold-conditions.ts";
-import type { Requests } from "./requests.ts";
+import type { Requests } from "./reconcile-request.ts";
 import { isSettled } from "./turn.ts";
 import type { Turn } from "./turn.ts";
 
@@ -41,7 +41,7 @@ export interface PipelineStatus {
   outcome?: Outcome;
 }
 
-/** Everything the reconciler knows about itself. Safe to show. */
+/** Everything the reconciler knows about itself. Holds no secret. */
 export interface ReconcileSnapshot {
   source: SourceDescription;
   conditions: TimedCondition[];
@@ -79,7 +79,7 @@ interface Entry {
   wished?: WishedState;
 }
 
-/** What the reconciler found out, kept for whoever asks. `record` is called once per turn, and is the only place that writes. */
+/** The state of the reconciler for the API. `record` is called once per turn and is the only place that writes. */
 export class Status {
   readonly #options: StatusOptions;
   readonly #history = new History();

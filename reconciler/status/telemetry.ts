@@ -44,8 +44,8 @@ export function createTelemetry(log: Log, registry: Registry) {
         const revision = turn.revision?.id;
         if (error === undefined) log.info({ revision }, "The source can be read again.");
         else if (turn.error !== undefined)
-          log.error({ error }, "A look at the source failed; nothing that runs was changed.");
-        else log.error({ error, revision }, "A look at the source failed; the last good revision holds.");
+          log.error({ error }, "Fetching the source failed; running pipelines are unchanged.");
+        else log.error({ error, revision }, "Fetching the source failed; the last good revision stays in effect.");
       }
     },
 
@@ -59,13 +59,14 @@ export function createTelemetry(log: Log, registry: Registry) {
       const { id, author, subject, skipped = [], notes = [], signature } = revision ?? {};
       const signed = signature && `${signature.signer}, ${signature.kind} key ${signature.fingerprint}`;
       log.info({ revision: id, author, subject, signed, pipelines: desired?.pipelines.length }, "A revision was read.");
-      for (const note of notes) log.warn({ revision: id, note }, "A revision came about in an unusual way.");
+      for (const note of notes)
+        log.warn({ revision: id, note }, "The history of the source changed in an unusual way.");
       for (const { path, reason } of skipped) log.warn({ file: path, reason }, "A file was not read.");
       for (const { file, line, column, code, message, severity } of desired?.problems ?? []) {
         const fields = { at: `${file}:${line}:${column}`, code, problem: message };
         if (severity === "error") log.error(fields, "A pipeline file cannot be used.");
-        else if (severity === "warning") log.warn(fields, "A pipeline file may not say what is meant.");
-        else log.info(fields, "A pipeline file says something without effect.");
+        else if (severity === "warning") log.warn(fields, "A pipeline file has a warning.");
+        else log.info(fields, "A pipeline file has a note.");
       }
     },
 
@@ -81,7 +82,7 @@ export function createTelemetry(log: Log, registry: Registry) {
       if (!news.isNew("plan", text) || !hasCalls(plan)) return;
       log.info({ plan: text }, `The plan: ${summary(plan)}.`);
       for (const { pipeline_id, warnings = [] } of plan.changes) {
-        for (const warning of warnings) log.warn({ pipeline_id, warning }, "The plan does what is perhaps not meant.");
+        for (const warning of warnings) log.warn({ pipeline_id, warning }, "The plan has a warning.");
       }
     },
 
@@ -92,7 +93,7 @@ export function createTelemetry(log: Log, registry: Registry) {
 
     fightBegan({ pipeline_id, drift }: Change): void {
       metrics.fights.inc();
-      log.error({ pipeline_id, ...drift }, "Somebody fights for a pipeline; it is no longer put back.");
+      log.error({ pipeline_id, ...drift }, "The drift of a pipeline keeps coming back; it is no longer corrected.");
     },
 
     changeEnded(change: Change, { result, message, next_attempt }: Outcome): void {
@@ -109,24 +110,21 @@ export function createTelemetry(log: Log, registry: Registry) {
         log.info({ pipeline_id, kind }, "A change was not begun: the pipeline is suspended.");
       else if (result === "waiting")
         log.debug({ pipeline_id, kind, reason: message }, "A change waits for its pipeline.");
-      else if (result === "held") log.warn({ pipeline_id, kind, reason: message }, "A pipeline does not end yet.");
+      else if (result === "held") log.warn({ pipeline_id, kind, reason: message }, "A pipeline cannot be deleted yet.");
       else log.error({ pipeline_id, kind, error: message, next_attempt }, "A change could not be applied.");
     },
 
     tokenGenerated(pipeline_id: string): void {
       const way = `sluice token rotate ${pipeline_id}`;
-      log.info({ pipeline_id, way }, "The pipeline has an access token that nobody has seen; a new one can be had.");
+      log.info({ pipeline_id, way }, "An access token was generated and not shown; rotate it to get a new one.");
     },
 
     suspended(pipeline_id: string | undefined, { by, reason }: Hold): void {
-      log.info(
-        { pipeline_id: pipeline_id ?? "all", by, reason },
-        "Suspended: what runs is left as it is until it is resumed.",
-      );
+      log.info({ pipeline_id: pipeline_id ?? "all", by, reason }, "Suspended: nothing is changed until it is resumed.");
     },
 
     resumed(pipeline_id: string | undefined, by: string | undefined): void {
-      log.info({ pipeline_id: pipeline_id ?? "all", by }, "Resumed: what runs is made as the source says again.");
+      log.info({ pipeline_id: pipeline_id ?? "all", by }, "Resumed: changes of the source are applied again.");
     },
 
     pinned({ revision, author, subject, by }: Pin): void {
@@ -143,22 +141,19 @@ export function createTelemetry(log: Log, registry: Registry) {
     },
 
     holdsDamaged(error: string): void {
-      log.error(
-        { error },
-        "The list of suspensions cannot be understood; nothing is changed before a person has looked.",
-      );
+      log.error({ error }, "The file of suspensions is damaged; everything is suspended until an operator resumes it.");
     },
 
     journalNotSaved(error: unknown): void {
-      log.error({ error: messageOf(error) }, "What is being done to a pipeline could not be noted.");
+      log.error({ error: messageOf(error) }, "The journal of operations could not be written.");
     },
 
     historyNotSaved(error: unknown): void {
-      log.error({ error: messageOf(error) }, "What was done to a pipeline could not be added to the history.");
+      log.error({ error: messageOf(error) }, "The history of operations could not be written.");
     },
 
     inventoryNotSaved(error: unknown): void {
-      log.error({ error: messageOf(error) }, "The list of pipelines that are owned could not be saved.");
+      log.error({ error: messageOf(error) }, "The inventory of owned pipelines could not be saved.");
     },
 
     /** Reads the state for each scrape. */
@@ -173,13 +168,13 @@ export function createTelemetry(log: Log, registry: Registry) {
   /** Logs that a secret is gone when that begins, not at every turn. */
   function secretMissing({ pipeline_id, missing_secret: reason }: Change): void {
     if (!secrets.isNew(pipeline_id, reason) || reason === undefined) return;
-    log.warn({ pipeline_id, reason }, "A secret is gone; the pipeline runs on with what it had.");
+    log.warn({ pipeline_id, reason }, "A secret is missing; the pipeline goes on with its old value.");
   }
 
   /** Counts and logs a refusal when it begins, not at every turn. */
   function blocked({ pipeline_id, kind, cause, reason, file, line, column, fields }: Change): void {
     const isBlocked = kind === "refuse" || cause === "PruneHeld" || cause === "InvalidFile";
-    // What it holds grows less meanwhile, which is no other refusal.
+    // The amounts in the reason change while it drains, which is not another refusal.
     const what = cause === "EventsHeld" || cause === "GroupBehind" ? cause : `${cause} ${reason}`;
     if (!blockages.isNew(pipeline_id, isBlocked ? what : undefined) || !isBlocked) return;
     if (pruneCauses.has(cause)) metrics.pruneBlocked.inc({ reason: cause });
@@ -187,14 +182,17 @@ export function createTelemetry(log: Log, registry: Registry) {
       if (effect === "refuse") metrics.immutable.inc({ field: path.replaceAll(/\[[^\]]*\]/g, "[]") });
     }
     const at = file === undefined || line === undefined ? file : `${file}:${line}:${column}`;
-    log.error({ pipeline_id, cause, at, reason }, "A change was refused; the pipeline stays as it is.");
+    log.error({ pipeline_id, cause, at, reason }, "A change was refused; the pipeline is unchanged.");
   }
 
   /** Counts and logs a drift when it begins. */
   function drifted({ pipeline_id, drift, fields }: Change): void {
     if (!drifts.isNew(pipeline_id, drift?.fields.join(" ")) || drift === undefined) return;
     metrics.driftDetected.inc();
-    log.warn({ pipeline_id, fields, stance: drift.stance }, "A pipeline was changed behind the back of its file.");
+    log.warn(
+      { pipeline_id, fields, stance: drift.stance },
+      "A pipeline drifted: it was changed while its file was not.",
+    );
   }
 }
 

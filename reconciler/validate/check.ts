@@ -1,41 +1,39 @@
 import { v3Keys } from "../../schemas/index.ts";
-import type { Document } from "../desired/document.ts";
-import type { Severity } from "./codes.ts";
-import { found, kindOf } from "./found.ts";
-import { didYouMean } from "./nearest.ts";
-import { problem, type Problem } from "./problem.ts";
+import type { Document } from "../language/document.ts";
+import type { Severity } from "../language/codes.ts";
+import { didYouMean, found, kindOf, problem, type Problem } from "../language/problem.ts";
 import { rules } from "./rules/index.ts";
 import { schemaProblems } from "./schema-problems.ts";
-import { View } from "./view.ts";
+import { View } from "../language/view.ts";
 
 /** Problems of a document at most; the last one then says that there are more. */
 const most = 100;
-/** Problems that are looked for by one rule; a file of a stranger may have any number. */
+/** Problems of one rule at most; a file from outside may have any number. */
 const mostOfRule = 200;
 const severities: readonly Severity[] = ["error", "warning", "info"];
 
-/** What is wrong with a document by itself, both layers. It stays as long as the document does. */
-export interface Judgement {
+/** The problems of a document by itself: of its text, and of its content by schema and rules. */
+export interface CheckedDocument {
   file: string;
-  /** Found on reading. */
+  /** Of the text, found while it was parsed. */
   reading: readonly Problem[];
   content: readonly Problem[];
 }
 
-/** Everything that can be said about a document, both layers, in the order of the file. */
+/** Every problem of a document by itself, in the order of the file. */
 export function check(document: Document): readonly Problem[] {
-  return told(judge(document));
+  return problemsOf(checkDocument(document));
 }
 
-/** Judges a document by itself. Of a document of version v2 its own problems say why it could not be read as v3. */
-export function judge(document: Document): Judgement {
+/** Checks a document by itself. The problems of a v2 document say already why it could not be converted to v3. */
+export function checkDocument(document: Document): CheckedDocument {
   const { file, problems } = document;
   return { file, reading: problems, content: contentProblems(document) };
 }
 
-/** What there is to say about a document, with what others say of it, in the order of the file. */
-export function told(
-  { file, reading, content }: Judgement,
+/** The problems of a checked document and those that it has together with other documents, in the order of the file. */
+export function problemsOf(
+  { file, reading, content }: CheckedDocument,
   together: readonly Problem[] = nothing,
 ): readonly Problem[] {
   if (reading.length + content.length + together.length === 0) return nothing;
@@ -76,11 +74,11 @@ function* first<Item>(limit: number, items: Iterable<Item>): Iterable<Item> {
   }
 }
 
-/** A document that is no v3 pipeline: it is judged no further. */
+/** The problem of a document that is not a v3 pipeline; nothing else of it is checked then. */
 function versionProblem(document: Document): Problem | undefined {
   const root = View.of(document);
   const pipeline = "a pipeline: a mapping with version, pipeline_id, sources and sink";
-  const elsewhere = "keep files that are no pipelines out of the watched folder";
+  const elsewhere = "keep files that are not pipelines out of the watched folder";
   if (kindOf(document.value) !== "a mapping") {
     return root.problem("NOT_A_PIPELINE", {
       expected: pipeline,

@@ -1,5 +1,5 @@
 import { format } from "prettier";
-import { codes, type Severity } from "./codes.ts";
+import { codes, type Severity } from "../language/codes.ts";
 
 const head = `<!-- Generated from codes.ts by \`npm run schemas\`. Change codes.ts, not this file. -->
 

@@ -1,4 +1,4 @@
-import type { Problem } from "./problem.ts";
+import type { Problem } from "../language/problem.ts";
 
 export const formats = ["text", "json"] as const;
 export type Format = (typeof formats)[number];

@@ -1,11 +1,14 @@
-import { schemaErrors, type Path, type SchemaError } from "../../schemas/index.ts";
-import type { Document } from "../desired/document.ts";
-import type { Code } from "./codes.ts";
-import { found, kindOf } from "./found.ts";
-import { didYouMean } from "./nearest.ts";
-import { pathText, problem, type Problem } from "./problem.ts";
-import { unknownKey } from "./unknown-key.ts";
-import { suggestDuration, suggestQuantity } from "./suggest.ts";
+import {
+  parseDuration,
+  parseQuantity,
+  type Path,
+  type SchemaError,
+  schemaErrors,
+  v3Keys,
+} from "../../schemas/index.ts";
+import type { Document } from "../language/document.ts";
+import type { Code } from "../language/codes.ts";
+import { didYouMean, found, kindOf, pathText, printable, problem, type Problem } from "../language/problem.ts";
 
 /** The first layer: every breach of the v3 schema, one problem for each field. */
 export function schemaProblems(document: Document): Problem[] {
@@ -156,4 +159,68 @@ function suggestion({ keyword, params, parentSchema, data }: SchemaError): strin
 function inQuotes(parentSchema: SchemaError["parentSchema"], data: number | boolean): string {
   const isRounded = typeof data === "number" && Math.abs(data) > Number.MAX_SAFE_INTEGER;
   return parentSchema?.["x-secret"] === true || isRounded ? "put it in quotes" : `put it in quotes: "${data}"`;
+}
+
+/** A key that the format does not know at `path`, with what was probably meant. */
+function unknownKey(document: Document, path: Path, key: string, error: SchemaError): Problem {
+  const known = Object.keys((error.parentSchema?.["properties"] as object | undefined) ?? {});
+  const merge =
+    key === "<<" ? "YAML 1.2 has no merge keys: write the fields out, or use an alias for the whole value" : undefined;
+  return problem("UNKNOWN_KEY", document.keyPlace([...path, key]), {
+    path: [...path, key],
+    expected: `one of the keys ${known.join(", ")}`,
+    found: `the key "${printable(key)}"`,
+    suggestion: merge ?? elsewhere(path, key) ?? didYouMean(key, known),
+  });
+}
+
+/** Where a key belongs: a key of the root is indented too deep, others belong to another kind of source. */
+function elsewhere(path: Path, key: string): string | undefined {
+  const owners = path.length === 2 && path[0] === "sources" && Object.hasOwn(keysOf, key) ? (keysOf[key] ?? []) : [];
+  if (owners.length > 0) return `${key} is a key of a ${owners.join(" or ")} source`;
+  return path.length > 0 && v3Keys.includes(key)
+    ? `${key} belongs to the root of the document: check its indentation`
+    : undefined;
+}
+
+/** Keys that only some kinds of sources have. */
+const keysOf: Readonly<Record<string, readonly string[]>> = {
+  schema_fields: ["webhook", "kafka"],
+  connection_params: ["kafka"],
+  topic: ["kafka"],
+  schema_registry: ["kafka"],
+  schema_version: ["kafka"],
+  consumer_group_initial_offset: ["kafka"],
+  format: ["kafka"],
+  schema: ["kafka"],
+};
+
+const units: readonly (readonly [RegExp, string])[] = [
+  [/^(ms|msecs?|millis|milliseconds?)$/i, "ms"],
+  [/^(s|secs?|seconds?)$/i, "s"],
+  [/^(m|mins?|minutes?)$/i, "m"],
+  [/^(h|hrs?|hours?)$/i, "h"],
+  [/^(d|days?)$/i, "d"],
+];
+
+/** The duration that a text or number probably means, such as `36h` for `1.5d` or `30s` for 30. */
+export function suggestDuration(value: unknown): string | undefined {
+  const match = /^(\d{1,9}(?:\.\d{1,3})?)\s*([a-z]*)$/i.exec(String(value).trim());
+  if (match === null) return undefined;
+  const [, amount = "", word = ""] = match;
+  const unit = word === "" ? "s" : units.find(([pattern]) => pattern.test(word))?.[1];
+  if (unit === undefined) return undefined;
+  // Days are hours here: a fraction of a day has no spelling of its own, and a plain one is not known everywhere.
+  const text = unit === "d" ? `${Number(amount) * 24}h` : `${amount}${unit}`;
+  return parseDuration(text) === undefined ? undefined : `write "${text}"`;
+}
+
+/** The quantity that a text probably means, such as `128Mi` for `128 mi` or `10Gi` for `10 gb`. */
+export function suggestQuantity(value: unknown): string | undefined {
+  const match = /^(\d{1,18}(?:\.\d{1,9})?)\s*([kmgtpe]?)(i?b?)$/i.exec(String(value).trim());
+  if (match === null) return undefined;
+  const [, amount = "", prefix = "", binary = ""] = match;
+  const unit = binary === "" && prefix.toLowerCase() === "k" ? "k" : prefix.toUpperCase();
+  const text = `${amount}${unit}${unit !== "" && binary !== "" ? "i" : ""}`;
+  return parseQuantity(text) === undefined ? undefined : `write "${text}"`;
 }

@@ -23,7 +23,7 @@ export interface Asked {
 }
 
 /** Milliseconds that a turn may wait for its changes: all of them are measured. */
-const patience = 600_000;
+const applyTimeout = 600_000;
 const signal = new AbortController().signal;
 
 /** A source that notes when it gave a revision. */
@@ -61,7 +61,7 @@ async function measure({ files, engine: kind, rounds, pushes }: Asked): Promise<
     const repo = { url: repository.path, path: "pipelines", dataDir, env: process.env };
     const source = new TimedSource(new Repository(repo));
     const { engine } = watched;
-    const options = { source, engine, dataDir, log: quiet, registry, interval: 600_000, patience };
+    const options = { source, engine, dataDir, log: quiet, registry, interval: 600_000, applyTimeout };
     const reconciler = new Reconciler(options);
     const turn = (name: string, makes: number): Promise<void> =>
       note(measured, name, async () => {

@@ -1,7 +1,7 @@
 import { dump } from "js-yaml";
 import { load } from "../../reconciler/desired/load.ts";
-import type { SourceFile } from "../../reconciler/desired/source-text.ts";
-import type { Problem } from "../../reconciler/validate/problem.ts";
+import type { SourceFile } from "../../reconciler/language/source-text.ts";
+import type { Problem } from "../../reconciler/language/problem.ts";
 import { normalise, schemaErrors, type Path } from "../../schemas/index.ts";
 import { Random } from "../support/random.ts";
 import { mutatedDocument } from "./mutate-document.ts";

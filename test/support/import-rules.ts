@@ -15,6 +15,10 @@ interface Import {
 
 type Rule = (one: Import) => string | undefined;
 
+/** The doors of the engine: to all of it, and to what does no input or output. */
+const machine = "engine/index.ts";
+const pureDoor = "engine/language.ts";
+
 const families = ["sources", "transforms", "sinks", "streams"];
 
 /** Who may import whom. Each rule says what is wrong with an import, or nothing. */
@@ -24,9 +28,19 @@ const importRules: Rule[] = [
       ? `${top(from)} must not import ${top(to)}`
       : undefined,
   ({ from, to }) =>
-    to.startsWith("engine/") && !from.startsWith("engine/") && to !== "engine/index.ts"
-      ? "the engine is imported through engine/index.ts"
+    to.startsWith("engine/") && !from.startsWith("engine/") && ![machine, pureDoor].includes(to)
+      ? `the engine is imported through ${machine} or ${pureDoor}`
       : undefined,
+  ({ from, to }) =>
+    to === machine && languageRooms.some(({ room }) => from.startsWith(room))
+      ? `whoever checks or converts files imports ${pureDoor} alone`
+      : undefined,
+  ({ from, to }) => {
+    const own = languageRooms.find(({ room }) => from.startsWith(room));
+    return own !== undefined && to.startsWith("reconciler/") && !own.mayImport.some((room) => to.startsWith(room))
+      ? `${own.room} lies below the rest of the reconciler`
+      : undefined;
+  },
   ({ from, to }) => {
     const [a, b] = [component(from), component(to)];
     return a !== undefined && b !== undefined && a !== b ? "components never import each other" : undefined;
@@ -42,6 +56,16 @@ const importRules: Rule[] = [
     to === "prom-client" && !isType && !mayCount.some((place) => from.startsWith(place))
       ? "only telemetry touches prom-client"
       : undefined,
+];
+
+/** The rooms that know the language of pipelines and nothing of a running engine, each with what it may import. */
+const languageRooms: { room: string; mayImport: string[] }[] = [
+  { room: "reconciler/language/", mayImport: ["reconciler/language/"] },
+  { room: "reconciler/validate/", mayImport: ["reconciler/language/", "reconciler/validate/"] },
+  {
+    room: "reconciler/migrate/",
+    mayImport: ["reconciler/language/", "reconciler/validate/", "reconciler/migrate/"],
+  },
 ];
 
 /** Places that make metrics, or the registry that they are in. */
@@ -73,8 +97,30 @@ export function breaches(files: readonly SourceText[]): string[] {
         .filter(({ applies, pattern }) => applies(path) && pattern.test(withoutComments(text)))
         .map(({ says }) => `${path}: ${says}`),
     ),
+    ...impureLoads(imports),
     ...circles(imports),
   ];
+}
+
+/** Pairs of folders that import each other, types included, such as `engine <-> engine/state`. */
+export function twoWayFolders(files: readonly SourceText[]): string[] {
+  const known = new Set(files.map(({ path }) => path));
+  const pairs = files
+    .flatMap(importsOf)
+    .flatMap(({ from, to }) => (known.has(to) ? [[dirname(from), dirname(to)]] : []));
+  const ways = new Set(pairs.map(([from, to]) => `${from} -> ${to}`));
+  const both = pairs.filter(([from = "", to = ""]) => from < to && ways.has(`${to} -> ${from}`));
+  return [...new Set(both.map(([from, to]) => `${from} <-> ${to}`))].toSorted();
+}
+
+/** Source files that a folder may hold, those of its sub-folders not counted. */
+export const mostFiles = 20;
+
+/** Folders with more files than that. */
+export function crowdedFolders(files: readonly SourceText[]): string[] {
+  const counts = new Map<string, number>();
+  for (const { path } of files) counts.set(dirname(path), (counts.get(dirname(path)) ?? 0) + 1);
+  return [...counts].flatMap(([folder, count]) => (count > mostFiles ? [folder] : [])).toSorted();
 }
 
 function importsOf({ path, text }: SourceText): Import[] {
@@ -133,8 +179,21 @@ const inputOutput =
 function isInputOutput(target: string): boolean {
   return (
     inputOutput.test(target) ||
-    ["simple-git", "chokidar", "lmdb", "express", "@clickhouse/client", "kafkajs", "pino"].includes(target)
+    /^(simple-git|chokidar|lmdb|express|@clickhouse\/client|@grpc\/grpc-js|kafkajs|chdb|pino)(\/|$)/.test(target)
   );
+}
+
+/** What the pure door loads, directly or not, does no input or output either. */
+function impureLoads(imports: readonly Import[]): string[] {
+  const loaded = new Set([pureDoor]);
+  // A set also yields what is added to it while it is iterated.
+  for (const path of loaded) {
+    for (const { from, to, isType } of imports)
+      if (from === path && !isType && to.startsWith("engine/")) loaded.add(to);
+  }
+  return imports
+    .filter(({ from, to, isType }) => loaded.has(from) && !isType && isInputOutput(to))
+    .map(({ from, to }) => `${from} imports ${to}, and ${pureDoor} loads it: there must be no input or output`);
 }
 
 /** Circles of imports that are there at run time; imports of types are none. */

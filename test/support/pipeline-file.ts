@@ -1,4 +1,4 @@
-import type { SourceFile } from "../../reconciler/desired/source-text.ts";
+import type { SourceFile } from "../../reconciler/language/source-text.ts";
 
 /** A small valid pipeline, as a person writes it. */
 export const goodPipeline = `version: v3

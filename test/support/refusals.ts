@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { main } from "../../reconciler/cli/main.ts";
-import { validate } from "../../reconciler/validate/validate.ts";
+import { validate } from "../../reconciler/desired/load.ts";
 import { fileOf } from "./pipeline-file.ts";
 
 /** A file that is refused, and what must be said about it. */

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { codes, type Code } from "../../reconciler/validate/codes.ts";
-import type { Problem } from "../../reconciler/validate/problem.ts";
-import { validate } from "../../reconciler/validate/validate.ts";
+import { codes, type Code } from "../../reconciler/language/codes.ts";
+import type { Problem } from "../../reconciler/language/problem.ts";
+import { validate } from "../../reconciler/desired/load.ts";
 import { fileOf } from "./pipeline-file.ts";
 
 /** Something that must be said about a file. */

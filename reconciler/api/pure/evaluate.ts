@@ -1,8 +1,6 @@
-import { compileTransforms, writeExactly } from "../../../engine/index.ts";
-import type { TransformExpression } from "../../../engine/index.ts";
+import { compileTransforms, type TransformExpression, writeExactly } from "../../../engine/language.ts";
 import type { PureAnswer } from "./pure-call.ts";
-import { PureError } from "./pure-error.ts";
-import { shaped, shapes } from "./shape.ts";
+import { PureError, shaped, shapes } from "./request.ts";
 
 interface Evaluation {
   type: string;

@@ -1,7 +1,6 @@
-import { migrate, MigrationError } from "../../migrate/migrate.ts";
-import type { Warning } from "../../migrate/migrate.ts";
+import { migrate, MigrationError, type Warning } from "../../migrate/migrate.ts";
 import type { PureAnswer } from "./pure-call.ts";
-import { PureError } from "./pure-error.ts";
+import { PureError } from "./request.ts";
 
 /** Characters of warnings that a header carries: clients and proxies take heads of 8 KiB and more. */
 const longestHeader = 4096;

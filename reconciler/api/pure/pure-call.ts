@@ -1,7 +1,7 @@
-import { parseExactly } from "../../../engine/index.ts";
+import { parseExactly } from "../../../engine/language.ts";
 import { evaluate } from "./evaluate.ts";
 import { previewMigration } from "./migrate-preview.ts";
-import { PureError } from "./pure-error.ts";
+import { PureError } from "./request.ts";
 import { validateFilter } from "./validate-filter.ts";
 
 /** An answer of a pure call: a body of JSON, and headers besides those of every answer. */
@@ -15,7 +15,7 @@ export interface PureAnswer {
 export interface PureCall {
   /** Throws PureError for what is wrong with the body, and nothing else unless we are at fault. */
   answer: (body: unknown) => PureAnswer;
-  /** What a body is told that needs more time or memory than one may use. */
+  /** The answer to a body that needs more time or memory than one call may use. */
   exhausted: { status: number; code: string };
 }
 

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
-import { ApiError } from "../api-error.ts";
+import { ApiError } from "../http/api-error.ts";
 import type { PureAnswer, PurePath } from "./pure-call.ts";
 
 export interface ToPure {

@@ -1,6 +1,6 @@
 import type { RequestHandler } from "express";
-import { sendError } from "../api-error.ts";
-import { readBody } from "./body.ts";
+import { sendError } from "../http/api-error.ts";
+import { readBody } from "../http/body.ts";
 import { pureCalls } from "./pure-call.ts";
 import type { PurePath } from "./pure-call.ts";
 import type { PureCalls } from "./pure-calls.ts";

@@ -1,9 +1,7 @@
-import { compileFilter } from "../../../engine/index.ts";
-import { basicType } from "../../../schemas/index.ts";
-import type { SchemaField } from "../../../schemas/index.ts";
+import { compileFilter } from "../../../engine/language.ts";
+import { basicType, type SchemaField } from "../../../schemas/index.ts";
 import type { PureAnswer } from "./pure-call.ts";
-import { PureError } from "./pure-error.ts";
-import { shaped, shapes } from "./shape.ts";
+import { PureError, shaped, shapes } from "./request.ts";
 
 interface FilterToValidate {
   expression: string;

@@ -1,7 +1,7 @@
-import { request } from "node:http";
-import type { IncomingMessage } from "node:http";
-import { CliError } from "../cli-error.ts";
+import { type IncomingMessage, request } from "node:http";
+import { CliError } from "../invocation/cli-error.ts";
 import { controlPath, fitsSocket, socketPath } from "./address.ts";
+import type { Invocation } from "../invocation/invocation.ts";
 
 /** An answer of the daemon that is not a success. */
 export class RefusedError extends CliError {}
@@ -91,4 +91,13 @@ function messageOf({ status, text }: Answer): string {
     // Not from the daemon's routes, so it has no shape to rely on: the status is all there is to say.
   }
   return `the daemon answered with status ${status}`;
+}
+
+export function daemonOf({ settings }: Invocation): ControlClient {
+  return new ControlClient(settings.text("data_dir"));
+}
+
+/** The URL of what the daemon says about a pipeline. */
+export function pipelineUrl(id: string, rest = ""): string {
+  return `/api/v1/pipeline/${encodeURIComponent(id)}${rest}`;
 }

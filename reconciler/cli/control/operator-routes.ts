@@ -1,5 +1,5 @@
 import type { Express, Request, RequestHandler } from "express";
-import { ApiError } from "../../api/api-error.ts";
+import { ApiError } from "../../api/http/api-error.ts";
 import { SourceError } from "../../git/revision.ts";
 import { HoldError } from "../../holds/hold.ts";
 import type { Asker, Operator } from "../../operator.ts";

@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import express from "express";
 import type { ErrorRequestHandler, Express, Request } from "express";
 import { mostLetters, type Engine, type Selection } from "../../../engine/index.ts";
-import { ApiError, errorBody, sendError } from "../../api/api-error.ts";
-import { pageOf } from "../../api/page.ts";
+import { ApiError, errorBody, sendError } from "../../api/http/api-error.ts";
+import { pageOf } from "../../api/http/page.ts";
 import { readRoutes } from "../../api/routes.ts";
 import type { StatusSources } from "../../api/routes.ts";
 import { bareApp, expressPath } from "../../api/status-api.ts";
@@ -17,7 +17,7 @@ export type ControlSources = Omit<StatusSources, "engine" | "reconciler"> & {
 };
 
 /**
- * What the owner of a data dir may ask its daemon: the documents of the status API, and what strangers must not see or
+ * What the owner of a data dir may ask its daemon: the documents of the status API, and what other users must not see or
  * do. Tokens are shown by their history, never by value; a new one is in the answer of the rotation, once.
  */
 export function controlApi(sources: ControlSources): Express {
@@ -99,7 +99,7 @@ function questionOf(req: Request): { query: string; format?: string } {
   return { query, ...(typeof format === "string" && { format }) };
 }
 
-/** Unlike strangers, the owner is told what went wrong: nobody else can connect to this socket. */
+/** Errors are answered in full: only the owner of the data dir can connect to this socket. */
 const answerErrorsInFull: ErrorRequestHandler = (error: unknown, _req, res, next) => {
   if (res.headersSent) return next(error);
   const body = errorBody(error);

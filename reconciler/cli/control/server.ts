@@ -28,7 +28,7 @@ export async function listenControl(dataDir: string, answer: RequestListener): P
   return { path, close: () => close(server, path, found) };
 }
 
-/** A socket path in a new folder that nobody else may enter. */
+/** A socket path in a new folder that no other user may enter. */
 async function shortPath(): Promise<string> {
   const folder = await mkdtemp(
     join(fitsSocket(join(tmpdir(), `sluice-XXXXXX/${socketName}`)) ? tmpdir() : "/tmp", "sluice-"),

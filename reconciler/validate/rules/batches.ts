@@ -1,7 +1,6 @@
 import { durationMs, parseDuration, parseQuantity, quantityBytes } from "../../../schemas/index.ts";
-import { found } from "../found.ts";
-import type { Problem } from "../problem.ts";
-import type { Rule, View } from "../view.ts";
+import { found, type Problem } from "../../language/problem.ts";
+import type { Rule, View } from "../../language/view.ts";
 
 /** Batches and the stream before them: limits that a batch can never reach, or that lose what waits for one. */
 export const batchRules: readonly Rule[] = [smallBatch, delayOfZero, agesOut, fillsUp, smallStream];

@@ -1,7 +1,7 @@
-import { compileFilter, compileTransforms, ExpressionError } from "../../../engine/index.ts";
+import { compileFilter, compileTransforms, ExpressionError } from "../../../engine/language.ts";
 import { parseDuration, printDuration, type SchemaField } from "../../../schemas/index.ts";
-import { printable, type Problem } from "../problem.ts";
-import type { Rule, View } from "../view.ts";
+import { printable, type Problem } from "../../language/problem.ts";
+import type { Rule, View } from "../../language/view.ts";
 import { sourceFeed, type Feed } from "./feeds.ts";
 
 /** Expressions must compile against the fields of their source, as the engine will do it. */
@@ -74,7 +74,7 @@ function unfit(expression: View, error: ExpressionError, what: string): Problem 
   });
 }
 
-/** The compiler's sentence; its place in the expression is told only where the place in the file does not tell it. */
+/** The compiler's sentence; with its place in the expression only where the place in the file does not show it. */
 function sentence({ part, detail, message }: ExpressionError, expression: string): string {
   if (expression.includes("\n")) return message;
   return part === "" ? detail : `\`${part}\`: ${detail}`;

@@ -1,6 +1,6 @@
 import { basicType, otlpField, otlpFields, type FieldType } from "../../../schemas/index.ts";
-import { printable } from "../problem.ts";
-import type { View } from "../view.ts";
+import { printable } from "../../language/problem.ts";
+import type { View } from "../../language/view.ts";
 
 /** The fields that events have somewhere on their way; undefined where something is not known, so that nothing is claimed. */
 export interface Feed {

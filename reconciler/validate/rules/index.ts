@@ -1,23 +1,15 @@
-import type { Rule } from "../view.ts";
+import type { Rule } from "../../language/view.ts";
 import { batchRules } from "./batches.ts";
-import { columnRules } from "./columns.ts";
+import { columnRules, sinkRules } from "./sink.ts";
 import { expressionRules } from "./expressions.ts";
-import { formatRules } from "./formats.ts";
+import { formatRules, positionRules, sourceRules } from "./sources.ts";
 import { joinRules } from "./join.ts";
 import { kafkaRules } from "./kafka.ts";
-import { noEffectRules } from "./no-effect.ts";
-import { notYetRules } from "./not-yet.ts";
-import { positionRules } from "./positions.ts";
-import { quantityRules } from "./quantities.ts";
-import { resourceRules } from "./resources.ts";
-import { reviewRules } from "./review.ts";
-import { secretRules } from "./secrets.ts";
-import { sinkRules } from "./sink.ts";
-import { sourceRules } from "./sources.ts";
-import { tagRules } from "./tags.ts";
+import { noEffectRules, unusedRules } from "./no-effect.ts";
+import { notYetRules, secretRules, tagRules } from "./whole-document.ts";
+import { quantityRules, resourceRules } from "./resources.ts";
+import { reviewRules, transformRules } from "./transforms.ts";
 import { targetRules } from "./target.ts";
-import { transformRules } from "./transforms.ts";
-import { unusedRules } from "./unused.ts";
 
 /** The second layer: what one field says of another, one list for each section of the format. */
 export const rules: readonly Rule[] = [

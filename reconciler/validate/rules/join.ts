@@ -1,9 +1,7 @@
-import { found } from "../found.ts";
-import type { Problem } from "../problem.ts";
-import type { Rule, View } from "../view.ts";
+import { found, type Problem } from "../../language/problem.ts";
+import type { Rule, View } from "../../language/view.ts";
 import { joins } from "./feeds.ts";
-import { mustDiffer, mustNameFieldOf, mustNameSource } from "./references.ts";
-import { mustBeWindow } from "./windows.ts";
+import { mustBeWindow, mustDiffer, mustNameFieldOf, mustNameSource } from "./references.ts";
 
 /** Rules of the v3 format, section 5. A disabled join is as good as none. */
 export const joinRules: readonly Rule[] = [joinSources, joinSides, joinOutputs];

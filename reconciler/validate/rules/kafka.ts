@@ -1,6 +1,5 @@
-import { found } from "../found.ts";
-import type { Problem } from "../problem.ts";
-import type { Rule, View } from "../view.ts";
+import { found, type Problem } from "../../language/problem.ts";
+import type { Rule, View } from "../../language/view.ts";
 
 /** Rules of the v3 format, sections 2.1 and 2.2: what a connection to Kafka needs, and what does not go together. */
 export const kafkaRules: readonly Rule[] = [
@@ -109,7 +108,7 @@ function* tls(connection: View): Iterable<Problem> {
   if (skip.value === true)
     yield skip.problem("TLS", {
       expected: "brokers whose certificate is checked",
-      found: "true: anybody can pose as them",
+      found: "true: any server can pose as them",
     });
   for (const [one, other] of [
     ["client_cert", "client_key"],
@@ -130,7 +129,7 @@ function* idle(connection: View): Iterable<Problem> {
     keys.flatMap((key) => {
       const value = connection.get(key);
       if (value.isBlank && value.value !== true) return [];
-      return [value.problem("UNUSED", { expected: `nothing with ${without}`, found: "a value that nobody uses" })];
+      return [value.problem("UNUSED", { expected: `nothing with ${without}`, found: "a value that is not used" })];
     });
   if (used !== password && mechanism !== "GSSAPI") yield* unused(password, `mechanism ${mechanism}`);
   if (used !== kerberos) yield* unused(kerberos, `mechanism ${mechanism}`);

@@ -1,8 +1,7 @@
-import { found } from "../found.ts";
-import { didYouMean } from "../nearest.ts";
-import { printable, type Problem } from "../problem.ts";
-import type { View } from "../view.ts";
+import { didYouMean, found, printable, type Problem } from "../../language/problem.ts";
+import type { View } from "../../language/view.ts";
 import { fieldType, hasField, sourceFeed, type Feed } from "./feeds.ts";
+import { parseDuration } from "../../../schemas/index.ts";
 
 /** `view` must be the source_id of a source of the document. */
 export function* mustNameSource(document: View, view: View): Iterable<Problem> {
@@ -63,4 +62,33 @@ function listed(words: readonly string[] | ReadonlyMap<string, unknown>): string
   const some: string[] = [];
   for (const word of "size" in words ? words.keys() : words) if (some.push(printable(word)) === named) break;
   return count > named ? `${some.join(", ")} and ${count - named} more` : some.join(", ");
+}
+
+const longestWindow = 168n * 3_600_000_000_000n;
+
+/** A window of dedup or join: longer than nothing and at most seven days. */
+export function* mustBeWindow(view: View): Iterable<Problem> {
+  yield* mustLast(
+    view,
+    "a duration of more than 0 and at most 168h",
+    (length) => length > 0n && length <= longestWindow,
+  );
+}
+
+/** A duration that is longer than nothing. */
+export function* mustBePositive(view: View): Iterable<Problem> {
+  yield* mustLast(view, "a duration of more than 0", (length) => length > 0n);
+}
+
+/** A duration that can be represented: the grammar allows longer ones than fit into 292 years. */
+export function* mustBeDuration(view: View): Iterable<Problem> {
+  yield* mustLast(view, "a duration of at most 292 years", () => true);
+}
+
+/** Speaks only of texts that keep the grammar, which is the schema's to check. */
+function* mustLast(view: View, expected: string, fits: (nanoseconds: bigint) => boolean): Iterable<Problem> {
+  if (view.text === undefined || !/^[+-]?[\d.]/.test(view.text) || !/^[+-]?[\d.nuµμmshd]+$/.test(view.text)) return;
+  const length = parseDuration(view.text);
+  if (length !== undefined && fits(length)) return;
+  yield view.problem("DURATION", { expected, found: found(view.value, view.path) });
 }

@@ -1,8 +1,8 @@
-import type { Problem } from "../problem.ts";
-import type { Rule, View } from "../view.ts";
-import { sinkFeeds } from "./feeds.ts";
-import { mustDiffer, mustNameField } from "./references.ts";
-import { mustBeDuration } from "./windows.ts";
+import { didYouMean, found, printable, type Problem } from "../../language/problem.ts";
+import type { Rule, View } from "../../language/view.ts";
+import { fieldType, sinkFeeds } from "./feeds.ts";
+import { mustBeDuration, mustDiffer, mustNameField } from "./references.ts";
+import { canFeed, isProblem, parseColumnType } from "../../../engine/language.ts";
 
 /** Rules of the v3 format, section 6. */
 export const sinkRules: readonly Rule[] = [mappingPresent, mappingNames, columnNames, delay];
@@ -35,4 +35,75 @@ function* columnNames(document: View): Iterable<Problem> {
 
 function* delay(document: View): Iterable<Problem> {
   yield* mustBeDuration(document.get("sink", "max_delay_time"));
+}
+
+/** What the engine's sink says of column types: which it can write, and which fields can feed them. */
+export const columnRules: readonly Rule[] = [columnTypes, createdColumns];
+
+/** Characters of a type that are searched. */
+const longestType = 1000;
+
+/** What a type may be a misspelling of. */
+const sizes = [8, 16, 32, 64, 128, 256];
+const others = [
+  "Float32",
+  "Float64",
+  "Bool",
+  "String",
+  "UUID",
+  "Date",
+  "Date32",
+  "DateTime",
+  "DateTime64",
+  "IPv4",
+  "IPv6",
+  "JSON",
+];
+const names = [...sizes.flatMap((bits) => [`Int${bits}`, `UInt${bits}`]), ...others];
+
+function* columnTypes(document: View): Iterable<Problem> {
+  const feeds = sinkFeeds(document);
+  const read = new Map<string, ReturnType<typeof parseColumnType>>();
+  for (const entry of document.get("sink", "mapping").items()) {
+    const type = entry.get("column_type");
+    if (type.isBlank) continue;
+    const text = type.text ?? "";
+    const column = read.get(text) ?? parseColumnType(text);
+    read.set(text, column);
+    const name = entry.get("name").text ?? "";
+    const fields = new Set(feeds.map((feed) => fieldType(feed, name)));
+    if (isProblem(column)) yield unusable(type, column.problem);
+    else for (const field of fields) if (field !== undefined) yield* mustFit(type, name, canFeed(field, column));
+  }
+}
+
+/** The engine's sentence goes on where the text of the type ends. */
+function unusable(type: View, problem: string): Problem {
+  const [says = "", instead] = problem.split("; ");
+  return type.problem("COLUMN_TYPE", {
+    expected: "a column type that can be written",
+    found: `${found(type.value, type.path)}, which ${says}`,
+    suggestion: didYouMean(type.value, names) ?? instead,
+  });
+}
+
+function* mustFit(type: View, name: string, fits: true | string): Iterable<Problem> {
+  if (fits === true) return;
+  const expected = `a column type that field "${printable(name)}" can feed`;
+  yield type.problem("COLUMN_MISMATCH", { expected, found: found(type.value, type.path), suggestion: fits });
+}
+
+/** ClickHouse takes `FixedString` and `Enum8` alone as the name of what a table has, not as what it shall have. */
+function* createdColumns(document: View): Iterable<Problem> {
+  if (document.get("x-sluice", "create_table").value !== true) return;
+  for (const entry of document.get("sink", "mapping").items()) {
+    const type = entry.get("column_type");
+    const [, name = ""] = /\b(FixedString|Enum8|Enum16)\b(?!\s*\()/.exec((type.text ?? "").slice(0, longestType)) ?? [];
+    if (name === "") continue;
+    yield type.problem("CREATE_TABLE", {
+      expected: "a type that is spelled out, because x-sluice.create_table makes the table from it",
+      found: found(type.value, type.path),
+      suggestion: name === "FixedString" ? "write its length, such as FixedString(16)" : `write ${name}('a' = 1, …)`,
+    });
+  }
 }

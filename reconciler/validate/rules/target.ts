@@ -1,7 +1,6 @@
-import { endpointOf } from "../../../engine/index.ts";
-import { found } from "../found.ts";
-import { printable, type Problem } from "../problem.ts";
-import type { Rule, View } from "../view.ts";
+import { endpointOf } from "../../../engine/language.ts";
+import { found, printable, type Problem } from "../../language/problem.ts";
+import type { Rule, View } from "../../language/view.ts";
 
 /** Where the sink writes: the host, which of its ports, TLS, and the name of the table. */
 export const targetRules: readonly Rule[] = [host, portNumbers, portGuessed, nativeAsHttp, tls, tableName];
@@ -86,7 +85,7 @@ function* tls(document: View): Iterable<Problem> {
     yield isSecure
       ? skip.problem("TLS", {
           expected: "a server whose certificate is checked",
-          found: "true: anybody can pose as it",
+          found: "true: any server can pose as it",
         })
       : skip.problem("UNUSED", { expected: "secure: true beside it", found: "true, which does nothing without TLS" });
   }

@@ -110,7 +110,7 @@ export class Scene {
       log,
       registry,
       interval,
-      patience: 500,
+      applyTimeout: 500,
     });
     const ending = new AbortController();
     const run = reconciler.run(ending.signal);

@@ -1,4 +1,4 @@
-import { columns } from "../../../reconciler/cli/columns.ts";
+import { columns } from "../../../reconciler/cli/invocation/terminal.ts";
 import type { Verdict } from "./verdict.ts";
 
 const heads = ["fault", "told", "events accepted", "refused", "converged (s)", "broken"];

@@ -1,10 +1,15 @@
-import { EngineError, zeroCounters } from "../../../engine/index.ts";
-import type { DeadLetterQueue, PipelineHealth, PipelineView } from "../../../engine/index.ts";
+import {
+  type DeadLetterQueue,
+  EngineError,
+  type PipelineHealth,
+  type PipelineView,
+  zeroCounters,
+} from "../../../engine/index.ts";
 import { defaultOptions, type PipelineConfig } from "../../../schemas/index.ts";
 import type { Info } from "../../../reconciler/api/info.ts";
 import type { ReconcileSnapshot } from "../../../reconciler/reconciler.ts";
 import type { StatusSources } from "../../../reconciler/api/routes.ts";
-import type { OperationRecord } from "../../../reconciler/apply/record.ts";
+import type { OperationRecord } from "../../../reconciler/apply/history.ts";
 import type { OperatorVerbs } from "../../../reconciler/cli/control/operator-routes.ts";
 
 const resources = { replicas: 1, requests: {}, limits: {} };

@@ -291,7 +291,7 @@ describe("what is not there is told in the shape of an error", () => {
   test("a process whose first turn has not ended is not ready", async () => {
     sources.reconciler.snapshot = () => snapshot("under way");
     const answer = await get("/readyz");
-    const reason = "the first look at the repository has not ended";
+    const reason = "the source was not fetched yet";
     expect([answer.status, answer.json]).toEqual([
       503,
       { status: 503, code: "not_ready", message: reason, details: { reasons: [reason] } },

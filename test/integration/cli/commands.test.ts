@@ -73,7 +73,7 @@ describe("the history", () => {
     for (const line of [
       /^planned: +sink\.table changed$/m,
       /^pause: +321 ms$/m,
-      /^interrupted: +1 times, and carried on$/m,
+      /^interrupted: +1 times, and completed after each$/m,
     ])
       expect(out).toMatch(line);
     expect(JSON.parse((await sluice("history", "gone", "--output", "json")).out)).toMatchObject({
@@ -114,8 +114,8 @@ describe("for people", () => {
     ]);
     const { out } = await sluice("health", "kafka");
     expect(out).toMatch(/^partitions read: +6$/m);
-    expect(out).toMatch(/^offsets behind the end: +42$/m);
-    expect(out).toMatch(/^offsets that the group was not told of: +5$/m);
+    expect(out).toMatch(/^consumer lag in offsets: +42$/m);
+    expect(out).toMatch(/^offsets not yet committed to the group: +5$/m);
     expect(out).toContain(strangers);
     expect(out).not.toContain("events buffered");
     expect((await sluice("health", "orders")).out).toMatch(/^events buffered: +3$/m);

@@ -4,9 +4,9 @@ import type { IncomingMessage, RequestListener, ServerResponse } from "node:http
 import { connect } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 import { afterEach, expect, test } from "vitest";
-import { listenGrpc, listenHttp } from "../../../reconciler/cli/listen.ts";
-import type { Connections, Listener } from "../../../reconciler/cli/listen.ts";
-import { resolveSettings } from "../../../reconciler/cli/resolve-settings.ts";
+import { listenGrpc, listenHttp } from "../../../reconciler/cli/daemon/listen.ts";
+import type { Connections, Listener } from "../../../reconciler/cli/daemon/listen.ts";
+import { resolveSettings } from "../../../reconciler/cli/invocation/resolve-settings.ts";
 
 const open: Listener[] = [];
 

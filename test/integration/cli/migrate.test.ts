@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { main } from "../../../reconciler/cli/main.ts";
-import { validate } from "../../../reconciler/validate/validate.ts";
+import { validate } from "../../../reconciler/desired/load.ts";
 import { goodPipeline } from "../../support/pipeline-file.ts";
 import { v2Filter, v2Text } from "../../support/version-2.ts";
 

@@ -109,7 +109,7 @@ describe("sluice reconcile", () => {
     const { code, out, err } = await sluice("reconcile", "--wait", "--timeout", "1s");
     expect([code, out]).toEqual([1, ""]);
     expect(err).toBe(
-      'sluice: after 1s: still under way: orders; it goes on without this command; "sluice health" shows how the pipelines are, or give a longer --timeout',
+      'sluice: after 1s: still under way: orders; the reconciler goes on without this command; "sluice health" shows how the pipelines are, or give a longer --timeout',
     );
     goOn();
   });
@@ -166,7 +166,7 @@ describe("sluice suspend and resume", () => {
     source.push("Second", edited, sales);
     const { code, out } = await sluice("reconcile", "--wait");
     expect(code).toBe(1);
-    expect(out).toContain('source: Suspended: 1 changes wait until "sluice resume": orders');
+    expect(out).toContain('source: Suspended: 1 changes wait for "sluice resume": orders');
     expect(world.engine.calls).toHaveLength(2);
     await sluice("resume");
     expect((await sluice("reconcile", "--wait")).code).toBe(0);
@@ -192,7 +192,7 @@ describe("sluice suspend and resume", () => {
     await stop();
     await writeFile(join(world.dataDir, "holds.json"), "{");
     await start();
-    expect((await sluice("suspend", "orders")).err).toContain("holds.json is damaged, so that nobody knows");
+    expect((await sluice("suspend", "orders")).err).toContain("holds.json is damaged, so that it is unknown");
     expect((await sluice("resume")).code).toBe(0);
     expect((await sluice("suspend", "orders")).code).toBe(0);
   });

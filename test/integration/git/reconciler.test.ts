@@ -27,7 +27,7 @@ afterEach(() => scene.end());
 function start(source: Repository): Reconciler {
   registry = new Registry();
   const { dataDir } = scene;
-  return new Reconciler({ source, engine, dataDir, log: keptLog(), registry, interval: 60_000, patience: 2_000 });
+  return new Reconciler({ source, engine, dataDir, log: keptLog(), registry, interval: 60_000, applyTimeout: 2_000 });
 }
 
 const orders = { "orders.yaml": pipelineText({ id: "orders" }) };
@@ -49,7 +49,7 @@ test("with Git down everything goes on by the last good revision, also after a r
   expect(turn.outcomes).toMatchObject([{ pipeline_id: "orders", result: "applied" }]);
   expect(conditions(restarted)).toEqual(["Ready False ConnectionRefused", "Reconciling True ProgressingWithRetry"]);
   expect(restarted.snapshot().conditions[0]?.message).toMatch(
-    new RegExp(`^goes on with main@sha1:${sha}: git ls-remote`),
+    new RegExp(`^main@sha1:${sha} stays in effect: git ls-remote`),
   );
   expect(await registry.metrics()).toMatch(/^sluice_gitops_last_success_timestamp_seconds 0$/m);
 });

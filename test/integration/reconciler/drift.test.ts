@@ -20,15 +20,15 @@ beforeAll(async () => {
   on.secrets["env:P"] = on.server.password;
   files = join(on.engine.dataDir, "files");
   await mkdir(files);
-  reconciler = patientFor(20_000);
+  reconciler = waitingFor(20_000);
   await say("other");
 });
 
 /** A reconciler whose turns wait so long for slow changes, in milliseconds. */
-function patientFor(patience: number): Reconciler {
+function waitingFor(applyTimeout: number): Reconciler {
   const { dataDir, engine, log } = on.engine;
   const options = { source: new Folder({ path: files }), engine, dataDir, log, registry: new Registry() };
-  return new Reconciler({ ...options, interval: 60_000, patience });
+  return new Reconciler({ ...options, interval: 60_000, applyTimeout });
 }
 
 afterAll(() => on.stop());
@@ -167,7 +167,7 @@ test("an edit that waits for a batch on its way says so, and is made when that i
   await pending.post(1, 2);
   await pending.until(({ pending_batches }) => pending_batches === 1);
   await say("pending", {}, { sink: { max_delay_time: "2h" } });
-  reconciler = patientFor(1);
+  reconciler = waitingFor(1);
   expect(await done("pending")).toEqual(["Changed", "stop update resume", "under way"]);
   // The stop is noted in the journal before it begins.
   await expect

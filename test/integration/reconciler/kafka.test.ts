@@ -40,7 +40,7 @@ afterEach(async () => {
 
 function reconcilerOf({ engine: of, dataDir, log, registry }: TestEngine): Reconciler {
   const source = new Folder({ path: join(dataDir, "files") });
-  return new Reconciler({ source, engine: of, dataDir, log, registry, interval: 60_000, patience: 60_000 });
+  return new Reconciler({ source, engine: of, dataDir, log, registry, interval: 60_000, applyTimeout: 60_000 });
 }
 
 const fileOf = (pipeline_id: string): string => join(engine.dataDir, "files", `${pipeline_id}.yaml`);

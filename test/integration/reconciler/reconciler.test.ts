@@ -150,7 +150,7 @@ describe("a reconciler on a real repository and a real engine", () => {
       expect(engine.log.lines).toContainEqual(
         expect.objectContaining({
           level: "error",
-          sentence: "A look at the source failed; the last good revision holds.",
+          sentence: "Fetching the source failed; the last good revision stays in effect.",
         }),
       );
     },

@@ -79,7 +79,7 @@ describe("a change that fails", () => {
     };
     const [outcome] = (await reconciler.turn("poll", signal)).outcomes ?? [];
     expect(outcome).toMatchObject({ result: "failed", call: "update" });
-    expect(outcome?.message).toBe("update: secret ${env:P} is not set; it runs on as before");
+    expect(outcome?.message).toBe("update: secret ${env:P} is not set; the pipeline was resumed with its old config");
     expect(engine.calls.slice(1)).toEqual(["stop orders", "update orders", "resume orders"]);
     expect(engine.get("orders").status).toBe("Running");
   });

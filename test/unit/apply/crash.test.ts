@@ -2,7 +2,7 @@ import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { OperationRecord } from "../../../reconciler/apply/record.ts";
+import type { OperationRecord } from "../../../reconciler/apply/history.ts";
 import type { Reconciler } from "../../../reconciler/reconciler.ts";
 import type { ModelEngine } from "../../support/model-engine.ts";
 import type { PipelineText } from "../../support/pipeline-text.ts";

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Journal } from "../../../reconciler/apply/journal.ts";
 import type { Beginning } from "../../../reconciler/apply/operation.ts";
-import { Slots } from "../../../reconciler/apply/slots.ts";
-import { OperationHistory } from "../../../reconciler/status/operation-history.ts";
+import { ConcurrencyLimit } from "../../../reconciler/apply/concurrency-limit.ts";
+import { OperationHistory } from "../../../reconciler/apply/history.ts";
 import { records } from "../../integration/api/sample.ts";
 
 let folder: string;
@@ -55,6 +55,24 @@ describe("the journal of operations", () => {
     const journal = Journal.read(folder);
     await journal.say({ op: 1, says: "again", calls: ["update", "resume"] });
     expect(Journal.read(folder).open.get(1)).toMatchObject({ tries: 2, interruptions: 2 });
+  });
+
+  test("is read in the spelling of earlier versions", async () => {
+    const at = "2026-01-01T00:00:00.000Z";
+    const kept = { ...what, id: 1, began: at, tries: 1, interruptions: 0, errors: 1, drained: 0, made: [] };
+    const rests = { result: "failed", message: "update: refused" };
+    const lines = [
+      { op: 1, at, says: "stands", operation: { ...kept, off: { since: at, isOwed: true }, rests } },
+      { op: 2, at, says: "begin", what: { ...what, pipeline_id: "payments", off: { since: at, isOwed: true } } },
+      { op: 2, at: "2026-01-01T00:00:01.000Z", says: "back" },
+      { op: 2, at, says: "rests", result: "waiting" },
+    ];
+    await writeFile(journalPath(), lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+    const [first, second] = Journal.read(folder).open.values();
+    expect(first).toMatchObject({ lastAttempt: rests, off: { isOwed: true }, interruptions: 0 });
+    expect(first).not.toHaveProperty("rests");
+    expect(second).toMatchObject({ lastAttempt: { result: "waiting" }, pause: 1000 });
+    expect(second?.off).toBeUndefined();
   });
 
   test("forgets a last write of several lines in which a power cut left zeros", async () => {
@@ -140,12 +158,12 @@ describe("slots", () => {
   test("are given in order, and taken from work that is slow", async () => {
     vi.useFakeTimers();
     try {
-      const slots = new Slots(1, 1_000);
+      const limit = new ConcurrencyLimit(1, 1_000);
       const begun: string[] = [];
       let end: (() => void) | undefined;
-      void slots.use(() => new Promise<void>((done) => (begun.push("slow"), (end = done))));
-      const quick = slots.use(async () => void begun.push("quick"));
-      const last = slots.use(async () => void begun.push("last"));
+      void limit.run(() => new Promise<void>((done) => (begun.push("slow"), (end = done))));
+      const quick = limit.run(async () => void begun.push("quick"));
+      const last = limit.run(async () => void begun.push("last"));
       await vi.advanceTimersByTimeAsync(999);
       expect(begun).toEqual(["slow"]);
       await vi.advanceTimersByTimeAsync(1);

@@ -175,7 +175,8 @@ test("a creation that fails says that the old pipeline is gone, and is tried aga
     {
       result: "failed",
       call: "create",
-      message: "create: secret ${env:P} is not set; the old one is gone, and the new one is tried again",
+      message:
+        "create: secret ${env:P} is not set; the old pipeline is deleted, and the creation of the new one is tried again",
       next_attempt: expect.any(String) as string,
     },
   ]);

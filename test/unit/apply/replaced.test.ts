@@ -39,7 +39,7 @@ describe("an edit that waits for a stop", () => {
         status: "True",
         reason: "PendingBatch",
         message:
-          "being changed: stop, update, resume; it stops when it has settled 3 prepared batches: no answer from clickhouse:8123",
+          "a change is under way: stop, update, resume; it stops after 3 prepared batches: no answer from clickhouse:8123",
       },
     ]);
     engine.change("orders", { pending: 0 });
@@ -126,7 +126,7 @@ describe("an edit that waits for a stop", () => {
   test("that ends otherwise than with a stop is planned anew, for the newest commit", async () => {
     const reconciler = await world.after(orders);
     const gate = new EventEmitter();
-    world.patience = 200;
+    world.applyTimeout = 200;
     engine.onCall = async (call) => {
       if (call !== "stop") return;
       await once(gate, "open");
@@ -163,7 +163,7 @@ describe("an edit that waits for a stop", () => {
     await expect.poll(() => engine.get("orders").status).toBe("Running");
     expect(reconciler.snapshot().pipelines.find(({ pipeline_id }) => pipeline_id === "orders")?.outcome).toMatchObject({
       result: "blocked",
-      message: expect.stringContaining("no room; it runs on as before") as string,
+      message: expect.stringContaining("no room; the pipeline was resumed with its old config") as string,
     });
   });
 });

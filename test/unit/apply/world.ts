@@ -41,7 +41,7 @@ export class World {
   engine = new ModelEngine();
   readonly source = new TestSource();
   /** Milliseconds that a turn waits: for as long as it takes, until a call is held up. */
-  patience = 20_000;
+  applyTimeout = 20_000;
 
   private constructor(dataDir: string) {
     this.dataDir = dataDir;
@@ -59,11 +59,11 @@ export class World {
   reconciler(options: Partial<ReconcilerOptions> = {}): Reconciler {
     const { engine, source, dataDir } = this;
     const parts = { source, engine, dataDir, log: keptLog(), registry: new Registry(), interval: 60_000 };
-    const patience = (): number => this.patience;
+    const applyTimeout = (): number => this.applyTimeout;
     return new Reconciler({
       ...parts,
-      get patience() {
-        return patience();
+      get applyTimeout() {
+        return applyTimeout();
       },
       ...options,
     });
@@ -83,7 +83,7 @@ export class World {
 
   /** Holds a call up until it is told to go on. */
   holdUp(call: Call): () => void {
-    this.patience = 200;
+    this.applyTimeout = 200;
     const gate = new EventEmitter();
     const opened = once(gate, "open").then(() => undefined);
     this.engine.onCall = (made) => (made === call ? opened : undefined);

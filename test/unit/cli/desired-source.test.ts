@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { desiredSource } from "../../../reconciler/cli/desired-source.ts";
-import type { Invocation } from "../../../reconciler/cli/invocation.ts";
-import { resolveSettings } from "../../../reconciler/cli/resolve-settings.ts";
-import { parseSettings } from "../../../reconciler/cli/settings-file.ts";
+import { desiredSource } from "../../../reconciler/cli/daemon/desired-source.ts";
+import type { Invocation } from "../../../reconciler/cli/invocation/invocation.ts";
+import { resolveSettings } from "../../../reconciler/cli/invocation/resolve-settings.ts";
+import { parseSettings } from "../../../reconciler/cli/invocation/settings-file.ts";
 import type { RevisionSource } from "../../../reconciler/git/revision.ts";
 import { FileAndEnvSecrets } from "../../../reconciler/secrets/file-and-env.ts";
 

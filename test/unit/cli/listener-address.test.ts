@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { formatListener, parseListener } from "../../../reconciler/cli/listener-address.ts";
+import { formatListener, parseListener } from "../../../reconciler/cli/invocation/settings.ts";
 
 test.each([
   ["a name and a port", "localhost:8081", { host: "localhost", port: 8081 }],

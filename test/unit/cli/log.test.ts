@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createLog } from "../../../reconciler/cli/log.ts";
+import { createLog } from "../../../reconciler/cli/daemon/log.ts";
 
 function written(format: "text" | "json", level: string): string[] {
   const lines: string[] = [];

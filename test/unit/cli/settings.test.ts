@@ -1,11 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { defaultKafkaSettings } from "../../../engine/index.ts";
-import { kafkaSettings } from "../../../reconciler/cli/kafka-settings.ts";
-import { resolveSettings } from "../../../reconciler/cli/resolve-settings.ts";
-import { parseSettings } from "../../../reconciler/cli/settings-file.ts";
-import { settings } from "../../../reconciler/cli/settings-table.ts";
+import { kafkaSettings } from "../../../reconciler/cli/daemon/daemon-settings.ts";
+import { resolveSettings, type SettingOrigins } from "../../../reconciler/cli/invocation/resolve-settings.ts";
+import { parseSettings } from "../../../reconciler/cli/invocation/settings-file.ts";
+import { settings } from "../../../reconciler/cli/invocation/settings-table.ts";
 import { parseDeletionLimit } from "../../../reconciler/plan/budget.ts";
-import type { SettingOrigins } from "../../../reconciler/cli/resolve-settings.ts";
 
 function resolve(origins: { flags?: SettingOrigins["flags"]; env?: SettingOrigins["env"]; yaml?: string }) {
   const file = parseSettings("sluice.yaml", origins.yaml ?? "");

@@ -1,6 +1,6 @@
 import { EventEmitter } from "node:events";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { stopSignal } from "../../../reconciler/cli/stop-signal.ts";
+import { stopSignal } from "../../../reconciler/cli/main.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["performance"], now: 1 }));
 afterEach(() => void vi.useRealTimers());

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { columns, facts } from "../../../reconciler/cli/columns.ts";
-import { printable, printableLines } from "../../../reconciler/cli/terminal.ts";
+import { columns, facts, printable, printableLines } from "../../../reconciler/cli/invocation/terminal.ts";
 
 describe("what a terminal would obey is made visible", () => {
   test.each([

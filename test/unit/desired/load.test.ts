@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { isPipelineFile, load } from "../../../reconciler/desired/load.ts";
-import type { SourceFile } from "../../../reconciler/desired/source-text.ts";
+import type { SourceFile } from "../../../reconciler/language/source-text.ts";
 import { changed, fileOf, goodPipeline } from "../../support/pipeline-file.ts";
 
 const other = goodPipeline.replace("orders-eu", "orders-us").replace("table: orders", "table: orders_us");

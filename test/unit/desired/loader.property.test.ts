@@ -5,7 +5,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { DesiredPipeline, DesiredState } from "../../../reconciler/desired/desired-state.ts";
 import { load, Loader } from "../../../reconciler/desired/load.ts";
-import type { SourceFile } from "../../../reconciler/desired/source-text.ts";
+import type { SourceFile } from "../../../reconciler/language/source-text.ts";
 import { fileOf, goodPipeline } from "../../support/pipeline-file.ts";
 import { pipelineText } from "../../support/pipeline-text.ts";
 import { v2Text } from "../../support/version-2.ts";

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { load as loadYaml, dump } from "js-yaml";
 import { expect, test } from "vitest";
-import { parse } from "../../../reconciler/desired/parse.ts";
+import { parse } from "../../../reconciler/language/parse.ts";
 import { fileOf } from "../../support/pipeline-file.ts";
 
 const yaml = (text: string) => parse(fileOf(text)).documents[0];

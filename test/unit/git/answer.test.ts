@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { lastAnswer, withoutTrace } from "../../../reconciler/git/answer.ts";
+import { lastAnswer, withoutTrace } from "../../../reconciler/git/failure.ts";
 
 const now = Date.parse("2026-01-01T00:00:00Z");
 const trace = (...headers: string[]) =>

@@ -93,7 +93,7 @@ describe("a file that is damaged", () => {
     const holds = Holds.read(dataDir);
     expect(holds.of("orders")?.reason).toBe(holds.damage);
     expect(holds.damage).toMatch(
-      /holds\.json is damaged, so that nobody knows .*Restore it and restart, or run "sluice resume"/,
+      /holds\.json is damaged, so that it is unknown .*Restore it and restart, or run "sluice resume"/,
     );
     await expect(holds.suspend("orders", {})).rejects.toThrow("holds.json is damaged");
     await expect(holds.pin(pin)).rejects.toThrow("holds.json is damaged");

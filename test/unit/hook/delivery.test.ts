@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { readDelivery } from "../../../reconciler/hook/delivery.ts";
-import { Failures } from "../../../reconciler/hook/failures.ts";
+import { ClientRateLimit } from "../../../reconciler/hook/rate-limit.ts";
 
 const json = { "content-type": "application/json" };
 const push = (ref: string) => JSON.stringify({ ref, after: "1".repeat(40), repository: {} });
@@ -57,22 +57,22 @@ test("an empty body without a type is a push, and so is any branch where none is
 });
 
 test("an address that was refused often waits, others do not, and it is heard again later", () => {
-  const failures = new Failures();
-  for (let count = 0; count < 19; count += 1) failures.add("192.0.2.1", 0);
-  expect(failures.wait("192.0.2.1", 0)).toBe(0);
-  failures.add("192.0.2.1", 0);
-  expect(failures.wait("192.0.2.1", 0)).toBe(3000);
-  expect(failures.wait("192.0.2.2", 0)).toBe(0);
-  expect(failures.wait("192.0.2.1", 3000)).toBe(0);
-  for (let count = 0; count < 1000; count += 1) failures.add("192.0.2.1", 3000);
-  expect(failures.wait("192.0.2.1", 3000)).toBe(3000);
+  const limit = new ClientRateLimit();
+  for (let count = 0; count < 19; count += 1) limit.add("192.0.2.1", 0);
+  expect(limit.wait("192.0.2.1", 0)).toBe(0);
+  limit.add("192.0.2.1", 0);
+  expect(limit.wait("192.0.2.1", 0)).toBe(3000);
+  expect(limit.wait("192.0.2.2", 0)).toBe(0);
+  expect(limit.wait("192.0.2.1", 3000)).toBe(0);
+  for (let count = 0; count < 1000; count += 1) limit.add("192.0.2.1", 3000);
+  expect(limit.wait("192.0.2.1", 3000)).toBe(3000);
 });
 
 test("the addresses of one IPv6 network are one, and the number of addresses is bounded", () => {
-  const failures = new Failures();
-  for (let count = 0; count < 20; count += 1) failures.add(`2001:db8::${count + 1}`, 0);
-  expect(failures.wait("2001:db8:0:0:9::1", 0)).toBe(3000);
-  expect(failures.wait("2001:db8:0:1::1", 0)).toBe(0);
-  for (let count = 0; count < 1024; count += 1) failures.add(`10.0.${count >> 8}.${count & 255}`, 0);
-  expect(failures.wait("2001:db8::1", 0)).toBe(0);
+  const limit = new ClientRateLimit();
+  for (let count = 0; count < 20; count += 1) limit.add(`2001:db8::${count + 1}`, 0);
+  expect(limit.wait("2001:db8:0:0:9::1", 0)).toBe(3000);
+  expect(limit.wait("2001:db8:0:1::1", 0)).toBe(0);
+  for (let count = 0; count < 1024; count += 1) limit.add(`10.0.${count >> 8}.${count & 255}`, 0);
+  expect(limit.wait("2001:db8::1", 0)).toBe(0);
 });

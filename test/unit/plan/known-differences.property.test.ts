@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { presentOf } from "../../../reconciler/actual/snapshot.ts";
 import type { ActualState } from "../../../reconciler/actual/state.ts";
 import { load, Loader } from "../../../reconciler/desired/load.ts";
-import type { SourceFile } from "../../../reconciler/desired/source-text.ts";
+import type { SourceFile } from "../../../reconciler/language/source-text.ts";
 import { plan } from "../../../reconciler/plan/plan.ts";
 import { ModelEngine } from "../../support/model-engine.ts";
 import { fileOf } from "../../support/pipeline-file.ts";

@@ -4,16 +4,14 @@ import { Inventory } from "../../../reconciler/actual/inventory.ts";
 import { presentOf, snapshot } from "../../../reconciler/actual/snapshot.ts";
 import type { ActualState } from "../../../reconciler/actual/state.ts";
 import { carryOut } from "../../../reconciler/apply/carry-out.ts";
-import { noteDeletions } from "../../../reconciler/apply/deletions.ts";
-import { applied, begin } from "../../../reconciler/apply/ownership.ts";
+import { applied, begin, noteDeletions } from "../../../reconciler/apply/ownership.ts";
 import { load } from "../../../reconciler/desired/load.ts";
 import type { Plan, WantedState } from "../../../reconciler/plan/change.ts";
 import { allowed, parseDeletionLimit } from "../../../reconciler/plan/budget.ts";
 import { plan } from "../../../reconciler/plan/plan.ts";
 import { printPlan } from "../../../reconciler/plan/print.ts";
 import { ModelEngine } from "../../support/model-engine.ts";
-import { pipelineText } from "../../support/pipeline-text.ts";
-import type { PipelineText } from "../../support/pipeline-text.ts";
+import { pipelineText, type PipelineText } from "../../support/pipeline-text.ts";
 
 const ids = ["alpha", "bravo", "charlie", "delta"] as const;
 

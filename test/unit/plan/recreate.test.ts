@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { consumerGroup } from "../../../engine/index.ts";
-import { wishOf } from "../../../reconciler/desired/wish.ts";
+import { wishOf } from "../../../reconciler/desired/fingerprint.ts";
 import type { PipelineText } from "../../support/pipeline-text.ts";
 import { changeFor, read, type Expected, type There, type World } from "./world.ts";
 

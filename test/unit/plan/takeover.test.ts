@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { wishOf } from "../../../reconciler/desired/wish.ts";
-import { changeFor, read } from "./world.ts";
-import type { Expected, World } from "./world.ts";
+import { wishOf } from "../../../reconciler/desired/fingerprint.ts";
+import { changeFor, type Expected, read, type World } from "./world.ts";
 
 const orders = { id: "orders" };
 const immutable = { id: "orders", root: ["resources: { nats: { stream: { max_age: 48h } } }"] };

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { load } from "js-yaml";
 import { describe, expect, test } from "vitest";
 import { codesReference } from "../../../reconciler/validate/codes-reference.ts";
-import { codes } from "../../../reconciler/validate/codes.ts";
+import { codes } from "../../../reconciler/language/codes.ts";
 import { declarations } from "../../../schemas/declarations.ts";
 import { canonicalDuration, canonicalSize, engineOptions, normalise, type PipelineV3 } from "../../../schemas/index.ts";
 import { reference } from "../../../schemas/reference.ts";

@@ -80,14 +80,14 @@ const toldOf = (strangers: string[]): Condition | undefined => {
   return conditions().find(({ type }) => type === "ForeignMembers");
 };
 
-describe("a pipeline whose consumer group has members that are no Sluice", () => {
+describe("a pipeline whose consumer group has members that are not Sluice", () => {
   test("is Ready, and names them and what follows", () => {
     expect(toldOf(["kafka-console-consumer"])).toEqual({
       type: "ForeignMembers",
       status: "True",
       reason: "NotSluice",
       message:
-        `consumer group ${consumerGroup("orders")} has members that are no Sluice, whose partitions are not read here: ` +
+        `consumer group ${consumerGroup("orders")} has members that are not Sluice, whose partitions are not read here: ` +
         "kafka-console-consumer. Give them a group of their own",
     });
     expect(brief(conditions())).toEqual(["Ready True ReconciliationSucceeded", "ForeignMembers True NotSluice"]);
@@ -110,16 +110,16 @@ describe("a pipeline that is being stopped", () => {
   const underWay: Outcome = { pipeline_id: "orders", kind: "update", result: "under way" };
 
   test.each([
-    [0, ["Ready Unknown Progressing", "Reconciling True Progressing"], "being changed: stop, update, resume"],
+    [0, ["Ready Unknown Progressing", "Reconciling True Progressing"], "a change is under way: stop, update, resume"],
     [
       1,
       ["Ready Unknown PendingBatch", "Reconciling True PendingBatch"],
-      "being changed: stop, update, resume; it stops when it has settled 1 prepared batch",
+      "a change is under way: stop, update, resume; it stops after 1 prepared batch",
     ],
     [
       2,
       ["Ready Unknown PendingBatch", "Reconciling True PendingBatch"],
-      "being changed: stop, update, resume; it stops when it has settled 2 prepared batches",
+      "a change is under way: stop, update, resume; it stops after 2 prepared batches",
     ],
   ])("with %i pending batches", (pending, told, said) => {
     engine.change("orders", { status: "Stopping", pending });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { validate } from "../../../reconciler/validate/validate.ts";
+import { validate } from "../../../reconciler/desired/load.ts";
 import { fileOf, goodPipeline, kafkaPipeline } from "../../support/pipeline-file.ts";
 
 /** Far more than any of these files needs, and far less than work that grows with the square of a file would take. */

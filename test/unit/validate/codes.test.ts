@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
-import { codes, type Code } from "../../../reconciler/validate/codes.ts";
-import { nearest } from "../../../reconciler/validate/nearest.ts";
-import { pathText, printable, problem } from "../../../reconciler/validate/problem.ts";
+import { codes, type Code } from "../../../reconciler/language/codes.ts";
+import { nearest, pathText, printable, problem } from "../../../reconciler/language/problem.ts";
 
 test("codes are upper snake case", () => {
   for (const code of Object.keys(codes)) expect(code).toMatch(/^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$/);

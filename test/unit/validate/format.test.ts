@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { format } from "../../../reconciler/validate/format.ts";
-import { validate } from "../../../reconciler/validate/validate.ts";
+import { validate } from "../../../reconciler/desired/load.ts";
 import { fileOf, goodPipeline } from "../../support/pipeline-file.ts";
 
 const folder = new URL("../../golden/validate/", import.meta.url);

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { validate } from "../../../reconciler/validate/validate.ts";
+import { validate } from "../../../reconciler/desired/load.ts";
 import { changed, fileOf, goodPipeline, kafkaPipeline, otlpPipeline } from "../../support/pipeline-file.ts";
 
 describe("nothing is said about", () => {

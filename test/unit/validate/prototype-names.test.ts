@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { load } from "../../../reconciler/desired/load.ts";
-import { validate } from "../../../reconciler/validate/validate.ts";
+import { load, validate } from "../../../reconciler/desired/load.ts";
 import { fileOf, goodPipeline, joinPipeline, kafkaPipeline, otlpPipeline } from "../../support/pipeline-file.ts";
 
 /** Every text of a file in turn replaced by `word`: what looks a value up by a text must not find what objects inherit. */

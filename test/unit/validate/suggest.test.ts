@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { suggestDuration, suggestQuantity } from "../../../reconciler/validate/suggest.ts";
+import { suggestDuration, suggestQuantity } from "../../../reconciler/validate/schema-problems.ts";
 
 test.each([
   ["1 day", 'write "24h"'],

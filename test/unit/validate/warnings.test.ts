@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { validate } from "../../../reconciler/validate/validate.ts";
+import { validate } from "../../../reconciler/desired/load.ts";
 import { changed, fileOf, goodPipeline } from "../../support/pipeline-file.ts";
 
 const end = (text: string) => `${goodPipeline}${text}`;

@@ -148,7 +148,7 @@ describe("what does not go together", () => {
       code: "UNUSED",
       path: `${params}.username`,
       at: "u\n    topic",
-      found: "a value that nobody uses",
+      found: "a value that is not used",
     },
     {
       title: "Kerberos beside SCRAM",
@@ -156,7 +156,7 @@ describe("what does not go together", () => {
       code: "UNUSED",
       path: `${params}.kerberos_realm`,
       at: "EXAMPLE",
-      found: "a value that nobody uses",
+      found: "a value that is not used",
     },
     {
       title: "a CA without TLS",
@@ -164,7 +164,7 @@ describe("what does not go together", () => {
       code: "UNUSED",
       path: `${params}.root_ca`,
       at: base64,
-      found: "a value that nobody uses",
+      found: "a value that is not used",
     },
     {
       title: "certificates that are not checked",
@@ -172,7 +172,7 @@ describe("what does not go together", () => {
       code: "TLS",
       path: `${params}.skip_tls_verification`,
       at: "true",
-      found: "true: anybody can pose as them",
+      found: "true: any server can pose as them",
     },
     {
       title: "a client certificate without its key",
@@ -405,7 +405,7 @@ describe("formats", () => {
       code: "PLAIN_TEXT_SECRET",
       path: "sources[0].schema_registry.url",
       at: "'http",
-      found: "plain text, which everybody who reads the repository can read",
+      found: "plain text, which every reader of the repository sees",
     },
     {
       title: "a schema beside json",
@@ -413,7 +413,7 @@ describe("formats", () => {
       code: "UNUSED",
       path: "sources[0].schema",
       at: "{ file",
-      found: "a schema that nobody uses",
+      found: "a schema that is not used",
     },
     {
       title: "a version that is no number",

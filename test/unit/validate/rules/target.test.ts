@@ -108,7 +108,7 @@ describe("where the sink writes", () => {
       code: "TLS",
       path: `${params}.skip_certificate_verification`,
       at: "true\n    database",
-      found: "true: anybody can pose as it",
+      found: "true: any server can pose as it",
     },
     {
       title: "a certificate that is not checked without TLS",

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { load } from "../../../../reconciler/desired/load.ts";
-import { validate } from "../../../../reconciler/validate/validate.ts";
+import { load, validate } from "../../../../reconciler/desired/load.ts";
 import { changedIn, fileOf, goodPipeline, kafkaPipeline } from "../../../support/pipeline-file.ts";
 
 const named = (pipeline: string, id: string) => pipeline.replace("orders-eu", id);

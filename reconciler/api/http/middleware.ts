@@ -1,0 +1,65 @@
+import type { RequestHandler } from "express";
+import { Counter, Histogram, type Registry } from "prom-client";
+import { sendError } from "./api-error.ts";
+
+/** Seconds (specification: metrics, section 1, set DUR). */
+const durationBuckets = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
+
+/** Any other method is counted as `OTHER`, so that callers cannot grow the set of series. */
+const knownMethods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
+
+/**
+ * Counts and times every request of an app (specification: metrics, section 7). The label `path` is the template that a
+ * route left in `res.locals.route`, `unknown` where none matched.
+ */
+export function httpMetrics(registry: Registry): RequestHandler {
+  const labelNames = ["method", "path", "status"] as const;
+  const requests = new Counter({
+    name: "gfm_http_server_request_count_total",
+    help: "HTTP requests answered by the status API.",
+    labelNames,
+    registers: [registry],
+  });
+  const durations = new Histogram({
+    name: "gfm_http_server_request_duration_seconds",
+    help: "Time from the head of an HTTP request to the end of its answer.",
+    labelNames,
+    buckets: durationBuckets,
+    registers: [registry],
+  });
+  return (req, res, next) => {
+    const startedAt = process.hrtime.bigint();
+    res.locals["route"] = "unknown";
+    res.once("close", () => {
+      const method = knownMethods.has(req.method) ? req.method : "OTHER";
+      const labels = { method, path: String(res.locals["route"]), status: String(res.statusCode) };
+      requests.inc(labels);
+      durations.observe(labels, Number(process.hrtime.bigint() - startedAt) / 1e9);
+    });
+    next();
+  };
+}
+
+const readMethods = ["GET", "HEAD"];
+
+/** Bytes of a refused request that are read and thrown away, so that its sender sees the answer. */
+const bodyAllowance = 1024 * 1024;
+
+/**
+ * Refuses every method that could change something, on every URL, known or not. The repository is the one way to
+ * change pipelines, and the answer says so.
+ */
+export const refuseChanges: RequestHandler = (req, res, next) => {
+  if (readMethods.includes(req.method)) return next();
+  const announced = Number(req.headers["content-length"] ?? 0);
+  if (req.headers["transfer-encoding"] !== undefined || announced > bodyAllowance) res.set("Connection", "close");
+  res.set("Allow", readMethods.join(", "));
+  sendError(res, {
+    status: 405,
+    code: "method_not_allowed",
+    message:
+      `${req.method} is not allowed: this API only reads. To change a pipeline, change its file in the ` +
+      "repository that Sluice follows, and push.",
+    details: { method: req.method, allowed: readMethods },
+  });
+};

@@ -1,7 +1,0 @@
-/** A failure that the user is told in one sentence, without a stack. The command ends with exit code 1. */
-export class CliError extends Error {
-  constructor(message: string, options?: { cause: unknown }) {
-    super(message, options);
-    this.name = new.target.name;
-  }
-}

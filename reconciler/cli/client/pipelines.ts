@@ -1,0 +1,126 @@
+import { dump } from "js-yaml";
+import type { PipelineHealth } from "../../../engine/index.ts";
+import type { PipelineConfig } from "../../../schemas/index.ts";
+import type { Info } from "../../api/info.ts";
+import type { PipelineRecord } from "../../api/routes.ts";
+import { columns, facts, printableLines } from "../invocation/terminal.ts";
+import { daemonOf, pipelineUrl } from "../control/client.ts";
+import { type ExitCode, type Invocation, show } from "../invocation/invocation.ts";
+
+/** `sluice get [ID]`: the list of pipelines, or the file of one. */
+export async function get(invocation: Invocation, id?: string): Promise<ExitCode> {
+  const daemon = daemonOf(invocation);
+  if (id === undefined) {
+    const records = (await daemon.get("/api/v1/pipeline")) as PipelineRecord[];
+    return show(invocation, records, () => pipelineTable(records));
+  }
+  const config = (await daemon.get(pipelineUrl(id))) as PipelineConfig;
+  return show(invocation, config, () => dump(config, { lineWidth: 120 }).trimEnd());
+}
+
+function pipelineTable(records: PipelineRecord[]): string {
+  if (records.length === 0) return "There are no pipelines.";
+  return columns(
+    ["ID", "NAME", "STATUS", "TYPE", "TAGS", "UPDATED"],
+    records.map((record) => [
+      record.pipeline_id,
+      record.name,
+      record.status,
+      record.transformation_type,
+      record.metadata.tags.join(","),
+      record.updated_at,
+    ]),
+  );
+}
+
+/** `sluice health [ID]`: how the pipelines are, or one of them. */
+export async function health(invocation: Invocation, id?: string): Promise<ExitCode> {
+  const daemon = daemonOf(invocation);
+  if (id !== undefined) {
+    const one = (await daemon.get(pipelineUrl(id, "/health"))) as PipelineHealth;
+    return show(invocation, one, () => healthFacts(one));
+  }
+  const all = (await daemon.get("/control/v1/health")) as PipelineHealth[];
+  return show(invocation, all, () => healthTable(all));
+}
+
+function healthTable(all: PipelineHealth[]): string {
+  if (all.length === 0) return "There are no pipelines.";
+  return columns(
+    ["ID", "STATUS", "BUFFERED", "LAG", "ROWS WRITTEN", "DEAD LETTERS", "REMARK"],
+    all.map((one) => [
+      one.pipeline_id,
+      one.overall_status,
+      one.source === undefined ? String(one.stream.messages) : "",
+      one.source === undefined ? "" : String(one.source.lag ?? "unknown"),
+      String(one.counters.rows_written),
+      String(one.dead_letters.total_messages),
+      one.failure ?? one.paused?.text ?? foreignMembersOf(one) ?? one.at_least_once ?? "",
+    ]),
+  );
+}
+
+function healthFacts(one: PipelineHealth): string {
+  return facts([
+    ["pipeline", one.pipeline_id],
+    ["name", one.pipeline_name],
+    ["status", one.overall_status],
+    ["failed because", one.failure],
+    ["paused since", one.paused?.since],
+    ["paused because", one.paused?.text],
+    ["way out", one.paused?.way_out],
+    ["delivery is at-least-once", one.at_least_once],
+    ["group members that are not Sluice", foreignMembersOf(one)],
+    ...positionFacts(one),
+    ["pending batches", one.pending_batches],
+    ["dead letters", one.dead_letters.total_messages],
+    ["dedup remembers", one.keys && `${one.keys.keys} keys in ${one.keys.memory} bytes`],
+    ["events read since start", one.counters.events_read],
+    ["events filtered since start", one.counters.events_filtered],
+    ["rows written since start", one.counters.rows_written],
+    ...deliveryFacts(one.counters),
+    ["created", one.created_at],
+    ["updated", one.updated_at],
+  ]);
+}
+
+/** What waits to be read: the events of its stream, or the lag and the uncommitted offsets of its topic. */
+function positionFacts({ source, stream }: PipelineHealth): [string, number | string | undefined][] {
+  if (source === undefined) return [["events buffered", stream.messages]];
+  return [
+    ["partitions read", source.partitions],
+    ["consumer lag in offsets", source.lag ?? "unknown"],
+    ["offsets not yet committed to the group", source.unsaid === 0 ? undefined : source.unsaid],
+  ];
+}
+
+/** Group members that are not Sluice: any number of them, with names of any length. */
+function foreignMembersOf({ strangers = [] }: PipelineHealth): string | undefined {
+  if (strangers.length === 0) return undefined;
+  const [first = ""] = strangers;
+  const more = strangers.length === 1 ? "" : `, and ${strangers.length - 1} more`;
+  return `${first.slice(0, 60)}${more}, whose partitions are not read here`;
+}
+
+/** What happened besides, where it happened at all. */
+function deliveryFacts(counters: PipelineHealth["counters"]): [string, number | undefined][] {
+  return Object.entries(counters)
+    .filter(([name]) => !["events_read", "events_filtered", "rows_written"].includes(name))
+    .map(([name, count]) => [`${name.replaceAll("_", " ")} since start`, count === 0 ? undefined : count]);
+}
+
+/** `sluice info`: what the daemon is and where it listens. */
+export async function info(invocation: Invocation): Promise<ExitCode> {
+  const all = (await daemonOf(invocation).get("/api/v1/info")) as Info;
+  const { listeners, ...rest } = all;
+  return show(invocation, all, () => facts([...Object.entries(rest), ...Object.entries(listeners)]));
+}
+
+/** `sluice sql QUERY`: asks the embedded ClickHouse. Formats for people are made safe to print, others stay as they are. */
+export async function sql(invocation: Invocation, query: string): Promise<ExitCode> {
+  const format = invocation.settings.text("sql_format");
+  const answer = await daemonOf(invocation).postForText("/control/v1/sql", { query, format });
+  const text = answer.replace(/\n$/, "");
+  if (text !== "") invocation.terminal.out(/^(?:Pretty|Vertical)/.test(format) ? printableLines(text) : text);
+  return 0;
+}

@@ -1,0 +1,80 @@
+import { userInfo } from "node:os";
+import type { Rollback, SuspensionResult } from "../../operator.ts";
+import { daemonOf, pipelineUrl } from "../control/client.ts";
+import { type ExitCode, type Invocation, show } from "../invocation/invocation.ts";
+import { printable, printableLines } from "../invocation/terminal.ts";
+import { CliError } from "../invocation/cli-error.ts";
+
+/** `sluice suspend [ID]`: the reconciler leaves a pipeline, or everything, as it is. */
+export async function suspend(invocation: Invocation, id?: string): Promise<ExitCode> {
+  const reason = invocation.settings.optional("suspend_reason");
+  const body = { ...asker(invocation), ...(reason !== undefined && { reason }) };
+  const done = (await daemonOf(invocation).post(urlOf("suspend", id), body)) as SuspensionResult;
+  return show(invocation, done, () => {
+    const what = id === undefined ? "Everything is suspended: nothing is" : `${id} is suspended: it is not`;
+    const way = id === undefined ? "sluice resume" : `sluice resume ${id}`;
+    return [`${what} changed until "${way}". What runs goes on running.`, ...underWay(done)].join("\n");
+  });
+}
+
+/** `sluice resume [ID]`: the reconciler makes it as the files say again. */
+export async function resume(invocation: Invocation, id?: string): Promise<ExitCode> {
+  const done = (await daemonOf(invocation).post(urlOf("resume", id), asker(invocation))) as SuspensionResult;
+  return show(invocation, done, () => {
+    const { since, by, reason } = done.hold;
+    const who = by === undefined ? "" : ` by ${by}`;
+    const why = reason === undefined ? "" : `: ${reason}`;
+    return printable(`${id ?? "Everything"} is resumed. It was suspended since ${since}${who}${why}`);
+  });
+}
+
+/** Who asks, for the status and the log. It is not verified: only the owner of the data dir can ask. */
+export function asker({ env }: Invocation): { by: string } {
+  return { by: env["SUDO_USER"] || userName() };
+}
+
+/** In a container a user may have no name. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `user ${process.getuid?.() ?? "unknown"}`;
+  }
+}
+
+function urlOf(verb: "suspend" | "resume", id: string | undefined): string {
+  if (id === undefined) return `/control/v1/${verb}`;
+  return pipelineUrl(id, `/${verb}`).replace("/api/v1/", "/control/v1/");
+}
+
+function underWay({ under_way }: SuspensionResult): string[] {
+  if (under_way.length === 0) return [];
+  const more = under_way.length > 5 ? `, and ${under_way.length - 5} more` : "";
+  return [`Changes under way are completed: ${under_way.slice(0, 5).join(", ")}${more}.`];
+}
+
+/** `sluice rollback REVISION`: pins a commit until the followed ref moves on, or says with `--dry-run` what that does. */
+export async function rollback(invocation: Invocation, revision?: string): Promise<ExitCode> {
+  const { settings } = invocation;
+  const [isCancel, dry_run] = [settings.isOn("rollback_cancel"), settings.isOn("rollback_dry_run")];
+  if (isCancel === (revision !== undefined) || (isCancel && dry_run)) {
+    throw new CliError("expected a REVISION to go back to, or --cancel to follow the newest one again");
+  }
+  if (isCancel) return cancel(invocation);
+  const body = { ...asker(invocation), revision, dry_run };
+  const done = (await daemonOf(invocation).post("/control/v1/rollback", body)) as Rollback;
+  return show(invocation, done, () => {
+    const { author, subject, head } = done;
+    const what = dry_run ? "Would roll back to" : "Rolled back to";
+    const whose = [author, subject].filter((text) => text !== undefined).join(": ");
+    const until = dry_run ? "" : `\nIt stays until the branch moves on from ${head}, or "sluice rollback --cancel".`;
+    return `${what} ${printable(`${done.revision} (${whose})`)}.${until}\n${printableLines(done.plan)}`;
+  });
+}
+
+async function cancel(invocation: Invocation): Promise<ExitCode> {
+  const lifted = (await daemonOf(invocation).post("/control/v1/rollback/cancel", asker(invocation))) as {
+    revision: string;
+  };
+  return show(invocation, lifted, () => `The newest revision is followed again, instead of ${lifted.revision}.`);
+}

@@ -1,0 +1,79 @@
+import { EngineError, type EngineSettings, type SecretSource } from "../../../engine/index.ts";
+import { CliError } from "../invocation/cli-error.ts";
+import type { Settings } from "../invocation/settings.ts";
+import type { SettingName } from "../invocation/settings-table.ts";
+
+const reference = /^\$\{(?:env|file):[^${}]+\}$/;
+
+/** A shorter secret can be guessed. */
+const fewestCharacters = 16;
+
+/** Two of a host that sends one, two of a host that sends another, while both are being changed. */
+const mostSecrets = 4;
+
+export type HookSecrets = () => Promise<readonly string[]>;
+
+/**
+ * The secrets of the push hook, read anew at each call, one a line: during a rotation the old and the new one are valid.
+ * Checks them once. Throws CliError that never holds one.
+ */
+export async function hookSecrets(settings: Settings, secrets: SecretSource): Promise<HookSecrets> {
+  if (settings.listener("hook") === "off") return async () => [];
+  const given = settings.optional("hook_secret");
+  const origin = settings.origin("hook_secret");
+  if (given === undefined) {
+    throw new CliError(
+      `${settings.origin("hook")}: expected --hook-secret too, such as '\${file:/run/secrets/hook}': without a secret every sender could trigger a poll`,
+    );
+  }
+  if (!reference.test(given)) {
+    throw new CliError(
+      `${origin}: expected \${env:NAME} or \${file:/path}, found a text that is not exactly one reference`,
+    );
+  }
+  const read: HookSecrets = async () => secretsIn(await secrets.resolve(given), origin, given);
+  try {
+    await read();
+  } catch (error) {
+    if (error instanceof EngineError) throw new CliError(`${origin}: ${error.message}`, { cause: error });
+    throw error;
+  }
+  return read;
+}
+
+function secretsIn(text: string, origin: string, given: string): string[] {
+  const lines = text.split(/\r?\n/).map((line) => line.trim());
+  const found = lines.filter((line) => line !== "");
+  const isLong = found.every((line) => line.length >= fewestCharacters);
+  if (found.length >= 1 && found.length <= mostSecrets && isLong) return found;
+  const expected = `1 to ${mostSecrets} lines of at least ${fewestCharacters} characters each`;
+  throw new CliError(
+    `${origin}: ${given}: expected ${expected}: one secret a line, such as "openssl rand -hex 32" gives`,
+  );
+}
+
+/** How Kafka is read, for all pipelines. Throws CliError for settings of which one contradicts another. */
+export function kafkaSettings(settings: Settings): NonNullable<EngineSettings["kafka"]> {
+  const milliseconds = (name: SettingName): number => Math.ceil(settings.duration(name));
+  const kafka = {
+    sessionTimeout: milliseconds("kafka_session_timeout"),
+    heartbeatInterval: milliseconds("kafka_heartbeat_interval"),
+    fetchMaxBytes: settings.size("kafka_fetch_size"),
+    partitionMaxBytes: settings.size("kafka_partition_fetch_size"),
+    fetchWait: milliseconds("kafka_fetch_wait"),
+    metadataMaxAge: milliseconds("kafka_metadata_age"),
+  };
+  // Of two heartbeats one may be lost or late, and the member is still taken for alive.
+  if (kafka.heartbeatInterval * 2 >= kafka.sessionTimeout) {
+    throw contradiction(settings, "kafka_heartbeat_interval", "less than half of", "kafka_session_timeout");
+  }
+  if (kafka.partitionMaxBytes > kafka.fetchMaxBytes) {
+    throw contradiction(settings, "kafka_partition_fetch_size", "at most", "kafka_fetch_size");
+  }
+  return kafka;
+}
+
+function contradiction(settings: Settings, name: SettingName, what: string, other: SettingName): CliError {
+  const bound = `${settings.text(other)} of ${settings.origin(other)}`;
+  return new CliError(`${settings.origin(name)}: expected ${what} the ${bound}, found "${settings.text(name)}"`);
+}

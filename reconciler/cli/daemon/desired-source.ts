@@ -1,0 +1,99 @@
+import type { SecretSource } from "../../../engine/index.ts";
+import type { AccessSettings } from "../../git/credentials.ts";
+import { Folder } from "../../git/folder.ts";
+import { Repository } from "../../git/repository.ts";
+import type { RevisionSource } from "../../git/revision.ts";
+import { CliError } from "../invocation/cli-error.ts";
+import type { Invocation } from "../invocation/invocation.ts";
+import type { Settings } from "../invocation/settings.ts";
+import type { SettingName } from "../invocation/settings-table.ts";
+
+/** Settings that only mean something for a Git repository. */
+const ofRepository: readonly SettingName[] = [
+  "branch",
+  "tag",
+  "commit",
+  "git_username",
+  "git_password",
+  "git_token",
+  "git_ssh_key",
+  "git_known_hosts",
+  "git_ca_file",
+  "verify_gpg",
+  "verify_ssh",
+];
+
+/** Where the pipelines come from, as the settings say. Throws CliError or SourceError for settings that do not fit. */
+export function desiredSource({ settings, env }: Invocation, secrets: SecretSource): RevisionSource {
+  const [repo, dir] = [settings.optional("repo"), settings.optional("dir")];
+  exclude(settings, ["repo", "dir"], "give a repository or a plain folder");
+  if (dir !== undefined) {
+    for (const name of ofRepository) exclude(settings, ["dir", name], "a plain folder has no such thing");
+    return new Folder({ path: dir });
+  }
+  if (repo === undefined) throw new CliError("expected --repo URL|PATH or --dir PATH: where are the pipelines?");
+  exclude(settings, ["branch", "tag", "commit"], "name one thing to follow");
+  const [path, dataDir] = [settings.text("path"), settings.text("data_dir")];
+  const access = accessOf(settings, repo);
+  const [gpg, ssh] = [settings.optional("verify_gpg"), settings.optional("verify_ssh")];
+  const verify = { ...(gpg !== undefined && { gpg }), ...(ssh !== undefined && { ssh }) };
+  return new Repository({ url: repo, ...referenceOf(settings), path, dataDir, env, access, secrets, verify });
+}
+
+function referenceOf(settings: Settings): { branch?: string; tag?: string; commit?: string } {
+  const [branch, tag, commit] = [settings.optional("branch"), settings.optional("tag"), settings.optional("commit")];
+  return {
+    ...(branch !== undefined && { branch }),
+    ...(tag !== undefined && { tag }),
+    ...(commit !== undefined && { commit }),
+  };
+}
+
+function accessOf(settings: Settings, repo: string): AccessSettings {
+  exclude(settings, ["git_password", "git_token"], "give one of them");
+  exclude(settings, ["git_username", "git_token"], "a token needs no user");
+  mustRefer(settings, "git_password");
+  mustRefer(settings, "git_token");
+  const isGiven = settings.optional("git_password") ?? settings.optional("git_token");
+  const name = settings.optional("git_password") === undefined ? "git_token" : "git_password";
+  if (isGiven !== undefined && !/^https?:\/\//i.test(repo)) {
+    throw new CliError(
+      `${settings.origin(name)}: expected a repository over https to use it for; ssh takes --git-ssh-key`,
+    );
+  }
+  if (isGiven !== undefined && /^https?:\/\/[^/]*@/i.test(repo)) {
+    throw new CliError(
+      `${settings.origin("repo")} holds a user or a password, which ${settings.origin(name)} excludes: take it out`,
+    );
+  }
+  const fields = {
+    username: "git_username",
+    password: "git_password",
+    token: "git_token",
+    sshKey: "git_ssh_key",
+    knownHosts: "git_known_hosts",
+    caFile: "git_ca_file",
+  } as const;
+  return Object.fromEntries(
+    Object.entries(fields).flatMap(([field, setting]) => {
+      const value = settings.optional(setting);
+      return value === undefined ? [] : [[field, value]];
+    }),
+  );
+}
+
+/** A secret in a file that is shared, or on a command line, is one no more. It is not shown here either. */
+function mustRefer(settings: Settings, name: SettingName): void {
+  const value = settings.optional(name);
+  if (value === undefined || /^\$\{(env|file):[^${}]+\}$/.test(value)) return;
+  throw new CliError(
+    `${settings.origin(name)}: expected a reference such as "\${env:NAME}" or "\${file:/path}", found plain text, which is not shown: put the secret into a variable or a file, and name it here`,
+  );
+}
+
+function exclude(settings: Settings, names: readonly SettingName[], wayOut: string): void {
+  const given = names.filter((name) => settings.optional(name) !== undefined);
+  if (given.length < 2) return;
+  const origins = given.map((name) => settings.origin(name)).join(" and ");
+  throw new CliError(`${origins} exclude each other: ${wayOut}`);
+}

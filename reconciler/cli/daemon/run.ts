@@ -1,0 +1,123 @@
+import { Registry, collectDefaultMetrics } from "prom-client";
+import { Engine, EngineError, type EngineSettings, type Log } from "../../../engine/index.ts";
+import { PureCalls } from "../../api/pure/pure-calls.ts";
+import { statusApi } from "../../api/status-api.ts";
+import { Hook, type HookOptions } from "../../hook/hook.ts";
+import { Reconciler, type ReconcilerOptions } from "../../reconciler.ts";
+import { FileAndEnvSecrets } from "../../secrets/file-and-env.ts";
+import { createHookTelemetry } from "../../status/hook-telemetry.ts";
+import { exposeBuild } from "../../status/metrics.ts";
+import { CliError } from "../invocation/cli-error.ts";
+import { controlApi } from "../control/routes.ts";
+import { listenControl, type ControlServer } from "../control/server.ts";
+import { desiredSource } from "./desired-source.ts";
+import { hookSecrets, kafkaSettings } from "./daemon-settings.ts";
+import type { ExitCode, Invocation } from "../invocation/invocation.ts";
+import { listenGrpc, listenHttp } from "./listen.ts";
+import { createLog, standardError } from "./log.ts";
+import { ResourceStack } from "./resource-stack.ts";
+import { processInfo } from "../../api/info.ts";
+
+/**
+ * `sluice run`: the daemon. All its resources are opened here, and closed in the opposite order when it
+ * stops or when one of them cannot be opened: the reconciler first, then the listeners, the engine last.
+ */
+export async function run(invocation: Invocation): Promise<ExitCode> {
+  const { settings, env } = invocation;
+  const secrets = new FileAndEnvSecrets(env);
+  const source = desiredSource(invocation, secrets);
+  const log = logOf(invocation);
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const resources = new ResourceStack();
+  try {
+    const dataDir = settings.text("data_dir");
+    const readHookSecrets = await hookSecrets(settings, secrets);
+    const otlp = { maxConcurrentRequests: settings.number("otlp_max_concurrent_requests") };
+    const drainLimit = settings.duration("drain_limit");
+    const options = { dataDir, log, registry, secrets, kafka: kafkaSettings(settings), otlp, drainLimit };
+    const standby = settings.isOn("standby") ? invocation.untilStopped() : undefined;
+    const engine = resources.add(await openEngine(options, standby));
+    const signal = standby ?? invocation.untilStopped();
+    const interval = settings.duration("interval");
+    const maxDeletions = settings.text("max_deletions");
+    const reconciler = new Reconciler({ source, engine, dataDir, log, registry, interval, maxDeletions });
+    const listeners: Record<string, string> = {};
+    const info = processInfo(engine.dataDirId, listeners);
+    exposeBuild(registry, info());
+    const sources = { engine, reconciler, registry, log, info };
+    const control = resources.add(await openControl(dataDir, controlApi(sources))).path;
+    const pure = resources.add(new PureCalls());
+    listeners["api"] = resources.add(await listenHttp("api", settings, statusApi({ ...sources, pure }))).address;
+    listeners["events"] = resources.add(await listenHttp("events", settings, engine.handleEvents)).address;
+    const grpc = { accept: engine.handleOtlpGrpc, drain: engine.drainOtlpGrpc };
+    listeners["otlp_grpc"] = resources.add(await listenGrpc("otlp_grpc", settings, grpc)).address;
+    listeners["otlp_http"] = resources.add(await listenHttp("otlp_http", settings, engine.handleOtlpHttp)).address;
+    const hook = resources.add(hookOf(reconciler, { source, log, registry, secrets: readHookSecrets }));
+    listeners["hook"] = resources.add(await listenHttp("hook", settings, hook.handle)).address;
+    log.info({ ...source.description, ...listeners, control }, "Sluice is running.");
+    for (const warning of source.warnings ?? []) log.warn({ warning }, "The connection to the source is not secure.");
+    await reconciler.run(signal);
+    log.info({}, "Sluice is stopping.");
+  } catch (error) {
+    if (error instanceof StandbyEnded) return 0;
+    throw error instanceof EngineError ? new CliError(error.message, { cause: error }) : error;
+  } finally {
+    await resources.close();
+  }
+  return 0;
+}
+
+/** A data dir that can hold everything else may still take no socket. */
+async function openControl(...[dataDir, answer]: Parameters<typeof listenControl>): Promise<ControlServer> {
+  try {
+    return await listenControl(dataDir, answer);
+  } catch (error) {
+    const text = (error as Error).message;
+    throw new CliError(
+      `data dir ${dataDir}: its control socket cannot be made (${text}): correct that, or choose another --data-dir`,
+      { cause: error },
+    );
+  }
+}
+
+function hookOf(
+  reconciler: Reconciler,
+  {
+    source,
+    log,
+    registry,
+    secrets,
+  }: Pick<HookOptions, "secrets"> & Pick<ReconcilerOptions, "source" | "log" | "registry">,
+): Hook {
+  return new Hook({
+    secrets,
+    branch: () => source.description.branch,
+    onPush: () => reconciler.trigger("webhook"),
+    telemetry: createHookTelemetry(log, registry),
+  });
+}
+
+/** A standby was stopped before it owned the data dir. */
+class StandbyEnded extends Error {}
+
+/** With `standby`, waits for the data dir until that signal ends it. Without, any signal just ends the process meanwhile. */
+async function openEngine(options: EngineSettings, standby: AbortSignal | undefined): Promise<Engine> {
+  if (standby === undefined) return Engine.open(options);
+  const waits = (holder: string, seconds: number): void => {
+    const fields = { data_dir: options.dataDir, holder, waited_seconds: Math.round(seconds) };
+    options.log.info(fields, "Standing by until the data dir is free.");
+  };
+  try {
+    return await Engine.open({ ...options, standby: { signal: standby, waits } });
+  } catch (error) {
+    if (standby.aborted) throw new StandbyEnded("the wait for the data dir was ended", { cause: error });
+    throw error;
+  }
+}
+
+function logOf({ settings, env }: Invocation): Log {
+  const format = settings.text("log_format") === "json" ? "json" : "text";
+  const colour = process.stderr.isTTY && !env["NO_COLOR"];
+  return createLog({ format, level: settings.text("log_level"), colour }, standardError());
+}

@@ -1,0 +1,81 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { CliError } from "../invocation/cli-error.ts";
+import type { ExitCode, Invocation } from "../invocation/invocation.ts";
+
+const pipeline = `version: v3
+pipeline_id: orders
+name: Orders
+sources:
+  - type: webhook
+    source_id: orders
+    schema_fields:
+      - { name: id, type: string }
+      - { name: status, type: string }
+      - { name: amount, type: float }
+transforms:
+  - type: filter
+    source_id: orders
+    config:
+      # Events for which this is true are kept.
+      expression: status == "paid" and amount > 0
+sink:
+  type: clickhouse
+  connection_params:
+    # The ClickHouse that Sluice carries. For a server, give host, port, database, username and password.
+    host: embedded
+    database: default
+  table: orders
+  max_batch_size: 1000
+  max_delay_time: 1s
+  mapping:
+    - { name: id, column_name: id, column_type: String }
+    - { name: status, column_name: status, column_type: String }
+    - { name: amount, column_name: amount, column_type: Float64 }
+x-sluice:
+  # Make the table from the mapping if it is not there.
+  create_table: true
+`;
+
+const settings = `# Settings of the sluice command; "sluice run --help" names them all.
+dir: pipelines
+`;
+
+const readme = `# Pipelines
+
+Each file in \`pipelines/\` is a pipeline.
+
+    sluice validate pipelines     check the files
+    sluice run                    run them, and follow every change of the files
+    sluice get                    list what runs
+    sluice token rotate orders    make and print an access token, to send events with:
+
+    curl -H "X-Pipeline-Access-Token: TOKEN" -H "Content-Type: application/json" \\
+      -d '{"id":"1","status":"paid","amount":9.5}' http://127.0.0.1:8080/v1/pipelines/orders/topics/input/events
+
+    sluice sql "SELECT * FROM orders"
+`;
+
+const files: Readonly<Record<string, string>> = {
+  "pipelines/orders.yaml": pipeline,
+  "sluice.yaml": settings,
+  "README.md": readme,
+  ".gitignore": ".sluice/\n",
+};
+
+/** `sluice init [DIR]`: writes a repository of pipelines to start from. Never writes over a file that is there. */
+export async function init({ terminal }: Invocation, folder = "."): Promise<ExitCode> {
+  for (const [path, text] of Object.entries(files)) {
+    const file = join(folder, path);
+    await mkdir(dirname(file), { recursive: true });
+    try {
+      await writeFile(file, text, { flag: "wx" });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+      throw new CliError(`${file} exists already: name an empty folder`);
+    }
+    terminal.out(`wrote ${file}`);
+  }
+  terminal.err(`Go on with: cd ${folder} && sluice run`);
+  return 0;
+}

@@ -1,0 +1,124 @@
+import { chmod, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
+import type { Document } from "../../language/document.ts";
+import { parse } from "../../language/parse.ts";
+import { convertDocument, isVersion2 } from "../../migrate/document.ts";
+import type { MigrateOptions } from "../../migrate/convert.ts";
+import { valueOf, type MapPart } from "../../migrate/part.ts";
+import { yamlText } from "../../migrate/yaml-text.ts";
+import { byPlace, check } from "../../validate/check.ts";
+import { textLine } from "../../validate/format.ts";
+import { found, problem, type Problem } from "../../language/problem.ts";
+import { View } from "../../language/view.ts";
+import type { ExitCode, Invocation } from "../invocation/invocation.ts";
+import { pipelineFile } from "./pipeline-files.ts";
+import { printableLines } from "../invocation/terminal.ts";
+
+/** What becomes of a document of a file. */
+interface Result {
+  document: Document;
+  /** Its v3 form; undefined for one that is v3 already. */
+  root?: MapPart;
+  problems: Problem[];
+}
+
+/** Of the errors of a converted document, those that its author need not mend now: the mark for review, and what is to come. */
+const later: readonly Problem["code"][] = ["NOT_SUPPORTED", "NOT_SUPPORTED_YET", "FILTERS_NOT_REVIEWED"];
+
+/**
+ * `sluice migrate FILE...`: prints the files in v3, or writes each in its place. A file with a document that cannot be
+ * converted is neither printed nor written. The exit code is 1 if there was one, or if a result is not valid yet.
+ */
+export async function migrate({ settings, terminal }: Invocation, paths: string[]): Promise<ExitCode> {
+  const options = { keepBehaviour: settings.isOn("keep_behaviour") };
+  const write = settings.isOn("migrate_write");
+  const printed: string[] = [];
+  let code: ExitCode = 0;
+  for (const path of paths) {
+    const { text, problems, notes } = await migrateFile(path, write, options);
+    for (const one of problems.toSorted(byPlace)) terminal.err(printableLines(textLine(one)));
+    for (const note of notes) terminal.err(printableLines(note));
+    if (text !== undefined && !write) printed.push(text);
+    if (text === undefined || problems.some(({ severity }) => severity === "error")) code = 1;
+  }
+  if (printed.length > 0) terminal.out(printed.join("---\n").replace(/\n$/, ""));
+  return code;
+}
+
+interface MigratedFile {
+  /** Undefined where the file cannot be converted. */
+  text?: string;
+  problems: Problem[];
+  notes: string[];
+}
+
+async function migrateFile(path: string, write: boolean, options: MigrateOptions): Promise<MigratedFile> {
+  const file = await pipelineFile(path);
+  const { documents, problem: unread, text: original = "" } = parse(file);
+  if (unread !== undefined) return { problems: [unread], notes: [] };
+  const results = documents.map((document) => resultOf(document, options));
+  const problems = results.flatMap((result) => result?.problems ?? []);
+  if (results.some(({ document, root }) => root === undefined && !isVersion3(document))) return { problems, notes: [] };
+  const isJson = path.endsWith(".json");
+  const roots = results.map(({ root }) => root);
+  const notes = results.filter(({ root }) => root === undefined).map(({ document }) => alreadyVersion3(document));
+  if (roots.every((root) => root === undefined)) return { text: original, problems, notes };
+  const { text, lost } = yamlText(isJson ? "" : original, roots);
+  problems.push(
+    ...results.flatMap(({ document }, index) => (lost[index] ?? []).map((at) => lostComment(document, at))),
+  );
+  if (!write) return { text, problems, notes };
+  const [first] = roots;
+  await replace(path, isJson && first !== undefined ? `${JSON.stringify(valueOf(first), undefined, 2)}\n` : text);
+  return { text, problems, notes: [...notes, `${path}: written in v3`] };
+}
+
+function resultOf(document: Document, options: MigrateOptions): Result {
+  if (isVersion3(document)) return { document, problems: [] };
+  if (!isVersion2(document)) return { document, problems: [otherVersion(document)] };
+  const converted = convertDocument(document, options);
+  if (Array.isArray(converted)) return { document, problems: converted };
+  const invalid = check(converted.document).filter(
+    ({ code, severity }) => severity === "error" && !later.includes(code),
+  );
+  return { document, root: converted.marked, problems: [...converted.problems, ...invalid] };
+}
+
+function isVersion3(document: Document): boolean {
+  return View.of(document).get("version").text === "v3";
+}
+
+function otherVersion(document: Document): Problem {
+  const version = View.of(document).get("version");
+  return version.problem("VERSION", {
+    expected: '"v2", which is converted, or "v3", which stays',
+    found: found(version.value, version.path),
+  });
+}
+
+function alreadyVersion3(document: Document): string {
+  const { file, line } = document.place();
+  return `${file}:${line}: left as it is: it is v3 already`;
+}
+
+function lostComment(document: Document, path: readonly (string | number)[]): Problem {
+  const expected = "a field of v3 that its comment belongs to";
+  return problem("V2_DROPPED", document.keyPlace(path), { path, expected, found: "none: the comment is left out" });
+}
+
+/**
+ * Replaces a file: a reader, or a power cut, finds the old text or the new one, never a part. A link still leads to the
+ * file, and the file keeps its permissions. The durable write of the engine would load the engine.
+ */
+async function replace(path: string, text: string): Promise<void> {
+  const file = await realpath(path);
+  const { mode } = await stat(file);
+  const temporary = `${file}.new`;
+  try {
+    await writeFile(temporary, text, { mode: 0o600, flush: true });
+    await chmod(temporary, mode & 0o777);
+    await rename(temporary, file);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}

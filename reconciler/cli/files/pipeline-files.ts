@@ -1,0 +1,91 @@
+import { open, stat } from "node:fs/promises";
+import { basename, join, resolve } from "node:path";
+import { isPipelineFile } from "../../desired/load.ts";
+import { maxFileBytes } from "../../language/limits.ts";
+import type { SourceFile } from "../../language/source-text.ts";
+import { Folder } from "../../git/folder.ts";
+import type { SkippedFile } from "../../git/revision.ts";
+import { CliError } from "../invocation/cli-error.ts";
+
+/** Milliseconds that reading a folder may take. */
+const readTimeout = 60_000;
+
+export interface PipelineFiles {
+  /** Each file once, named as the user would name it. */
+  files: SourceFile[];
+  /** Files that look like pipelines, and that the daemon would not read either. */
+  unread: SkippedFile[];
+}
+
+/** A file as it was found: the path that leads to it from here, and the part of it that decides whether it is hidden. */
+interface Found {
+  path: string;
+  below: string;
+  bytes: Buffer;
+}
+
+/**
+ * Reads the pipeline files that `paths` name: of a folder, the same files that the daemon reads. Throws CliError for a
+ * path that is not there and for a file that the daemon would not take for a pipeline.
+ */
+export async function pipelineFiles(paths: string[]): Promise<PipelineFiles> {
+  const files = new Map<string, SourceFile>();
+  const unread: SkippedFile[] = [];
+  for (const path of paths) {
+    const found = (await isFolder(path)) ? await filesOfFolder(path, unread) : [await singleFile(path)];
+    for (const file of found) files.set(resolve(file.path), { path: nameOf(file), bytes: file.bytes });
+  }
+  return { files: [...files.values()], unread };
+}
+
+/** Reads one pipeline file, under the path that leads to it. Throws CliError like `pipelineFiles`, and for a folder. */
+export async function pipelineFile(path: string): Promise<SourceFile> {
+  if (await isFolder(path)) throw new CliError(`${path}: expected a file, found a folder: name the files in it`);
+  return { path, bytes: (await singleFile(path)).bytes };
+}
+
+/** The path from here, unless a hidden folder on the way to the folder that was named would hide the file. */
+function nameOf({ path, below }: Found): string {
+  return isPipelineFile(path) ? path : below;
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isDirectory();
+  } catch (error) {
+    throw new CliError(`${path}: expected a file or a folder: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+async function filesOfFolder(folder: string, unread: SkippedFile[]): Promise<Found[]> {
+  const revision = await new Folder({ path: folder }).fetch(AbortSignal.timeout(readTimeout));
+  const found: Found[] = revision.files
+    .filter(({ path }) => isPipelineFile(path))
+    .map(({ path, bytes }) => ({ path: join(folder, path), below: path, bytes }));
+  for (const { path: below, reason } of revision.skipped.filter(({ path }) => isPipelineFile(path))) {
+    const path = join(folder, below);
+    const bytes = await readAtMost(path, maxFileBytes + 1).catch(() => Buffer.alloc(0));
+    // A file that was skipped for its size is reported like any other problem of a file.
+    if (bytes.length > maxFileBytes) found.push({ path, below, bytes });
+    else unread.push({ path, reason });
+  }
+  return found;
+}
+
+async function singleFile(path: string): Promise<Found> {
+  const below = basename(path);
+  if (!isPipelineFile(below)) {
+    throw new CliError(`${path}: expected a pipeline file: *.yaml, *.yml or *.json, not hidden and not sluice.yaml`);
+  }
+  return { path, below, bytes: await readAtMost(path, maxFileBytes + 1) };
+}
+
+async function readAtMost(path: string, limit: number): Promise<Buffer> {
+  const file = await open(path);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(limit), 0, limit, 0);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,15 @@
+import { format, type Format } from "../../validate/format.ts";
+import { validate as problemsOf } from "../../desired/load.ts";
+import type { ExitCode, Invocation } from "../invocation/invocation.ts";
+import { pipelineFiles } from "./pipeline-files.ts";
+import { printableLines } from "../invocation/terminal.ts";
+
+/** `sluice validate [PATH...]`: what there is to say about pipeline files, without running anything. */
+export async function validate({ settings, terminal }: Invocation, paths: string[] = []): Promise<ExitCode> {
+  const { files, unread } = await pipelineFiles(paths.length === 0 ? ["."] : paths);
+  const problems = problemsOf(files);
+  const text = format(problems, files.length, settings.text("validate_format") as Format);
+  terminal.out(printableLines(text.replace(/\n$/, "")));
+  for (const { path, reason } of unread) terminal.err(printableLines(`${path}: not read: ${reason}`));
+  return unread.length > 0 || problems.some(({ severity }) => severity === "error") ? 1 : 0;
+}

@@ -1,0 +1,132 @@
+import { Ajv } from "ajv";
+import schema from "../../../schemas/sluice-config.schema.json" with { type: "json" };
+import { parseDuration, parseQuantity } from "../../../schemas/index.ts";
+import { CliError } from "./cli-error.ts";
+import { type Found, parseListener, Settings } from "./settings.ts";
+import type { FileEntry } from "./settings-file.ts";
+import {
+  expectation,
+  type Setting,
+  type SettingName,
+  settings,
+  settingsOf,
+  type SettingValue,
+} from "./settings-table.ts";
+
+/** Where settings come from, the strongest first. */
+export interface SettingOrigins {
+  /** As the command line gives them: texts, and true or false for switches. */
+  flags: Partial<Record<SettingName, string | boolean>>;
+  /** Variables of the environment. An empty one is not set. */
+  env: Readonly<Record<string, string | undefined>>;
+  file: readonly FileEntry[];
+}
+
+/** How amounts are read, by their format: as nanoseconds, and as billionths of a byte. */
+const amounts: Readonly<Record<string, (text: string) => bigint | undefined>> = {
+  duration: parseDuration,
+  size: parseQuantity,
+};
+
+const ajv = new Ajv({ strict: true, keywords: ["x-argument", "x-commands", "x-expected", "x-flag"] });
+ajv.addFormat("listener", (text: string) => parseListener(text) !== undefined);
+for (const [format, read] of Object.entries(amounts)) ajv.addFormat(format, (text) => read(text) !== undefined);
+addBound("x-from", (amount, bound) => amount >= bound);
+addBound("x-to", (amount, bound) => amount <= bound);
+const fits = ajv.compile(schema);
+
+/**
+ * Resolves the settings that `command` takes. The whole file is checked, whatever the command. Throws CliError that
+ * names every problem, one a line.
+ */
+export function resolveSettings(command: string, { flags, env, file }: SettingOrigins): Settings {
+  const taken = settingsOf(command);
+  const given = [
+    fromFlags(taken, flags),
+    fromEnv(taken, env),
+    new Map(file.map((entry) => [entry.key, fromFile(entry)])),
+    new Map(taken.flatMap((setting) => fromDefault(setting))),
+  ];
+  const problems = [...problemsOfFile(file), ...given.slice(0, 2).flatMap(problemsOf)];
+  if (problems.length > 0) throw new CliError(problems.join("\n"));
+  return new Settings(
+    new Map(
+      taken.flatMap(({ name }) => {
+        const strongest = given.find((origin) => origin.has(name))?.get(name);
+        return strongest ? [[name, strongest] as const] : [];
+      }),
+    ),
+  );
+}
+
+/** A keyword that bounds an amount by another one of the same format. */
+function addBound(keyword: string, holds: (amount: bigint, bound: bigint) => boolean): void {
+  const compile = (bound: string, parent: object) => {
+    const read = amounts["format" in parent ? String(parent.format) : ""];
+    const limit = read?.(bound);
+    if (read === undefined || limit === undefined) throw new Error(`${keyword}: expected an amount, found "${bound}"`);
+    return (text: string): boolean => {
+      const amount = read(text);
+      return amount !== undefined && holds(amount, limit);
+    };
+  };
+  ajv.addKeyword({ keyword, type: "string", schemaType: "string", errors: false, compile });
+}
+
+function fromFlags(taken: Setting[], flags: SettingOrigins["flags"]): Map<string, Found> {
+  return new Map(
+    taken.flatMap((setting) => {
+      const value = flags[setting.name];
+      return value === undefined ? [] : [[setting.name, { value: coerce(setting, value), origin: setting.flag }]];
+    }),
+  );
+}
+
+function fromEnv(taken: Setting[], env: SettingOrigins["env"]): Map<string, Found> {
+  return new Map(
+    taken.flatMap((setting) => {
+      const value = env[setting.variable];
+      return value === undefined || value === ""
+        ? []
+        : [[setting.name, { value: coerce(setting, value), origin: setting.variable }]];
+    }),
+  );
+}
+
+function fromFile({ key, value, keyAt }: FileEntry): Found {
+  return { value: value as SettingValue, origin: `${key} (${keyAt})` };
+}
+
+function fromDefault(setting: Setting): [string, Found][] {
+  if (setting.default === undefined) return [];
+  return [[setting.name, { value: setting.default, origin: `the default of ${setting.flag}` }]];
+}
+
+/** A text as the type of its setting; left as it is where it does not read as that type, for the schema to refuse. */
+function coerce({ type }: Setting, value: string | boolean): SettingValue {
+  if (type === "integer" && typeof value === "string" && /^-?\d{1,15}$/.test(value)) return Number(value);
+  if (type === "boolean" && (value === "true" || value === "1")) return true;
+  if (type === "boolean" && (value === "false" || value === "0")) return false;
+  return value;
+}
+
+function problemsOf(given: Map<string, Found>): string[] {
+  return [...given].flatMap(([name, { value, origin }]) => {
+    const setting = settings.find((candidate) => candidate.name === name);
+    return setting && !fits({ [name]: value }) ? [`${origin}: ${mismatch(setting, value)}`] : [];
+  });
+}
+
+function problemsOfFile(file: readonly FileEntry[]): string[] {
+  return file.flatMap(({ key, value, keyAt, valueAt }) => {
+    if (fits({ [key]: value })) return [];
+    const setting = settings.find(({ name }) => name === key);
+    if (setting) return [`${valueAt}: ${key}: ${mismatch(setting, value)}`];
+    const known = settings.map(({ name }) => name).join(", ");
+    return [`${keyAt}: unknown setting "${key}": expected one of ${known}`];
+  });
+}
+
+function mismatch(setting: Setting, value: unknown): string {
+  return `expected ${expectation(setting)}, found ${JSON.stringify(value)}`;
+}

@@ -1,0 +1,60 @@
+import schema from "../../../schemas/sluice-config.schema.json" with { type: "json" };
+
+/** The key of a setting in `sluice.yaml`. */
+export type SettingName = keyof typeof schema.properties;
+
+export type SettingValue = string | number | boolean;
+
+/** What the schema says about one setting. Flags, environment variables, the file and the help text all derive from it. */
+export interface Setting {
+  name: SettingName;
+  type: "string" | "integer" | "boolean";
+  description: string;
+  default?: SettingValue;
+  enum?: string[];
+  /** Words for what the schema asks, where they do not follow from type and enum. */
+  expected?: string;
+  /** `--data-dir`, for instance; two commands may use one flag for different settings. */
+  flag: string;
+  /** The variable of the environment, such as `SLUICE_DATA_DIR`. */
+  variable: string;
+  /** Placeholder for the value in the help text; absent for a switch. */
+  argument?: string;
+  /** The commands that take it, such as `dlq list`. */
+  commands: string[];
+}
+
+interface Property extends Pick<Setting, "type" | "description" | "default" | "enum"> {
+  "x-argument"?: string;
+  "x-expected"?: string;
+  "x-flag"?: string;
+  "x-commands": string[];
+}
+
+export const settings: readonly Setting[] = Object.entries(schema.properties).map(([name, property]) =>
+  readProperty(name as SettingName, property as Property),
+);
+
+function readProperty(name: SettingName, property: Property): Setting {
+  const { "x-argument": argument, "x-expected": expected, "x-flag": flag, "x-commands": commands, ...rest } = property;
+  return {
+    ...rest,
+    name,
+    flag: flag ?? `--${name.replaceAll("_", "-")}`,
+    variable: `SLUICE_${name.toUpperCase()}`,
+    commands,
+    ...(argument !== undefined && { argument }),
+    ...(expected !== undefined && { expected }),
+  };
+}
+
+export function settingsOf(command: string): Setting[] {
+  return settings.filter((setting) => setting.commands.includes(command));
+}
+
+/** What a value must be, in words that follow "expected". */
+export function expectation(setting: Setting): string {
+  if (setting.expected !== undefined) return setting.expected;
+  if (setting.enum) return `one of ${setting.enum.join(", ")}`;
+  return setting.type === "boolean" ? "true or false" : "a text that is not empty";
+}

@@ -1,0 +1,98 @@
+import { SourceError } from "./revision.ts";
+import type { RequestListener, Revision, RevisionSource, SourceReason } from "./revision.ts";
+
+/** The result of a poll: the newest revision; or the last good one, and why there is no newer one. */
+export interface PollResult {
+  revision?: Revision;
+  error?: Error;
+}
+
+/** Milliseconds: the first back-off, and the longest that the source did not ask for. */
+const first = 1_000;
+const longest = 300_000;
+
+/** Failures that are often over soon: the source is polled again before the interval is over. */
+const transient: ReadonlySet<SourceReason> = new Set<SourceReason>([
+  "HostNotFound",
+  "ConnectionRefused",
+  "ConnectionFailed",
+  "Timeout",
+  "ServerError",
+  "TransferIncomplete",
+  "TransferCorrupt",
+  "GitOperationFailed",
+]);
+
+/**
+ * Polls a source with back-off. While the source cannot be read, the last good revision holds, and the source is polled
+ * again after 1 s, 2 s, 4 s, … up to 5 min. After an answer that limits the rate or refuses the credentials it is not
+ * polled before the interval is over, and never before a time that it named.
+ */
+export class SourcePoller {
+  readonly #source: RevisionSource;
+  readonly #interval: number;
+  #failures = 0;
+  #error: Error | undefined;
+  /** By the monotonic clock, in milliseconds. */
+  #next = 0;
+
+  /** `interval`: milliseconds between two polls without a failure. */
+  constructor(source: RevisionSource, interval: number) {
+    this.#source = source;
+    this.#interval = interval;
+  }
+
+  /** Milliseconds until the source may be polled again after a failure; undefined where the last poll succeeded. */
+  get wait(): number | undefined {
+    return this.#error === undefined ? undefined : Math.max(0, this.#next - performance.now());
+  }
+
+  /**
+   * Polls the source. `urgent` does not wait for the end of a back-off, only for a time that the source has named.
+   * Rejects only when `signal` aborts.
+   */
+  async poll(urgent: boolean, signal: AbortSignal, onRequest?: RequestListener): Promise<PollResult> {
+    const isBackingOff = performance.now() < this.#next && (!urgent || isLimited(this.#error));
+    if (this.#error === undefined || !isBackingOff) {
+      try {
+        const revision = await this.#source.fetch(signal, onRequest);
+        this.#failures = 0;
+        this.#error = undefined;
+        return { revision };
+      } catch (error) {
+        signal.throwIfAborted();
+        this.#failed(error instanceof Error ? error : new Error(String(error)));
+      }
+    }
+    const revision = await this.#lastGood(signal);
+    return { ...(revision && { revision }), ...(this.#error && { error: this.#error }) };
+  }
+
+  #failed(error: Error): void {
+    this.#failures++;
+    this.#error = error;
+    const backOff = Math.min(longest, first * 2 ** Math.min(this.#failures - 1, 20)) * (0.9 + Math.random() * 0.2);
+    this.#next =
+      performance.now() +
+      Math.ceil(Math.max(this.#ownWait(error, backOff), (error as Partial<SourceError>).retryAfter ?? 0));
+  }
+
+  #ownWait(error: Error, backOff: number): number {
+    if (!(error instanceof SourceError) || transient.has(error.reason)) return backOff;
+    return error.stalls ? this.#interval : Math.max(this.#interval, backOff);
+  }
+
+  async #lastGood(signal: AbortSignal): Promise<Revision | undefined> {
+    try {
+      return await this.#source.cached?.(signal);
+    } catch {
+      // Why there is none, such as a key that is no longer accepted, says less than why the source cannot be read.
+      signal.throwIfAborted();
+      return undefined;
+    }
+  }
+}
+
+function isLimited(error: Error | undefined): boolean {
+  return error instanceof SourceError && (error.reason === "RateLimited" || error.retryAfter !== undefined);
+}

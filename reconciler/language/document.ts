@@ -1,0 +1,114 @@
+import { tidy, type Path } from "../../schemas/index.ts";
+import { printable, problem, pathText, type Place, type Problem } from "./problem.ts";
+import { duplicates, entryOf, valueOf, type Entry, type Node } from "./node.ts";
+import type { SourceText } from "./source-text.ts";
+
+/** One document of a file: its value, tidied, and the place of each of its fields. */
+export class Document {
+  readonly file: string;
+  readonly value: unknown;
+  /** Problems of its text, such as duplicate keys. The rest of the document is checked all the same. */
+  readonly problems: Problem[];
+  readonly #source: SourceText;
+  readonly #root: Node;
+
+  /** `problems` are what is known of it already; else its double keys are looked for. */
+  constructor(source: SourceText, root: Node, problems: Problem[] = duplicateKeys(source, root)) {
+    this.file = source.file;
+    this.#source = source;
+    this.#root = root;
+    this.value = tidy(valueOf(root));
+    this.problems = problems;
+  }
+
+  /** The same document with more to say about it. */
+  with(problems: readonly Problem[], root = this.#root): Document {
+    return new Document(this.#source, root, [...this.problems, ...problems]);
+  }
+
+  /** Where the value at `path` is written; where it is missing or empty, the key of what should hold it. */
+  place(path: Path = []): Place {
+    return this.#source.place(this.#find(path).at);
+  }
+
+  /** Where character `offset` of the text at `path` is written; where escapes or folded lines hide it, the text itself. */
+  placeInside(path: Path, offset: number): Place {
+    const { at, node } = this.#find(path);
+    const start = /["']/.test(this.#source.text.charAt(at)) ? at + 1 : at;
+    const isVerbatim = node?.kind === "scalar" && this.#source.text.startsWith(String(node.value), start);
+    return this.#source.place(isVerbatim ? start + offset : at);
+  }
+
+  #find(path: Path): { at: number; node: Node | undefined } {
+    let node: Node = this.#root;
+    let holder = node.at;
+    for (const segment of path) {
+      const step = stepInto(node, segment);
+      if (step === undefined) return { at: holder, node: undefined };
+      // An entry of a list that is nothing is written nowhere.
+      if (step.at >= 0) holder = step.at;
+      node = step.value;
+    }
+    return { at: node.at < 0 ? holder : node.at, node };
+  }
+
+  /** Every text under a key of the root, also where the key stands twice. */
+  texts(key: string): string[] {
+    const entries = this.#root.kind === "map" ? this.#root.entries : [];
+    return entries.flatMap(({ key: own, value }) =>
+      own === key && value.kind === "scalar" && typeof value.value === "string" ? [value.value.trim()] : [],
+    );
+  }
+
+  /** Where the last key of `path` is written. */
+  keyPlace(path: Path): Place {
+    return this.#source.place(this.offsets(path).key);
+  }
+
+  /** Offsets in the file: of the last key of `path`, and of its value or what should hold it. */
+  offsets(path: Path): { key: number; at: number } {
+    return { key: this.#keyOffset(path), at: this.#find(path).at };
+  }
+
+  #keyOffset(path: Path): number {
+    let node: Node | undefined = this.#root;
+    let at = node.at;
+    for (const segment of path) {
+      const step: Pick<Entry, "at" | "value"> | undefined = node && stepInto(node, segment);
+      if (step !== undefined && step.at >= 0) at = step.at;
+      node = step?.value;
+    }
+    return at;
+  }
+}
+
+function stepInto(node: Node, segment: string | number): Pick<Entry, "at" | "value"> | undefined {
+  if (node.kind === "map") return entryOf(node, String(segment));
+  const item = node.kind === "list" && typeof segment === "number" ? node.items[segment] : undefined;
+  return item && { at: item.at, value: item };
+}
+
+/** Each node once, however many aliases lead to it. */
+function duplicateKeys(source: SourceText, root: Node): Problem[] {
+  const seen = new Set<Node>();
+  const found: Problem[] = [];
+  const visit = (node: Node, path: (string | number)[]): void => {
+    if (seen.has(node) || node.kind === "scalar") return;
+    seen.add(node);
+    if (node.kind === "list") return node.items.forEach((item, index) => visit(item, [...path, index]));
+    for (const { first, again } of duplicates(node)) {
+      const key = [...path, again.key];
+      found.push(
+        problem("DUPLICATE_KEY", source.place(again.at), {
+          path: key,
+          expected: "each key once",
+          found: `"${printable(again.key)}" again, after line ${source.place(first.at).line}`,
+          suggestion: `keep one ${pathText(key)}`,
+        }),
+      );
+    }
+    for (const { key, value } of node.entries) visit(value, [...path, key]);
+  };
+  visit(root, []);
+  return found;
+}

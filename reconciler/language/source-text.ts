@@ -1,0 +1,100 @@
+import { isUtf8 } from "node:buffer";
+import { maxFileBytes } from "./limits.ts";
+import { problem, type Place, type Problem } from "./problem.ts";
+
+/** A file below the watched path, as it was read. `path` is what messages call it. */
+export interface SourceFile {
+  path: string;
+  bytes: Uint8Array;
+}
+
+/** The text of a file, with the place of every offset. */
+export class SourceText {
+  readonly file: string;
+  readonly text: string;
+  readonly #lineStarts: number[] = [0];
+
+  constructor(file: string, text: string) {
+    this.file = file;
+    this.text = text;
+    for (const { index, 0: end } of text.matchAll(/\r\n|\n|\r/g)) this.#lineStarts.push(index + end.length);
+  }
+
+  place(offset: number): Place {
+    let low = 0;
+    let high = this.#lineStarts.length - 1;
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2);
+      if ((this.#lineStarts[middle] ?? 0) <= offset) low = middle;
+      else high = middle - 1;
+    }
+    return { file: this.file, line: low + 1, column: offset - (this.#lineStarts[low] ?? 0) + 1 };
+  }
+
+  /** The text of the line that holds `offset`, up to `offset`. */
+  before(offset: number): string {
+    return this.text.slice(offset - this.place(offset).column + 1, offset);
+  }
+}
+
+/** Decodes a file. A UTF-8 byte order mark at the start is dropped, as YAML allows; every other encoding is refused. */
+export function decode({ path, bytes }: SourceFile): SourceText | Problem {
+  const start = { file: path, line: 1, column: 1 };
+  if (bytes.length > maxFileBytes) {
+    const found = bytes.length === maxFileBytes + 1 ? "more" : `${bytes.length} bytes`;
+    return problem("FILE_TOO_LARGE", start, {
+      subject: "file",
+      expected: `at most ${maxFileBytes} bytes (1 MiB)`,
+      found,
+    });
+  }
+  if (hasWideMark(bytes)) {
+    const suggestion = "save the file as UTF-8";
+    return problem("ENCODING", start, {
+      subject: "file",
+      expected: "UTF-8 text",
+      found: "UTF-16 or UTF-32 text",
+      suggestion,
+    });
+  }
+  if (!isUtf8(bytes)) return invalidByte(path, bytes);
+  const text = new SourceText(path, new TextDecoder("utf-8").decode(bytes));
+  const nul = text.text.indexOf("\0");
+  if (nul < 0) return text;
+  return problem("NUL_BYTE", text.place(nul), { subject: "file", expected: "text", found: "a NUL byte" });
+}
+
+function hasWideMark(bytes: Uint8Array): boolean {
+  const [a, b, c, d] = bytes;
+  return (a === 0xff && b === 0xfe) || (a === 0xfe && b === 0xff) || (a === 0 && b === 0 && c === 0xfe && d === 0xff);
+}
+
+function invalidByte(path: string, bytes: Uint8Array): Problem {
+  let low = 0;
+  let high = bytes.length;
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (beginsAsUtf8(bytes.subarray(0, middle))) low = middle;
+    else high = middle - 1;
+  }
+  const before = new TextDecoder("utf-8").decode(bytes.subarray(0, low), { stream: true });
+  const byte = (bytes[low] ?? 0).toString(16).padStart(2, "0");
+  const place = new SourceText(path, before).place(before.length);
+  const found = low === bytes.length ? "an end in the middle of a character" : `the byte 0x${byte}, which is not UTF-8`;
+  return problem("ENCODING", place, {
+    subject: "file",
+    expected: "UTF-8 text",
+    found,
+    suggestion: "save the file as UTF-8",
+  });
+}
+
+/** Whether some continuation could make the bytes valid. */
+function beginsAsUtf8(bytes: Uint8Array): boolean {
+  try {
+    new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: true });
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,93 @@
+import type { Path } from "../../schemas/index.ts";
+import type { Document } from "./document.ts";
+import { problem, type Finding, type Problem } from "./problem.ts";
+
+/** More entries the schema refuses, and rules look no further. */
+const mostSources = 100;
+const mostTransforms = 200;
+
+/**
+ * A part of a document that may be of any shape: rules read through it whether or not the schema is kept, and see
+ * nothing where a value is missing or of another kind. So both layers report together.
+ */
+export class View {
+  readonly document: Document;
+  readonly path: Path;
+  readonly value: unknown;
+
+  private constructor(document: Document, path: Path, value: unknown) {
+    this.document = document;
+    this.path = path;
+    this.value = value;
+  }
+
+  static of(document: Document): View {
+    return new View(document, [], document.value);
+  }
+
+  get(...keys: string[]): View {
+    const [key, ...rest] = keys;
+    if (key === undefined) return this;
+    const { value } = this;
+    const held = isMap(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+    return new View(this.document, [...this.path, key], held).get(...rest);
+  }
+
+  /** Entries of a list, at most `most` of them; none if it is no list. */
+  items(most?: number): View[] {
+    if (!Array.isArray(this.value)) return [];
+    return this.value.slice(0, most).map((item, index) => new View(this.document, [...this.path, index], item));
+  }
+
+  /** The sources of a document; all of them, as far as a pipeline may have so many. */
+  sources(type?: string): View[] {
+    const sources = this.get("sources").items(mostSources);
+    return type === undefined ? sources : sources.filter((source) => source.get("type").text === type);
+  }
+
+  /** The transforms of a document, likewise. */
+  transforms(type?: string): View[] {
+    const transforms = this.get("transforms").items(mostTransforms);
+    return type === undefined ? transforms : transforms.filter((transform) => transform.get("type").text === type);
+  }
+
+  /** Members of a mapping; none if it is no mapping. */
+  members(): View[] {
+    return isMap(this.value) ? Object.keys(this.value).map((key) => this.get(key)) : [];
+  }
+
+  get exists(): boolean {
+    return this.value !== undefined && this.value !== null;
+  }
+
+  /** Whether the text holds a reference such as `${env:NAME}`, so that its value is not known before it is used. */
+  get isReference(): boolean {
+    return this.text?.includes("${") ?? false;
+  }
+
+  /** The text; undefined if it is none. */
+  get text(): string | undefined {
+    return typeof this.value === "string" ? this.value : undefined;
+  }
+
+  get isBlank(): boolean {
+    return this.text === undefined || this.text.trim() === "";
+  }
+
+  /** A problem with this value, at its place. */
+  problem(code: Problem["code"], finding: Omit<Finding, "path">): Problem {
+    return problem(code, this.document.place(this.path), { ...finding, path: this.path });
+  }
+
+  /** A problem with this text from its character `offset` on. */
+  problemInside(offset: number, code: Problem["code"], finding: Omit<Finding, "path">): Problem {
+    return problem(code, this.document.placeInside(this.path, offset), { ...finding, path: this.path });
+  }
+}
+
+function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** What a rule is: it reads a document and says what is wrong with it. */
+export type Rule = (document: View) => Iterable<Problem>;

@@ -1,0 +1,74 @@
+import type { ReconcileSnapshot } from "./status.ts";
+import { resultOf, type Turn, type TurnResult } from "./turn.ts";
+
+/**
+ * Requests for a turn, each with a token that is echoed when a turn that began after it has ended. A token is a time,
+ * ISO 8601 in UTC, and each is later than the one before it: a turn that answers one answers all earlier ones.
+ */
+export class Requests {
+  #asked = "";
+  #handled: string | undefined;
+
+  /** The token of a new request. */
+  ask(): string {
+    const next = Math.max(Date.now(), this.#asked === "" ? 0 : Date.parse(this.#asked) + 1);
+    this.#asked = new Date(next).toISOString();
+    return this.#asked;
+  }
+
+  /** What a turn that begins now answers: the newest token, where there is one. */
+  get newest(): string | undefined {
+    return this.#asked === "" ? undefined : this.#asked;
+  }
+
+  get handled(): string | undefined {
+    return this.#handled;
+  }
+
+  /** A turn has ended that began when `token` was the newest. */
+  handle(token: string | undefined): void {
+    this.#handled = token ?? this.#handled;
+  }
+
+  isHandled(token: string): boolean {
+    return this.#handled !== undefined && token <= this.#handled;
+  }
+}
+
+/** How a request for a turn stands. */
+export interface ReconcileAnswer {
+  requested_at: string;
+  /** `ended`: a turn that began after the request, and every change that was begun, have ended. */
+  state: "waiting" | "under way" | "ended";
+  /** Pipelines on which a change is at work. */
+  under_way: string[];
+  /** Of the last turn. Absent before it has ended. */
+  result?: TurnResult;
+  revision?: string;
+  error?: string;
+  /** Pipelines and the source, where they are not as the files say. */
+  open: { name: string; reason: string; message: string }[];
+  /** Documents that cannot be used, such as `orders.yaml:3:1: …`. */
+  problems: string[];
+}
+
+/** How the last turn ended, and what is not as the files say now. */
+export function endOf(
+  turn: Turn,
+  now: ReconcileSnapshot,
+): Omit<ReconcileAnswer, "requested_at" | "state" | "under_way"> {
+  const { revision, error = turn.fetchError } = turn;
+  const named = [{ pipeline_id: "source", conditions: now.conditions }, ...now.pipelines];
+  const open = named.flatMap(({ pipeline_id: name, conditions }) => {
+    const ready = conditions.find(({ type, status }) => type === "Ready" && status !== "True");
+    return ready === undefined ? [] : [{ name, reason: ready.reason, message: ready.message }];
+  });
+  const errors = now.problems.filter(({ severity }) => severity === "error");
+  return {
+    result: resultOf(turn),
+    ...(revision !== undefined && { revision: revision.id }),
+    ...(error !== undefined && { error: error.message }),
+    open,
+    problems: errors.map(({ file, line, column, message }) => `${file}:${line}:${column}: ${message}`),
+  };
+}

@@ -1,0 +1,172 @@
+import { printable, problem, type Problem } from "../language/problem.ts";
+import type { Claims } from "./claims.ts";
+
+/**
+ * The problems that documents have together: a pipeline_id or a table that two of them name, a depends_on that names no
+ * pipeline, and dependency cycles. Documents without such a problem are not in the result.
+ */
+export function problemsBetween(all: readonly Claims[]): Map<Claims, Problem[]> {
+  const byId = claimsById(all);
+  const byTable = claimsByTable(all);
+  const cycles = new DependencyCycles(all.map((claims) => [pipelineIdOf(claims), dependencyIds(claims)]));
+  const together = new Map<Claims, Problem[]>();
+  for (const claims of all) {
+    const problems = [
+      ...duplicate(claims, byId.get(pipelineIdOf(claims))),
+      ...sharedTable(claims, byTable),
+      ...dependencyProblems(claims, cycles),
+    ];
+    if (problems.length > 0) together.set(claims, problems);
+  }
+  return together;
+}
+
+/** The pipeline that a document speaks of; undefined if it does not say. */
+function pipelineIdOf({ pipeline_ids }: Claims): string | undefined {
+  return pipeline_ids.at(-1);
+}
+
+function claimsById(all: readonly Claims[]): Map<string | undefined, Claims[]> {
+  const byId = new Map<string | undefined, Claims[]>();
+  for (const claims of all) {
+    const id = pipelineIdOf(claims);
+    const same = byId.get(id);
+    if (same === undefined) byId.set(id, [claims]);
+    else same.push(claims);
+  }
+  return byId;
+}
+
+function duplicate(claims: Claims, same: readonly Claims[] = []): Problem[] {
+  if (same.length < 2 || pipelineIdOf(claims) === undefined) return [];
+  const { text, path, place } = claims.id;
+  const found = `"${text}" also in ${placesOf(claims, same)}`;
+  const suggestion = "neither is applied: give one of them another pipeline_id, or remove it";
+  const expected = "a pipeline_id that no other document has";
+  return [problem("DUPLICATE_PIPELINE_ID", place, { path, expected, found, suggestion })];
+}
+
+const namedPlaces = 3;
+
+/** The first places of the others: `a.yaml:2, b.yaml:7`. */
+function placesOf(claims: Claims, same: readonly Claims[]): string {
+  const others = same.slice(0, namedPlaces + 1).filter((other) => other !== claims);
+  const places = others.slice(0, namedPlaces).map(({ id }) => id.place);
+  return places.map(({ file, line }) => `${file}:${line}`).join(", ");
+}
+
+function dependencyIds({ depends_on }: Claims): string[] {
+  return depends_on.flatMap(({ text }) => text ?? []);
+}
+
+function dependencyProblems(claims: Claims, cycles: DependencyCycles): Problem[] {
+  const own = pipelineIdOf(claims);
+  return claims.depends_on.flatMap(({ text: id, path, place }) => {
+    if (id === undefined) return [];
+    const found = `"${printable(id)}"`;
+    if (!cycles.has(id)) {
+      const expected = "the pipeline_id of another file here";
+      return [problem("DEPENDS_ON_MISSING", place, { path, expected, found })];
+    }
+    if (own === undefined || !cycles.inOne(own, id)) return [];
+    const circle = id === own ? "itself" : `${found}, which waits for this one`;
+    const expected = "pipelines that do not wait for this one";
+    return [problem("DEPENDS_ON", place, { path, expected, found: circle })];
+  });
+}
+
+/** The cycles among the dependencies of pipelines: their strongly connected components, found in one walk (Tarjan). */
+class DependencyCycles {
+  readonly #after: ReadonlyMap<string | undefined, readonly string[]>;
+  /** The component of each pipeline. */
+  readonly #components = new Map<string, number>();
+
+  constructor(waits: Iterable<readonly [string | undefined, readonly string[]]>) {
+    this.#after = new Map(waits);
+    for (const [id, after] of this.#after) {
+      if (id === undefined || this.#components.has(id)) continue;
+      // Most depend on nothing, and are a component by themselves.
+      if (after.length === 0) this.#components.set(id, this.#components.size);
+      else this.#walk(id);
+    }
+  }
+
+  has(id: string): boolean {
+    return this.#after.has(id);
+  }
+
+  /** Whether `to`, on which `from` depends, depends on `from` too. */
+  inOne(from: string, to: string): boolean {
+    return this.#components.get(from) === this.#components.get(to);
+  }
+
+  /** Depth first with a stack of its own: a chain may be as long as there are files. */
+  #walk(start: string): void {
+    const numbers = new Map<string, number>();
+    const lowest = new Map<string, number>();
+    const open: string[] = [];
+    const path = [this.#enter(start, numbers, lowest, open)];
+    for (let step = path.at(-1); step !== undefined; step = path.at(-1)) {
+      const next = step.after.pop();
+      if (next === undefined) {
+        path.pop();
+        this.#leave(step.id, numbers, lowest, open);
+        const above = path.at(-1);
+        if (above !== undefined) lower(lowest, above.id, lowest.get(step.id));
+      } else if (!numbers.has(next)) path.push(this.#enter(next, numbers, lowest, open));
+      else if (!this.#components.has(next)) lower(lowest, step.id, numbers.get(next));
+    }
+  }
+
+  #enter(
+    id: string,
+    numbers: Map<string, number>,
+    lowest: Map<string, number>,
+    open: string[],
+  ): { id: string; after: string[] } {
+    numbers.set(id, numbers.size);
+    lowest.set(id, numbers.size - 1);
+    open.push(id);
+    const after = (this.#after.get(id) ?? []).filter((next) => this.#after.has(next) && !this.#components.has(next));
+    return { id, after };
+  }
+
+  /** What nothing above can be reached from is a component with all that was entered after it. */
+  #leave(id: string, numbers: Map<string, number>, lowest: Map<string, number>, open: string[]): void {
+    if (lowest.get(id) !== numbers.get(id)) return;
+    const component = this.#components.size;
+    for (let member = open.pop(); member !== undefined; member = open.pop()) {
+      this.#components.set(member, component);
+      if (member === id) return;
+    }
+  }
+}
+
+function lower(lowest: Map<string, number>, id: string, to: number | undefined): void {
+  if (to !== undefined && to < (lowest.get(id) ?? Infinity)) lowest.set(id, to);
+}
+
+/** Claims by the table that the documents write to, as far as they say it. */
+function claimsByTable(all: readonly Claims[]): Map<string | undefined, Claims[]> {
+  const byTable = new Map<string | undefined, Claims[]>();
+  for (const claims of all) {
+    const { key } = claims.table;
+    const same = byTable.get(key);
+    if (same === undefined) byTable.set(key, [claims]);
+    else same.push(claims);
+  }
+  return byTable;
+}
+
+/** One table for two pipelines is sometimes meant, and often a copied file. Said of each. */
+function sharedTable(claims: Claims, byTable: ReadonlyMap<string | undefined, Claims[]>): Problem[] {
+  const { key, path, place } = claims.table;
+  const same = key === undefined ? [] : (byTable.get(key) ?? []);
+  // A copy with the same pipeline_id is refused as such.
+  const other = same.find((one) => one !== claims && one.written !== claims.written);
+  if (other === undefined) return [];
+  const { file, line } = other.table.place;
+  const more = same.length > 2 ? `, and ${same.length - 2} more` : "";
+  const expected = "a table that no other pipeline writes to";
+  return [problem("SHARED_TABLE", place, { path, expected, found: `the one of ${file}:${line}${more}` })];
+}

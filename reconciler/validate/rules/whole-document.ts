@@ -1,0 +1,78 @@
+import { isSecret } from "../../../schemas/index.ts";
+import { found, type Problem } from "../../language/problem.ts";
+import type { Rule, View } from "../../language/view.ts";
+
+/** A password or token in plain text is a warning with its line; so is a reference in a spelling that is not resolved. */
+export const secretRules: readonly Rule[] = [plainText];
+
+/** Stops at the next `$`, so that a text of many open references is read once. */
+const reference = /\$\{(?:env:[^}\s$]+|file:[^}$]+)\}/;
+/** A password in a URL. */
+const credentials = /:\/\/[^\s/?#@:]*:[^\s/?#@]+@/;
+const otherSpelling = /^\$(?:\{?([A-Za-z_]\w*)\}?|\(([A-Za-z_]\w*)\))$/;
+
+function* plainText(view: View): Iterable<Problem> {
+  for (const member of [...view.members(), ...view.items()]) {
+    if (member.text === undefined) yield* plainText(member);
+    else if (member.isBlank || reference.test(member.text)) continue;
+    else if (isSecret(member.path) || credentials.test(member.text)) yield warning(member, member.text);
+  }
+}
+
+function warning(view: View, text: string): Problem {
+  const [, name = text.slice(2, -1)] = otherSpelling.exec(text) ?? [];
+  const suggestion = otherSpelling.test(text) ? `write \${env:${name}}` : undefined;
+  return view.problem("PLAIN_TEXT_SECRET", {
+    expected: "a reference such as ${env:NAME} or ${file:/path}",
+    found: "plain text, which every reader of the repository sees",
+    suggestion,
+  });
+}
+
+/** What the format has and nothing acts on yet. To support something, delete its line. */
+const notYet: readonly { path: string; values?: readonly unknown[]; what: string }[] = [
+  { path: "sources[].format", values: ["avro", "protobuf"], what: "a format other than json" },
+  { path: "sources[].schema_registry", what: "a schema registry" },
+  { path: "join.enabled", values: [true], what: "a join" },
+];
+
+export const notYetRules: readonly Rule[] = [notSupportedYet];
+
+function* notSupportedYet(document: View): Iterable<Problem> {
+  for (const { path, values, what } of notYet) {
+    for (const view of viewsAt(document, path)) {
+      if (!view.exists || (values !== undefined && !values.includes(view.value))) continue;
+      const got = values === undefined ? what : `${what} (${found(view.value, view.path)})`;
+      yield view.problem("NOT_SUPPORTED_YET", {
+        expected: "what this version of Sluice runs",
+        found: `${got}, which is not supported yet`,
+      });
+    }
+  }
+}
+
+function viewsAt(document: View, path: string): View[] {
+  let views = [document];
+  for (const part of path.split(".")) {
+    const key = part.replace("[]", "");
+    views = views.flatMap((view) => (part.endsWith("[]") ? view.get(key).items() : [view.get(key)]));
+  }
+  return views;
+}
+
+/** Tags have no limit in the format; a warning tells where they stop being labels. */
+export const tagRules: readonly Rule[] = [tagLimits];
+
+const mostTags = 50;
+const longestTag = 64;
+
+function* tagLimits(document: View): Iterable<Problem> {
+  const tags = document.get("metadata", "tags");
+  const all = tags.items();
+  if (all.length > mostTags)
+    yield tags.problem("TAGS", { expected: `at most ${mostTags} tags`, found: `${all.length}` });
+  for (const tag of all) {
+    if ((tag.text?.length ?? 0) <= longestTag) continue;
+    yield tag.problem("TAGS", { expected: `at most ${longestTag} characters`, found: found(tag.value, tag.path) });
+  }
+}

@@ -1,0 +1,54 @@
+import { execFile } from "node:child_process";
+import { copyFile, mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import manifest from "../../../package.json" with { type: "json" };
+import { sluice } from "../../support/daemon.ts";
+
+const recorder = fileURLToPath(new URL("../../support/record-modules.mjs", import.meta.url));
+const v3 = "examples/quickstart/pipelines/app-errors.yaml";
+const v2 = "test/golden/migrate/shop.yaml";
+
+/** What checking or converting a file needs: schemas, YAML and JSON, regular expressions, and to watch a folder. */
+const ofFiles = ["ajv", "chokidar", "commander", "js-yaml", "re2js", "yaml"];
+
+let folder: string;
+
+beforeEach(async () => void (folder = await mkdtemp(join(tmpdir(), "sluice-modules-"))));
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+/** The packages that the built command loads, of those that Sluice depends on. */
+async function loadedBy(...args: string[]): Promise<{ code: number; packages: string[] }> {
+  const file = join(folder, "modules");
+  const env = { ...process.env, LOADED_MODULES: file };
+  const code = await new Promise<number>((done) => {
+    const argv = ["--import", pathToFileURL(recorder).href, sluice, ...args];
+    execFile(process.execPath, argv, { env }, (error) => done(Number(error?.code ?? 0)));
+  });
+  const modules = await readFile(file, "utf8");
+  const found = [...modules.matchAll(/node_modules\/((?:@[^/\n]+\/)?[^/\n]+)\/[^\n]*$/gm)].map(([, name = ""]) => name);
+  const known = Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies });
+  return { code, packages: known.filter((name) => found.includes(name)) };
+}
+
+test("validate loads no store and no client of a server", async () => {
+  const { code, packages } = await loadedBy("validate", v3);
+  expect(code).toBe(0);
+  expect(packages).toEqual(["ajv", "chokidar", "commander", "js-yaml", "re2js"]);
+});
+
+test("migrate loads no store and no client of a server, also where it writes", async () => {
+  const file = join(folder, "shop.yaml");
+  await copyFile(v2, file);
+  const { packages } = await loadedBy("migrate", "--write", file);
+  expect(packages).toEqual(ofFiles);
+  expect(await readFile(file, "utf8")).toContain("version: v3");
+});
+
+test("run, which needs the engine, is seen to load all of it", async () => {
+  const { code, packages } = await loadedBy("run", "--data-dir", folder);
+  expect(code).toBe(1);
+  expect(packages).toEqual(expect.arrayContaining(["@grpc/grpc-js", "express", "lmdb", "prom-client"]));
+});

@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { hookSecrets } from "../../../reconciler/cli/daemon/daemon-settings.ts";
+import { resolveSettings } from "../../../reconciler/cli/invocation/resolve-settings.ts";
+import { FileAndEnvSecrets } from "../../../reconciler/secrets/file-and-env.ts";
+
+const [one, two] = ["the secret of this month", "the secret of next month"];
+
+function read(flags: Record<string, string>, env: Record<string, string> = {}) {
+  const settings = resolveSettings("run", { flags, env: {}, file: [] });
+  return hookSecrets(settings, new FileAndEnvSecrets(env));
+}
+
+const reference = { hook: "127.0.0.1:0", hook_secret: "${env:HOOK}" };
+
+test("one secret a line, read anew at each call", async () => {
+  const env = { HOOK: `${one}\r\n\n ${two}\n` };
+  const secrets = await read(reference, env);
+  expect(await secrets()).toEqual([one, two]);
+  env.HOOK = two;
+  expect(await secrets()).toEqual([two]);
+});
+
+test("none is needed while the hook is off", async () => {
+  expect(await (await read({ hook_secret: "${env:HOOK}" }))()).toEqual([]);
+});
+
+test.each([
+  ["no secret", { hook: "127.0.0.1:0" }, {}, "--hook: expected --hook-secret too"],
+  ["a secret itself", { ...reference, hook_secret: one }, {}, "--hook-secret: expected ${env:NAME} or ${file:/path}"],
+  ["a variable that is not set", reference, {}, "--hook-secret: secret ${env:HOOK} is not set"],
+  ["a secret that is short", reference, { HOOK: `${one}\nshort` }, "expected 1 to 4 lines of at least 16 characters"],
+  ["too many", reference, { HOOK: Array.from({ length: 5 }, () => one).join("\n") }, "expected 1 to 4 lines"],
+  ["blank lines", reference, { HOOK: " \n " }, "expected 1 to 4 lines"],
+])("%s is refused in words that hold no secret", async (_, flags, env, message) => {
+  const error: unknown = await read(flags, env).catch((thrown: unknown) => thrown);
+  expect(String(error)).toContain(message);
+  expect(String(error)).not.toMatch(/secret of this month|short/);
+});
