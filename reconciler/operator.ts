@@ -6,7 +6,7 @@ import type { Hold } from "./holds/hold.ts";
 import type { Holds } from "./holds/holds.ts";
 import type { PinnedSource } from "./holds/pinned-source.ts";
 import type { Plan } from "./plan/change.ts";
-import { printPlan } from "./plan/print.ts";
+import { printPlan } from "./plan/render/index.ts";
 import { endOf } from "./status/reconcile-answer.ts";
 import type { ReconcileAnswer } from "./status/reconcile-answer.ts";
 import type { Requests } from "./status/requests.ts";

@@ -4,7 +4,8 @@ import type { Underway } from "../actual/state.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
 import { wishOf } from "../desired/wish.ts";
 import type { Call } from "../plan/calls.ts";
-import type { Change } from "../plan/change.ts";
+import type { Action } from "../plan/change.ts";
+import { hindranceText } from "../plan/render/index.ts";
 import type { Telemetry } from "../status/telemetry.ts";
 import type { Backoff } from "./backoff.ts";
 import { carryOut, HeldError } from "./carry-out.ts";
@@ -31,7 +32,7 @@ export interface JobParts {
 
 /** One change, and what has to end before it is begun. */
 export interface Task {
-  change: Change;
+  change: Action;
   /** Absent for a deletion. */
   desired: DesiredPipeline | undefined;
   origin: Origin;
@@ -200,9 +201,9 @@ export class Job {
       // Where it cannot even be started, it is Failed from now on, and says so itself.
       await engine.resume(pipeline_id, { intake: "closed" }).catch(() => undefined);
     }
-    const isPlannedAnew = change.loses !== undefined && hindrance.cause === "DeadLettersHeld";
+    const isPlannedAnew = change.kind === "recreate" && hindrance.cause === "DeadLettersHeld";
     return {
-      ...this.#end("held", hindrance.text),
+      ...this.#end("held", hindranceText(hindrance)),
       cause: hindrance.cause,
       ...(isPlannedAnew && { next_attempt: new Date().toISOString() }),
     };

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
-import { shown } from "../plan/shown.ts";
+import { shown } from "../desired/shown.ts";
 import type { Successor } from "./operation.ts";
 
 /**

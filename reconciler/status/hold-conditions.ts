@@ -1,6 +1,6 @@
 import type { Hold, HoldsState } from "../holds/hold.ts";
-import { told } from "../holds/hold.ts";
 import type { Change } from "../plan/change.ts";
+import { reasonText, suspensionText } from "../plan/render/index.ts";
 import type { Condition } from "./conditions.ts";
 
 /** Why a pipeline is left alone: an operator said so of it, or of everything, or its file does. */
@@ -10,12 +10,12 @@ export function suspensionOf(
   everything: Hold | undefined,
 ): Condition | undefined {
   if (own !== undefined) {
-    return suspended("SuspendedByOperator", `${told(own)}. "sluice resume ${change.pipeline_id}" lifts it`);
+    return suspended("SuspendedByOperator", `${suspensionText(own)}. "sluice resume ${change.pipeline_id}" lifts it`);
   }
   if (everything !== undefined) {
-    return suspended("EverythingSuspended", `everything is, ${told(everything)}. "sluice resume" lifts it`);
+    return suspended("EverythingSuspended", `everything is, ${suspensionText(everything)}. "sluice resume" lifts it`);
   }
-  return change.cause === "Suspended" ? suspended("SuspendedByFile", change.reason) : undefined;
+  return change.cause === "Suspended" ? suspended("SuspendedByFile", reasonText(change.why)) : undefined;
 }
 
 /** Conditions of the source, with what an operator holds. `waiting` are pipelines that would be changed. */
@@ -27,7 +27,7 @@ export function withHolds(conditions: Condition[], { everything, pin }: HoldsSta
   return [
     ...(isHeld || first === undefined ? summary : [first]),
     ...rest,
-    ...(everything === undefined ? [] : [suspended("EverythingSuspended", told(everything))]),
+    ...(everything === undefined ? [] : [suspended("EverythingSuspended", suspensionText(everything))]),
     ...(pin === undefined ? [] : [pinned(pin)]),
   ];
 }
@@ -38,5 +38,10 @@ function suspended(reason: string, message: string): Condition {
 
 function pinned(pin: NonNullable<HoldsState["pin"]>): Condition {
   const until = `until the followed ref moves on from ${pin.head}, or "sluice rollback --cancel"`;
-  return { type: "Pinned", status: "True", reason: "RolledBack", message: `${pin.revision}, ${told(pin)}; ${until}` };
+  return {
+    type: "Pinned",
+    status: "True",
+    reason: "RolledBack",
+    message: `${pin.revision}, ${suspensionText(pin)}; ${until}`,
+  };
 }

@@ -1,0 +1,5 @@
+/** The door to the decisions: what is planned, and the judgements that the apply makes once more. */
+export { differencesOf, type Kept } from "./differences.ts";
+export { recentOf } from "./drift.ts";
+export { hindranceOf } from "./ending.ts";
+export { plan } from "./plan.ts";
