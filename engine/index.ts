@@ -40,6 +40,6 @@ export { defaultKafkaSettings, type KafkaSettings } from "./sources/kafka/broker
 export { defaultOtlpSettings, type OtlpSettings } from "./sources/otlp/receiver/settings.ts";
 export type { EngineOptions, PipelineConfig } from "../schemas/pipeline.ts";
 export { writeFileDurably } from "./state/durable-files.ts";
-export { BodyRefused, discardBody, readBody, type BodyLimits } from "./sources/http-body.ts";
+export { BodyRefused, discardBody, readBody, type BodyLimits } from "./http/request-body.ts";
 export { Room } from "./core/room.ts";
 export { sleep } from "./core/sleep.ts";

@@ -1,5 +1,6 @@
 import type { Inventory } from "./actual/inventory.ts";
 import { snapshot } from "./actual/snapshot.ts";
+import type { DeletionLimit } from "./actual/state.ts";
 import type { Apply } from "./apply/apply.ts";
 import type { AppliedEngine } from "./apply/carry-out.ts";
 import type { Operations } from "./apply/operations.ts";
@@ -8,7 +9,6 @@ import { Loader } from "./desired/load.ts";
 import type { Revision } from "./git/revision.ts";
 import { planWithHolds } from "./holds/held-plan.ts";
 import type { Holds } from "./holds/holds.ts";
-import type { DeletionLimit } from "./plan/budget.ts";
 import type { Plan } from "./plan/change.ts";
 
 export interface PlannerDependencies {

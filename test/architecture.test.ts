@@ -50,12 +50,16 @@ test(`no folder has more than ${mostFiles} source files`, () => {
 
 describe("a planted breach is found", () => {
   test.each([
-    ["the engine imports the reconciler", "engine/line.ts", 'import { plan } from "../reconciler/plan/plan.ts";'],
+    [
+      "the engine imports the reconciler",
+      "engine/line.ts",
+      'import { plan } from "../reconciler/plan/decide/plan.ts";',
+    ],
     ["the schemas import the engine", "schemas/index.ts", 'export { Engine } from "../engine/index.ts";'],
     [
       "the reconciler goes past the engine's door",
-      "reconciler/plan/plan.ts",
-      'import { Pipeline } from "../../engine/pipeline.ts";',
+      "reconciler/plan/decide/plan.ts",
+      'import { Pipeline } from "../../../engine/pipeline.ts";',
     ],
     [
       "the command line goes past the door by a dynamic import",
@@ -74,8 +78,8 @@ describe("a planted breach is found", () => {
     ],
     ["the core imports a component", "engine/core/sink.ts", 'import { x } from "../sinks/clickhouse/sink.ts";'],
     ["the core does input and output", "engine/core/stream.ts", 'import { open } from "node:fs/promises";'],
-    ["the plan reads a file", "reconciler/plan/plan.ts", 'import { readFileSync } from "node:fs";'],
-    ["the plan looks at the clock", "reconciler/plan/plan.ts", "const now = Date.now();"],
+    ["the plan reads a file", "reconciler/plan/decide/plan.ts", 'import { readFileSync } from "node:fs";'],
+    ["the plan looks at the clock", "reconciler/plan/decide/plan.ts", "const now = Date.now();"],
     ["a component reads the environment", "engine/sinks/clickhouse/sink.ts", 'const x = process.env["X"];'],
     ["the reconciler prints", "reconciler/reconciler.ts", 'console.log("done");'],
     [

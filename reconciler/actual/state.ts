@@ -1,6 +1,5 @@
 import type { EngineOptions, PipelineConfig, StaleSecrets, Status } from "../../engine/index.ts";
-import type { DeletionLimit } from "../plan/budget.ts";
-import type { WishedState } from "../plan/calls.ts";
+import type { WishedState } from "../desired/desired-state.ts";
 import type { Deletions, InventoryEntry } from "./inventory.ts";
 
 /** A pipeline as the engine holds it at the moment of planning. */
@@ -63,6 +62,13 @@ export interface ActualState {
   budget?: DeletionBudget;
   /** What earlier plans have begun, by pipeline_id. Absent where nothing was. */
   interrupted?: ReadonlyMap<string, Interrupted>;
+}
+
+/** How many pipelines one revision may delete: the greater of a number and of a share of all that are owned. */
+export interface DeletionLimit {
+  count: number;
+  /** Percent, 0 to 100. */
+  share: number;
 }
 
 /** The deletions of a revision so far, and how many there may be. */

@@ -2,7 +2,9 @@ import { sleep } from "../../engine/index.ts";
 import { healthOf } from "../actual/snapshot.ts";
 import type { Underway } from "../actual/state.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
-import { type Change, doesSomething, type Plan } from "../plan/change.ts";
+import { doesSomething, isReplacing } from "../plan/change.ts";
+import type { Action, Change, Plan } from "../plan/change.ts";
+import { reasonText } from "../plan/render/index.ts";
 import { Backoff } from "./backoff.ts";
 import { Job, type JobDependencies } from "./job.ts";
 import type { Origin } from "./operation.ts";
@@ -106,8 +108,9 @@ export class Apply {
   /** Ends the jobs whose place a change takes, and gives them by pipeline. */
   #replace(changes: readonly Change[]): Map<string, Job> {
     const replaced = new Map<string, Job>();
-    for (const { pipeline_id, replaces } of changes) {
-      const job = replaces === true ? this.#jobs.get(pipeline_id) : undefined;
+    for (const change of changes) {
+      const { pipeline_id } = change;
+      const job = isReplacing(change) ? this.#jobs.get(pipeline_id) : undefined;
       job?.replace();
       if (job !== undefined) replaced.set(pipeline_id, job);
     }
@@ -115,7 +118,7 @@ export class Apply {
   }
 
   #begin(
-    change: Change,
+    change: Action,
     order: Order,
     begun: ReadonlyMap<string, Begun>,
     earlier: Job | undefined,
@@ -137,12 +140,12 @@ export class Apply {
     return job;
   }
 
-  #backingOff(change: Change, { desired }: Order): Outcome | undefined {
+  #backingOff(change: Action, { desired }: Order): Outcome | undefined {
     const { pipeline_id, kind } = change;
     const content = contentOf(change, desired.get(pipeline_id));
     const count = this.#backoff.count(pipeline_id, content);
     if (kind === "resume" && count >= resumesAtMost) {
-      const message = `it failed again after each of ${count} resumes: ${change.reason}. Mend the cause and push a change`;
+      const message = `it failed again after each of ${count} resumes: ${reasonText(change.why)}. Mend the cause and push a change`;
       return { pipeline_id, kind, result: "refused", message };
     }
     const stalls = this.#backoff.stalls(pipeline_id, content);

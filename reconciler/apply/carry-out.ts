@@ -4,9 +4,11 @@ import { presentOf } from "../actual/snapshot.ts";
 import type { ActualPipeline } from "../actual/state.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
 import { endsLater } from "../plan/calls.ts";
-import type { Change } from "../plan/change.ts";
-import { hindranceOf } from "../plan/ending.ts";
-import type { Hindrance } from "../plan/ending.ts";
+import type { Call } from "../plan/calls.ts";
+import type { Recreation } from "../plan/change.ts";
+import { hindranceOf } from "../plan/decide/index.ts";
+import type { Hindrance } from "../plan/reason.ts";
+import { hindranceText } from "../plan/render/index.ts";
 
 /** What becomes of new events: they are taken, or refused from the beginning of the call on. */
 export interface Intake {
@@ -45,7 +47,7 @@ export class DeletionBlockedError extends Error {
   readonly hindrance: Hindrance;
 
   constructor(pipeline_id: string, hindrance: Hindrance) {
-    super(`pipeline ${pipeline_id} is not deleted: ${hindrance.text}`);
+    super(`pipeline ${pipeline_id} is not deleted: ${hindranceText(hindrance)}`);
     this.hindrance = hindrance;
   }
 }
@@ -54,7 +56,10 @@ export class DeletionBlockedError extends Error {
 export type Wanted = Pick<DesiredPipeline, "pipeline_id" | "config" | "options"> & Partial<DesiredPipeline>;
 
 /** What is known of a change when its calls are made. */
-export type MadeChange = Pick<Change, "pipeline_id" | "calls" | "loses">;
+export interface MadeChange extends Partial<Pick<Recreation, "loses">> {
+  pipeline_id: string;
+  calls: readonly Call[];
+}
 
 /**
  * Makes the lifecycle call of a change at `index`. `desired` is there for every change but a deletion. On the way to its
@@ -110,6 +115,6 @@ async function deleteEmpty(engine: AppliedEngine, { pipeline_id, loses }: MadeCh
 /** Letters that came after the plan had said how many are lost: the next plan says how many there are now. */
 function moreLetters({ dead_letters }: ActualPipeline, loses: MadeChange["loses"]): Hindrance | undefined {
   if (loses === undefined || dead_letters <= loses.dead_letters) return undefined;
-  const planned = `the plan counted ${loses.dead_letters} of its dead letters, and there are ${dead_letters}`;
-  return { cause: "DeadLettersHeld", text: `${planned}: it is planned anew, and takes no new events meanwhile` };
+  const facts = { planned: loses.dead_letters, present: dead_letters };
+  return { cause: "DeadLettersHeld", why: { code: "MoreDeadLetters", facts } };
 }

@@ -4,9 +4,10 @@ import type { Underway } from "../actual/state.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
 import { wishOf } from "../desired/fingerprint.ts";
 import type { Call } from "../plan/calls.ts";
-import type { Change } from "../plan/change.ts";
 import { type Backoff, policyOf } from "./backoff.ts";
 import { type AppliedEngine, carryOut, DeletionBlockedError, type Wanted } from "./carry-out.ts";
+import type { Action } from "../plan/change.ts";
+import { hindranceText } from "../plan/render/index.ts";
 import type { Operation, Origin } from "./operation.ts";
 import type { Operations } from "./operations.ts";
 import { applied, contentOf } from "./ownership.ts";
@@ -29,7 +30,7 @@ export interface JobDependencies {
 
 /** One change, and what has to end before it is begun. */
 export interface Task {
-  change: Change;
+  change: Action;
   /** Absent for a deletion. */
   desired: DesiredPipeline | undefined;
   origin: Origin;
@@ -203,9 +204,9 @@ export class Job {
       // A pipeline that cannot be started becomes Failed, and its status says why.
       await engine.resume(pipeline_id, { intake: "closed" }).catch(() => undefined);
     }
-    const isPlannedAnew = change.loses !== undefined && hindrance.cause === "DeadLettersHeld";
+    const isPlannedAnew = change.kind === "recreate" && hindrance.cause === "DeadLettersHeld";
     return {
-      ...this.#end("held", hindrance.text),
+      ...this.#end("held", hindranceText(hindrance)),
       cause: hindrance.cause,
       ...(isPlannedAnew && { next_attempt: new Date().toISOString() }),
     };

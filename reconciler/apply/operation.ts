@@ -1,6 +1,7 @@
 import type { EngineOptions, PipelineConfig } from "../../engine/index.ts";
 import type { Effect } from "../../schemas/index.ts";
-import type { Call, WishedState } from "../plan/calls.ts";
+import type { WishedState } from "../desired/desired-state.ts";
+import type { Call } from "../plan/calls.ts";
 import type { Cause, ChangeKind } from "../plan/change.ts";
 import type { OutcomeResult } from "./outcome.ts";
 

@@ -2,18 +2,20 @@ import { createHmac, randomBytes } from "node:crypto";
 import type { ActualPipeline, Interrupted } from "../actual/state.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
 import { wishOf } from "../desired/fingerprint.ts";
-import type { Cause, Change } from "../plan/change.ts";
 import { longestText, type OperationHistory, recordOf } from "./history.ts";
+import { isReplacing } from "../plan/change.ts";
+import type { Action, Cause, Change } from "../plan/change.ts";
+import { reasonText } from "../plan/render/index.ts";
 import type { Journal, Said } from "./journal.ts";
 import type { Beginning, Operation, Origin, Predicted, Quantities, Successor } from "./operation.ts";
 import type { Outcome } from "./outcome.ts";
 import type { ApplyTelemetry } from "./telemetry.ts";
 import { isDeepStrictEqual } from "node:util";
-import { shown } from "../plan/shown.ts";
+import { shown } from "../desired/shown.ts";
 
 /** A change whose first call is about to be made. */
 export interface Begun {
-  change: Change;
+  change: Action;
   /** Absent for a deletion. */
   desired: DesiredPipeline | undefined;
   origin: Origin;
@@ -165,14 +167,14 @@ export class Operations {
 }
 
 function predicted(
-  { kind, cause, effect, reason, calls, fields }: Change,
+  { kind, cause, effect, why, calls, fields }: Action,
   present: ActualPipeline | undefined,
 ): Predicted {
   return {
     kind,
     cause,
     effect,
-    reason: reason.slice(0, longestText),
+    reason: reasonText(why).slice(0, longestText),
     calls,
     fields: fields.slice(0, fieldsAtMost).map(({ path }) => path.slice(0, longestText)),
     ...(present !== undefined && { held: quantitiesOf(present) }),
@@ -206,8 +208,9 @@ function isSame(operation: Operation, { kind, cause }: Change, desired: DesiredP
   return isEnd === (kind === "delete") && operation.plan.cause !== "Interrupted" && isAskedBy(operation, desired);
 }
 
-function staysOpen({ off, successor }: Operation, { calls, replaces, cause }: Change, isThere: boolean): boolean {
-  if (calls.length > 0 || replaces === true || goesOn.has(cause)) return true;
+function staysOpen({ off, successor }: Operation, change: Change, isThere: boolean): boolean {
+  const { calls, cause } = change;
+  if (calls.length > 0 || isReplacing(change) || goesOn.has(cause)) return true;
   return cause !== "InSync" && ((off?.isOwed ?? false) || (successor !== undefined && !isThere));
 }
 

@@ -1,6 +1,5 @@
 import type { Call } from "../plan/calls.ts";
-import type { ChangeKind } from "../plan/change.ts";
-import type { Hindrance } from "../plan/ending.ts";
+import type { ChangeKind, HindranceCause } from "../plan/change.ts";
 
 /**
  * What became of a change.
@@ -25,7 +24,7 @@ export interface Outcome {
   /** Why it was not applied. */
   message?: string;
   /** What holds it, where it is `held`; `InTransition` where it only waits for the engine. */
-  cause?: Hindrance["cause"] | "InTransition";
+  cause?: HindranceCause | "InTransition";
   /** The call that failed. */
   call?: Call;
   /** ISO 8601, UTC. */

@@ -1,10 +1,10 @@
 import type { Correction, Inventory, InventoryEntry } from "../actual/inventory.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
 import { fingerprint, fingerprintOf, wishOf } from "../desired/fingerprint.ts";
+import type { Call } from "../plan/calls.ts";
 import type { Change, Plan } from "../plan/change.ts";
-import { differencesOf } from "../plan/known-differences.ts";
-import type { Kept } from "../plan/differences.ts";
-import { recentOf } from "../plan/drift.ts";
+import { differencesOf, recentOf } from "../plan/decide/index.ts";
+import type { Kept } from "../plan/decide/index.ts";
 
 /** Owns the pipeline of a file. Facts in `known` replace those of the entry, and undefined removes one; the others stay. */
 export function own(inventory: Inventory, { pipeline_id, file, directives }: DesiredPipeline, known: Known = {}): void {
@@ -28,12 +28,9 @@ export function inSync(inventory: Inventory, desired: DesiredPipeline, revision:
 }
 
 /** Owns what a change is about to be made of, and notes what the plan found out about it. */
-export function begin(
-  inventory: Inventory,
-  desired: DesiredPipeline,
-  { cause, calls, drift }: Change,
-  now: number,
-): void {
+export function begin(inventory: Inventory, desired: DesiredPipeline, change: Change, now: number): void {
+  const { cause, drift } = change;
+  const calls: readonly Call[] = change.calls;
   const entry = inventory.state.pipelines[desired.pipeline_id];
   if (drift?.stance === "fight") {
     const { fields, times } = drift;

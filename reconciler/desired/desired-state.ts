@@ -29,11 +29,14 @@ export interface DesiredPipeline {
   place(path: Path): Place;
 }
 
+/** The status that a pipeline is to have. */
+export type WishedState = "Running" | "Stopped" | "Terminated";
+
 export type DriftMode = "correct" | "report" | "ignore";
 
 /** What the reconciler alone acts on, from the `x-sluice` key. */
 export interface Directives {
-  state: "Running" | "Stopped" | "Terminated";
+  state: WishedState;
   suspend: boolean;
   prune: boolean;
   depends_on: string[];

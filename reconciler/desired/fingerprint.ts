@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { EngineOptions, PipelineConfig } from "../../schemas/index.ts";
-import { shown } from "../plan/shown.ts";
+import { shown } from "./shown.ts";
 import type { DesiredPipeline } from "./desired-state.ts";
 
 const made = new WeakMap<DesiredPipeline, string>();

@@ -1,8 +1,8 @@
 import type { ActualState } from "../actual/state.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
-import type { Change, Plan, WantedState } from "../plan/change.ts";
-import { plan } from "../plan/plan.ts";
-import { ownHold, describeHold } from "./hold.ts";
+import type { Change, NoOp, Plan, WantedState } from "../plan/change.ts";
+import { plan } from "../plan/decide/index.ts";
+import { ownHold } from "./hold.ts";
 import type { Hold, HoldsState } from "./hold.ts";
 
 /**
@@ -20,11 +20,19 @@ function suspended(desired: DesiredPipeline, holds: HoldsState): DesiredPipeline
   return { ...desired, directives: { ...desired.directives, suspend: true } };
 }
 
-/** Replaces a change of a suspended pipeline with one that says who suspended it. Other kinds of changes stay. */
+/** A change of another kind that the plan makes in spite of a suspension stays. */
 function leftAlone(change: Change, hold: Hold | undefined): Change {
-  const { pipeline_id, cause, kind } = change;
-  if (hold === undefined || (cause !== "Suspended" && kind !== "delete")) return change;
-  const { replaces: _replaces, warnings: _warnings, loses: _loses, ...rest } = change;
-  const reason = `suspended ${describeHold(hold)}; it is left as it is until "sluice resume ${pipeline_id}"`;
-  return { ...rest, kind: "no-op", cause: "Suspended", effect: "none", reason, fields: [], calls: [] };
+  if (hold === undefined) return change;
+  if (change.kind === "no-op" && change.cause === "Suspended") return suspendedBy(hold, change);
+  if (change.kind !== "delete") return change;
+  const { replaces: _replaces, irreversible: _irreversible, ...rest } = change;
+  return suspendedBy(hold, rest);
+}
+
+/** Says who suspended it. */
+function suspendedBy({ since, by, reason }: Hold, change: Omit<NoOp, "kind" | "cause" | "calls">): NoOp {
+  const { pipeline_id } = change;
+  const facts = { pipeline_id, since, ...(by !== undefined && { by }), ...(reason !== undefined && { reason }) };
+  const why = { code: "SuspendedByOperator", facts } as const;
+  return { ...change, kind: "no-op", cause: "Suspended", effect: "none", why, fields: [], calls: [] };
 }

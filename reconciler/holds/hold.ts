@@ -30,12 +30,6 @@ export interface HoldsState {
 /** A hold that cannot be set or lifted, and why. */
 export class HoldError extends Error {}
 
-/** Such as `by ada since 2026-01-01T00:00:00.000Z: the table is being moved`. */
-export function describeHold({ by, since, reason }: Hold): string {
-  const who = by === undefined ? "" : `by ${by} `;
-  return `${who}since ${since}${reason === undefined ? "" : `: ${reason}`}`;
-}
-
 /** The suspension of this pipeline alone. `constructor` is an id that a pipeline may have. */
 export function ownHold({ pipelines }: HoldsState, pipeline_id: string): Hold | undefined {
   return Object.hasOwn(pipelines, pipeline_id) ? pipelines[pipeline_id] : undefined;

@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs";
 import { rename } from "node:fs/promises";
 import { join } from "node:path";
 import { writeFileDurably } from "../../engine/index.ts";
-import { describeHold, HoldError, ownHold, parseHolds } from "./hold.ts";
+import { suspensionText } from "../plan/render/index.ts";
+import { HoldError, ownHold, parseHolds } from "./hold.ts";
 import type { Hold, HoldsState, Pin } from "./hold.ts";
 
 const longestReason = 500;
@@ -64,7 +65,7 @@ export class Holds {
     this.#refuseDamage();
     const before = pipeline_id === undefined ? this.#state.everything : ownHold(this.#state, pipeline_id);
     const what = pipeline_id ?? "everything";
-    if (before !== undefined) throw new HoldError(`${what} is suspended already: ${describeHold(before)}`);
+    if (before !== undefined) throw new HoldError(`${what} is suspended already: ${suspensionText(before)}`);
     if (reason !== undefined && reason.length > longestReason) {
       throw new HoldError(`--reason: expected at most ${longestReason} characters, found ${reason.length}`);
     }

@@ -1,4 +1,5 @@
 import type { Status } from "../../engine/index.ts";
+import type { WishedState } from "../desired/desired-state.ts";
 
 /** The lifecycle calls of the engine, as a plan announces them and the apply makes them. */
 export const lifecycleCalls = [
@@ -15,7 +16,15 @@ export const lifecycleCalls = [
 
 export type Call = (typeof lifecycleCalls)[number];
 
-export type WishedState = "Running" | "Stopped" | "Terminated";
+/** Calls after which a pipeline does not run with the values of secrets that it ran with. */
+export const renewing: ReadonlySet<Call> = new Set<Call>([
+  "configure",
+  "resume",
+  "create",
+  "stop",
+  "terminate",
+  "delete",
+]);
 
 /** Calls to make in order, or that nothing can be done before the engine has ended what it is doing. */
 export type Route = Call[] | "wait";

@@ -1,11 +1,11 @@
 import { consumerGroup } from "../../engine/index.ts";
 import type { PipelineHealth } from "../../engine/index.ts";
 import type { Outcome } from "../apply/outcome.ts";
+import type { WishedState } from "../desired/desired-state.ts";
 import { SourceError } from "../git/revision.ts";
 import type { Signature } from "../git/revision.ts";
-import type { WishedState } from "../plan/calls.ts";
-import type { Change } from "../plan/change.ts";
-import type { Stance } from "../plan/drift.ts";
+import type { Change, Stance } from "../plan/change.ts";
+import { reasonText } from "../plan/render/index.ts";
 import { printable } from "../language/problem.ts";
 
 export type ConditionType =
@@ -72,16 +72,17 @@ function ownConditions(observation: Observation): Condition[] {
   }
   if (change.kind === "refuse" || change.cause === "InvalidFile") return stalled(change.cause, placed(change));
   if (suspended !== undefined && change.calls.length > 0 && hasNotBegun(outcome)) {
-    return [ready("False", "Suspended", `${change.kind}: ${change.reason}; suspended: ${suspended.message}`)];
+    return [ready("False", "Suspended", `${change.kind}: ${reasonText(change.why)}; suspended: ${suspended.message}`)];
   }
   if (outcome?.result === "held") return stalled(outcome.cause ?? "EventsHeld", outcome.message ?? outcome.kind);
   if (outcome?.result === "refused") return stalled("ReconciliationFailed", outcome.message ?? outcome.kind);
   if (outcome?.result === "blocked") return retrying("DependencyNotReady", outcome.message ?? "");
   if (outcome?.result === "waiting" && outcome.cause === "InTransition") return progressing(retry(outcome), health);
   if (outcome !== undefined && outcome.result !== "applied") return retrying("ReconciliationFailed", retry(outcome));
-  if (change.cause === "DependencyNotReady") return retrying(change.cause, change.reason);
-  if (change.drift?.stance === "wait") return retrying("Drifted", change.reason);
-  if (change.cause === "InTransition" || change.cause === "InProgress") return progressing(change.reason, health);
+  if (change.cause === "DependencyNotReady") return retrying(change.cause, reasonText(change.why));
+  if (change.drift?.stance === "wait") return retrying("Drifted", reasonText(change.why));
+  if (change.cause === "InTransition" || change.cause === "InProgress")
+    return progressing(reasonText(change.why), health);
   return [fromHealth(observation)];
 }
 
@@ -114,7 +115,8 @@ function hasNotBegun(outcome: Outcome | undefined): boolean {
   return outcome === undefined || outcome.result === "suspended" || outcome.result === "blocked";
 }
 
-function placed({ file, line, column, reason }: Change): string {
+function placed({ file, line, column, why }: Change): string {
+  const reason = reasonText(why);
   return file === undefined || line === undefined ? reason : `${file}:${line}:${column ?? 1}: ${reason}`;
 }
 
@@ -127,7 +129,7 @@ function fromHealth({ change, health, wished }: Observation): Condition {
   if (health === undefined) return ready("False", "NotFound", "the pipeline does not exist in the engine");
   const { overall_status: status, paused, failure } = health;
   const isNoted = notes.has(change.cause) || change.drift?.stance === "report";
-  const note = isNoted ? `; ${change.reason}` : "";
+  const note = isNoted ? `; ${reasonText(change.why)}` : "";
   if (status === "Failed") return ready("False", "Failed", `${failure ?? "it failed"}${note}`);
   if (paused !== undefined && status === "Running") {
     const reason = `Paused${paused.class.charAt(0).toUpperCase()}${paused.class.slice(1)}`;

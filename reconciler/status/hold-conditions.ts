@@ -1,6 +1,6 @@
 import type { Hold, HoldsState } from "../holds/hold.ts";
-import { describeHold } from "../holds/hold.ts";
 import type { Change } from "../plan/change.ts";
+import { reasonText, suspensionText } from "../plan/render/index.ts";
 import type { Condition } from "./conditions.ts";
 
 /** Why a pipeline is left alone: an operator said so of it, or of everything, or its file does. */
@@ -10,15 +10,12 @@ export function suspensionOf(
   everything: Hold | undefined,
 ): Condition | undefined {
   if (own !== undefined) {
-    return suspended("SuspendedByOperator", `${describeHold(own)}. "sluice resume ${change.pipeline_id}" lifts it`);
+    return suspended("SuspendedByOperator", `${suspensionText(own)}. "sluice resume ${change.pipeline_id}" lifts it`);
   }
   if (everything !== undefined) {
-    return suspended(
-      "EverythingSuspended",
-      `everything is suspended ${describeHold(everything)}. "sluice resume" lifts it`,
-    );
+    return suspended("EverythingSuspended", `everything is, ${suspensionText(everything)}. "sluice resume" lifts it`);
   }
-  return change.cause === "Suspended" ? suspended("SuspendedByFile", change.reason) : undefined;
+  return change.cause === "Suspended" ? suspended("SuspendedByFile", reasonText(change.why)) : undefined;
 }
 
 /** Conditions of the source, with what an operator holds. `waiting` are pipelines that would be changed. */
@@ -30,7 +27,7 @@ export function withHolds(conditions: Condition[], { everything, pin }: HoldsSta
   return [
     ...(isHeld || first === undefined ? summary : [first]),
     ...rest,
-    ...(everything === undefined ? [] : [suspended("EverythingSuspended", describeHold(everything))]),
+    ...(everything === undefined ? [] : [suspended("EverythingSuspended", suspensionText(everything))]),
     ...(pin === undefined ? [] : [pinned(pin)]),
   ];
 }
@@ -45,6 +42,6 @@ function pinned(pin: NonNullable<HoldsState["pin"]>): Condition {
     type: "Pinned",
     status: "True",
     reason: "RolledBack",
-    message: `${pin.revision}, ${describeHold(pin)}; ${until}`,
+    message: `${pin.revision}, ${suspensionText(pin)}; ${until}`,
   };
 }

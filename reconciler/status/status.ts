@@ -2,12 +2,15 @@ import { healthOf } from "../actual/snapshot.ts";
 import type { ObservedEngine } from "../actual/snapshot.ts";
 import type { Inventory } from "../actual/inventory.ts";
 import type { Outcome } from "../apply/outcome.ts";
+import type { WishedState } from "../desired/desired-state.ts";
 import type { SkippedFile, SourceDescription } from "../git/revision.ts";
 import type { Hold, Pin } from "../holds/hold.ts";
 import type { Holds } from "../holds/holds.ts";
 import { ownHold } from "../holds/hold.ts";
-import type { WishedState } from "../plan/calls.ts";
+import { isReplacing } from "../plan/change.ts";
 import type { Change } from "../plan/change.ts";
+import { shownChange } from "../plan/render/index.ts";
+import type { ShownChange } from "../plan/render/index.ts";
 import type { Problem } from "../language/problem.ts";
 import { conditionsOf, sourceConditions } from "./conditions.ts";
 import type { Condition, Open } from "./conditions.ts";
@@ -37,7 +40,7 @@ export interface PipelineStatus {
   /** Last revision of which the pipeline holds everything. */
   lastAppliedRevision?: string;
   /** What the last plan said of it. */
-  change: Change;
+  change: ShownChange;
   outcome?: Outcome;
 }
 
@@ -106,9 +109,8 @@ export class Status {
     if (turn.desired !== undefined) this.#problems = turn.desired.problems;
     if (turn.plan !== undefined) this.#replaceEntries(turn);
     if (turn.revision !== undefined && isSettled(turn)) this.#options.inventory.applied(turn.revision.id);
-    for (const { pipeline_id, replaces } of turn.plan?.changes ?? []) {
-      if (replaces === true) this.#history.replaced(pipeline_id, `${turn.revision?.id} asks for something else`);
-    }
+    for (const change of turn.plan?.changes.filter(isReplacing) ?? [])
+      this.#history.replaced(change.pipeline_id, `${turn.revision?.id} asks for something else`);
     this.#history.add(turn);
   }
 
@@ -214,7 +216,7 @@ export class Status {
       ...(hold && { suspension: hold }),
       ...(health && { status: health.overall_status }),
       ...(revision !== undefined && { lastAppliedRevision: revision }),
-      change,
+      change: shownChange(change),
       ...(outcome && { outcome }),
     };
   }

@@ -1,12 +1,14 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Registry } from "prom-client";
 import type { Log } from "../../engine/index.ts";
 import type { Outcome } from "../apply/outcome.ts";
 import type { Revision } from "../git/revision.ts";
 import type { Hold, Pin } from "../holds/hold.ts";
 import type { Call } from "../plan/calls.ts";
-import type { Change, Plan } from "../plan/change.ts";
 import { hasCalls } from "../plan/change.ts";
-import { printPlan, summary } from "../plan/print.ts";
+import type { Action, Change, Plan } from "../plan/change.ts";
+import { newsOfBlockage, newsOfPlan } from "../plan/news.ts";
+import { cautionText, printPlan, reasonText, summary } from "../plan/render/index.ts";
 import { createMetrics, createStateGauges } from "./metrics.ts";
 import type { StateGauges } from "./metrics.ts";
 import type { ReconcileSnapshot } from "./status.ts";
@@ -78,11 +80,11 @@ export function createTelemetry(log: Log, registry: Registry) {
       }
       const ids = plan.changes.map(({ pipeline_id }) => pipeline_id);
       for (const told of [blockages, drifts, secrets]) told.keepOnly(ids);
-      const text = printPlan(plan);
-      if (!news.isNew("plan", text) || !hasCalls(plan)) return;
-      log.info({ plan: text }, `The plan: ${summary(plan)}.`);
-      for (const { pipeline_id, warnings = [] } of plan.changes) {
-        for (const warning of warnings) log.warn({ pipeline_id, warning }, "The plan has a warning.");
+      if (!news.isNew("plan", newsOfPlan(plan)) || !hasCalls(plan)) return;
+      log.info({ plan: printPlan(plan) }, `The plan: ${summary(plan)}.`);
+      for (const { pipeline_id, cautions = [] } of plan.changes) {
+        for (const caution of cautions)
+          log.warn({ pipeline_id, warning: cautionText(caution) }, "The plan has a warning.");
       }
     },
 
@@ -96,8 +98,9 @@ export function createTelemetry(log: Log, registry: Registry) {
       log.error({ pipeline_id, ...drift }, "The drift of a pipeline keeps coming back; it is no longer corrected.");
     },
 
-    changeEnded(change: Change, { result, message, next_attempt }: Outcome): void {
-      const { pipeline_id, kind, cause, calls, loses } = change;
+    changeEnded(change: Action, { result, message, next_attempt }: Outcome): void {
+      const { pipeline_id, kind, cause, calls } = change;
+      const loses = change.kind === "recreate" ? change.loses : undefined;
       if (kind === "delete" && result === "applied") metrics.pruned.inc();
       if (cause === "Drifted" && result === "applied") {
         metrics.driftCorrected.inc();
@@ -172,22 +175,24 @@ export function createTelemetry(log: Log, registry: Registry) {
   }
 
   /** Counts and logs a refusal when it begins, not at every turn. */
-  function blocked({ pipeline_id, kind, cause, reason, file, line, column, fields }: Change): void {
-    const isBlocked = kind === "refuse" || cause === "PruneHeld" || cause === "InvalidFile";
-    // The amounts in the reason change while it drains, which is not another refusal.
-    const what = cause === "EventsHeld" || cause === "GroupBehind" ? cause : `${cause} ${reason}`;
-    if (!blockages.isNew(pipeline_id, isBlocked ? what : undefined) || !isBlocked) return;
+  function blocked(change: Change): void {
+    const { pipeline_id, cause, file, line, column, fields } = change;
+    const blockage = newsOfBlockage(change);
+    if (!blockages.isNew(pipeline_id, blockage) || blockage === undefined) return;
     if (pruneCauses.has(cause)) metrics.pruneBlocked.inc({ reason: cause });
     for (const { path, effect } of cause === "ImmutableField" ? fields : []) {
       if (effect === "refuse") metrics.immutable.inc({ field: path.replaceAll(/\[[^\]]*\]/g, "[]") });
     }
     const at = file === undefined || line === undefined ? file : `${file}:${line}:${column}`;
-    log.error({ pipeline_id, cause, at, reason }, "A change was refused; the pipeline is unchanged.");
+    log.error(
+      { pipeline_id, cause, at, reason: reasonText(change.why) },
+      "A change was refused; the pipeline is unchanged.",
+    );
   }
 
   /** Counts and logs a drift when it begins. */
   function drifted({ pipeline_id, drift, fields }: Change): void {
-    if (!drifts.isNew(pipeline_id, drift?.fields.join(" ")) || drift === undefined) return;
+    if (!drifts.isNew(pipeline_id, drift?.fields) || drift === undefined) return;
     metrics.driftDetected.inc();
     log.warn(
       { pipeline_id, fields, stance: drift.stance },
@@ -209,12 +214,13 @@ const pruneCauses: ReadonlySet<string> = new Set([
 
 /** What was said last of each subject, so that a turn repeats nothing. */
 class News {
-  readonly #said = new Map<string, string>();
+  readonly #said = new Map<string, unknown>();
 
-  isNew(subject: string, text: string | undefined): boolean {
-    if (this.#said.get(subject) === text) return false;
-    if (text === undefined) this.#said.delete(subject);
-    else this.#said.set(subject, text);
+  /** Whether these facts are other ones than last time; undefined for none. */
+  isNew(subject: string, facts: unknown): boolean {
+    if (isDeepStrictEqual(this.#said.get(subject), facts)) return false;
+    if (facts === undefined) this.#said.delete(subject);
+    else this.#said.set(subject, facts);
     return true;
   }
 

@@ -1,6 +1,6 @@
 import type { Outcome } from "../apply/outcome.ts";
 import { hasCalls } from "../plan/change.ts";
-import { printPlan } from "../plan/print.ts";
+import { printPlan } from "../plan/render/index.ts";
 import { resultOf } from "./turn.ts";
 import type { Trigger, Turn, TurnResult } from "./turn.ts";
 

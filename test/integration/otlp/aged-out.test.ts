@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Repository } from "../../../reconciler/git/repository.ts";
+import { reasonText } from "../../../reconciler/plan/render/index.ts";
 import { Reconciler } from "../../../reconciler/reconciler.ts";
 import { TestEngine } from "../../support/engine.ts";
 import { GitRepository } from "../../support/git-repository.ts";
@@ -38,7 +39,8 @@ async function commit(state: "Running" | "Stopped"): Promise<string | undefined>
   await repository.commit({ [`${id}.yaml`]: fileOf(state) });
   const { plan, outcomes, error } = await reconciler.turn("manual", new AbortController().signal);
   expect({ error, outcomes }).toMatchObject({ error: undefined, outcomes: [{ pipeline_id: id, result: "applied" }] });
-  return plan?.changes.find(({ pipeline_id }) => pipeline_id === id)?.reason;
+  const change = plan?.changes.find(({ pipeline_id }) => pipeline_id === id);
+  return change && reasonText(change.why);
 }
 
 async function send(records: number): Promise<void> {

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { consumerGroup } from "../../../engine/index.ts";
 import { Folder } from "../../../reconciler/git/folder.ts";
 import type { Plan } from "../../../reconciler/plan/change.ts";
+import { reasonText } from "../../../reconciler/plan/render/index.ts";
 import { Reconciler } from "../../../reconciler/reconciler.ts";
 import { TestEngine } from "../../support/engine.ts";
 import { useKafka } from "../../support/kafka/use-kafka.ts";
@@ -66,7 +67,10 @@ async function turn(): Promise<Record<string, string>> {
   return Object.fromEntries(outcomes.map(({ pipeline_id, result }) => [pipeline_id, result]));
 }
 
-const reason = (): string | undefined => made?.changes.find(({ pipeline_id }) => pipeline_id === id)?.reason;
+const reason = (): string | undefined => {
+  const change = made?.changes.find(({ pipeline_id }) => pipeline_id === id);
+  return change && reasonText(change.why);
+};
 
 const produce = (from: number, to: number): Promise<void> =>
   kafka().produce(

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { OperationRecord } from "../../../reconciler/apply/history.ts";
+import { reasonText } from "../../../reconciler/plan/render/index.ts";
 import type { Reconciler } from "../../../reconciler/reconciler.ts";
 import type { ModelEngine } from "../../support/model-engine.ts";
 import type { PipelineText } from "../../support/pipeline-text.ts";
@@ -134,7 +135,9 @@ describe("a pipeline that was stopped for an edit when the process was killed", 
     const { plan } = await reconciler.turn("start", signal);
     const change = plan?.changes.find(({ pipeline_id }) => pipeline_id === "orders");
     expect(change).toMatchObject({ kind: "resume", cause: "Interrupted", calls: ["resume"] });
-    expect(change?.reason).toContain("it goes on as it was: what test@2 had stopped it for is not asked for any more");
+    expect(change && reasonText(change.why)).toContain(
+      "it goes on as it was: what test@2 had stopped it for is not asked for any more",
+    );
     expect(left.engine.get("orders").status).toBe("Running");
     const { plan: second } = await reconciler.turn("poll", signal);
     expect(second?.changes.find(({ pipeline_id }) => pipeline_id === "orders")).toMatchObject({ cause, calls: [] });

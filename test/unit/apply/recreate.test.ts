@@ -114,7 +114,7 @@ describe("a pipeline that reads a topic", () => {
     expect(engine.calls).toEqual(["stop orders", "resume orders"]);
     expect(await outcomes(reconciler)).toEqual({});
     expect(readyOf(reconciler)).toEqual(["False", "GroupBehind", "Stalled"]);
-    expect(conditionOf(reconciler)?.message).toContain("7 offsets that its consumer group was not told of");
+    expect(conditionOf(reconciler)?.message).toContain("7 offsets that are not committed to its consumer group");
 
     engine.change("orders", { paused: undefined });
     expect(await outcomes(reconciler)).toEqual({ orders: "applied" });

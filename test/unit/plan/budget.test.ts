@@ -121,6 +121,14 @@ describe("a revision that removes files", () => {
     });
   });
 
+  test("leaves an edit under way alone that still waits for its stop, and refuses its deletion", () => {
+    const busy = { third: { wish: "an edit", isStopping: true } };
+    const world = { ...gone(there("first"), there("other"), there("third", { status: "Stopping" })), busy };
+    const third = planFor(world).changes.find(({ pipeline_id }) => pipeline_id === "third");
+    expect(third).toMatchObject({ kind: "refuse", cause: "DeletionBudget", calls: [] });
+    expect(third).not.toHaveProperty("replaces");
+  });
+
   test("may make pipelines anew beyond it", () => {
     const ids = ["first", "other", "third"];
     const world = { wanted: ids.map((id) => immutable(id, 48)), there: ids.map((id) => ({ was: immutable(id, 24) })) };

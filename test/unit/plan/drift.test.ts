@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { InventoryEntry } from "../../../reconciler/actual/inventory.ts";
 import { actualOf, changeFor, inSyncWith, noon, planFor, read } from "./world.ts";
 import type { Expected, There } from "./world.ts";
-import { plan } from "../../../reconciler/plan/plan.ts";
+import { plan } from "../../../reconciler/plan/decide/index.ts";
+import { shownChange } from "../../../reconciler/plan/render/index.ts";
 
 const orders = { id: "orders" };
 const renamed = { id: "orders", name: "By hand" };
@@ -25,7 +26,7 @@ const ago = (...minutes: number[]): InventoryEntry["corrections"] =>
 const deleted = (mode: string) => {
   const wanted = { pipelines: [read(told(mode))], refused: [], skipped: [] };
   const entry = { file: "was.yaml", prune: true, suspend: false, ...inSyncWith(orders) };
-  return plan({ ...actualOf([]), owned: { orders: entry } }, wanted).changes[0];
+  return plan({ ...actualOf([]), owned: { orders: entry } }, wanted).changes.map(shownChange)[0];
 };
 
 /** What is done about a name that was put back before. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { consumerGroup } from "../../../engine/index.ts";
-import { printPlan } from "../../../reconciler/plan/print.ts";
+import { printPlan } from "../../../reconciler/plan/render/index.ts";
 import { pipelineText, type PipelineText } from "../../support/pipeline-text.ts";
 import { changeFor, planFor, type Expected, type There, type World } from "./world.ts";
 
@@ -359,8 +359,8 @@ describe("a pipeline that reads a topic, and whose file is gone", () => {
         kind: "no-op",
         cause: "InTransition",
         reason:
-          "orders.yaml no longer has it: it is deleted when it has settled its place in the topic, which its " +
-          "consumer group may not have been told",
+          "orders.yaml no longer has it: it is deleted when it has settled its place in the topic, which may " +
+          "not be committed",
       },
     ],
     [
@@ -371,8 +371,8 @@ describe("a pipeline that reads a topic, and whose file is gone", () => {
         cause: "GroupBehind",
         calls: [],
         reason:
-          "orders.yaml no longer has it: it is deleted by itself when what it holds is gone: 7 offsets that its consumer " +
-          "group was not told of. It cannot tell it: no broker answers. Ways out: mend what it waits for; or put it back " +
+          "orders.yaml no longer has it: it is deleted by itself when what it holds is gone: 7 offsets that are not " +
+          "committed to its consumer group. It cannot commit: no broker answers. Ways out: mend what it waits for; or put it back " +
           "with x-sluice.state: Terminated, and then remove it, after which these are read again by a pipeline with this pipeline_id",
       },
     ],

@@ -4,7 +4,7 @@ import { presentOf } from "../../../reconciler/actual/snapshot.ts";
 import type { ActualState } from "../../../reconciler/actual/state.ts";
 import { load, Loader } from "../../../reconciler/desired/load.ts";
 import type { SourceFile } from "../../../reconciler/language/source-text.ts";
-import { plan } from "../../../reconciler/plan/plan.ts";
+import { plan } from "../../../reconciler/plan/decide/index.ts";
 import { ModelEngine } from "../../support/model-engine.ts";
 import { fileOf } from "../../support/pipeline-file.ts";
 import { pipelineText } from "../../support/pipeline-text.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { printPlan } from "../../../reconciler/plan/print.ts";
+import { printPlan } from "../../../reconciler/plan/render/index.ts";
 import { pipelineText } from "../../support/pipeline-text.ts";
 import { planFor } from "./world.ts";
 
@@ -49,6 +49,7 @@ test("a plan is printed for people: what, to whom, why, with the values behind i
           + level != "x"
     golfer   delete            golfer.yaml no longer has it
         calls: stop, delete
+        a rollback does not restore: its access token (sluice token rotate golfer prints a new one)
     1 create, 3 update, 1 refuse, 1 delete, 1 unchanged
     "
   `);

@@ -152,7 +152,7 @@ describe("a refused change with recreate", () => {
         kind: "refuse",
         cause: "GroupBehind",
         reason: expect.stringMatching(
-          /: it is made anew by itself when what it holds is gone: 7 offsets that its consumer group was not told of\. It cannot tell it: no broker answers\. Ways out: mend what it waits for; or put the old value back/,
+          /: it is made anew by itself when what it holds is gone: 7 offsets that are not committed to its consumer group\. It cannot commit: no broker answers\. Ways out: mend what it waits for; or put the old value back/,
         ),
       },
     ],

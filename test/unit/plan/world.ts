@@ -5,8 +5,10 @@ import type { DesiredPipeline } from "../../../reconciler/desired/desired-state.
 import { fingerprint, fingerprintOf } from "../../../reconciler/desired/fingerprint.ts";
 import { load } from "../../../reconciler/desired/load.ts";
 import type { SkippedFile } from "../../../reconciler/git/revision.ts";
-import type { Change, Plan } from "../../../reconciler/plan/change.ts";
-import { plan } from "../../../reconciler/plan/plan.ts";
+import type { Change, WantedState } from "../../../reconciler/plan/change.ts";
+import { plan } from "../../../reconciler/plan/decide/index.ts";
+import { shownChange } from "../../../reconciler/plan/render/index.ts";
+import type { ShownChange } from "../../../reconciler/plan/render/index.ts";
 import { pipelineText } from "../../support/pipeline-text.ts";
 import type { PipelineText } from "../../support/pipeline-text.ts";
 
@@ -35,19 +37,28 @@ export interface World {
   budget?: DeletionBudget;
 }
 
-/** The plan for a world. */
-export function planFor({ files = {}, wanted = [], there = [], skipped = [], busy = {}, budget }: World): Plan {
-  const texts = { ...files, ...Object.fromEntries(wanted.map((one) => [`${one.id}.yaml`, pipelineText(one)])) };
-  const desired = load(Object.entries(texts).map(([path, text]) => ({ path, bytes: Buffer.from(text) })));
-  const actual = { ...actualOf(there, busy), ...(budget && { budget }) };
-  return plan(actual, { ...desired, skipped });
+/** The plan for a world, with its sentences. */
+export function planFor(world: World): { changes: ShownChange[] } {
+  const [actual, wanted] = statesOf(world);
+  return { changes: plan(actual, wanted).changes.map(shownChange) };
 }
 
-/** What the plan says of one pipeline. */
-export function changeFor(world: World, id = "orders"): Change {
+/** What is there in a world, and what is wanted. */
+export function statesOf(world: World): [ActualState, WantedState] {
+  const { files = {}, wanted = [], there = [], skipped = [], busy = {}, budget } = world;
+  const texts = { ...files, ...Object.fromEntries(wanted.map((one) => [`${one.id}.yaml`, pipelineText(one)])) };
+  const desired = load(Object.entries(texts).map(([path, text]) => ({ path, bytes: Buffer.from(text) })));
+  return [
+    { ...actualOf(there, busy), ...(budget && { budget }) },
+    { ...desired, skipped },
+  ];
+}
+
+/** What the plan says of one pipeline, with its sentences. */
+export function changeFor(world: World, id = "orders"): ShownChange {
   const changes = planFor(world).changes.filter(({ pipeline_id }) => pipeline_id === id);
   if (changes.length !== 1) throw new Error(`expected one change for ${id}, got ${changes.length}`);
-  return changes[0] as Change;
+  return changes[0] as ShownChange;
 }
 
 export function actualOf(there: readonly There[], busy: Record<string, Underway> = {}): ActualState {
@@ -86,5 +97,8 @@ export function read(was: PipelineText): DesiredPipeline {
 /** An edit that is past its stop. */
 export const editing = { wish: "", isStopping: false };
 
+type KeyOf<Of> = Of extends unknown ? keyof Of : never;
+
 /** What a test expects of a change. */
-export type Expected = Partial<Omit<Change, "reason">> & { reason?: unknown };
+export type Expected = Partial<Record<Exclude<KeyOf<ShownChange>, "kind" | "cause">, unknown>> &
+  Partial<Pick<Change, "kind" | "cause">>;

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { DesiredPipeline } from "../../../reconciler/desired/desired-state.ts";
-import { plan } from "../../../reconciler/plan/plan.ts";
+import { plan } from "../../../reconciler/plan/decide/index.ts";
 import { engineOptions, normalise, schemaErrors, tidy, type PipelineV3 } from "../../../schemas/index.ts";
 import { canonicalColumnType } from "../../../schemas/normalise.ts";
 import { arbitraryPipeline } from "../../support/arbitrary-pipeline.ts";

@@ -1,6 +1,8 @@
 import { diffLines } from "diff";
-import type { Change, ChangeKind, Plan } from "./change.ts";
-import type { FieldChange } from "./differences.ts";
+import { doesSomething } from "../change.ts";
+import type { Change, ChangeKind, FieldChange, Plan } from "../change.ts";
+import { lossText } from "./losses.ts";
+import { cautionText, reasonText } from "./reasons.ts";
 
 /** A plan for people: what is done to whom and why, the fields behind it with their old and new values, and a sum. */
 export function printPlan(plan: Plan): string {
@@ -21,9 +23,9 @@ export function summary(plan: Plan): string {
 }
 
 function headline(change: Change, width: number): string {
-  const { pipeline_id, kind, effect, reason } = change;
+  const { pipeline_id, kind, effect, why } = change;
   const what = kind === "update" ? `${kind} (${effect})` : kind;
-  return `${pipeline_id.padEnd(width)}  ${what.padEnd(16)}  ${where(change)}${reason}`;
+  return `${pipeline_id.padEnd(width)}  ${what.padEnd(16)}  ${where(change)}${reasonText(why)}`;
 }
 
 /** Where a refusal has its cause; the other changes need no place. */
@@ -32,10 +34,13 @@ function where({ kind, cause, file, line, column }: Change): string {
   return kind === "refuse" || cause === "InvalidFile" ? `${file}:${line}:${column}: ` : "";
 }
 
-function details({ calls, after, warnings = [], fields }: Change): string[] {
+function details(change: Change): string[] {
+  const { calls, after, cautions = [], fields } = change;
+  const lost = doesSomething(change) ? (change.irreversible ?? []) : [];
   return [
-    ...warnings.map((warning) => `    warning: ${warning}`),
+    ...cautions.map((caution) => `    warning: ${cautionText(caution)}`),
     ...(calls.length > 0 ? [`    calls: ${calls.join(", ")}`] : []),
+    ...(lost.length > 0 ? [`    a rollback does not restore: ${lost.map((loss) => lossText(loss)).join(", ")}`] : []),
     ...(after.length > 0 ? [`    after: ${after.join(", ")}`] : []),
     ...fields.flatMap((field) => [`    ${field.path}`, ...values(field)]),
   ];

@@ -1,7 +1,9 @@
-import type { ActualState } from "../actual/state.ts";
-import type { DesiredPipeline } from "../desired/desired-state.ts";
-import type { Change } from "./change.ts";
-import { idle } from "./idle.ts";
+import type { ActualState } from "../../actual/state.ts";
+import type { DesiredPipeline, WishedState } from "../../desired/desired-state.ts";
+import { isReplacing } from "../change.ts";
+import type { Change } from "../change.ts";
+import type { NotRunning } from "../reason.ts";
+import { noOp } from "./changes.ts";
 
 /**
  * Puts `depends_on` into effect. A pipeline is created, changed or resumed only while each of its dependencies runs or
@@ -40,37 +42,37 @@ function held(one: DesiredPipeline, change: Change, others: Others): Change {
   const { settled } = others;
   if (change.calls.length === 0 || one.directives.state !== "Running") return change;
   for (const id of one.directives.depends_on) {
-    const why = whyNotRunning(id, others);
-    if (why === undefined) continue;
-    if (change.replaces === true)
-      return idle(one, "InProgress", `an earlier change is carried to its end: ${id} ${why}`);
-    const reason = `blocked by ${id}, which ${why}: this is carried out when ${id} runs`;
-    return { ...change, kind: "no-op", cause: "DependencyNotReady", reason, calls: [] };
+    const dependency = notRunning(id, others);
+    if (dependency === undefined) continue;
+    if (isReplacing(change)) return noOp(one, "InProgress", { code: "InProgressMeanwhile", facts: { dependency } });
+    return blocked(change, dependency);
   }
   const after = one.directives.depends_on.filter((id) => (settled.get(id)?.calls.length ?? 0) > 0);
   return { ...change, after: after.toSorted(compare) };
 }
 
-/** Why a dependency will not run after this plan; undefined if it will. */
-function whyNotRunning(id: string, { settled, desired, actual, unusable }: Others): string | undefined {
-  const status = actual.pipelines.get(id)?.status;
-  const [change, state] = [settled.get(id), desired.get(id)?.directives.state];
+/** It says what it would change, and changes nothing. */
+function blocked(change: Change, dependency: NotRunning): Change {
+  const why = { code: "DependencyNotReady", facts: { dependency } } as const;
+  return { ...change, kind: "no-op", cause: "DependencyNotReady", why, calls: [] };
+}
+
+/** A dependency that will not run after this plan, and why; undefined if it will. */
+function notRunning(pipeline_id: string, { settled, desired, actual, unusable }: Others): NotRunning | undefined {
+  const status = actual.pipelines.get(pipeline_id)?.status;
+  const [change, state] = [settled.get(pipeline_id), desired.get(pipeline_id)?.directives.state];
+  const wish: { state?: WishedState } = state === undefined ? {} : { state };
   if (change !== undefined && change.calls.length > 0)
-    return state === "Running" ? undefined : `is to be ${state ?? "gone"}`;
+    return state === "Running" ? undefined : { pipeline_id, why: { is: "planned", ...wish } };
   if (status === "Running") return undefined;
-  const is = status === undefined ? "is not there" : `is ${status}`;
-  if (change !== undefined) return `${is}${because(change, state)}`;
-  if (unusable.has(id)) return `${is}, and its file cannot be used`;
-  return status === undefined ? "no valid file describes" : `${is}, and no valid file describes it`;
+  const there = { pipeline_id, ...(status !== undefined && { status }) };
+  if (change !== undefined) return { ...there, why: leftBy(change, wish) };
+  return { ...there, why: { is: unusable.has(pipeline_id) ? "unusable" : "unknown" } };
 }
 
 /** Why nothing is done about it. */
-function because({ kind, cause }: Change, state: string | undefined): string {
-  if (kind === "refuse") return `, and its change was refused (${cause})`;
-  if (cause === "Suspended") return ", and is suspended";
-  if (cause === "DriftIgnored") return ", and its x-sluice.drift is ignore";
-  if (cause === "Drifted") return ", which its file does not say (Drifted)";
-  return cause === "InSync" && state !== undefined ? `, as its x-sluice.state is ${state}` : ` (${cause})`;
+function leftBy({ kind, cause }: Change, wish: { state?: WishedState }): NotRunning["why"] {
+  return { is: "left", isRefused: kind === "refuse", cause, ...(cause === "InSync" && wish) };
 }
 
 /** The length of the longest chain of dependencies below each pipeline. */

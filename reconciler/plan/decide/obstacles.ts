@@ -1,12 +1,14 @@
-import type { ActualState } from "../actual/state.ts";
-import type { RefusedDocument } from "../desired/desired-state.ts";
-import type { Place } from "../language/problem.ts";
-import type { Cause, WantedState } from "./change.ts";
+import type { ActualState } from "../../actual/state.ts";
+import type { RefusedDocument } from "../../desired/desired-state.ts";
+import type { Place } from "../../language/problem.ts";
+import type { Change, NoOp, WantedState } from "../change.ts";
+import type { FileObstacle } from "../reason.ts";
+import { nothing } from "./changes.ts";
 
-/** What keeps the document of a pipeline from being used. */
+/** What keeps the document of a pipeline from being used, and where. */
 export interface Obstacle extends Place {
-  cause: Extract<Cause, "InvalidFile" | "DuplicateId">;
-  message: string;
+  cause: "InvalidFile" | "DuplicateId";
+  what: FileObstacle;
 }
 
 /**
@@ -31,19 +33,34 @@ export function obstaclesById(
     add([...document.pipeline_ids, ...lastSeen], obstacleOf(document));
   }
   for (const { path, reason } of skipped) {
-    add(seenIn(path), { cause: "InvalidFile", message: `${path} is ${reason}`, file: path, line: 1, column: 1 });
+    const what = { path, skipped: reason };
+    add(seenIn(path), { cause: "InvalidFile", what, file: path, line: 1, column: 1 });
   }
   return found;
+}
+
+/** A pipeline whose document cannot be used stays as it is; one that was never made is refused. */
+export function frozen(
+  pipeline_id: string,
+  { cause, what: obstacle, ...place }: Obstacle,
+  { pipelines }: ActualState,
+): Change {
+  const status = pipelines.get(pipeline_id)?.status;
+  const facts = { obstacle, ...(status !== undefined && { status }) };
+  const why = { code: "FileUnusable", facts } as const;
+  const left: Omit<NoOp, "kind" | "cause"> = { pipeline_id, why, ...place, ...nothing() };
+  return cause === "DuplicateId" || status === undefined
+    ? { ...left, kind: "refuse", cause }
+    : { ...left, kind: "no-op", cause };
 }
 
 function obstacleOf({ file, line, problems }: RefusedDocument): Obstacle {
   const errors = problems.filter(({ severity }) => severity === "error");
   const duplicate = errors.find(({ code }) => code === "DUPLICATE_PIPELINE_ID");
   const first = duplicate ?? errors[0];
-  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : "";
   return {
     cause: duplicate === undefined ? "InvalidFile" : "DuplicateId",
-    message: first === undefined ? `${file} cannot be used` : `${first.message}${more}`,
+    what: first === undefined ? { file } : { problem: first.message, more: errors.length - 1 },
     file: first?.file ?? file,
     line: first?.line ?? line,
     column: first?.column ?? 1,

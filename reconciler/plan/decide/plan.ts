@@ -1,14 +1,12 @@
-import type { ActualState } from "../actual/state.ts";
-import type { DesiredPipeline } from "../desired/desired-state.ts";
-import type { Change, Plan, WantedState } from "./change.ts";
+import type { ActualState } from "../../actual/state.ts";
+import type { Change, Plan, WantedState } from "../change.ts";
+import { putBack, withSecrets } from "./amend.ts";
+import { refusal } from "./changes.ts";
 import { compare, inOrder } from "./dependencies.ts";
 import { desiredChange } from "./desired-change.ts";
-import { idle } from "./idle.ts";
-import { obstaclesById } from "./obstacles.ts";
-import type { Obstacle } from "./obstacles.ts";
-import { putBack } from "./put-back.ts";
+import { withLosses } from "./losses.ts";
+import { frozen, obstaclesById } from "./obstacles.ts";
 import { exchanges, idChanged, removals } from "./removal.ts";
-import { withSecrets } from "./secrets.ts";
 
 /**
  * What has to happen so that the engine matches Git: exactly one change for each pipeline that is wanted, there, or
@@ -21,7 +19,7 @@ export function plan(actual: ActualState, wanted: WantedState): Plan {
     const exchange = exchanged.get(desired.file);
     const isNew = exchange?.to.includes(desired.pipeline_id) ?? false;
     return exchange !== undefined && isNew
-      ? idRefused(desired, idChanged(desired.file, exchange))
+      ? refusal(desired, "IdChanged", idChanged(desired.file, exchange), [], ["pipeline_id"])
       : desiredChange(desired, actual, described);
   });
   const obstacles = obstaclesById(actual, wanted, described);
@@ -33,20 +31,7 @@ export function plan(actual: ActualState, wanted: WantedState): Plan {
     ...byId([...obstacles].map(([id, obstacle]) => frozen(id, obstacle, actual))),
     ...byId(removals(left, actual, wanted)),
   ];
-  return { changes: all.map((change) => putBack(withSecrets(change, actual), actual)) };
-}
-
-/** A pipeline whose document cannot be used stays as it is; one that was never made is refused. */
-function frozen(pipeline_id: string, { cause, message, ...place }: Obstacle, { pipelines }: ActualState): Change {
-  const status = pipelines.get(pipeline_id)?.status;
-  const goesOn = status === undefined ? "it is not created" : `it stays ${status}, as its last good file said`;
-  const kind = cause === "DuplicateId" || status === undefined ? "refuse" : "no-op";
-  const reason = `${message}; ${goesOn}`;
-  return { pipeline_id, kind, cause, effect: "none", reason, ...place, fields: [], calls: [], after: [] };
-}
-
-function idRefused(desired: DesiredPipeline, reason: string): Change {
-  return { ...idle(desired, "IdChanged", reason), kind: "refuse", ...desired.place(["pipeline_id"]) };
+  return { changes: all.map((change) => withLosses(putBack(withSecrets(change, actual), actual), actual)) };
 }
 
 function byId(changes: Change[]): Change[] {

@@ -7,3 +7,8 @@ export function listed(things: readonly string[]): string {
 export function counted(count: number, one: string, several = `${one}s`): string {
   return count === 0 ? "" : `${count} ${count === 1 ? one : several}`;
 }
+
+/** Such as `name and 1 more`. */
+export function firstOf([first = "", ...others]: readonly string[]): string {
+  return others.length === 0 ? first : `${first} and ${others.length} more`;
+}

@@ -1,20 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
-import { effectOf, highest } from "../../schemas/index.ts";
-import type { Effect, EngineOptions, Path, PipelineConfig } from "../../schemas/index.ts";
-import { isHidden, shown } from "./shown.ts";
-
-/** One field that differs between the engine and the file. Safe to show: secrets are replaced. */
-export interface FieldChange {
-  /** Such as `transforms[filter].config.expression`: entries of a list are named by what tells them apart. */
-  path: string;
-  effect: Effect;
-  /** Absent where the engine has no such field. */
-  from?: unknown;
-  /** Absent where the file has no such field. */
-  to?: unknown;
-  /** The values are secrets and look alike here. */
-  secret?: true;
-}
+import { effectOf, highest, normalise } from "../../../schemas/index.ts";
+import type { Effect, EngineOptions, Path, PipelineConfig } from "../../../schemas/index.ts";
+import type { DesiredPipeline } from "../../desired/desired-state.ts";
+import { isHidden, shown } from "../../desired/shown.ts";
+import type { FieldChange } from "../change.ts";
 
 /** A change of a field with the way to it in the canonical config of the file, or of the engine if the file has none. */
 export interface Difference extends FieldChange {
@@ -37,6 +26,25 @@ interface Spot {
   keyed: readonly string[];
 }
 
+interface Known extends Kept {
+  found: Difference[];
+}
+
+const knownByFile = new WeakMap<DesiredPipeline, Known>();
+
+/**
+ * What differs between a pipeline and its file. Neither what a file asks for nor the config that the engine holds is ever
+ * altered, only replaced: for the same two objects the answer is the one of last time.
+ */
+export function differencesOf(desired: DesiredPipeline, { config, options }: Kept): Difference[] {
+  const known = knownByFile.get(desired);
+  if (known !== undefined && known.config === config && known.options === options) return known.found;
+  const wanted = { config: normalise(desired.document, config), options: desired.options };
+  const found = differences({ config, options }, wanted);
+  knownByFile.set(desired, { config, options, found });
+  return found;
+}
+
 /** Differences of two canonical pipelines, in the order of the fields. Empty only if both are deeply equal. */
 export function differences(from: Kept, to: Kept): Difference[] {
   const keyed = dedupSources(to.config).filter((source) => dedupSources(from.config).includes(source));
@@ -48,15 +56,10 @@ export function differences(from: Kept, to: Kept): Difference[] {
   ];
 }
 
-/** What a change tells of its differences. */
-export function toldOf(found: readonly Difference[]): { fields: FieldChange[]; effect: Effect } {
+/** Differences as a change has them, and the highest of their classes. */
+export function fieldsOf(found: readonly Difference[]): { fields: FieldChange[]; effect: Effect } {
   const fields = found.map(({ at: _at, isHidden: _isHidden, ...field }) => field);
   return { fields, effect: highest(found.map(({ effect }) => effect)) };
-}
-
-/** Such as `name and 1 more changed`. */
-export function summaryOf([first, ...others]: readonly Difference[]): string {
-  return `${first?.path}${others.length === 0 ? "" : ` and ${others.length} more`} changed`;
 }
 
 function dedupSources(config: PipelineConfig): string[] {

@@ -1,0 +1,48 @@
+import type { Path } from "../../../schemas/index.ts";
+import type { DesiredPipeline } from "../../desired/desired-state.ts";
+import type { Place } from "../../language/problem.ts";
+import type { Action, Change, NoOp, Refusal } from "../change.ts";
+import type { Reason } from "../reason.ts";
+import { fieldsOf } from "./differences.ts";
+import type { Difference } from "./differences.ts";
+
+/** No field changes, no call is made, and nothing is waited for. */
+export function nothing(): { effect: "none"; fields: []; calls: []; after: [] } {
+  return { effect: "none", fields: [], calls: [], after: [] };
+}
+
+/** A change of a pipeline that a file describes, as far as it is always the same. */
+export function about(desired: DesiredPipeline): ReturnType<typeof nothing> & Place & Pick<Change, "pipeline_id"> {
+  const { file, line, column } = desired.place([]);
+  return { pipeline_id: desired.pipeline_id, file, line, column, ...nothing() };
+}
+
+/** Nothing is done. */
+export function noOp(desired: DesiredPipeline, cause: NoOp["cause"], why: Reason): NoOp {
+  return { ...about(desired), kind: "no-op", cause, why };
+}
+
+/** A change that waits for a person; its place is the field that is refused. */
+export function refusal(
+  desired: DesiredPipeline,
+  cause: Refusal["cause"],
+  why: Reason,
+  found: Difference[] = [],
+  at: Path = found[0]?.at ?? [],
+): Refusal {
+  const place = desired.place(at);
+  return { ...about(desired), ...place, ...fieldsOf(found), kind: "refuse", cause, why };
+}
+
+/**
+ * A change that takes the place of one under way, which has got no further than a stop: it was planned for a pipeline
+ * that is Stopped, and is begun when that is so. Undefined where it would leave the pipeline alone: the one under way is
+ * then carried to its end, since a pipeline must not stay stopped for an edit that is never made.
+ */
+export function inPlace(next: Change): Action | undefined {
+  if (next.kind !== "no-op" && next.kind !== "refuse")
+    return { ...next, replaces: true, why: { code: "Replaces", facts: { of: next.why } } };
+  if (next.kind === "refuse" || next.cause !== "InSync") return undefined;
+  const why: Reason = { code: "Replaces", facts: { of: { code: "StopsAfterAll", facts: {} } } };
+  return { ...next, kind: "stop", cause: "StateWished", replaces: true, why };
+}

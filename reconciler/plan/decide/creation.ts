@@ -1,0 +1,92 @@
+import type { SinkConfig } from "../../../schemas/index.ts";
+import type { InventoryEntry } from "../../actual/inventory.ts";
+import type { ActualState } from "../../actual/state.ts";
+import type { DesiredPipeline, WishedState } from "../../desired/desired-state.ts";
+import { fingerprintOf } from "../../desired/fingerprint.ts";
+import type { Call } from "../calls.ts";
+import type { Change, Creation, FieldChange } from "../change.ts";
+import type { Beginning, SharedTopic } from "../reason.ts";
+import { about } from "./changes.ts";
+import { compare } from "./dependencies.ts";
+import { corrected, driftOf, leftAsItIs } from "./drift.ts";
+import { beginning, shareBroker, topicsOf } from "./kafka.ts";
+import { lostInEngine } from "./losses.ts";
+
+/** A pipeline that is not there yet. `described` are all that files describe: others may go by the same plan. */
+export function creation(desired: DesiredPipeline, actual: ActualState, described: ReadonlySet<string>): Creation {
+  return created(desired, actual, described, (facts) => ({ code: "New", facts }));
+}
+
+/** One that was there, and was deleted in the engine: a drift, unless its file asks for something else by now. */
+export function lost(
+  desired: DesiredPipeline,
+  actual: ActualState,
+  described: ReadonlySet<string>,
+  entry: InventoryEntry,
+): Change {
+  const gone = lostInEngine(desired);
+  const again = created(desired, actual, described, (facts) => ({
+    code: "CreatedAgain",
+    facts: { ...facts, lost: gone },
+  }));
+  if (entry.applied !== fingerprintOf(desired)) return again;
+  const field: FieldChange = { path: "x-sluice.state", effect: "forget", to: desired.directives.state };
+  if (desired.directives.drift !== "correct")
+    return leftAsItIs(desired, [field], { code: "DeletedInEngine", facts: { lost: gone } });
+  return corrected(desired, { ...again, fields: [field], effect: "forget" }, driftOf([field.path], entry, actual));
+}
+
+function created(
+  desired: DesiredPipeline,
+  actual: ActualState,
+  described: ReadonlySet<string>,
+  why: (facts: Beginning) => Creation["why"],
+): Creation {
+  const { state } = desired.directives;
+  const again = readAgain(desired, actual, described);
+  const shared = again.filter(({ isSameTable }) => !isSameTable).map(({ topic }) => topic);
+  const twice = again.filter(({ isSameTable }) => isSameTable).map(({ topic }) => topic);
+  return {
+    ...about(desired),
+    kind: "create",
+    cause: "New",
+    why: why({ state, topics: beginning(desired), shared }),
+    calls: ["create", ...fromCreated(state)],
+    ...(twice.length > 0 && { cautions: twice.map((facts) => ({ code: "RowsTwice" as const, facts })) }),
+  };
+}
+
+/** The way to the state wished for after a creation, which starts a pipeline. */
+export function fromCreated(state: WishedState): Call[] {
+  return state === "Running" ? [] : [state === "Stopped" ? "stop" : "terminate"];
+}
+
+/**
+ * Topics of a new pipeline that others read, or have read: each pipeline has a consumer group of its own, so that a new
+ * pipeline_id reads a topic anew.
+ */
+function readAgain(
+  fresh: DesiredPipeline,
+  actual: ActualState,
+  stays: ReadonlySet<string>,
+): { topic: SharedTopic; isSameTable: boolean }[] {
+  const others = [...actual.pipelines.values()].toSorted((a, b) => compare(a.pipeline_id, b.pipeline_id));
+  return topicsOf(fresh.config).flatMap((source) =>
+    others.flatMap((other) => {
+      const isRead = topicsOf(other.config).some((one) => one.topic === source.topic && shareBroker(one, source));
+      const start = fresh.options.start ?? source.consumer_group_initial_offset;
+      const isFromEnd = start === "latest";
+      const goesOn = stays.has(other.pipeline_id);
+      if (!isRead || (isFromEnd && !goesOn)) return [];
+      const isSameTable = tableOf(fresh.config.sink) === tableOf(other.config.sink);
+      return [{ topic: { topic: source.topic, start, other: other.pipeline_id, goesOn }, isSameTable }];
+    }),
+  );
+}
+
+/** Two names of one server are two servers. */
+function tableOf({ table, connection_params }: SinkConfig): string {
+  const host = connection_params.host.trim().toLowerCase();
+  const port = host === "embedded" ? "" : connection_params.port;
+  return JSON.stringify([host, port, connection_params.database, table.trim()]);
+}

@@ -1,0 +1,130 @@
+import type { InventoryEntry } from "../../actual/inventory.ts";
+import type { ActualPipeline, ActualState, Underway } from "../../actual/state.ts";
+import type { DesiredPipeline } from "../../desired/desired-state.ts";
+import { wishOf } from "../../desired/fingerprint.ts";
+import { route } from "../calls.ts";
+import { doesSomething } from "../change.ts";
+import type { Change, Refusal } from "../change.ts";
+import { about, inPlace, noOp, refusal } from "./changes.ts";
+import { creation, lost } from "./creation.ts";
+import { differencesOf } from "./differences.ts";
+import type { Difference } from "./differences.ts";
+import { corrected, driftedFields, driftOf, isDrift, isTouched, leftAsItIs, strayState } from "./drift.ts";
+import { edition } from "./edition.ts";
+import { immutable, recreation } from "./refusals.ts";
+
+/** What is to be done for a pipeline that a valid file describes. `described` are all that files describe. */
+export function desiredChange(desired: DesiredPipeline, actual: ActualState, described: ReadonlySet<string>): Change {
+  const { pipeline_id } = desired;
+  const present = actual.pipelines.get(pipeline_id);
+  if (desired.directives.suspend) return noOp(desired, "Suspended", { code: "SuspendedByFile", facts: {} });
+  const entry = Object.hasOwn(actual.owned, pipeline_id) ? actual.owned[pipeline_id] : undefined;
+  const underway = actual.busy.get(pipeline_id);
+  if (underway !== undefined) return meanwhile(desired, present, entry, underway);
+  if (present !== undefined) return changeOf(desired, present, entry, actual);
+  return entry?.applied === undefined || entry.changing === true
+    ? creation(desired, actual, described)
+    : lost(desired, actual, described, entry);
+}
+
+/**
+ * A change under way is carried to its end, unless it still waits for a stop and the file asks for something else since.
+ * What is to be deleted after that stop goes on instead, where the file asks for something that is refused.
+ */
+function meanwhile(
+  desired: DesiredPipeline,
+  present: ActualPipeline | undefined,
+  entry: InventoryEntry | undefined,
+  { wish, isStopping, isEnding }: Underway,
+): Change {
+  const inProgress = noOp(desired, "InProgress", { code: "InProgress", facts: {} });
+  if (present === undefined || !isStopping || wish === wishOf(desired)) return inProgress;
+  const stopped: ActualPipeline = { ...present, status: "Stopped", ...(isEnding && { intake: "closed" }) };
+  const found = differencesOf(desired, stopped);
+  const next = entry === undefined ? adoption(desired, stopped, found) : planned(desired, stopped, found);
+  const isSpared = isEnding === true && next.kind === "refuse";
+  return inPlace(isSpared ? goingOn(desired, next) : next) ?? inProgress;
+}
+
+/** Instead of a deletion that is no longer asked for; the next plan says what is refused. */
+function goingOn(desired: DesiredPipeline, { why: of }: Refusal): Change {
+  const way = route({ status: "Stopped", isShut: true }, desired.directives.state, false, []);
+  const calls = way === "wait" ? [] : way;
+  return {
+    ...about(desired),
+    kind: "resume",
+    cause: "StateWished",
+    why: { code: "EndTakenBack", facts: { of } },
+    calls,
+  };
+}
+
+function changeOf(
+  desired: DesiredPipeline,
+  present: ActualPipeline,
+  entry: InventoryEntry | undefined,
+  actual: ActualState,
+): Change {
+  const found = differencesOf(desired, present);
+  if (entry === undefined) return adoption(desired, present, found);
+  const change = planned(desired, present, found);
+  if (!isDrift(desired, entry, found)) {
+    const isEdit = found.length > 0 && doesSomething(change);
+    return isEdit && isTouched(present, entry) ? alsoDrifted(change) : change;
+  }
+  const fields = driftedFields(desired, present, found);
+  if (fields.length === 0) return change;
+  if (desired.directives.drift === "correct") {
+    const paths = fields.map(({ path }) => path);
+    return corrected(desired, { ...change, fields }, driftOf(paths, entry, actual));
+  }
+  // What was not done by hand, such as a failure, is no matter of drift.
+  const rest = planned(desired, present, []);
+  const isStray = strayState(desired, present) !== undefined;
+  if (!isStray && rest.cause !== "InSync") return rest;
+  const { status } = present;
+  return found.length === 0
+    ? leftAsItIs(desired, fields, { code: "StatusDiffers", facts: { status } })
+    : leftAsItIs(desired, fields, { code: "FieldsDiffer", facts: { paths: found.map(({ path }) => path) } });
+}
+
+/** A change of the file undoes what was changed in the engine as well. */
+function alsoDrifted(change: Change): Change {
+  const { why } = change;
+  if (why.code === "Edited") return { ...change, why: { ...why, facts: { ...why.facts, isDrifted: true } } };
+  if (why.code === "Recreated") return { ...change, why: { ...why, facts: { ...why.facts, isDrifted: true } } };
+  return change;
+}
+
+/** What makes a pipeline what its file says, whoever it is that made it otherwise. */
+function planned(desired: DesiredPipeline, present: ActualPipeline, found: Difference[]): Change {
+  const refused = found.find(({ effect }) => effect === "refuse");
+  if (refused === undefined) return edition(desired, present, found);
+  return desired.directives.recreate
+    ? recreation(desired, present, refused)
+    : immutable(desired, present, found, refused);
+}
+
+/**
+ * What is to be done with a pipeline that was not made from this source. One that is as its file says is taken over as it
+ * runs; one that differs only where the file asks for it.
+ */
+function adoption(desired: DesiredPipeline, present: ActualPipeline, found: Difference[]): Change {
+  const change = planned(desired, present, found);
+  const fields = driftedFields(desired, present, found);
+  if (fields.length === 0) return change;
+  if (!desired.directives.adopt) return notAdopted(desired, change, fields, found);
+  if (!doesSomething(change)) return change;
+  return { ...change, cause: "Adopted", why: { code: "Adopted", facts: { of: change.why } }, fields };
+}
+
+/** `change` is what would make it so. */
+function notAdopted(
+  desired: DesiredPipeline,
+  { calls, effect }: Change,
+  fields: Change["fields"],
+  found: Difference[],
+): Change {
+  const facts = { paths: fields.map(({ path }) => path), calls, effect };
+  return { ...refusal(desired, "NotAdopted", { code: "NotAdopted", facts }, found), fields };
+}

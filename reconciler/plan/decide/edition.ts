@@ -1,0 +1,99 @@
+import type { ActualPipeline } from "../../actual/state.ts";
+import type { DesiredPipeline } from "../../desired/desired-state.ts";
+import { route } from "../calls.ts";
+import type { Call } from "../calls.ts";
+import type { Change, Edit, StateChange } from "../change.ts";
+import type { Reason, StateDifference, Unwritten } from "../reason.ts";
+import { about, noOp } from "./changes.ts";
+import { fieldsOf } from "./differences.ts";
+import type { Difference } from "./differences.ts";
+import { unwrittenOf } from "./ending.ts";
+import { namesOf, readsFromKafka, rereading, topicsOf } from "./kafka.ts";
+
+/** What changes fields that can change, and the status: the edit and the state wished for are reached in one way. */
+export function edition(desired: DesiredPipeline, present: ActualPipeline, found: Difference[]): Change {
+  const edit = found.some(({ effect }) => effect !== "hot");
+  const { status } = present;
+  const way = route({ status, isShut: present.intake === "closed" }, desired.directives.state, edit, hotCalls(found));
+  if (way === "wait")
+    return { ...noOp(desired, "InTransition", { code: "InTransition", facts: { status } }), ...fieldsOf(found) };
+  if (way.length === 0) return noOp(desired, "InSync", { code: "InSync", facts: { status } });
+  return found.length > 0 ? edited(desired, present, found, way) : moved(desired, present, way);
+}
+
+function edited(desired: DesiredPipeline, present: ActualPipeline, found: Difference[], calls: Call[]): Edit {
+  const facts = {
+    paths: found.map(({ path }) => path),
+    reading: rereading(present, desired),
+    ...(present.status !== desired.directives.state && { state: stateDifference(desired, present) }),
+    writes: drained(present, calls),
+    isDrifted: false,
+  };
+  return {
+    ...about(desired),
+    ...fieldsOf(found),
+    kind: editKind(calls),
+    cause: "Changed",
+    why: { code: "Edited", facts },
+    calls,
+  };
+}
+
+/** What an edit drains. A stop does not wait for a pause: what is held then outlives the edit. */
+function drained(present: ActualPipeline, calls: Call[]): Unwritten {
+  const isDrained = calls.includes("stop") && calls.includes("resume") && present.paused === undefined;
+  return isDrained ? unwrittenOf(present) : { held: 0, pending_batches: 0 };
+}
+
+function moved(desired: DesiredPipeline, present: ActualPipeline, calls: Call[]): StateChange {
+  const { failure } = present;
+  const facts = { ...stateDifference(desired, present), ...(failure !== undefined && { failure }) };
+  const why: Reason = { code: "StateDiffers", facts };
+  return {
+    ...about(desired),
+    kind: stateKind(calls),
+    cause: "StateWished",
+    why,
+    calls,
+  };
+}
+
+export function editKind(calls: readonly Call[]): Edit["kind"] {
+  return calls.length === 1 && calls[0] === "rename" ? "rename" : "update";
+}
+
+export function stateKind(calls: readonly Call[]): StateChange["kind"] {
+  const last = calls.at(-1);
+  return last === "stop" || last === "terminate" ? last : "resume";
+}
+
+/** The calls that differences of class `hot` need. */
+export function hotCalls(found: Difference[]): Call[] {
+  const calls = found.flatMap(({ at, effect }): Call[] => {
+    if (effect !== "hot") return [];
+    if (at[0] === "name") return ["rename"];
+    return [at[0] === "metadata" ? "tag" : "configure"];
+  });
+  return [...new Set(calls)];
+}
+
+function stateDifference({ directives }: DesiredPipeline, present: ActualPipeline): StateDifference {
+  const { status, intake, config } = present;
+  const leaves = leftBy(directives.state, present);
+  return {
+    status,
+    wish: directives.state,
+    ...(intake !== undefined && { ending: readsFromKafka(config) ? "reads" : "refuses" }),
+    ...(leaves !== undefined && { leaves }),
+  };
+}
+
+/** What the way from Running to another state does to events that are not written yet. */
+function leftBy(wish: StateDifference["wish"], present: ActualPipeline): StateDifference["leaves"] {
+  const { status, config, held, lag = 0 } = present;
+  if (status !== "Running" || wish === "Running") return undefined;
+  if (readsFromKafka(config)) return lag === 0 ? undefined : { way: "unread", topics: namesOf(topicsOf(config)), lag };
+  const { max_age } = config.resources.nats.stream;
+  if (wish === "Stopped") return { way: "written", writes: unwrittenOf(present), max_age };
+  return held === 0 ? undefined : { way: "dropped", held };
+}

@@ -1,0 +1,109 @@
+import { consumerGroup } from "../../../engine/index.ts";
+import type { KafkaSourceConfig, PipelineConfig } from "../../../schemas/index.ts";
+import type { ActualPipeline } from "../../actual/state.ts";
+import type { DesiredPipeline } from "../../desired/desired-state.ts";
+import type { GroupPlace, RecreatedPosition, Rereading, TopicStart } from "../reason.ts";
+
+/** Whether a pipeline reads its events itself, from where they stay. Others are sent theirs. */
+export function readsFromKafka(config: PipelineConfig): boolean {
+  return topicsOf(config).length > 0;
+}
+
+export function topicsOf({ sources }: PipelineConfig): KafkaSourceConfig[] {
+  return sources.filter((source) => source.type === "kafka");
+}
+
+/** Where a pipeline begins to read these of its topics; empty for one that reads none. */
+export function beginning(
+  { pipeline_id, config, options }: DesiredPipeline,
+  sources: readonly KafkaSourceConfig[] = topicsOf(config),
+): TopicStart[] {
+  const group = consumerGroup(pipeline_id);
+  return sources.map((source) => ({
+    topic: source.topic,
+    group,
+    start: options.start ?? source.consumer_group_initial_offset,
+  }));
+}
+
+/** What the group of a pipeline that goes leaves in Kafka. */
+export function keptInKafka({ pipeline_id, config, lag = 0, unsaid = 0 }: ActualPipeline): GroupPlace | undefined {
+  if (!readsFromKafka(config)) return undefined;
+  return { group: consumerGroup(pipeline_id), topics: namesOf(topicsOf(config)), lag, uncommitted: unsaid };
+}
+
+/** Where a pipeline that is made anew reads. */
+export function positionAfter(desired: DesiredPipeline, present: ActualPipeline): RecreatedPosition | undefined {
+  if (!readsFromKafka(desired.config)) {
+    const place = keptInKafka(present);
+    return place && { reads: "left", place };
+  }
+  const before = topicsOf(present.config);
+  const isSame = topicsOf(desired.config).every((source) =>
+    before.some((old) => old.topic === source.topic && shareBroker(old, source)),
+  );
+  if (!isSame) return { reads: "anew", topics: beginning(desired) };
+  return { reads: "on", group: consumerGroup(present.pipeline_id) };
+}
+
+/** What an edit does to where a pipeline reads. */
+export function rereading(from: ActualPipeline, to: DesiredPipeline): Rereading {
+  if (!readsFromKafka(from.config) || !readsFromKafka(to.config)) return { elsewhere: [], added: [], begins: false };
+  return { ...otherTopics(from, to), ...otherOptions(from, to) };
+}
+
+/** All topics of a pipeline have one connection. */
+function otherTopics(from: ActualPipeline, to: DesiredPipeline): Pick<Rereading, "elsewhere" | "added" | "removed"> {
+  const [before, after] = [topicsOf(from.config), topicsOf(to.config)];
+  const [old, now] = [before[0], after[0]];
+  if (old !== undefined && now !== undefined && !shareBroker(now, old)) return { elsewhere: beginning(to), added: [] };
+  const removed = removedTopics(from, without(before, after), after);
+  return { elsewhere: [], added: beginning(to, without(after, before)), ...(removed !== undefined && { removed }) };
+}
+
+/** What becomes of topics that are read no more. The lag of a pipeline is known of all its topics together. */
+function removedTopics(
+  { config, lag = 0, paused, pending_batches }: ActualPipeline,
+  gone: readonly KafkaSourceConfig[],
+  after: readonly KafkaSourceConfig[],
+): Rereading["removed"] {
+  if (gone.length === 0) return undefined;
+  const ids = new Set(after.map(({ source_id }) => source_id));
+  const isSourceGone = gone.some(({ source_id }) => !ids.has(source_id));
+  return {
+    topics: namesOf(gone),
+    lag: gone.length < topicsOf(config).length ? 0 : lag,
+    becomesLetters: paused !== undefined && pending_batches > 0 && isSourceGone,
+  };
+}
+
+/** The sources whose topics others do not read. */
+function without(sources: readonly KafkaSourceConfig[], others: readonly KafkaSourceConfig[]): KafkaSourceConfig[] {
+  return sources.filter(({ topic }) => !others.some((other) => other.topic === topic));
+}
+
+function otherOptions(
+  { config, options }: ActualPipeline,
+  to: DesiredPipeline,
+): Pick<Rereading, "begins" | "take_over"> {
+  const { start, take_over } = to.options;
+  const begins = start !== options.start || topicsOf(to.config).some((source) => beginsOtherwise(source, config));
+  const isTaken = take_over !== undefined && take_over !== options.take_over;
+  return { begins, ...(isTaken && { take_over }) };
+}
+
+function beginsOtherwise({ topic, consumer_group_initial_offset }: KafkaSourceConfig, before: PipelineConfig): boolean {
+  return topicsOf(before).some((old) => {
+    return old.topic === topic && old.consumer_group_initial_offset !== consumer_group_initial_offset;
+  });
+}
+
+/** Two names of one cluster that have no address in common are taken for two clusters. */
+export function shareBroker(a: KafkaSourceConfig, b: KafkaSourceConfig): boolean {
+  const addresses = new Set(a.connection_params.brokers.map((broker) => broker.trim().toLowerCase()));
+  return b.connection_params.brokers.some((broker) => addresses.has(broker.trim().toLowerCase()));
+}
+
+export function namesOf(sources: readonly KafkaSourceConfig[]): string[] {
+  return sources.map(({ topic }) => topic);
+}

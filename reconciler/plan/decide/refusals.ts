@@ -1,0 +1,63 @@
+import type { ActualPipeline } from "../../actual/state.ts";
+import type { DesiredPipeline } from "../../desired/desired-state.ts";
+import type { Change } from "../change.ts";
+import type { EndTrigger, Reason } from "../reason.ts";
+import { about, noOp, refusal } from "./changes.ts";
+import { fromCreated } from "./creation.ts";
+import { differences, fieldsOf } from "./differences.ts";
+import type { Difference } from "./differences.ts";
+import { endOf, unwrittenOf } from "./ending.ts";
+import { positionAfter, readsFromKafka } from "./kafka.ts";
+import { lossCodesOf, lossesOf } from "./losses.ts";
+
+/** A field changed that cannot, and the file does not say that the pipeline may be made anew for it. */
+export function immutable(
+  desired: DesiredPipeline,
+  present: ActualPipeline,
+  found: Difference[],
+  { path, from, to, at }: Difference,
+): Change {
+  const reads = readsFromKafka(desired.config);
+  // Without figures, which would make it another refusal each time.
+  const facts = { path, from, to, reads, recreation_loses: lossCodesOf(desired, present) };
+  return refusal(desired, "ImmutableField", { code: "ImmutableField", facts }, found, at);
+}
+
+/**
+ * A refused change that is carried out, as `x-sluice.recreate` asks for: the pipeline ends as one whose file is gone does,
+ * but for its dead letters, and is then created. What it has accepted is never lost, and the reason says what else is.
+ *
+ * The new pipeline is the one that the file describes by itself: what the file leaves out of the immutable fields is
+ * their default, whether the creation follows the deletion at once or after a crash.
+ */
+export function recreation(desired: DesiredPipeline, present: ActualPipeline, { path, at }: Difference): Change {
+  const found = differences(present, desired);
+  const trigger: EndTrigger = { ending: "recreate", path };
+  const step = endOf(present, "recreate");
+  if (step.kind === "waits") {
+    const why: Reason = { code: "EndWaits", facts: { trigger, wait: step.wait } };
+    return { ...noOp(desired, "InTransition", why), ...fieldsOf(found) };
+  }
+  if (step.kind === "hindered") {
+    const { hindrance } = step;
+    return refusal(desired, hindrance.cause, { code: "EndHindered", facts: { trigger, hindrance } }, found, at);
+  }
+  const position = positionAfter(desired, present);
+  const losses = lossesOf(desired, present);
+  const facts = {
+    path,
+    writes: unwrittenOf(present),
+    losses,
+    ...(position !== undefined && { position }),
+    isDrifted: false,
+  };
+  return {
+    ...about(desired),
+    ...fieldsOf(found),
+    kind: "recreate",
+    cause: "Changed",
+    why: { code: "Recreated", facts },
+    calls: [...step.calls, "create", ...fromCreated(desired.directives.state)],
+    loses: { dead_letters: present.dead_letters },
+  };
+}

@@ -1,0 +1,142 @@
+import type { InventoryEntry } from "../../actual/inventory.ts";
+import type { ActualPipeline, ActualState, DeletionBudget } from "../../actual/state.ts";
+import type { RefusedDocument } from "../../desired/desired-state.ts";
+import { allowed } from "../budget.ts";
+import type { Change, NoOp, Refusal, WantedState } from "../change.ts";
+import type { EndTrigger, Exchange, Reason } from "../reason.ts";
+import { inPlace, nothing } from "./changes.ts";
+import { effectOfDeletion, endOf } from "./ending.ts";
+import { readsFromKafka } from "./kafka.ts";
+
+/** What is to be done with the pipelines that the engine has and no valid file describes. */
+export function removals(left: readonly ActualPipeline[], actual: ActualState, wanted: WantedState): Change[] {
+  const exchanged = exchanges(actual, wanted);
+  const judged = left.map((present) => judge(present, actual, wanted, exchanged));
+  const waiting = judged.filter(({ isCounted }) => isCounted).length;
+  const { budget } = actual;
+  if (budget === undefined || !isOver(waiting, budget)) return judged.map(({ change }) => change);
+  return judged.map(({ change, isCounted, isUnderway }) =>
+    isCounted && isUnderway !== true ? overBudget(change, waiting, budget) : change,
+  );
+}
+
+/**
+ * Whether no further deletion may begin, where `waiting` pipelines wait for theirs. All or none: a revision that removes
+ * more than it may is most likely a mistake, of which it is not known which part was meant.
+ */
+function isOver(waiting: number, { limit, begun, of }: DeletionBudget): boolean {
+  return waiting > 0 && begun + waiting > allowed(limit, of);
+}
+
+function overBudget({ pipeline_id, file = "" }: Change, waiting: number, budget: DeletionBudget): Refusal {
+  const { begun, of, limit } = budget;
+  const why = { code: "DeletionBudget", facts: { file, waiting, begun, of, limit } } as const;
+  return { pipeline_id, file, ...nothing(), kind: "refuse", cause: "DeletionBudget", why };
+}
+
+interface Judged {
+  change: Change;
+  /** It counts against the deletion budget: its deletion waits to be begun. */
+  isCounted: boolean;
+  /** Another change is carried to its end first. */
+  isUnderway?: boolean;
+}
+
+function judge(
+  present: ActualPipeline,
+  actual: ActualState,
+  wanted: WantedState,
+  exchanged: ReadonlyMap<string, Exchange>,
+): Judged {
+  const { pipeline_id } = present;
+  const entry = Object.hasOwn(actual.owned, pipeline_id) ? actual.owned[pipeline_id] : undefined;
+  if (entry === undefined) {
+    const why = { code: "NotOwned", facts: {} } as const;
+    return { change: { pipeline_id, ...nothing(), kind: "no-op", cause: "NotOwned", why }, isCounted: false };
+  }
+  const gone = { pipeline_id, file: entry.file, ...nothing() };
+  const underway = actual.busy.get(pipeline_id);
+  const inProgress: NoOp = { ...gone, kind: "no-op", cause: "InProgress", why: { code: "InProgress", facts: {} } };
+  if (underway !== undefined && underway.wish === undefined) return { change: inProgress, isCounted: false };
+  const kept = reasonToKeep(entry, actual, wanted, exchanged);
+  const isCounted = kept === undefined && !isAllowed(present, entry);
+  if (underway?.isStopping === false) return { change: inProgress, isCounted, isUnderway: true };
+  if (kept !== undefined) return { change: { ...gone, ...kept }, isCounted: false };
+  if (underway === undefined) return { change: deletion(present, entry), isCounted };
+  const next = inPlace(deletion({ ...present, status: "Stopped" }, entry));
+  return { change: next ?? inProgress, isCounted };
+}
+
+/** A deletion that was begun, or that a file has asked for before it went: no mistake of this revision. */
+function isAllowed({ status }: ActualPipeline, { ending, terminated }: InventoryEntry): boolean {
+  return ending === true || (terminated === true && (status === "Terminated" || status === "Terminating"));
+}
+
+type Keeping = Pick<NoOp, "kind" | "cause" | "why"> | Pick<Refusal, "kind" | "cause" | "why">;
+
+function reasonToKeep(
+  { file, suspend, prune }: InventoryEntry,
+  actual: ActualState,
+  wanted: WantedState,
+  exchanged: ReadonlyMap<string, Exchange>,
+): Keeping | undefined {
+  if (suspend) return { kind: "no-op", cause: "Suspended", why: { code: "SuspendedFileGone", facts: { file } } };
+  if (!prune) return { kind: "no-op", cause: "PruneDisabled", why: { code: "PruneDisabled", facts: { file } } };
+  if (wanted.pipelines.length === 0)
+    return { kind: "refuse", cause: "EmptySource", why: { code: "EmptySource", facts: {} } };
+  const unread = wanted.refused.find((document) => mayHoldAny(document, actual));
+  if (unread !== undefined) {
+    const why: Reason = { code: "PruneHeld", facts: { file, unread: unread.file } };
+    return { kind: "no-op", cause: "PruneHeld", why };
+  }
+  const exchange = exchanged.get(file);
+  return exchange && { kind: "refuse", cause: "IdChanged", why: idChanged(file, exchange) };
+}
+
+/** A file that no pipeline was seen in before, and that does not say which it holds: perhaps one that was moved. */
+function mayHoldAny({ file, freezesFile, pipeline_ids }: RefusedDocument, { owned }: ActualState): boolean {
+  return freezesFile && pipeline_ids.length === 0 && !Object.values(owned).some((entry) => entry.file === file);
+}
+
+/**
+ * Files in which one pipeline vanished and another one is new: most likely its pipeline_id was changed. To carry that
+ * out would run both side by side, or drop the state of one.
+ */
+export function exchanges({ pipelines, owned }: ActualState, wanted: WantedState): Map<string, Exchange> {
+  const stays = new Set(wanted.pipelines.map(({ pipeline_id }) => pipeline_id));
+  const vanished = Object.entries(owned).filter(
+    ([id, { prune, suspend }]) => !stays.has(id) && pipelines.has(id) && prune && !suspend,
+  );
+  const fresh = wanted.pipelines.filter(({ pipeline_id: id }) => !pipelines.has(id) && !Object.hasOwn(owned, id));
+  const files = new Set(vanished.map(([, { file }]) => file));
+  return new Map(
+    [...files].flatMap((file): [string, Exchange][] => {
+      const there = fresh.filter((one) => one.file === file);
+      const to = there.map(({ pipeline_id }) => pipeline_id);
+      const isReader = there.some(({ config }) => readsFromKafka(config));
+      const from = vanished.filter(([, entry]) => entry.file === file).map(([id]) => id);
+      return to.length === 0 ? [] : [[file, { from, to, isReader }]];
+    }),
+  );
+}
+
+export function idChanged(file: string, exchange: Exchange): Reason {
+  return { code: "IdChanged", facts: { file, ...exchange } };
+}
+
+function deletion(present: ActualPipeline, { file }: InventoryEntry): Change {
+  const gone = { pipeline_id: present.pipeline_id, file, ...nothing() };
+  const trigger: EndTrigger = { ending: "prune", file };
+  const step = endOf(present, "prune");
+  if (step.kind === "waits") {
+    const why: Reason = { code: "EndWaits", facts: { trigger, wait: step.wait } };
+    return { ...gone, kind: "no-op", cause: "InTransition", why };
+  }
+  if (step.kind === "hindered") {
+    const { hindrance } = step;
+    const why: Reason = { code: "EndHindered", facts: { trigger, hindrance } };
+    return { ...gone, kind: "refuse", cause: hindrance.cause, why };
+  }
+  const why: Reason = { code: "FileRemoved", facts: { file, ...effectOfDeletion(present) } };
+  return { ...gone, kind: "delete", cause: "FileRemoved", effect: "forget", why, calls: step.calls };
+}

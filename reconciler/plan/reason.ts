@@ -1,0 +1,253 @@
+import type { Status } from "../../engine/index.ts";
+import type { Effect } from "../../schemas/index.ts";
+import type { DeletionLimit } from "../actual/state.ts";
+import type { WishedState } from "../desired/desired-state.ts";
+import type { Call, Ending } from "./calls.ts";
+import type { Cause, ChangeKind, HindranceCause } from "./change.ts";
+import type { Loss, LossCode } from "./loss.ts";
+
+/**
+ * Why a change is what it is, as data: a code, and the facts that its sentence names. Two reasons are the same news if and
+ * only if they are deeply equal, so that facts hold nothing that the sentence leaves out. Holds no secret.
+ */
+export type Reason<Code extends ReasonCode = ReasonCode> = {
+  [One in Code]: { code: One; facts: ReasonFacts[One] };
+}[Code];
+
+export type ReasonCode = keyof ReasonFacts;
+
+/** A reason that says more about another one. */
+interface Wrapped {
+  of: Reason;
+}
+
+/** A file that no longer describes the pipeline. */
+interface Gone {
+  file: string;
+}
+
+type Nothing = Record<string, never>;
+
+export interface ReasonFacts {
+  // Calls are made.
+  New: Beginning;
+  /** It was deleted in the engine, and is created again. */
+  CreatedAgain: Beginning & { lost: LossCode[] };
+  Edited: Edit;
+  StateDiffers: StateDifference & { failure?: string };
+  Recreated: Recreation;
+  Adopted: Wrapped;
+  Drifted: Wrapped;
+  FileRemoved: Gone & Deletion;
+  SecretChanged: { secrets: string[] };
+  /** A change that takes new values of secrets as well. */
+  SecretsToo: Wrapped & { secrets: string[] };
+  /** A pipeline that an interrupted change had stopped runs again as it was. */
+  RunsAgain: Wrapped & { revision: string };
+  /** An interrupted recreation had deleted it: it is created. */
+  RecreationFinished: Wrapped & { revision: string };
+  /** A deletion that no file asks for any more is taken back, although the file asks for something that is refused. */
+  EndTakenBack: Wrapped;
+  /** A change in place of the one under way. */
+  Replaces: Wrapped;
+  StopsAfterAll: Nothing;
+
+  // Nothing is done.
+  InSync: { status: Status };
+  SuspendedByFile: Nothing;
+  SuspendedByOperator: Suspension & { pipeline_id: string };
+  SuspendedFileGone: Gone;
+  PruneDisabled: Gone;
+  PruneHeld: Gone & { unread: string };
+  NotOwned: Nothing;
+  InProgress: Nothing;
+  /** A change under way goes on, as the one that would take its place needs another pipeline. */
+  InProgressMeanwhile: { dependency: NotRunning };
+  InTransition: { status: Status };
+  EndWaits: { trigger: EndTrigger; wait: EndWait };
+  DependencyNotReady: { dependency: NotRunning };
+  DriftLeft: Wrapped & { mode: "report" | "ignore" };
+  DriftWaits: Wrapped & { times: number; next: number };
+
+  // What a drift is about.
+  FieldsDiffer: { paths: string[] };
+  StatusDiffers: { status: Status };
+  DeletedInEngine: { lost: LossCode[] };
+
+  // A person has to change something.
+  FileUnusable: { obstacle: FileObstacle; status?: Status };
+  ImmutableField: { path: string; from: unknown; to: unknown; reads: boolean; recreation_loses: LossCode[] };
+  NotAdopted: { paths: string[]; calls: Call[]; effect: Effect };
+  DriftFight: Wrapped & { times: number };
+  IdChanged: Exchange & Gone;
+  EmptySource: Nothing;
+  DeletionBudget: Gone & { waiting: number; begun: number; of: number; limit: DeletionLimit };
+  EndHindered: { trigger: EndTrigger; hindrance: Hindrance };
+  /** What an interrupted recreation was to create is not known any more. */
+  SuccessorLost: Wrapped & { revision: string };
+  /** Of the inverse of a plan: it undoes a change, but for what is lost. */
+  Undoes: { kind: ChangeKind; lost: Loss[] };
+}
+
+/** How a new pipeline begins. */
+export interface Beginning {
+  state: WishedState;
+  topics: TopicStart[];
+  /** Topics that other pipelines read, into other tables. */
+  shared: SharedTopic[];
+}
+
+/** Where a topic is read from while its consumer group has no offsets of it. */
+export interface TopicStart {
+  topic: string;
+  group: string;
+  /** `earliest`, `latest`, or a time in ISO 8601. */
+  start: string;
+}
+
+/** A topic of a new pipeline that another one reads, or has read. */
+export interface SharedTopic extends Omit<TopicStart, "group"> {
+  other: string;
+  /** The other pipeline goes on. */
+  goesOn: boolean;
+}
+
+/** What a plan does that is perhaps not meant. Both pipelines write to one table. */
+export interface Caution {
+  code: "RowsTwice";
+  facts: SharedTopic;
+}
+
+/** Events that are accepted and not yet written. */
+export interface Unwritten {
+  held: number;
+  pending_batches: number;
+}
+
+export interface Holdings extends Unwritten {
+  dead_letters: number;
+}
+
+export interface Edit {
+  paths: string[];
+  reading: Rereading;
+  /** Where the status changes too. */
+  state?: StateDifference;
+  writes: Unwritten;
+  /** It was changed in the engine as well, which this undoes. */
+  isDrifted: boolean;
+}
+
+/** A pipeline that is made anew, because `path` cannot change after creation. */
+export interface Recreation {
+  path: string;
+  writes: Unwritten;
+  losses: Loss[];
+  position?: RecreatedPosition;
+  isDrifted: boolean;
+}
+
+/** What an edit of topics, brokers or options does to where a pipeline reads. */
+export interface Rereading {
+  /** Where the topics are read if the new brokers are another cluster. */
+  elsewhere: TopicStart[];
+  added: TopicStart[];
+  removed?: { topics: string[]; lag: number; becomesLetters: boolean };
+  begins: boolean;
+  /** The run whose place in the consumer group is taken. */
+  take_over?: string;
+}
+
+export interface StateDifference {
+  status: Status;
+  wish: WishedState;
+  /** Its end had begun; `refuses`: it takes no events since. */
+  ending?: "reads" | "refuses";
+  /** What becomes of events that are not written yet. */
+  leaves?:
+    | { way: "unread"; topics: string[]; lag: number }
+    | { way: "written"; writes: Unwritten; max_age: string }
+    | { way: "dropped"; held: number };
+}
+
+/** The place of a consumer group that outlives its pipeline. */
+export interface GroupPlace {
+  group: string;
+  topics: string[];
+  lag: number;
+  /** Offsets that are settled and not committed. */
+  uncommitted: number;
+}
+
+/** Where a recreated pipeline reads. */
+export type RecreatedPosition =
+  { reads: "anew"; topics: TopicStart[] } | { reads: "on"; group: string } | { reads: "left"; place: GroupPlace };
+
+/** What a deletion does to what is there. */
+export interface Deletion {
+  /** `dropped`: by a file that had it terminated; `kept`: written first, and dead letters keep it. */
+  way: "dropped" | "kept";
+  holds: Holdings;
+  place?: GroupPlace;
+}
+
+/** Why a pipeline ends: its file is gone, or a field changed that only another pipeline can have. */
+export type EndTrigger = { ending: "prune"; file: string } | { ending: "recreate"; path: string };
+
+/** What the end of a pipeline waits for, which comes by itself. */
+export type EndWait = { for: "status"; status: Status } | { for: "settled" | "written"; holds: Unsettled };
+
+/** What keeps a pipeline from its end. `uncommitted` is absent where all offsets are, or there are none. */
+export interface Unsettled extends Holdings {
+  uncommitted?: number | "unknown";
+}
+
+/** Why a pipeline whose end has begun cannot be deleted yet. */
+export interface Hindrance {
+  cause: HindranceCause;
+  why:
+    | {
+        code: "Holds";
+        facts: {
+          pipeline_id: string;
+          ending: Ending;
+          holds: Unsettled;
+          /** It reads a topic, and is sent nothing. */
+          reads: boolean;
+          failed: boolean;
+          /** Why it cannot settle that. */
+          trouble?: string;
+        };
+      }
+    | { code: "MoreDeadLetters"; facts: { planned: number; present: number } };
+}
+
+/** A dependency that does not run, and will not by this plan. `status` is absent where it is not there. */
+export interface NotRunning {
+  pipeline_id: string;
+  status?: Status;
+  why:
+    | { is: "planned"; state?: WishedState }
+    | { is: "left"; isRefused: boolean; cause: Cause; state?: WishedState }
+    | { is: "unusable" }
+    | { is: "unknown" };
+}
+
+/** What keeps a file from being used: its first problem, and how many more there are. */
+export type FileObstacle = { problem: string; more: number } | { path: string; skipped: string } | { file: string };
+
+/** Ids that vanished from a file, and ids that are new in it. */
+export interface Exchange {
+  from: string[];
+  to: string[];
+  /** The new ones read a topic. */
+  isReader: boolean;
+}
+
+/** Who suspended a pipeline, and why. */
+export interface Suspension {
+  /** ISO 8601, UTC. */
+  since: string;
+  by?: string;
+  reason?: string;
+}

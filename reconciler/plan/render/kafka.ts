@@ -1,0 +1,90 @@
+import type { GroupPlace, RecreatedPosition, Rereading, SharedTopic, TopicStart } from "../reason.ts";
+import { counted, listed } from "./words.ts";
+
+/** Where a new pipeline begins to read; empty for one that reads no topic. */
+export function beginningText(topics: readonly TopicStart[]): string {
+  return topics.map((topic) => `${startUnless(topic)}, where it then goes on`).join("");
+}
+
+function startUnless({ topic, group, start }: TopicStart): string {
+  return `; topic ${topic} is read from ${startText(start)}, unless the consumer group ${group} has offsets of it`;
+}
+
+/** Where a group without offsets begins. */
+function startText(start: string): string {
+  if (start === "earliest") return "its beginning";
+  return start === "latest" ? "its end (what it holds now is not read)" : `what came at ${start} or later`;
+}
+
+/** A topic of a new pipeline that another one reads: rows go to two tables. */
+export function sharedText(shared: SharedTopic): string {
+  return `${readToo(shared)}: rows are written twice, in two tables`;
+}
+
+/** The same, where both write to one table. */
+export function rowsTwiceText(shared: SharedTopic): string {
+  const old = shared.start === "latest" ? [] : ["what it has written"];
+  const rows = [...old, ...(shared.goesOn ? ["all that is to come"] : [])];
+  return `${readToo(shared)} into the same table: ${rows.join(" and ")} stands there twice`;
+}
+
+function readToo({ topic, other, goesOn, start }: SharedTopic): string {
+  const again = start === "latest" ? "is read too" : `is read again from ${startText(start)}`;
+  return `topic ${topic}, which ${other} ${goesOn ? "reads" : "has read"}, ${again}`;
+}
+
+/** What the group of a pipeline that goes leaves in Kafka. */
+export function placeText({ group, topics, lag, uncommitted }: GroupPlace): string {
+  const ends = topics.length === 1 ? "its end" : "their ends";
+  const before = lag === 0 ? "" : `, ${counted(lag, "offset")} before ${ends}`;
+  const again = uncommitted === 0 ? "" : `, which reads ${counted(uncommitted, "offset")} again`;
+  const place = `consumer group ${group} keeps its place in ${topicsText(topics)}`;
+  return `; ${place}${before}, and a pipeline with this pipeline_id goes on there${again}`;
+}
+
+/** Where a pipeline that is made anew reads. */
+export function positionText(position: RecreatedPosition | undefined): string {
+  if (position === undefined) return "";
+  if (position.reads === "anew") return beginningText(position.topics);
+  if (position.reads === "left") return placeText(position.place);
+  return `; the consumer group ${position.group} is kept, and it goes on where that stands`;
+}
+
+/** What a stop leaves in the topics. */
+export function unreadText(topics: readonly string[], lag: number): string {
+  return `; ${counted(lag, "offset")} ${lag === 1 ? "stays" : "stay"} unread in ${topicsText(topics)}`;
+}
+
+/** What an edit does to where a pipeline reads. */
+export function rereadingText({ elsewhere, added, removed, begins, take_over }: Rereading): string {
+  const clauses = [
+    elsewhereText(elsewhere),
+    added.map(startUnless).join(""),
+    removed === undefined ? "" : removedText(removed),
+    begins ? "; where it begins counts only for a topic of which its consumer group has no offsets" : "",
+  ];
+  if (take_over !== undefined)
+    clauses.push(
+      `; it goes on where run ${take_over} left the consumer group: pending batches that begin below that are given up, ` +
+        "and dedup does not know what that run has read",
+    );
+  return clauses.join("");
+}
+
+function elsewhereText(topics: readonly TopicStart[]): string {
+  if (topics.length === 0) return "";
+  const read = topics.map(({ topic, start }) => `topic ${topic} is read there from ${startText(start)}`);
+  const pending = "pending batches of the old one are a matter of x-sluice.on_lost";
+  return `; if the new brokers are another cluster, ${read.join(", ")}, and ${pending}`;
+}
+
+function removedText({ topics, lag, becomesLetters }: NonNullable<Rereading["removed"]>): string {
+  const count = lag === 0 ? "" : ` (${counted(lag, "offset")})`;
+  const held = becomesLetters ? ", and what pending batches hold of a source that is gone becomes dead letters" : "";
+  return `; what was not read yet of ${topicsText(topics)}${count} stays unread${held}`;
+}
+
+/** Such as `topics orders and returns`. */
+function topicsText(topics: readonly string[]): string {
+  return topics.length === 1 ? `topic ${topics[0]}` : `topics ${listed(topics)}`;
+}

@@ -1,0 +1,64 @@
+import type { Loss, LossCode, LossFacts } from "../loss.ts";
+import type { Holdings, Unwritten } from "../reason.ts";
+import { counted, listed } from "./words.ts";
+
+/** What is lost, as a thing that a pipeline has. */
+const names: Readonly<Record<LossCode, string>> = {
+  AcceptedEvents: "what it holds unwritten",
+  DeadLetters: "its dead letters",
+  DedupKeys: "what dedup remembers",
+  AccessToken: "its access token",
+  SecretValues: "the old values of its secrets",
+  GroupPlace: "the place of its consumer group",
+  Failure: "that it had failed (it is Stopped instead)",
+  BegunEnd: "that its end had begun (it takes events instead)",
+};
+
+const figures: { [Code in LossCode]?: (facts: LossFacts[Code]) => string } = {
+  AcceptedEvents: (facts) => holdingsText({ ...facts, dead_letters: 0 }),
+  DeadLetters: ({ count }) => counted(count, "dead letter"),
+  DedupKeys: ({ keys }) => names.DedupKeys + (keys === undefined ? "" : ` (${keys} keys)`),
+  AccessToken: ({ pipeline_id }) =>
+    names.AccessToken + (pipeline_id === undefined ? "" : ` (sluice token rotate ${pipeline_id} prints a new one)`),
+  SecretValues: ({ secrets }) => `the old ${secrets.length === 1 ? "value" : "values"} of ${listed(secrets)}`,
+  GroupPlace: ({ run }) => `the place of its consumer group before run ${run} is taken over`,
+};
+
+/** With the figures of the plan, such as `2 dead letters`. */
+export function lossText<Code extends LossCode>({ code, facts }: Loss<Code>): string {
+  return figures[code]?.(facts) ?? names[code];
+}
+
+/** Such as `its dead letters and its access token`. */
+export function lossNames(codes: readonly LossCode[]): string {
+  return listed(codes.map((code) => names[code]));
+}
+
+/** The same of a pipeline that is gone. */
+export function pastLossNames(codes: readonly LossCode[]): string {
+  return listed(codes.map((code) => past[code] ?? names[code]));
+}
+
+const past: { readonly [Code in LossCode]?: string } = {
+  AcceptedEvents: "what it held unwritten",
+  DedupKeys: "what dedup remembered",
+};
+
+/** Such as `7 accepted events, 1 pending batch and 2 dead letters`; empty where there is nothing. */
+export function holdingsText(of: Holdings): string {
+  return listed(holdingParts(of));
+}
+
+export function holdingParts({ held, pending_batches, dead_letters }: Holdings): string[] {
+  return [
+    counted(held, "accepted event"),
+    counted(pending_batches, "pending batch", "pending batches"),
+    counted(dead_letters, "dead letter"),
+  ].filter((part) => part !== "");
+}
+
+/** Such as `; 7 accepted events are written first`; empty where nothing is held. */
+export function writtenFirst({ held, pending_batches }: Unwritten): string {
+  const unwritten = holdingsText({ held, pending_batches, dead_letters: 0 });
+  return unwritten === "" ? "" : `; ${unwritten} ${held + pending_batches === 1 ? "is" : "are"} written first`;
+}

@@ -1,0 +1,230 @@
+import { allowed, limitText } from "../budget.ts";
+import type { Caution, NotRunning, Reason, ReasonCode, ReasonFacts, StateDifference, Suspension } from "../reason.ts";
+import { deletionText, hindranceText, triggerText, waitText } from "./ending.ts";
+import { beginningText, positionText, rereadingText, rowsTwiceText, sharedText, unreadText } from "./kafka.ts";
+import { lossNames, lossText, pastLossNames, writtenFirst } from "./losses.ts";
+import { counted, firstOf, listed } from "./words.ts";
+
+/** One sentence for a person; of a refusal, with the ways out. */
+export function reasonText<Code extends ReasonCode>({ code, facts }: Reason<Code>): string {
+  return sentences[code](facts);
+}
+
+/** What a person should look at before the plan is carried out. */
+export function cautionText({ facts }: Caution): string {
+  return rowsTwiceText(facts);
+}
+
+/** Such as `by ada since 2026-01-01T00:00:00.000Z: the table is being moved`. */
+export function suspensionText({ by, since, reason }: Suspension): string {
+  const who = by === undefined ? "" : `by ${by} `;
+  return `${who}since ${since}${reason === undefined ? "" : `: ${reason}`}`;
+}
+
+type Sentences = { readonly [Code in ReasonCode]: (facts: ReasonFacts[Code]) => string };
+
+const sentences: Sentences = {
+  New: (facts) => `it is new${newText(facts)}`,
+  CreatedAgain: ({ lost, ...facts }) => `${goneText(lost)}; it is made again${newText(facts)}`,
+  Edited: editText,
+  StateDiffers: ({ failure, ...facts }) => `${stateText(facts)}${failure === undefined ? "" : `; ${failure}`}`,
+  Recreated: recreationText,
+  Adopted: ({ of }) => `it is taken over, as x-sluice.adopt is true: ${reasonText(of)}`,
+  Drifted: ({ of }) => driftText(of),
+  FileRemoved: ({ file, ...facts }) => `${triggerText({ ending: "prune", file })}${deletionText(facts)}`,
+  SecretChanged: ({ secrets }) => secretsText(secrets),
+  SecretsToo: ({ of, secrets }) => `${reasonText(of)}; ${secretsText(secrets)}`,
+  RunsAgain: ({ of, revision }) =>
+    `it goes on as it was: what ${revision} had stopped it for is not asked for any more; ${reasonText(of)}`,
+  RecreationFinished: ({ of, revision }) =>
+    `it is made as ${revision} says, which had deleted it to make it anew; ${reasonText(of)}`,
+  EndTakenBack: ({ of }) => `it goes on as it was, because the file no longer asks for its end: ${reasonText(of)}`,
+  Replaces: ({ of }) => `${reasonText(of)}; it takes the place of the change for which the pipeline is being stopped`,
+  StopsAfterAll: () => "x-sluice.state is Stopped",
+
+  InSync: ({ status }) => `it is as its file says, ${status}`,
+  SuspendedByFile: () => "x-sluice.suspend is true: it is left as it is",
+  SuspendedByOperator: ({ pipeline_id, ...suspension }) =>
+    `suspended ${suspensionText(suspension)}; it is left as it is until "sluice resume ${pipeline_id}"`,
+  SuspendedFileGone: ({ file }) => `${file} no longer has it, but said x-sluice.suspend: true: it is left as it is`,
+  PruneDisabled: ({ file }) => `${file} no longer has it, but said x-sluice.prune: false: it is kept`,
+  PruneHeld: ({ file, unread }) =>
+    `${file} no longer has it, but ${unread}, which cannot be read, may: it is kept until that is mended`,
+  NotOwned: () => "it was not made from this source: it is left alone",
+  InProgress: () => "an earlier change is still being carried out",
+  InProgressMeanwhile: ({ dependency }) =>
+    `an earlier change is carried to its end: ${dependency.pipeline_id} ${dependencyText(dependency)}`,
+  InTransition: ({ status }) => `it is ${status}: this is carried out when that has ended`,
+  EndWaits: ({ trigger, wait }) => `${triggerText(trigger)}: ${waitText(trigger, wait)}`,
+  DependencyNotReady: ({ dependency }) => {
+    const { pipeline_id } = dependency;
+    const why = dependencyText(dependency);
+    return `blocked by ${pipeline_id}, which ${why}: this is carried out when ${pipeline_id} runs`;
+  },
+  DriftLeft: ({ of, mode }) =>
+    mode === "ignore"
+      ? `${reasonText(of)}, which x-sluice.drift: ignore lets be`
+      : `${driftText(of)}, which x-sluice.drift: report leaves as it is`,
+  DriftWaits: ({ of, times, next }) =>
+    `${putBackText(of, times)}, and is put back again at ${new Date(next).toISOString()}`,
+
+  FieldsDiffer: ({ paths }) => `${firstOf(paths)} changed`,
+  StatusDiffers: ({ status }) => `it is ${status}`,
+  DeletedInEngine: ({ lost }) => goneText(lost),
+
+  FileUnusable: fileText,
+  ImmutableField: immutableText,
+  NotAdopted: notAdoptedText,
+  DriftFight: ({ of, times }) =>
+    `${putBackText(of, times)}: another writer keeps changing it, and it is left as it is. Ways out: find out who does; ` +
+    "or make the file say what is meant; or set x-sluice.drift: report; or suspend it for a turn, after which it is put " +
+    "back again",
+  IdChanged: idText,
+  EmptySource: () =>
+    "the source holds no valid pipeline at all, which looks like a mistake: nothing is deleted. Ways out: check --path " +
+    "and the branch; or, to remove the last pipelines on purpose, keep one file with x-sluice.state: Terminated",
+  DeletionBudget: budgetText,
+  EndHindered: ({ trigger, hindrance }) => `${triggerText(trigger)}: ${hindranceText(hindrance)}`,
+  SuccessorLost: ({ of, revision }) =>
+    `${reasonText(of)}; ${revision} had deleted it to make it anew, and what it was to become is not known, as a secret ` +
+    "stands in its file as plain text: mend the file",
+  Undoes: ({ kind, lost }) => {
+    const missing = lost.map((loss) => lossText(loss));
+    return `it undoes the ${kind}${missing.length === 0 ? "" : `, but does not bring back ${listed(missing)}`}`;
+  },
+};
+
+function newText({ state, topics, shared }: ReasonFacts["New"]): string {
+  const wish = state === "Running" ? "" : `, and x-sluice.state is ${state}`;
+  return `${wish}${beginningText(topics)}${shared.map((topic) => `; ${sharedText(topic)}`).join("")}`;
+}
+
+function goneText(lost: ReasonFacts["DeletedInEngine"]["lost"]): string {
+  return `it was deleted in the engine, and with it ${pastLossNames(lost)}`;
+}
+
+function driftText(of: Reason): string {
+  return `it drifted from its file: ${reasonText(of)}`;
+}
+
+function putBackText(of: Reason, times: number): string {
+  return `${driftText(of)}; it was put back ${counted(times, "time")} within an hour`;
+}
+
+function secretsText(secrets: readonly string[]): string {
+  const have = secrets.length === 1 ? "has another value" : "have other values";
+  const how = "it starts anew with that, and sends what is under way once more with the same tokens";
+  return `${listed(secrets)} ${have} now: ${how}`;
+}
+
+function editText({ paths, reading, state, writes, isDrifted }: ReasonFacts["Edited"]): string {
+  const status = state === undefined ? "" : `; ${stateText(state)}`;
+  return `${firstOf(paths)} changed${rereadingText(reading)}${status}${writtenFirst(writes)}${alsoText(isDrifted)}`;
+}
+
+function recreationText({ path, writes, losses, position, isDrifted }: ReasonFacts["Recreated"]): string {
+  const lost = losses.map((loss) => lossText(loss)).join(", ");
+  const loses = lost === "" ? "nothing is lost" : `lost: ${lost}`;
+  const anew = `the pipeline is made anew${writtenFirst(writes)}; ${loses}${positionText(position)}`;
+  return `${triggerText({ ending: "recreate", path })}: ${anew}${alsoText(isDrifted)}`;
+}
+
+function alsoText(isDrifted: boolean): string {
+  return isDrifted ? "; it was also changed in the engine meanwhile, which this undoes" : "";
+}
+
+function fileText({ obstacle, status }: ReasonFacts["FileUnusable"]): string {
+  const goesOn = status === undefined ? "it is not created" : `it stays ${status}, as its last good file said`;
+  return `${obstacleText(obstacle)}; ${goesOn}`;
+}
+
+function obstacleText(obstacle: ReasonFacts["FileUnusable"]["obstacle"]): string {
+  if ("skipped" in obstacle) return `${obstacle.path} is ${obstacle.skipped}`;
+  if ("file" in obstacle) return `${obstacle.file} cannot be used`;
+  return `${obstacle.problem}${obstacle.more > 0 ? ` (and ${obstacle.more} more)` : ""}`;
+}
+
+function immutableText({ path, from, to, reads, recreation_loses }: ReasonFacts["ImmutableField"]): string {
+  const another = reads ? ", which reads its topic in a consumer group of its own" : "";
+  const values = `${JSON.stringify(from)} to ${JSON.stringify(to)}`;
+  return (
+    `${path} cannot change after creation, and was changed from ${values}: the pipeline runs on unchanged. Ways out: put ` +
+    `the old value back; or give the new config to a new pipeline with another pipeline_id${another}; or set ` +
+    "x-sluice.recreate: true, which writes what was accepted and makes the pipeline anew, without " +
+    lossNames(recreation_loses)
+  );
+}
+
+function notAdoptedText({ paths, calls, effect }: ReasonFacts["NotAdopted"]): string {
+  const way = calls.length === 0 ? "" : ` by ${calls.join(", ")}${effect === "none" ? "" : ` (${effect})`}`;
+  return (
+    `a pipeline with this pipeline_id is there already and was not made from this source; ${firstOf(paths)} ` +
+    `${paths.length > 1 ? "differ" : "differs"}: it runs on unchanged. Ways out: set x-sluice.adopt: true, which makes it ` +
+    `what the file says${way}; or make the file say what runs, which takes it over as it is; or choose another pipeline_id`
+  );
+}
+
+function idText({ file, from, to, isReader }: ReasonFacts["IdChanged"]): string {
+  const [old, now] = [from.join(", "), to.join(", ")];
+  const again = isReader ? ": its topic is then read again, by another consumer group" : "";
+  return (
+    `pipeline_id cannot change, and ${file} had ${old} where it now has ${now}: ${old} runs on unchanged. Ways out: put ` +
+    `${old} back, and change name instead; or put ${now} into a file of its own, which creates it and deletes ${old}${again}`
+  );
+}
+
+function budgetText({ file, waiting, begun, of, limit }: ReasonFacts["DeletionBudget"]): string {
+  const most = allowed(limit, of);
+  const count = begun === 0 ? `${waiting}` : `${begun + waiting} (${begun} of them begun already)`;
+  return (
+    `${file} no longer has it, but this revision removes the files of ${count} of ${of} pipelines, and --max-deletions ` +
+    `(${limitText(limit)}) allows ${most}: no further deletion is begun. Ways out: put files back, and remove at most ` +
+    `${most} in one commit; or run with a greater --max-deletions; or set x-sluice.state: Terminated first, which drops ` +
+    "what a pipeline holds, and remove its file in a later commit"
+  );
+}
+
+/** The status that a pipeline has, the one that it is to have, and what the way there does to its events. */
+function stateText({ status, wish, ending, leaves }: StateDifference): string {
+  return `it is ${status}${endingText(ending)}, x-sluice.state is ${wish}${leavesText(leaves)}`;
+}
+
+/** A deletion, or a recreation, that was begun and is no longer asked for. */
+function endingText(ending: StateDifference["ending"]): string {
+  if (ending === undefined) return "";
+  return ending === "reads" ? " and was about to end" : " and takes no events, as it was about to end";
+}
+
+function leavesText(leaves: StateDifference["leaves"]): string {
+  if (leaves === undefined) return "";
+  if (leaves.way === "unread") return unreadText(leaves.topics, leaves.lag);
+  if (leaves.way === "written") return `${writtenFirst(leaves.writes)}${keptText(leaves.max_age)}`;
+  return leaves.held === 1
+    ? "; 1 accepted event goes if it is not under way"
+    : `; of ${leaves.held} accepted events those go that are not under way`;
+}
+
+/** How long a stream keeps what is pushed at a pipeline that is stopped. */
+function keptText(max_age: string): string {
+  return (
+    `; what comes while it is stopped waits for at most ${max_age} (resources.nats.stream.max_age), after which it is ` +
+    "removed unwritten, and counted"
+  );
+}
+
+/** Why a dependency will not run after this plan: a clause about it. */
+function dependencyText({ status, why }: NotRunning): string {
+  if (why.is === "planned") return `is to be ${why.state ?? "gone"}`;
+  const is = status === undefined ? "is not there" : `is ${status}`;
+  if (why.is === "left") return `${is}${leftText(why)}`;
+  if (why.is === "unusable") return `${is}, and its file cannot be used`;
+  return status === undefined ? "no valid file describes" : `${is}, and no valid file describes it`;
+}
+
+function leftText({ isRefused, cause, state }: NotRunning["why"] & { is: "left" }): string {
+  if (isRefused) return `, and its change was refused (${cause})`;
+  if (cause === "Suspended") return ", and is suspended";
+  if (cause === "DriftIgnored") return ", and its x-sluice.drift is ignore";
+  if (cause === "Drifted") return ", which its file does not say (Drifted)";
+  return cause === "InSync" && state !== undefined ? `, as its x-sluice.state is ${state}` : ` (${cause})`;
+}
