@@ -10,7 +10,7 @@ interface Section {
   node: SchemaNode;
 }
 
-/** The text of `REFERENCE.md`: every field of the format, a table for each mapping. */
+/** The text of `docs/reference/pipeline.md`: every field of the format, a table for each mapping. */
 export async function reference(): Promise<string> {
   const sections = sectionsOf();
   const tables = sections.map((section) => tableOf(section, sections));
