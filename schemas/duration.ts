@@ -1,5 +1,5 @@
 /**
- * Durations as pipeline files write them (REFERENCE.md): one or more `<decimal><unit>` with the
+ * Durations as pipeline files write them (docs/reference/pipeline.md): one or more `<decimal><unit>` with the
  * units ns, us, µs, ms, s, m and h, or a plain `0`. `<integer>d` stands for that many times 24 hours; `1.5d` is refused.
  */
 const nanosecondsOf: Readonly<Record<string, bigint>> = {

@@ -3,4 +3,4 @@ import { declarations } from "./declarations.ts";
 import { reference } from "./reference.ts";
 
 await writeFile(new URL("pipeline-v3.d.ts", import.meta.url), await declarations());
-await writeFile(new URL("REFERENCE.md", import.meta.url), await reference());
+await writeFile(new URL("../docs/reference/pipeline.md", import.meta.url), await reference());

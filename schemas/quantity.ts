@@ -1,5 +1,5 @@
 /**
- * Quantities as pipeline files write them (REFERENCE.md): a decimal number, then nothing, one of
+ * Quantities as pipeline files write them (docs/reference/pipeline.md): a decimal number, then nothing, one of
  * `n u m k M G T P E`, one of `Ki Mi Gi Ti Pi Ei`, or a decimal exponent. Sizes of the stream also take KB, MB, GB and TB
  * in any case, powers of 1024 like their binary brothers.
  */

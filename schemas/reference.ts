@@ -10,7 +10,7 @@ interface Section {
   node: SchemaNode;
 }
 
-/** The text of `REFERENCE.md`: every field of the format, a table for each mapping. */
+/** The text of `docs/reference/pipeline.md`: every field of the format, a table for each mapping. */
 export async function reference(): Promise<string> {
   const sections = sectionsOf();
   const tables = sections.map((section) => tableOf(section, sections));
@@ -141,13 +141,13 @@ function code(text: string): string {
 }
 
 /** What stands above the tables of the reference: how to read them, and the grammars that fields share. */
-const pageHead = `<!-- Generated from pipeline-v3.schema.json by \`npm run schemas\`. Change the schema, not this file. -->
+const pageHead = `<!-- Generated from schemas/pipeline-v3.schema.json by \`npm run schemas\`. Change the schema, not this file. -->
 
 # The v3 format
 
 One YAML or JSON document is one pipeline. This page tells every field; what a problem code means is in
-[CODES.md](../reconciler/validate/CODES.md), what an expression may say in
-[REFERENCE.md of the expressions](../engine/expression/REFERENCE.md). Unknown keys are errors at every level.
+[Problem codes](problem-codes.md), what an expression may say in
+[Expressions](expressions.md). Unknown keys are errors at every level.
 
 **Effect** is the class of change that a new value needs:
 

@@ -1,5 +1,5 @@
 /**
- * The expression language of filters and stateless transforms. Its page for users is `REFERENCE.md`.
+ * The expression language of filters and stateless transforms. Its page for users is `docs/reference/expressions.md`.
  *
  *     text ──lexer──> tokens ──parser──> tree ──check──> types ──compile──> closures ──frame──> value
  *

@@ -21,7 +21,7 @@ export type Conversion = (value: unknown, converting: Converting) => unknown;
 /** Levels of arrays and maps in an output: what an event may have, and what every later stage can write. */
 export const DEEPEST_OUTPUT = 100;
 
-/** The conversion of an `output_type` by its names (REFERENCE.md, output_type); undefined for an unknown one. */
+/** The conversion of an `output_type` by its names (docs/reference/expressions.md, output_type); undefined for an unknown one. */
 export function conversion(outputType: string): Conversion | undefined {
   return byName.get(outputType);
 }

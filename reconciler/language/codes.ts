@@ -11,7 +11,10 @@ const error = (meaning: string) => ({ severity: "error", meaning }) as const;
 const warning = (meaning: string) => ({ severity: "warning", meaning }) as const;
 const info = (meaning: string) => ({ severity: "info", meaning }) as const;
 
-/** Every code of a problem. Codes are stable: people silence, search and link them. `CODES.md` is made from this. */
+/**
+ * Every code of a problem. Codes are stable: people silence, search and link them. `docs/reference/problem-codes.md` is
+ * made from this.
+ */
 export const codes = {
   // The file as text.
   FILE_TOO_LARGE: error("A file is larger than 1 MiB."),

@@ -1,7 +1,7 @@
 import { format } from "prettier";
 import { codes, type Severity } from "../language/codes.ts";
 
-const head = `<!-- Generated from codes.ts by \`npm run schemas\`. Change codes.ts, not this file. -->
+const head = `<!-- Generated from reconciler/validate/codes.ts by \`npm run schemas\`. Change codes.ts, not this file. -->
 
 # Problem codes
 
@@ -14,7 +14,7 @@ const sections: readonly (readonly [Severity, string])[] = [
   ["info", "Infos are worth knowing, and nothing has to be mended."],
 ];
 
-/** The text of `CODES.md`. */
+/** The text of `docs/reference/problem-codes.md`. */
 export function codesReference(): Promise<string> {
   const tables = sections.map(([severity, means]) => `## ${severity}\n\n${means}\n\n${tableOf(severity)}`);
   return format([head, ...tables].join("\n\n"), { parser: "markdown", printWidth: 120 });

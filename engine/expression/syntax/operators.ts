@@ -6,7 +6,7 @@ export type BinaryOperator =
 export type UnaryOperator = "not" | "-" | "+";
 
 interface Binding {
-  /** How tightly it binds (REFERENCE.md, Operators). */
+  /** How tightly it binds (docs/reference/expressions.md, Operators). */
   readonly level: number;
   readonly right?: true;
   readonly family: "pipe" | "logical" | "comparator" | "binary";

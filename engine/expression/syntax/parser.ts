@@ -5,7 +5,7 @@ import { call, operand, postfix } from "./operands.ts";
 import { binary, type BinaryOperator } from "./operators.ts";
 import type { Comparator } from "../values/comparison.ts";
 
-/** Nodes in one expression (REFERENCE.md, Limits). */
+/** Nodes in one expression (docs/reference/expressions.md, Limits). */
 export const MOST_NODES = 10_000;
 /** How deep an expression may nest; chains of `and`, `or` and comparisons count once. */
 export const DEEPEST = 250;

@@ -9,7 +9,7 @@ export const MADE_PER_STEP = 16;
 export class BudgetExceeded extends Error {}
 
 /**
- * What bounds one evaluation (REFERENCE.md, Limits). Memory counts the items of arrays and maps
+ * What bounds one evaluation (docs/reference/expressions.md, Limits). Memory counts the items of arrays and maps
  * that are made, and repeated text. Steps bound the time, and what else takes memory: items that are visited or copied,
  * and text that is read or made.
  */

@@ -23,8 +23,8 @@ const documented = builtinSections.flatMap(({ functions, entries }) =>
 );
 const own = [...helpers.keys()].filter((name) => helpers.get(name) !== builtins.get(name));
 
-test("REFERENCE.md is what `npm run schemas` makes of the tables, every example evaluated anew", async () => {
-  const file = readFileSync("engine/expression/REFERENCE.md", "utf8");
+test("expressions.md is what `npm run schemas` makes of the tables, every example evaluated anew", async () => {
+  const file = readFileSync("docs/reference/expressions.md", "utf8");
   expect(file, "run `npm run schemas`").toBe(await reference());
 });
 

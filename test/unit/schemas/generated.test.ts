@@ -17,12 +17,12 @@ describe("what is generated is what its source gives", () => {
     expect(await declarations()).toBe(committed("schemas/pipeline-v3.d.ts"));
   });
 
-  test("REFERENCE.md: else run `npm run schemas`", async () => {
-    expect(await reference()).toBe(committed("schemas/REFERENCE.md"));
+  test("pipeline.md: else run `npm run schemas`", async () => {
+    expect(await reference()).toBe(committed("docs/reference/pipeline.md"));
   });
 
-  test("CODES.md: else run `npm run schemas`", async () => {
-    expect(await codesReference()).toBe(committed("reconciler/validate/CODES.md"));
+  test("problem-codes.md: else run `npm run schemas`", async () => {
+    expect(await codesReference()).toBe(committed("docs/reference/problem-codes.md"));
   });
 });
 
@@ -53,8 +53,8 @@ test("the reference tells every field in a table, with an example", async () => 
 
 test("links of the generated pages lead somewhere", async () => {
   for (const [path, text] of [
-    ["schemas/REFERENCE.md", await reference()],
-    ["reconciler/validate/CODES.md", await codesReference()],
+    ["docs/reference/pipeline.md", await reference()],
+    ["docs/reference/problem-codes.md", await codesReference()],
   ] as const) {
     const anchors = new Set([...text.matchAll(/<a id="([^"]+)">/g)].map(([, id]) => id));
     for (const [, target = ""] of text.matchAll(/\]\(([^)]+)\)/g)) {

@@ -165,7 +165,7 @@ describe("what a crash may undo", () => {
   });
 });
 
-test("a disk with less than 48 MB free takes no push, and says so as the README does", async () => {
+test("a disk with less than 48 MB free takes no push, and says so as the docs do", async () => {
   folder.disk.free = 48 * megabyte - 1;
   await expect(folder.push("one")).rejects.toMatchObject({
     code: "DISK_FULL",
@@ -173,8 +173,8 @@ test("a disk with less than 48 MB free takes no push, and says so as the README 
   });
   folder.disk.free = 48 * megabyte;
   expect(await folder.push("one")).toBe(1);
-  const readme = await readFile(new URL("../../../README.md", import.meta.url), "utf8");
-  const figures = [...readme.matchAll(/less than (\d+) MB/g)].map(([, figure]) => figure);
+  const page = await readFile(new URL("../../../docs/operations.md", import.meta.url), "utf8");
+  const figures = [...page.matchAll(/less than (\d+) MB/g)].map(([, figure]) => figure);
   expect(new Set(figures)).toEqual(new Set(["48", "8"]));
 });
 

@@ -1,0 +1,131 @@
+import { execFile } from "node:child_process";
+import { chmod, cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Daemon, freeAddress } from "../../examples/quickstart/daemon.ts";
+import { PipelineRepository } from "../../examples/quickstart/repository.ts";
+import { sluice } from "../support/daemon.ts";
+import { blocksOf, pages, type Block } from "../support/docs/pages.ts";
+import { scriptOf, type Addresses } from "../support/docs/script.ts";
+
+const project = fileURLToPath(new URL("../..", import.meta.url));
+const written = pages().map((page) => ({ path: page.path, blocks: blocksOf(page) }));
+const withCommands = written.filter(({ blocks }) =>
+  blocks.some(({ language, skip }) => language === "sh" && skip === undefined),
+);
+
+/** Where the commands of pages are run, and what they find there. */
+interface Scene {
+  folder: string;
+  addresses: Addresses;
+}
+
+let tools: string;
+
+/** A reader types `npx sluice` in a checkout, and `sluice` where that is installed. */
+beforeAll(async () => {
+  tools = await mkdtemp(join(tmpdir(), "sluice-docs-tools-"));
+  const built = `"${process.execPath}" "${sluice}" "$@"`;
+  await writeFile(join(tools, "npx"), `#!/bin/sh\n[ "$1" = sluice ] || exit 127\nshift\nexec ${built}\n`);
+  await writeFile(join(tools, "sluice"), `#!/bin/sh\nexec ${built}\n`);
+  for (const name of ["npx", "sluice"]) await chmod(join(tools, name), 0o755);
+});
+
+afterAll(() => remove(tools));
+
+describe("a page that starts Sluice", () => {
+  const starting = withCommands.filter(({ blocks }) => isStarting(blocks));
+
+  test.each(starting)("$path", { timeout: 180_000 }, async ({ blocks }) => {
+    const scene = await newScene();
+    try {
+      await run(blocks, scene);
+    } finally {
+      await remove(scene.folder);
+    }
+  });
+});
+
+describe("a page for those whose Sluice runs", () => {
+  const running = withCommands.filter(({ blocks }) => !isStarting(blocks));
+  let scene: Scene;
+  let daemon: Daemon;
+
+  /** A repository with the pipeline of the README and one for OTLP, and Sluice in its folder. */
+  beforeAll(async () => {
+    scene = await newScene();
+    const { folder, addresses } = scene;
+    const readme = written.find(({ path }) => path === "README.md")!;
+    const { file = "", text } = readme.blocks.find((block) => block.file !== undefined)!;
+    await mkdir(join(folder, "pipelines"));
+    await writeFile(join(folder, file), text);
+    await cp(join(project, "examples/otlp/pipelines/app-logs.yaml"), join(folder, "pipelines/app-logs.yaml"));
+    const repository = await PipelineRepository.from(join(folder, "pipelines"), join(folder, "repository"));
+    const head = await repository.commit("The pipelines of the pages");
+    daemon = await Daemon.start({
+      sluice,
+      dataDir: join(folder, "repository", ".sluice"),
+      args: ["--repo", repository.folder, "--interval", "1s"],
+      listeners: {
+        api: addresses["127.0.0.1:8081"]!,
+        events: addresses["127.0.0.1:8080"]!,
+        otlpGrpc: addresses["127.0.0.1:4317"]!,
+        otlpHttp: addresses["127.0.0.1:4318"]!,
+      },
+    });
+    await daemon.reconciled(head);
+  }, 120_000);
+
+  afterAll(async () => {
+    await daemon?.stop();
+    await remove(scene.folder);
+  });
+
+  test.each(running)("$path", { timeout: 120_000 }, ({ blocks }) =>
+    run(blocks, { ...scene, folder: join(scene.folder, "repository") }),
+  );
+});
+
+function isStarting(blocks: readonly Block[]): boolean {
+  return blocks.some(({ isBackground }) => isBackground);
+}
+
+/** A folder with nothing but the examples. What pages name are default addresses, which another process may have taken. */
+async function newScene(): Promise<Scene> {
+  const folder = await mkdtemp(join(tmpdir(), "sluice-docs-"));
+  await cp(join(project, "examples"), join(folder, "examples"), { recursive: true });
+  const ports = ["8081", "8080", "4317", "4318"];
+  const free = await Promise.all(ports.map(() => freeAddress(0)));
+  const addresses = Object.fromEntries(ports.map((port, index) => [`127.0.0.1:${port}`, free[index]!]));
+  return { folder, addresses };
+}
+
+/** Runs the commands of a page in one shell; fails with what they printed where one does. */
+async function run(blocks: readonly Block[], { folder, addresses }: Scene): Promise<void> {
+  const env = {
+    PATH: `${tools}:${process.env["PATH"]}`,
+    HOME: tools,
+    GIT_AUTHOR_NAME: "Ada",
+    GIT_AUTHOR_EMAIL: "ada@example.com",
+    GIT_COMMITTER_NAME: "Ada",
+    GIT_COMMITTER_EMAIL: "ada@example.com",
+    SLUICE_API: addresses["127.0.0.1:8081"],
+    SLUICE_EVENTS: addresses["127.0.0.1:8080"],
+    SLUICE_OTLP_GRPC: addresses["127.0.0.1:4317"],
+    SLUICE_OTLP_HTTP: addresses["127.0.0.1:4318"],
+  };
+  const script = scriptOf(blocks, addresses);
+  const options = { cwd: folder, env, timeout: 150_000, maxBuffer: 1 << 26 };
+  const { isDone, output } = await new Promise<{ isDone: boolean; output: string }>((resolve) => {
+    execFile("bash", ["-c", script], options, (error, stdout, stderr) => {
+      resolve({ isDone: error === null, output: `${stdout}\n${stderr}` });
+    });
+  });
+  expect(isDone, output).toBe(true);
+}
+
+function remove(folder: string): Promise<void> {
+  return rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+}
