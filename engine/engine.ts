@@ -1,27 +1,24 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { EngineOptions, PipelineConfig } from "../schemas/pipeline.ts";
-import { AccessTokens } from "./access-tokens.ts";
+import { AccessTokens } from "./catalog/access-tokens.ts";
 import type { DeadLetterQueue, Selection } from "./core/dead-letter.ts";
 import { EngineError, LeftForLater, type ErrorCode } from "./core/errors.ts";
-import { Intakes } from "./intakes.ts";
-import { isPushed } from "./pushed.ts";
-import { expire } from "./expiry.ts";
-import { immutableChange } from "./immutable.ts";
-import { isAtRest, shouldRun, type Status } from "./lifecycle.ts";
-import { PipelineFolders } from "./pipeline-folders.ts";
-import { Register } from "./register.ts";
-import { reprocess, type Reprocessed } from "./reprocessing.ts";
-import { Runner } from "./runner.ts";
-import { closeParts, openParts, type EngineParts, type EngineSettings } from "./parts.ts";
-import { resolveSecrets } from "./secrets.ts";
+import { Intakes } from "./ingest/endpoints.ts";
+import { immutableChange, isPushed } from "./catalog/immutable.ts";
+import { expire, PipelineFolders } from "./catalog/storage.ts";
+import { isAtRest, shouldRun, type Status } from "./core/lifecycle.ts";
+import { Register } from "./catalog/registry.ts";
+import { reprocess, type Reprocessed } from "./catalog/reprocess.ts";
+import { Runner } from "./workers/runner.ts";
+import { closeParts, openParts, type EngineParts, type EngineSettings } from "./stores.ts";
+import { resolveSecrets, type StaleSecrets } from "./catalog/secrets.ts";
 import type { CatalogEntry } from "./state/catalog.ts";
 import { isPassing } from "./state/storage-error.ts";
 import { defaultKafkaSettings } from "./sources/kafka/settings.ts";
 import { defaultOtlpSettings } from "./sources/otlp/receiver/settings.ts";
-import type { StaleSecrets } from "./used-secrets.ts";
 import { isToken } from "./sources/webhook/token.ts";
-import type { PipelineHealth, PipelineView } from "./view.ts";
+import type { PipelineHealth, PipelineView } from "./core/view.ts";
 
 /** How long a stop drains where the settings do not say it, in milliseconds. */
 const defaultDrainLimit = 5 * 60 * 1000;

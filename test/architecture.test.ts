@@ -17,7 +17,7 @@ test("the house keeps its import rules", () => {
 
 describe("a planted breach is found", () => {
   test.each([
-    ["the engine imports the reconciler", "engine/line.ts", 'import { plan } from "../reconciler/plan/plan.ts";'],
+    ["the engine imports the reconciler", "engine/batch/compiled-pipeline.ts", 'import { plan } from "../reconciler/plan/plan.ts";'],
     ["the schemas import the engine", "schemas/index.ts", 'export { Engine } from "../engine/index.ts";'],
     [
       "the reconciler goes past the engine's door",
@@ -45,7 +45,7 @@ describe("a planted breach is found", () => {
     ["the plan looks at the clock", "reconciler/plan/plan.ts", "const now = Date.now();"],
     ["a component reads the environment", "engine/sinks/clickhouse/sink.ts", 'const x = process.env["X"];'],
     ["the reconciler prints", "reconciler/reconciler.ts", 'console.log("done");'],
-    ["a component touches prom-client", "engine/pipeline.ts", 'import { Counter } from "prom-client";'],
+    ["a component touches prom-client", "engine/delivery/pipeline.ts", 'import { Counter } from "prom-client";'],
   ])("%s", (_title, path, line) => {
     const original = files.find((file) => file.path === path);
     expect(original, `${path} is a file of the house`).toBeDefined();

@@ -1,4 +1,4 @@
-import type { Event } from "./batch.ts";
+import type { Event } from "../event/event.ts";
 import type { Rejection } from "./dead-letter.ts";
 import type { WaitingDrop } from "./journal.ts";
 

@@ -9,7 +9,7 @@ import { ExpressionError } from "./errors.ts";
 import type { Span } from "./errors.ts";
 import { Frame } from "./frame.ts";
 import type { Code } from "./frame.ts";
-import { keyReader } from "../core/generated.ts";
+import { keyReader } from "../event/field-path.ts";
 import { compileLoop } from "./loops.ts";
 import { compileChain, compileSlice } from "./members.ts";
 import { compileBinary } from "./operations.ts";

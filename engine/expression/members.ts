@@ -2,7 +2,7 @@ import { member, slice } from "./access.ts";
 import type { MemberNode, MethodNode, Node, SliceNode } from "./ast.ts";
 import type { Compiler } from "./compile.ts";
 import type { Code, Frame } from "./frame.ts";
-import { keyReader } from "../core/generated.ts";
+import { keyReader } from "../event/field-path.ts";
 import { method } from "./methods.ts";
 import type { Scope } from "./scope.ts";
 import type { TextMap } from "./values.ts";

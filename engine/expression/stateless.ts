@@ -6,7 +6,7 @@ import { compile } from "./compile.ts";
 import { environment } from "./environment.ts";
 import { ExpressionError } from "./errors.ts";
 import { helpers } from "./functions/helpers.ts";
-import { recordMaker } from "../core/generated.ts";
+import { recordMaker } from "../event/field-path.ts";
 import { conversion, outputTypes } from "./output-types.ts";
 import { parse } from "./parser.ts";
 import type { Type } from "./types.ts";

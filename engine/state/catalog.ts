@@ -1,6 +1,6 @@
 import { defaultOptions } from "../../schemas/engine-options.ts";
 import type { PipelineConfig } from "../../schemas/pipeline.ts";
-import type { PipelineView } from "../view.ts";
+import type { PipelineView } from "../core/view.ts";
 import type { Table, TableStore } from "../core/store.ts";
 
 /** How a webhook's caller proves itself. Only the hash is kept. */

@@ -1,4 +1,4 @@
-import type { PipelineCounters } from "../view.ts";
+import type { PipelineCounters } from "../core/view.ts";
 
 /** The counters of a pipeline that has done nothing yet. */
 export function zeroCounters(): PipelineCounters {

@@ -1,4 +1,4 @@
-import type { KeysHeld, Pause, PipelineCounters, SourceLag } from "../view.ts";
+import type { KeysHeld, Pause, PipelineCounters, SourceLag } from "../core/view.ts";
 import { zeroCounters } from "./counters.ts";
 
 /** What is known of a pipeline besides its catalog entry. Gone with the process. */

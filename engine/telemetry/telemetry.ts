@@ -1,8 +1,8 @@
 import type { BatchRecord } from "../core/journal.ts";
 import type { Signal } from "../core/push.ts";
 import type { Failure } from "../core/sink.ts";
-import type { Status } from "../lifecycle.ts";
-import type { KeysHeld, Pause, SourceLag } from "../view.ts";
+import type { Status } from "../core/lifecycle.ts";
+import type { KeysHeld, Pause, SourceLag } from "../core/view.ts";
 
 /**
  * What happens in a pipeline, one function per event: the implementation logs it and counts it, in one place.

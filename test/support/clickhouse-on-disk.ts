@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { entryPoint } from "../../engine/entry.ts";
+import { entryPoint } from "../../engine/system/entry-point.ts";
 import { startClickHouse, type TestClickHouse } from "./clickhouse.ts";
 import { SmallDisk } from "./small-disk.ts";
 

@@ -1,5 +1,4 @@
-import { Event } from "../../engine/core/batch.ts";
-import { EventList } from "../../engine/core/event-list.ts";
+import { Event, EventList } from "../../engine/event/event.ts";
 import { blockOf, type Block, type Sink } from "../../engine/core/sink.ts";
 import { RowEncoder } from "../../engine/sinks/clickhouse/row-encoder.ts";
 import { RowLines } from "../../engine/sinks/clickhouse/row-lines.ts";

@@ -1,7 +1,7 @@
 import { dirname, join, normalize } from "node:path";
 
 export interface SourceText {
-  /** From the top of the project, such as `engine/line.ts`. */
+  /** From the top of the project, such as `engine/batch/compiled-pipeline.ts`. */
   path: string;
   text: string;
 }

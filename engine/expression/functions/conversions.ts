@@ -1,4 +1,4 @@
-import { parseExactly } from "../../core/exact-json.ts";
+import { parseExactly } from "../../event/exact-json.ts";
 import type { Call, FunctionDefinition } from "../catalog.ts";
 import { writeJson } from "../json.ts";
 import { printed } from "../printing.ts";

@@ -1,7 +1,7 @@
 import type { Mapping, SchemaField } from "../../../schemas/pipeline.ts";
 import { bare, columnTypeText, isNullable } from "./column-type.ts";
 import type { ColumnType } from "./column-type.ts";
-import type { RowWalks, Walk } from "../../core/raw-json.ts";
+import type { RowWalks, Walk } from "../../event/raw-json.ts";
 import { rawWalk } from "./raw-values.ts";
 
 /** Names that are spelled in one way in JSON, and mean one key: no dot, no escape. */

@@ -1,6 +1,6 @@
-import type { Event } from "../../core/batch.ts";
-import { EventScan } from "../../core/event-scan.ts";
-import type { RowWalks } from "../../core/raw-json.ts";
+import type { Event } from "../../event/event.ts";
+import { EventScan } from "../../event/scan.ts";
+import type { RowWalks } from "../../event/raw-json.ts";
 import type { RowBody } from "./row-body.ts";
 
 /** Passes on the bytes of events that are rows as they are. Which events it looks at changes bytes, and never a row. */

@@ -1,6 +1,6 @@
-import { gapEnd, isDigit, textEnd } from "../../core/raw-json.ts";
-import type { Walk } from "../../core/raw-json.ts";
-import { RawKeys } from "../../core/raw-keys.ts";
+import { gapEnd, isDigit, textEnd } from "../../event/raw-json.ts";
+import type { Walk } from "../../event/raw-json.ts";
+import { RawKeys } from "../../event/raw-keys.ts";
 
 const [comma, openObject, closeObject] = Buffer.from(",{}");
 

@@ -1,8 +1,8 @@
 import type { FieldType } from "../../../schemas/pipeline.ts";
 import { bare } from "./column-type.ts";
 import type { ColumnType } from "./column-type.ts";
-import { isDigit, matches, textEnd, textOf } from "../../core/raw-json.ts";
-import type { Walk } from "../../core/raw-json.ts";
+import { isDigit, matches, textEnd, textOf } from "../../event/raw-json.ts";
+import type { Walk } from "../../event/raw-json.ts";
 import { rawMap } from "./raw-maps.ts";
 import { rawFloat, rawInteger, shortWhole, wholeWithin } from "./raw-numbers.ts";
 import { rawDay, rawTime } from "./raw-times.ts";

@@ -1,16 +1,11 @@
 import type { Mapping, SchemaField } from "../../../schemas/pipeline.ts";
-import { fieldReader } from "../../core/field-path.ts";
-import type { ReadField } from "../../core/field-path.ts";
+import { fieldReader, type ReadField } from "../../event/field-path.ts";
 import { isProblem, parseColumnType } from "./column-grammar.ts";
-import { bare, columnTypeText } from "./column-type.ts";
-import type { ColumnType } from "./column-type.ts";
-import { converterFor, converterForAny } from "./converter.ts";
-import type { Converter } from "./converter.ts";
-import { directWrite, noDirectWrite } from "./direct-writing.ts";
-import type { DirectWrite } from "./direct-writing.ts";
+import { bare, type ColumnType, columnTypeText } from "./column-type.ts";
+import { type Converter, converterFor, converterForAny } from "./converter.ts";
+import { directWrite, type DirectWrite, noDirectWrite } from "./direct-writing.ts";
 import { canFeed } from "./feeding.ts";
-import { stampOf } from "./row-body.ts";
-import type { Stamp } from "./row-body.ts";
+import { type Stamp, stampOf } from "./row-body.ts";
 
 /** An entry of a mapping, compiled. */
 export interface Column {

@@ -1,10 +1,10 @@
-import { Arrivals } from "../../core/arrivals.ts";
+import { Arrivals } from "../../flow/arrivals.ts";
 import { LeftForLater } from "../../core/errors.ts";
 import { consumerGroup } from "../../core/names.ts";
 import type { Chunk, Feed, PositionRange } from "../../core/positions.ts";
-import { sleep } from "../../core/sleep.ts";
+import { sleep } from "../../flow/sleep.ts";
 import type { Source, SourceSignals } from "../../core/source.ts";
-import { WaitingRoom } from "../../waiting-room.ts";
+import { WaitingRoom } from "../../flow/retry-pause.ts";
 import { Absence } from "./absence.ts";
 import { Acknowledgements } from "./acknowledgements.ts";
 import { BackPressure } from "./back-pressure.ts";

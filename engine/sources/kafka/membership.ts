@@ -1,6 +1,6 @@
 import { LeftForLater } from "../../core/errors.ts";
 import type { Feed } from "../../core/positions.ts";
-import { sleep } from "../../core/sleep.ts";
+import { sleep } from "../../flow/sleep.ts";
 import type { SourceSignals } from "../../core/source.ts";
 import { byHolder } from "./acknowledgements.ts";
 import { kafkaPartition } from "./feed.ts";

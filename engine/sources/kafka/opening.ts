@@ -4,7 +4,7 @@ import { consumerGroup } from "../../core/names.ts";
 import type { Feed, PositionRange } from "../../core/positions.ts";
 import type { SourceSignals } from "../../core/source.ts";
 import { isPassing } from "../../state/storage-error.ts";
-import type { WaitingRoom } from "../../waiting-room.ts";
+import type { WaitingRoom } from "../../flow/retry-pause.ts";
 import { kafkaPartition, partitionOf } from "./feed.ts";
 import type { Group, GroupStanding } from "./group.ts";
 import type { KafkaSourceParts } from "./kafka-source-parts.ts";

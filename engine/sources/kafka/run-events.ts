@@ -1,4 +1,4 @@
-import { Event } from "../../core/batch.ts";
+import { Event } from "../../event/event.ts";
 import type { RecordRun } from "./protocol/record-run.ts";
 
 /**

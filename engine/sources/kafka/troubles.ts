@@ -1,5 +1,5 @@
 import type { Telemetry } from "../../telemetry/telemetry.ts";
-import { quietAttempts, waysOut } from "../../waiting-room.ts";
+import { quietAttempts, waysOut } from "../../flow/retry-pause.ts";
 import { needsPerson, troubleText } from "./trouble.ts";
 
 /**

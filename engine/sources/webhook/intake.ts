@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { EngineError } from "../../core/errors.ts";
 import type { Push } from "../../core/push.ts";
-import { Room } from "../../core/room.ts";
-import { BodyRefused, discardBody, readBody, type BodyLimits } from "../http-body.ts";
+import { Room } from "../../flow/room.ts";
+import { BodyRefused, discardBody, readBody, type BodyLimits } from "../../system/http-body.ts";
 import { problemOfBody } from "./event-body.ts";
 
 /** The largest event, in bytes. */

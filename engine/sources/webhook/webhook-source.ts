@@ -1,11 +1,11 @@
-import { Arrivals } from "../../core/arrivals.ts";
+import { Arrivals } from "../../flow/arrivals.ts";
 import type { Chunk, PositionRange } from "../../core/positions.ts";
 import { streamFeed } from "../../core/positions.ts";
 import { LeftForLater } from "../../core/errors.ts";
 import type { Source, SourceSignals } from "../../core/source.ts";
 import type { Run, StreamReader } from "../../core/stream.ts";
 import { isPassing, storageError } from "../../state/storage-error.ts";
-import type { WaitingRoom } from "../../waiting-room.ts";
+import type { WaitingRoom } from "../../flow/retry-pause.ts";
 
 /** One read of a range takes at most this many events and bytes. */
 const readEvents = 10_000;

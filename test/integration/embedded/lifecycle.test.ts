@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { entryPoint } from "../../../engine/entry.ts";
+import { entryPoint } from "../../../engine/system/entry-point.ts";
 import { EmbeddedClickHouse, type EmbeddedOptions } from "../../../engine/sinks/clickhouse/embedded/embedded.ts";
 import { silent } from "../../support/clickhouse.ts";
 

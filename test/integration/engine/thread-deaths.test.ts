@@ -1,7 +1,7 @@
 import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { entryPoint } from "../../../engine/entry.ts";
+import { entryPoint } from "../../../engine/system/entry-point.ts";
 import { TestEngine } from "../../support/engine.ts";
 import { createTable, webhookPipeline } from "../../support/pipelines.ts";
 

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { entryPoint } from "../../../engine/entry.ts";
+import { entryPoint } from "../../../engine/system/entry-point.ts";
 import { type TestClickHouse, startClickHouse } from "../../support/clickhouse.ts";
 
 /** What the user of the server may do. */

@@ -1,9 +1,9 @@
-import type { Event } from "../../../engine/core/batch.ts";
+import type { Event } from "../../../engine/event/event.ts";
 import type { Rejection } from "../../../engine/core/dead-letter.ts";
 import type { KeyMemory } from "../../../engine/core/key-memory.ts";
 import type { Answer, Block, Probe, Reading, RowWriter, Sink } from "../../../engine/core/sink.ts";
 import type { Transform } from "../../../engine/core/transform.ts";
-import type { Line } from "../../../engine/line.ts";
+import type { Line } from "../../../engine/batch/compiled-pipeline.ts";
 import { DedupTransform } from "../../../engine/transforms/dedup/dedup.ts";
 import { Fingerprints } from "../../../engine/transforms/dedup/fingerprint.ts";
 import { modelEvent } from "./events.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { Assembler } from "../../../engine/assembler.ts";
-import { Event } from "../../../engine/core/batch.ts";
-import type { Line } from "../../../engine/line.ts";
-import { WaitingRoom } from "../../../engine/waiting-room.ts";
+import { Assembler } from "../../../engine/batch/reader.ts";
+import { Event } from "../../../engine/event/event.ts";
+import type { Line } from "../../../engine/batch/compiled-pipeline.ts";
+import { WaitingRoom } from "../../../engine/flow/retry-pause.ts";
 import { WebhookSource } from "../../../engine/sources/webhook/webhook-source.ts";
 
 /** A source of `held` events whose positions are their numbers, of which `end` have arrived. */

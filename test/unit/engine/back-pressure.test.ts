@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { BackPressure } from "../../../engine/back-pressure.ts";
+import { BackPressure } from "../../../engine/ingest/gate.ts";
 import type { Push } from "../../../engine/core/push.ts";
 import type { CatalogEntry } from "../../../engine/state/catalog.ts";
 import { webhookPipeline } from "../../support/pipelines.ts";

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { Assembly } from "../../../engine/assembly.ts";
-import { CarefulReading, takeAgain, type EventPlace } from "../../../engine/care.ts";
-import { Event } from "../../../engine/core/batch.ts";
+import { Assembly } from "../../../engine/batch/builder.ts";
+import { CarefulReading, takeAgain, type EventPlace } from "../../../engine/batch/careful-reading.ts";
+import { Event } from "../../../engine/event/event.ts";
 import type { BatchRecord } from "../../../engine/core/journal.ts";
 import type { Chunk } from "../../../engine/core/positions.ts";
-import type { Line } from "../../../engine/line.ts";
-import { Suspicion } from "../../../engine/suspicion.ts";
+import type { Line } from "../../../engine/batch/compiled-pipeline.ts";
+import { Suspicion } from "../../../engine/workers/thread-deaths.ts";
 
 /** A line that notes the texts of the events that it processes, and makes a row of each. */
 function lineOf(processed: string[]): Line {

@@ -1,17 +1,17 @@
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { AccessTokens } from "../../../engine/access-tokens.ts";
-import { Assembler } from "../../../engine/assembler.ts";
-import { BackPressure } from "../../../engine/back-pressure.ts";
-import { Arrivals } from "../../../engine/core/arrivals.ts";
-import { Event } from "../../../engine/core/batch.ts";
-import type { Line } from "../../../engine/line.ts";
+import { AccessTokens } from "../../../engine/catalog/access-tokens.ts";
+import { Assembler } from "../../../engine/batch/reader.ts";
+import { BackPressure } from "../../../engine/ingest/gate.ts";
+import { Arrivals } from "../../../engine/flow/arrivals.ts";
+import { Event } from "../../../engine/event/event.ts";
+import type { Line } from "../../../engine/batch/compiled-pipeline.ts";
 import { BackPressure as KafkaBackPressure } from "../../../engine/sources/kafka/back-pressure.ts";
 import { Troubles } from "../../../engine/sources/kafka/troubles.ts";
 import { WebhookSource } from "../../../engine/sources/webhook/webhook-source.ts";
 import { Recorder } from "../../../engine/telemetry/recorder.ts";
 import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
-import { WaitingRoom } from "../../../engine/waiting-room.ts";
+import { WaitingRoom } from "../../../engine/flow/retry-pause.ts";
 import { keptLog } from "../../support/engine.ts";
 import { webhookPipeline } from "../../support/pipelines.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Register } from "../../../engine/register.ts";
+import { Register } from "../../../engine/catalog/registry.ts";
 import type { Catalog, CatalogEntry } from "../../../engine/state/catalog.ts";
 import type { Recorder } from "../../../engine/telemetry/recorder.ts";
 import { view } from "../../integration/api/sample.ts";

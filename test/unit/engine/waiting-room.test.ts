@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
-import type { Pause } from "../../../engine/view.ts";
-import { WaitingRoom } from "../../../engine/waiting-room.ts";
+import type { Pause } from "../../../engine/core/view.ts";
+import { WaitingRoom } from "../../../engine/flow/retry-pause.ts";
 
 let pauses: Pause[];
 let ended: number;

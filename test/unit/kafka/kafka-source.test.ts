@@ -15,7 +15,7 @@ import { DeadLetters } from "../../../engine/state/dead-letters.ts";
 import { StoreJournal } from "../../../engine/state/journal.ts";
 import { Store } from "../../../engine/state/store.ts";
 import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
-import type { Pause } from "../../../engine/view.ts";
+import type { Pause } from "../../../engine/core/view.ts";
 import { keptLog } from "../../support/engine.ts";
 import { codecs } from "./read.ts";
 import { StandInCluster } from "./stand-in-cluster.ts";

@@ -18,8 +18,8 @@ import { DeadLetters } from "../../../engine/state/dead-letters.ts";
 import { StoreJournal } from "../../../engine/state/journal.ts";
 import { Store } from "../../../engine/state/store.ts";
 import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
-import type { Pause } from "../../../engine/view.ts";
-import { WaitingRoom } from "../../../engine/waiting-room.ts";
+import type { Pause } from "../../../engine/core/view.ts";
+import { WaitingRoom } from "../../../engine/flow/retry-pause.ts";
 import { keptLog } from "../../support/engine.ts";
 
 const own = { dataDir: "a".repeat(16), run: "11111111" };

@@ -6,7 +6,7 @@ import { WebhookSource } from "../../../engine/sources/webhook/webhook-source.ts
 import { EmbeddedReader } from "../../../engine/streams/embedded/embedded-reader.ts";
 import { EmbeddedStream } from "../../../engine/streams/embedded/embedded-stream.ts";
 import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
-import { WaitingRoom } from "../../../engine/waiting-room.ts";
+import { WaitingRoom } from "../../../engine/flow/retry-pause.ts";
 import { systemDisk } from "../../../engine/system/disk.ts";
 
 let folder: string;

@@ -3,7 +3,7 @@ import { LeftForLater } from "../../../engine/core/errors.ts";
 import { WebhookSource } from "../../../engine/sources/webhook/webhook-source.ts";
 import { EmbeddedReader } from "../../../engine/streams/embedded/embedded-reader.ts";
 import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
-import { WaitingRoom } from "../../../engine/waiting-room.ts";
+import { WaitingRoom } from "../../../engine/flow/retry-pause.ts";
 import { SimulatedStreamFolder } from "../../support/simulation/stream-folder.ts";
 
 let folder: SimulatedStreamFolder;

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { closeParts, openParts } from "../../../engine/parts.ts";
+import { closeParts, openParts } from "../../../engine/stores.ts";
 import { systemDisk } from "../../../engine/system/disk.ts";
 import { keptLog, tableOfSecrets } from "../../support/engine.ts";
 

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { EngineError } from "../../../engine/core/errors.ts";
 import type { Journal } from "../../../engine/core/journal.ts";
-import { Settlement, type Settling } from "../../../engine/settlement.ts";
+import { Settlement, type Settling } from "../../../engine/delivery/settlement.ts";
 import { storageError } from "../../../engine/state/storage-error.ts";
 import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
-import { WaitingRoom } from "../../../engine/waiting-room.ts";
+import { WaitingRoom } from "../../../engine/flow/retry-pause.ts";
 
 const failed = (code: string | number): Error => Object.assign(new Error("the call failed"), { code });
 

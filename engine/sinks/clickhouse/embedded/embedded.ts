@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { join, resolve } from "node:path";
 import { EngineError } from "../../../core/errors.ts";
-import { sleep } from "../../../core/sleep.ts";
-import { entryPoint } from "../../../entry.ts";
+import { sleep } from "../../../flow/sleep.ts";
+import { entryPoint } from "../../../system/entry-point.ts";
 import type { Log } from "../../../telemetry/log.ts";
 import { Child, type Exit } from "./child.ts";
 

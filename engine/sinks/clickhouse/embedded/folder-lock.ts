@@ -1,7 +1,7 @@
 import { openSync } from "node:fs";
 import { join } from "node:path";
 import { waitForLock } from "fs-native-extensions";
-import { sleep } from "../../../core/sleep.ts";
+import { sleep } from "../../../flow/sleep.ts";
 
 /** Another process has the folder. */
 export class Held extends Error {

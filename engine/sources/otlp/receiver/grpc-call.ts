@@ -6,7 +6,7 @@ import {
   type StatusObject,
 } from "@grpc/grpc-js";
 import type { Signal } from "../../../core/push.ts";
-import { Room } from "../../../core/room.ts";
+import { Room } from "../../../flow/room.ts";
 import { answerTo, outcomeOf, Refused, type Outcome } from "./outcome.ts";
 import { tooMany, type Received, type Receiver } from "./receiver.ts";
 import { pipelineNamed } from "./routing.ts";

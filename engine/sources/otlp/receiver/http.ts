@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Signal } from "../../../core/push.ts";
-import { Room } from "../../../core/room.ts";
-import { BodyRefused, discardBody, readBody, type BodyLimits } from "../../http-body.ts";
+import { Room } from "../../../flow/room.ts";
+import { BodyRefused, discardBody, readBody, type BodyLimits } from "../../../system/http-body.ts";
 import { answerTo, outcomeOf, refusal, Refused, type Outcome } from "./outcome.ts";
 import { maxBody, tooMany, type Encoding, type Received, type Receiver } from "./receiver.ts";
 import { pipelineNamed } from "./routing.ts";

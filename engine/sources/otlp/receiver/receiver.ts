@@ -1,5 +1,5 @@
 import type { Push, Signal } from "../../../core/push.ts";
-import { Room } from "../../../core/room.ts";
+import { Room } from "../../../flow/room.ts";
 import { rowsOf } from "../rows/rows.ts";
 import { inflate } from "./inflate.ts";
 import { outcomeOf, refusal, Refused, stored, type Outcome } from "./outcome.ts";

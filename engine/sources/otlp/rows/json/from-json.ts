@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { mayHoldWide, parseExactly } from "../../../../core/exact-json.ts";
+import { mayHoldWide, parseExactly } from "../../../../event/exact-json.ts";
 import type { Signal } from "../../../../core/push.ts";
 import { MalformedRequest } from "../malformed.ts";
 import { deepest, lengthGiven, varint } from "../wire.ts";

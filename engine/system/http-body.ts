@@ -1,0 +1,89 @@
+import type { IncomingMessage } from "node:http";
+import type { Room } from "../flow/room.ts";
+
+/** How long a body may take to arrive, in milliseconds. */
+const bodyTimeout = 15_000;
+
+/** What a body may cost. */
+export interface BodyLimits {
+  /** Bytes of the largest body. */
+  most: number;
+  /** Bytes that bodies which are arriving hold together. */
+  arriving: Room;
+  /** Milliseconds that a body may take to arrive, default 15,000. */
+  timeout?: number;
+}
+
+/** Why a body was not read. */
+export class BodyRefused extends Error {
+  readonly problem: "too large" | "slow" | "broken off" | "no room";
+
+  constructor(problem: BodyRefused["problem"], message: string) {
+    super(message);
+    this.name = "BodyRefused";
+    this.problem = problem;
+  }
+}
+
+/** The body of a request, as it was sent. It takes room for the bytes that have come, until it is whole. Throws BodyRefused. */
+export async function readBody(request: IncomingMessage, { most, arriving, timeout }: BodyLimits): Promise<Buffer> {
+  if (Number(request.headers["content-length"] ?? 0) > most) throw tooLarge(most);
+  const chunks: Buffer[] = [];
+  let held = 0;
+  try {
+    await eachChunk(request, timeout, (chunk) => {
+      if (held + chunk.length > most) throw tooLarge(most);
+      if (!arriving.take(chunk.length)) throw new BodyRefused("no room", "too many bodies arrive at once");
+      held += chunk.length;
+      chunks.push(chunk);
+    });
+    return Buffer.concat(chunks, held);
+  } finally {
+    arriving.giveBack(held);
+  }
+}
+
+/**
+ * Reads what is left of the body of a request that is refused, and keeps nothing of it: a sender that is cut off while it
+ * sends may never see the answer. Gives up after `most` bytes.
+ */
+export async function discardBody(request: IncomingMessage, { most, timeout }: BodyLimits): Promise<void> {
+  if (request.readableEnded) return;
+  let left = most;
+  await eachChunk(request, timeout, (chunk) => {
+    left -= chunk.length;
+    if (left < 0) throw tooLarge(most);
+  }).catch(() => undefined);
+}
+
+/** Hands a body out chunk by chunk. Rejects with what `take` throws, and with BodyRefused. */
+function eachChunk(request: IncomingMessage, timeout = bodyTimeout, take: (chunk: Buffer) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const finish = (error?: Error): void => {
+      clearTimeout(timer);
+      request.off("data", onData).off("end", onEnd).off("error", onBreak).off("close", onBreak);
+      // A connection that breaks later is no error of anybody.
+      request.on("error", () => undefined).pause();
+      if (error === undefined) resolve();
+      else reject(error);
+    };
+    const onData = (chunk: Buffer): void => {
+      try {
+        take(chunk);
+      } catch (error) {
+        finish(error as Error);
+      }
+    };
+    const onEnd = (): void => finish();
+    const onBreak = (): void => finish(new BodyRefused("broken off", "the body broke off"));
+    const onTimeout = (): void => finish(new BodyRefused("slow", "the body did not arrive in time"));
+    const timer = setTimeout(onTimeout, timeout);
+    if (request.readableEnded) onEnd();
+    else if (request.destroyed) onBreak();
+    else request.on("data", onData).on("end", onEnd).on("error", onBreak).on("close", onBreak).resume();
+  });
+}
+
+function tooLarge(most: number): BodyRefused {
+  return new BodyRefused("too large", `expected a body of at most ${most} bytes`);
+}
