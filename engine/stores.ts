@@ -14,7 +14,7 @@ import { makeFolders } from "./state/folders.ts";
 import { storageError } from "./state/storage-error.ts";
 import type { TableStore } from "./core/store.ts";
 import { Store } from "./state/store.ts";
-import { StreamShelf } from "./streams/streams.ts";
+import { Streams } from "./streams/streams.ts";
 import { systemDisk } from "./system/disk.ts";
 import type { Log } from "./telemetry/log.ts";
 import { Recorder } from "./telemetry/recorder.ts";
@@ -49,7 +49,7 @@ export interface EngineSettings {
 }
 
 /** What an engine is made of: everything that holds state, and those who tell of it. */
-export interface EngineParts {
+export interface EngineStores {
   settings: EngineSettings;
   dataDir: OwnedFolder;
   store: TableStore;
@@ -58,13 +58,13 @@ export interface EngineParts {
   runs: Runs;
   deletions: Deletions;
   letters: DeadLetters;
-  streams: StreamShelf;
+  streams: Streams;
   embedded: EmbeddedHost;
   recorder: Recorder;
 }
 
 /** Takes the data dir and opens what lies in it. Throws DATA_DIR_HELD and DATA_DIR_NEWER; nothing is held then. */
-export async function openParts(settings: EngineSettings): Promise<EngineParts> {
+export async function openStores(settings: EngineSettings): Promise<EngineStores> {
   const { log, registry, standby } = settings;
   const { takeDataDir = (path) => DataDir.take(path, standby && { standby }), openStore = openDurably } = settings;
   const dataDir = await takeDataDir(settings.dataDir);
@@ -75,7 +75,7 @@ export async function openParts(settings: EngineSettings): Promise<EngineParts> 
     const journal: StoreJournal = new StoreJournal(store, letters);
     const catalog = new Catalog(store, (id) => journal.namedRevisions(id));
     const deletions = new Deletions(store);
-    const streams = new StreamShelf(settings.disk ?? systemDisk, dataDir.folder("pipelines"), log);
+    const streams = new Streams(settings.disk ?? systemDisk, dataDir.folder("pipelines"), log);
     const embedded = new EmbeddedHost(dataDir.path, log);
     const recorder = new Recorder(log, registry);
     return { settings, dataDir, store, catalog, journal, runs, deletions, letters, streams, embedded, recorder };
@@ -100,7 +100,7 @@ async function openDurably(folder: string): Promise<TableStore> {
 }
 
 /** Closes what was opened, and gives the data dir back last. */
-export async function closeParts({ streams, embedded, store, dataDir }: EngineParts): Promise<void> {
+export async function closeStores({ streams, embedded, store, dataDir }: EngineStores): Promise<void> {
   await streams.close();
   await embedded.close();
   await store.close();

@@ -4,12 +4,12 @@ import { deadPositions, type BatchRecord, type WaitingDrop } from "../core/journ
 import { Places, type Chunk, type PositionRange } from "../core/positions.ts";
 import type { Block } from "../core/sink.ts";
 import type { BatchContext } from "../core/transform.ts";
-import { type Course, courseOf, type Line, sizeOf, Stage } from "./compiled-pipeline.ts";
+import { type TransformChain, chainOf, type CompiledPipeline, sizeOf, MeasuredTransform } from "./compiled-pipeline.ts";
 import { partEvents, Rows } from "./rows.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 
 /** How a batch is put together. */
-export interface AssemblyPlan extends BatchContext {
+export interface BatchPlan extends BatchContext {
   /** Events that were received before it are settled without a row, in milliseconds since the epoch. */
   oldest: number;
   /** Only these positions become rows, and nothing but what makes rows of them is asked: they were judged before. */
@@ -24,10 +24,10 @@ export interface AssemblyPlan extends BatchContext {
  * A batch while it is put together: what was read so far, already transformed, so that a batch is full when it has
  * enough rows and not when enough events were read.
  */
-export class Assembly {
-  readonly plan: AssemblyPlan;
-  readonly #line: Line;
-  readonly #stages = new Map<Course, readonly Stage[]>();
+export class BatchBuilder {
+  readonly plan: BatchPlan;
+  readonly #line: CompiledPipeline;
+  readonly #stages = new Map<TransformChain, readonly MeasuredTransform[]>();
   readonly #rows: Rows;
   readonly #pipeline_id: string;
   readonly #telemetry: Telemetry;
@@ -43,7 +43,7 @@ export class Assembly {
   #bytes = 0;
   #aged = 0;
 
-  constructor(line: Line, plan: AssemblyPlan, pipeline_id: string, telemetry: Telemetry) {
+  constructor(line: CompiledPipeline, plan: BatchPlan, pipeline_id: string, telemetry: Telemetry) {
     this.plan = plan;
     this.#line = line;
     this.#rows = new Rows(line, plan);
@@ -190,11 +190,11 @@ export class Assembly {
     reject(this.#rows.add(current, bytes));
   }
 
-  #stagesFor(event: Event): readonly Stage[] {
+  #stagesFor(event: Event): readonly MeasuredTransform[] {
     // What was judged before is not judged again.
     if (this.plan.only !== undefined) return [];
-    const course = courseOf(this.#line, event);
-    const stages = this.#stages.get(course) ?? course.transforms.map((transform) => new Stage(transform));
+    const course = chainOf(this.#line, event);
+    const stages = this.#stages.get(course) ?? course.transforms.map((transform) => new MeasuredTransform(transform));
     this.#stages.set(course, stages);
     return stages;
   }

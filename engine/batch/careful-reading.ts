@@ -1,4 +1,4 @@
-import type { Assembly } from "./builder.ts";
+import type { BatchBuilder } from "./builder.ts";
 import { threadDeath } from "../core/dead-letter.ts";
 import type { BatchRecord } from "../core/journal.ts";
 import { placeOf, type Chunk, type Feed } from "../core/positions.ts";
@@ -45,29 +45,29 @@ export class CarefulReading {
     return this.#left > 0 ? carefulBatch : Infinity;
   }
 
-  take(assembly: Assembly, chunk: Chunk): void {
+  take(builder: BatchBuilder, chunk: Chunk): void {
     const isCareful = this.#left > 0;
     if (isCareful) this.#left -= chunk.events.length;
     if (!isCareful && this.#deadly.size === 0) {
-      assembly.take(chunk);
+      builder.take(chunk);
       return;
     }
-    takeEach(assembly, chunk, this.#deadly, isCareful ? this.#note : () => undefined);
+    takeEach(builder, chunk, this.#deadly, isCareful ? this.#note : () => undefined);
   }
 }
 
 /** Takes what was read again of a record: what it refused as deadly is refused again. */
-export function takeAgain(assembly: Assembly, chunk: Chunk, { rejections, ranges }: BatchRecord): void {
+export function takeAgain(builder: BatchBuilder, chunk: Chunk, { rejections, ranges }: BatchRecord): void {
   const deadly = rejections.flatMap(({ reason, position, error }): [string, string][] => {
     const place = reason === threadDeath ? placeOf(ranges, position) : undefined;
     return place === undefined ? [] : [[keyOf(place), error]];
   });
-  if (deadly.length === 0) assembly.take(chunk);
-  else takeEach(assembly, chunk, new Map(deadly), () => undefined);
+  if (deadly.length === 0) builder.take(chunk);
+  else takeEach(builder, chunk, new Map(deadly), () => undefined);
 }
 
 function takeEach(
-  assembly: Assembly,
+  builder: BatchBuilder,
   { feed, events, last }: Chunk,
   deadly: ReadonlyMap<string, string>,
   note: (event: EventPlace | undefined) => void,
@@ -78,14 +78,14 @@ function takeEach(
     const one: Chunk = { feed, events: [event], last: event.position };
     const error = deadly.get(keyOf(place));
     if (error !== undefined) {
-      assembly.refuse(one, error);
+      builder.refuse(one, error);
       continue;
     }
     note(place);
-    assembly.take(one);
+    builder.take(one);
     note(undefined);
   }
-  assembly.take({ feed, events: [], last });
+  builder.take({ feed, events: [], last });
 }
 
 function keyOf({ feed, position }: EventPlace): string {

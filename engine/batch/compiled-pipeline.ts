@@ -13,7 +13,7 @@ export const components: Record<Exclude<Transform["name"], "ingestor">, Transfor
 };
 
 /** One transform while a batch is put together: what it did with the events of a part is counted until it is told. */
-export class Stage {
+export class MeasuredTransform {
   readonly #transform: Transform;
   readonly #component: TransformedEvent["component"] | undefined;
   #count: Count = nothing();
@@ -61,7 +61,7 @@ function nothing(): Count {
 }
 
 /** The steps that the events of one source go through, in their order. */
-export interface Course {
+export interface TransformChain {
   /** What drops and refuses events. */
   transforms: readonly Transform[];
   /** What makes others of those that are left. */
@@ -69,15 +69,15 @@ export interface Course {
 }
 
 /** The steps of one revision of a pipeline, and the sink behind them. */
-export interface Line {
+export interface CompiledPipeline {
   revision: number;
   /** By the origin of events; `undefined` is for those of any other. */
-  courses: ReadonlyMap<string | undefined, Course>;
+  courses: ReadonlyMap<string | undefined, TransformChain>;
   sink: Sink;
 }
 
 /** The steps of an event. */
-export function courseOf({ courses }: Pick<Line, "courses">, { origin }: Event): Course {
+export function chainOf({ courses }: Pick<CompiledPipeline, "courses">, { origin }: Event): TransformChain {
   const course = courses.get(origin) ?? courses.get(undefined);
   if (course === undefined) throw new Error("expected a line with a course for events of any origin");
   return course;

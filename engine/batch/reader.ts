@@ -2,9 +2,9 @@ import { durationMs } from "../../schemas/duration.ts";
 import { Event } from "../event/event.ts";
 import type { BatchRecord, WaitingDrop } from "../core/journal.ts";
 import type { Source } from "../core/source.ts";
-import { Assembly, type AssemblyPlan } from "./builder.ts";
+import { BatchBuilder, type BatchPlan } from "./builder.ts";
 import { CarefulReading, takeAgain } from "./careful-reading.ts";
-import type { Line } from "./compiled-pipeline.ts";
+import type { CompiledPipeline } from "./compiled-pipeline.ts";
 import { LeftForLater } from "../core/errors.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import type { LetterEvent } from "../core/dead-letter.ts";
@@ -15,7 +15,7 @@ const readBytes = 8 * 1024 * 1024;
 const batchEvents = 500_000;
 const batchBytes = 128 * 1024 * 1024;
 
-export interface AssemblerParts {
+export interface BatchReaderOptions {
   pipeline_id: string;
   source: Source;
   telemetry: Telemetry;
@@ -42,15 +42,15 @@ export interface Clock {
 }
 
 /** Reads the source, in order, and puts batches together: new ones, and those of a record again. */
-export class Assembler {
-  readonly #parts: AssemblerParts;
+export class BatchReader {
+  readonly #parts: BatchReaderOptions;
   readonly #delay: number;
   readonly #letters: Map<number, LetterEvent>;
   readonly #reading: CarefulReading;
   /** Rows of a full batch, less after the server had too little memory for one. */
   #rows: number;
 
-  constructor(parts: AssemblerParts) {
+  constructor(parts: BatchReaderOptions) {
     this.#parts = parts;
     this.#delay = durationMs(parts.limits.max_delay_time);
     this.#rows = parts.limits.max_batch_size;
@@ -72,22 +72,26 @@ export class Assembler {
    * The next batch: full, or its oldest event as old as the delay allows. Undefined when a drain has nothing left; what
    * it began and gives up then is `dropped`.
    */
-  async next(line: Line, drawNumber: () => number, dropped: (batch: number) => void): Promise<Assembly | undefined> {
+  async next(
+    line: CompiledPipeline,
+    drawNumber: () => number,
+    dropped: (batch: number) => void,
+  ): Promise<BatchBuilder | undefined> {
     const { source, pipeline_id, telemetry, clock, drain } = this.#parts;
     const most = this.#reading.mostEvents;
     const rows = Math.min(this.#rows, most);
     // Its time begins with its first event, however long that was waited for.
-    let assembly: Assembly | undefined;
+    let builder: BatchBuilder | undefined;
     let due = Infinity;
-    for (let isDue = false; !isFull(assembly, rows, most) && !isDue;) {
+    for (let isDue = false; !isFull(builder, rows, most) && !isDue;) {
       if (this.#parts.leave.aborted) throw new LeftForLater("the pipeline leaves");
       // What is there when it is due goes with it; it waits for nothing behind that.
       isDue = performance.now() >= due;
-      const missing = rows - (assembly?.rows ?? 0);
+      const missing = rows - (builder?.rows ?? 0);
       const chunks = await source.next(Math.min(missing, readEvents), readBytes);
       for (const chunk of chunks) {
-        assembly ??= this.#begin(line, { clock: clock.now(), batch: drawNumber() });
-        this.#reading.take(assembly, chunk);
+        builder ??= this.#begin(line, { clock: clock.now(), batch: drawNumber() });
+        this.#reading.take(builder, chunk);
       }
       if (chunks.length > 0) {
         if (due === Infinity) due = performance.now() + this.#delay;
@@ -98,42 +102,46 @@ export class Assembler {
       if (due === Infinity) await source.wait(1, undefined, drain);
       else if (!isDue) await source.wait(missing, due, drain);
     }
-    if (assembly === undefined) return undefined;
+    if (builder === undefined) return undefined;
     if (drain.aborted && !source.keepsReading) {
-      dropped(assembly.plan.batch);
+      dropped(builder.plan.batch);
       return undefined;
     }
-    if (assembly.aged > 0) telemetry.agedOut({ pipeline_id, count: assembly.aged });
-    telemetry.eventsRead({ pipeline_id, count: assembly.count, bytes: assembly.bytes });
-    return assembly;
+    if (builder.aged > 0) telemetry.agedOut({ pipeline_id, count: builder.aged });
+    telemetry.eventsRead({ pipeline_id, count: builder.count, bytes: builder.bytes });
+    return builder;
   }
 
   /** Reads exactly the recorded ranges, or its letters, and puts the batch together again as `plan` says. */
-  async again(record: BatchRecord, line: Line, plan: Partial<AssemblyPlan>): Promise<Assembly> {
+  async again(record: BatchRecord, line: CompiledPipeline, plan: Partial<BatchPlan>): Promise<BatchBuilder> {
     const { ranges, letters, clock, batch, oldest } = record;
-    const assembly = this.#begin(line, { clock, batch, oldest, ranges, ...plan });
+    const builder = this.#begin(line, { clock, batch, oldest, ranges, ...plan });
     if (letters !== undefined) {
-      assembly.add(letters.map((number) => this.#letter(number, clock)));
-      return assembly;
+      builder.add(letters.map((number) => this.#letter(number, clock)));
+      return builder;
     }
-    for await (const chunk of this.#parts.source.again(ranges)) takeAgain(assembly, chunk, record);
-    return assembly;
+    for await (const chunk of this.#parts.source.again(ranges)) takeAgain(builder, chunk, record);
+    return builder;
   }
 
   /** Puts dead letters together, to be sent once more. */
-  ofLetters(letters: readonly LetterEvent[], line: Line, batch: number): Assembly {
+  ofLetters(letters: readonly LetterEvent[], line: CompiledPipeline, batch: number): BatchBuilder {
     const clock = this.#parts.clock.now();
     for (const letter of letters) this.#letters.set(letter.number, letter);
-    const assembly = this.#begin(line, { clock, batch });
-    assembly.add(letters.map(({ number }) => this.#letter(number, clock)));
-    return assembly;
+    const builder = this.#begin(line, { clock, batch });
+    builder.add(letters.map(({ number }) => this.#letter(number, clock)));
+    return builder;
   }
 
   /** Puts events together that were judged again: `firsts` become rows, if they can, the others wait for them. */
-  judged(events: readonly Event[], line: Line, { batch, clock, firsts, waiting }: JudgedAgain): Assembly {
-    const assembly = this.#begin(line, { clock, batch, only: new Set(firsts), waiting });
-    assembly.add(events);
-    return assembly;
+  judged(
+    events: readonly Event[],
+    line: CompiledPipeline,
+    { batch, clock, firsts, waiting }: JudgedAgain,
+  ): BatchBuilder {
+    const builder = this.#begin(line, { clock, batch, only: new Set(firsts), waiting });
+    builder.add(events);
+    return builder;
   }
 
   /** Letters that are settled. */
@@ -141,11 +149,11 @@ export class Assembler {
     for (const number of letters) this.#letters.delete(number);
   }
 
-  #begin(line: Line, plan: Omit<AssemblyPlan, "oldest"> & { oldest?: number }): Assembly {
+  #begin(line: CompiledPipeline, plan: Omit<BatchPlan, "oldest"> & { oldest?: number }): BatchBuilder {
     const { maxAge, clock, pipeline_id, telemetry } = this.#parts;
     // Infinitely old is never too old.
     const oldest = Math.max(0, clock.earlier() - maxAge);
-    return new Assembly(line, { oldest, ...plan }, pipeline_id, telemetry);
+    return new BatchBuilder(line, { oldest, ...plan }, pipeline_id, telemetry);
   }
 
   #letter(number: number, receivedAt: number): Event {
@@ -155,10 +163,10 @@ export class Assembler {
   }
 }
 
-function isFull(assembly: Assembly | undefined, rows: number, events: number): boolean {
-  if (assembly === undefined) return false;
-  const bytes = Math.max(assembly.bytes, assembly.bytesMade);
-  return assembly.rows >= rows || assembly.count >= Math.min(events, batchEvents) || bytes >= batchBytes;
+function isFull(builder: BatchBuilder | undefined, rows: number, events: number): boolean {
+  if (builder === undefined) return false;
+  const bytes = Math.max(builder.bytes, builder.bytesMade);
+  return builder.rows >= rows || builder.count >= Math.min(events, batchEvents) || bytes >= batchBytes;
 }
 
 /** Drops that are no repeats after all, judged for a batch of their own. */

@@ -2,7 +2,7 @@ import { type Event, EventList } from "../event/event.ts";
 import type { Rejection } from "../core/dead-letter.ts";
 import { blockOf, type Block, type RowWriter } from "../core/sink.ts";
 import type { BatchContext } from "../core/transform.ts";
-import { courseOf, type Line, Stage } from "./compiled-pipeline.ts";
+import { chainOf, type CompiledPipeline, MeasuredTransform } from "./compiled-pipeline.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 
 /** So many events go through all steps before the next ones do: what is made of them is short-lived, and near. */
@@ -15,10 +15,10 @@ export const partEvents = 512;
 export class Rows {
   /** What becomes a row, or was refused by the sink, as it was before stateless. */
   readonly events = new EventList();
-  readonly #line: Line;
+  readonly #line: CompiledPipeline;
   readonly #context: BatchContext;
   /** The stateless transforms, by the origin of what they are given. */
-  readonly #stages = new Map<string | undefined, Stage>();
+  readonly #stages = new Map<string | undefined, MeasuredTransform>();
   /** The rows of all `events`; undefined once they were handed out. */
   #writer: RowWriter | undefined;
   /** Of the sink, for what `#writer` wrote. */
@@ -26,7 +26,7 @@ export class Rows {
   /** By position; undefined until somebody asks, as few are ever asked for. */
   #indexes: Map<number, number> | undefined;
 
-  constructor(line: Line, context: BatchContext) {
+  constructor(line: CompiledPipeline, context: BatchContext) {
     this.#line = line;
     this.#context = context;
     this.#writer = line.sink.begin();
@@ -65,7 +65,7 @@ export class Rows {
 
   /** What an event was made, as the sink got it. */
   made(event: Event): Event {
-    return courseOf(this.#line, event).stateless?.apply([event], this.#context).passed[0] ?? event;
+    return chainOf(this.#line, event).stateless?.apply([event], this.#context).passed[0] ?? event;
   }
 
   /** The event at a position, as it was before stateless. */
@@ -79,11 +79,11 @@ export class Rows {
     for (let index = 0; index < this.events.length; index += 1) yield this.events.positionAt(index);
   }
 
-  #stageFor(event: Event): Stage | undefined {
-    const { stateless } = courseOf(this.#line, event);
+  #stageFor(event: Event): MeasuredTransform | undefined {
+    const { stateless } = chainOf(this.#line, event);
     const known = this.#stages.get(event.origin);
     if (known !== undefined || stateless === undefined) return known;
-    const stage = new Stage(stateless);
+    const stage = new MeasuredTransform(stateless);
     this.#stages.set(event.origin, stage);
     return stage;
   }

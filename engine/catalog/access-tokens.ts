@@ -1,6 +1,6 @@
 import { EngineError } from "../core/errors.ts";
 import { isToken, newToken, tokenHash } from "../sources/webhook/token.ts";
-import type { Register } from "./registry.ts";
+import type { PipelineRegistry } from "./registry.ts";
 import type { TokenRecord } from "../state/catalog.ts";
 
 export interface TokenView {
@@ -17,11 +17,11 @@ const noteEvery = 60 * 1000;
 
 /** The tokens of the webhook sources. Kept as hashes; a generated token is shown once, when it is made. */
 export class AccessTokens {
-  readonly #register: Register;
+  readonly #registry: PipelineRegistry;
   readonly #previous = new Map<string, { hash: string; until: number }>();
 
-  constructor(register: Register) {
-    this.#register = register;
+  constructor(registry: PipelineRegistry) {
+    this.#registry = registry;
   }
 
   /** The record of a new token, generated or brought. */
@@ -49,7 +49,7 @@ export class AccessTokens {
       );
     }
     const token = AccessTokens.generate();
-    await this.#register.save(pipeline_id, { token: AccessTokens.record(token, false) });
+    await this.#registry.save(pipeline_id, { token: AccessTokens.record(token, false) });
     this.#previous.set(pipeline_id, { hash: old.hash, until: performance.now() + overlap });
     return token;
   }
@@ -71,11 +71,11 @@ export class AccessTokens {
     if (since >= 0 && since < noteEvery) return;
     // Only a note, which no event waits for.
     record.last_used_at = new Date(now).toISOString();
-    this.#register.save(pipeline_id, { token: record }).catch(() => undefined);
+    this.#registry.save(pipeline_id, { token: record }).catch(() => undefined);
   }
 
   #token(pipeline_id: string): TokenRecord {
-    const { token } = this.#register.get(pipeline_id);
+    const { token } = this.#registry.get(pipeline_id);
     if (token === undefined)
       throw new EngineError("NOT_SUPPORTED", `pipeline ${pipeline_id} has no webhook source, and no token`);
     return token;

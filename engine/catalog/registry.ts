@@ -12,7 +12,7 @@ const diskFullWait = 1_000;
  * The pipelines as they are now. A change is durable before anybody sees it; where the disk takes none it waits, as a
  * status that is only in memory would be another one after a restart.
  */
-export class Register {
+export class PipelineRegistry {
   readonly #catalog: Catalog;
   readonly #recorder: Recorder;
   readonly #entries = new Map<string, CatalogEntry>();

@@ -1,7 +1,7 @@
 import { dirname, join } from "node:path";
 import { EngineError } from "../core/errors.ts";
 import type { Deletions } from "../state/deletions.ts";
-import type { StreamShelf } from "../streams/streams.ts";
+import type { Streams } from "../streams/streams.ts";
 import type { Log } from "../telemetry/log.ts";
 import { durationMs } from "../../schemas/duration.ts";
 import { streamFeed } from "../core/positions.ts";
@@ -9,9 +9,9 @@ import type { StoreJournal } from "../state/journal.ts";
 import type { CatalogEntry } from "../state/catalog.ts";
 import type { Recorder } from "../telemetry/recorder.ts";
 
-interface PipelineFoldersParts {
+interface PipelineStorageOptions {
   dataDir: string;
-  streams: StreamShelf;
+  streams: Streams;
   deletions: Deletions;
   log: Log;
 }
@@ -20,10 +20,10 @@ interface PipelineFoldersParts {
  * The folders of pipelines, as they come and go. One that holds events goes only with its pipeline: that the catalog does
  * not know it may mean that the catalog was lost, or restored without it.
  */
-export class PipelineFolders {
-  readonly #parts: PipelineFoldersParts;
+export class PipelineStorage {
+  readonly #parts: PipelineStorageOptions;
 
-  constructor(parts: PipelineFoldersParts) {
+  constructor(parts: PipelineStorageOptions) {
     this.#parts = parts;
   }
 
@@ -90,7 +90,7 @@ function catalogLost(dataDir: string, folders: readonly string[]): EngineError {
 
 interface ExpiryParts {
   journal: StoreJournal;
-  streams: StreamShelf;
+  streams: Streams;
   recorder: Recorder;
 }
 

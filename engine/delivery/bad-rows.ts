@@ -1,7 +1,7 @@
 import { EventList } from "../event/event.ts";
 import type { BatchRecord } from "../core/journal.ts";
 import type { Block, Failure, Probe } from "../core/sink.ts";
-import type { Line } from "../batch/compiled-pipeline.ts";
+import type { CompiledPipeline } from "../batch/compiled-pipeline.ts";
 import type { Settlement } from "./settlement.ts";
 
 /** A batch of fewer rows that all fail tells nothing about the table. */
@@ -26,7 +26,7 @@ export interface Trouble {
 }
 
 /** What is known of a batch from earlier attempts: the code that its first rows, or all of them, failed with. */
-export interface Suspicion {
+export interface ThreadDeaths {
   sample?: number | undefined;
   all?: number | undefined;
 }
@@ -37,7 +37,7 @@ interface Refused {
   record: BatchRecord;
   block: Block;
   failure: Failure;
-  suspicion: Suspicion;
+  suspicion: ThreadDeaths;
 }
 
 /**
@@ -45,7 +45,7 @@ interface Refused {
  * target. Where not one row of a batch that tells fits, and nothing of this revision was written since the table was
  * last altered, the table or the mapping is wrong, and no event is given up for it.
  */
-export async function judgeRows(refused: Refused, line: Line, settlement: Settlement): Promise<Judgement> {
+export async function judgeRows(refused: Refused, line: CompiledPipeline, settlement: Settlement): Promise<Judgement> {
   const { record, block, failure, suspicion } = refused;
   const { sink, revision } = line;
   const { room, leave } = settlement.with;
@@ -104,7 +104,7 @@ async function badRows(block: Block, failure: Failure, probing: Probing, exclude
 /** The same for a batch of which not one event could be written for the columns: undefined where that tells nothing. */
 export async function wrongMapping(
   record: BatchRecord,
-  { sink, revision }: Line,
+  { sink, revision }: CompiledPipeline,
   settlement: Settlement,
 ): Promise<Trouble | undefined> {
   const refused = record.rejections.filter(({ reason }) => reason === "schema_mismatch");

@@ -1,25 +1,25 @@
-import { Assembler, type AssemblerParts } from "../batch/reader.ts";
+import { BatchReader, type BatchReaderOptions } from "../batch/reader.ts";
 import type { LetterEvent } from "../core/dead-letter.ts";
 import type { Journal } from "../core/journal.ts";
 import type { KeyMemory } from "../core/key-memory.ts";
-import { Flight } from "./flight.ts";
-import type { Line } from "../batch/compiled-pipeline.ts";
+import { InFlightBatches } from "./in-flight.ts";
+import type { CompiledPipeline } from "../batch/compiled-pipeline.ts";
 import { Recovery } from "./recovery.ts";
 import { LeftForLater } from "../core/errors.ts";
 import { Settlement, type SendOptions } from "./settlement.ts";
-import { makeUnderway, ofLetters } from "./underway.ts";
-import { WaitingRoom, type Pace } from "../flow/retry-pause.ts";
+import { prepareBatch, ofLetters } from "./prepared-batch.ts";
+import { RetryPause, type Pace } from "../flow/retry-pause.ts";
 
-export interface PipelineParts extends Omit<AssemblerParts, "leave" | "drain"> {
+export interface PipelineOptions extends Omit<BatchReaderOptions, "leave" | "drain"> {
   /** Inserts in flight. */
   replicas: number;
   journal: Journal;
   options: SendOptions;
   /** What dedup remembers; empty where there is none. */
   keys: KeyMemory;
-  line: Line;
+  line: CompiledPipeline;
   /** The line of an earlier revision that a batch under way still names; undefined if its config is gone. */
-  lineOf(revision: number): Line;
+  lineOf(revision: number): CompiledPipeline;
   /** How time passes in a wait; the real time by default. */
   pace?: Pace;
 }
@@ -37,14 +37,14 @@ const markEvery = 10 * 60_000;
  *     left       what is prepared and not committed stays in the journal, for the next start
  */
 export class Pipeline {
-  readonly #parts: PipelineParts;
-  readonly #assembler: Assembler;
-  readonly #room: WaitingRoom;
+  readonly #parts: PipelineOptions;
+  readonly #reader: BatchReader;
+  readonly #room: RetryPause;
   readonly #settlement: Settlement;
   readonly #recovery: Recovery;
   readonly #leave = new AbortController();
   readonly #drain = new AbortController();
-  readonly #flight: Flight;
+  readonly #inFlight: InFlightBatches;
   #nextBatch: number;
   /** Resolves when everything that an earlier start prepared is on its way. */
   readonly #recovered: Promise<void>;
@@ -54,23 +54,23 @@ export class Pipeline {
   /** What ended a batch under way, where no wait can mend it. */
   #failure: Error | undefined;
 
-  constructor(parts: PipelineParts) {
+  constructor(parts: PipelineOptions) {
     this.#parts = parts;
     const { pipeline_id, journal, telemetry } = parts;
     const pending = journal.pending(pipeline_id);
     const progress = journal.progress(pipeline_id);
     const signals = { leave: this.#leave.signal, drain: this.#drain.signal };
-    this.#assembler = new Assembler({ ...parts, ...signals });
-    this.#room = new WaitingRoom(pipeline_id, telemetry, parts.pace);
-    const onTooLarge = (): void => this.#assembler.shrink();
+    this.#reader = new BatchReader({ ...parts, ...signals });
+    this.#room = new RetryPause(pipeline_id, telemetry, parts.pace);
+    const onTooLarge = (): void => this.#reader.shrink();
     this.#settlement = new Settlement({ ...parts, ...signals, room: this.#room, onTooLarge });
-    this.#recovery = new Recovery(parts, this.#assembler, this.#settlement);
+    this.#recovery = new Recovery(parts, this.#reader, this.#settlement);
     this.#nextBatch = Math.max(progress.batch, ...pending.map(({ batch }) => batch)) + 1;
     this.#recovered = new Promise((resolve) => (this.#isRecovered = resolve));
-    this.#flight = new Flight({
+    this.#inFlight = new InFlightBatches({
       ...parts,
       leave: this.#leave.signal,
-      assembler: this.#assembler,
+      reader: this.#reader,
       settlement: this.#settlement,
       recovery: this.#recovery,
       drawNumber: this.#drawNumber,
@@ -94,10 +94,10 @@ export class Pipeline {
       await this.#settlement.reopen(line.sink, 1);
       this.#room.leave();
       for (const record of journal.pending(pipeline_id)) {
-        if (!givenUp.includes(record.batch)) this.#flight.begin(await this.#recovery.underway(record));
+        if (!givenUp.includes(record.batch)) this.#inFlight.begin(await this.#recovery.prepared(record));
       }
       this.#isRecovered();
-      if (source.waitsForSettled) await this.#flight.landed();
+      if (source.waitsForSettled) await this.#inFlight.landed();
       await source.begin();
       await this.#carry();
     } catch (error) {
@@ -106,7 +106,7 @@ export class Pipeline {
       this.abort();
       this.#isRecovered();
       await Promise.allSettled(this.#beginning);
-      await this.#flight.ended();
+      await this.#inFlight.ended();
       this.#room.leave();
       clearInterval(marking);
       await mark();
@@ -138,12 +138,12 @@ export class Pipeline {
     await this.#recovered;
     if (this.#drain.signal.aborted)
       throw new LeftForLater("the pipeline stops: reprocess the letters when it runs again");
-    const assembly = this.#assembler.ofLetters(letters, this.#parts.line, this.#drawNumber());
-    const underway = await makeUnderway(assembly, this.#parts, this.#leave.signal);
+    const builder = this.#reader.ofLetters(letters, this.#parts.line, this.#drawNumber());
+    const prepared = await prepareBatch(builder, this.#parts, this.#leave.signal);
     this.#settlement.leaveIfAborted();
     const numbers = letters.map(({ number }) => number);
-    const record = await this.#settlement.prepare(ofLetters(underway.record, numbers));
-    this.#flight.begin({ ...underway, record });
+    const record = await this.#settlement.prepare(ofLetters(prepared.record, numbers));
+    this.#inFlight.begin({ ...prepared, record });
   }
 
   /** Leaves at once. */
@@ -157,25 +157,25 @@ export class Pipeline {
   async #carry(): Promise<void> {
     const { line, keys } = this.#parts;
     for (;;) {
-      await this.#flight.room();
+      await this.#inFlight.room();
       await this.#roomForKeys();
-      const assembly = await this.#assembler.next(line, this.#drawNumber, (batch) => keys.release(batch));
-      if (assembly === undefined) break;
-      const underway = await makeUnderway(assembly, this.#parts, this.#leave.signal);
-      const { rows, rejections, waiting = [] } = underway.record;
+      const builder = await this.#reader.next(line, this.#drawNumber, (batch) => keys.release(batch));
+      if (builder === undefined) break;
+      const prepared = await prepareBatch(builder, this.#parts, this.#leave.signal);
+      const { rows, rejections, waiting = [] } = prepared.record;
       // A batch that leaves nothing goes straight to its commit, which is one write too, unless another is on its way.
-      const isNothing = rows + rejections.length + waiting.length === 0 && this.#flight.isEmpty;
-      if (!isNothing) await this.#settlement.prepare(underway.record);
-      this.#flight.begin(underway);
+      const isNothing = rows + rejections.length + waiting.length === 0 && this.#inFlight.isEmpty;
+      if (!isNothing) await this.#settlement.prepare(prepared.record);
+      this.#inFlight.begin(prepared);
     }
-    await this.#flight.landed();
+    await this.#inFlight.landed();
   }
 
   /** Waits until dedup can remember another batch: its limits are a pause, never a lost key. */
   async #roomForKeys(): Promise<void> {
     const { keys, clock } = this.#parts;
     for (let attempt = 1; ; attempt += 1) {
-      keys.expire(this.#flight.oldest(clock.now()));
+      keys.expire(this.#inFlight.oldest(clock.now()));
       const text = keys.full();
       if (text === undefined) {
         if (attempt > 1) this.#room.leave();

@@ -5,19 +5,19 @@ import type { Answer, Reading, Sink } from "../core/sink.ts";
 import type { Source } from "../core/source.ts";
 import { isPassing } from "../state/storage-error.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
-import type { Waited, WaitingRoom } from "../flow/retry-pause.ts";
+import type { Waited, RetryPause } from "../flow/retry-pause.ts";
 
 /** The options that hold for batches under way. */
 export type SendOptions = Pick<EngineOptions, "on_uncertain" | "on_lost" | "on_view_error">;
 
 /** What settling needs of its pipeline. */
-export interface Settling {
+export interface SettlementOptions {
   pipeline_id: string;
   options: SendOptions;
   journal: Journal;
   telemetry: Telemetry;
   source: Pick<Source, "mayWrite">;
-  room: WaitingRoom;
+  room: RetryPause;
   /** The server had too little memory for a batch. */
   onTooLarge(): void;
   /** Aborts when the pipeline leaves at once. */
@@ -31,12 +31,12 @@ export interface Settling {
  * what the rows of this pipeline last went into.
  */
 export class Settlement {
-  readonly with: Settling;
+  readonly with: SettlementOptions;
   #written: LastWritten | undefined;
   /** What was said of the target's repeats last; not said yet. */
   #atLeastOnce: string | undefined | null = null;
 
-  constructor(settling: Settling) {
+  constructor(settling: SettlementOptions) {
     this.with = settling;
     this.#written = settling.journal.progress(settling.pipeline_id).written;
   }

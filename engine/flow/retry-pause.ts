@@ -58,7 +58,7 @@ export type IsReachable = (signal: AbortSignal) => Promise<boolean>;
  * pause. It is entered by failures, and by an answer that does not come; it is left by the first success. While the network
  * fails the server is asked whether it answers again, so that the wait is over when the outage is.
  */
-export class WaitingRoom {
+export class RetryPause {
   readonly #pipeline_id: string;
   readonly #telemetry: Telemetry;
   readonly #pace: Pace;

@@ -1,45 +1,45 @@
 import type { AccessTokens } from "../catalog/access-tokens.ts";
-import { BackPressure, Doorkeeper } from "./gate.ts";
-import type { Register } from "../catalog/registry.ts";
+import { BackPressure, IngestGate } from "./gate.ts";
+import type { PipelineRegistry } from "../catalog/registry.ts";
 import { OtlpGrpc } from "../sources/otlp/receiver/grpc.ts";
 import { OtlpHttp } from "../sources/otlp/receiver/http.ts";
 import { type Answered, type OtlpDoor, Receiver } from "../sources/otlp/receiver/receiver.ts";
 import type { OtlpSettings } from "../sources/otlp/receiver/settings.ts";
-import { type WebhookDoor, WebhookIntake } from "../sources/webhook/intake.ts";
-import type { StreamShelf } from "../streams/streams.ts";
+import { type WebhookPort, WebhookIntake } from "../sources/webhook/intake.ts";
+import type { Streams } from "../streams/streams.ts";
 import type { Recorder } from "../telemetry/recorder.ts";
 import type { Push, Signal } from "../core/push.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 
 interface IntakeParts {
-  register: Register;
+  registry: PipelineRegistry;
   tokens: AccessTokens;
-  streams: StreamShelf;
+  streams: Streams;
   recorder: Recorder;
   otlp: OtlpSettings;
 }
 
 /** Everything that events are pushed at, behind one door: a listener for each is opened by whoever has the engine. */
-export class Intakes {
+export class IngestEndpoints {
   readonly webhook: WebhookIntake;
   readonly otlpHttp: OtlpHttp;
   readonly otlpGrpc: OtlpGrpc;
-  readonly #doorkeeper: Doorkeeper;
+  readonly #gate: IngestGate;
   readonly #backPressure: BackPressure;
 
-  constructor({ register, tokens, streams, recorder, otlp }: IntakeParts) {
-    this.#backPressure = new BackPressure({ register, streams, telemetry: recorder });
-    const doorkeeper = new Doorkeeper({ register, streams, backPressure: this.#backPressure });
-    this.#doorkeeper = doorkeeper;
-    this.webhook = new WebhookIntake(new WebhookEntrance({ doorkeeper, tokens, telemetry: recorder }));
-    const receiver = new Receiver(new OtlpEntrance({ doorkeeper, telemetry: recorder }), otlp);
+  constructor({ registry, tokens, streams, recorder, otlp }: IntakeParts) {
+    this.#backPressure = new BackPressure({ registry, streams, telemetry: recorder });
+    const gate = new IngestGate({ registry, streams, backPressure: this.#backPressure });
+    this.#gate = gate;
+    this.webhook = new WebhookIntake(new WebhookEndpoint({ gate, tokens, telemetry: recorder }));
+    const receiver = new Receiver(new OtlpEndpoint({ gate, telemetry: recorder }), otlp);
     this.otlpHttp = new OtlpHttp(receiver);
     this.otlpGrpc = new OtlpGrpc(receiver);
   }
 
   /** Resolves when nothing that was pushed at a pipeline is on its way to the disk any more. */
   stored(pipeline_id: string): Promise<void> {
-    return this.#doorkeeper.stored(pipeline_id);
+    return this.#gate.stored(pipeline_id);
   }
 
   close(): void {
@@ -49,13 +49,13 @@ export class Intakes {
 }
 
 interface WebhookDoorParts {
-  doorkeeper: Doorkeeper;
+  gate: IngestGate;
   tokens: AccessTokens;
   telemetry: Pick<Telemetry, "eventAccepted" | "eventRefused">;
 }
 
 /** What the webhook intake may do: look a pipeline up, check its token, store an event. */
-class WebhookEntrance implements WebhookDoor {
+class WebhookEndpoint implements WebhookPort {
   readonly #parts: WebhookDoorParts;
 
   constructor(parts: WebhookDoorParts) {
@@ -63,9 +63,9 @@ class WebhookEntrance implements WebhookDoor {
   }
 
   admits(pipeline_id: string): "yes" | "unknown" | "over" {
-    const { doorkeeper } = this.#parts;
-    if (!doorkeeper.sourcesOf(pipeline_id).includes("webhook")) return "unknown";
-    return doorkeeper.isOver(pipeline_id) ? "over" : "yes";
+    const { gate } = this.#parts;
+    if (!gate.sourcesOf(pipeline_id).includes("webhook")) return "unknown";
+    return gate.isOver(pipeline_id) ? "over" : "yes";
   }
 
   isToken(pipeline_id: string, token: string): boolean {
@@ -73,7 +73,7 @@ class WebhookEntrance implements WebhookDoor {
   }
 
   store(pipeline_id: string, push: Push): Promise<void> {
-    return this.#parts.doorkeeper.store(pipeline_id, push, "ingestor");
+    return this.#parts.gate.store(pipeline_id, push, "ingestor");
   }
 
   answered(pipeline_id: string | undefined, status: number, bytes: number): void {
@@ -85,12 +85,12 @@ class WebhookEntrance implements WebhookDoor {
 }
 
 interface OtlpDoorParts {
-  doorkeeper: Doorkeeper;
+  gate: IngestGate;
   telemetry: Pick<Telemetry, "exportAnswered">;
 }
 
 /** What the OTLP receiver may do: look a pipeline up, store what was pushed. */
-class OtlpEntrance implements OtlpDoor {
+class OtlpEndpoint implements OtlpDoor {
   readonly #parts: OtlpDoorParts;
 
   constructor(parts: OtlpDoorParts) {
@@ -98,15 +98,15 @@ class OtlpEntrance implements OtlpDoor {
   }
 
   admits(pipeline_id: string, signal: Signal): "yes" | "unknown" | "other signal" | "over" {
-    const { doorkeeper } = this.#parts;
-    const types = doorkeeper.sourcesOf(pipeline_id);
+    const { gate } = this.#parts;
+    const types = gate.sourcesOf(pipeline_id);
     if (!types.some((type) => type.startsWith("otlp."))) return "unknown";
-    if (doorkeeper.isOver(pipeline_id)) return "over";
+    if (gate.isOver(pipeline_id)) return "over";
     return types.includes(`otlp.${signal}`) ? "yes" : "other signal";
   }
 
   store(pipeline_id: string, push: Push): Promise<void> {
-    return this.#parts.doorkeeper.store(pipeline_id, push, "otlp-receiver");
+    return this.#parts.gate.store(pipeline_id, push, "otlp-receiver");
   }
 
   answered({ pipeline_id = "unknown", outcome, ...answered }: Answered): void {

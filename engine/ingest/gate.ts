@@ -1,7 +1,7 @@
 import type { PipelineConfig } from "../../schemas/pipeline.ts";
 import type { Push } from "../core/push.ts";
-import type { Register } from "../catalog/registry.ts";
-import { limitsOf, type StreamShelf } from "../streams/streams.ts";
+import type { PipelineRegistry } from "../catalog/registry.ts";
+import { limitsOf, type Streams } from "../streams/streams.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import { EngineError } from "../core/errors.ts";
 
@@ -24,9 +24,9 @@ interface Episode {
   roomSince: number | undefined;
 }
 
-interface BackPressureParts {
-  register: Pick<Register, "find">;
-  streams: Pick<StreamShelf, "state">;
+interface BackPressureOptions {
+  registry: Pick<PipelineRegistry, "find">;
+  streams: Pick<Streams, "state">;
   telemetry: Pick<Telemetry, "backpressure">;
 }
 
@@ -40,11 +40,11 @@ interface BackPressureParts {
  * Its end is when the room came. Nobody needs to push for that: the stream is looked at while an episode lasts.
  */
 export class BackPressure {
-  readonly #parts: BackPressureParts;
+  readonly #parts: BackPressureOptions;
   readonly #episodes = new Map<string, Episode>();
   #looking: NodeJS.Timeout | undefined;
 
-  constructor(parts: BackPressureParts) {
+  constructor(parts: BackPressureOptions) {
     this.#parts = parts;
   }
 
@@ -74,7 +74,7 @@ export class BackPressure {
   #look(): void {
     const now = performance.now();
     for (const [pipeline_id, episode] of this.#episodes) {
-      const entry = this.#parts.register.find(pipeline_id);
+      const entry = this.#parts.registry.find(pipeline_id);
       if (entry === undefined) {
         // It was deleted, and nothing is told of it any more.
         this.#episodes.delete(pipeline_id);
@@ -105,30 +105,30 @@ export class BackPressure {
 
 type SourceType = PipelineConfig["sources"][number]["type"];
 
-interface DoorkeeperParts {
-  register: Register;
-  streams: StreamShelf;
+interface IngestGateOptions {
+  registry: PipelineRegistry;
+  streams: Streams;
   backPressure: BackPressure;
 }
 
-/** What the intakes share: who takes events, and how they are stored. It asks the register each time, and keeps nothing. */
-export class Doorkeeper {
-  readonly #parts: DoorkeeperParts;
+/** What the intakes share: who takes events, and how they are stored. It asks the registry each time, and keeps nothing. */
+export class IngestGate {
+  readonly #parts: IngestGateOptions;
   /** Pushes that are on their way to the disk. */
   readonly #storing = new Map<string, Set<Promise<unknown>>>();
 
-  constructor(parts: DoorkeeperParts) {
+  constructor(parts: IngestGateOptions) {
     this.#parts = parts;
   }
 
   /** The types of a pipeline's sources; none where there is no such pipeline. */
   sourcesOf(pipeline_id: string): SourceType[] {
-    return this.#parts.register.find(pipeline_id)?.config.sources.map(({ type }) => type) ?? [];
+    return this.#parts.registry.find(pipeline_id)?.config.sources.map(({ type }) => type) ?? [];
   }
 
   /** Whether a pipeline takes no events any more: it is terminated, or about to be deleted or made anew. */
   isOver(pipeline_id: string): boolean {
-    const entry = this.#parts.register.find(pipeline_id);
+    const entry = this.#parts.registry.find(pipeline_id);
     if (entry === undefined) return true;
     return entry.status === "Terminated" || entry.status === "Terminating" || entry.intake === "closed";
   }

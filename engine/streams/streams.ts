@@ -11,7 +11,7 @@ import { holdsEvents, startAnew } from "./embedded/start-anew.ts";
 import type { Log } from "../telemetry/log.ts";
 
 /** The streams of all pipelines, by pipeline: `<data dir>/pipelines/<id>/stream`. */
-export class StreamShelf {
+export class Streams {
   readonly #disk: Disk;
   readonly #root: string;
   readonly #log: Log;

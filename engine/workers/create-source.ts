@@ -10,7 +10,7 @@ import { WebhookSource } from "../sources/webhook/webhook-source.ts";
 import { EmbeddedReader } from "../streams/embedded/embedded-reader.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
-import { WaitingRoom } from "../flow/retry-pause.ts";
+import { RetryPause } from "../flow/retry-pause.ts";
 import type { PipelineSpec } from "./protocol.ts";
 
 interface SourceTools {
@@ -40,7 +40,7 @@ export function createSource(spec: PipelineSpec, tools: SourceTools): CreatedSou
     return { source: createKafka(spec, tools), arrived: () => undefined, maxAge: Infinity };
   }
   const next = nextPosition(streamFeed, spec.progress, spec.pending) ?? 1;
-  const room = new WaitingRoom(spec.pipeline_id, tools.telemetry);
+  const room = new RetryPause(spec.pipeline_id, tools.telemetry);
   const source = new WebhookSource(new EmbeddedReader(tools.disk, stream.folder, stream.end), stream.end, next, room);
   const maxAge = durationMs(config.resources.nats.stream.max_age);
   return { source, arrived: (end) => source.arrived(end), maxAge };

@@ -1,5 +1,5 @@
 import { CarefulReading } from "../batch/careful-reading.ts";
-import { createKeys, createLine } from "./create-line.ts";
+import { createKeys, compilePipeline } from "./compile.ts";
 import { createSource, type CreatedSource } from "./create-source.ts";
 import { Pipeline } from "../delivery/pipeline.ts";
 import { components } from "../batch/compiled-pipeline.ts";
@@ -100,8 +100,16 @@ export class ThreadHost {
     const journal = this.#remote.journal(spec);
     const { telemetry, log } = this.#remote;
     const { source, arrived, maxAge } = createSource(spec, { ...this.#machine, journal, telemetry, log });
-    const lineFor = (of: number): ReturnType<typeof createLine> =>
-      createLine({ ...spec, ...this.#machine, config: earlier.get(of) ?? config, former, revision: of, keys, log });
+    const lineFor = (of: number): ReturnType<typeof compilePipeline> =>
+      compilePipeline({
+        ...spec,
+        ...this.#machine,
+        config: earlier.get(of) ?? config,
+        former,
+        revision: of,
+        keys,
+        log,
+      });
     const reading = new CarefulReading(spec.care, (event) =>
       this.#remote.post({ type: "trying", pipeline_id, ...(event === undefined ? {} : { event }) }),
     );

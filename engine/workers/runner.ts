@@ -10,7 +10,7 @@ import type { DeadLetters } from "../state/dead-letters.ts";
 import { isPassing } from "../state/storage-error.ts";
 import { isPushed } from "../catalog/immutable.ts";
 import { EmbeddedHost } from "../embedded-host.ts";
-import type { StreamShelf } from "../streams/streams.ts";
+import type { Streams } from "../streams/streams.ts";
 import { resolveSecrets, type SecretSource, UsedSecrets } from "../catalog/secrets.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Recorder } from "../telemetry/recorder.ts";
@@ -18,13 +18,13 @@ import type { PipelineSpec, WorkerLike } from "./protocol.ts";
 import type { Placement } from "./placement.ts";
 import { ThreadPool } from "./pool.ts";
 import { Supervisor } from "./supervisor.ts";
-import type { Suspicion } from "./thread-deaths.ts";
+import type { ThreadDeaths } from "./thread-deaths.ts";
 
 export interface RunnerOptions {
   catalog: Catalog;
   journal: StoreJournal;
   letters: DeadLetters;
-  streams: StreamShelf;
+  streams: Streams;
   embedded: EmbeddedHost;
   /** Who reads from Kafka, and how. */
   kafka: PipelineSpec["kafka"];
@@ -157,7 +157,7 @@ export class Runner {
     });
   }
 
-  async #launch(pipeline_id: string, signal: AbortSignal, suspicion: Suspicion): Promise<Placement> {
+  async #launch(pipeline_id: string, signal: AbortSignal, suspicion: ThreadDeaths): Promise<Placement> {
     const { catalog, streams } = this.#options;
     const entry = catalog.get(pipeline_id);
     if (entry === undefined) throw new LeftForLater(`there is no pipeline ${pipeline_id}`);

@@ -1,13 +1,13 @@
 import { backOff } from "../flow/back-off.ts";
 import { LeftForLater } from "../core/errors.ts";
 import { sleep } from "../flow/sleep.ts";
-import { Suspicion } from "./thread-deaths.ts";
+import { ThreadDeaths } from "./thread-deaths.ts";
 import type { Left, Placement } from "./placement.ts";
 
 /** What a supervisor needs of the process. */
 export interface Supervised {
   /** Puts the pipeline on a thread, as the catalog has it now. `signal` aborts when that is not wanted any more. */
-  launch(signal: AbortSignal, suspicion: Suspicion): Promise<Placement>;
+  launch(signal: AbortSignal, suspicion: ThreadDeaths): Promise<Placement>;
   /** It cannot be started, or its thread died, and that is tried again: why. */
   onWaits(error: Error): void;
   /** No wait mends what keeps it from being started. */
@@ -145,7 +145,7 @@ class Life {
   #isLaunching = false;
   #onPlaced: (placement: Placement) => void = () => undefined;
   #patience: NodeJS.Timeout | undefined;
-  readonly #suspicion = new Suspicion();
+  readonly #suspicion = new ThreadDeaths();
   /** Launches in a row that failed. */
   #failures = 0;
   #resolve: () => void = () => undefined;

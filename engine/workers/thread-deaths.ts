@@ -19,7 +19,7 @@ const deathsForIsolation = 2;
  * the thread's pipelines; one that goes on dying is given a thread of its own; and an event that its threads died of
  * three times is processed no more. Kept in memory: a process that ends learns it anew.
  */
-export class Suspicion {
+export class ThreadDeaths {
   readonly #deaths = new Map<string, number>();
   readonly #deadly: DeadlyEvent[] = [];
   /** In a row: since it ran for long, or since an event was found to be deadly. */

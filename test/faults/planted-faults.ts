@@ -15,14 +15,18 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "commit before the answer",
     edits: [
-      { file: "engine/delivery/sending.ts", find: `if (answer.kind === "ok") {`, replace: `if (answer.kind !== "refused") {` },
+      {
+        file: "engine/delivery/sender.ts",
+        find: `if (answer.kind === "ok") {`,
+        replace: `if (answer.kind !== "refused") {`,
+      },
     ],
   },
   {
     name: "fresh token at resend",
     edits: [
       {
-        file: "engine/delivery/sending.ts",
+        file: "engine/delivery/sender.ts",
         find: `insert(this.#block, token, leave,`,
         replace: "insert(this.#block, this.#failures === 0 ? token : `${token}-${this.#failures}`, leave,",
       },
@@ -47,7 +51,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     name: "waiting drops dropped",
     edits: [
       {
-        file: "engine/delivery/flight.ts",
+        file: "engine/delivery/in-flight.ts",
         find: `if (waiting === undefined) return undefined;`,
         replace: `if (waiting === undefined || waiting.length > 0) return undefined;`,
       },
@@ -57,14 +61,14 @@ export const plantedFaults: readonly PlantedFault[] = [
     name: "offsets before the journal",
     edits: [
       {
-        file: "engine/delivery/flight.ts",
+        file: "engine/delivery/in-flight.ts",
         find: `    await settlement.commit(record, aside?.record);`,
         replace: `    if (holdsPositions(record)) source.acknowledge(record.ranges);
     await new Promise((resolve) => setTimeout(resolve, 2_000));
     await settlement.commit(record, aside?.record);`,
       },
       {
-        file: "engine/delivery/flight.ts",
+        file: "engine/delivery/in-flight.ts",
         find: `    this.#clocks.delete(record.batch);
     if (holdsPositions(record)) source.acknowledge(record.ranges);`,
         replace: `    this.#clocks.delete(record.batch);`,
@@ -120,7 +124,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     name: "exclusions not synced before a resend",
     edits: [
       {
-        file: "engine/delivery/sending.ts",
+        file: "engine/delivery/sender.ts",
         find: `    await this.#amend({
       rows: this.#record.rows - rows.length,
       excluded: [...excluded, ...letters.map(({ position }) => position)],

@@ -4,7 +4,7 @@ import { consumerGroup } from "../../core/names.ts";
 import type { Chunk, Feed, PositionRange } from "../../core/positions.ts";
 import { sleep } from "../../flow/sleep.ts";
 import type { Source, SourceSignals } from "../../core/source.ts";
-import { WaitingRoom } from "../../flow/retry-pause.ts";
+import { RetryPause } from "../../flow/retry-pause.ts";
 import { Absence } from "./absence.ts";
 import { Acknowledgements } from "./acknowledgements.ts";
 import { BackPressure } from "./back-pressure.ts";
@@ -43,7 +43,7 @@ export class KafkaSource implements Source {
   readonly #group: Group;
   readonly #brokers: Brokers;
   readonly #opening: Opening;
-  readonly #room: WaitingRoom;
+  readonly #room: RetryPause;
   readonly #troubles: Troubles;
   readonly #acknowledgements = new Acknowledgements((offsets) => this.#commit(offsets));
   readonly #absence: Absence;
@@ -81,7 +81,7 @@ export class KafkaSource implements Source {
     this.#positions = new KafkaPositions(topics.keys(), pipeline_id, journal);
     this.#brokers = new Brokers(client, settings);
     this.#group = new Group(client, this.#brokers, consumerGroup(pipeline_id), [...topics.keys()]);
-    this.#room = new WaitingRoom(pipeline_id, telemetry);
+    this.#room = new RetryPause(pipeline_id, telemetry);
     this.#lag = new Lag(pipeline_id, telemetry, this.#positions, () => this.#turn());
     this.#opening = new Opening(parts, this.#group, this.#positions, this.#room, ({ partitions }) => {
       for (const { feed, high } of partitions) this.#lag.end(feed, high);

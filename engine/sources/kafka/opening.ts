@@ -4,7 +4,7 @@ import { consumerGroup } from "../../core/names.ts";
 import type { Feed, PositionRange } from "../../core/positions.ts";
 import type { SourceSignals } from "../../core/source.ts";
 import { isPassing } from "../../state/storage-error.ts";
-import type { WaitingRoom } from "../../flow/retry-pause.ts";
+import type { RetryPause } from "../../flow/retry-pause.ts";
 import { kafkaPartition, partitionOf } from "./feed.ts";
 import type { Group, GroupStanding } from "./group.ts";
 import type { KafkaSourceParts } from "./kafka-source-parts.ts";
@@ -37,7 +37,7 @@ export class Opening {
   readonly #parts: KafkaSourceParts;
   readonly #group: Group;
   readonly #positions: KafkaPositions;
-  readonly #room: WaitingRoom;
+  readonly #room: RetryPause;
   readonly #onRead: (standing: GroupStanding) => void;
   readonly #lostEvents: LostEvents;
 
@@ -46,7 +46,7 @@ export class Opening {
     parts: KafkaSourceParts,
     group: Group,
     positions: KafkaPositions,
-    room: WaitingRoom,
+    room: RetryPause,
     onRead: (standing: GroupStanding) => void = () => undefined,
   ) {
     this.#parts = parts;

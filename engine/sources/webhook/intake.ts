@@ -13,7 +13,7 @@ const arrivingBytes = 32 * 1024 * 1024;
 const route = /^\/v1\/pipelines\/([a-z0-9-]{1,64})\/topics\/input\/events$/;
 
 /** What the intake asks of the engine. */
-export interface WebhookDoor {
+export interface WebhookPort {
   /** Whether a pipeline takes events, or why it does not. */
   admits(pipeline_id: string): "yes" | "unknown" | "over";
   isToken(pipeline_id: string, token: string): boolean;
@@ -37,10 +37,10 @@ interface Reply {
  * (the specification, lifecycle and API, section 6). What is answered with anything else was not stored.
  */
 export class WebhookIntake {
-  readonly #door: WebhookDoor;
+  readonly #door: WebhookPort;
   readonly #limits: BodyLimits = { most: maxBody, arriving: new Room(arrivingBytes) };
 
-  constructor(door: WebhookDoor) {
+  constructor(door: WebhookPort) {
     this.#door = door;
   }
 

@@ -5,7 +5,7 @@ import { LeftForLater } from "../../core/errors.ts";
 import type { Source, SourceSignals } from "../../core/source.ts";
 import type { Run, StreamReader } from "../../core/stream.ts";
 import { isPassing, storageError } from "../../state/storage-error.ts";
-import type { WaitingRoom } from "../../flow/retry-pause.ts";
+import type { RetryPause } from "../../flow/retry-pause.ts";
 
 /** One read of a range takes at most this many events and bytes. */
 const readEvents = 10_000;
@@ -21,14 +21,14 @@ export class WebhookSource implements Source {
   #end: number;
   #lastToRead = Infinity;
   readonly #arrivals = new Arrivals();
-  readonly #room: WaitingRoom;
+  readonly #room: RetryPause;
   #signals: SourceSignals | undefined;
 
   /**
    * `end` is the newest durable sequence at the start, `position` the first one that no batch holds yet. In `room` it
    * waits while the stream cannot be read.
    */
-  constructor(reader: StreamReader, end: number, position: number, room: WaitingRoom) {
+  constructor(reader: StreamReader, end: number, position: number, room: RetryPause) {
     this.#reader = reader;
     this.#room = room;
     this.#end = end;

@@ -18,7 +18,7 @@ beforeEach(() => {
   isThere = true;
   told = [];
   backPressure = new BackPressure({
-    register: { find: () => (isThere ? ({ config } as CatalogEntry) : undefined) },
+    registry: { find: () => (isThere ? ({ config } as CatalogEntry) : undefined) },
     streams: { state: () => ({ ...held, first: 1, last: held.messages }) },
     telemetry: { backpressure: ({ active, seconds }) => void told.push(active ? "begins" : `over after ${seconds} s`) },
   });

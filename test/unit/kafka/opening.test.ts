@@ -19,7 +19,7 @@ import { StoreJournal } from "../../../engine/state/journal.ts";
 import { Store } from "../../../engine/state/store.ts";
 import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
 import type { Pause } from "../../../engine/core/view.ts";
-import { WaitingRoom } from "../../../engine/flow/retry-pause.ts";
+import { RetryPause } from "../../../engine/flow/retry-pause.ts";
 import { keptLog } from "../../support/engine.ts";
 
 const own = { dataDir: "a".repeat(16), run: "11111111" };
@@ -136,7 +136,7 @@ function start(
     bufferBytes: 1,
   };
   const positions = new KafkaPositions(topics.keys(), pipeline_id, journal);
-  const room = new WaitingRoom(pipeline_id, telemetry, () => Promise.resolve());
+  const room = new RetryPause(pipeline_id, telemetry, () => Promise.resolve());
   return { opening: new Opening(parts, group, positions, room), positions };
 }
 

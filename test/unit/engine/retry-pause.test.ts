@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
 import type { Pause } from "../../../engine/core/view.ts";
-import { WaitingRoom } from "../../../engine/flow/retry-pause.ts";
+import { RetryPause } from "../../../engine/flow/retry-pause.ts";
 
 let pauses: Pause[];
 let ended: number;
-let room: WaitingRoom;
+let room: RetryPause;
 const patient = new AbortController().signal;
 const start = Date.parse("2026-01-01T00:00:00Z");
 
@@ -23,7 +23,7 @@ beforeEach(() => {
     paused: ({ pause }: { pause: Pause }) => void pauses.push(pause),
     wentOn: () => void (ended += 1),
   } as unknown as Telemetry;
-  room = new WaitingRoom("p", telemetry, pace);
+  room = new RetryPause("p", telemetry, pace);
 });
 afterEach(() => void vi.useRealTimers());
 

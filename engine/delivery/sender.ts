@@ -1,19 +1,19 @@
-import { judgeRows, wrongMapping, type BadRow, type Suspicion, type Trouble } from "./bad-rows.ts";
+import { judgeRows, wrongMapping, type BadRow, type ThreadDeaths, type Trouble } from "./bad-rows.ts";
 import { Clearance, namesOf, type Verdict } from "./clearance.ts";
 import type { Rejection } from "../core/dead-letter.ts";
 import { EventList } from "../event/event.ts";
 import { deadPositions, mayBeInTable, type BatchRecord } from "../core/journal.ts";
 import type { Answer, Block, Failure } from "../core/sink.ts";
-import type { Line } from "../batch/compiled-pipeline.ts";
+import type { CompiledPipeline } from "../batch/compiled-pipeline.ts";
 import { LeftForLater } from "../core/errors.ts";
 import type { Settlement } from "./settlement.ts";
-import type { Underway } from "./underway.ts";
+import type { PreparedBatch } from "./prepared-batch.ts";
 
 /**
  * How the sending of a batch ends: it is settled, or the current revision has to make it again, under its own token
  * because it may be in the table, or as a new one.
  */
-export interface Ending {
+export interface SendResult {
   kind: "settled" | "again with its token" | "again";
   record: BatchRecord;
   /** Bytes that were inserted; 0 where nothing was sent. */
@@ -34,10 +34,10 @@ const memoryLimit = 241;
  * server says OK. What was heard decides what a later start may do, so it is synced: `refused` before waiting, and taken
  * back before the next send.
  */
-export class Sending {
-  readonly #line: Line;
+export class BatchSender {
+  readonly #line: CompiledPipeline;
   readonly #settlement: Settlement;
-  readonly #underway: Underway;
+  readonly #prepared: PreparedBatch;
   #record: BatchRecord;
   #block: Block = { events: new EventList(), body: Buffer.alloc(0), rejected: [] };
   /** An answer is missing: its rows may be in the table, all or some of them. */
@@ -45,13 +45,13 @@ export class Sending {
   readonly #clearance: Clearance;
   #wasSent = false;
   #failures = 0;
-  readonly #suspicion: Suspicion = {};
+  readonly #suspicion: ThreadDeaths = {};
 
-  constructor(underway: Underway, settlement: Settlement) {
-    this.#underway = underway;
-    this.#line = underway.line;
+  constructor(prepared: PreparedBatch, settlement: Settlement) {
+    this.#prepared = prepared;
+    this.#line = prepared.line;
     this.#settlement = settlement;
-    const { record, isReplay, isEarlier = false } = underway;
+    const { record, isReplay, isEarlier = false } = prepared;
     this.#record = record;
     this.#clearance = new Clearance(this.#line.sink, settlement, isEarlier);
     // Before the first send the target is read and noted.
@@ -59,7 +59,7 @@ export class Sending {
   }
 
   /** Sends until everything of the batch that can be written is. Throws LeftForLater. */
-  async run(): Promise<Ending> {
+  async run(): Promise<SendResult> {
     try {
       return await this.#run();
     } catch (error) {
@@ -70,9 +70,9 @@ export class Sending {
     }
   }
 
-  async #run(): Promise<Ending> {
+  async #run(): Promise<SendResult> {
     if (this.#record.heard === "written") return this.#ended("settled");
-    await this.#encodeAgain(this.#underway.block);
+    await this.#encodeAgain(this.#prepared.block);
     await this.#untilMappingFits();
     while (this.#record.rows > 0) {
       const ending = await this.#clear();
@@ -106,7 +106,7 @@ export class Sending {
   }
 
   /** Whether the batch may be sent now; else how it ends. Reads the target before the first send, and before a repeat. */
-  async #clear(): Promise<Ending["kind"] | undefined> {
+  async #clear(): Promise<SendResult["kind"] | undefined> {
     if (this.#mayBeThere) return this.#obey(await this.#clearance.ofRepeat(this.#record));
     if (this.#isDueForReading()) {
       const target = await this.#settlement.read(this.#line.sink);
@@ -127,7 +127,7 @@ export class Sending {
   }
 
   /** How the batch ends by a verdict; undefined where it is sent. */
-  #obey({ kind, record }: Verdict): Ending["kind"] | undefined {
+  #obey({ kind, record }: Verdict): SendResult["kind"] | undefined {
     this.#record = record;
     if (kind === "with a fresh token") this.#isUncertain = false;
     return kind === "settled" || kind === "again" ? kind : undefined;
@@ -138,7 +138,7 @@ export class Sending {
   }
 
   /** What follows a failed insert: another attempt, or an end. */
-  async #after(answer: Refusal): Promise<Ending["kind"] | undefined> {
+  async #after(answer: Refusal): Promise<SendResult["kind"] | undefined> {
     const { failure } = answer;
     if (answer.kind === "unknown" && failure.class !== "view") this.#isUncertain = true;
     const { telemetry } = this.#settlement.with;
@@ -157,7 +157,7 @@ export class Sending {
     { kind, failure }: Refusal,
     trouble: Trouble,
     { rowsGoInAgain = false } = {},
-  ): Promise<Ending["kind"] | undefined> {
+  ): Promise<SendResult["kind"] | undefined> {
     this.#failures += 1;
     const isFromView = failure.class === "view" || this.#record.heard === "view";
     const mayBeThere = this.#mayBeThere || isFromView;
@@ -165,7 +165,7 @@ export class Sending {
     // Where the table is wrong, the rows that were taken out of the batch before go in again with the others.
     if (rowsGoInAgain && isRefused) this.#takeBack();
     await this.#amend({ heard: isFromView ? "view" : isRefused ? "refused" : "nothing" });
-    if (this.#underway.isEarlier === true && mendable.has(failure.class)) {
+    if (this.#prepared.isEarlier === true && mendable.has(failure.class)) {
       return mayBeThere ? "again with its token" : "again";
     }
     await this.#settlement.wait(trouble, this.#failures, this.#line.sink);
@@ -181,9 +181,9 @@ export class Sending {
   }
 
   async #exclude(rows: readonly BadRow[]): Promise<void> {
-    const { assembly } = this.#underway;
+    const { builder } = this.#prepared;
     const letters = rows.map(({ row, failure: { name, text } }) =>
-      assembly.letter(this.#block.events.at(row), { reason: `sink_rejection_${name}`, error: text }),
+      builder.letter(this.#block.events.at(row), { reason: `sink_rejection_${name}`, error: text }),
     );
     const { excluded, rejections } = this.#record;
     await this.#amend({
@@ -202,7 +202,7 @@ export class Sending {
   async #encodeAgain(made?: Block): Promise<void> {
     const { excluded } = this.#record;
     const gone = this.#mayBeThere ? deadPositions(this.#record) : excluded;
-    this.#block = made ?? this.#underway.assembly.encode(gone);
+    this.#block = made ?? this.#prepared.builder.encode(gone);
     const rejections = merged(this.#record.rejections, new Set(gone), this.#block.rejected);
     const rows = this.#block.events.length;
     if (rows === this.#record.rows && isSame(rejections, this.#record.rejections)) return;
@@ -223,7 +223,7 @@ export class Sending {
     this.#record = await this.#settlement.amend({ ...this.#record, ...changes });
   }
 
-  #ended(kind: Ending["kind"], bytes = 0): Ending {
+  #ended(kind: SendResult["kind"], bytes = 0): SendResult {
     return { kind, record: this.#record, bytes };
   }
 }

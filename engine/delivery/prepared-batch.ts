@@ -2,14 +2,14 @@ import { randomBytes } from "node:crypto";
 import type { BatchRecord } from "../core/journal.ts";
 import type { KeyMemory } from "../core/key-memory.ts";
 import type { Block } from "../core/sink.ts";
-import type { Assembly } from "../batch/builder.ts";
-import type { Line } from "../batch/compiled-pipeline.ts";
+import type { BatchBuilder } from "../batch/builder.ts";
+import type { CompiledPipeline } from "../batch/compiled-pipeline.ts";
 
 /** A batch on its way: its record, the events that it was made of, and the line that makes its rows. */
-export interface Underway {
+export interface PreparedBatch {
   record: BatchRecord;
-  assembly: Assembly;
-  line: Line;
+  builder: BatchBuilder;
+  line: CompiledPipeline;
   /** Its rows, where they have been encoded just now. */
   block?: Block;
   /** It was prepared by an earlier start, which may have sent it. */
@@ -19,20 +19,20 @@ export interface Underway {
 }
 
 /** The record and the rows of a batch that was put together by the current line. Nothing is durable yet. */
-export async function makeUnderway(
-  assembly: Assembly,
-  { pipeline_id, line, keys }: { pipeline_id: string; line: Line; keys: KeyMemory },
+export async function prepareBatch(
+  builder: BatchBuilder,
+  { pipeline_id, line, keys }: { pipeline_id: string; line: CompiledPipeline; keys: KeyMemory },
   signal: AbortSignal,
-): Promise<Underway> {
-  const { batch, clock, oldest, only } = assembly.plan;
+): Promise<PreparedBatch> {
+  const { batch, clock, oldest, only } = builder.plan;
   // Where the target cannot be read now, it is read before the batch is sent.
   const read = await line.sink.read(false, signal);
-  const block = assembly.encode();
+  const block = builder.encode();
   const own = keys.blocks(batch);
   const record: BatchRecord = {
     batch,
     pipeline_id,
-    ranges: assembly.ranges,
+    ranges: builder.ranges,
     ...(only === undefined ? {} : { only: [...only] }),
     revision: line.revision,
     token: randomBytes(16).toString("hex"),
@@ -42,11 +42,11 @@ export async function makeUnderway(
     rejections: block.rejected,
     excluded: [],
     ...(own.length === 0 ? {} : { keys: own }),
-    ...(assembly.waiting.length === 0 ? {} : { waiting: [...assembly.waiting] }),
+    ...(builder.waiting.length === 0 ? {} : { waiting: [...builder.waiting] }),
     ...(read.kind === "read" ? { target: read.reading } : {}),
     heard: "nothing",
   };
-  return { record, assembly, line, block, isReplay: false };
+  return { record, builder, line, block, isReplay: false };
 }
 
 /** The record as one of dead letters: it holds no position of the source. */

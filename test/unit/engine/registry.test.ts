@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Register } from "../../../engine/catalog/registry.ts";
+import { PipelineRegistry } from "../../../engine/catalog/registry.ts";
 import type { Catalog, CatalogEntry } from "../../../engine/state/catalog.ts";
 import type { Recorder } from "../../../engine/telemetry/recorder.ts";
 import { view } from "../../integration/api/sample.ts";
@@ -19,15 +19,15 @@ function slowCatalog() {
 
 test("changes of a pipeline at the same time undo nothing of each other", async () => {
   const { kept, catalog } = slowCatalog();
-  const register = new Register(catalog, { statusChanged: () => undefined } as unknown as Recorder);
-  await register.add(view({ status: "Created" }));
-  await Promise.all([register.change("orders", "Running"), register.save("orders", { revision: 2 })]);
-  expect([register.get("orders"), kept.get("orders")]).toMatchObject([
+  const registry = new PipelineRegistry(catalog, { statusChanged: () => undefined } as unknown as Recorder);
+  await registry.add(view({ status: "Created" }));
+  await Promise.all([registry.change("orders", "Running"), registry.save("orders", { revision: 2 })]);
+  expect([registry.get("orders"), kept.get("orders")]).toMatchObject([
     { status: "Running", revision: 2 },
     { status: "Running", revision: 2 },
   ]);
-  const removed = register.remove("orders", () => undefined);
-  await expect(register.save("orders", { revision: 3 })).rejects.toThrow("there is no pipeline orders");
+  const removed = registry.remove("orders", () => undefined);
+  await expect(registry.save("orders", { revision: 3 })).rejects.toThrow("there is no pipeline orders");
   await removed;
   expect(kept.size).toBe(0);
 });

@@ -4,7 +4,7 @@ import type { PipelineConfig, SchemaField, SourceConfig, TransformConfig } from 
 import { quantityBytes } from "../../schemas/quantity.ts";
 import type { KeyMemory } from "../core/key-memory.ts";
 import type { Transform } from "../core/transform.ts";
-import type { Course, Line } from "../batch/compiled-pipeline.ts";
+import type { TransformChain, CompiledPipeline } from "../batch/compiled-pipeline.ts";
 import { checkSources, fieldsOf, isOtlp, originOf } from "./line-sources.ts";
 import { ClickHouseSink, type ClickHouseSinkOptions } from "../sinks/clickhouse/sink.ts";
 import { DeclaredFields } from "../sources/declared-fields.ts";
@@ -35,7 +35,7 @@ interface LineOptions {
  * The steps of a config in their fixed order: declared fields, filter, dedup, stateless, sink. Throws what a part throws that
  * does not fit the config, and NOT_SUPPORTED for what this version has no part for.
  */
-export function createLine(parts: LineOptions): Line {
+export function compilePipeline(parts: LineOptions): CompiledPipeline {
   const { config, revision, options, embedded, agent, log } = parts;
   checkSources(config);
   const origins = stepsByOrigin(parts);
@@ -48,8 +48,8 @@ export function createLine(parts: LineOptions): Line {
     ...(agent === undefined ? {} : { agent }),
     log,
   });
-  const courses = new Map<Steps | undefined, Course>([[undefined, { transforms: [] }]]);
-  for (const of of origins.values()) if (of !== undefined) courses.set(of, createCourse(of, sink));
+  const courses = new Map<Steps | undefined, TransformChain>([[undefined, { transforms: [] }]]);
+  for (const of of origins.values()) if (of !== undefined) courses.set(of, compileChain(of, sink));
   return { revision, courses: new Map(Array.from(origins, ([origin, of]) => [origin, courses.get(of)!])), sink };
 }
 
@@ -96,7 +96,7 @@ function stepsOf(parts: LineOptions, source: SourceConfig): Steps {
   };
 }
 
-function createCourse({ origin, declared, transforms, stateless }: Steps, sink: ClickHouseSink): Course {
+function compileChain({ origin, declared, transforms, stateless }: Steps, sink: ClickHouseSink): TransformChain {
   // Where stateless makes others of them, no event is a row as it was received.
   const rows = stateless === undefined ? () => sink.rowWalks(origin) : () => undefined;
   const keys = [...transforms, ...(stateless === undefined ? [] : [stateless])].flatMap(({ reads = [] }) => reads);

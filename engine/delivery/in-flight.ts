@@ -1,27 +1,27 @@
-import type { Assembler, Clock, JudgedAgain } from "../batch/reader.ts";
+import type { BatchReader, Clock, JudgedAgain } from "../batch/reader.ts";
 import { type BatchRecord, holdsPositions, type WaitingDrop } from "../core/journal.ts";
 import type { KeyMemory } from "../core/key-memory.ts";
 import { narrowed } from "../core/positions.ts";
 import type { Source } from "../core/source.ts";
-import type { Assembly } from "../batch/builder.ts";
-import type { Line } from "../batch/compiled-pipeline.ts";
+import type { BatchBuilder } from "../batch/builder.ts";
+import type { CompiledPipeline } from "../batch/compiled-pipeline.ts";
 import type { Recovery } from "./recovery.ts";
-import { Sending, type Ending } from "./sending.ts";
+import { BatchSender, type SendResult } from "./sender.ts";
 import { LeftForLater } from "../core/errors.ts";
 import type { Settlement } from "./settlement.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
-import { makeUnderway, ofLetters, type Underway } from "./underway.ts";
+import { prepareBatch, ofLetters, type PreparedBatch } from "./prepared-batch.ts";
 
 export interface FlightParts {
   pipeline_id: string;
-  line: Line;
+  line: CompiledPipeline;
   keys: KeyMemory;
   clock: Clock;
   telemetry: Telemetry;
   /** Inserts in flight. */
   replicas: number;
   source: Source;
-  assembler: Assembler;
+  reader: BatchReader;
   settlement: Settlement;
   recovery: Recovery;
   drawNumber: () => number;
@@ -38,7 +38,7 @@ const mostWaiting = 4;
  * The batches of a pipeline between prepare and commit: a few are sent at the same time, those of the source are
  * committed in their order, and drops that wait are settled before their batch is.
  */
-export class Flight {
+export class InFlightBatches {
   readonly #parts: FlightParts;
   /** The commit of the newest batch of the source; each waits for the one before it. */
   #committed: Promise<void> = Promise.resolve();
@@ -88,59 +88,59 @@ export class Flight {
   }
 
   /** Starts a batch on its way. One that holds no position that is not final yet waits for nobody's turn. */
-  begin(underway: Underway): void {
-    const { batch, clock } = underway.record;
+  begin(prepared: PreparedBatch): void {
+    const { batch, clock } = prepared.record;
     this.#clocks.set(batch, clock);
-    const inTurn = holdsPositions(underway.record);
-    const sent = this.#insertAndCommit(underway, inTurn ? this.#committed : Promise.resolve());
+    const inTurn = holdsPositions(prepared.record);
+    const sent = this.#insertAndCommit(prepared, inTurn ? this.#committed : Promise.resolve());
     if (inTurn) this.#committed = sent;
     this.#inFlight.add(sent);
     sent.catch((error: unknown) => this.#parts.onFailed(error)).finally(() => this.#inFlight.delete(sent));
   }
 
-  async #insertAndCommit(begun: Underway, before: Promise<void>): Promise<void> {
-    const { keys, telemetry, pipeline_id, settlement, assembler, source } = this.#parts;
+  async #insertAndCommit(begun: PreparedBatch, before: Promise<void>): Promise<void> {
+    const { keys, telemetry, pipeline_id, settlement, reader, source } = this.#parts;
     let isTurn = false;
     before.then(
       () => (isTurn = true),
       () => undefined,
     );
-    const { record, assembly } = await this.#send(begun);
+    const { record, builder } = await this.#send(begun);
     // From here on its rows are fixed; once that is durable, others may count on it.
     if (!isTurn || record.waiting !== undefined) {
       await settlement.amend({ ...record, heard: "written" });
       keys.written(record);
     }
     await before;
-    const aside = await this.#asideOf(record, assembly);
+    const aside = await this.#asideOf(record, builder);
     await settlement.commit(record, aside?.record);
     keys.written(record);
     this.#clocks.delete(record.batch);
     if (holdsPositions(record)) source.acknowledge(record.ranges);
     if (record.keys !== undefined) telemetry.keysHeld({ pipeline_id, ...keys.size });
-    assembler.forget(record.letters ?? []);
+    reader.forget(record.letters ?? []);
     if (aside !== undefined) this.begin(aside);
   }
 
   /** Sends a batch, by the line that made it, and then by the current one where it has to be made again. */
-  async #send(begun: Underway): Promise<Underway> {
-    const { pipeline_id, telemetry, assembler, recovery } = this.#parts;
-    for (let underway = begun; ;) {
+  async #send(begun: PreparedBatch): Promise<PreparedBatch> {
+    const { pipeline_id, telemetry, reader, recovery } = this.#parts;
+    for (let prepared = begun; ;) {
       const started = performance.now();
-      const ending = await this.#inSlot(() => new Sending(underway, this.#parts.settlement).run());
+      const ending = await this.#inSlot(() => new BatchSender(prepared, this.#parts.settlement).run());
       const { record, bytes } = ending;
       if (ending.kind === "settled") {
         const seconds = (performance.now() - started) / 1000;
         if (bytes > 0) telemetry.inserted({ pipeline_id, rows: record.rows, bytes, seconds });
-        assembler.grow();
-        return { ...underway, record };
+        reader.grow();
+        return { ...prepared, record };
       }
-      underway = await recovery.again(ending, underway);
+      prepared = await recovery.again(ending, prepared);
     }
   }
 
   /** Only so many are sent at the same time, whatever else waits. */
-  async #inSlot(send: () => Promise<Ending>): Promise<Ending> {
+  async #inSlot(send: () => Promise<SendResult>): Promise<SendResult> {
     while (this.#sending.size >= this.#parts.replicas) await Promise.race(this.#sending);
     const sending = send();
     const done = sending.then(
@@ -154,10 +154,10 @@ export class Flight {
   /** The drops of a batch that were no repeats after all, as a batch of their own. */
   async #asideOf(
     { waiting, letters, ranges, batch: from, clock: stamped }: BatchRecord,
-    { received }: Assembly,
-  ): Promise<Underway | undefined> {
+    { received }: BatchBuilder,
+  ): Promise<PreparedBatch | undefined> {
     if (waiting === undefined) return undefined;
-    const { keys, clock, line, pipeline_id, telemetry, assembler, drawNumber, leave } = this.#parts;
+    const { keys, clock, line, pipeline_id, telemetry, reader, drawNumber, leave } = this.#parts;
     const judged = await settleDrops(
       { batch: from, clock: stamped, waiting },
       keys,
@@ -169,8 +169,8 @@ export class Flight {
     telemetry.dropsWaited({ pipeline_id, batch: from, repeats: waiting.length - again - judged.waiting.length, again });
     if (again === 0) return undefined;
     const positions = [...judged.firsts, ...judged.waiting.map(({ position }) => position)].toSorted((a, b) => a - b);
-    const assembly = assembler.judged(received(positions), line, judged);
-    const made = await makeUnderway(assembly, this.#parts, leave);
+    const builder = reader.judged(received(positions), line, judged);
+    const made = await prepareBatch(builder, this.#parts, leave);
     if (letters !== undefined) return { ...made, record: ofLetters(made.record, positions) };
     return { ...made, record: { ...made.record, ranges: narrowed(ranges, positions), isAside: true } };
   }
