@@ -17,7 +17,11 @@ test("the house keeps its import rules", () => {
 
 describe("a planted breach is found", () => {
   test.each([
-    ["the engine imports the reconciler", "engine/engine.ts", 'import { plan } from "../reconciler/plan/plan.ts";'],
+    [
+      "the engine imports the reconciler",
+      "engine/core/view.ts",
+      'import { plan } from "../../reconciler/plan/plan.ts";',
+    ],
     ["the schemas import the engine", "schemas/index.ts", 'export { Engine } from "../engine/index.ts";'],
     [
       "the reconciler goes past the engine's door",
