@@ -115,8 +115,8 @@ export const plantedFaults: readonly PlantedFault[] = [
     edits: [
       {
         file: "engine/batch/reader.ts",
-        find: `const assembly = this.#begin(line, { clock, batch, oldest, ranges, ...plan });`,
-        replace: `const assembly = this.#begin(line, { clock: this.#parts.clock.now(), batch, oldest, ranges, ...plan });`,
+        find: `const builder = this.#begin(line, { clock, batch, oldest, ranges, ...plan });`,
+        replace: `const builder = this.#begin(line, { clock: this.#parts.clock.now(), batch, oldest, ranges, ...plan });`,
       },
     ],
   },
