@@ -1,28 +1,25 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { EngineOptions, PipelineConfig } from "../schemas/pipeline.ts";
-import { AccessTokens } from "./access-tokens.ts";
+import { AccessTokens } from "./catalog/access-tokens.ts";
 import type { DeadLetterQueue, Selection } from "./core/dead-letter.ts";
 import { EngineError, LeftForLater, type ErrorCode } from "./core/errors.ts";
-import { Intakes } from "./intakes.ts";
+import { IngestEndpoints } from "./ingest/endpoints.ts";
 import { isPushed, kindOf } from "./sources/registry.ts";
-import { expire } from "./expiry.ts";
-import { immutableChange } from "./immutable.ts";
-import { isAtRest, shouldRun } from "./lifecycle.ts";
-import type { PipelineView, Status } from "./core/pipeline-view.ts";
-import { PipelineFolders } from "./pipeline-folders.ts";
-import { Register } from "./register.ts";
-import { reprocess, type Reprocessed } from "./reprocessing.ts";
-import { Runner } from "./runner.ts";
-import { closeParts, openParts, type EngineParts, type EngineSettings } from "./parts.ts";
-import { resolveSecrets } from "./secrets.ts";
+import { expire, PipelineStorage } from "./catalog/storage.ts";
+import { immutableChange } from "./catalog/immutable.ts";
+import { isAtRest, shouldRun } from "./core/lifecycle.ts";
+import type { PipelineHealth, PipelineView, Status } from "./core/pipeline-view.ts";
+import { PipelineRegistry } from "./catalog/registry.ts";
+import { reprocess, type Reprocessed } from "./catalog/reprocess.ts";
+import { Runner } from "./workers/runner.ts";
+import { closeStores, openStores, type EngineStores, type EngineSettings } from "./stores.ts";
+import { resolveSecrets, type StaleSecrets } from "./catalog/secrets.ts";
 import type { CatalogEntry } from "./state/catalog.ts";
 import { isPassing } from "./state/storage-error.ts";
 import { defaultKafkaSettings } from "./sources/kafka/brokers/settings.ts";
 import { defaultOtlpSettings } from "./sources/otlp/receiver/settings.ts";
-import type { StaleSecrets } from "./used-secrets.ts";
 import { isToken } from "./sources/webhook/token.ts";
-import type { PipelineHealth } from "./view.ts";
 
 /** How long a stop drains where the settings do not say it, in milliseconds. */
 const defaultDrainLimit = 5 * 60 * 1000;
@@ -37,21 +34,21 @@ const closeLimit = 5_000;
 export class Engine {
   /** The webhooks' tokens: when they were made and used, and how to make a new one. */
   readonly tokens: Pick<AccessTokens, "show" | "rotate">;
-  readonly #parts: EngineParts;
+  readonly #parts: EngineStores;
   readonly #runner: Runner;
-  readonly #intakes: Intakes;
-  readonly #register: Register;
+  readonly #intakes: IngestEndpoints;
+  readonly #registry: PipelineRegistry;
   /** Pipelines that are being created, and are in no list yet. */
   readonly #creating = new Set<string>();
-  readonly #folders: PipelineFolders;
+  readonly #folders: PipelineStorage;
   #sweeping: NodeJS.Timeout | undefined;
 
-  private constructor(parts: EngineParts) {
+  private constructor(parts: EngineStores) {
     this.#parts = parts;
     const { catalog, journal, letters, streams, embedded, recorder, settings } = parts;
-    this.#register = new Register(catalog, recorder);
-    this.#folders = new PipelineFolders({ ...parts, dataDir: parts.dataDir.path, log: settings.log });
-    const tokens = new AccessTokens(this.#register);
+    this.#registry = new PipelineRegistry(catalog, recorder);
+    this.#folders = new PipelineStorage({ ...parts, dataDir: parts.dataDir.path, log: settings.log });
+    const tokens = new AccessTokens(this.#registry);
     this.tokens = tokens;
     this.#runner = new Runner({
       catalog,
@@ -74,12 +71,12 @@ export class Engine {
       onFailed: (pipeline_id, error) => void this.#failed(pipeline_id, error),
     });
     const otlp = { ...defaultOtlpSettings, ...settings.otlp };
-    this.#intakes = new Intakes({ register: this.#register, tokens, streams, recorder, otlp });
+    this.#intakes = new IngestEndpoints({ registry: this.#registry, tokens, streams, recorder, otlp });
   }
 
   /** Takes the data dir and starts what should run. Throws DATA_DIR_HELD and DATA_DIR_NEWER. */
   static async open(settings: EngineSettings): Promise<Engine> {
-    const parts = await openParts(settings);
+    const parts = await openStores(settings);
     const engine = new Engine(parts);
     try {
       await engine.#carryOn();
@@ -102,7 +99,7 @@ export class Engine {
    */
   async create(config: PipelineConfig, options: EngineOptions): Promise<{ access_token?: string }> {
     const { pipeline_id } = config;
-    if (this.#register.find(pipeline_id) !== undefined || this.#creating.has(pipeline_id)) {
+    if (this.#registry.find(pipeline_id) !== undefined || this.#creating.has(pipeline_id)) {
       throw new EngineError("PIPELINE_EXISTS", `pipeline ${pipeline_id} exists already: update it instead`);
     }
     this.#creating.add(pipeline_id);
@@ -123,17 +120,17 @@ export class Engine {
 
   /** As long as a pipeline is not changed, its config and options are the same objects. Throws PIPELINE_NOT_FOUND. */
   get(pipeline_id: string): PipelineView {
-    return viewOf(this.#register.get(pipeline_id));
+    return viewOf(this.#registry.get(pipeline_id));
   }
 
   /** Newest first; each as `get` gives it. */
   list(): PipelineView[] {
-    return this.#register.list().map(viewOf);
+    return this.#registry.list().map(viewOf);
   }
 
   /** Throws PIPELINE_NOT_FOUND. */
   health(pipeline_id: string): PipelineHealth {
-    const { config, status, failure, created_at, updated_at } = this.#register.get(pipeline_id);
+    const { config, status, failure, created_at, updated_at } = this.#registry.get(pipeline_id);
     const { journal, letters, recorder, streams } = this.#parts;
     const { counters, pause, at_least_once, keys, source, strangers } = recorder.observed(pipeline_id);
     return {
@@ -161,46 +158,46 @@ export class Engine {
    */
   async stop(pipeline_id: string, { intake }: { intake?: "closed" } = {}): Promise<void> {
     if (intake === "closed") {
-      await this.#register.admit(pipeline_id, false);
+      await this.#registry.admit(pipeline_id, false);
       await this.#intakes.stored(pipeline_id);
-      if (isAtRest(this.#register.get(pipeline_id).status)) return;
+      if (isAtRest(this.#registry.get(pipeline_id).status)) return;
     }
-    await this.#register.request(pipeline_id, "stop");
+    await this.#registry.request(pipeline_id, "stop");
     const { drainLimit = defaultDrainLimit } = this.#parts.settings;
     await this.#orFailed(pipeline_id, "Stopping", () => this.#runner.stop(pipeline_id, drainLimit));
-    await this.#register.changeFrom(pipeline_id, ["Stopping"], "Stopped");
+    await this.#registry.changeFrom(pipeline_id, ["Stopping"], "Stopped");
   }
 
   /** Ends the pipeline at once and drops the events of its stream that no batch under way names. */
   async terminate(pipeline_id: string): Promise<void> {
-    await this.#register.request(pipeline_id, "terminate");
+    await this.#registry.request(pipeline_id, "terminate");
     await this.#orFailed(pipeline_id, "Terminating", async () => {
       await this.#runner.abort(pipeline_id);
       await this.#runner.atRest(pipeline_id, () => this.#release(pipeline_id));
     });
-    await this.#register.changeFrom(pipeline_id, ["Terminating"], "Terminated");
+    await this.#registry.changeFrom(pipeline_id, ["Terminating"], "Terminated");
   }
 
   /** Starts a pipeline that is at rest; resolves when it runs. Without a closed `intake` it takes events again. */
   async resume(pipeline_id: string, { intake }: { intake?: "closed" } = {}): Promise<void> {
-    await this.#register.request(pipeline_id, "resume");
-    await this.#register.admit(pipeline_id, intake !== "closed");
+    await this.#registry.request(pipeline_id, "resume");
+    await this.#registry.admit(pipeline_id, intake !== "closed");
     if (await this.#start(pipeline_id, "Resuming")) return;
     throw new EngineError("PIPELINE_IN_TRANSITION", `pipeline ${pipeline_id} was told to end while it was started`, {
-      details: { pipeline_id, current_status: this.#register.find(pipeline_id)?.status },
+      details: { pipeline_id, current_status: this.#registry.find(pipeline_id)?.status },
     });
   }
 
   /** Replaces the config of a pipeline at rest; its status stays. Throws PIPELINE_NOT_STOPPED_FOR_EDIT, IMMUTABLE_FIELD. */
   async update(pipeline_id: string, config: PipelineConfig, options: EngineOptions): Promise<void> {
-    const entry = this.#register.get(pipeline_id);
+    const entry = this.#registry.get(pipeline_id);
     this.#assertAtRest(entry, "PIPELINE_NOT_STOPPED_FOR_EDIT", "edit");
     const immutable = immutableChange(entry.config, config);
     if (immutable !== undefined) {
       throw new EngineError("IMMUTABLE_FIELD", `pipeline ${pipeline_id}: ${immutable}`, { details: { pipeline_id } });
     }
     const { token } = await this.#newToken(config, options, entry);
-    await this.#register.save(pipeline_id, (present) => {
+    await this.#registry.save(pipeline_id, (present) => {
       this.#assertAtRest(present, "PIPELINE_NOT_STOPPED_FOR_EDIT", "edit");
       return { config, options, revision: present.revision + 1, ...(token === undefined ? {} : { token }) };
     });
@@ -208,39 +205,39 @@ export class Engine {
 
   /** Replaces the options; a running pipeline takes them at once. */
   async configure(pipeline_id: string, options: EngineOptions): Promise<void> {
-    const entry = this.#register.get(pipeline_id);
+    const entry = this.#registry.get(pipeline_id);
     const { token } = await this.#newToken(entry.config, options, entry);
-    await this.#register.save(pipeline_id, { options, ...(token === undefined ? {} : { token }) });
+    await this.#registry.save(pipeline_id, { options, ...(token === undefined ? {} : { token }) });
     await this.#runner.relaunch(pipeline_id);
   }
 
   /** Changes the name; the pipeline goes on as it runs. */
   async rename(pipeline_id: string, name: string): Promise<void> {
-    await this.#register.save(pipeline_id, ({ config }) => ({ config: { ...config, name } }));
+    await this.#registry.save(pipeline_id, ({ config }) => ({ config: { ...config, name } }));
   }
 
   /** Replaces the tags; the pipeline goes on as it runs. */
   async tag(pipeline_id: string, tags: string[]): Promise<void> {
-    await this.#register.save(pipeline_id, ({ config }) => ({ config: { ...config, metadata: { tags } } }));
+    await this.#registry.save(pipeline_id, ({ config }) => ({ config: { ...config, metadata: { tags } } }));
   }
 
   /** Removes a pipeline at rest with its stream and its dead letters. */
   async delete(pipeline_id: string): Promise<void> {
     const check = (entry: CatalogEntry): void => this.#assertAtRest(entry, "INVALID_STATUS_TRANSITION", "deletion");
     const { journal, letters, deletions, recorder } = this.#parts;
-    check(this.#register.get(pipeline_id));
+    check(this.#registry.get(pipeline_id));
     const isDone = await this.#runner.atRest(pipeline_id, async () => {
       const forget = (): void => {
         journal.forgetInWrite(pipeline_id);
         letters.forgetInWrite(pipeline_id);
         deletions.noteInWrite(pipeline_id);
       };
-      await this.#register.remove(pipeline_id, forget, check);
+      await this.#registry.remove(pipeline_id, forget, check);
       recorder.forget(pipeline_id);
       await this.#folders.removeDeleted(pipeline_id);
     });
     // It has been resumed meanwhile.
-    if (!isDone) check(this.#register.get(pipeline_id));
+    if (!isDone) check(this.#registry.get(pipeline_id));
   }
 
   /**
@@ -248,7 +245,7 @@ export class Engine {
    * with the same options takes the new ones.
    */
   staleSecrets(): Promise<StaleSecrets[]> {
-    const tokens = this.#register.list().flatMap(({ pipeline_id, token, options: { access_token: text } }) => {
+    const tokens = this.#registry.list().flatMap(({ pipeline_id, token, options: { access_token: text } }) => {
       if (token?.brought !== true || text?.includes("${") !== true) return [];
       return [{ pipeline_id, text, isCurrent: (value: string) => isToken(value, token.hash) }];
     });
@@ -257,7 +254,7 @@ export class Engine {
 
   /** Throws PIPELINE_NOT_FOUND. */
   deadLetters(pipeline_id: string): DeadLetterQueue {
-    this.#register.get(pipeline_id);
+    this.#registry.get(pipeline_id);
     return this.#parts.letters.queue(pipeline_id);
   }
 
@@ -267,7 +264,7 @@ export class Engine {
    * run, REPROCESS_FAILED.
    */
   async reprocess(pipeline_id: string, selection: Selection): Promise<Reprocessed> {
-    const { status } = this.#register.get(pipeline_id);
+    const { status } = this.#registry.get(pipeline_id);
     if (status !== "Running") {
       throw new EngineError(
         "INVALID_STATUS_TRANSITION",
@@ -308,23 +305,23 @@ export class Engine {
     clearInterval(this.#sweeping);
     this.#intakes.close();
     await this.#runner.close(closeLimit);
-    await closeParts(this.#parts);
+    await closeStores(this.#parts);
   }
 
   /** After a start: ends what was under way, removes leftovers, and starts what should run. */
   async #carryOn(): Promise<void> {
-    const entries = this.#register.list();
+    const entries = this.#registry.list();
     await this.#folders.removeLeftovers(new Set(entries.map(({ pipeline_id }) => pipeline_id)));
     for (const entry of entries) {
       const { pipeline_id, status } = entry;
       if (status !== "Terminating" && !(await this.#canOpenStream(entry))) continue;
-      if (status === "Stopping") await this.#register.change(pipeline_id, "Stopped");
+      if (status === "Stopping") await this.#registry.change(pipeline_id, "Stopped");
       if (status === "Terminating") {
         await this.#release(pipeline_id);
-        await this.#register.change(pipeline_id, "Terminated");
+        await this.#registry.change(pipeline_id, "Terminated");
       }
       if (!shouldRun(status)) continue;
-      if (status !== "Running") await this.#register.change(pipeline_id, "Running");
+      if (status !== "Running") await this.#registry.change(pipeline_id, "Running");
       this.#runner.restart(pipeline_id);
     }
   }
@@ -332,7 +329,7 @@ export class Engine {
   /** A Kafka pipeline of which nothing was ever read: nothing has to be said to its group. */
   #unread(pipeline_id: string): Pick<PipelineHealth, "source"> {
     const { journal } = this.#parts;
-    if (isPushed(this.#register.get(pipeline_id).config)) return {};
+    if (isPushed(this.#registry.get(pipeline_id).config)) return {};
     const isUnread =
       Object.keys(journal.progress(pipeline_id).positions).length + journal.pendingCount(pipeline_id) === 0;
     return isUnread ? { source: { partitions: 0, lag: 0, unsaid: 0 } } : {};
@@ -358,13 +355,13 @@ export class Engine {
         );
         return true;
       }
-      if (status !== "Failed") await this.#register.change(pipeline_id, "Failed", message);
+      if (status !== "Failed") await this.#registry.change(pipeline_id, "Failed", message);
       return false;
     }
   }
 
   async #sweep(): Promise<void> {
-    for (const entry of this.#register.list()) {
+    for (const entry of this.#registry.list()) {
       const { pipeline_id, status } = entry;
       try {
         await this.#runner.atRest(pipeline_id, async () => {
@@ -389,7 +386,7 @@ export class Engine {
     await this.#folders.free(pipeline_id);
     await this.#openStream({ pipeline_id, config });
     try {
-      await this.#register.add({
+      await this.#registry.add({
         pipeline_id,
         config,
         options,
@@ -416,8 +413,8 @@ export class Engine {
       if (error instanceof LeftForLater) return false;
       throw error;
     }
-    if (await this.#register.changeFrom(pipeline_id, [from], "Running")) return true;
-    const { status, failure } = this.#register.get(pipeline_id);
+    if (await this.#registry.changeFrom(pipeline_id, [from], "Running")) return true;
+    const { status, failure } = this.#registry.get(pipeline_id);
     if (status === "Failed") throw new Error(failure);
     return false;
   }
@@ -439,7 +436,7 @@ export class Engine {
     } catch (error) {
       // When the process ends, its status is what the next one goes on from.
       if (!(error instanceof LeftForLater))
-        await this.#register.changeFrom(pipeline_id, [status], "Failed", (error as Error).message);
+        await this.#registry.changeFrom(pipeline_id, [status], "Failed", (error as Error).message);
       throw error;
     }
   }
@@ -447,7 +444,7 @@ export class Engine {
   /** A pipeline has ended with what no wait can mend. */
   async #failed(pipeline_id: string, error: Error): Promise<void> {
     try {
-      await this.#register.changeFrom(pipeline_id, ["Created", "Resuming", "Running"], "Failed", error.message);
+      await this.#registry.changeFrom(pipeline_id, ["Created", "Resuming", "Running"], "Failed", error.message);
     } catch (cause) {
       this.#parts.settings.log.error(
         { pipeline_id, reason: error.message, error: String(cause) },
@@ -465,7 +462,7 @@ export class Engine {
   /** Drops the stream's events behind what pending batches name. */
   async #release(pipeline_id: string): Promise<void> {
     const { journal, streams } = this.#parts;
-    const { config } = this.#register.get(pipeline_id);
+    const { config } = this.#registry.get(pipeline_id);
     if (isPushed(config)) {
       const [trimmed, named] = [journal.settledUpTo(pipeline_id), journal.namedUpTo(pipeline_id)];
       await streams.openToRelease(pipeline_id, config, { trimmed, named });
@@ -493,7 +490,7 @@ export class Engine {
   }
 }
 
-/** What it shares with the register is frozen, so that a copy is needed of none of it. */
+/** What it shares with the registry is frozen, so that a copy is needed of none of it. */
 function viewOf({ token: _token, ...entry }: CatalogEntry): PipelineView {
   freezeDeeply(entry.config);
   freezeDeeply(entry.options);

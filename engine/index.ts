@@ -9,7 +9,7 @@
  * The engine has never heard of Git.
  */
 export { Engine } from "./engine.ts";
-export type { EngineSettings } from "./parts.ts";
+export type { EngineSettings } from "./stores.ts";
 export { EngineError, policies, type ErrorCode, type Policy } from "./core/errors.ts";
 export type {
   Component,
@@ -22,17 +22,17 @@ export type {
   Selection,
 } from "./core/dead-letter.ts";
 export { mostLetters } from "./core/dead-letter.ts";
-export type { Reprocessed } from "./reprocessing.ts";
+export type { Reprocessed } from "./catalog/reprocess.ts";
 export type { StreamState } from "./core/stream.ts";
-export { isAtRest, requested, shouldRun, transitions, type Request } from "./lifecycle.ts";
+export { isAtRest, requested, shouldRun, transitions, type Request } from "./core/lifecycle.ts";
 export { type Status } from "./core/pipeline-view.ts";
-export type { PipelineHealth } from "./view.ts";
+export type { PipelineHealth } from "./core/pipeline-view.ts";
 export type { PipelineCounters } from "./core/counters.ts";
 export type { PipelineView } from "./core/pipeline-view.ts";
 export type { Pause } from "./core/pause.ts";
-export type { SecretSource } from "./secrets.ts";
-export type { StaleSecrets } from "./used-secrets.ts";
-export type { TokenView } from "./access-tokens.ts";
+export type { SecretSource } from "./catalog/secrets.ts";
+export type { StaleSecrets } from "./catalog/secrets.ts";
+export type { TokenView } from "./catalog/access-tokens.ts";
 export type { Log } from "./telemetry/log.ts";
 export { zeroCounters } from "./core/counters.ts";
 export { consumerGroup } from "./core/names.ts";
@@ -41,5 +41,5 @@ export { defaultOtlpSettings, type OtlpSettings } from "./sources/otlp/receiver/
 export type { EngineOptions, PipelineConfig } from "../schemas/pipeline.ts";
 export { writeFileDurably } from "./state/durable-files.ts";
 export { BodyRefused, discardBody, readBody, type BodyLimits } from "./http/request-body.ts";
-export { Room } from "./core/room.ts";
-export { sleep } from "./core/sleep.ts";
+export { Room } from "./flow/room.ts";
+export { sleep } from "./flow/sleep.ts";

@@ -8,4 +8,4 @@ export type { FreeName, TransformExpression } from "./expression/index.ts";
 export { parseColumnType, isProblem } from "./sinks/clickhouse/columns/column-grammar.ts";
 export { canFeed } from "./sinks/clickhouse/columns/feeding.ts";
 export { endpointOf } from "./sinks/clickhouse/transport/endpoint.ts";
-export { parseExactly, writeExactly } from "./core/exact-json.ts";
+export { parseExactly, writeExactly } from "./event/exact-json.ts";

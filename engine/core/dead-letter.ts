@@ -75,3 +75,14 @@ export interface DeadLetterQueue {
   /** Takes letters out, at most `mostLetters` of them. */
   discard(selection: Selection): Promise<Discarded>;
 }
+
+/** A dead letter as it goes through the pipeline again: its number stands for its position. */
+export interface LetterEvent {
+  number: number;
+  /** The event as the source received it. */
+  text: string;
+  /** How its bytes stand in `text`, where they are not UTF-8. */
+  encoding?: "base64";
+  /** Which of the pipeline's sources it came from, where that tells events apart. */
+  origin?: string;
+}

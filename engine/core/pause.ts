@@ -40,7 +40,7 @@ export const waysOut: Record<Pause["class"], string> = {
 };
 
 /** Waits between the attempts of one pipeline, and shows a wait that lasts as its pause. */
-export interface RetryPause {
+export interface SourcePause {
   /**
    * Waits with back-off before attempt number `attempt` + 1 (attempts count from 1). Returns early, without an error,
    * when `signal` aborts.

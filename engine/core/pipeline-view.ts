@@ -1,4 +1,8 @@
 import type { EngineOptions, PipelineConfig } from "../../schemas/pipeline.ts";
+import type { DeadLetterState } from "./dead-letter.ts";
+import type { StreamState } from "./stream.ts";
+import type { Pause } from "./pause.ts";
+import type { KeysHeld, PipelineCounters, SourceLag } from "./counters.ts";
 
 /**
  * The life of a pipeline (spec: lifecycle and API, sections 1 and 2).
@@ -26,6 +30,31 @@ export interface PipelineView {
   /** Counts the edits of `config`, from 1. */
   revision: number;
   /** ISO 8601, UTC. */
+  created_at: string;
+  updated_at: string;
+}
+
+/** What can be said about a pipeline without touching it. */
+export interface PipelineHealth {
+  pipeline_id: string;
+  pipeline_name: string;
+  overall_status: Status;
+  failure?: string;
+  paused?: Pause;
+  /** The target cannot drop repeated inserts: why, and the statement that mends it. */
+  at_least_once?: string;
+  stream: StreamState;
+  /** Batches that are prepared and not yet committed. */
+  pending_batches: number;
+  dead_letters: DeadLetterState;
+  /** What dedup remembers; absent without dedup. */
+  keys?: KeysHeld;
+  /** Of a pipeline that reads from Kafka, once it reads. */
+  source?: SourceLag;
+  /** Client ids of members of its consumer group that are no Sluice: their partitions are not read here. */
+  strangers?: string[];
+  /** Events and rows since the process started. */
+  counters: PipelineCounters;
   created_at: string;
   updated_at: string;
 }

@@ -1,4 +1,4 @@
-import type { Event } from "./batch.ts";
+import type { Event } from "../event/event.ts";
 
 /**
  * Where positions of a source belong: one ordered log of it. A pipeline that is pushed to has one, its stream; one that

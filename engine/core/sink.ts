@@ -1,6 +1,5 @@
-import type { Event } from "./batch.ts";
+import type { Event, EventList } from "../event/event.ts";
 import type { Rejection } from "./dead-letter.ts";
-import type { EventList } from "./event-list.ts";
 
 /**
  * What the server said to an insert.

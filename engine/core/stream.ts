@@ -1,4 +1,4 @@
-import type { Event } from "./batch.ts";
+import type { Event } from "../event/event.ts";
 import type { Push, Signal } from "./push.ts";
 
 export interface StreamState {

@@ -1,5 +1,5 @@
 import type { SchemaField } from "../../schemas/pipeline.ts";
-import type { Event } from "./batch.ts";
+import type { Event } from "../event/event.ts";
 import type { Rejection } from "./dead-letter.ts";
 import type { WaitingDrop } from "./journal.ts";
 import type { KeyMemory } from "./key-memory.ts";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { join, resolve } from "node:path";
 import { EngineError } from "../core/errors.ts";
-import { sleep } from "../core/sleep.ts";
+import { sleep } from "../flow/sleep.ts";
 import { entryPoint } from "../system/entry-point.ts";
 import type { Log } from "../telemetry/log.ts";
 import { Child, type Exit } from "./child.ts";

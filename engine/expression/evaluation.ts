@@ -1,6 +1,6 @@
-import type { Event } from "../core/batch.ts";
+import type { Event } from "../event/event.ts";
 import type { Rejection } from "../core/dead-letter.ts";
-import type { FieldPick } from "../core/field-pick.ts";
+import type { FieldPick } from "../event/fields.ts";
 import { ExpressionError } from "./index.ts";
 
 /**

@@ -6,7 +6,7 @@ import { compile } from "./compile/compile.ts";
 import { environment } from "./check/environment.ts";
 import { ExpressionError } from "./syntax/errors.ts";
 import { helpers } from "./functions/helpers.ts";
-import { recordMaker } from "../core/generated.ts";
+import { recordMaker } from "../event/field-path.ts";
 import { conversion, outputTypes } from "./output-types.ts";
 import { parse } from "./syntax/parser.ts";
 import type { Type } from "./values/types.ts";

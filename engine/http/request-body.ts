@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import type { Room } from "../core/room.ts";
+import type { Room } from "../flow/room.ts";
 
 /** How long a body may take to arrive, in milliseconds. */
 const bodyTimeout = 15_000;

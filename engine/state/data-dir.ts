@@ -4,7 +4,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { tryLock } from "fs-native-extensions";
 import { EngineError } from "../core/errors.ts";
-import { sleep } from "../core/sleep.ts";
+import { sleep } from "../flow/sleep.ts";
 import { systemDisk } from "../system/disk.ts";
 import { makeFolders, writeFileDurably } from "./durable-files.ts";
 import { storageError } from "./storage-error.ts";

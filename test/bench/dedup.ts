@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { Event } from "../../engine/core/batch.ts";
+import { Event } from "../../engine/event/event.ts";
 import type { BatchRecord, Journal } from "../../engine/core/journal.ts";
 import { DeadLetters } from "../../engine/state/dead-letters.ts";
 import { StoreJournal } from "../../engine/state/journal.ts";

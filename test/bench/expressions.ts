@@ -1,5 +1,5 @@
 import type { SchemaField } from "../../schemas/pipeline.ts";
-import { mayHoldWide, parseExactly } from "../../engine/core/exact-json.ts";
+import { mayHoldWide, parseExactly } from "../../engine/event/exact-json.ts";
 import { compileFilter, compileTransforms } from "../../engine/expression/index.ts";
 import { microseconds, row, RUNS } from "./harness.ts";
 

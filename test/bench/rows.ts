@@ -1,4 +1,4 @@
-import { Event } from "../../engine/core/batch.ts";
+import { Event } from "../../engine/event/event.ts";
 import { RowEncoder } from "../../engine/sinks/clickhouse/encode/row-encoder.ts";
 import type { Mapping, SchemaField } from "../../schemas/pipeline.ts";
 import { encoded } from "../support/encoded.ts";

@@ -1,4 +1,4 @@
-import { Event } from "../../engine/core/batch.ts";
+import { Event } from "../../engine/event/event.ts";
 import type { Transform } from "../../engine/core/transform.ts";
 import { RowEncoder } from "../../engine/sinks/clickhouse/encode/row-encoder.ts";
 import { DeclaredFields } from "../../engine/transforms/declared-fields/declared-fields.ts";

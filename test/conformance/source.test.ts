@@ -12,7 +12,7 @@ import { EmbeddedReader } from "../../engine/streams/embedded/embedded-reader.ts
 import { EmbeddedStream } from "../../engine/streams/embedded/embedded-stream.ts";
 import { systemDisk } from "../../engine/system/disk.ts";
 import type { Telemetry } from "../../engine/telemetry/telemetry.ts";
-import { WaitingRoom } from "../../engine/waiting-room.ts";
+import { RetryPause } from "../../engine/flow/retry-pause.ts";
 import { KafkaWorld, Reading, topic } from "../unit/simulation/kafka-world.ts";
 import { sourceSuite, type SourceDifferences, type SourceUnderTest } from "./source.ts";
 import { pushOf, unlimited } from "./stream-scene.ts";
@@ -77,7 +77,7 @@ async function stream(signal?: Signal): Promise<SourceUnderTest> {
   const folder = await mkdtemp(join(tmpdir(), "sluice-source-"));
   const options = { limits: unlimited, trimmed: 0, onAppended: () => undefined };
   const opened = await EmbeddedStream.open(systemDisk, folder, options);
-  const pause = new WaitingRoom("orders", {} as Telemetry);
+  const pause = new RetryPause("orders", {} as Telemetry);
   let final = 0;
   return {
     feed: streamFeed,

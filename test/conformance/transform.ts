@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { Event } from "../../engine/core/batch.ts";
+import { Event } from "../../engine/event/event.ts";
 import type { BatchContext, Transform, TransformResult } from "../../engine/core/transform.ts";
 import type { SchemaField } from "../../schemas/pipeline.ts";
 

@@ -8,7 +8,7 @@ import { ClientRequest, type IncomingMessage } from "node:http";
 import { syncBuiltinESMExports } from "node:module";
 import { basename } from "node:path";
 import { isMainThread, Worker } from "node:worker_threads";
-import type { FromThread, ToThread } from "../../engine/thread/protocol.ts";
+import type { FromThread, ToThread } from "../../engine/workers/protocol.ts";
 import { noted, watchAnswers, watchOffsetCommits } from "./kafka-killer.ts";
 import { insertsInto, isTime, kill, replace } from "./kill-orders.ts";
 import { notePrepared } from "./witness.ts";

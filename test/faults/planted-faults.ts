@@ -15,14 +15,14 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "commit before the answer",
     edits: [
-      { file: "engine/sending.ts", find: `if (answer.kind === "ok") {`, replace: `if (answer.kind !== "refused") {` },
+      { file: "engine/delivery/sender.ts", find: `if (answer.kind === "ok") {`, replace: `if (answer.kind !== "refused") {` },
     ],
   },
   {
     name: "fresh token at resend",
     edits: [
       {
-        file: "engine/sending.ts",
+        file: "engine/delivery/sender.ts",
         find: `insert(this.#block, token, leave,`,
         replace: "insert(this.#block, this.#failures === 0 ? token : `${token}-${this.#failures}`, leave,",
       },
@@ -47,7 +47,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     name: "waiting drops dropped",
     edits: [
       {
-        file: "engine/flight.ts",
+        file: "engine/delivery/in-flight.ts",
         find: `if (waiting === undefined) return undefined;`,
         replace: `if (waiting === undefined || waiting.length > 0) return undefined;`,
       },
@@ -57,14 +57,14 @@ export const plantedFaults: readonly PlantedFault[] = [
     name: "offsets before the journal",
     edits: [
       {
-        file: "engine/flight.ts",
+        file: "engine/delivery/in-flight.ts",
         find: `    await settlement.commit(record, aside?.record);`,
         replace: `    if (holdsPositions(record)) source.acknowledge(record.ranges);
     await new Promise((resolve) => setTimeout(resolve, 2_000));
     await settlement.commit(record, aside?.record);`,
       },
       {
-        file: "engine/flight.ts",
+        file: "engine/delivery/in-flight.ts",
         find: `    this.#clocks.delete(record.batch);
     if (holdsPositions(record)) source.acknowledge(record.ranges);`,
         replace: `    this.#clocks.delete(record.batch);`,
@@ -110,9 +110,9 @@ export const plantedFaults: readonly PlantedFault[] = [
     name: "replay by today's clock",
     edits: [
       {
-        file: "engine/assembler.ts",
-        find: `const assembly = this.#begin(line, { clock, batch, oldest, ranges, ...plan });`,
-        replace: `const assembly = this.#begin(line, { clock: this.#parts.clock.now(), batch, oldest, ranges, ...plan });`,
+        file: "engine/batch/reader.ts",
+        find: `const builder = this.#begin(line, { clock, batch, oldest, ranges, ...plan });`,
+        replace: `const builder = this.#begin(line, { clock: this.#parts.clock.now(), batch, oldest, ranges, ...plan });`,
       },
     ],
   },
@@ -120,7 +120,7 @@ export const plantedFaults: readonly PlantedFault[] = [
     name: "exclusions not synced before a resend",
     edits: [
       {
-        file: "engine/sending.ts",
+        file: "engine/delivery/sender.ts",
         find: `    await this.#amend({
       rows: this.#record.rows - rows.length,
       excluded: [...excluded, ...letters.map(({ position }) => position)],
@@ -151,20 +151,20 @@ export const plantedFaults: readonly PlantedFault[] = [
     name: "a second owner",
     edits: [
       {
-        file: "engine/supervisor.ts",
+        file: "engine/workers/supervisor.ts",
         find: `    this.#placement?.abort();
     await this.#placement?.left;`,
         replace: ``,
       },
       {
-        file: "engine/supervisor.ts",
+        file: "engine/workers/supervisor.ts",
         find: `const left = await this.#placement.left;`,
         replace: `const { signal } = this.#round;
     const anew = new Promise<Left>((resolve) => signal.addEventListener("abort", () => resolve({ kind: "ended" } as Left)));
     const left = await Promise.race([this.#placement.left, anew]);`,
       },
       {
-        file: "engine/thread/pool.ts",
+        file: "engine/workers/pool.ts",
         find: `if (this.#places.has(pipeline_id)) {`,
         replace: `if (this.#isClosed) {`,
       },

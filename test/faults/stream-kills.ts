@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import type { Event } from "../../engine/core/batch.ts";
+import type { Event } from "../../engine/event/event.ts";
 import { EmbeddedReader } from "../../engine/streams/embedded/embedded-reader.ts";
 import { EmbeddedStream } from "../../engine/streams/embedded/embedded-stream.ts";
 import { systemDisk } from "../../engine/system/disk.ts";

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { Event } from "../../engine/core/batch.ts";
+import { Event } from "../../engine/event/event.ts";
 import { type TestClickHouse, startClickHouse } from "../support/clickhouse.ts";
 import { patient, sinkOn } from "../integration/sink/support.ts";
 import type { Wish } from "../integration/sink/support.ts";

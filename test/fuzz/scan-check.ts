@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { expect } from "vitest";
-import { Event } from "../../engine/core/batch.ts";
-import { fieldReader, keysRead } from "../../engine/core/field-path.ts";
-import { FieldPick } from "../../engine/core/field-pick.ts";
+import { Event } from "../../engine/event/event.ts";
+import { fieldReader, keysRead } from "../../engine/event/field-path.ts";
+import { FieldPick } from "../../engine/event/fields.ts";
 import type { TransformResult } from "../../engine/core/transform.ts";
 import { DeclaredFields } from "../../engine/transforms/declared-fields/declared-fields.ts";
 import { RowEncoder } from "../../engine/sinks/clickhouse/encode/row-encoder.ts";

@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { Event } from "../../engine/core/batch.ts";
+import { Event } from "../../engine/event/event.ts";
 import type { FieldType, SchemaField } from "../../schemas/pipeline.ts";
 import { anyValue, type Spelling } from "./spelled-values.ts";
 

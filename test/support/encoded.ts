@@ -1,5 +1,4 @@
-import { Event } from "../../engine/core/batch.ts";
-import { EventList } from "../../engine/core/event-list.ts";
+import { Event, EventList } from "../../engine/event/event.ts";
 import { blockOf, type Block, type Sink } from "../../engine/core/sink.ts";
 import { RowEncoder } from "../../engine/sinks/clickhouse/encode/row-encoder.ts";
 import { JsonRowWriter } from "../../engine/sinks/clickhouse/encode/json-row-writer.ts";

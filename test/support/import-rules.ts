@@ -1,7 +1,7 @@
 import { dirname, join, normalize } from "node:path";
 
 export interface SourceText {
-  /** From the top of the project, such as `engine/line.ts`. */
+  /** From the top of the project, such as `engine/batch/compiled-pipeline.ts`. */
   path: string;
   text: string;
 }
@@ -46,11 +46,15 @@ const importRules: Rule[] = [
     return a !== undefined && b !== undefined && a !== b ? "components never import each other" : undefined;
   },
   ({ from, to }) =>
-    from.startsWith("engine/core/") && to.startsWith("engine/") && !to.startsWith("engine/core/")
-      ? "the core imports nothing of the engine"
+    from.startsWith("engine/core/") && to.startsWith("engine/") && !/^engine\/(core|event)\//.test(to)
+      ? "the core imports nothing of the engine but events"
       : undefined,
   ({ from, to }) =>
-    from.startsWith("engine/core/") && isInputOutput(to) ? "the core does no input or output" : undefined,
+    from.startsWith("engine/event/") && to.startsWith("engine/") && !to.startsWith("engine/event/")
+      ? "events import nothing of the engine"
+      : undefined,
+  ({ from, to }) =>
+    /^engine\/(core|event)\//.test(from) && isInputOutput(to) ? "this folder does no input or output" : undefined,
   ({ from, to }) => (isPure(from) && isInputOutput(to) ? "this folder is pure: no input or output" : undefined),
   ({ from, to, isType }) =>
     to === "prom-client" && !isType && !mayCount.some((place) => from.startsWith(place))

@@ -1,6 +1,6 @@
 import { EventEmitter } from "node:events";
-import { ThreadHost } from "../../engine/thread/host.ts";
-import type { FromThread, ThreadPort, ToThread, WorkerLike } from "../../engine/thread/protocol.ts";
+import { ThreadHost } from "../../engine/workers/host.ts";
+import type { FromThread, ThreadPort, ToThread, WorkerLike } from "../../engine/workers/protocol.ts";
 
 /**
  * A "thread" that runs its pipelines in the thread of the test: messages are structured clones that arrive later, in

@@ -1,5 +1,5 @@
 import { EventEmitter } from "node:events";
-import type { FromThread, ToThread, WorkerLike } from "../../engine/thread/protocol.ts";
+import type { FromThread, ToThread, WorkerLike } from "../../engine/workers/protocol.ts";
 
 /**
  * Threads that run no pipeline, but answer as if they did: a start is answered with "started", a stop or an abort with

@@ -1,6 +1,6 @@
 import { totalmem } from "node:os";
 import type { Session } from "chdb";
-import { sleep } from "../../core/sleep.ts";
+import { sleep } from "../../flow/sleep.ts";
 import { maxExecutionTime } from "./request.ts";
 
 /** What holds unless a request says otherwise; without these chDB behaves as a shell does, not as a server. */

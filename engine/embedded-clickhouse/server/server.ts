@@ -13,7 +13,7 @@ import type { StartRequest, StartReport } from "./protocol.ts";
 import { Queries } from "./queries.ts";
 import { Sessions } from "./sessions.ts";
 import { Spool } from "./spool.ts";
-import { sleep } from "../../core/sleep.ts";
+import { sleep } from "../../flow/sleep.ts";
 
 /**
  * The child process that alone owns chDB on one data directory, and speaks the ClickHouse HTTP protocol on loopback.

@@ -14,7 +14,7 @@ import {
 import { compileComparison } from "./comparisons.ts";
 import { ExpressionError, type Span } from "../syntax/errors.ts";
 import { type Code, Frame, Scope } from "./frame.ts";
-import { keyReader } from "../../core/generated.ts";
+import { keyReader } from "../../event/field-path.ts";
 import { compileLoop } from "./loops.ts";
 import { compileChain, compileSlice } from "./members.ts";
 import { compileBinary } from "./operations.ts";

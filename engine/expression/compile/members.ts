@@ -2,7 +2,7 @@ import { member, slice } from "../values/access.ts";
 import type { MemberNode, MethodNode, Node, SliceNode } from "../syntax/ast.ts";
 import type { Compiler } from "./compile.ts";
 import type { Code, Frame, Scope } from "./frame.ts";
-import { keyReader } from "../../core/generated.ts";
+import { keyReader } from "../../event/field-path.ts";
 import { method } from "../values/methods.ts";
 import type { TextMap } from "../values/values.ts";
 

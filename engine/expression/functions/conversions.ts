@@ -1,4 +1,4 @@
-import { parseExactly } from "../../core/exact-json.ts";
+import { parseExactly } from "../../event/exact-json.ts";
 import type { Call, FunctionDefinition } from "./catalog.ts";
 import { printed, writeJson } from "../values/printing.ts";
 import { characters } from "../values/text.ts";

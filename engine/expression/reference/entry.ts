@@ -1,4 +1,4 @@
-import { parseExactly } from "../../core/exact-json.ts";
+import { parseExactly } from "../../event/exact-json.ts";
 import { Budget } from "../values/budget.ts";
 import { check } from "../check/check.ts";
 import { compile } from "../compile/compile.ts";

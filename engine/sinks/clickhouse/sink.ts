@@ -1,7 +1,7 @@
 import type { Agent } from "node:http";
 import type { ClickHouseSettings } from "@clickhouse/client";
 import type { SinkConfig } from "../../../schemas/pipeline.ts";
-import type { RowWalks } from "../../core/raw-json.ts";
+import type { RowWalks } from "../../event/raw-json.ts";
 import type { Answer, Block, Probe, Reading, RowWriter, Sink } from "../../core/sink.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { asAnswer, type FailedAnswer, statementAnswer } from "./transport/failures.ts";

@@ -1,8 +1,8 @@
 import type { ISocketFactory } from "kafkajs";
 import type { KafkaConnection } from "../../../schemas/pipeline.ts";
-import { Arrivals } from "../../core/arrivals.ts";
+import { Arrivals } from "../../flow/arrivals.ts";
 import { consumerGroup } from "../../core/names.ts";
-import type { RetryPause } from "../../core/pause.ts";
+import type { SourcePause } from "../../core/pause.ts";
 import type { Chunk, Feed, PositionRange } from "../../core/positions.ts";
 import type { Source, SourceSignals } from "../../core/source.ts";
 import type { Log } from "../../telemetry/log.ts";
@@ -52,7 +52,7 @@ export class KafkaSource implements Source {
   readonly #group: Group;
   readonly #brokers: Brokers;
   readonly #opening: Opening;
-  readonly #pause: RetryPause;
+  readonly #pause: SourcePause;
   readonly #failures: SourceFailures;
   readonly #commits = new OffsetCommits((offsets) => this.#commit(offsets));
   readonly #ownerCheck: OwnerCheck;

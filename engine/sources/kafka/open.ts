@@ -2,7 +2,7 @@ import type { ISocketFactory } from "kafkajs";
 import type { EngineOptions, PipelineConfig } from "../../../schemas/pipeline.ts";
 import { quantityBytes } from "../../../schemas/quantity.ts";
 import type { Journal } from "../../core/journal.ts";
-import type { RetryPause } from "../../core/pause.ts";
+import type { SourcePause } from "../../core/pause.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Telemetry } from "../../telemetry/telemetry.ts";
 import type { KafkaSettings } from "./brokers/settings.ts";
@@ -21,7 +21,7 @@ export interface KafkaSpec {
 export interface KafkaTools {
   journal: Journal;
   telemetry: Telemetry;
-  pause: RetryPause;
+  pause: SourcePause;
   log: Log;
   /** Opens the connections to the brokers; those of this machine by default. */
   socketFactory?: ISocketFactory;

@@ -1,8 +1,8 @@
-import { Arrivals } from "../../core/arrivals.ts";
+import { Arrivals } from "../../flow/arrivals.ts";
 import type { Chunk, PositionRange } from "../../core/positions.ts";
 import { streamFeed } from "../../core/positions.ts";
 import { LeftForLater } from "../../core/errors.ts";
-import type { RetryPause } from "../../core/pause.ts";
+import type { SourcePause } from "../../core/pause.ts";
 import type { Source, SourceSignals } from "../../core/source.ts";
 import type { Run, StreamReader } from "../../core/stream.ts";
 import { isPassing, storageError } from "../../state/storage-error.ts";
@@ -21,14 +21,14 @@ export class StreamSource implements Source {
   #end: number;
   #lastToRead = Infinity;
   readonly #arrivals = new Arrivals();
-  readonly #pause: RetryPause;
+  readonly #pause: SourcePause;
   #signals: SourceSignals | undefined;
 
   /**
    * `end` is the newest durable sequence at the start, `position` the first one that no batch holds yet. By `pause` it
    * waits while the stream cannot be read.
    */
-  constructor(reader: StreamReader, end: number, position: number, pause: RetryPause) {
+  constructor(reader: StreamReader, end: number, position: number, pause: SourcePause) {
     this.#reader = reader;
     this.#pause = pause;
     this.#end = end;

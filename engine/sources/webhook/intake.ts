@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { EngineError } from "../../core/errors.ts";
 import type { Push } from "../../core/push.ts";
-import { Room } from "../../core/room.ts";
+import { Room } from "../../flow/room.ts";
 import { BodyRefused, discardBody, readBody, type BodyLimits } from "../../http/request-body.ts";
 import { isUtf8 } from "node:buffer";
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { backOff } from "../../core/back-off.ts";
+import { backOff } from "../../flow/back-off.ts";
 import type { Disk } from "../../core/disk.ts";
 import { EngineError } from "../../core/errors.ts";
 import type { Push } from "../../core/push.ts";

@@ -1,5 +1,5 @@
 import { crc32 } from "node:zlib";
-import { Event } from "../../core/batch.ts";
+import { Event } from "../../event/event.ts";
 import type { Push, Signal } from "../../core/push.ts";
 
 /**

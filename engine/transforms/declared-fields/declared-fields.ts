@@ -1,13 +1,12 @@
 import { isUtf8 } from "node:buffer";
 import type { FieldType, SchemaField } from "../../../schemas/pipeline.ts";
-import type { Event } from "../../core/batch.ts";
+import type { Event } from "../../event/event.ts";
 import type { Rejection } from "../../core/dead-letter.ts";
-import { EventScan } from "../../core/event-scan.ts";
-import { FieldNotes } from "../../core/field-notes.ts";
-import { fieldReader, keysRead, type ReadField } from "../../core/field-path.ts";
-import { FieldPick } from "../../core/field-pick.ts";
-import type { RowWalks } from "../../core/raw-json.ts";
-import type { JsonKind } from "../../core/raw-kinds.ts";
+import { EventScan } from "../../event/scan.ts";
+import { FieldNotes, FieldPick } from "../../event/fields.ts";
+import { fieldReader, keysRead, type ReadField } from "../../event/field-path.ts";
+import type { RowWalks } from "../../event/raw-json.ts";
+import type { JsonKind } from "../../event/raw-keys.ts";
 import type { Transform, TransformResult } from "../../core/transform.ts";
 
 interface DeclaredField {

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { durationMs } from "../../../schemas/duration.ts";
 import type { TransformConfig } from "../../../schemas/pipeline.ts";
-import type { Event } from "../../core/batch.ts";
+import type { Event } from "../../event/event.ts";
 import type { Rejection } from "../../core/dead-letter.ts";
 import type { WaitingDrop } from "../../core/journal.ts";
 import type { KeyMemory } from "../../core/key-memory.ts";

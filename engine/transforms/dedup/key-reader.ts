@@ -1,6 +1,6 @@
-import type { Event } from "../../core/batch.ts";
-import { fieldReader, keysRead, type ReadField } from "../../core/field-path.ts";
-import { FieldPick } from "../../core/field-pick.ts";
+import type { Event } from "../../event/event.ts";
+import { fieldReader, keysRead, type ReadField } from "../../event/field-path.ts";
+import { FieldPick } from "../../event/fields.ts";
 import type { Fingerprints } from "./fingerprint.ts";
 
 const [quote, minus, zero, nine] = Buffer.from('"-09') as unknown as [number, number, number, number];

@@ -1,6 +1,6 @@
 import type { SchemaField, TransformConfig } from "../../../schemas/pipeline.ts";
-import type { Event } from "../../core/batch.ts";
-import { FieldPick } from "../../core/field-pick.ts";
+import type { Event } from "../../event/event.ts";
+import { FieldPick } from "../../event/fields.ts";
 import type { BatchContext, Transform, TransformResult, TransformTools } from "../../core/transform.ts";
 import { compileFilter, namesRead } from "../../expression/index.ts";
 import type { Filter } from "../../expression/index.ts";

@@ -1,4 +1,4 @@
-import { Event } from "../../../engine/core/batch.ts";
+import { Event } from "../../../engine/event/event.ts";
 import type { Answer, Block } from "../../../engine/core/sink.ts";
 import type { ClickHouseSink } from "../../../engine/sinks/clickhouse/sink.ts";
 import { DeclaredFields } from "../../../engine/transforms/declared-fields/declared-fields.ts";

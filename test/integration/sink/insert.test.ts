@@ -1,9 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { EventList } from "../../../engine/core/event-list.ts";
+import { EventList } from "../../../engine/event/event.ts";
 import type { ClickHouseSink } from "../../../engine/sinks/clickhouse/sink.ts";
 import { type TestClickHouse, startClickHouse } from "../../support/clickhouse.ts";
-import { events, patient, sinkOn, write } from "./support.ts";
-import type { Wish } from "./support.ts";
+import { events, patient, sinkOn, type Wish, write } from "./support.ts";
 import { encoded } from "../../support/encoded.ts";
 
 let server: TestClickHouse;

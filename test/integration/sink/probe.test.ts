@@ -1,11 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { EventList } from "../../../engine/core/event-list.ts";
+import { EventList } from "../../../engine/event/event.ts";
 import type { Block, Probe } from "../../../engine/core/sink.ts";
 import type { ClickHouseSink } from "../../../engine/sinks/clickhouse/sink.ts";
 import { type TestClickHouse, startClickHouse } from "../../support/clickhouse.ts";
 import { type Proxy, proxyTo, type Said } from "./proxy.ts";
-import { events, patient, sinkOn } from "./support.ts";
-import type { Wish } from "./support.ts";
+import { events, patient, sinkOn, type Wish } from "./support.ts";
 import { encoded } from "../../support/encoded.ts";
 
 let server: TestClickHouse;

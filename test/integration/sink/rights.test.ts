@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { EventList } from "../../../engine/core/event-list.ts";
+import { EventList } from "../../../engine/event/event.ts";
 import type { Answer, Probe } from "../../../engine/core/sink.ts";
 import type { ClickHouseSink } from "../../../engine/sinks/clickhouse/sink.ts";
 import type { TestClickHouse } from "../../support/clickhouse.ts";

@@ -1,7 +1,7 @@
 import type { Agent } from "node:http";
 import { createServer } from "node:net";
 import type { AddressInfo, Server, Socket } from "node:net";
-import { Event } from "../../../engine/core/batch.ts";
+import { Event } from "../../../engine/event/event.ts";
 import type { Answer } from "../../../engine/core/sink.ts";
 import { ClickHouseSink } from "../../../engine/sinks/clickhouse/sink.ts";
 import type { Log } from "../../../engine/telemetry/log.ts";

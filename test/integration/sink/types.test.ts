@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { FieldType } from "../../../schemas/pipeline.ts";
-import { Event } from "../../../engine/core/batch.ts";
+import { Event } from "../../../engine/event/event.ts";
 import { type TestClickHouse, startClickHouse } from "../../support/clickhouse.ts";
 import { patient, sinkOn } from "./support.ts";
 import { encoded } from "../../support/encoded.ts";

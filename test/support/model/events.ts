@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { Arrivals } from "../../../engine/core/arrivals.ts";
-import { Event } from "../../../engine/core/batch.ts";
+import { Arrivals } from "../../../engine/flow/arrivals.ts";
+import { Event } from "../../../engine/event/event.ts";
 import { nextPosition, type Journal } from "../../../engine/core/journal.ts";
 import { streamFeed, type Chunk, type PositionRange } from "../../../engine/core/positions.ts";
 import type { Source } from "../../../engine/core/source.ts";

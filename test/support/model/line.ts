@@ -1,9 +1,9 @@
-import type { Event } from "../../../engine/core/batch.ts";
+import type { Event } from "../../../engine/event/event.ts";
 import type { Rejection } from "../../../engine/core/dead-letter.ts";
 import type { KeyMemory } from "../../../engine/core/key-memory.ts";
 import type { Answer, Block, Probe, Reading, RowWriter, Sink } from "../../../engine/core/sink.ts";
 import type { Transform } from "../../../engine/core/transform.ts";
-import type { Line } from "../../../engine/line.ts";
+import type { CompiledPipeline } from "../../../engine/batch/compiled-pipeline.ts";
 import { DedupTransform } from "../../../engine/transforms/dedup/dedup.ts";
 import { Fingerprints } from "../../../engine/transforms/dedup/fingerprint.ts";
 import { modelEvent } from "./events.ts";
@@ -19,7 +19,7 @@ export function modelLine(
   keys: KeyMemory,
   target: ModelTarget,
   windows: Windows,
-): Line {
+): CompiledPipeline {
   const courses = Array.from(windows, ([origin, window]) => {
     const salt = Buffer.alloc(16, origin ?? "salt");
     const dedup = hasDedup ? [new DedupTransform("key", window, keys, new Fingerprints(salt))] : [];

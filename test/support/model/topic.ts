@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { Arrivals } from "../../../engine/core/arrivals.ts";
-import { Event } from "../../../engine/core/batch.ts";
+import { Arrivals } from "../../../engine/flow/arrivals.ts";
+import { Event } from "../../../engine/event/event.ts";
 import { nextPosition, type Journal } from "../../../engine/core/journal.ts";
 import type { Chunk, Feed, PositionRange } from "../../../engine/core/positions.ts";
 import { kafkaPartition } from "../../../engine/sources/kafka/positions/feed.ts";

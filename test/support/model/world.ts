@@ -1,9 +1,8 @@
-import type { DeadLetter } from "../../../engine/core/dead-letter.ts";
+import type { DeadLetter, LetterEvent } from "../../../engine/core/dead-letter.ts";
 import type { BatchRecord, Journal } from "../../../engine/core/journal.ts";
-import { Pipeline } from "../../../engine/pipeline.ts";
-import type { LetterEvent } from "../../../engine/assembler.ts";
-import { letterEvent } from "../../../engine/reprocessing.ts";
-import type { SendOptions } from "../../../engine/settlement.ts";
+import { Pipeline } from "../../../engine/delivery/pipeline.ts";
+import { letterEvent } from "../../../engine/catalog/reprocess.ts";
+import type { SendOptions } from "../../../engine/delivery/settlement.ts";
 import type { DeadLetters } from "../../../engine/state/dead-letters.ts";
 import type { StoreJournal } from "../../../engine/state/journal.ts";
 import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";

@@ -1,6 +1,6 @@
 import { EventEmitter } from "node:events";
-import type { FromThread, ThreadPort, ToThread, WorkerLike } from "../../../engine/thread/protocol.ts";
-import { ThreadHost, type ThreadMachine } from "../../../engine/thread/host.ts";
+import type { FromThread, ThreadPort, ToThread, WorkerLike } from "../../../engine/workers/protocol.ts";
+import { ThreadHost, type ThreadMachine } from "../../../engine/workers/host.ts";
 import { Life } from "./clock.ts";
 
 /** A thread of a simulated process: it shares nothing with it, and each message is a copy that arrives later. */

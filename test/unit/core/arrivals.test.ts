@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, test, vi } from "vitest";
-import { Arrivals } from "../../../engine/core/arrivals.ts";
+import { Arrivals } from "../../../engine/flow/arrivals.ts";
 
 const never = new AbortController().signal;
 const nothing = (): boolean => false;

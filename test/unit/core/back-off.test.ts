@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { backOff } from "../../../engine/core/back-off.ts";
+import { backOff } from "../../../engine/flow/back-off.ts";
 
 test.each([
   [1, 100, 200],

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { Event } from "../../../engine/core/batch.ts";
-import { EventList } from "../../../engine/core/event-list.ts";
+import { Event, EventList } from "../../../engine/event/event.ts";
 
 /** Events of a few letters each, in buffers of `each` events. */
 function eventsOf(count: number, each: number): Event[] {

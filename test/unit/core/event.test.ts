@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Event } from "../../../engine/core/batch.ts";
+import { Event } from "../../../engine/event/event.ts";
 
 describe("an event of bytes", () => {
   const text = '{"id":9007199254740993,"name":"é"}';

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { mayHoldWide, parseExactly, writeExactly } from "../../../engine/core/exact-json.ts";
+import { mayHoldWide, parseExactly, writeExactly } from "../../../engine/event/exact-json.ts";
 
 const parsed = (text: string): unknown => (mayHoldWide(Buffer.from(text)) ? parseExactly(text) : JSON.parse(text));
 

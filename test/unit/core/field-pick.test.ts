@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { Event } from "../../../engine/core/batch.ts";
-import { EventScan } from "../../../engine/core/event-scan.ts";
-import { FieldNotes } from "../../../engine/core/field-notes.ts";
-import { FieldPick } from "../../../engine/core/field-pick.ts";
+import { Event } from "../../../engine/event/event.ts";
+import { EventScan } from "../../../engine/event/scan.ts";
+import { FieldNotes, FieldPick } from "../../../engine/event/fields.ts";
 
 /** An event whose fields of these names are noted. */
 function noted(text: string, names: readonly string[]): Event {

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { KnownTexts } from "../../../engine/core/known-texts.ts";
+import { KnownTexts } from "../../../engine/event/fields.ts";
 
 test("a text is what the bytes spell, however often it came, and whatever came before", () => {
   const texts = new KnownTexts();

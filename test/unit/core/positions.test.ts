@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Event } from "../../../engine/core/batch.ts";
+import { Event } from "../../../engine/event/event.ts";
 import { narrowed, placeOf, Places, rangeText, streamFeed, type Chunk } from "../../../engine/core/positions.ts";
 
 const chunk = (feed: string, offsets: number[], last = offsets.at(-1)!): Chunk => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { FieldNotes } from "../../../engine/core/field-notes.ts";
-import { textEnd, type RowWalks } from "../../../engine/core/raw-json.ts";
-import type { JsonKind } from "../../../engine/core/raw-kinds.ts";
-import { RawScan } from "../../../engine/core/raw-scan.ts";
+import { FieldNotes } from "../../../engine/event/fields.ts";
+import { textEnd, type RowWalks } from "../../../engine/event/raw-json.ts";
+import type { JsonKind } from "../../../engine/event/raw-keys.ts";
+import { RawScan } from "../../../engine/event/scan.ts";
 
 const declared = new Map<string, JsonKind>([
   ["id", "number"],

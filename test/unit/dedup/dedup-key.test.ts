@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { Event } from "../../../engine/core/batch.ts";
+import { Event } from "../../../engine/event/event.ts";
 import { badDedupKey, dedupKeyText } from "../../../engine/transforms/dedup/key-reader.ts";
 
 /** The value of `id`, as an event reads it from its bytes. */

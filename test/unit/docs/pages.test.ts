@@ -3,7 +3,7 @@ import { dirname, join, normalize } from "node:path";
 import { describe, expect, test } from "vitest";
 import { commands } from "../../../reconciler/cli/commands.ts";
 import { settings, settingsOf } from "../../../reconciler/cli/invocation/settings-table.ts";
-import { validate } from "../../../reconciler/validate/validate.ts";
+import { validate } from "../../../reconciler/desired/load.ts";
 import { anchorsOf, blocksOf, codeSpans, pages, prose, type Page } from "../../support/docs/pages.ts";
 
 const all = pages();

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { BackPressure } from "../../../engine/back-pressure.ts";
+import { BackPressure } from "../../../engine/ingest/gate.ts";
 import type { Push } from "../../../engine/core/push.ts";
 import type { CatalogEntry } from "../../../engine/state/catalog.ts";
 import { webhookPipeline } from "../../support/pipelines.ts";
@@ -18,7 +18,7 @@ beforeEach(() => {
   isThere = true;
   told = [];
   backPressure = new BackPressure({
-    register: { find: () => (isThere ? ({ config } as CatalogEntry) : undefined) },
+    registry: { find: () => (isThere ? ({ config } as CatalogEntry) : undefined) },
     streams: { state: () => ({ ...held, first: 1, last: held.messages }) },
     telemetry: { backpressure: ({ active, seconds }) => void told.push(active ? "begins" : `over after ${seconds} s`) },
   });

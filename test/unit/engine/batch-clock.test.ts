@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { BatchClock, type ClockStep } from "../../../engine/batch-clock.ts";
+import { BatchClock, type ClockStep } from "../../../engine/workers/batch-clock.ts";
 
 const second = 1000;
 const minute = 60 * second;

@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { Assembly } from "../../../engine/assembly.ts";
-import { CarefulReading, takeAgain, type EventPlace } from "../../../engine/care.ts";
-import { Event } from "../../../engine/core/batch.ts";
+import { BatchBuilder } from "../../../engine/batch/builder.ts";
+import { CarefulReading, takeAgain, type EventPlace } from "../../../engine/batch/careful-reading.ts";
+import { Event } from "../../../engine/event/event.ts";
 import type { BatchRecord } from "../../../engine/core/journal.ts";
 import type { Chunk } from "../../../engine/core/positions.ts";
-import type { Line } from "../../../engine/line.ts";
-import { Suspicion } from "../../../engine/suspicion.ts";
+import type { CompiledPipeline } from "../../../engine/batch/compiled-pipeline.ts";
+import { ThreadDeaths } from "../../../engine/workers/thread-deaths.ts";
 
 /** A line that notes the texts of the events that it processes, and makes a row of each. */
-function lineOf(processed: string[]): Line {
+function lineOf(processed: string[]): CompiledPipeline {
   const apply = (events: readonly Event[]) => {
     processed.push(...events.map(({ text }) => text));
     return { passed: [...events], dropped: 0, rejected: [] };
@@ -17,13 +17,13 @@ function lineOf(processed: string[]): Line {
   return {
     revision: 1,
     courses: new Map([[undefined, { transforms: [{ name: "ingestor", apply }] }]]),
-    sink: sink as unknown as Line["sink"],
+    sink: sink as unknown as CompiledPipeline["sink"],
   };
 }
 
-function assemblyOf(processed: string[], ranges?: BatchRecord["ranges"]): Assembly {
+function assemblyOf(processed: string[], ranges?: BatchRecord["ranges"]): BatchBuilder {
   const plan = { clock: 0, batch: 1, oldest: 0, ...(ranges === undefined ? {} : { ranges }) };
-  return new Assembly(lineOf(processed), plan, "p", {} as never);
+  return new BatchBuilder(lineOf(processed), plan, "p", {} as never);
 }
 
 const chunkOf = (feed: string, ...positions: number[]): Chunk => ({
@@ -41,9 +41,9 @@ describe("reading with care", () => {
     const reading = new CarefulReading({ deadly: [] }, (event) => {
       expect(processed.length).toBe(Math.floor(noted.push(event) / 2));
     });
-    const assembly = assemblyOf(processed);
-    reading.take(assembly, chunkOf("a", 7, 9));
-    reading.take(assembly, chunkOf("b", 7));
+    const builder = assemblyOf(processed);
+    reading.take(builder, chunkOf("a", 7, 9));
+    reading.take(builder, chunkOf("b", 7));
     expect(noted).toEqual([
       { feed: "a", position: 7 },
       undefined,
@@ -52,7 +52,7 @@ describe("reading with care", () => {
       { feed: "b", position: 7 },
       undefined,
     ]);
-    expect(assembly.ranges).toEqual([
+    expect(builder.ranges).toEqual([
       { feed: "a", base: 7, first: 7, last: 10, count: 2 },
       { feed: "b", base: 7, first: 7, last: 8, count: 1 },
     ]);
@@ -62,25 +62,25 @@ describe("reading with care", () => {
   test("refuses the events that are known to be deadly, of their feed alone, and positions go on", () => {
     const processed: string[] = [];
     const reading = new CarefulReading({ deadly: [{ feed: "b", position: 8, error }] }, () => undefined);
-    const assembly = assemblyOf(processed);
-    for (const feed of ["a", "b"]) reading.take(assembly, chunkOf(feed, 7, 8, 9));
+    const builder = assemblyOf(processed);
+    for (const feed of ["a", "b"]) reading.take(builder, chunkOf(feed, 7, 8, 9));
     expect(processed).toEqual(['"a 7"', '"a 8"', '"a 9"', '"b 7"', '"b 9"']);
-    expect(assembly.ranges.map(({ last, count }) => [last, count])).toEqual([
+    expect(builder.ranges.map(({ last, count }) => [last, count])).toEqual([
       [10, 3],
       [10, 3],
     ]);
-    const { rejected } = assembly.encode();
+    const { rejected } = builder.encode();
     expect(rejected).toMatchObject([
       { component: "ingestor", reason: "thread_death", error, original_message: '"b 8"' },
     ]);
 
-    const record = { rejections: rejected, ranges: assembly.ranges } as unknown as BatchRecord;
+    const record = { rejections: rejected, ranges: builder.ranges } as unknown as BatchRecord;
     const repeated: string[] = [];
-    const again = assemblyOf(repeated, assembly.ranges);
+    const again = assemblyOf(repeated, builder.ranges);
     for (const feed of ["a", "b"]) takeAgain(again, chunkOf(feed, 7, 8, 9), record);
     expect(repeated).toEqual(processed);
     expect(again.encode().rejected).toEqual(rejected);
-    expect(again.ranges).toEqual(assembly.ranges);
+    expect(again.ranges).toEqual(builder.ranges);
   });
 });
 
@@ -89,7 +89,7 @@ describe("what deaths say of a pipeline", () => {
   const death = { error: new Error(error), isInnocent: false };
 
   test("one makes it careful, two isolate it, three by one event condemn that, and it need not wait then", () => {
-    const suspicion = new Suspicion();
+    const suspicion = new ThreadDeaths();
     expect([suspicion.care, suspicion.isAlone, suspicion.deathsInRow]).toEqual([undefined, false, 0]);
     suspicion.died(death);
     expect([suspicion.care, suspicion.isAlone, suspicion.deathsInRow]).toEqual([{ deadly: [] }, false, 1]);
@@ -102,7 +102,7 @@ describe("what deaths say of a pipeline", () => {
   });
 
   test("those of another pipeline say nothing, nor do different events condemn one", () => {
-    const suspicion = new Suspicion();
+    const suspicion = new ThreadDeaths();
     for (let turn = 0; turn < 5; turn += 1) suspicion.died({ ...death, isInnocent: true });
     expect(suspicion.care).toBeUndefined();
     for (let position = 0; position < 5; position += 1) suspicion.died({ ...death, by: { feed: "", position } });

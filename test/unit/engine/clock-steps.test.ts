@@ -1,17 +1,17 @@
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { AccessTokens } from "../../../engine/access-tokens.ts";
-import { Assembler } from "../../../engine/assembler.ts";
-import { BackPressure } from "../../../engine/back-pressure.ts";
-import { Arrivals } from "../../../engine/core/arrivals.ts";
-import { Event } from "../../../engine/core/batch.ts";
-import type { Line } from "../../../engine/line.ts";
+import { AccessTokens } from "../../../engine/catalog/access-tokens.ts";
+import { BatchReader } from "../../../engine/batch/reader.ts";
+import { BackPressure } from "../../../engine/ingest/gate.ts";
+import { Arrivals } from "../../../engine/flow/arrivals.ts";
+import { Event } from "../../../engine/event/event.ts";
+import type { CompiledPipeline } from "../../../engine/batch/compiled-pipeline.ts";
 import { BackPressure as KafkaBackPressure } from "../../../engine/sources/kafka/reading/back-pressure.ts";
 import { SourceFailures } from "../../../engine/sources/kafka/brokers/failures.ts";
 import { StreamSource } from "../../../engine/sources/stream/stream-source.ts";
 import { Recorder } from "../../../engine/telemetry/recorder.ts";
 import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
-import { WaitingRoom } from "../../../engine/waiting-room.ts";
+import { RetryPause } from "../../../engine/flow/retry-pause.ts";
 import { keptLog } from "../../support/engine.ts";
 import { webhookPipeline } from "../../support/pipelines.ts";
 
@@ -47,7 +47,7 @@ describe.each([
 ])("a wall clock that is set %s by an hour", (_way, by) => {
   test("does not change how long a pause was", async () => {
     const { told, telemetry } = telling();
-    const room = new WaitingRoom("p", telemetry, async () => undefined);
+    const room = new RetryPause("p", telemetry, async () => undefined);
     await room.wait({ class: "setup", text: "no table" }, 1, never);
     pass(by);
     room.leave();
@@ -86,8 +86,8 @@ describe.each([
     const { told, telemetry } = telling();
     const config = webhookPipeline("p", { resources: { nats: { stream: { max_msgs: 2 } } } });
     const held = { messages: 2, bytes: 4, first: 1, last: 2 };
-    const register = { find: () => ({ config }) as never };
-    const pressure = new BackPressure({ register, streams: { state: () => held }, telemetry });
+    const registry = { find: () => ({ config }) as never };
+    const pressure = new BackPressure({ registry, streams: { state: () => held }, telemetry });
     pressure.refused("p", { ends: [2], bytes: Buffer.from("{}"), receivedAt: 0 }, "ingestor");
     pass(by);
     held.messages = 0;
@@ -99,16 +99,16 @@ describe.each([
 
   test("does not change when a batch is due", async () => {
     const events = [new Event(1, Date.now(), Buffer.from("{}"))];
-    const reader = {
+    const stream = {
       advance: () => undefined,
       read: async (position: number) => (position === 1 ? [{ signal: undefined, events }] : []),
       close: async () => undefined,
     };
     const sink = { begin: () => ({ add: () => [], size: 0, isCurrent: true, body: () => Buffer.alloc(0) }) };
     const line = { revision: 1, courses: new Map([[undefined, { transforms: [{ name: "ingestor", apply }] }]]), sink };
-    const assembler = new Assembler({
+    const reader = new BatchReader({
       pipeline_id: "p",
-      source: new StreamSource(reader, 1, 1, new WaitingRoom("p", telling().telemetry)),
+      source: new StreamSource(stream, 1, 1, new RetryPause("p", telling().telemetry)),
       telemetry: telling().telemetry,
       limits: { max_batch_size: 10, max_delay_time: "20s" },
       maxAge: Infinity,
@@ -118,9 +118,9 @@ describe.each([
       drain: never,
     });
     let isDone = false;
-    const next = assembler
+    const next = reader
       .next(
-        line as unknown as Line,
+        line as unknown as CompiledPipeline,
         () => 1,
         () => undefined,
       )
@@ -136,11 +136,11 @@ describe.each([
 
   test("does not change how long a rotated token still counts", async () => {
     const entry = { token: AccessTokens.record("old", false) };
-    const register = {
+    const registry = {
       get: () => entry,
       save: async (_id: string, changes: object) => Object.assign(entry, changes),
     };
-    const tokens = new AccessTokens(register as never);
+    const tokens = new AccessTokens(registry as never);
     await tokens.rotate("p");
     pass(by);
     expect(tokens.accepts("p", "old")).toBe(true);

@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { BatchRecord } from "../../../engine/core/journal.ts";
-import { expire } from "../../../engine/expiry.ts";
+import { expire } from "../../../engine/catalog/storage.ts";
 import type { CatalogEntry } from "../../../engine/state/catalog.ts";
 import { DeadLetters } from "../../../engine/state/dead-letters.ts";
 import { StoreJournal } from "../../../engine/state/journal.ts";
 import { Store } from "../../../engine/state/store.ts";
-import { StreamShelf } from "../../../engine/stream-shelf.ts";
+import { Streams } from "../../../engine/streams/streams.ts";
 import { systemDisk } from "../../../engine/system/disk.ts";
 import { Recorder } from "../../../engine/telemetry/recorder.ts";
 import { pushOf } from "../../conformance/stream-scene.ts";
@@ -24,7 +24,7 @@ const silent = { debug: () => undefined, info: () => undefined, warn: () => unde
 let folder: string;
 let store: Store;
 let journal: StoreJournal;
-let streams: StreamShelf;
+let streams: Streams;
 let recorder: Recorder;
 
 beforeEach(async () => {
@@ -33,7 +33,7 @@ beforeEach(async () => {
   store = Store.open(join(folder, "state"));
   const letters: DeadLetters = new DeadLetters(store, (id) => journal.heldLetters(id));
   journal = new StoreJournal(store, letters);
-  streams = new StreamShelf(systemDisk, join(folder, "pipelines"), silent);
+  streams = new Streams(systemDisk, join(folder, "pipelines"), silent);
   recorder = new Recorder(silent, new Registry());
   await streams.open(pipeline_id, config, 0);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { immutableChange } from "../../../engine/immutable.ts";
+import { immutableChange } from "../../../engine/catalog/immutable.ts";
 import { normalise } from "../../../schemas/index.ts";
 import type { PipelineConfig } from "../../../schemas/pipeline.ts";
 

@@ -1,8 +1,8 @@
 import { array, assert, asyncProperty, boolean, constantFrom, record } from "fast-check";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { LeftForLater } from "../../../engine/core/errors.ts";
-import { Supervisor } from "../../../engine/supervisor.ts";
-import { Placement } from "../../../engine/thread/placement.ts";
+import { Supervisor } from "../../../engine/workers/supervisor.ts";
+import { Placement } from "../../../engine/workers/placement.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
 afterEach(() => void vi.useRealTimers());

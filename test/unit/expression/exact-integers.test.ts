@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Event } from "../../../engine/core/batch.ts";
+import { Event } from "../../../engine/event/event.ts";
 import { compileFilter, compileTransforms } from "../../../engine/expression/index.ts";
 
 /** As an event brings them: 2^53 + 1, 2^64 - 1 and ten digits more, and a number that a float holds exactly. */

@@ -15,7 +15,7 @@ import { StoreJournal } from "../../../engine/state/journal.ts";
 import { Store } from "../../../engine/state/store.ts";
 import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
 import type { Pause } from "../../../engine/core/pause.ts";
-import { WaitingRoom } from "../../../engine/waiting-room.ts";
+import { RetryPause } from "../../../engine/flow/retry-pause.ts";
 import { keptLog } from "../../support/engine.ts";
 import { codecs } from "./read.ts";
 import { StandInCluster } from "./stand-in-cluster.ts";
@@ -65,7 +65,7 @@ function make(over: Partial<KafkaSourceOptions> = {}): KafkaSource {
     settings: defaultKafkaSettings,
     journal,
     telemetry,
-    pause: new WaitingRoom("orders", telemetry),
+    pause: new RetryPause("orders", telemetry),
     log: keptLog(),
     bufferBytes: 1_000_000,
     ...over,

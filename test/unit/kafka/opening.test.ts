@@ -19,7 +19,7 @@ import { StoreJournal } from "../../../engine/state/journal.ts";
 import { Store } from "../../../engine/state/store.ts";
 import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
 import type { Pause } from "../../../engine/core/pause.ts";
-import { WaitingRoom } from "../../../engine/waiting-room.ts";
+import { RetryPause } from "../../../engine/flow/retry-pause.ts";
 import { keptLog } from "../../support/engine.ts";
 
 const own = { dataDir: "a".repeat(16), run: "11111111" };
@@ -129,7 +129,7 @@ function start(
     options: { take_over: other.run, on_lost: "pause", ...options },
     journal,
     telemetry,
-    pause: new WaitingRoom(pipeline_id, telemetry, () => Promise.resolve()),
+    pause: new RetryPause(pipeline_id, telemetry, () => Promise.resolve()),
   };
   const positions = new KafkaPositions(topics.keys(), pipeline_id, journal);
   return { opening: new Opening(parts, group, positions), positions };

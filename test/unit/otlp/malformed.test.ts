@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Event } from "../../../engine/core/batch.ts";
+import { Event } from "../../../engine/event/event.ts";
 import type { Signal } from "../../../engine/core/push.ts";
 import { DeclaredFields } from "../../../engine/transforms/declared-fields/declared-fields.ts";
 import { mostBytes } from "../../../engine/sources/otlp/rows/json-bytes.ts";

@@ -1,17 +1,17 @@
-import { ClickHouseLogLevel, createClient } from "@clickhouse/client";
-import type { ClickHouseClient, ClickHouseSettings } from "@clickhouse/client";
-import { EventList } from "../../../engine/core/event-list.ts";
+import { type ClickHouseClient, ClickHouseLogLevel, type ClickHouseSettings, createClient } from "@clickhouse/client";
+import { EventList } from "../../../engine/event/event.ts";
 import type { Answer, Block } from "../../../engine/core/sink.ts";
 import type { ClickHouseSink } from "../../../engine/sinks/clickhouse/sink.ts";
 import { encoded } from "../../support/encoded.ts";
 import { Random } from "../../support/random.ts";
-import { SimulatedClickHouse } from "../../support/simulation/clickhouse/clickhouse.ts";
-import type { SimulatedClickHouseOptions } from "../../support/simulation/clickhouse/clickhouse.ts";
+import {
+  SimulatedClickHouse,
+  type SimulatedClickHouseOptions,
+} from "../../support/simulation/clickhouse/clickhouse.ts";
 import type { TableOptions } from "../../support/simulation/clickhouse/table-options.ts";
 import { SimulatedClock } from "../../support/simulation/clock.ts";
 import { SimulatedNetwork } from "../../support/simulation/network.ts";
-import { events, patient, sinkOn } from "../../integration/sink/support.ts";
-import type { Field, Wish } from "../../integration/sink/support.ts";
+import { events, type Field, patient, sinkOn, type Wish } from "../../integration/sink/support.ts";
 
 /** Not a name, which would be looked up in the real network. */
 export const address = "10.0.0.8:8123";

@@ -7,7 +7,7 @@ import { KafkaSource, type KafkaSourceOptions } from "../../../engine/sources/ka
 import { kafkaPartition } from "../../../engine/sources/kafka/positions/feed.ts";
 import { defaultKafkaSettings } from "../../../engine/sources/kafka/brokers/settings.ts";
 import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
-import { WaitingRoom } from "../../../engine/waiting-room.ts";
+import { RetryPause } from "../../../engine/flow/retry-pause.ts";
 import { keptLog } from "../../support/engine.ts";
 import { Random } from "../../support/random.ts";
 import { SimulatedClock } from "../../support/simulation/clock.ts";
@@ -165,7 +165,7 @@ export class Reading {
       settings: defaultKafkaSettings,
       journal: this.journal as unknown as Journal,
       telemetry,
-      pause: new WaitingRoom("orders", telemetry),
+      pause: new RetryPause("orders", telemetry),
       log: keptLog(),
       bufferBytes: 1024 * 1024,
       socketFactory: world.kafka.socketFactory,

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { Event } from "../../../engine/core/batch.ts";
+import { Event } from "../../../engine/event/event.ts";
 import { parseColumnType } from "../../../engine/sinks/clickhouse/columns/column-grammar.ts";
 import type { ColumnType } from "../../../engine/sinks/clickhouse/columns/column-type.ts";
-import { textEnd } from "../../../engine/core/raw-json.ts";
-import { RawScan } from "../../../engine/core/raw-scan.ts";
+import { textEnd } from "../../../engine/event/raw-json.ts";
+import { RawScan } from "../../../engine/event/scan.ts";
 import { wholeWithin } from "../../../engine/sinks/clickhouse/encode/raw-numbers.ts";
 import { RowEncoder } from "../../../engine/sinks/clickhouse/encode/row-encoder.ts";
 import type { FieldType } from "../../../schemas/pipeline.ts";

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import type { Walk } from "../../../engine/core/raw-json.ts";
-import { RawScan } from "../../../engine/core/raw-scan.ts";
+import type { Walk } from "../../../engine/event/raw-json.ts";
+import { RawScan } from "../../../engine/event/scan.ts";
 import { isProblem, parseColumnType } from "../../../engine/sinks/clickhouse/columns/column-grammar.ts";
 import { rawWalk } from "../../../engine/sinks/clickhouse/encode/raw-values.ts";
 import type { FieldType } from "../../../schemas/pipeline.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Event } from "../../../engine/core/batch.ts";
+import { Event } from "../../../engine/event/event.ts";
 import type { Block } from "../../../engine/core/sink.ts";
 import { isProblem, parseColumnType } from "../../../engine/sinks/clickhouse/columns/column-grammar.ts";
 import type { ColumnType } from "../../../engine/sinks/clickhouse/columns/column-type.ts";

@@ -6,7 +6,7 @@ import { StreamSource } from "../../../engine/sources/stream/stream-source.ts";
 import { EmbeddedReader } from "../../../engine/streams/embedded/embedded-reader.ts";
 import { EmbeddedStream } from "../../../engine/streams/embedded/embedded-stream.ts";
 import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
-import { WaitingRoom } from "../../../engine/waiting-room.ts";
+import { RetryPause } from "../../../engine/flow/retry-pause.ts";
 import { systemDisk } from "../../../engine/system/disk.ts";
 
 let folder: string;
@@ -49,7 +49,7 @@ test("behind events that were dropped, a source waits for the next one, and read
     new EmbeddedReader(systemDisk, folder, last),
     last,
     3,
-    new WaitingRoom("p", {} as Telemetry),
+    new RetryPause("p", {} as Telemetry),
   );
   expect(await source.next(10, 1_000)).toEqual([]);
   expect(await waits(source)).toBe(true);

@@ -3,7 +3,7 @@ import { LeftForLater } from "../../../engine/core/errors.ts";
 import { StreamSource } from "../../../engine/sources/stream/stream-source.ts";
 import { EmbeddedReader } from "../../../engine/streams/embedded/embedded-reader.ts";
 import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
-import { WaitingRoom } from "../../../engine/waiting-room.ts";
+import { RetryPause } from "../../../engine/flow/retry-pause.ts";
 import { SimulatedStreamFolder } from "../../support/simulation/stream-folder.ts";
 
 let folder: SimulatedStreamFolder;
@@ -25,7 +25,7 @@ beforeEach(async () => {
       told.push(`paused ${pause.class}: ${pause.text}`),
     pauseEnded: ({ class: kind }: { class: string }) => told.push(`went on: ${kind}`),
   } as unknown as Telemetry;
-  const room = new WaitingRoom("orders", telemetry, async () => onWait((waits += 1)));
+  const room = new RetryPause("orders", telemetry, async () => onWait((waits += 1)));
   source = new StreamSource(new EmbeddedReader(folder.disk.boot(), folder.path, 3), 3, 1, room);
   drain = new AbortController();
   leave = new AbortController();

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { closeParts, openParts } from "../../../engine/parts.ts";
+import { closeStores, openStores } from "../../../engine/stores.ts";
 import { systemDisk } from "../../../engine/system/disk.ts";
 import { keptLog, tableOfSecrets } from "../../support/engine.ts";
 
@@ -22,9 +22,9 @@ test("folders that an engine makes are synced in the ones above them, and so are
   const synced = vi.spyOn(systemDisk, "syncFolder");
   const dataDir = join(folder, "new", "data");
   const settings = { dataDir, log: keptLog(), registry: new Registry(), secrets: tableOfSecrets() };
-  const parts = await openParts(settings);
+  const parts = await openStores(settings);
   await parts.streams.keepOnly(new Set(), new Set());
-  await closeParts(parts);
+  await closeStores(parts);
   const paths = new Set(synced.mock.calls.map(([path]) => path));
   for (const path of [folder, join(folder, "new"), dataDir, join(dataDir, "state")]) expect(paths).toContain(path);
 });

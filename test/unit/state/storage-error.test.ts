@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { EngineError } from "../../../engine/core/errors.ts";
 import type { Journal } from "../../../engine/core/journal.ts";
-import { Settlement, type Settling } from "../../../engine/settlement.ts";
+import { Settlement, type SettlementOptions } from "../../../engine/delivery/settlement.ts";
 import { storageError } from "../../../engine/state/storage-error.ts";
 import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
-import { WaitingRoom } from "../../../engine/waiting-room.ts";
+import { RetryPause } from "../../../engine/flow/retry-pause.ts";
 
 const failed = (code: string | number): Error => Object.assign(new Error("the call failed"), { code });
 
@@ -40,10 +40,10 @@ test.each(["DISK_FULL", "STORAGE_UNAVAILABLE"] as const)("a journal that fails w
   const settlement = new Settlement({
     pipeline_id: "orders",
     journal: journal as unknown as Journal,
-    room: new WaitingRoom("orders", telemetry as unknown as Telemetry, () => Promise.resolve()),
+    room: new RetryPause("orders", telemetry as unknown as Telemetry, () => Promise.resolve()),
     leave: new AbortController().signal,
     drain: new AbortController().signal,
-  } as unknown as Settling);
+  } as unknown as SettlementOptions);
   const record = { batch: 7 };
   expect(await settlement.prepare(record as never)).toBe(record);
   expect(told).toEqual(["disk"]);

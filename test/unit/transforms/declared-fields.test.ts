@@ -2,9 +2,9 @@ import { isUtf8 } from "node:buffer";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { FieldType } from "../../../schemas/pipeline.ts";
-import { Event } from "../../../engine/core/batch.ts";
-import { textEnd, type RowWalks } from "../../../engine/core/raw-json.ts";
-import { letterEvent } from "../../../engine/reprocessing.ts";
+import { Event } from "../../../engine/event/event.ts";
+import { textEnd, type RowWalks } from "../../../engine/event/raw-json.ts";
+import { letterEvent } from "../../../engine/catalog/reprocess.ts";
 import { DeclaredFields } from "../../../engine/transforms/declared-fields/declared-fields.ts";
 
 function eventOf(text: string): Event {

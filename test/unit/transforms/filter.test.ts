@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Event } from "../../../engine/core/batch.ts";
+import { Event } from "../../../engine/event/event.ts";
 import { ExpressionError } from "../../../engine/expression/index.ts";
 import { FilterTransform } from "../../../engine/transforms/filter/filter.ts";
 

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Event } from "../../../engine/core/batch.ts";
+import type { Event } from "../../../engine/event/event.ts";
 import type { KeyMemory } from "../../../engine/core/key-memory.ts";
 import type { Transform, TransformResult } from "../../../engine/core/transform.ts";
 import { DeclaredFields } from "../../../engine/transforms/declared-fields/declared-fields.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Event } from "../../../engine/core/batch.ts";
+import { Event } from "../../../engine/event/event.ts";
 import { ExpressionError } from "../../../engine/expression/index.ts";
 import { StatelessTransform } from "../../../engine/transforms/stateless/stateless.ts";
 

@@ -1,4 +1,4 @@
-import { parseExactly } from "../../../core/exact-json.ts";
+import { parseExactly } from "../../../event/exact-json.ts";
 import type { Converter } from "./converter.ts";
 import { deepest, isObject, shortened } from "./values.ts";
 import { quoted } from "./writer.ts";

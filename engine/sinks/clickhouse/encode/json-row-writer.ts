@@ -1,4 +1,4 @@
-import type { Event } from "../../../core/batch.ts";
+import type { Event } from "../../../event/event.ts";
 import type { Rejection } from "../../../core/dead-letter.ts";
 import type { RowWriter } from "../../../core/sink.ts";
 import { RowBody } from "./row-body.ts";

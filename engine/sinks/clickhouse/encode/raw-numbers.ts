@@ -1,5 +1,5 @@
-import { digitsEnd, isDigit, textOf, wholeEnd } from "../../../core/raw-json.ts";
-import type { Walk } from "../../../core/raw-json.ts";
+import { digitsEnd, isDigit, textOf, wholeEnd } from "../../../event/raw-json.ts";
+import type { Walk } from "../../../event/raw-json.ts";
 
 const [minus, plus, point, zero, letterE] = Buffer.from("-+.0e");
 

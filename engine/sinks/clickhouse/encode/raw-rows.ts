@@ -1,9 +1,9 @@
 import type { Mapping, SchemaField } from "../../../../schemas/pipeline.ts";
 import { bare, type ColumnType, columnTypeText, isNullable } from "../columns/column-type.ts";
-import type { RowWalks, Walk } from "../../../core/raw-json.ts";
+import type { RowWalks, Walk } from "../../../event/raw-json.ts";
 import { rawWalk } from "./raw-values.ts";
-import type { Event } from "../../../core/batch.ts";
-import { EventScan } from "../../../core/event-scan.ts";
+import type { Event } from "../../../event/event.ts";
+import { EventScan } from "../../../event/scan.ts";
 import type { RowBody } from "./row-body.ts";
 
 /** Names that are spelled in one way in JSON, and mean one key: no dot, no escape. */

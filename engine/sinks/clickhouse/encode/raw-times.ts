@@ -1,5 +1,5 @@
-import { isDigit } from "../../../core/raw-json.ts";
-import type { Walk } from "../../../core/raw-json.ts";
+import { isDigit } from "../../../event/raw-json.ts";
+import type { Walk } from "../../../event/raw-json.ts";
 
 const [quote, point, zero, letterZ] = Buffer.from('".0Z');
 const dayLayout = Buffer.from('"0000-00-00');

@@ -1,9 +1,9 @@
 import type { FieldType } from "../../../../schemas/pipeline.ts";
 import { bare, type ColumnType } from "../columns/column-type.ts";
-import { gapEnd, isDigit, matches, textEnd, textOf, type Walk } from "../../../core/raw-json.ts";
+import { gapEnd, isDigit, matches, textEnd, textOf, type Walk } from "../../../event/raw-json.ts";
 import { rawFloat, rawInteger, shortWhole, wholeWithin } from "./raw-numbers.ts";
 import { rawDay, rawTime } from "./raw-times.ts";
-import { RawKeys } from "../../../core/raw-keys.ts";
+import { RawKeys } from "../../../event/raw-keys.ts";
 
 const [yes, no] = [Buffer.from("true"), Buffer.from("false")];
 

@@ -1,5 +1,5 @@
-import { padding } from "../../../core/raw-json.ts";
-import type { Walk } from "../../../core/raw-json.ts";
+import { padding } from "../../../event/raw-json.ts";
+import type { Walk } from "../../../event/raw-json.ts";
 
 const [lineBreak, quote, backslash, minus, point, zero] = Buffer.from('\n"\\-.0') as unknown as [
   number,

@@ -1,5 +1,5 @@
 import type { Mapping, SchemaField } from "../../../../schemas/pipeline.ts";
-import { fieldReader, type ReadField } from "../../../core/field-path.ts";
+import { fieldReader, type ReadField } from "../../../event/field-path.ts";
 import { configuredType } from "../columns/column-grammar.ts";
 import { bare, type ColumnType, columnTypeText } from "../columns/column-type.ts";
 import { type Converter, converterFor, converterForAny } from "./converter.ts";

@@ -1,7 +1,7 @@
 import type { Mapping, SchemaField } from "../../../../schemas/pipeline.ts";
-import type { Event } from "../../../core/batch.ts";
+import type { Event } from "../../../event/event.ts";
 import type { Rejection } from "../../../core/dead-letter.ts";
-import type { RowWalks } from "../../../core/raw-json.ts";
+import type { RowWalks } from "../../../event/raw-json.ts";
 import { type ColumnType, isStructured } from "../columns/column-type.ts";
 import { rowWalksOf, RawEvents } from "./raw-rows.ts";
 import { type RowBody, constantOf } from "./row-body.ts";

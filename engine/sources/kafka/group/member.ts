@@ -1,7 +1,7 @@
 import type { Consumer, Kafka } from "kafkajs";
-import { backOff } from "../../../core/back-off.ts";
+import { backOff } from "../../../flow/back-off.ts";
 import type { Feed } from "../../../core/positions.ts";
-import { sleep } from "../../../core/sleep.ts";
+import { sleep } from "../../../flow/sleep.ts";
 import { kafkaPartition } from "../positions/feed.ts";
 import type { KafkaSettings } from "../brokers/settings.ts";
 import { isUnknownMember } from "../brokers/failures.ts";

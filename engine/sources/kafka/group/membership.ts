@@ -1,6 +1,6 @@
 import { LeftForLater } from "../../../core/errors.ts";
 import type { Feed } from "../../../core/positions.ts";
-import { sleep } from "../../../core/sleep.ts";
+import { sleep } from "../../../flow/sleep.ts";
 import type { SourceSignals } from "../../../core/source.ts";
 import { kafkaPartition } from "../positions/feed.ts";
 import { claimText, type KafkaIdentity } from "./identity.ts";

@@ -2,7 +2,7 @@ import type { EngineOptions, KafkaSourceConfig } from "../../../../schemas/pipel
 import { EngineError, LeftForLater } from "../../../core/errors.ts";
 import { type BatchRecord, holdsPositions, type Journal } from "../../../core/journal.ts";
 import { consumerGroup } from "../../../core/names.ts";
-import type { RetryPause, Waited } from "../../../core/pause.ts";
+import type { SourcePause, Waited } from "../../../core/pause.ts";
 import type { Feed, PositionRange } from "../../../core/positions.ts";
 import type { SourceSignals } from "../../../core/source.ts";
 import { isPassing } from "../../../state/storage-error.ts";
@@ -34,7 +34,7 @@ export interface OpeningOptions {
   journal: Journal;
   telemetry: Telemetry;
   /** Where it waits while brokers fail, or the group is not ours. */
-  pause: RetryPause;
+  pause: SourcePause;
 }
 
 /** What was found before the first join. */
@@ -53,7 +53,7 @@ export class Opening {
   readonly #options: OpeningOptions;
   readonly #group: Group;
   readonly #positions: KafkaPositions;
-  readonly #pause: RetryPause;
+  readonly #pause: SourcePause;
   readonly #onRead: (state: GroupState) => void;
   readonly #lostEvents: LostEvents;
 

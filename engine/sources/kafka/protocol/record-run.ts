@@ -1,4 +1,4 @@
-import { Event } from "../../../core/batch.ts";
+import { Event } from "../../../event/event.ts";
 
 /** Records in a run: few enough for its arrays to stay in the processor's cache. */
 const usualCapacity = 4096;

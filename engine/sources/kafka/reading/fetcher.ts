@@ -1,6 +1,6 @@
-import { backOff } from "../../../core/back-off.ts";
+import { backOff } from "../../../flow/back-off.ts";
 import type { Feed } from "../../../core/positions.ts";
-import { sleep } from "../../../core/sleep.ts";
+import { sleep } from "../../../flow/sleep.ts";
 import { brokerError, noLeader, outOfRange, placeAt, unknownTopicId, type Brokers } from "../brokers/brokers.ts";
 import type { FetchBuffer } from "./fetch-buffer.ts";
 import { batchHead, entryAt } from "../protocol/batch-head.ts";

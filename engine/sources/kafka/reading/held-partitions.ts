@@ -1,7 +1,7 @@
 import { LeftForLater } from "../../../core/errors.ts";
-import type { RetryPause } from "../../../core/pause.ts";
+import type { SourcePause } from "../../../core/pause.ts";
 import type { Chunk, Feed } from "../../../core/positions.ts";
-import { sleep } from "../../../core/sleep.ts";
+import { sleep } from "../../../flow/sleep.ts";
 import type { SourceSignals } from "../../../core/source.ts";
 import type { Brokers } from "../brokers/brokers.ts";
 import type { SourceFailures } from "../brokers/failures.ts";
@@ -27,7 +27,7 @@ export interface HeldPartitionsOptions {
   opening: Opening;
   failures: SourceFailures;
   /** Entered while it is not known where a partition goes on. */
-  pause: RetryPause;
+  pause: SourcePause;
   signals: SourceSignals;
   /** Leaves the group and joins it again, as a topic was created again. */
   rejoin: () => Promise<void>;

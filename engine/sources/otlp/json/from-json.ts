@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { mayHoldWide, parseExactly } from "../../../core/exact-json.ts";
+import { mayHoldWide, parseExactly } from "../../../event/exact-json.ts";
 import type { Signal } from "../../../core/push.ts";
 import { deepest, lengthGiven, MalformedRequest, varint } from "../protobuf/wire.ts";
 import { enumScalar, id, scalars } from "./scalars.ts";

@@ -13,7 +13,7 @@ import {
 import { HealthImplementation } from "grpc-health-check";
 import type { Signal } from "../../../core/push.ts";
 import { maxBody, pipelineNamed, type Received, type Receiver, tooMany } from "./receiver.ts";
-import { Room } from "../../../core/room.ts";
+import { Room } from "../../../flow/room.ts";
 import { answerTo, encodeStatus, type Outcome, outcomeOf, Refused } from "./outcome.ts";
 
 const services: Record<Signal, string> = {

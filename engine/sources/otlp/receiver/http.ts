@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Signal } from "../../../core/push.ts";
-import { Room } from "../../../core/room.ts";
+import { Room } from "../../../flow/room.ts";
 import { BodyRefused, discardBody, readBody, type BodyLimits } from "../../../http/request-body.ts";
 import { answerTo, encodeStatus, type Outcome, outcomeOf, refusal, Refused } from "./outcome.ts";
 import { type Encoding, maxBody, pipelineNamed, type Received, type Receiver, tooMany } from "./receiver.ts";

@@ -1,5 +1,5 @@
 import type { Push, Signal } from "../../../core/push.ts";
-import { Room } from "../../../core/room.ts";
+import { Room } from "../../../flow/room.ts";
 import { rowsOf } from "../rows/rows.ts";
 import { type Outcome, outcomeOf, refusal, Refused, stored } from "./outcome.ts";
 import type { OtlpSettings } from "./settings.ts";

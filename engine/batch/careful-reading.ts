@@ -1,0 +1,93 @@
+import type { BatchBuilder } from "./builder.ts";
+import { threadDeath } from "../core/dead-letter.ts";
+import type { BatchRecord } from "../core/journal.ts";
+import { placeOf, type Chunk, type Feed } from "../core/positions.ts";
+
+/** An event of a feed. */
+export interface EventPlace {
+  feed: Feed;
+  position: number;
+}
+
+/** An event that has ended the threads that processed it, with what they died of. */
+export interface DeadlyEvent extends EventPlace {
+  error: string;
+}
+
+/** How a pipeline reads after a thread of it has died: with care, and without the events that it is known to die of. */
+export interface Care {
+  deadly: DeadlyEvent[];
+}
+
+/** No batch holds more events, so what is read and not prepared when a thread dies is behind so many at the most. */
+const carefulEvents = 500_000;
+/** Batches are small meanwhile: what ends a thread then is an event, and not how many of them it holds. */
+const carefulBatch = 1_000;
+
+/**
+ * Takes what a source handed out into a batch. After a thread has died it does so with care for a while: one event at a
+ * time, each noted before it is processed and after, so that the process knows by which of them another thread dies.
+ */
+export class CarefulReading {
+  readonly #note: (event: EventPlace | undefined) => void;
+  readonly #deadly: ReadonlyMap<string, string>;
+  #left: number;
+
+  /** `note` is told which event is being processed; undefined when it is done. */
+  constructor(care: Care | undefined, note: (event: EventPlace | undefined) => void) {
+    this.#note = note;
+    this.#deadly = new Map(care?.deadly.map((event) => [keyOf(event), event.error]));
+    this.#left = care === undefined ? 0 : carefulEvents;
+  }
+
+  /** Events that a batch may hold. */
+  get mostEvents(): number {
+    return this.#left > 0 ? carefulBatch : Infinity;
+  }
+
+  take(builder: BatchBuilder, chunk: Chunk): void {
+    const isCareful = this.#left > 0;
+    if (isCareful) this.#left -= chunk.events.length;
+    if (!isCareful && this.#deadly.size === 0) {
+      builder.take(chunk);
+      return;
+    }
+    takeEach(builder, chunk, this.#deadly, isCareful ? this.#note : () => undefined);
+  }
+}
+
+/** Takes what was read again of a record: what it refused as deadly is refused again. */
+export function takeAgain(builder: BatchBuilder, chunk: Chunk, { rejections, ranges }: BatchRecord): void {
+  const deadly = rejections.flatMap(({ reason, position, error }): [string, string][] => {
+    const place = reason === threadDeath ? placeOf(ranges, position) : undefined;
+    return place === undefined ? [] : [[keyOf(place), error]];
+  });
+  if (deadly.length === 0) builder.take(chunk);
+  else takeEach(builder, chunk, new Map(deadly), () => undefined);
+}
+
+function takeEach(
+  builder: BatchBuilder,
+  { feed, events, last }: Chunk,
+  deadly: ReadonlyMap<string, string>,
+  note: (event: EventPlace | undefined) => void,
+): void {
+  for (const event of events) {
+    // Its position is another one when the batch has taken it.
+    const place = { feed, position: event.position };
+    const one: Chunk = { feed, events: [event], last: event.position };
+    const error = deadly.get(keyOf(place));
+    if (error !== undefined) {
+      builder.refuse(one, error);
+      continue;
+    }
+    note(place);
+    builder.take(one);
+    note(undefined);
+  }
+  builder.take({ feed, events: [], last });
+}
+
+function keyOf({ feed, position }: EventPlace): string {
+  return `${position} ${feed}`;
+}

@@ -1,0 +1,181 @@
+import { durationMs } from "../../schemas/duration.ts";
+import { Event } from "../event/event.ts";
+import type { BatchRecord, WaitingDrop } from "../core/journal.ts";
+import type { Source } from "../core/source.ts";
+import { BatchBuilder, type BatchPlan } from "./builder.ts";
+import { CarefulReading, takeAgain } from "./careful-reading.ts";
+import type { CompiledPipeline } from "./compiled-pipeline.ts";
+import { LeftForLater } from "../core/errors.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
+import type { LetterEvent } from "../core/dead-letter.ts";
+
+/** One read takes at most this many events and bytes; one batch reads at most so much, however much a filter drops. */
+const readEvents = 10_000;
+const readBytes = 8 * 1024 * 1024;
+const batchEvents = 500_000;
+const batchBytes = 128 * 1024 * 1024;
+
+export interface BatchReaderOptions {
+  pipeline_id: string;
+  source: Source;
+  telemetry: Telemetry;
+  /** Rows of a full batch, and the canonical duration that a batch may wait to be full. */
+  limits: { max_batch_size: number; max_delay_time: string };
+  /** Milliseconds after which an event that was not written is given up. */
+  maxAge: number;
+  clock: Clock;
+  /** The dead letters that batches under way name. */
+  letters: readonly LetterEvent[];
+  /** How what was read is taken into a batch. Default: without care. */
+  reading?: CarefulReading;
+  /** Aborts when the pipeline leaves at once. */
+  leave: AbortSignal;
+  /** Aborts when the pipeline drains, or leaves. */
+  drain: AbortSignal;
+}
+
+/** The batch clock. */
+export interface Clock {
+  now(): number;
+  /** The earlier of `now` and the wall clock, by which events are stamped when they come. */
+  earlier(): number;
+}
+
+/** Reads the source, in order, and puts batches together: new ones, and those of a record again. */
+export class BatchReader {
+  readonly #parts: BatchReaderOptions;
+  readonly #delay: number;
+  readonly #letters: Map<number, LetterEvent>;
+  readonly #reading: CarefulReading;
+  /** Rows of a full batch, less after the server had too little memory for one. */
+  #rows: number;
+
+  constructor(parts: BatchReaderOptions) {
+    this.#parts = parts;
+    this.#delay = durationMs(parts.limits.max_delay_time);
+    this.#rows = parts.limits.max_batch_size;
+    this.#reading = parts.reading ?? new CarefulReading(undefined, () => undefined);
+    this.#letters = new Map(parts.letters.map((letter) => [letter.number, letter]));
+  }
+
+  /** The server had too little memory for a batch: later ones are half as large. */
+  shrink(): void {
+    this.#rows = Math.max(1, Math.floor(this.#rows / 2));
+  }
+
+  /** A batch went in: later ones may be larger again, up to what is configured. */
+  grow(): void {
+    this.#rows = Math.min(this.#parts.limits.max_batch_size, Math.ceil(this.#rows * 1.1));
+  }
+
+  /**
+   * The next batch: full, or its oldest event as old as the delay allows. Undefined when a drain has nothing left; what
+   * it began and gives up then is `dropped`.
+   */
+  async next(
+    line: CompiledPipeline,
+    drawNumber: () => number,
+    dropped: (batch: number) => void,
+  ): Promise<BatchBuilder | undefined> {
+    const { source, pipeline_id, telemetry, clock, drain } = this.#parts;
+    const most = this.#reading.mostEvents;
+    const rows = Math.min(this.#rows, most);
+    // Its time begins with its first event, however long that was waited for.
+    let builder: BatchBuilder | undefined;
+    let due = Infinity;
+    for (let isDue = false; !isFull(builder, rows, most) && !isDue;) {
+      if (this.#parts.leave.aborted) throw new LeftForLater("the pipeline leaves");
+      // What is there when it is due goes with it; it waits for nothing behind that.
+      isDue = performance.now() >= due;
+      const missing = rows - (builder?.rows ?? 0);
+      const chunks = await source.next(Math.min(missing, readEvents), readBytes);
+      for (const chunk of chunks) {
+        builder ??= this.#begin(line, { clock: clock.now(), batch: drawNumber() });
+        this.#reading.take(builder, chunk);
+      }
+      if (chunks.length > 0) {
+        if (due === Infinity) due = performance.now() + this.#delay;
+        continue;
+      }
+      if (drain.aborted) break;
+      // Once a batch has begun, there is nothing to do before it can be full or is due.
+      if (due === Infinity) await source.wait(1, undefined, drain);
+      else if (!isDue) await source.wait(missing, due, drain);
+    }
+    if (builder === undefined) return undefined;
+    if (drain.aborted && !source.keepsReading) {
+      dropped(builder.plan.batch);
+      return undefined;
+    }
+    if (builder.aged > 0) telemetry.agedOut({ pipeline_id, count: builder.aged });
+    telemetry.eventsRead({ pipeline_id, count: builder.count, bytes: builder.bytes });
+    return builder;
+  }
+
+  /** Reads exactly the recorded ranges, or its letters, and puts the batch together again as `plan` says. */
+  async again(record: BatchRecord, line: CompiledPipeline, plan: Partial<BatchPlan>): Promise<BatchBuilder> {
+    const { ranges, letters, clock, batch, oldest } = record;
+    const builder = this.#begin(line, { clock, batch, oldest, ranges, ...plan });
+    if (letters !== undefined) {
+      builder.add(letters.map((number) => this.#letter(number, clock)));
+      return builder;
+    }
+    for await (const chunk of this.#parts.source.again(ranges)) takeAgain(builder, chunk, record);
+    return builder;
+  }
+
+  /** Puts dead letters together, to be sent once more. */
+  ofLetters(letters: readonly LetterEvent[], line: CompiledPipeline, batch: number): BatchBuilder {
+    const clock = this.#parts.clock.now();
+    for (const letter of letters) this.#letters.set(letter.number, letter);
+    const builder = this.#begin(line, { clock, batch });
+    builder.add(letters.map(({ number }) => this.#letter(number, clock)));
+    return builder;
+  }
+
+  /** Puts events together that were judged again: `firsts` become rows, if they can, the others wait for them. */
+  judged(
+    events: readonly Event[],
+    line: CompiledPipeline,
+    { batch, clock, firsts, waiting }: JudgedAgain,
+  ): BatchBuilder {
+    const builder = this.#begin(line, { clock, batch, only: new Set(firsts), waiting });
+    builder.add(events);
+    return builder;
+  }
+
+  /** Letters that are settled. */
+  forget(letters: readonly number[]): void {
+    for (const number of letters) this.#letters.delete(number);
+  }
+
+  #begin(line: CompiledPipeline, plan: Omit<BatchPlan, "oldest"> & { oldest?: number }): BatchBuilder {
+    const { maxAge, clock, pipeline_id, telemetry } = this.#parts;
+    // Infinitely old is never too old.
+    const oldest = Math.max(0, clock.earlier() - maxAge);
+    return new BatchBuilder(line, { oldest, ...plan }, pipeline_id, telemetry);
+  }
+
+  #letter(number: number, receivedAt: number): Event {
+    const { text = "", encoding = "utf8", origin } = this.#letters.get(number) ?? {};
+    const bytes = Buffer.from(text, encoding);
+    return new Event(number, receivedAt, bytes, 0, bytes.length, origin);
+  }
+}
+
+function isFull(builder: BatchBuilder | undefined, rows: number, events: number): boolean {
+  if (builder === undefined) return false;
+  const bytes = Math.max(builder.bytes, builder.bytesMade);
+  return builder.rows >= rows || builder.count >= Math.min(events, batchEvents) || bytes >= batchBytes;
+}
+
+/** Drops that are no repeats after all, judged for a batch of their own. */
+export interface JudgedAgain {
+  /** Number of that batch. */
+  batch: number;
+  clock: number;
+  /** Positions that become rows: their keys are reserved for that batch. */
+  firsts: number[];
+  /** Those that repeat one of `firsts`, and so wait for that batch. */
+  waiting: WaitingDrop[];
+}

@@ -1,0 +1,152 @@
+import { EngineError } from "../core/errors.ts";
+import { sleep } from "../flow/sleep.ts";
+import { requested, type Request } from "../core/lifecycle.ts";
+import type { Status } from "../core/pipeline-view.ts";
+import { isPassing } from "../state/storage-error.ts";
+import type { Catalog, CatalogEntry } from "../state/catalog.ts";
+import type { Recorder } from "../telemetry/recorder.ts";
+
+/** How long a change waits before it is written again, in milliseconds: on a full disk, or one that cannot be written. */
+const diskFullWait = 1_000;
+
+/**
+ * The pipelines as they are now. A change is durable before anybody sees it; where the disk takes none it waits, as a
+ * status that is only in memory would be another one after a restart.
+ */
+export class PipelineRegistry {
+  readonly #catalog: Catalog;
+  readonly #recorder: Recorder;
+  readonly #entries = new Map<string, CatalogEntry>();
+  /** The last change of each pipeline that is being changed. */
+  readonly #turns = new Map<string, Promise<unknown>>();
+
+  constructor(catalog: Catalog, recorder: Recorder) {
+    this.#catalog = catalog;
+    this.#recorder = recorder;
+    for (const entry of catalog.list()) this.#entries.set(entry.pipeline_id, entry);
+  }
+
+  find(pipeline_id: string): CatalogEntry | undefined {
+    return this.#entries.get(pipeline_id);
+  }
+
+  /** Throws PIPELINE_NOT_FOUND. */
+  get(pipeline_id: string): CatalogEntry {
+    const entry = this.#entries.get(pipeline_id);
+    if (entry === undefined) {
+      throw new EngineError("PIPELINE_NOT_FOUND", `there is no pipeline ${pipeline_id}`, { details: { pipeline_id } });
+    }
+    return entry;
+  }
+
+  /** Newest first. */
+  list(): CatalogEntry[] {
+    return [...this.#entries.values()].toSorted(
+      (a, b) => byCodeUnit(b.created_at, a.created_at) || byCodeUnit(a.pipeline_id, b.pipeline_id),
+    );
+  }
+
+  async add(entry: CatalogEntry): Promise<void> {
+    await this.#put(entry);
+    this.#entries.set(entry.pipeline_id, entry);
+    this.#recorder.statusChanged({ pipeline_id: entry.pipeline_id, from: undefined, to: entry.status });
+  }
+
+  /** Replaces some facts of a pipeline, as they follow from the present ones, and notes when. */
+  save(
+    pipeline_id: string,
+    changes: Partial<CatalogEntry> | ((present: CatalogEntry) => Partial<CatalogEntry>),
+  ): Promise<CatalogEntry> {
+    return this.#inTurn(pipeline_id, async () => {
+      const present = this.get(pipeline_id);
+      const facts = typeof changes === "function" ? changes(present) : changes;
+      const entry = { ...present, ...facts, updated_at: new Date().toISOString() };
+      await this.#put(entry);
+      this.#entries.set(pipeline_id, entry);
+      return entry;
+    });
+  }
+
+  /** Says whether a pipeline takes events. */
+  admit(pipeline_id: string, isOpen: boolean): Promise<void> {
+    return this.#inTurn(pipeline_id, async () => {
+      const { intake, ...rest } = this.get(pipeline_id);
+      if (isOpen === (intake !== "closed")) return;
+      const entry: CatalogEntry = { ...rest, updated_at: new Date().toISOString() };
+      if (!isOpen) entry.intake = "closed";
+      await this.#put(entry);
+      this.#entries.set(pipeline_id, entry);
+    });
+  }
+
+  /** Moves a pipeline to another status; `failure` says why it is `Failed`. */
+  change(pipeline_id: string, to: Status, failure?: string): Promise<void> {
+    return this.#inTurn(pipeline_id, () => this.#move(pipeline_id, to, failure));
+  }
+
+  /** Moves a pipeline on from one of some statuses; false where it has another one by now, which stays. */
+  changeFrom(pipeline_id: string, from: readonly Status[], to: Status, failure?: string): Promise<boolean> {
+    return this.#inTurn(pipeline_id, async () => {
+      if (!from.includes(this.get(pipeline_id).status)) return false;
+      await this.#move(pipeline_id, to, failure);
+      return true;
+    });
+  }
+
+  /** Moves a pipeline to the status that a request asks for first. Of two at the same time the later one sees the other's. */
+  request(pipeline_id: string, request: Request): Promise<void> {
+    return this.#inTurn(pipeline_id, () =>
+      this.#move(pipeline_id, requested(pipeline_id, this.get(pipeline_id).status, request)),
+    );
+  }
+
+  /** Forgets a pipeline; `also` runs in the same write. Nothing is done where `check` throws. */
+  remove(pipeline_id: string, also: () => void, check: (entry: CatalogEntry) => void = () => undefined): Promise<void> {
+    return this.#inTurn(pipeline_id, async () => {
+      check(this.get(pipeline_id));
+      await this.#catalog.remove(pipeline_id, also);
+      this.#entries.delete(pipeline_id);
+    });
+  }
+
+  /**
+   * Changes of one pipeline follow each other, each from what the one before has made of it. A note of a token's use that
+   * began with an older status would else put that status back, or bring a deleted pipeline back.
+   */
+  #inTurn<Result>(pipeline_id: string, work: () => Promise<Result>): Promise<Result> {
+    const turn = (this.#turns.get(pipeline_id) ?? Promise.resolve()).then(work, work);
+    this.#turns.set(pipeline_id, turn);
+    const forget = (): void => {
+      if (this.#turns.get(pipeline_id) === turn) this.#turns.delete(pipeline_id);
+    };
+    void turn.then(forget, forget);
+    return turn;
+  }
+
+  async #move(pipeline_id: string, to: Status, failure?: string): Promise<void> {
+    const { status: from, failure: _before, ...rest } = this.get(pipeline_id);
+    const entry: CatalogEntry = { ...rest, status: to, updated_at: new Date().toISOString() };
+    if (failure !== undefined) entry.failure = failure;
+    await this.#put(entry);
+    this.#entries.set(pipeline_id, entry);
+    this.#recorder.statusChanged({ pipeline_id, from, to, ...(failure === undefined ? {} : { reason: failure }) });
+  }
+
+  async #put(entry: CatalogEntry): Promise<void> {
+    for (;;) {
+      try {
+        await this.#catalog.put(entry);
+        return;
+      } catch (error) {
+        if (!isPassing(error)) throw error;
+        await sleep(diskFullWait);
+      }
+    }
+  }
+}
+
+/** An order that costs little: the list is asked for at every turn of the reconciler. */
+function byCodeUnit(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}

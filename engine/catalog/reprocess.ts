@@ -1,0 +1,78 @@
+import { randomUUID } from "node:crypto";
+import type { DeadLetter, LetterEvent, Selection } from "../core/dead-letter.ts";
+import { EngineError } from "../core/errors.ts";
+import { originOfFeed } from "../sources/registry.ts";
+import { numberOf, type DeadLetters } from "../state/dead-letters.ts";
+
+/** What a reprocess has begun. */
+export interface Reprocessed {
+  request_id: string;
+  /** `partial`: some ids name no letter, or one that is being reprocessed already. */
+  status: "accepted" | "partial";
+  /** Letters that are on their way. They leave the queue when their events are settled. */
+  accepted_count: number;
+  unknown: string[];
+}
+
+/** One batch of letters holds at most this much. */
+const batchLetters = 1_000;
+const batchBytes = 16 * 1024 * 1024;
+
+/** The event that a letter is sent again as: what the source received. */
+export function letterEvent(letter: DeadLetter): LetterEvent {
+  const { source_message, original_message, encoding, feed } = letter;
+  // Earlier versions did not note the topic by itself.
+  const origin = letter.origin ?? (feed === undefined ? undefined : originOfFeed(feed));
+  const from = {
+    ...(origin === undefined ? {} : { origin }),
+    ...(encoding === undefined || source_message !== undefined ? {} : { encoding }),
+  };
+  return { number: numberOf(letter), text: source_message ?? original_message, ...from };
+}
+
+/**
+ * Sends dead letters through their pipeline again, in batches of their own. A letter is held from its selection on, so
+ * that nobody takes it out meanwhile; the batch's record holds it from the moment it is prepared, also after a crash;
+ * and it leaves the queue in the write that settles its event: as a row, dropped by a filter, or a new letter.
+ */
+export async function reprocess(
+  pipeline_id: string,
+  selection: Selection,
+  letters: DeadLetters,
+  send: (batch: LetterEvent[]) => Promise<void>,
+): Promise<Reprocessed> {
+  const selected = letters.select(pipeline_id, selection);
+  const release = letters.hold(pipeline_id, selected.letters.map(numberOf));
+  let accepted_count = 0;
+  try {
+    for (const batch of batchesOf(selected.letters.map(letterEvent))) {
+      await send(batch);
+      accepted_count += batch.length;
+    }
+  } catch (error) {
+    const rest = accepted_count === 0 ? "no letter" : `only the first ${accepted_count} letters`;
+    throw new EngineError("REPROCESS_FAILED", `${rest} could be sent again: ${(error as Error).message}`, {
+      cause: error,
+    });
+  } finally {
+    release();
+  }
+  const { unknown } = selected;
+  const status = unknown.length === 0 ? "accepted" : "partial";
+  return { request_id: `dlq-reprocess-${randomUUID()}`, status, accepted_count, unknown };
+}
+
+function* batchesOf(letters: readonly LetterEvent[]): Generator<LetterEvent[]> {
+  let batch: LetterEvent[] = [];
+  let bytes = 0;
+  for (const letter of letters) {
+    if (batch.length === batchLetters || (batch.length > 0 && bytes + letter.text.length > batchBytes)) {
+      yield batch;
+      batch = [];
+      bytes = 0;
+    }
+    batch.push(letter);
+    bytes += letter.text.length;
+  }
+  if (batch.length > 0) yield batch;
+}

@@ -1,0 +1,114 @@
+import { EventList } from "../event/event.ts";
+import type { BatchRecord } from "../core/journal.ts";
+import type { Block, Failure, Probe } from "../core/sink.ts";
+import type { CompiledPipeline } from "../batch/compiled-pipeline.ts";
+import type { Settlement } from "./settlement.ts";
+
+/** A batch of fewer rows that all fail tells nothing about the table. */
+const rowsThatTell = 10;
+/** Rows that are taken out of one batch one at a time, where a probe is not allowed. */
+const mostWithoutProbe = 100;
+/** Rows at the beginning of a block that are tried first: each bad row costs a request. */
+const sampleRows = 100;
+
+/** Rows that are taken out of their batch, or why none is: the table is what does not fit. */
+export type Judgement = { kind: "rows"; rows: readonly BadRow[] } | { kind: "trouble"; failure: Trouble };
+
+export interface BadRow {
+  row: number;
+  failure: Failure;
+}
+
+export interface Trouble {
+  class: Failure["class"] | "probe";
+  text: string;
+  connection?: Failure["connection"];
+}
+
+/** What is known of a batch from earlier attempts: the code that its first rows, or all of them, failed with. */
+export interface ThreadDeaths {
+  sample?: number | undefined;
+  all?: number | undefined;
+}
+
+type Probing = (block: Block) => Promise<Probe>;
+
+interface Refused {
+  record: BatchRecord;
+  block: Block;
+  failure: Failure;
+  suspicion: ThreadDeaths;
+}
+
+/**
+ * Which rows of a refused block are bad (delivery, when the server says no). They are found without writing to the
+ * target. Where not one row of a batch that tells fits, and nothing of this revision was written since the table was
+ * last altered, the table or the mapping is wrong, and no event is given up for it.
+ */
+export async function judgeRows(refused: Refused, line: CompiledPipeline, settlement: Settlement): Promise<Judgement> {
+  const { record, block, failure, suspicion } = refused;
+  const { sink, revision } = line;
+  const { room, leave } = settlement.with;
+  const probe: Probing = (rows) => room.answerOf("the search for bad rows", sink.probe(rows, leave));
+  const total = block.events.length + record.excluded.length;
+  const mayBeWrong = total >= rowsThatTell && !settlement.hasWritten(revision, await settlement.read(sink));
+  if (mayBeWrong && (await isSampleBad(refused, probe))) {
+    // Looking at every row may take minutes, so the pause is shown before that is done, once.
+    const isKnown = suspicion.all === failure.code || suspicion.sample !== failure.code;
+    suspicion.sample = failure.code;
+    if (isKnown) return wrong(failure, `the first rows of a batch of ${total} do not fit`);
+  }
+  const found = await badRows(block, failure, probe, record.excluded.length);
+  if (found.kind === "trouble" || !mayBeWrong || found.rows.length < block.events.length) return found;
+  if (found.rows.some(({ failure: { code } }) => code !== failure.code)) return found;
+  suspicion.all = failure.code;
+  return wrong(failure, `no row of a batch of ${total} fits`);
+}
+
+function wrong({ text }: Failure, what: string): Judgement {
+  return { kind: "trouble", failure: { class: "row", text: `${what}: ${text}` } };
+}
+
+/** Whether the first rows of a block that is larger than a sample all fail alike. */
+async function isSampleBad({ block, failure }: Refused, probing: Probing): Promise<boolean> {
+  if (block.events.length <= sampleRows) return false;
+  const probe = await probing(firstRows(block, sampleRows));
+  if (probe.kind !== "found" || probe.rows.length < sampleRows) return false;
+  return probe.rows.every(({ failure: { code } }) => code === failure.code);
+}
+
+function firstRows({ events, body }: Block, count: number): Block {
+  let end = 0;
+  for (let row = 0; row < count; row += 1) end = body.indexOf("\n", end) + 1;
+  return { events: EventList.of(events.slice(0, count)), body: body.subarray(0, end), rejected: [] };
+}
+
+async function badRows(block: Block, failure: Failure, probing: Probing, excluded: number): Promise<Judgement> {
+  if (block.events.length === 1) return { kind: "rows", rows: [{ row: 0, failure }] };
+  const probe = await probing(block);
+  if (probe.kind === "found" && probe.rows.length > 0) return { kind: "rows", rows: probe.rows };
+  if (probe.kind === "found") {
+    const text = `${failure.text}; no row is at fault: a copy of the table takes each of them`;
+    return { kind: "trouble", failure: { class: "setup", text } };
+  }
+  const isPassing = probe.kind === "failed" && probe.failure.class === "transient";
+  // Without a probe, the rows that errors name are taken out, one at a time.
+  if (!isPassing && failure.row !== undefined && excluded < mostWithoutProbe) {
+    return { kind: "rows", rows: [{ row: failure.row, failure }] };
+  }
+  if (probe.kind === "failed") return { kind: "trouble", failure: probe.failure };
+  const text = `${failure.text}; the bad rows cannot be found without a table to try them on: run ${probe.grant}`;
+  return { kind: "trouble", failure: { class: "probe", text } };
+}
+
+/** The same for a batch of which not one event could be written for the columns: undefined where that tells nothing. */
+export async function wrongMapping(
+  record: BatchRecord,
+  { sink, revision }: CompiledPipeline,
+  settlement: Settlement,
+): Promise<Trouble | undefined> {
+  const refused = record.rejections.filter(({ reason }) => reason === "schema_mismatch");
+  if (record.rows > 0 || refused.length < rowsThatTell) return undefined;
+  if (settlement.hasWritten(revision, await settlement.read(sink))) return undefined;
+  return { class: "row", text: `no row of a batch of ${refused.length} fits its columns: ${refused[0]!.error}` };
+}

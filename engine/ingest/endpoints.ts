@@ -1,0 +1,117 @@
+import type { AccessTokens } from "../catalog/access-tokens.ts";
+import { BackPressure, IngestGate } from "./gate.ts";
+import type { PipelineRegistry } from "../catalog/registry.ts";
+import { OtlpGrpc } from "../sources/otlp/receiver/grpc.ts";
+import { OtlpHttp } from "../sources/otlp/receiver/http.ts";
+import { type Answered, type OtlpPort, Receiver } from "../sources/otlp/receiver/receiver.ts";
+import type { OtlpSettings } from "../sources/otlp/receiver/settings.ts";
+import { WebhookIntake, type WebhookPort } from "../sources/webhook/intake.ts";
+import type { Streams } from "../streams/streams.ts";
+import type { Recorder } from "../telemetry/recorder.ts";
+import type { Push, Signal } from "../core/push.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
+
+interface IntakeParts {
+  registry: PipelineRegistry;
+  tokens: AccessTokens;
+  streams: Streams;
+  recorder: Recorder;
+  otlp: OtlpSettings;
+}
+
+/** Everything that events are pushed at, behind one door: a listener for each is opened by whoever has the engine. */
+export class IngestEndpoints {
+  readonly webhook: WebhookIntake;
+  readonly otlpHttp: OtlpHttp;
+  readonly otlpGrpc: OtlpGrpc;
+  readonly #gate: IngestGate;
+  readonly #backPressure: BackPressure;
+
+  constructor({ registry, tokens, streams, recorder, otlp }: IntakeParts) {
+    this.#backPressure = new BackPressure({ registry, streams, telemetry: recorder });
+    const gate = new IngestGate({ registry, streams, backPressure: this.#backPressure });
+    this.#gate = gate;
+    this.webhook = new WebhookIntake(new WebhookEndpoint({ gate, tokens, telemetry: recorder }));
+    const receiver = new Receiver(new OtlpEndpoint({ gate, telemetry: recorder }), otlp);
+    this.otlpHttp = new OtlpHttp(receiver);
+    this.otlpGrpc = new OtlpGrpc(receiver);
+  }
+
+  /** Resolves when nothing that was pushed at a pipeline is on its way to the disk any more. */
+  stored(pipeline_id: string): Promise<void> {
+    return this.#gate.stored(pipeline_id);
+  }
+
+  close(): void {
+    this.#backPressure.close();
+    this.otlpGrpc.close();
+  }
+}
+
+interface WebhookDoorParts {
+  gate: IngestGate;
+  tokens: AccessTokens;
+  telemetry: Pick<Telemetry, "eventAccepted" | "eventRefused">;
+}
+
+/** What the webhook intake may do: look a pipeline up, check its token, store an event. */
+class WebhookEndpoint implements WebhookPort {
+  readonly #parts: WebhookDoorParts;
+
+  constructor(parts: WebhookDoorParts) {
+    this.#parts = parts;
+  }
+
+  admits(pipeline_id: string): "yes" | "unknown" | "over" {
+    const { gate } = this.#parts;
+    if (!gate.sourcesOf(pipeline_id).includes("webhook")) return "unknown";
+    return gate.isOver(pipeline_id) ? "over" : "yes";
+  }
+
+  isToken(pipeline_id: string, token: string): boolean {
+    return this.#parts.tokens.accepts(pipeline_id, token);
+  }
+
+  store(pipeline_id: string, push: Push): Promise<void> {
+    return this.#parts.gate.store(pipeline_id, push, "ingestor");
+  }
+
+  answered(pipeline_id: string | undefined, status: number, bytes: number): void {
+    // A caller may ask for any id: only real ones become labels.
+    const label = pipeline_id ?? "unknown";
+    if (status === 202) this.#parts.telemetry.eventAccepted({ pipeline_id: label, bytes });
+    else this.#parts.telemetry.eventRefused({ pipeline_id: label, status });
+  }
+}
+
+interface OtlpDoorParts {
+  gate: IngestGate;
+  telemetry: Pick<Telemetry, "exportAnswered">;
+}
+
+/** What the OTLP receiver may do: look a pipeline up, store what was pushed. */
+class OtlpEndpoint implements OtlpPort {
+  readonly #parts: OtlpDoorParts;
+
+  constructor(parts: OtlpDoorParts) {
+    this.#parts = parts;
+  }
+
+  admits(pipeline_id: string, signal: Signal): "yes" | "unknown" | "other signal" | "over" {
+    const { gate } = this.#parts;
+    const types = gate.sourcesOf(pipeline_id);
+    if (!types.some((type) => type.startsWith("otlp."))) return "unknown";
+    if (gate.isOver(pipeline_id)) return "over";
+    return types.includes(`otlp.${signal}`) ? "yes" : "other signal";
+  }
+
+  store(pipeline_id: string, push: Push): Promise<void> {
+    return this.#parts.gate.store(pipeline_id, push, "otlp-receiver");
+  }
+
+  answered({ pipeline_id = "unknown", outcome, ...answered }: Answered): void {
+    // A caller may ask for any id: only real ones become labels.
+    const refusal = outcome === "stored" ? {} : { refusal: outcome };
+    this.#parts.telemetry.exportAnswered({ pipeline_id, ...answered, ...refusal });
+  }
+}

@@ -1,0 +1,177 @@
+import { join } from "node:path";
+import type { PipelineConfig } from "../../schemas/pipeline.ts";
+import { quantityBytes } from "../../schemas/quantity.ts";
+import type { Disk } from "../core/disk.ts";
+import { EngineError } from "../core/errors.ts";
+import type { Stream, StreamLimits, StreamState } from "../core/stream.ts";
+import { EmbeddedStream } from "./embedded/embedded-stream.ts";
+import { type SegmentSizes } from "./embedded/stream-files.ts";
+import { makeFolders } from "../state/durable-files.ts";
+import { isPassing, storageError } from "../state/storage-error.ts";
+import { holdsEvents, recreateStream } from "./embedded/recreate.ts";
+import type { Log } from "../telemetry/log.ts";
+
+/** The streams of all pipelines, by pipeline: `<data dir>/pipelines/<id>/stream`. */
+export class Streams {
+  readonly #disk: Disk;
+  readonly #root: string;
+  readonly #log: Log;
+  readonly #sizes: SegmentSizes | undefined;
+  readonly #streams = new Map<string, Stream>();
+  /** Pipelines whose stream could not be opened. */
+  readonly #closed = new Set<string>();
+  /** Called with the newest durable sequence of a pipeline's stream. */
+  onAppended: (pipeline_id: string, last: number) => void = () => undefined;
+
+  constructor(disk: Disk, root: string, log: Log, sizes?: SegmentSizes) {
+    this.#disk = disk;
+    this.#root = root;
+    this.#log = log;
+    this.#sizes = sizes;
+  }
+
+  folder(pipeline_id: string): string {
+    return join(this.#root, pipeline_id, "stream");
+  }
+
+  /**
+   * Opens a pipeline's stream, where it is not open; events up to `trimmed` are settled. Throws EngineError
+   * STORAGE_FAILED where it is damaged, DISK_FULL and STORAGE_UNAVAILABLE; pushes are refused with the reason until it is
+   * open.
+   */
+  async open(pipeline_id: string, config: PipelineConfig, trimmed: number): Promise<void> {
+    if (this.#streams.has(pipeline_id)) return;
+    try {
+      const stream = await EmbeddedStream.open(this.#disk, this.folder(pipeline_id), {
+        limits: limitsOf(config),
+        trimmed,
+        onAppended: (last) => this.onAppended(pipeline_id, last),
+        ...(this.#sizes === undefined ? {} : { sizes: this.#sizes }),
+      });
+      this.#streams.set(pipeline_id, stream);
+      this.#closed.delete(pipeline_id);
+    } catch (error) {
+      this.#closed.add(pipeline_id);
+      throw error;
+    }
+  }
+
+  /**
+   * Opens a pipeline's stream to drop its events. One that is damaged is begun anew, behind all that it can have held and
+   * behind `named`. Throws what `open` throws for what passes.
+   */
+  async openToRelease(
+    pipeline_id: string,
+    config: PipelineConfig,
+    { trimmed, named }: { trimmed: number; named: number },
+  ): Promise<void> {
+    try {
+      await this.open(pipeline_id, config, trimmed);
+    } catch (error) {
+      if (isPassing(error)) throw error;
+      await recreateStream(this.#disk, this.folder(pipeline_id), named);
+      await this.open(pipeline_id, config, trimmed);
+      this.#log.warn({ pipeline_id, error: String(error) }, "A damaged stream was dropped and begun anew.");
+    }
+  }
+
+  /** Whether a pipeline has a stream: one that reads from Kafka has none. */
+  has(pipeline_id: string): boolean {
+    return this.#streams.has(pipeline_id);
+  }
+
+  /** What a pipeline's stream holds; nothing where it has none. */
+  state(pipeline_id: string): StreamState {
+    return this.#streams.get(pipeline_id)?.state ?? { messages: 0, bytes: 0, first: 1, last: 0 };
+  }
+
+  get(pipeline_id: string): Stream {
+    const stream = this.#streams.get(pipeline_id);
+    if (stream !== undefined) return stream;
+    if (!this.#closed.has(pipeline_id)) {
+      throw new EngineError("STREAM_CLOSED", `pipeline ${pipeline_id} has no stream`);
+    }
+    throw new EngineError(
+      "STORAGE_UNAVAILABLE",
+      `the stream of pipeline ${pipeline_id} cannot be opened, and nothing is stored: send it again after it was mended`,
+    );
+  }
+
+  /** Events up to `position` are final: their space is given back in the background. */
+  settled(pipeline_id: string, position: number): void {
+    this.#streams
+      .get(pipeline_id)
+      ?.trim(position)
+      .catch((error: unknown) => {
+        this.#log.warn(
+          { pipeline_id, error: String(error) },
+          "Settled events could not be removed; it is tried again.",
+        );
+      });
+  }
+
+  /**
+   * Removes the folders of pipelines whose deletion was cut short, and those without events, whose creation was. Returns
+   * the paths of the other ones that are not in `known`: they hold events of which nothing is known.
+   */
+  async keepOnly(known: ReadonlySet<string>, deleted: ReadonlySet<string>): Promise<string[]> {
+    const kept: string[] = [];
+    try {
+      await makeFolders(this.#disk, this.#root);
+      for (const name of (await this.#disk.readdir(this.#root)).toSorted()) {
+        if (known.has(name)) continue;
+        if (deleted.has(name) || !(await this.holdsEvents(name))) await this.#disk.rm(join(this.#root, name));
+        else kept.push(join(this.#root, name));
+      }
+      await this.#disk.syncFolder(this.#root);
+    } catch (error) {
+      throw storageError(error);
+    }
+    return kept;
+  }
+
+  /** Whether a pipeline's folder may hold events. */
+  holdsEvents(pipeline_id: string): Promise<boolean> {
+    return holdsEvents(this.#disk, this.folder(pipeline_id));
+  }
+
+  /** Closes and removes a pipeline's folder; it is gone for good then. */
+  async remove(pipeline_id: string): Promise<void> {
+    // What it could not store is gone with it.
+    await this.#streams
+      .get(pipeline_id)
+      ?.close()
+      .catch(() => undefined);
+    this.#streams.delete(pipeline_id);
+    this.#closed.delete(pipeline_id);
+    try {
+      await this.#disk.rm(join(this.#root, pipeline_id));
+      await this.#disk.syncFolder(this.#root);
+    } catch (error) {
+      throw storageError(error);
+    }
+  }
+
+  /** Closes all streams, each whatever becomes of the others. */
+  async close(): Promise<void> {
+    const closing = [...this.#streams].map(async ([pipeline_id, stream]) => {
+      try {
+        await stream.close();
+      } catch (error) {
+        this.#log.warn(
+          { pipeline_id, error: String(error) },
+          "A stream could not be closed; the next start looks at it.",
+        );
+      }
+    });
+    await Promise.all(closing);
+    this.#streams.clear();
+  }
+}
+
+/** The limits that a config sets to its stream. */
+export function limitsOf({ resources }: PipelineConfig): StreamLimits {
+  const { max_bytes, max_msgs } = resources.nats.stream;
+  const bytes = quantityBytes(max_bytes);
+  return { max_bytes: bytes === 0 ? Infinity : bytes, max_msgs: max_msgs === -1 ? Infinity : max_msgs };
+}

@@ -1,0 +1,122 @@
+import type { PipelineConfig, SchemaField, SourceConfig } from "../../schemas/pipeline.ts";
+import { quantityBytes } from "../../schemas/quantity.ts";
+import type { KeyMemory } from "../core/key-memory.ts";
+import type { Transform } from "../core/transform.ts";
+import type { TransformChain, CompiledPipeline } from "../batch/compiled-pipeline.ts";
+import { checkSources } from "./line-sources.ts";
+import { ClickHouseSink, type ClickHouseSinkOptions } from "../sinks/clickhouse/sink.ts";
+import { DeclaredFields } from "../transforms/declared-fields/declared-fields.ts";
+import { kindOf } from "../sources/registry.ts";
+import type { Log } from "../telemetry/log.ts";
+import { RememberedKeys } from "../transforms/dedup/remembered-keys.ts";
+import { createTransform } from "../transforms/registry.ts";
+
+interface LineOptions {
+  pipeline_id: string;
+  config: PipelineConfig;
+  revision: number;
+  options: { create_table: boolean };
+  /** Configs of earlier revisions that batches under way name: what they read may have another source by now, or none. */
+  former?: readonly PipelineConfig[];
+  embedded?: ClickHouseSinkOptions["embedded"];
+  /** Opens the connections to a ClickHouse server; those of this machine by default. */
+  agent?: ClickHouseSinkOptions["agent"];
+  /** What dedup remembers, and what its fingerprints are made with: one for all lines of a pipeline. */
+  keys: KeyMemory;
+  salt: Uint8Array;
+  log: Log;
+}
+
+/**
+ * The steps of a config in their fixed order: declared fields, filter, dedup, stateless, sink. Throws what a part throws that
+ * does not fit the config, and NOT_SUPPORTED for what this version has no part for.
+ */
+export function compilePipeline(parts: LineOptions): CompiledPipeline {
+  const { config, revision, options, embedded, agent, log } = parts;
+  checkSources(config);
+  const origins = stepsByOrigin(parts);
+  const sink = new ClickHouseSink({
+    pipeline_id: config.pipeline_id,
+    sink: config.sink,
+    schemas: new Map(Array.from(origins, ([origin, of]) => [origin, of && (of.stateless?.outputs ?? of.fields)])),
+    options,
+    ...(embedded === undefined ? {} : { embedded }),
+    ...(agent === undefined ? {} : { agent }),
+    log,
+  });
+  const courses = new Map<Steps | undefined, TransformChain>([[undefined, { transforms: [] }]]);
+  for (const of of origins.values()) if (of !== undefined) courses.set(of, compileChain(of, sink));
+  return { revision, courses: new Map(Array.from(origins, ([origin, of]) => [origin, courses.get(of)!])), sink };
+}
+
+/**
+ * What becomes of events, by their origin, and by `undefined` for any other origin. Those of topics that are read no more
+ * have no steps: the sink refuses them.
+ */
+function stepsByOrigin(parts: LineOptions): Map<string | undefined, Steps | undefined> {
+  const { config, former = [] } = parts;
+  const steps = new Map(config.sources.map((source) => [source.source_id, stepsOf(parts, source)]));
+  const byOrigin = new Map<string | undefined, Steps | undefined>();
+  for (const source of former.flatMap(({ sources }) => sources)) {
+    const kind = kindOf(source);
+    if (kind.origin.mayChange) byOrigin.set(kind.originOf(source), steps.get(source.source_id));
+  }
+  for (const of of steps.values()) byOrigin.set(of.origin, of);
+  const [first, ...others] = steps.values();
+  return byOrigin.set(undefined, others.some(({ mayChange }) => mayChange) ? undefined : first);
+}
+
+/** What becomes of the events of one source. */
+interface Steps {
+  /** What their events are told apart by. */
+  origin: string | undefined;
+  /** Whether it may have had another origin before. */
+  mayChange: boolean;
+  fields: readonly SchemaField[];
+  /** Fields that every event has to have. */
+  declared: readonly SchemaField[];
+  transforms: Transform[];
+  /** The one that makes other events of them. */
+  stateless: Transform | undefined;
+}
+
+function stepsOf(parts: LineOptions, source: SourceConfig): Steps {
+  const kind = kindOf(source);
+  const fields = kind.fieldsOf(source);
+  const entries = parts.config.transforms.filter(({ source_id }) => source_id === source.source_id);
+  const transforms = entries.map((entry) => createTransform(entry, { ...parts, fields }));
+  return {
+    origin: kind.originOf(source),
+    mayChange: kind.origin.mayChange,
+    fields,
+    declared: kind.requiredFieldsOf(source),
+    transforms: transforms.filter(({ outputs }) => outputs === undefined),
+    stateless: transforms.find(({ outputs }) => outputs !== undefined),
+  };
+}
+
+function compileChain({ origin, declared, transforms, stateless }: Steps, sink: ClickHouseSink): TransformChain {
+  // Where stateless makes others of them, no event is a row as it was received.
+  const rows = stateless === undefined ? () => sink.rowWalks(origin) : () => undefined;
+  const keys = [...transforms, ...(stateless === undefined ? [] : [stateless])].flatMap(({ reads = [] }) => reads);
+  return {
+    transforms: [new DeclaredFields(declared, { keys, rows }), ...transforms],
+    ...(stateless === undefined ? {} : { stateless }),
+  };
+}
+
+/** What is remembered by a pipeline's dedups, within their limits together. */
+export function createKeys({ transforms, resources }: PipelineConfig): KeyMemory {
+  const keyed = transforms.filter(({ type }) => type === "dedup");
+  const limits = keyed.map((dedup) => resources.transform.find(({ source_id }) => source_id === dedup.source_id));
+  return new RememberedKeys({
+    storage: bytesOf(limits.map((of) => of?.storage?.size)),
+    memory: bytesOf(limits.map((of) => of?.limits.memory)),
+  });
+}
+
+/** Of limits together; one that is not given limits nothing. */
+function bytesOf(quantities: readonly (string | undefined)[]): number {
+  if (quantities.length === 0) return Infinity;
+  return quantities.reduce((sum, quantity) => sum + (quantity === undefined ? Infinity : quantityBytes(quantity)), 0);
+}

@@ -1,0 +1,140 @@
+import { CarefulReading } from "../batch/careful-reading.ts";
+import { createKeys, compilePipeline } from "./compile.ts";
+import { createSource } from "./create-source.ts";
+import { Pipeline } from "../delivery/pipeline.ts";
+import { components } from "../batch/compiled-pipeline.ts";
+import { pipelineClock } from "./batch-clock.ts";
+import type { Agent } from "node:http";
+import type { ISocketFactory } from "kafkajs";
+import type { Disk } from "../core/disk.ts";
+import type { OpenedSource } from "../sources/open.ts";
+import { systemDisk } from "../system/disk.ts";
+import type { PipelineSpec, ThreadPort, ToThread } from "./protocol.ts";
+import { Remote, toPlain } from "./remote.ts";
+
+/** What pipelines reach of their machine; a simulation gives another one. */
+export interface ThreadMachine {
+  disk: Disk;
+  /** Opens the connections to ClickHouse servers that are spoken to without TLS. */
+  agent?: Agent;
+  /** Opens the connections to Kafka's brokers. */
+  socketFactory?: ISocketFactory;
+}
+
+interface Running {
+  pipeline: Pipeline;
+  arrived: OpenedSource["arrived"];
+}
+
+/**
+ * Runs the pipelines that the process hands to it through a port, from the first message on. It owns nothing durable:
+ * journal, catalog and metrics belong to the process, and a pipeline of a thread that dies is started again from its
+ * journal.
+ */
+export class ThreadHost {
+  readonly #remote: Remote;
+  readonly #running = new Map<string, Running>();
+  readonly #machine: ThreadMachine;
+
+  constructor(port: ThreadPort, machine: ThreadMachine = { disk: systemDisk }) {
+    this.#machine = machine;
+    this.#remote = new Remote(port);
+    port.on("message", (message) => this.#heard(message));
+  }
+
+  #heard(message: ToThread): void {
+    switch (message.type) {
+      case "start":
+        void this.#start(message.spec);
+        break;
+      case "stop":
+        this.#running.get(message.pipeline_id)?.pipeline.stop(message.limit);
+        break;
+      case "abort":
+        this.#running.get(message.pipeline_id)?.pipeline.abort();
+        break;
+      case "arrived":
+        this.#running.get(message.pipeline_id)?.arrived(message.end);
+        break;
+      case "reprocess":
+        void this.#reprocess(message);
+        break;
+      case "answer":
+        this.#remote.answered(message);
+        break;
+    }
+  }
+
+  async #start(spec: PipelineSpec): Promise<void> {
+    const { pipeline_id } = spec;
+    try {
+      const built = this.#build(spec);
+      const { pipeline } = built;
+      this.#remote.telemetry.started({ pipeline_id, components: componentsOf(spec.config) });
+      this.#running.set(pipeline_id, built);
+      this.#remote.post({ type: "started", pipeline_id });
+      await pipeline.run();
+      this.#remote.post({ type: "left", pipeline_id });
+    } catch (error) {
+      this.#remote.post({ type: "left", pipeline_id, error: toPlain(error) });
+    } finally {
+      this.#running.delete(pipeline_id);
+    }
+  }
+
+  async #reprocess({ call, pipeline_id, letters }: Extract<ToThread, { type: "reprocess" }>): Promise<void> {
+    try {
+      const { pipeline } = this.#running.get(pipeline_id) ?? {};
+      if (pipeline === undefined) throw new Error(`pipeline ${pipeline_id} does not run`);
+      await pipeline.reprocess(letters);
+      this.#remote.post({ type: "reprocessing", call });
+    } catch (error) {
+      this.#remote.post({ type: "reprocessing", call, error: toPlain(error) });
+    }
+  }
+
+  #build(spec: PipelineSpec): Running {
+    const { pipeline_id, config, revision, revisions } = spec;
+    const earlier = new Map(revisions);
+    const former = [...earlier.values()];
+    const keys = createKeys(config);
+    const journal = this.#remote.journal(spec);
+    const { telemetry, log } = this.#remote;
+    const { source, arrived, maxAge } = createSource(spec, { ...this.#machine, journal, telemetry, log });
+    const lineFor = (of: number): ReturnType<typeof compilePipeline> =>
+      compilePipeline({
+        ...spec,
+        ...this.#machine,
+        config: earlier.get(of) ?? config,
+        former,
+        revision: of,
+        keys,
+        log,
+      });
+    const reading = new CarefulReading(spec.care, (event) =>
+      this.#remote.post({ type: "trying", pipeline_id, ...(event === undefined ? {} : { event }) }),
+    );
+    const pipeline = new Pipeline({
+      pipeline_id,
+      reading,
+      limits: config.sink,
+      maxAge,
+      replicas: Math.max(1, config.resources.sink.replicas),
+      source,
+      journal,
+      telemetry,
+      clock: pipelineClock({ pipeline_id, journal, keys, telemetry }),
+      options: spec.options,
+      keys,
+      letters: spec.letters,
+      line: lineFor(revision),
+      lineOf: lineFor,
+    });
+    return { pipeline, arrived };
+  }
+}
+
+/** By the names that metrics and dead letters know them by. */
+function componentsOf({ transforms }: PipelineSpec["config"]): string[] {
+  return [...new Set(["ingestor", ...transforms.map(({ type }) => components[type]), "sink"])];
+}

@@ -1,0 +1,234 @@
+import { Worker } from "node:worker_threads";
+import type { LetterEvent } from "../core/dead-letter.ts";
+import { LeftForLater } from "../core/errors.ts";
+import type { BatchRecord, FinalKeys, Journal } from "../core/journal.ts";
+import { entryPoint } from "../system/entry-point.ts";
+import type { Log } from "../telemetry/log.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
+import { Placement, type Left } from "./placement.ts";
+import type { FromThread, PipelineSpec, PlainError, WorkerLike } from "./protocol.ts";
+import { fromPlain, toPlain } from "./remote.ts";
+
+type JournalCall = Exclude<Extract<FromThread, { call: number }>, { type: "reprocessing" }>;
+
+interface Thread {
+  worker: WorkerLike;
+  /** Those that have not left. */
+  pipelines: Map<string, Placement>;
+  isDead: boolean;
+  /** It is for one pipeline, and ends with it. */
+  isLone: boolean;
+  /** Calls that the thread has not answered yet. */
+  calls: Map<number, { resolve: () => void; reject: (error: Error) => void }>;
+}
+
+/** So many pipelines at the most have a thread of their own. */
+const mostLone = 16;
+
+export interface PoolOptions {
+  size: number;
+  journal: Journal;
+  telemetry: Telemetry;
+  log: Log;
+  /** A batch was committed: its events are final. */
+  onCommitted(record: BatchRecord): void;
+  /** Makes a thread. Default: a worker thread of this process. */
+  spawn?: () => WorkerLike;
+}
+
+/**
+ * A few threads that run all pipelines, so that none of them, however busy or hostile, delays the control plane. A
+ * pipeline is put on the thread that has the fewest; a thread that dies is replaced when the next pipeline starts. One
+ * whose threads go on dying is given a thread of its own, beside these. A pipeline runs once: the pool refuses one that
+ * has not left.
+ */
+export class ThreadPool {
+  readonly #options: PoolOptions;
+  /** Those that are alive. */
+  readonly #threads: Thread[] = [];
+  /** Where each pipeline is, until it has left. */
+  readonly #places = new Map<string, Thread>();
+  #isClosed = false;
+  #nextCall = 1;
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Puts a pipeline on a thread, with `alone` on one of its own as long as these are not too many. Throws where it runs
+   * already, and LeftForLater where the pool is closed.
+   */
+  start(spec: PipelineSpec, { alone = false } = {}): Placement {
+    const { pipeline_id } = spec;
+    if (this.#isClosed) throw new LeftForLater("the process ends");
+    if (this.#places.has(pipeline_id)) {
+      throw new Error(`pipeline ${pipeline_id} runs already: expected it to have left before it is started`);
+    }
+    const thread = alone && this.#lone < mostLone ? this.#spawn(true) : this.#leastBusy();
+    const placement = new Placement(pipeline_id, (message) => thread.worker.postMessage(message));
+    thread.pipelines.set(pipeline_id, placement);
+    this.#places.set(pipeline_id, thread);
+    thread.worker.postMessage({ type: "start", spec });
+    return placement;
+  }
+
+  /** Tells a pipeline that its stream is durable up to `end`. */
+  arrived(pipeline_id: string, end: number): void {
+    this.#places.get(pipeline_id)?.worker.postMessage({ type: "arrived", pipeline_id, end });
+  }
+
+  /** Hands dead letters to a running pipeline; resolves when their batch is prepared. */
+  async reprocess(pipeline_id: string, letters: LetterEvent[]): Promise<void> {
+    const thread = this.#places.get(pipeline_id);
+    if (thread === undefined || thread.isDead) throw new Error(`pipeline ${pipeline_id} does not run`);
+    const call = this.#nextCall++;
+    const prepared = new Promise<void>((resolve, reject) => thread.calls.set(call, { resolve, reject }));
+    thread.worker.postMessage({ type: "reprocess", call, pipeline_id, letters });
+    await prepared;
+  }
+
+  /** Ends the threads, and with them what still runs; from now on nothing is started. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all(this.#threads.map(({ worker }) => worker.terminate()));
+  }
+
+  get #lone(): number {
+    return this.#threads.filter(({ isLone }) => isLone).length;
+  }
+
+  #leastBusy(): Thread {
+    const shared = this.#threads.filter(({ isLone }) => !isLone);
+    if (shared.length < this.#options.size) return this.#spawn(false);
+    return shared.reduce((least, thread) => (thread.pipelines.size < least.pipelines.size ? thread : least));
+  }
+
+  #spawn(isLone: boolean): Thread {
+    const worker = (this.#options.spawn ?? spawnWorker)();
+    const thread: Thread = { worker, pipelines: new Map(), isDead: false, isLone, calls: new Map() };
+    this.#threads.push(thread);
+    worker.on("message", (message: FromThread) => this.#heard(thread, message));
+    let failure = "the thread ended";
+    worker.on("error", (error) => (failure = error.message));
+    worker.on("exit", () => this.#died(thread, failure));
+    return thread;
+  }
+
+  #heard(thread: Thread, message: FromThread): void {
+    switch (message.type) {
+      case "prepare":
+      case "amend":
+      case "commit":
+      case "set back":
+      case "mark":
+      case "keys":
+      case "place":
+      case "give up":
+        this.#answer(thread, message);
+        break;
+      case "told":
+        this.#options.telemetry[message.event](message.fields as never);
+        break;
+      case "logged":
+        this.#options.log[message.level](message.fields, message.sentence);
+        break;
+      case "reprocessing":
+        settle(thread, message.call, message.error);
+        break;
+      case "started":
+        thread.pipelines.get(message.pipeline_id)?.hasStarted();
+        break;
+      case "trying":
+        this.#tries(thread, message);
+        break;
+      case "left":
+        void this.#left(thread, message.pipeline_id, {
+          kind: "ended",
+          ...(message.error === undefined ? {} : { error: fromPlain(message.error) }),
+        });
+        break;
+    }
+  }
+
+  #tries(thread: Thread, { pipeline_id, event }: Extract<FromThread, { type: "trying" }>): void {
+    const placement = thread.pipelines.get(pipeline_id);
+    if (placement !== undefined) placement.trying = event;
+  }
+
+  #answer(thread: Thread, message: JournalCall): void {
+    const { call } = message;
+    const pipeline_id = "record" in message ? message.record.pipeline_id : message.pipeline_id;
+    const answered = this.#carryOut(message).then(
+      (keys) => thread.worker.postMessage({ type: "answer", call, ...(keys === undefined ? {} : { keys }) }),
+      (error: unknown) => thread.worker.postMessage({ type: "answer", call, error: toPlain(error) }),
+    );
+    thread.pipelines.get(pipeline_id)?.writes(answered);
+  }
+
+  async #carryOut(message: JournalCall): Promise<FinalKeys[] | undefined> {
+    const { journal } = this.#options;
+    switch (message.type) {
+      case "keys":
+        return journal.finalKeys(message.pipeline_id, message.after);
+      case "set back":
+        await journal.setBack(message.pipeline_id, message.from, message.to);
+        return undefined;
+      case "mark":
+        await journal.mark(message.pipeline_id, message.clock);
+        return undefined;
+      case "place":
+        await journal.place(message.pipeline_id, message.positions, message);
+        return undefined;
+      case "give up":
+        await journal.giveUp(message.record);
+        return undefined;
+      case "commit":
+        await journal.commit(message.record, message.aside);
+        this.#options.onCommitted(message.record);
+        return undefined;
+      default:
+        await journal[message.type](message.record);
+        return undefined;
+    }
+  }
+
+  /** It counts as running until what it has asked of the journal is done: the next start reads the journal. */
+  async #left(thread: Thread, pipeline_id: string, how: Left): Promise<void> {
+    const placement = thread.pipelines.get(pipeline_id);
+    if (placement === undefined) return;
+    await placement.written();
+    // A thread may die of a pipeline that has just said that it left.
+    if (thread.pipelines.get(pipeline_id) !== placement) return;
+    thread.pipelines.delete(pipeline_id);
+    this.#places.delete(pipeline_id);
+    placement.hasLeft(how);
+    if (thread.isLone && !thread.isDead) await thread.worker.terminate();
+  }
+
+  #died(thread: Thread, failure: string): void {
+    thread.isDead = true;
+    this.#threads.splice(this.#threads.indexOf(thread), 1);
+    for (const call of thread.calls.values()) call.reject(new Error(`the thread died: ${failure}`));
+    const pipelines = [...thread.pipelines.keys()];
+    // One that has nothing to do any more was ended.
+    if (!this.#isClosed && pipelines.length > 0) this.#options.telemetry.threadDied({ pipelines, error: failure });
+    const error = new Error(`its thread died: ${failure}`);
+    const isKnown = [...thread.pipelines.values()].some(({ trying }) => trying !== undefined);
+    for (const [pipeline_id, { trying: by }] of thread.pipelines) {
+      const isInnocent = isKnown && by === undefined;
+      void this.#left(thread, pipeline_id, { kind: "died", error, isInnocent, ...(by === undefined ? {} : { by }) });
+    }
+  }
+}
+
+function spawnWorker(): WorkerLike {
+  return new Worker(entryPoint("thread"));
+}
+
+function settle(thread: Thread, call: number, error: PlainError | undefined): void {
+  const waiting = thread.calls.get(call);
+  thread.calls.delete(call);
+  if (error === undefined) waiting?.resolve();
+  else waiting?.reject(fromPlain(error));
+}

@@ -1,0 +1,270 @@
+import { availableParallelism } from "node:os";
+import { EngineError, LeftForLater } from "../core/errors.ts";
+import { sleep } from "../flow/sleep.ts";
+import type { PipelineConfig } from "../../schemas/pipeline.ts";
+import type { StoreJournal } from "../state/journal.ts";
+import type { LetterEvent } from "../core/dead-letter.ts";
+import { letterEvent } from "../catalog/reprocess.ts";
+import type { Catalog, CatalogEntry } from "../state/catalog.ts";
+import type { DeadLetters } from "../state/dead-letters.ts";
+import { isPassing } from "../state/storage-error.ts";
+import { isPushed } from "../sources/registry.ts";
+import { LazyEmbeddedClickHouse } from "../embedded-clickhouse/lazy-embedded-clickhouse.ts";
+import type { Streams } from "../streams/streams.ts";
+import { resolveSecrets, type SecretSource, UsedSecrets } from "../catalog/secrets.ts";
+import type { Log } from "../telemetry/log.ts";
+import type { Recorder } from "../telemetry/recorder.ts";
+import type { PipelineSpec, WorkerLike } from "./protocol.ts";
+import type { Placement } from "./placement.ts";
+import { ThreadPool } from "./pool.ts";
+import { Supervisor } from "./supervisor.ts";
+import type { ThreadDeaths } from "./thread-deaths.ts";
+
+export interface RunnerOptions {
+  catalog: Catalog;
+  journal: StoreJournal;
+  letters: DeadLetters;
+  streams: Streams;
+  embedded: LazyEmbeddedClickHouse;
+  /** Who reads from Kafka, and how. */
+  kafka: PipelineSpec["kafka"];
+  secrets: SecretSource;
+  recorder: Recorder;
+  log: Log;
+  /** Opens the stream of a pipeline that has one, where it is not open yet. */
+  openStream(entry: CatalogEntry): Promise<void>;
+  threads?: number;
+  spawnThread?: () => WorkerLike;
+  /** A running pipeline ended with what no wait can mend. */
+  onFailed(pipeline_id: string, error: Error): void;
+}
+
+/** How long beyond its limit the end of the process waits for a pipeline that does not leave, in milliseconds. */
+const closeGrace = 1_000;
+
+/**
+ * Keeps the pipelines that should run running: starts them on a thread from catalog and journal, and again after their
+ * thread died or a secret was missing, with back-off. Which ones should run is the engine's business; each has one
+ * supervisor, through which alone it is started and ended.
+ */
+export class Runner {
+  readonly #options: RunnerOptions;
+  readonly #pool: ThreadPool;
+  /** Of pipelines that run, or that something is done to just now. */
+  readonly #supervisors = new Map<string, Supervisor>();
+  /** What the pipelines that run were started with. */
+  readonly used: Pick<UsedSecrets, "stale">;
+  readonly #used: UsedSecrets;
+  #isClosed = false;
+
+  constructor(options: RunnerOptions) {
+    this.#options = options;
+    this.#used = new UsedSecrets(options.secrets);
+    this.used = this.#used;
+    this.#pool = new ThreadPool({
+      size: options.threads ?? Math.max(1, Math.min(4, availableParallelism() - 1)),
+      journal: options.journal,
+      telemetry: options.recorder,
+      log: options.log,
+      ...(options.spawnThread === undefined ? {} : { spawn: options.spawnThread }),
+      onCommitted: (record) => {
+        options.recorder.batchCommitted(record);
+        const { pipeline_id } = record;
+        if (options.streams.has(pipeline_id)) {
+          options.streams.settled(pipeline_id, options.journal.settledUpTo(pipeline_id));
+        }
+      },
+    });
+    options.streams.onAppended = (pipeline_id, last) => this.#pool.arrived(pipeline_id, last);
+    options.embedded.onAddressChanged = () => this.#relaunchEmbedded();
+  }
+
+  /**
+   * Starts a pipeline; resolves when it runs. Throws what keeps it from starting: a missing secret, or a config that no
+   * line can be made of; and LeftForLater where it is told to end meanwhile.
+   */
+  start(pipeline_id: string): Promise<void> {
+    return this.#with(pipeline_id, (supervisor) => supervisor.start());
+  }
+
+  /** Starts a pipeline of an earlier process, trying again by itself for as long as it is wanted. */
+  restart(pipeline_id: string): void {
+    void this.#with(pipeline_id, async (supervisor) => supervisor.restart());
+  }
+
+  /** Ends a pipeline after draining it for at most `limit` milliseconds. */
+  stop(pipeline_id: string, limit: number): Promise<void> {
+    return this.#with(pipeline_id, (supervisor) => supervisor.stop(limit));
+  }
+
+  /** Ends a pipeline at once, also one that is draining. */
+  abort(pipeline_id: string): Promise<void> {
+    return this.#with(pipeline_id, (supervisor) => supervisor.abort());
+  }
+
+  /** Ends a pipeline and starts it again with its present entry; its status does not change. Nothing where it rests. */
+  relaunch(pipeline_id: string): Promise<void> {
+    return this.#with(pipeline_id, (supervisor) => supervisor.relaunch());
+  }
+
+  /** Sends dead letters through a running pipeline again; resolves when their batch is prepared. */
+  reprocess(pipeline_id: string, letters: LetterEvent[]): Promise<void> {
+    return this.#pool.reprocess(pipeline_id, letters);
+  }
+
+  /** Does something to a pipeline while it does not run; does nothing, and resolves with false, where it should run. */
+  atRest(pipeline_id: string, work: () => Promise<void>): Promise<boolean> {
+    return this.#with(pipeline_id, (supervisor) => supervisor.atRest(work));
+  }
+
+  /** Ends every pipeline, draining for at most `limit` milliseconds, and the threads. Nothing is started any more. */
+  async close(limit: number): Promise<void> {
+    this.#isClosed = true;
+    const ends = Promise.all([...this.#supervisors.values()].map((supervisor) => supervisor.stop(limit)));
+    const late = new AbortController();
+    await Promise.race([ends, sleep(limit + closeGrace, late.signal)]);
+    late.abort();
+    // What has not left by now is ended with its thread; its journal is what the next start goes by.
+    await this.#pool.close();
+    await ends;
+  }
+
+  /** Does something by the supervisor of a pipeline. Throws LeftForLater when the process ends. */
+  async #with<T>(pipeline_id: string, work: (supervisor: Supervisor) => Promise<T>): Promise<T> {
+    if (this.#isClosed) throw new LeftForLater("the process ends");
+    const supervisor = this.#supervisors.get(pipeline_id) ?? this.#supervisorOf(pipeline_id);
+    this.#supervisors.set(pipeline_id, supervisor);
+    try {
+      return await work(supervisor);
+    } finally {
+      this.#dropIdle(pipeline_id, supervisor);
+    }
+  }
+
+  #dropIdle(pipeline_id: string, supervisor: Supervisor): void {
+    if (supervisor.isIdle && this.#supervisors.get(pipeline_id) === supervisor) this.#supervisors.delete(pipeline_id);
+  }
+
+  #supervisorOf(pipeline_id: string): Supervisor {
+    const { recorder } = this.#options;
+    return new Supervisor({
+      launch: (signal, suspicion) => this.#launch(pipeline_id, signal, suspicion),
+      onWaits: (error) => this.#pause(pipeline_id, error),
+      isHopeless: (error) => this.#isDamaged(pipeline_id, error),
+      onRested: () => recorder.pausesOver(pipeline_id),
+      onOutdated: () => this.#used.forget(pipeline_id),
+      onFailed: (error) => this.#options.onFailed(pipeline_id, error),
+    });
+  }
+
+  async #launch(pipeline_id: string, signal: AbortSignal, suspicion: ThreadDeaths): Promise<Placement> {
+    const { catalog, streams } = this.#options;
+    const entry = catalog.get(pipeline_id);
+    if (entry === undefined) throw new LeftForLater(`there is no pipeline ${pipeline_id}`);
+    const spec = await this.#spec(entry, signal);
+    const { care, isAlone: alone } = suspicion;
+    const placement = this.#pool.start({ ...spec, ...(care === undefined ? {} : { care }) }, { alone });
+    // Events that came in while the spec was made.
+    if (streams.has(pipeline_id)) this.#pool.arrived(pipeline_id, streams.get(pipeline_id).state.last);
+    return placement;
+  }
+
+  #pause(pipeline_id: string, error: Error): void {
+    const since = new Date().toISOString();
+    const kind = isPassing(error) ? "disk" : "setup";
+    const way_out = "correct what is named; the start is tried again by itself within a minute";
+    this.#options.recorder.paused({ pipeline_id, pause: { class: kind, since, text: error.message, way_out } });
+  }
+
+  /** Whether it cannot start because its stream is damaged, which no wait mends. */
+  #isDamaged(pipeline_id: string, error: unknown): boolean {
+    const { catalog, streams } = this.#options;
+    const entry = catalog.get(pipeline_id);
+    const isClosed = entry !== undefined && isPushed(entry.config) && !streams.has(pipeline_id);
+    return isClosed && error instanceof EngineError && error.code === "STORAGE_FAILED";
+  }
+
+  #relaunchEmbedded(): void {
+    for (const pipeline_id of this.#supervisors.keys()) {
+      const entry = this.#options.catalog.get(pipeline_id);
+      // Where the process ends meanwhile, nothing has to be started again.
+      if (entry !== undefined && isEmbedded(entry.config)) this.relaunch(pipeline_id).catch(() => undefined);
+    }
+  }
+
+  /** What a thread needs. Throws LeftForLater when `signal` aborts: nothing was written or noted then. */
+  async #spec(entry: CatalogEntry, signal: AbortSignal): Promise<PipelineSpec> {
+    const { pipeline_id, config, revision, options } = entry;
+    const { journal, streams, embedded, secrets, kafka } = this.#options;
+    const resolved = await orLeft(resolveSecrets(config, secrets), signal);
+    const connection = isEmbedded(config) ? await orLeft(embedded.connection(), signal) : undefined;
+    await this.#options.openStream(entry);
+    const salt = await journal.salt(pipeline_id);
+    leaveIf(signal);
+    this.#used.note(pipeline_id, config, resolved);
+    const pending = journal.pending(pipeline_id);
+    return {
+      pipeline_id,
+      config: resolved,
+      revision,
+      options,
+      ...(connection === undefined ? {} : { embedded: connection }),
+      kafka,
+      ...(isPushed(config)
+        ? { stream: { folder: streams.folder(pipeline_id), end: streams.get(pipeline_id).state.last } }
+        : {}),
+      progress: journal.progress(pipeline_id),
+      pending,
+      salt,
+      letters: this.#letters(pipeline_id, pending),
+      revisions: this.#earlier(pipeline_id, revision, pending, resolved),
+    };
+  }
+
+  #letters(pipeline_id: string, pending: PipelineSpec["pending"]): LetterEvent[] {
+    return pending.flatMap(({ letters = [] }) =>
+      letters.flatMap((number) => {
+        const letter = this.#options.letters.get(pipeline_id, number);
+        return letter === undefined ? [] : [letterEvent(letter)];
+      }),
+    );
+  }
+
+  /** What pending batches were made by, with the connection of today: a mended password helps them too. */
+  #earlier(
+    pipeline_id: string,
+    revision: number,
+    pending: PipelineSpec["pending"],
+    resolved: PipelineConfig,
+  ): [number, PipelineConfig][] {
+    const named = new Set(pending.map((record) => record.revision).filter((of) => of !== revision));
+    const { connection_params } = resolved.sink;
+    return [...named].flatMap((of): [number, PipelineConfig][] => {
+      const config = this.#options.catalog.revision(pipeline_id, of);
+      return config === undefined ? [] : [[of, { ...config, sink: { ...config.sink, connection_params } }]];
+    });
+  }
+}
+
+function isEmbedded({ sink }: PipelineConfig): boolean {
+  return sink.connection_params.host === "embedded";
+}
+
+function leaveIf({ aborted }: AbortSignal): void {
+  if (aborted) throw new LeftForLater("the pipeline was told to end while it was started");
+}
+
+/** What `work` resolves with. Throws LeftForLater as soon as the signal aborts, however long the work takes. */
+async function orLeft<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const done = new AbortController();
+  const aborted = new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener("abort", () => resolve(), { signal: done.signal });
+  });
+  try {
+    return await Promise.race([work, aborted.then(() => leaveIf(signal)) as Promise<never>]);
+  } finally {
+    done.abort();
+    work.catch(() => undefined);
+  }
+}
