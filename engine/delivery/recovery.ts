@@ -99,8 +99,7 @@ export class Recovery {
     for (let attempt = 1; ; attempt += 1) {
       const builder = await this.#reader.again(record, line, plan);
       const missing = (record.only?.length ?? countOf(record)) - builder.asked;
-      if (record.letters !== undefined || record.heard === "written" || missing <= 0)
-        return { builder, found: record };
+      if (record.letters !== undefined || record.heard === "written" || missing <= 0) return { builder, found: record };
       const { pipeline_id, telemetry, source } = this.#parts;
       if (await source.stillHolds(record.ranges)) {
         telemetry.eventsCompacted({ pipeline_id, batch: record.batch, count: missing });

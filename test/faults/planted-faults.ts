@@ -15,7 +15,11 @@ export const plantedFaults: readonly PlantedFault[] = [
   {
     name: "commit before the answer",
     edits: [
-      { file: "engine/delivery/sender.ts", find: `if (answer.kind === "ok") {`, replace: `if (answer.kind !== "refused") {` },
+      {
+        file: "engine/delivery/sender.ts",
+        find: `if (answer.kind === "ok") {`,
+        replace: `if (answer.kind !== "refused") {`,
+      },
     ],
   },
   {
