@@ -64,6 +64,7 @@ export interface StreamReader {
   /**
    * At most `limit` events and about `maxBytes` bytes from `position` on, in order, and in one run as long as their
    * signal is the same; empty only where there is none as far as it may read. Events that were trimmed may come still, or are left out.
+   * Several may be under way.
    */
   read(position: number, limit: number, maxBytes: number): Promise<Run[]>;
   close(): Promise<void>;

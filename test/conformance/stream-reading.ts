@@ -16,6 +16,20 @@ export function streamIsRead(theScene: () => StreamScene): void {
       await reader.close();
     });
 
+    test("gives each of several reads at once its own events", async () => {
+      const scene = theScene();
+      await scene.append("a", "b", "c", "d", "e", "f");
+      const reader = scene.reader();
+      const reads = [5, 1, 3, 1].map((position) => textsOf(reader, position, 2));
+      expect(await Promise.all(reads)).toEqual([
+        ["5:e", "6:f"],
+        ["1:a", "2:b"],
+        ["3:c", "4:d"],
+        ["1:a", "2:b"],
+      ]);
+      await reader.close();
+    });
+
     test("stops at the limit of events, also within a push, and goes on from there", async () => {
       const scene = theScene();
       await scene.push(["a", "b", "c", "d", "e"]);

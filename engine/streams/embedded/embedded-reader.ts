@@ -24,6 +24,8 @@ export class EmbeddedReader implements StreamReader {
   #frame: Frame | undefined;
   /** Events of the walk's file count only before this sequence. */
   #until = Infinity;
+  /** The read or the close before. Never rejects. */
+  #turn: Promise<unknown> = Promise.resolve();
 
   constructor(disk: Disk, path: string, tail: number) {
     this.#folder = { disk, path };
@@ -34,7 +36,22 @@ export class EmbeddedReader implements StreamReader {
     this.#tail = Math.max(this.#tail, tail);
   }
 
-  async read(position: number, limit: number, maxBytes: number): Promise<Run[]> {
+  /** Reads follow each other: a batch that is read again and the next one share one walk over the files. */
+  read(position: number, limit: number, maxBytes: number): Promise<Run[]> {
+    return this.#inTurn(() => this.#read(position, limit, maxBytes));
+  }
+
+  close(): Promise<void> {
+    return this.#inTurn(() => this.#closeFile());
+  }
+
+  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const turn = this.#turn.then(work);
+    this.#turn = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async #read(position: number, limit: number, maxBytes: number): Promise<Run[]> {
     const runs: Run[] = [];
     let count = 0;
     let bytes = 0;
@@ -52,7 +69,7 @@ export class EmbeddedReader implements StreamReader {
     return runs;
   }
 
-  async close(): Promise<void> {
+  async #closeFile(): Promise<void> {
     const walk = this.#walk;
     // Also where that fails, its file is closed.
     this.#walk = undefined;
@@ -124,7 +141,7 @@ export class EmbeddedReader implements StreamReader {
   /** Opens the file of a segment, if it is not the one that is read; undefined where it is gone. */
   async #walkOf(first: number): Promise<FrameWalk | undefined> {
     if (this.#walk?.first === first) return this.#walk;
-    await this.close();
+    await this.#closeFile();
     try {
       this.#walk = await FrameWalk.open(this.#folder, first, this.#memory);
       return this.#walk;

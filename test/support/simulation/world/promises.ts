@@ -83,8 +83,9 @@ function breachOf(
  * whose times decide, are no further from each other. An event that waits in its topic for longer than the window, as its
  * pipeline is paused, may be a row again.
  */
-function keysTwice({ shape, sent, times, hasForgotten, isAtLeastOnce }: Outcome): string[] {
-  if (!shape.hasDedup || hasForgotten || isAtLeastOnce) return [];
+function keysTwice({ shape, sent, times, said, hasForgotten, isAtLeastOnce }: Outcome): string[] {
+  // A batch that is inserted anew, as it may not be there, may have been judged anew by another config.
+  if (!shape.hasDedup || hasForgotten || isAtLeastOnce || (said.get(uncertain) ?? 0) > 0) return [];
   const written = new Map(times.map(({ id, writtenAt }) => [id, writtenAt]));
   const last = new Map<string, SentEvent>();
   return sent.flatMap((event) => {
