@@ -126,6 +126,12 @@ export class SimulatedClickHouse {
     this.#requests.troubleRate = troubleRate;
   }
 
+  /** Does something when the `kth` part from now on, counted from 1, is written to the first table. */
+  onceWritten(kth: number, work: () => void): void {
+    const { table } = this;
+    if (table !== undefined) table.onceWritten = { at: table.written + kth, work };
+  }
+
   /** The server's clock, in milliseconds since the epoch. */
   get now(): number {
     return Date.now() + this.#skew;

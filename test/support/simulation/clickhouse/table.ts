@@ -84,6 +84,8 @@ export class SimulatedTable {
   altered: number;
   /** Blocks that were dropped as repeats. */
   dropped = 0;
+  /** What is done when so many parts were written. */
+  onceWritten: { at: number; work: () => void } | undefined;
   /** Blocks that were written. */
   written = 0;
   #options: TableOptions;
@@ -157,6 +159,7 @@ export class SimulatedTable {
     const part = { partition, block, rows, token, seenAt, isOnDisk: this.isReplicated || this.isSynced };
     this.parts.push(part);
     this.written += 1;
+    if (this.onceWritten?.at === this.written) this.onceWritten.work();
     return part;
   }
 

@@ -34,6 +34,8 @@ export type Happening =
   | { kind: "connections are reset"; pipeline: number }
   /** `isMended`: while nothing runs, a person drops the constraints of the tables, which take everything then. */
   | { kind: "process is killed"; milliseconds: number; isMended: boolean }
+  /** The process is killed when the k-th part from now on is written, before it hears of that. */
+  | { kind: "process is killed at an insert"; pipeline: number; kth: number; milliseconds: number; isMended: boolean }
   | { kind: "power is lost"; milliseconds: number; isMended: boolean }
   | { kind: "process restarts" }
   | { kind: "thread dies" }
@@ -114,6 +116,15 @@ const happenings: readonly [weight: number, happening: OneKind][] = [
   [3, one("network", { pipeline, is: fc.constantFrom("silent", "refusing"), milliseconds: short })],
   [3, one("connections are reset", { pipeline })],
   [6, one("process is killed", { milliseconds: short, isMended: fc.boolean() })],
+  [
+    6,
+    one("process is killed at an insert", {
+      pipeline,
+      kth: fc.integer({ min: 1, max: 3 }),
+      milliseconds: short,
+      isMended: fc.boolean(),
+    }),
+  ],
   [3, one("power is lost", { milliseconds: short, isMended: fc.boolean() })],
   [2, one("process restarts", {})],
   [3, one("thread dies", {})],

@@ -212,9 +212,10 @@ export class World {
         this.#network.reset(`${clickHouseHost(this.#at(happening.pipeline))}:8123`);
         break;
       case "process is killed":
-        this.#sluice.kill();
-        if (happening.isMended) for (const place of this.#places) this.#constrain(place, false);
-        this.#startAfter(happening.milliseconds);
+        this.#kill(happening);
+        break;
+      case "process is killed at an insert":
+        this.#place(happening).clickHouse.onceWritten(happening.kth, () => this.#kill(happening));
         break;
       case "power is lost":
         this.#sluice.life.end();
@@ -412,7 +413,16 @@ export class World {
     void before.stop().then(() => (hasStopped = true));
     await this.clock.until(() => hasStopped, 20_000);
     if (!hasStopped) before.kill();
-    this.#start();
+    // It may have been killed meanwhile, after which it is started again.
+    if (this.#sluice === before && this.#starting === undefined) this.#start();
+  }
+
+  #kill({ isMended, milliseconds }: { isMended: boolean; milliseconds: number }): void {
+    // An insert of a process that is dead by now may be written still.
+    if (this.#starting !== undefined) return;
+    this.#sluice.kill();
+    if (isMended) for (const place of this.#places) this.#constrain(place, false);
+    this.#startAfter(milliseconds);
   }
 
   #killThread(): void {
