@@ -44,8 +44,8 @@ export class Ledger {
     return this.events.filter((event) => event.pipeline === pipeline);
   }
 
-  /** The table of a pipeline refuses from now on what it may have taken. */
-  refusedLater(pipeline: number): void {
+  /** The table of a pipeline refuses from now on what it may have taken, or takes what it has refused. */
+  constraintChanged(pipeline: number): void {
     for (const event of this.of(pipeline)) if (event.fate === "constraint") event.mayBeDoubled = true;
   }
 

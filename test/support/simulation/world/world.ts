@@ -361,8 +361,9 @@ export class World {
   }
 
   #constrain(place: Place, isThere: boolean): void {
-    // What was written without an answer is refused when it comes again: it is a row and a dead letter then.
-    if (isThere) this.#ledger.refusedLater(this.#places.indexOf(place));
+    // What was written without an answer is refused when it comes again, or what was refused is written by an earlier
+    // send that is still on its way: it is a row and a dead letter then.
+    this.#ledger.constraintChanged(this.#places.indexOf(place));
     place.hadNoConstraint ||= !isThere;
     place.clickHouse.alter({ constraints: isThere ? [constraint] : [] });
   }
