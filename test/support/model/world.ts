@@ -27,6 +27,10 @@ export interface WorldOptions {
   isReplicated?: boolean;
   /** Plants a fault: a journal in place of the right one. */
   sabotage?: (journal: Journal) => Partial<Journal>;
+  /** Revision of the config at the start; 1 by default. */
+  revision?: number;
+  /** What an earlier process left beside its journal: what was pushed, and the table. */
+  left?: { events: Omit<ModelEvent, "id">[]; target: Partial<ModelTarget> };
 }
 
 /** One thing that happens to a pipeline. */
@@ -40,6 +44,8 @@ export type Happening =
   /** SIGKILL: nothing that was not durable is left; another start follows. */
   | { kind: "crash" }
   | { kind: "stop" }
+  /** From now on nothing can be read of the table. */
+  | { kind: "unreadable" }
   /** The target takes what it refused. */
   | { kind: "mend" }
   /** Every dead letter is sent through the pipeline again. */
@@ -56,7 +62,7 @@ export class World {
   readonly #pipeline_id: string;
   readonly #journal: StoreJournal;
   readonly #letters: DeadLetters;
-  #revision = 1;
+  #revision: number;
   #running: { pipeline: Pipeline; ended: Promise<void>; power: { isOn: boolean } } | undefined;
   /** Positions that a termination dropped before they were read. */
   terminated = 0;
@@ -68,10 +74,13 @@ export class World {
     this.#journal = journal;
     this.#letters = letters;
     this.#options = options;
+    this.#revision = options.revision ?? 1;
     this.target = new ModelTarget(options.window);
     this.target.isReplicated = options.isReplicated ?? false;
     this.source =
       options.partitions === undefined ? new ModelLog() : new ModelTopic(options.partitions, options.topics);
+    Object.assign(this.target, options.left?.target);
+    this.source.push(options.left?.events ?? []);
     this.#start();
   }
 
@@ -90,8 +99,11 @@ export class World {
         for (let turn = 0; turn < happening.turns; turn += 1) await nextTurn();
         break;
       case "crash":
-        await this.#crash();
+        await this.kill();
         this.#start();
+        break;
+      case "unreadable":
+        this.target.isUnreadable = true;
         break;
       case "mend":
         this.target.isMended = true;
@@ -194,7 +206,8 @@ export class World {
     return { ...journal, ...this.#options.sabotage?.(journal) };
   }
 
-  async #crash(): Promise<void> {
+  /** SIGKILL, and no other start. */
+  async kill(): Promise<void> {
     const { pipeline, power } = this.#running!;
     power.isOn = false;
     pipeline.abort();
