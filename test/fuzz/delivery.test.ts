@@ -221,19 +221,19 @@ const faults: [string, (of: Journal) => Partial<Journal>][] = [
   [
     "an answer that never came is taken for a refusal",
     (of) => ({
-      pending: (id) => of.pending(id).map((record) => ({ ...record, heard: "refused", revision: 0 })),
+      pending: (id) => of.pending(id).map((record) => ({ ...record, state: { kind: "refused" }, revision: 0 })),
     }),
   ],
   [
     "the letters of a commit are left out",
-    (of) => ({ commit: (record, aside) => of.commit({ ...record, rejections: [] }, aside) }),
+    (of) => ({ commit: (record, released) => of.commit({ ...record, rejections: [] }, released) }),
   ],
   ["drops that were judged again are not prepared", (of) => ({ commit: (record) => of.commit(record) })],
   ["keys are not remembered over a restart", () => ({ finalKeys: () => Promise.resolve([]) })],
   [
     "a replay does not know what dedup kept",
     (of) => ({
-      pending: (id) => of.pending(id).map(({ keys: _keys, ...record }) => record),
+      pending: (id) => of.pending(id).map((record) => ({ ...record, keys: [] })),
     }),
   ],
 ];

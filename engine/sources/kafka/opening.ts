@@ -1,5 +1,5 @@
 import { EngineError, LeftForLater } from "../../core/errors.ts";
-import type { BatchRecord } from "../../core/journal.ts";
+import { rangesOf, type BatchRecord } from "../../core/journal.ts";
 import { consumerGroup } from "../../core/names.ts";
 import type { Feed, PositionRange } from "../../core/positions.ts";
 import type { SourceSignals } from "../../core/source.ts";
@@ -184,7 +184,7 @@ export class Opening {
     // From behind: what is left of them after a crash is a beginning, and so names no more than it did.
     for (const record of givenUp.toReversed()) {
       await journal.giveUp(record);
-      for (const range of record.ranges) this.#positions.givenUp(range);
+      for (const range of rangesOf(record)) this.#positions.givenUp(range);
     }
     await this.placeNew(of, judged, taken);
     const moves = [...moved].map(([feed, to]) => ({ ...partitionOf(feed), from: this.#positions.final(feed)!, to }));

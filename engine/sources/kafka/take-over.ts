@@ -1,4 +1,4 @@
-import { holdsPositions, type BatchRecord } from "../../core/journal.ts";
+import { holdsPositions, rangesOf, type BatchRecord } from "../../core/journal.ts";
 import type { Feed, PositionRange } from "../../core/positions.ts";
 
 /**
@@ -13,9 +13,9 @@ export function readByAnother(
   const again = new Set<Feed>();
   const isRead = ({ feed, first }: PositionRange): boolean => again.has(feed) || first < (upTo(feed) ?? -Infinity);
   return pending.filter((record) => {
-    // What was judged again lies before all positions: nobody else has read it.
-    if (!holdsPositions(record) || !record.ranges.some(isRead)) return false;
-    for (const { feed } of record.ranges) again.add(feed);
+    // The offsets of released duplicates are final: no other run has read them as its own.
+    if (!holdsPositions(record) || !rangesOf(record).some(isRead)) return false;
+    for (const { feed } of rangesOf(record)) again.add(feed);
     return true;
   });
 }

@@ -20,12 +20,12 @@ export function modelLine(
   target: ModelTarget,
   windows: Windows,
 ): CompiledPipeline {
-  const courses = Array.from(windows, ([origin, window]) => {
+  const chains = Array.from(windows, ([origin, window]) => {
     const salt = Buffer.alloc(16, origin ?? "salt");
     const dedup = hasDedup ? [new DedupTransform("key", window, keys, new Fingerprints(salt))] : [];
     return [origin, { transforms: [filter(revision), ...dedup], stateless }] as const;
   });
-  return { revision, courses: new Map(courses), sink: new ModelSink(target) };
+  return { revision, chains: new Map(chains), sink: new ModelSink(target) };
 }
 
 function filter(revision: number): Transform {

@@ -2,7 +2,7 @@ import type { DeadLetter, LetterEvent } from "../../../engine/core/dead-letter.t
 import type { BatchRecord, Journal } from "../../../engine/core/journal.ts";
 import { Pipeline } from "../../../engine/delivery/pipeline.ts";
 import { letterEvent } from "../../../engine/catalog/reprocess.ts";
-import type { SendOptions } from "../../../engine/delivery/settlement.ts";
+import type { SendOptions } from "../../../engine/delivery/protocol.ts";
 import type { DeadLetters } from "../../../engine/state/dead-letters.ts";
 import type { StoreJournal } from "../../../engine/state/journal.ts";
 import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
@@ -154,7 +154,8 @@ export class World {
   #start(): void {
     const power = { isOn: true };
     const keys = new RememberedKeys({ storage: Infinity, memory: Infinity });
-    const line = (revision: number) => modelLine(revision, this.#options.hasDedup, keys, this.target, this.#windows);
+    const compiled = (revision: number) =>
+      modelLine(revision, this.#options.hasDedup, keys, this.target, this.#windows);
     const pipeline = new Pipeline({
       pipeline_id: this.#pipeline_id,
       source: this.source.reading(this.#journal, this.#pipeline_id),
@@ -167,8 +168,8 @@ export class World {
       options: { ...this.#options, on_lost: "pause" },
       keys,
       letters: this.#letterEvents([...this.#journal.heldLetters(this.#pipeline_id)]),
-      line: line(this.#revision),
-      lineOf: line,
+      compiled: compiled(this.#revision),
+      compiledOf: compiled,
       pace: nextTurn,
     });
     this.#running = { pipeline, ended: pipeline.run(), power };
@@ -194,7 +195,7 @@ export class World {
     const journal: Journal = {
       prepare: (record) => this.#journal.prepare(record),
       amend: (record) => this.#journal.amend(record),
-      commit: (record, aside) => this.#journal.commit(record, aside),
+      commit: (record, released) => this.#journal.commit(record, released),
       setBack: (pipeline_id, from, to) => this.#journal.setBack(pipeline_id, from, to),
       mark: (pipeline_id, clock) => this.#journal.mark(pipeline_id, clock),
       place: (pipeline_id, positions, options) => this.#journal.place(pipeline_id, positions, options),
@@ -247,7 +248,7 @@ function poweredBy(power: { isOn: boolean }, journal: Journal): Journal {
   return {
     prepare: (record: BatchRecord) => whilePowered(() => journal.prepare(record)),
     amend: (record) => whilePowered(() => journal.amend(record)),
-    commit: (record, aside) => whilePowered(() => journal.commit(record, aside)),
+    commit: (record, released) => whilePowered(() => journal.commit(record, released)),
     setBack: (pipeline_id, from, to) => whilePowered(() => journal.setBack(pipeline_id, from, to)),
     mark: (pipeline_id, clock) => whilePowered(() => journal.mark(pipeline_id, clock)),
     place: (pipeline_id, positions, options) => whilePowered(() => journal.place(pipeline_id, positions, options)),
