@@ -12,7 +12,7 @@ import type { Telemetry } from "../telemetry/telemetry.ts";
 export interface BatchPlan extends BatchContext {
   /** Events that were received before it are settled without a row, in milliseconds since the epoch. */
   oldest: number;
-  /** Only these events become rows, and filter and dedup are not asked: they judged them before. */
+  /** Only these events become rows, and filter and dedup are not asked: they decided on them before. */
   only?: ReadonlySet<Place>;
   /** Duplicates that wait: their events are kept. */
   waiting?: readonly WaitingDrop[];
@@ -192,7 +192,7 @@ export class BatchBuilder {
   }
 
   #transformsFor(event: Event): readonly MeasuredTransform[] {
-    // What was judged before is not judged again.
+    // Filter and dedup decided on them before.
     if (this.plan.only !== undefined) return [];
     const chain = chainOf(this.#compiled, event);
     const known = this.#transforms.get(chain);

@@ -38,8 +38,8 @@ export type BatchOrigin =
   | { kind: "released"; ranges: PositionRange[] };
 
 /**
- * How far the delivery of a pending batch has come. `target` is the table as it was read before the first insert that
- * the state speaks of.
+ * How far the delivery of a pending batch has come. `target`: the table as it was read before the first insert since the
+ * batch was last known to be in no table.
  *
  *     prepared ──> sent ──> written          sent ──> refused ──> prepared         sent ──> viewFailed ──> written
  *
@@ -69,7 +69,7 @@ export interface BatchRecord {
   pipeline_id: string;
   /** What was read. The rows are made again from exactly this. */
   madeOf: BatchOrigin;
-  /** The events that alone become rows, as they have been judged before; absent where filter and dedup decide. */
+  /** The events that alone become rows, as filter and dedup decided before; absent where they still decide. */
   only?: Place[];
   /** Revision of the pipeline's config that made the rows. */
   revision: number;
@@ -95,7 +95,7 @@ export interface BatchRecord {
   state: BatchState;
 }
 
-/** The newest thing that was written to a table, as far as it tells whether a pipeline's rows fit it. */
+/** The newest thing that was written to a table, as far as it shows whether a pipeline's rows fit it. */
 export interface LastWritten {
   revision: number;
   /** UUID of the table. */
@@ -112,7 +112,7 @@ export interface CutLog {
   end: Offset;
   /** What was to be read next. */
   next: Offset;
-  /** An option or a person has said since where it goes on. */
+  /** An option or a person has since decided where it goes on. */
   isSettled?: true;
 }
 

@@ -5,15 +5,15 @@ import { EventList } from "../event/event.ts";
 import type { BadRow, Trouble } from "./protocol.ts";
 import type { Target } from "./target.ts";
 
-/** A batch of fewer rows that all fail says nothing about the table. */
-const rowsThatTell = 10;
+/** Where a batch has fewer rows, all of them may be bad and the table right. */
+const fewestRows = 10;
 /** Rows that are taken out of one batch one at a time, where a probe is not allowed. */
 const mostWithoutProbe = 100;
 /** Rows at the beginning of a block that are tried first: each bad row costs a request. */
 const sampleRows = 100;
 
 /** Rows that do not fit, or why none is excluded: the table is what does not fit. */
-export type Judgement = { kind: "rows"; rows: readonly BadRow[] } | { kind: "trouble"; trouble: Trouble };
+export type SearchResult = { kind: "rows"; rows: readonly BadRow[] } | { kind: "trouble"; trouble: Trouble };
 
 /** What is known of a batch from earlier attempts: the code that its first rows, or all of them, failed with. */
 export interface FailedCodes {
@@ -36,12 +36,12 @@ interface Refused {
  * the target. Where not one row of a batch of some size fits, and nothing of this revision was written since the table
  * was last altered, the table or the mapping is wrong, and no event becomes a dead letter for it.
  */
-export async function judgeRows(refused: Refused, compiled: CompiledPipeline, target: Target): Promise<Judgement> {
+export async function findBadRows(refused: Refused, compiled: CompiledPipeline, target: Target): Promise<SearchResult> {
   const { record, block, failure, codes } = refused;
   const { sink, revision } = compiled;
   const probe: Probing = (rows) => target.probe(sink, rows);
   const total = block.events.length + record.excluded.length;
-  const mayBeWrong = total >= rowsThatTell && !target.hasWritten(revision, await target.read(sink));
+  const mayBeWrong = total >= fewestRows && !target.hasWritten(revision, await target.read(sink));
   if (mayBeWrong && (await isSampleBad(refused, probe))) {
     // Looking at every row may take minutes, so the pause is shown before that is done, once.
     const isKnown = codes.all === failure.code || codes.sample !== failure.code;
@@ -55,7 +55,7 @@ export async function judgeRows(refused: Refused, compiled: CompiledPipeline, ta
   return wrong(failure, `no row of a batch of ${total} fits`);
 }
 
-function wrong({ text }: Failure, what: string): Judgement {
+function wrong({ text }: Failure, what: string): SearchResult {
   return { kind: "trouble", trouble: { class: "row", text: `${what}: ${text}` } };
 }
 
@@ -73,7 +73,7 @@ function firstRows({ events, body }: Block, count: number): Block {
   return { events: EventList.of(events.slice(0, count)), body: body.subarray(0, end), rejected: [] };
 }
 
-async function badRows(block: Block, failure: Failure, probing: Probing, excluded: number): Promise<Judgement> {
+async function badRows(block: Block, failure: Failure, probing: Probing, excluded: number): Promise<SearchResult> {
   if (block.events.length === 1) return { kind: "rows", rows: [{ row: 0, failure }] };
   const probe = await probing(block);
   if (probe.kind === "found" && probe.rows.length > 0) return { kind: "rows", rows: probe.rows };
@@ -98,7 +98,7 @@ export async function wrongMapping(
   target: Target,
 ): Promise<Trouble | undefined> {
   const refused = record.rejections.filter(({ reason }) => reason === "schema_mismatch");
-  if (record.rows > 0 || refused.length < rowsThatTell) return undefined;
+  if (record.rows > 0 || refused.length < fewestRows) return undefined;
   if (target.hasWritten(revision, await target.read(sink))) return undefined;
   return { class: "row", text: `no row of a batch of ${refused.length} fits its columns: ${refused[0]!.error}` };
 }

@@ -225,8 +225,8 @@ export class Pipeline {
       const started = performance.now();
       const batch = current;
       const sent = await this.#inFlight.inSlot(() => new BatchSender(batch, this.#sending).run());
-      const { record, bytes } = sent;
       if (sent.kind === "settled") {
+        const { record, bytes } = sent;
         const seconds = (performance.now() - started) / 1000;
         if (bytes > 0) telemetry.inserted({ pipeline_id, rows: record.rows, bytes, seconds });
         this.#reader.grow();

@@ -64,9 +64,7 @@ export type BatchEvent =
   | { kind: "verified"; reading: Reading; now: number }
   /** The search for bad rows has ended: with these rows, or with a trouble in place of rows. */
   | { kind: "rowsFound"; rows: readonly BadRow[] }
-  | { kind: "noRowFound"; answer: Refusal; trouble: Trouble }
-  /** The pipeline leaves. `wasSent`: by this process, since it took the batch up. */
-  | { kind: "left"; wasSent: boolean };
+  | { kind: "noRowFound"; answer: Refusal; trouble: Trouble };
 
 /** A step that leads to no event by itself. */
 export type Effect =
@@ -101,9 +99,7 @@ export type Action =
   /** Ends: the current revision makes the batch again, under the token that it has, or as a new one. */
   | { do: "remake"; token: "own" | "fresh" }
   /** Ends: the batch is settled. `by`: an insert; no row to insert; the option to skip it; or it was settled before. */
-  | { do: "commit"; by: "insert" | "before" | "nothing" | "skip" }
-  /** Ends: a later start goes on. */
-  | { do: "leave" };
+  | { do: "commit"; by: "insert" | "nothing" | "skip" | "before" };
 
 /** What follows, in this order. `next` is the batch from then on. */
 export interface Decision {
@@ -143,23 +139,29 @@ export function decide(batch: Sending, event: BatchEvent, rules: Rules): Decisio
       return afterProof(batch, event, rules);
     case "rowsFound":
       return afterSearch(batch, event.rows);
-    case "noRowFound":
-      return retryLater(batch, event.answer, rules, { trouble: event.trouble, excludedGoInAgain: true });
     default:
-      return whenLeft(batch, event.wasSent);
+      return retryLater(batch, event.answer, rules, { trouble: event.trouble, excludedGoInAgain: true });
   }
 }
 
 /**
+ * What a batch is noted as when its pipeline leaves; undefined where it stays as it is. A batch that was not sent, neither
+ * by this process (`wasSent`) nor by an earlier one, is in no table: the next start need not count it as uncertain.
+ */
+export function whenLeft({ state }: Sending, { wasSent }: { wasSent: boolean }): BatchState | undefined {
+  return wasSent || state.kind !== "prepared" ? undefined : { ...state, kind: "refused" };
+}
+
+/**
  * How a batch that an earlier start left goes on, where the pipeline runs revision `current` now: its rows are made as
- * recorded, by this revision or by its own one; or filter, dedup and transforms of this revision judge its events anew.
+ * recorded, by this revision or by its own one; or filter, dedup and transforms of this revision process its events anew.
  */
 export function howToRecover(
   record: Pick<BatchRecord, "revision" | "state">,
   current: number,
-): "as recorded" | "by its own revision" | "judged anew" {
+): "as recorded" | "by its own revision" | "processed anew" {
   if (record.revision === current) return "as recorded";
-  return mayBeInTable(record) ? "by its own revision" : "judged anew";
+  return mayBeInTable(record) ? "by its own revision" : "processed anew";
 }
 
 /**
@@ -300,7 +302,7 @@ function afterRefusal(batch: Sending, answer: Refusal, rules: Rules): Decision {
   return { ...later, steps: [...effects, ...later.steps] };
 }
 
-/** What was heard is noted before the wait: a crash in a pause after refusals makes nothing uncertain. */
+/** The answer is noted before the wait: a crash in a pause after refusals makes nothing uncertain. */
 function retryLater(
   batch: Sending,
   { kind, failure }: Refusal,
@@ -322,12 +324,6 @@ function retryLater(
 
 function afterSearch(batch: Sending, rows: readonly BadRow[]): Decision {
   return { next: withState(batch, batch.isUncertain ? "sent" : "prepared"), steps: [{ do: "exclude", rows }] };
-}
-
-/** A batch that this process did not send, and no earlier one, is in no table: a later start need not wonder. */
-function whenLeft(batch: Sending, wasSent: boolean): Decision {
-  if (wasSent || batch.state.kind !== "prepared") return { next: batch, steps: [{ do: "leave" }] };
-  return { next: withState(batch, "refused"), steps: [{ do: "note" }, { do: "leave" }] };
 }
 
 function uncertain(batch: Sending): Sending {

@@ -11,6 +11,8 @@ import { howToRecover, whenEventsAreGone, type SendOptions } from "./protocol.ts
 import type { SendResult } from "./sender.ts";
 import type { Target } from "./target.ts";
 
+type Remake = Extract<SendResult, { kind: "remake" }>;
+
 export interface RecoveryOptions extends PrepareOptions {
   compiledOf: (revision: number) => CompiledPipeline;
   source: Source;
@@ -25,8 +27,8 @@ export interface RecoveryOptions extends PrepareOptions {
 /**
  * Makes the batches of an earlier start again, each from its record alone (docs/delivery-protocol.md, "Recovery").
  *
- * A batch of the current revision is made as it was. One of an earlier revision that met only refusals is judged anew
- * by the current one. One that may be in the table is sent as it was, by the revision that made it; if that is refused,
+ * A batch of the current revision is made as it was. One of an earlier revision that met only refusals is processed
+ * anew by the current one. One that may be in the table is sent as it was, by the revision that made it; if that is refused,
  * the same events become rows by the current revision, under the same token: what is in the table is dropped, and the
  * rest is written.
  */
@@ -46,16 +48,16 @@ export class Recovery {
     switch (howToRecover(record, compiled.revision)) {
       case "as recorded":
         return this.#replay(record, compiled);
-      case "judged anew":
-        return this.#judgeAnew(record);
+      case "processed anew":
+        return this.#processAnew(record);
       default:
         return this.#byItsRevision(record);
     }
   }
 
   /** A batch that its own revision cannot write, made again by the current one. */
-  async again({ kind, record }: SendResult, prepared: PreparedBatch): Promise<PreparedBatch> {
-    return kind === "again" ? this.#judgeAnew(record) : this.#withItsToken(record, prepared.builder);
+  async again({ token, record }: Remake, { builder }: PreparedBatch): Promise<PreparedBatch> {
+    return token === "fresh" ? this.#processAnew(record) : this.#withItsToken(record, builder);
   }
 
   async close(): Promise<void> {
@@ -128,12 +130,12 @@ export class Recovery {
     return this.#with.journal.prepare({ ...record, excluded: [...record.excluded, ...gone] });
   }
 
-  /** Nothing of it is in the table: its keys are given up, and filter, dedup and transforms of today decide. */
-  async #judgeAnew(stale: BatchRecord): Promise<PreparedBatch> {
+  /** It is not in the table: its keys are given up, and filter, dedup and transforms of the current revision decide. */
+  async #processAnew(stale: BatchRecord): Promise<PreparedBatch> {
     const { keys, compiled, journal } = this.#with;
     const { batch, only, waiting } = stale;
     this.#reportRemade(stale);
-    // What was judged before is not judged again: its events keep their keys.
+    // Where filter and dedup have decided before, they do not decide again: the events keep their keys.
     const plan: Partial<BatchPlan> = only === undefined ? {} : { only: new Set(only), waiting };
     if (only === undefined) keys.release(batch);
     const { builder } = await this.#whole(stale, compiled, plan);

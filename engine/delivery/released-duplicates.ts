@@ -48,8 +48,8 @@ export class ReleasedDuplicates {
 
   /**
    * Waits until what each of them repeats is in the table, which makes it a duplicate whatever the clock says by then; or
-   * until that gave the key up. Those are judged again, all at one moment, by the clock of their batch: whoever came later
-   * and has the key now makes them duplicates too, and one that is the first has its key for its window from that clock
+   * until that gave the key up. Dedup decides on those again, all at one moment, by the clock of their batch: a later event
+   * that has the key now makes them duplicates too, and one that is the first has its key for its window from that clock
    * on. Where the clock was set back since, its time of now counts, as no key may be stamped in the future.
    *
    * Nothing is reserved while it waits, and waiting for *written*, not for *committed*, cannot end in a circle: what a

@@ -6,13 +6,14 @@ import type { Block } from "../core/sink.ts";
 import type { Source } from "../core/source.ts";
 import { EventList } from "../event/event.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
-import { judgeRows, wrongMapping, type FailedCodes } from "./bad-rows.ts";
+import { findBadRows, wrongMapping, type FailedCodes } from "./bad-rows.ts";
 import type { JournalWriter, Pauses } from "./pauses.ts";
 import { freshToken, namesOf, type PreparedBatch } from "./prepared-batch.ts";
 import {
   beginSending,
   decide,
   mayBeThere,
+  whenLeft,
   type Action,
   type BadRow,
   type BatchEvent,
@@ -25,15 +26,12 @@ import {
 import type { Target } from "./target.ts";
 
 /**
- * How the sending of a batch ends: it is settled, or the current revision has to make it again, under its own token
- * because it may be in the table, or as a new one.
+ * How the sending of a batch ends: it is settled (`bytes` were inserted, 0 where nothing was), or the current revision
+ * has to make it again, under its own token because it may be in the table, or as a new one.
  */
-export interface SendResult {
-  kind: "settled" | "again with its token" | "again";
-  record: BatchRecord;
-  /** Bytes that were inserted; 0 where nothing was sent. */
-  bytes: number;
-}
+export type SendResult =
+  | { kind: "settled"; record: BatchRecord; bytes: number }
+  | { kind: "remake"; record: BatchRecord; token: "own" | "fresh" };
 
 /** What the batches of a pipeline are sent with. */
 export interface SenderOptions {
@@ -47,7 +45,7 @@ export interface SenderOptions {
   onTooLarge(): void;
 }
 
-/** Sends one prepared batch: carries out what the protocol decides, and tells it what happened, until the batch ends. */
+/** Sends one prepared batch: carries out what the protocol decides after each event, until the sending ends. */
 export class BatchSender {
   readonly #with: SenderOptions;
   readonly #prepared: PreparedBatch;
@@ -71,10 +69,11 @@ export class BatchSender {
     try {
       if (this.#record.state.kind !== "written") await this.#prepareRows();
       let outcome: BatchEvent | SendResult = this.#ready();
-      while (!("bytes" in outcome)) outcome = await this.#follow(outcome);
+      while (!("record" in outcome)) outcome = await this.#follow(outcome);
       return outcome;
     } catch (error) {
-      if (error instanceof LeftForLater) await this.#follow({ kind: "left", wasSent: this.#wasSent });
+      const state = error instanceof LeftForLater ? whenLeft(this.#sending, { wasSent: this.#wasSent }) : undefined;
+      if (state !== undefined) await this.#amend({ state });
       throw error;
     }
   }
@@ -132,12 +131,9 @@ export class BatchSender {
         await this.#waitAndReopen(step.trouble, step.failures);
         return this.#ready();
       case "remake":
-        return this.#end(step.token === "own" ? "again with its token" : "again");
-      case "commit":
-        return this.#settle(step.by);
+        return { kind: "remake", record: this.#record, token: step.token };
       default:
-        // The sending rejects with what made the pipeline leave.
-        return this.#end("again");
+        return this.#settle(step.by);
     }
   }
 
@@ -160,9 +156,9 @@ export class BatchSender {
 
   async #findBadRows(answer: Refusal): Promise<BatchEvent> {
     const refused = { record: this.#record, block: this.#block, failure: answer.failure, codes: this.#codes };
-    const judged = await judgeRows(refused, this.#prepared.compiled, this.#with.target);
-    if (judged.kind === "rows") return { kind: "rowsFound", rows: judged.rows };
-    return { kind: "noRowFound", answer, trouble: judged.trouble };
+    const found = await findBadRows(refused, this.#prepared.compiled, this.#with.target);
+    if (found.kind === "rows") return { kind: "rowsFound", rows: found.rows };
+    return { kind: "noRowFound", answer, trouble: found.trouble };
   }
 
   async #exclude(rows: readonly BadRow[]): Promise<BatchEvent> {
@@ -225,11 +221,7 @@ export class BatchSender {
     this.#record = { ...this.#record, state: this.#sending.state };
     if (by === "insert") this.#with.target.noteWritten(this.#record);
     if (by === "insert" || by === "nothing") this.#with.pauses.end();
-    return this.#end("settled", by === "insert" ? this.#block.body.length : 0);
-  }
-
-  #end(kind: SendResult["kind"], bytes = 0): SendResult {
-    return { kind, record: this.#record, bytes };
+    return { kind: "settled", record: this.#record, bytes: by === "insert" ? this.#block.body.length : 0 };
   }
 
   #report(step: Extract<Effect, { do: "report" }>): void {

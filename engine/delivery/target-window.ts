@@ -1,6 +1,6 @@
 import type { Reading } from "../core/sink.ts";
 
-/** How long a target that does not tell its block numbers is trusted to recognise a repeat, in milliseconds. */
+/** How long a target whose block numbers are not known is trusted to recognise a repeat, in milliseconds. */
 const trustedBlindly = 60_000;
 
 /**
@@ -39,7 +39,7 @@ export function hasRestarted(then: Reading, now: Reading): boolean {
  * What is known of a batch that may have been sent after `then`.
  *
  * - `recognised`: a repeat with its token writes what is missing, and nothing else.
- * - `absent`: nothing of it is in the table, and whatever was sent ended with the server.
+ * - `absent`: the table holds no row of it, and what was sent ended with the server.
  * - `uncertain`: neither is known.
  */
 export type Standing = "recognised" | "absent" | "uncertain";

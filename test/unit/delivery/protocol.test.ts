@@ -1,10 +1,12 @@
 import { describe, expect, test } from "vitest";
+import type { BatchState } from "../../../engine/core/journal.ts";
 import type { Answer, Failure, Reading } from "../../../engine/core/sink.ts";
 import {
   beginSending,
   decide,
   howToRecover,
   whenEventsAreGone,
+  whenLeft,
   type Action,
   type BatchEvent,
   type Decision,
@@ -69,8 +71,6 @@ const events = {
   "rows found": { kind: "rowsFound", rows: [{ row: 1, failure: failure("row") }] },
   "no row found, refused": { kind: "noRowFound", answer: refused("row"), trouble: { class: "setup", text: "" } },
   "no row found, unknown": { kind: "noRowFound", answer: unknown("row"), trouble: { class: "setup", text: "" } },
-  "left, never sent": { kind: "left", wasSent: false },
-  "left, sent": { kind: "left", wasSent: true },
 } satisfies Record<string, BatchEvent>;
 
 const byDefault: Rules = { on_uncertain: "insert", on_view_error: "pause", isEarlier: false };
@@ -126,8 +126,6 @@ const table: Record<keyof typeof states, Record<keyof typeof events, string>> = 
     "rows found": "prepared-: exclude",
     "no row found, refused": "refused-: takeBackExcluded, note, retry setup 1",
     "no row found, unknown": "prepared-: note, retry setup 1",
-    "left, never sent": "refused-: note, leave",
-    "left, sent": "prepared-: leave",
   },
   prepared: {
     ready: "prepared: send",
@@ -151,8 +149,6 @@ const table: Record<keyof typeof states, Record<keyof typeof events, string>> = 
     "rows found": "prepared: exclude",
     "no row found, refused": "refused: takeBackExcluded, note, retry setup 1",
     "no row found, unknown": "sent: note, retry setup 1",
-    "left, never sent": "refused: note, leave",
-    "left, sent": "prepared: leave",
   },
   sent: {
     ready: "sent?: read",
@@ -176,8 +172,6 @@ const table: Record<keyof typeof states, Record<keyof typeof events, string>> = 
     "rows found": "sent?: exclude",
     "no row found, refused": "sent?: note, retry setup 1",
     "no row found, unknown": "sent?: note, retry setup 1",
-    "left, never sent": "sent?: leave",
-    "left, sent": "sent?: leave",
   },
   refused: {
     ready: "refused: read",
@@ -201,8 +195,6 @@ const table: Record<keyof typeof states, Record<keyof typeof events, string>> = 
     "rows found": "prepared: exclude",
     "no row found, refused": "refused: takeBackExcluded, note, retry setup 1",
     "no row found, unknown": "sent: note, retry setup 1",
-    "left, never sent": "refused: leave",
-    "left, sent": "refused: leave",
   },
   "refused, no reading": {
     ready: "refused-: read",
@@ -226,8 +218,6 @@ const table: Record<keyof typeof states, Record<keyof typeof events, string>> = 
     "rows found": "prepared-: exclude",
     "no row found, refused": "refused-: takeBackExcluded, note, retry setup 1",
     "no row found, unknown": "refused-: note, retry setup 1",
-    "left, never sent": "refused-: leave",
-    "left, sent": "refused-: leave",
   },
   viewFailed: {
     ready: "viewFailed: read",
@@ -251,8 +241,6 @@ const table: Record<keyof typeof states, Record<keyof typeof events, string>> = 
     "rows found": "prepared: exclude",
     "no row found, refused": "viewFailed: note, retry setup 1",
     "no row found, unknown": "viewFailed: note, retry setup 1",
-    "left, never sent": "viewFailed: leave",
-    "left, sent": "viewFailed: leave",
   },
   "viewFailed, uncertain": {
     ready: "viewFailed?: read",
@@ -276,8 +264,6 @@ const table: Record<keyof typeof states, Record<keyof typeof events, string>> = 
     "rows found": "sent?: exclude",
     "no row found, refused": "viewFailed?: note, retry setup 1",
     "no row found, unknown": "viewFailed?: note, retry setup 1",
-    "left, never sent": "viewFailed?: leave",
-    "left, sent": "viewFailed?: leave",
   },
 };
 
@@ -355,6 +341,17 @@ describe("an OK to a repeat", () => {
   });
 });
 
+test.each<[keyof typeof states, boolean, BatchState | undefined]>([
+  ["prepared", false, { kind: "refused", target }],
+  ["prepared, no reading", false, { kind: "refused" }],
+  ["prepared", true, undefined],
+  ["sent", false, undefined],
+  ["refused", false, undefined],
+  ["viewFailed", false, undefined],
+])("a pipeline leaves a batch that is %s, sent by it: %s", (state, wasSent, expected) => {
+  expect(whenLeft(states[state], { wasSent })).toEqual(expected);
+});
+
 test("the time of an insert is that of the target's server", () => {
   const { next } = decide(states.prepared, events.ok, byDefault);
   expect(next.state).toEqual({ kind: "written", target, at: target.time + (now - target.taken) });
@@ -387,8 +384,8 @@ describe("what an earlier revision cannot write", () => {
 
 describe("a batch that an earlier start left", () => {
   test.each([
-    ["prepared", "judged anew"],
-    ["refused", "judged anew"],
+    ["prepared", "processed anew"],
+    ["refused", "processed anew"],
     ["sent", "by its own revision"],
     ["viewFailed", "by its own revision"],
     ["written", "by its own revision"],
