@@ -5,6 +5,6 @@ import { fileURLToPath } from "node:url";
  * runs from the bundle, in `dist/` when it runs from its sources (`npm run build` makes it).
  */
 export function entryPoint(name: "thread" | "clickhouse"): string {
-  const folder = import.meta.url.endsWith(".ts") ? "../dist/" : "..";
+  const folder = import.meta.url.endsWith(".ts") ? "../../dist/" : "./";
   return fileURLToPath(new URL(`${folder}${name}.js`, import.meta.url));
 }
