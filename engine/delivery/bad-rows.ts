@@ -32,7 +32,7 @@ interface Refused {
 }
 
 /**
- * Which rows of a refused block are bad (docs/delivery-protocol.md, "Refused rows"). They are found without writing to
+ * Which rows of a refused block are bad (docs/delivery-protocol.md, "Bad rows"). They are found without writing to
  * the target. Where not one row of a batch of some size fits, and nothing of this revision was written since the table
  * was last altered, the table or the mapping is wrong, and no event becomes a dead letter for it.
  */

@@ -15,7 +15,7 @@ export interface ReleaseOptions extends PrepareOptions {
 
 /**
  * Settles the duplicates of a batch that repeat an event which was not in the table yet (docs/delivery-protocol.md,
- * "Dedup"). Where that event died, they are no duplicates any more: they are released, as a batch of their own.
+ * "Drops that wait"). Where that event died, they are no duplicates any more: they are released, as a batch of their own.
  */
 export class ReleasedDuplicates {
   readonly #with: ReleaseOptions;

@@ -5,7 +5,7 @@ const trustedBlindly = 60_000;
 
 /**
  * Whether the target still recognises a repeat of what may have been sent after `then` (docs/delivery-protocol.md,
- * "Resend and tokens"): it is the same table, and since then less than half of its window has passed, in seconds by the
+ * "Uncertain batches"): it is the same table, and since then less than half of its window has passed, in seconds by the
  * server's clock and in inserts by the table's block numbers, whoever wrote them. The other half is for what comes
  * between this look and the insert.
  */
