@@ -1,56 +1,56 @@
 import type { Event } from "../event/event.ts";
 import { threadDeath, type Rejection } from "../core/dead-letter.ts";
 import { deadPositions, type BatchRecord, type WaitingDrop } from "../core/journal.ts";
-import { Places, type Chunk, type PositionRange } from "../core/positions.ts";
+import { Places, type Chunk, type Place, type PositionRange } from "../core/positions.ts";
 import type { Block } from "../core/sink.ts";
 import type { BatchContext } from "../core/transform.ts";
 import { type TransformChain, chainOf, type CompiledPipeline, sizeOf, MeasuredTransform } from "./compiled-pipeline.ts";
 import { partEvents, Rows } from "./rows.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 
-/** How a batch is put together. */
+/** How a batch is built. */
 export interface BatchPlan extends BatchContext {
   /** Events that were received before it are settled without a row, in milliseconds since the epoch. */
   oldest: number;
-  /** Only these positions become rows, and nothing but what makes rows of them is asked: they were judged before. */
-  only?: ReadonlySet<number>;
-  /** Positions whose drops wait: their events are kept. */
+  /** Only these events become rows, and filter and dedup are not asked: they decided on them before. */
+  only?: ReadonlySet<Place>;
+  /** Duplicates that wait: their events are kept. */
   waiting?: readonly WaitingDrop[];
-  /** Of a replay: the ranges of its record, by whose bases its events have their positions. */
+  /** Of a replay: the ranges of its record, by whose bases its events have their places. */
   ranges?: readonly PositionRange[];
 }
 
 /**
- * A batch while it is put together: what was read so far, already transformed, so that a batch is full when it has
- * enough rows and not when enough events were read.
+ * A batch while it is built: what was read so far, already transformed, so that a batch is full when it has enough rows
+ * and not when enough events were read.
  */
 export class BatchBuilder {
   readonly plan: BatchPlan;
-  readonly #line: CompiledPipeline;
-  readonly #stages = new Map<TransformChain, readonly MeasuredTransform[]>();
+  readonly #compiled: CompiledPipeline;
+  readonly #transforms = new Map<TransformChain, readonly MeasuredTransform[]>();
   readonly #rows: Rows;
   readonly #pipeline_id: string;
   readonly #telemetry: Telemetry;
   readonly #rejections: Rejection[] = [];
   readonly #waiting: WaitingDrop[] = [];
-  readonly #repeats = new Set<number>();
-  /** Of a replay: positions that it was told to take, and found. */
-  readonly #asked = new Set<number>();
-  /** Events of drops that wait, as they were received, by their positions. */
-  readonly #received = new Map<number, Event>();
+  readonly #duplicates = new Set<Place>();
+  /** Of a replay: the events that it is to take, and that were found. */
+  readonly #asked = new Set<Place>();
+  /** The duplicates that wait, as they were received. */
+  readonly #received = new Map<Place, Event>();
   readonly #places: Places;
   #count = 0;
   #bytes = 0;
   #aged = 0;
 
-  constructor(line: CompiledPipeline, plan: BatchPlan, pipeline_id: string, telemetry: Telemetry) {
+  constructor(compiled: CompiledPipeline, plan: BatchPlan, pipeline_id: string, telemetry: Telemetry) {
     this.plan = plan;
-    this.#line = line;
-    this.#rows = new Rows(line, plan);
+    this.#compiled = compiled;
+    this.#rows = new Rows(compiled, plan);
     this.#pipeline_id = pipeline_id;
     this.#telemetry = telemetry;
     this.#places = new Places(plan.ranges);
-    this.#keepRepeats(plan.waiting ?? [], []);
+    this.#keepDuplicates(plan.waiting ?? [], []);
   }
 
   /** Rows that it would make. */
@@ -82,7 +82,7 @@ export class BatchBuilder {
     return this.#places.ranges;
   }
 
-  /** Drops that wait until what they repeat is in the table. */
+  /** Duplicates that wait until what they repeat is in the table. */
   get waiting(): readonly WaitingDrop[] {
     return this.#waiting;
   }
@@ -110,7 +110,7 @@ export class BatchBuilder {
     }
   }
 
-  /** Adds events that have their positions: dead letters by their numbers, and events that are judged again. */
+  /** Adds events that have their places: dead letters by their numbers, and released duplicates. */
   add(events: readonly Event[]): void {
     if (events.length === 0) return;
     this.#count += events.length;
@@ -121,20 +121,20 @@ export class BatchBuilder {
       this.#addPart(events.slice(at, end));
       at = end;
     }
-    for (const stages of this.#stages.values()) {
-      for (const stage of stages) stage.tell(this.#telemetry, this.#pipeline_id);
+    for (const transforms of this.#transforms.values()) {
+      for (const transform of transforms) transform.report(this.#telemetry, this.#pipeline_id);
     }
-    this.#rows.tell(this.#telemetry, this.#pipeline_id);
+    this.#rows.report(this.#telemetry, this.#pipeline_id);
   }
 
-  /** Its rows, without those at the positions in `excluded`, for the columns as they are now. */
-  encode(excluded: readonly number[] = []): Block {
+  /** Its rows, without the `excluded` ones, for the columns as they are now. */
+  encode(excluded: readonly Place[] = []): Block {
     const block = this.#rows.block(new Set(excluded));
     const rejected = block.rejected.map((rejection) => this.withSource(rejection));
     return { ...block, rejected: [...this.#rejections, ...rejected] };
   }
 
-  /** The letter of an event that became a row, with its text as the sink got it. */
+  /** The dead letter of an event that became a row, with its text as the sink got it. */
   letter(event: Event, { reason, error }: Pick<Rejection, "reason" | "error">): Rejection {
     const { text, position } = this.#rows.made(event);
     return this.withSource({ component: "sink", reason, error, original_message: text, position });
@@ -149,68 +149,71 @@ export class BatchBuilder {
     return text === rejection.original_message ? from : { ...from, source_message: text };
   }
 
-  /** Events that were asked for and are there: of its range, or of `only`. */
+  /** How many of the events that it is to take are there: of its ranges, or of `only`. */
   get asked(): number {
     return this.plan.only === undefined ? this.#count : this.#asked.size;
   }
 
-  /** Whether the event at a position was read. Known for those alone that become rows or wait. */
-  has(position: number): boolean {
-    return this.#asked.has(position);
+  /** Whether an event was read. Known for those alone that become rows. */
+  has(place: Place): boolean {
+    return this.#asked.has(place);
   }
 
-  /** Positions of its rows, as the record tells which of them never became one. */
-  rowPositions(record: BatchRecord): number[] {
+  /** The events that became rows; the record says which of them never did. */
+  rowPositions(record: BatchRecord): Place[] {
     const dead = new Set(deadPositions(record));
     return [...this.#rows.positions()].filter((position) => !dead.has(position));
   }
 
-  /** Events of drops that waited, as they were received. */
-  readonly received = (positions: readonly number[]): Event[] =>
-    positions.flatMap((position) => this.#received.get(position) ?? []);
+  /** Duplicates that waited, as they were received. */
+  received(places: readonly Place[]): Event[] {
+    return places.flatMap((place) => this.#received.get(place) ?? []);
+  }
 
   /** Of one origin. */
   #addPart(events: readonly Event[]): void {
     const { origin } = events[0]!;
     const size = sizeOf(events);
     this.#bytes += size;
-    this.#keepRepeated(events);
+    this.#keepReceived(events);
     let current = this.#relevant(events);
     let bytes = current === events ? size : sizeOf(current);
     const reject = (rejections: readonly Rejection[]): void => {
       for (const one of rejections) this.#rejections.push(origin === undefined ? one : { ...one, origin });
     };
-    for (const stage of this.#stagesFor(events[0]!)) {
-      const result = stage.apply(current, bytes, this.plan);
+    for (const transform of this.#transformsFor(events[0]!)) {
+      const result = transform.apply(current, bytes, this.plan);
       reject(result.rejected);
-      if (result.waiting !== undefined) this.#keepRepeats(result.waiting, current);
+      if (result.waiting !== undefined) this.#keepDuplicates(result.waiting, current);
       current = result.passed;
       bytes = result.bytes;
     }
     reject(this.#rows.add(current, bytes));
   }
 
-  #stagesFor(event: Event): readonly MeasuredTransform[] {
-    // What was judged before is not judged again.
+  #transformsFor(event: Event): readonly MeasuredTransform[] {
+    // Filter and dedup decided on them before.
     if (this.plan.only !== undefined) return [];
-    const course = chainOf(this.#line, event);
-    const stages = this.#stages.get(course) ?? course.transforms.map((transform) => new MeasuredTransform(transform));
-    this.#stages.set(course, stages);
-    return stages;
+    const chain = chainOf(this.#compiled, event);
+    const known = this.#transforms.get(chain);
+    if (known !== undefined) return known;
+    const transforms = chain.transforms.map((transform) => new MeasuredTransform(transform));
+    this.#transforms.set(chain, transforms);
+    return transforms;
   }
 
-  #keepRepeats(waiting: readonly WaitingDrop[], events: readonly Event[]): void {
+  #keepDuplicates(waiting: readonly WaitingDrop[], events: readonly Event[]): void {
     if (waiting.length === 0) return;
     for (const drop of waiting) {
       this.#waiting.push(drop);
-      this.#repeats.add(drop.position);
+      this.#duplicates.add(drop.position);
     }
-    this.#keepRepeated(events);
+    this.#keepReceived(events);
   }
 
-  #keepRepeated(events: readonly Event[]): void {
-    if (this.#repeats.size === 0) return;
-    for (const event of events) if (this.#repeats.has(event.position)) this.#received.set(event.position, event);
+  #keepReceived(events: readonly Event[]): void {
+    if (this.#duplicates.size === 0) return;
+    for (const event of events) if (this.#duplicates.has(event.position)) this.#received.set(event.position, event);
   }
 
   #relevant(events: readonly Event[]): readonly Event[] {

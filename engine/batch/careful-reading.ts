@@ -1,12 +1,12 @@
 import type { BatchBuilder } from "./builder.ts";
 import { threadDeath } from "../core/dead-letter.ts";
-import type { BatchRecord } from "../core/journal.ts";
-import { placeOf, type Chunk, type Feed } from "../core/positions.ts";
+import { rangesOf, type BatchRecord } from "../core/journal.ts";
+import { offsetAt, type Chunk, type Feed, type Offset } from "../core/positions.ts";
 
 /** An event of a feed. */
 export interface EventPlace {
   feed: Feed;
-  position: number;
+  position: Offset;
 }
 
 /** An event that has ended the threads that processed it, with what they died of. */
@@ -14,14 +14,14 @@ export interface DeadlyEvent extends EventPlace {
   error: string;
 }
 
-/** How a pipeline reads after a thread of it has died: with care, and without the events that it is known to die of. */
+/** How a pipeline reads after one of its threads died: with care, and without the events that are known to end a thread. */
 export interface Care {
   deadly: DeadlyEvent[];
 }
 
-/** No batch holds more events, so what is read and not prepared when a thread dies is behind so many at the most. */
+/** No batch holds more events, so that what was read and not prepared when a thread died is among the next so many. */
 const carefulEvents = 500_000;
-/** Batches are small meanwhile: what ends a thread then is an event, and not how many of them it holds. */
+/** Batches are small meanwhile: what ends a thread then is one event, and not the number of events. */
 const carefulBatch = 1_000;
 
 /**
@@ -33,7 +33,7 @@ export class CarefulReading {
   readonly #deadly: ReadonlyMap<string, string>;
   #left: number;
 
-  /** `note` is told which event is being processed; undefined when it is done. */
+  /** `note` is called with the event that is processed next, and with undefined when it is done. */
   constructor(care: Care | undefined, note: (event: EventPlace | undefined) => void) {
     this.#note = note;
     this.#deadly = new Map(care?.deadly.map((event) => [keyOf(event), event.error]));
@@ -57,10 +57,10 @@ export class CarefulReading {
 }
 
 /** Takes what was read again of a record: what it refused as deadly is refused again. */
-export function takeAgain(builder: BatchBuilder, chunk: Chunk, { rejections, ranges }: BatchRecord): void {
-  const deadly = rejections.flatMap(({ reason, position, error }): [string, string][] => {
-    const place = reason === threadDeath ? placeOf(ranges, position) : undefined;
-    return place === undefined ? [] : [[keyOf(place), error]];
+export function takeAgain(builder: BatchBuilder, chunk: Chunk, record: BatchRecord): void {
+  const deadly = record.rejections.flatMap(({ reason, position, error }): [string, string][] => {
+    const event = reason === threadDeath ? offsetAt(rangesOf(record), position) : undefined;
+    return event === undefined ? [] : [[keyOf(event), error]];
   });
   if (deadly.length === 0) builder.take(chunk);
   else takeEach(builder, chunk, new Map(deadly), () => undefined);
@@ -73,7 +73,7 @@ function takeEach(
   note: (event: EventPlace | undefined) => void,
 ): void {
   for (const event of events) {
-    // Its position is another one when the batch has taken it.
+    // Its position is another number once the batch has taken it.
     const place = { feed, position: event.position };
     const one: Chunk = { feed, events: [event], last: event.position };
     const error = deadly.get(keyOf(place));

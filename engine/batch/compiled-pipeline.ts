@@ -12,7 +12,7 @@ export const components: Record<Exclude<Transform["name"], "ingestor">, Transfor
   stateless: "transform",
 };
 
-/** One transform while a batch is put together: what it did with the events of a part is counted until it is told. */
+/** One transform while a batch is built: what it did with events is counted, and reported once for many of them. */
 export class MeasuredTransform {
   readonly #transform: Transform;
   readonly #component: TransformedEvent["component"] | undefined;
@@ -41,8 +41,8 @@ export class MeasuredTransform {
     return { ...result, bytes };
   }
 
-  /** Tells what it did since it told. */
-  tell(telemetry: Telemetry, pipeline_id: string): void {
+  /** Reports what it did since the last report. */
+  report(telemetry: Telemetry, pipeline_id: string): void {
     const { passed, dropped, rejected } = this.#count;
     if (this.#component === undefined || passed + dropped + rejected === 0) return;
     telemetry.transformed({ pipeline_id, component: this.#component, ...this.#count });
@@ -60,7 +60,7 @@ function nothing(): Count {
   return { passed: 0, dropped: 0, rejected: 0, bytesIn: 0, bytesOut: 0, seconds: 0 };
 }
 
-/** The steps that the events of one source go through, in their order. */
+/** The transforms that the events of one origin go through, in their order. */
 export interface TransformChain {
   /** What drops and refuses events. */
   transforms: readonly Transform[];
@@ -68,17 +68,17 @@ export interface TransformChain {
   stateless?: Transform;
 }
 
-/** The steps of one revision of a pipeline, and the sink behind them. */
+/** One revision of a pipeline: its transforms, and the sink that they lead to. */
 export interface CompiledPipeline {
   revision: number;
   /** By the origin of events; `undefined` is for those of any other. */
-  courses: ReadonlyMap<string | undefined, TransformChain>;
+  chains: ReadonlyMap<string | undefined, TransformChain>;
   sink: Sink;
 }
 
-/** The steps of an event. */
-export function chainOf({ courses }: Pick<CompiledPipeline, "courses">, { origin }: Event): TransformChain {
-  const course = courses.get(origin) ?? courses.get(undefined);
-  if (course === undefined) throw new Error("expected a line with a course for events of any origin");
-  return course;
+/** The transforms of an event. */
+export function chainOf({ chains }: Pick<CompiledPipeline, "chains">, { origin }: Event): TransformChain {
+  const chain = chains.get(origin) ?? chains.get(undefined);
+  if (chain === undefined) throw new Error("expected a pipeline with transforms for events of any origin");
+  return chain;
 }

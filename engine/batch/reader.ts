@@ -1,6 +1,7 @@
 import { durationMs } from "../../schemas/duration.ts";
 import { Event } from "../event/event.ts";
-import type { BatchRecord, WaitingDrop } from "../core/journal.ts";
+import { rangesOf, type BatchRecord, type WaitingDrop } from "../core/journal.ts";
+import type { Place } from "../core/positions.ts";
 import type { Source } from "../core/source.ts";
 import { BatchBuilder, type BatchPlan } from "./builder.ts";
 import { CarefulReading, takeAgain } from "./careful-reading.ts";
@@ -24,7 +25,7 @@ export interface BatchReaderOptions {
   /** Milliseconds after which an event that was not written is given up. */
   maxAge: number;
   clock: Clock;
-  /** The dead letters that batches under way name. */
+  /** The dead letters that pending batches are made of. */
   letters: readonly LetterEvent[];
   /** How what was read is taken into a batch. Default: without care. */
   reading?: CarefulReading;
@@ -41,7 +42,7 @@ export interface Clock {
   earlier(): number;
 }
 
-/** Reads the source, in order, and puts batches together: new ones, and those of a record again. */
+/** Reads the source, in order, and builds batches: new ones, and those of a record again. */
 export class BatchReader {
   readonly #parts: BatchReaderOptions;
   readonly #delay: number;
@@ -69,11 +70,11 @@ export class BatchReader {
   }
 
   /**
-   * The next batch: full, or its oldest event as old as the delay allows. Undefined when a drain has nothing left; what
-   * it began and gives up then is `dropped`.
+   * The next batch: full, or its oldest event as old as the delay allows. Undefined when a drain has nothing left; a
+   * batch that was begun and is given up then is `dropped`.
    */
   async next(
-    line: CompiledPipeline,
+    compiled: CompiledPipeline,
     drawNumber: () => number,
     dropped: (batch: number) => void,
   ): Promise<BatchBuilder | undefined> {
@@ -85,12 +86,12 @@ export class BatchReader {
     let due = Infinity;
     for (let isDue = false; !isFull(builder, rows, most) && !isDue;) {
       if (this.#parts.leave.aborted) throw new LeftForLater("the pipeline leaves");
-      // What is there when it is due goes with it; it waits for nothing behind that.
+      // What is there when it is due goes with it; it waits for nothing after that.
       isDue = performance.now() >= due;
       const missing = rows - (builder?.rows ?? 0);
       const chunks = await source.next(Math.min(missing, readEvents), readBytes);
       for (const chunk of chunks) {
-        builder ??= this.#begin(line, { clock: clock.now(), batch: drawNumber() });
+        builder ??= this.#begin(compiled, { clock: clock.now(), batch: drawNumber() });
         this.#reading.take(builder, chunk);
       }
       if (chunks.length > 0) {
@@ -112,48 +113,49 @@ export class BatchReader {
     return builder;
   }
 
-  /** Reads exactly the recorded ranges, or its letters, and puts the batch together again as `plan` says. */
-  async again(record: BatchRecord, line: CompiledPipeline, plan: Partial<BatchPlan>): Promise<BatchBuilder> {
-    const { ranges, letters, clock, batch, oldest } = record;
-    const builder = this.#begin(line, { clock, batch, oldest, ranges, ...plan });
-    if (letters !== undefined) {
-      builder.add(letters.map((number) => this.#letter(number, clock)));
+  /** Reads exactly what a record is made of, and builds its batch again as `plan` says. */
+  async again(record: BatchRecord, compiled: CompiledPipeline, plan: Partial<BatchPlan>): Promise<BatchBuilder> {
+    const { madeOf, clock, batch, oldest } = record;
+    const ranges = rangesOf(record);
+    const builder = this.#begin(compiled, { clock, batch, oldest, ranges, ...plan });
+    if (madeOf.kind === "letters") {
+      builder.add(madeOf.numbers.map((number) => this.#letter(number, clock)));
       return builder;
     }
     for await (const chunk of this.#parts.source.again(ranges)) takeAgain(builder, chunk, record);
     return builder;
   }
 
-  /** Puts dead letters together, to be sent once more. */
-  ofLetters(letters: readonly LetterEvent[], line: CompiledPipeline, batch: number): BatchBuilder {
+  /** Builds a batch of dead letters, to be sent once more. */
+  ofLetters(letters: readonly LetterEvent[], compiled: CompiledPipeline, batch: number): BatchBuilder {
     const clock = this.#parts.clock.now();
     for (const letter of letters) this.#letters.set(letter.number, letter);
-    const builder = this.#begin(line, { clock, batch });
+    const builder = this.#begin(compiled, { clock, batch });
     builder.add(letters.map(({ number }) => this.#letter(number, clock)));
     return builder;
   }
 
-  /** Puts events together that were judged again: `firsts` become rows, if they can, the others wait for them. */
-  judged(
+  /** Builds a batch of released duplicates: `firsts` become rows, if they can, the others wait for them. */
+  released(
     events: readonly Event[],
-    line: CompiledPipeline,
-    { batch, clock, firsts, waiting }: JudgedAgain,
+    compiled: CompiledPipeline,
+    { batch, clock, firsts, waiting }: Released,
   ): BatchBuilder {
-    const builder = this.#begin(line, { clock, batch, only: new Set(firsts), waiting });
+    const builder = this.#begin(compiled, { clock, batch, only: new Set(firsts), waiting });
     builder.add(events);
     return builder;
   }
 
-  /** Letters that are settled. */
+  /** Drops the events of letters that are settled. */
   forget(letters: readonly number[]): void {
     for (const number of letters) this.#letters.delete(number);
   }
 
-  #begin(line: CompiledPipeline, plan: Omit<BatchPlan, "oldest"> & { oldest?: number }): BatchBuilder {
+  #begin(compiled: CompiledPipeline, plan: Omit<BatchPlan, "oldest"> & { oldest?: number }): BatchBuilder {
     const { maxAge, clock, pipeline_id, telemetry } = this.#parts;
     // Infinitely old is never too old.
     const oldest = Math.max(0, clock.earlier() - maxAge);
-    return new BatchBuilder(line, { oldest, ...plan }, pipeline_id, telemetry);
+    return new BatchBuilder(compiled, { oldest, ...plan }, pipeline_id, telemetry);
   }
 
   #letter(number: number, receivedAt: number): Event {
@@ -169,13 +171,13 @@ function isFull(builder: BatchBuilder | undefined, rows: number, events: number)
   return builder.rows >= rows || builder.count >= Math.min(events, batchEvents) || bytes >= batchBytes;
 }
 
-/** Drops that are no repeats after all, judged for a batch of their own. */
-export interface JudgedAgain {
+/** Duplicates that were released, as the event that they repeat died: what becomes a batch of its own. */
+export interface Released {
   /** Number of that batch. */
   batch: number;
   clock: number;
-  /** Positions that become rows: their keys are reserved for that batch. */
-  firsts: number[];
+  /** Those that become rows: their keys are reserved for that batch. */
+  firsts: Place[];
   /** Those that repeat one of `firsts`, and so wait for that batch. */
   waiting: WaitingDrop[];
 }

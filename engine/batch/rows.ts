@@ -1,35 +1,36 @@
 import { type Event, EventList } from "../event/event.ts";
 import type { Rejection } from "../core/dead-letter.ts";
+import type { Place } from "../core/positions.ts";
 import { blockOf, type Block, type RowWriter } from "../core/sink.ts";
 import type { BatchContext } from "../core/transform.ts";
 import { chainOf, type CompiledPipeline, MeasuredTransform } from "./compiled-pipeline.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 
-/** So many events go through all steps before the next ones do: what is made of them is short-lived, and near. */
+/** So many events go through all transforms before the next ones do: what is made of them is short-lived, and near. */
 export const partEvents = 512;
 
 /**
- * The rows of a batch while it is put together. What the stateless transform makes of an event is encoded at once and
- * forgotten: it is made again, from the event that it was made of, in the few cases where somebody asks once more.
+ * The rows of a batch while it is built. What the stateless transform makes of an event is encoded at once and forgotten:
+ * it is made again, from the event that it was made of, in the few cases where it is needed once more.
  */
 export class Rows {
   /** What becomes a row, or was refused by the sink, as it was before stateless. */
   readonly events = new EventList();
-  readonly #line: CompiledPipeline;
+  readonly #compiled: CompiledPipeline;
   readonly #context: BatchContext;
   /** The stateless transforms, by the origin of what they are given. */
-  readonly #stages = new Map<string | undefined, MeasuredTransform>();
+  readonly #transforms = new Map<string | undefined, MeasuredTransform>();
   /** The rows of all `events`; undefined once they were handed out. */
   #writer: RowWriter | undefined;
   /** Of the sink, for what `#writer` wrote. */
   readonly #rejected: Rejection[] = [];
-  /** By position; undefined until somebody asks, as few are ever asked for. */
-  #indexes: Map<number, number> | undefined;
+  /** By place; undefined until the first look, as most batches need none. */
+  #indexes: Map<Place, number> | undefined;
 
-  constructor(line: CompiledPipeline, context: BatchContext) {
-    this.#line = line;
+  constructor(compiled: CompiledPipeline, context: BatchContext) {
+    this.#compiled = compiled;
     this.#context = context;
-    this.#writer = line.sink.begin();
+    this.#writer = compiled.sink.begin();
   }
 
   get count(): number {
@@ -43,20 +44,21 @@ export class Rows {
 
   /** Adds the rows of events of one origin and so many bytes. Gives back those on which the transform failed. */
   add(events: readonly Event[], bytes: number): readonly Rejection[] {
-    const stage = events[0] === undefined ? undefined : this.#stageFor(events[0]);
-    const { passed: made, rejected = [] } = stage?.apply(events, bytes, this.#context) ?? { passed: events };
+    const transform = events[0] === undefined ? undefined : this.#statelessFor(events[0]);
+    const { passed: made, rejected = [] } = transform?.apply(events, bytes, this.#context) ?? { passed: events };
     const gone = new Set(rejected.map(({ position }) => position));
     for (const event of events) if (gone.size === 0 || !gone.has(event.position)) this.events.push(event);
     for (const rejection of this.#writer!.add(made)) this.#rejected.push(rejection);
     return rejected;
   }
 
-  tell(telemetry: Telemetry, pipeline_id: string): void {
-    for (const stage of this.#stages.values()) stage.tell(telemetry, pipeline_id);
+  /** Reports what the stateless transforms did since the last report. */
+  report(telemetry: Telemetry, pipeline_id: string): void {
+    for (const transform of this.#transforms.values()) transform.report(telemetry, pipeline_id);
   }
 
-  /** The rows of all events but those at the `excluded` positions, for the columns as they are now. */
-  block(excluded: ReadonlySet<number>): Block {
+  /** The rows of all events but the `excluded` ones, for the columns as they are now. */
+  block(excluded: ReadonlySet<Place>): Block {
     const writer = this.#writer;
     this.#writer = undefined;
     if (writer?.isCurrent === true && excluded.size === 0) return blockOf(this.events, writer, this.#rejected);
@@ -65,31 +67,31 @@ export class Rows {
 
   /** What an event was made, as the sink got it. */
   made(event: Event): Event {
-    return chainOf(this.#line, event).stateless?.apply([event], this.#context).passed[0] ?? event;
+    return chainOf(this.#compiled, event).stateless?.apply([event], this.#context).passed[0] ?? event;
   }
 
-  /** The event at a position, as it was before stateless. */
-  at(position: number): Event | undefined {
+  /** The event at a place, as it was before stateless. */
+  at(place: Place): Event | undefined {
     this.#indexes ??= new Map(Array.from(this.positions(), (of, index) => [of, index]));
-    const index = this.#indexes.get(position);
+    const index = this.#indexes.get(place);
     return index === undefined ? undefined : this.events.at(index);
   }
 
-  *positions(): Generator<number> {
+  *positions(): Generator<Place> {
     for (let index = 0; index < this.events.length; index += 1) yield this.events.positionAt(index);
   }
 
-  #stageFor(event: Event): MeasuredTransform | undefined {
-    const { stateless } = chainOf(this.#line, event);
-    const known = this.#stages.get(event.origin);
+  #statelessFor(event: Event): MeasuredTransform | undefined {
+    const { stateless } = chainOf(this.#compiled, event);
+    const known = this.#transforms.get(event.origin);
     if (known !== undefined || stateless === undefined) return known;
-    const stage = new MeasuredTransform(stateless);
-    this.#stages.set(event.origin, stage);
-    return stage;
+    const transform = new MeasuredTransform(stateless);
+    this.#transforms.set(event.origin, transform);
+    return transform;
   }
 
   #again(events: EventList): Block {
-    const writer = this.#line.sink.begin();
+    const writer = this.#compiled.sink.begin();
     const rejected: Rejection[] = [];
     for (let at = 0; at < events.length; at += partEvents) {
       const made = events.slice(at, at + partEvents).map((event) => this.made(event));

@@ -21,7 +21,7 @@ export type Sight = "first" | "repeat" | "waiting";
 export interface KeyMemory {
   /** Fills it with what the journal holds, at the batch clock of the start. Called once, before anything else. */
   load(journal: Journal, pipeline_id: string, clock: number): Promise<void>;
-  /** Forgets what has expired at a time: the batch clock of now, or of the oldest batch under way. */
+  /** Forgets what has expired at a time: the batch clock of now, or of the oldest pending batch. */
   expire(clock: number): void;
   /** Why no further batch may begin, in words; undefined while there is room. */
   full(): string | undefined;
@@ -33,7 +33,7 @@ export interface KeyMemory {
   blocks(batch: number): KeyBlock[];
   /** Its rows are in the table, for good: the keys of `dead` positions are free, all others final. */
   written(record: BatchRecord): void;
-  /** The batch is given up, or will be judged anew: its keys are free. */
+  /** The batch is given up, or will be processed anew: its keys are free. */
   release(batch: number): void;
   /** What `see` would say, without a reservation, and without waiting. */
   look(print: Uint32Array, clock: number): Sight;

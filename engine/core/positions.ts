@@ -9,25 +9,36 @@ export type Feed = string;
 /** The feed of a pipeline's own stream. */
 export const streamFeed: Feed = "";
 
+declare const of: unique symbol;
+
 /**
- * Positions `first`..`last` of a feed, both included, that hold `count` events. Ranges are ranges, not counts: there may
- * be gaps, and behind the last event positions that hold none.
+ * Where a feed stands: an offset of a partition, a sequence of a stream. A plain number may become an offset or a place,
+ * but an offset never becomes a place, nor a place an offset.
+ */
+export type Offset = number & { readonly [of]?: "feed" };
+
+/** Which event of its batch, from the batch's record alone (see `Places`); of a dead letter that is sent again, its number. */
+export type Place = number & { readonly [of]?: "batch" };
+
+/**
+ * The events at the offsets `first`..`last` of a feed, both included. Offsets may have gaps, and after the last event
+ * there may be offsets without one, so `count` says how many events there are.
  */
 export interface PositionRange {
   feed: Feed;
-  /** What `position` 0 of this range's events stands for (see `Places`). */
-  base: number;
-  first: number;
-  last: number;
+  /** The offset that the first place of this range stands for (see `Places`). */
+  base: Offset;
+  first: Offset;
+  last: Offset;
   count: number;
 }
 
 /** What a source hands out at once: events of one feed, in order. It has nothing else up to `last`, which is included. */
 export interface Chunk {
   feed: Feed;
-  /** Their `position` is that of their feed. */
+  /** Their `position` is the offset in their feed, until a batch takes them: then it is their place. */
   events: Event[];
-  last: number;
+  last: Offset;
 }
 
 /** A range as a person reads it. */
@@ -35,23 +46,23 @@ export function rangeText({ feed, first, last }: PositionRange): string {
   return `${first} to ${last}${feed === streamFeed ? "" : ` of ${feed}`}`;
 }
 
-/** Each range has room for so many positions: 2^40. */
+/** Each range has room for so many places: 2^40. */
 const room = 2 ** 40;
 
 /**
- * The places of a batch's events. A batch may hold events of several feeds, so the position of an event within its batch
- * is one number that names both: the range's place in the record, times 2^40, plus how far the event is behind the
- * range's `base`. The stream's base is 0, so there it is the sequence itself.
+ * The places of a batch's events. A batch may hold events of several feeds, so one number names both the feed and the
+ * offset: the index of the range in the record, times 2^40, plus the distance of the event from the range's `base`. The
+ * stream's base is 0, so its places equal its sequences.
  */
 export class Places {
   readonly ranges: PositionRange[] = [];
 
-  /** With the ranges of a record, events of a replay get the positions that they had. */
+  /** With the ranges of a record, events of a replay get the places that they had. */
   constructor(recorded: readonly PositionRange[] = []) {
-    for (const { feed, base } of recorded) this.ranges.push({ feed, base, first: base, last: base - 1, count: 0 });
+    for (const { feed, base } of recorded) this.ranges.push(emptyRange(feed, base));
   }
 
-  /** Gives the events of a chunk their positions within the batch. */
+  /** Gives the events of a chunk their places: from then on these are their positions. */
   take({ feed, events, last }: Chunk): void {
     const index = this.#indexOf(feed, events[0]?.position ?? last);
     const range = this.ranges[index]!;
@@ -63,35 +74,38 @@ export class Places {
     for (const event of events) event.position += shift;
   }
 
-  #indexOf(feed: Feed, first: number): number {
+  #indexOf(feed: Feed, first: Offset): number {
     const found = this.ranges.findIndex((range) => range.feed === feed);
     if (found !== -1) return found;
     const base = feed === streamFeed ? 0 : first;
-    this.ranges.push({ feed, base, first, last: first - 1, count: 0 });
+    this.ranges.push({ ...emptyRange(feed, base), first, last: first - 1 });
     return this.ranges.length - 1;
   }
 }
 
-/** The position of an event in its feed, by its place in a batch; undefined where the batch has no such range. */
-export function placeOf(
-  ranges: readonly PositionRange[],
-  position: number,
-): { feed: Feed; position: number } | undefined {
-  const range = ranges[Math.floor(position / room)];
-  return range && { feed: range.feed, position: range.base + (position % room) };
+/** The feed and the offset of an event, by its place in a batch; undefined where the batch has no such range. */
+export function offsetAt(ranges: readonly PositionRange[], place: Place): { feed: Feed; position: Offset } | undefined {
+  const range = ranges[Math.floor(place / room)];
+  return range && { feed: range.feed, position: range.base + (place % room) };
 }
 
-/** The parts of ranges that positions within their batch lie in. Ranges without any stay, as their place counts, with nothing in them. */
-export function narrowed(ranges: readonly PositionRange[], positions: readonly number[]): PositionRange[] {
-  const narrow = ranges.map(({ feed, base }) => ({ feed, base, first: base, last: base - 1, count: 0 }));
-  for (const position of positions) {
-    const place = placeOf(narrow, position);
-    if (place === undefined) continue;
-    const range = narrow[Math.floor(position / room)]!;
-    const own = place.position;
-    if (range.count === 0 || own < range.first) range.first = own;
-    if (own > range.last) range.last = own;
+/**
+ * The parts of ranges that places lie in. A range without any of them stays, with no events in it: the places depend on
+ * the index of each range.
+ */
+export function narrowed(ranges: readonly PositionRange[], places: readonly Place[]): PositionRange[] {
+  const narrow = ranges.map(({ feed, base }) => emptyRange(feed, base));
+  for (const place of places) {
+    const offset = offsetAt(narrow, place)?.position;
+    if (offset === undefined) continue;
+    const range = narrow[Math.floor(place / room)]!;
+    if (range.count === 0 || offset < range.first) range.first = offset;
+    if (offset > range.last) range.last = offset;
     range.count += 1;
   }
   return narrow;
+}
+
+function emptyRange(feed: Feed, base: Offset): PositionRange {
+  return { feed, base, first: base, last: base - 1, count: 0 };
 }

@@ -9,7 +9,7 @@ import type { Chunk, PositionRange } from "./positions.ts";
 export interface Source {
   /**
    * Learns where it stands, and whether its events are this pipeline's to read; waits for that as long as it takes.
-   * Resolves with the pending batches that it has given up, by their numbers: somebody else has read their events.
+   * Resolves with the pending batches that it has given up, by their numbers: another reader has read their events.
    * Rejects with LeftForLater when the pipeline drains or leaves.
    */
   open(signals: SourceSignals): Promise<number[]>;
@@ -33,7 +33,7 @@ export interface Source {
    * this process stood still. Asked right before each insert. Rejects with LeftForLater when the pipeline drains or leaves.
    */
   mayWrite(): Promise<void>;
-  /** A batch with these ranges is committed. It may be told to whoever holds the log; late, or never, does no harm. */
+  /** A batch with these ranges is committed. The source may commit that to its log; late, or never, does no harm. */
   acknowledge(ranges: readonly PositionRange[]): void;
   /** From now on it brings no more than what only Sluice holds; `keepsReading` says whether that is anything. */
   drain(): void;
@@ -42,7 +42,7 @@ export interface Source {
    * as its events can be read again.
    */
   readonly keepsReading: boolean;
-  /** Releases what it holds; tells what was acknowledged first, if that is possible in a moment. Safe to call twice. */
+  /** Releases what it holds; commits what was acknowledged first, if that is possible in a moment. Safe to call twice. */
   close(): Promise<void>;
 }
 

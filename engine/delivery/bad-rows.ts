@@ -1,32 +1,22 @@
-import { EventList } from "../event/event.ts";
+import type { CompiledPipeline } from "../batch/compiled-pipeline.ts";
 import type { BatchRecord } from "../core/journal.ts";
 import type { Block, Failure, Probe } from "../core/sink.ts";
-import type { CompiledPipeline } from "../batch/compiled-pipeline.ts";
-import type { Settlement } from "./settlement.ts";
+import { EventList } from "../event/event.ts";
+import type { BadRow, Trouble } from "./protocol.ts";
+import type { Target } from "./target.ts";
 
-/** A batch of fewer rows that all fail tells nothing about the table. */
-const rowsThatTell = 10;
+/** Where a batch has fewer rows, all of them may be bad and the table right. */
+const fewestRows = 10;
 /** Rows that are taken out of one batch one at a time, where a probe is not allowed. */
 const mostWithoutProbe = 100;
 /** Rows at the beginning of a block that are tried first: each bad row costs a request. */
 const sampleRows = 100;
 
-/** Rows that are taken out of their batch, or why none is: the table is what does not fit. */
-export type Judgement = { kind: "rows"; rows: readonly BadRow[] } | { kind: "trouble"; failure: Trouble };
-
-export interface BadRow {
-  row: number;
-  failure: Failure;
-}
-
-export interface Trouble {
-  class: Failure["class"] | "probe";
-  text: string;
-  connection?: Failure["connection"];
-}
+/** Rows that do not fit, or why none is excluded: the table is what does not fit. */
+export type SearchResult = { kind: "rows"; rows: readonly BadRow[] } | { kind: "trouble"; trouble: Trouble };
 
 /** What is known of a batch from earlier attempts: the code that its first rows, or all of them, failed with. */
-export interface ThreadDeaths {
+export interface FailedCodes {
   sample?: number | undefined;
   all?: number | undefined;
 }
@@ -37,36 +27,36 @@ interface Refused {
   record: BatchRecord;
   block: Block;
   failure: Failure;
-  suspicion: ThreadDeaths;
+  /** Noted here for later attempts. */
+  codes: FailedCodes;
 }
 
 /**
- * Which rows of a refused block are bad (delivery, when the server says no). They are found without writing to the
- * target. Where not one row of a batch that tells fits, and nothing of this revision was written since the table was
- * last altered, the table or the mapping is wrong, and no event is given up for it.
+ * Which rows of a refused block are bad (docs/delivery-protocol.md, "Bad rows"). They are found without writing to
+ * the target. Where not one row of a batch of some size fits, and nothing of this revision was written since the table
+ * was last altered, the table or the mapping is wrong, and no event becomes a dead letter for it.
  */
-export async function judgeRows(refused: Refused, line: CompiledPipeline, settlement: Settlement): Promise<Judgement> {
-  const { record, block, failure, suspicion } = refused;
-  const { sink, revision } = line;
-  const { room, leave } = settlement.with;
-  const probe: Probing = (rows) => room.answerOf("the search for bad rows", sink.probe(rows, leave));
+export async function findBadRows(refused: Refused, compiled: CompiledPipeline, target: Target): Promise<SearchResult> {
+  const { record, block, failure, codes } = refused;
+  const { sink, revision } = compiled;
+  const probe: Probing = (rows) => target.probe(sink, rows);
   const total = block.events.length + record.excluded.length;
-  const mayBeWrong = total >= rowsThatTell && !settlement.hasWritten(revision, await settlement.read(sink));
+  const mayBeWrong = total >= fewestRows && !target.hasWritten(revision, await target.read(sink));
   if (mayBeWrong && (await isSampleBad(refused, probe))) {
     // Looking at every row may take minutes, so the pause is shown before that is done, once.
-    const isKnown = suspicion.all === failure.code || suspicion.sample !== failure.code;
-    suspicion.sample = failure.code;
+    const isKnown = codes.all === failure.code || codes.sample !== failure.code;
+    codes.sample = failure.code;
     if (isKnown) return wrong(failure, `the first rows of a batch of ${total} do not fit`);
   }
   const found = await badRows(block, failure, probe, record.excluded.length);
   if (found.kind === "trouble" || !mayBeWrong || found.rows.length < block.events.length) return found;
   if (found.rows.some(({ failure: { code } }) => code !== failure.code)) return found;
-  suspicion.all = failure.code;
+  codes.all = failure.code;
   return wrong(failure, `no row of a batch of ${total} fits`);
 }
 
-function wrong({ text }: Failure, what: string): Judgement {
-  return { kind: "trouble", failure: { class: "row", text: `${what}: ${text}` } };
+function wrong({ text }: Failure, what: string): SearchResult {
+  return { kind: "trouble", trouble: { class: "row", text: `${what}: ${text}` } };
 }
 
 /** Whether the first rows of a block that is larger than a sample all fail alike. */
@@ -83,32 +73,32 @@ function firstRows({ events, body }: Block, count: number): Block {
   return { events: EventList.of(events.slice(0, count)), body: body.subarray(0, end), rejected: [] };
 }
 
-async function badRows(block: Block, failure: Failure, probing: Probing, excluded: number): Promise<Judgement> {
+async function badRows(block: Block, failure: Failure, probing: Probing, excluded: number): Promise<SearchResult> {
   if (block.events.length === 1) return { kind: "rows", rows: [{ row: 0, failure }] };
   const probe = await probing(block);
   if (probe.kind === "found" && probe.rows.length > 0) return { kind: "rows", rows: probe.rows };
   if (probe.kind === "found") {
     const text = `${failure.text}; no row is at fault: a copy of the table takes each of them`;
-    return { kind: "trouble", failure: { class: "setup", text } };
+    return { kind: "trouble", trouble: { class: "setup", text } };
   }
   const isPassing = probe.kind === "failed" && probe.failure.class === "transient";
   // Without a probe, the rows that errors name are taken out, one at a time.
   if (!isPassing && failure.row !== undefined && excluded < mostWithoutProbe) {
     return { kind: "rows", rows: [{ row: failure.row, failure }] };
   }
-  if (probe.kind === "failed") return { kind: "trouble", failure: probe.failure };
+  if (probe.kind === "failed") return { kind: "trouble", trouble: probe.failure };
   const text = `${failure.text}; the bad rows cannot be found without a table to try them on: run ${probe.grant}`;
-  return { kind: "trouble", failure: { class: "probe", text } };
+  return { kind: "trouble", trouble: { class: "probe", text } };
 }
 
-/** The same for a batch of which not one event could be written for the columns: undefined where that tells nothing. */
+/** The same for a batch of which not one event fits its columns: undefined where that says nothing about the mapping. */
 export async function wrongMapping(
   record: BatchRecord,
   { sink, revision }: CompiledPipeline,
-  settlement: Settlement,
+  target: Target,
 ): Promise<Trouble | undefined> {
   const refused = record.rejections.filter(({ reason }) => reason === "schema_mismatch");
-  if (record.rows > 0 || refused.length < rowsThatTell) return undefined;
-  if (settlement.hasWritten(revision, await settlement.read(sink))) return undefined;
+  if (record.rows > 0 || refused.length < fewestRows) return undefined;
+  if (target.hasWritten(revision, await target.read(sink))) return undefined;
   return { class: "row", text: `no row of a batch of ${refused.length} fits its columns: ${refused[0]!.error}` };
 }

@@ -1,14 +1,18 @@
+import type { CompiledPipeline } from "../batch/compiled-pipeline.ts";
 import { BatchReader, type BatchReaderOptions } from "../batch/reader.ts";
 import type { LetterEvent } from "../core/dead-letter.ts";
-import type { Journal } from "../core/journal.ts";
-import type { KeyMemory } from "../core/key-memory.ts";
-import { InFlightBatches } from "./in-flight.ts";
-import type { CompiledPipeline } from "../batch/compiled-pipeline.ts";
-import { Recovery } from "./recovery.ts";
 import { LeftForLater } from "../core/errors.ts";
-import { Settlement, type SendOptions } from "./settlement.ts";
-import { prepareBatch, ofLetters } from "./prepared-batch.ts";
+import { holdsPositions, lettersOf, rangesOf, type Journal } from "../core/journal.ts";
+import type { KeyMemory } from "../core/key-memory.ts";
 import { RetryPause, type Pace } from "../flow/retry-pause.ts";
+import { InFlightBatches, type Turn } from "./in-flight.ts";
+import { JournalWriter, Pauses } from "./pauses.ts";
+import { prepareBatch, type PreparedBatch, type PrepareOptions } from "./prepared-batch.ts";
+import type { SendOptions } from "./protocol.ts";
+import { Recovery } from "./recovery.ts";
+import { ReleasedDuplicates } from "./released-duplicates.ts";
+import { BatchSender, type SenderOptions } from "./sender.ts";
+import { Target } from "./target.ts";
 
 export interface PipelineOptions extends Omit<BatchReaderOptions, "leave" | "drain"> {
   /** Inserts in flight. */
@@ -17,9 +21,9 @@ export interface PipelineOptions extends Omit<BatchReaderOptions, "leave" | "dra
   options: SendOptions;
   /** What dedup remembers; empty where there is none. */
   keys: KeyMemory;
-  line: CompiledPipeline;
-  /** The line of an earlier revision that a batch under way still names; undefined if its config is gone. */
-  lineOf(revision: number): CompiledPipeline;
+  compiled: CompiledPipeline;
+  /** An earlier revision that a pending batch still names; undefined if its config is gone. */
+  compiledOf: (revision: number) => CompiledPipeline;
   /** How time passes in a wait; the real time by default. */
   pace?: Pace;
 }
@@ -28,78 +32,76 @@ export interface PipelineOptions extends Omit<BatchReaderOptions, "leave" | "dra
 const markEvery = 10 * 60_000;
 
 /**
- * Carries events from the source through the transforms to the sink: the only place that acknowledges and dead-letters.
+ * Takes events from the source through the transforms to the sink: the only place that acknowledges and dead-letters.
  *
  *     opening    until source and target answer as they should, and what dedup remembers is loaded
  *     recovering what an earlier start prepared and did not commit, each batch from its record alone
- *     carrying   read, transform, prepare, insert, commit; several inserts in flight, commits in order
+ *     running    read, transform, prepare, insert, commit; several inserts in flight, commits in order
  *     draining   after `stop`: what the source held at that moment; no pause is waited for
  *     left       what is prepared and not committed stays in the journal, for the next start
+ *
+ * The life of a batch is in `#run` (read, transform, prepare) and `#deliver` (insert, commit, acknowledge).
  */
 export class Pipeline {
-  readonly #parts: PipelineOptions;
-  readonly #reader: BatchReader;
-  readonly #room: RetryPause;
-  readonly #settlement: Settlement;
-  readonly #recovery: Recovery;
+  readonly #options: PipelineOptions;
   readonly #leave = new AbortController();
   readonly #drain = new AbortController();
+  readonly #reader: BatchReader;
+  readonly #pauses: Pauses;
+  readonly #journal: JournalWriter;
+  readonly #target: Target;
+  readonly #preparing: PrepareOptions;
+  readonly #sending: SenderOptions;
+  readonly #recovery: Recovery;
+  readonly #released: ReleasedDuplicates;
   readonly #inFlight: InFlightBatches;
   #nextBatch: number;
   /** Resolves when everything that an earlier start prepared is on its way. */
   readonly #recovered: Promise<void>;
   #isRecovered: () => void = () => undefined;
-  /** Reprocesses that are not on their way yet: what they prepare must not come behind the end of this pipeline. */
+  /** Reprocesses that are not on their way yet: what they prepare must not come after the end of this pipeline. */
   readonly #beginning = new Set<Promise<void>>();
-  /** What ended a batch under way, where no wait can mend it. */
+  /** What ended a batch, where no wait can mend it. */
   #failure: Error | undefined;
 
-  constructor(parts: PipelineOptions) {
-    this.#parts = parts;
-    const { pipeline_id, journal, telemetry } = parts;
-    const pending = journal.pending(pipeline_id);
-    const progress = journal.progress(pipeline_id);
+  constructor(options: PipelineOptions) {
+    const { pipeline_id, source, telemetry, keys, clock, compiled, compiledOf, options: sendOptions } = options;
+    const { written, batch } = options.journal.progress(pipeline_id);
     const signals = { leave: this.#leave.signal, drain: this.#drain.signal };
-    this.#reader = new BatchReader({ ...parts, ...signals });
-    this.#room = new RetryPause(pipeline_id, telemetry, parts.pace);
-    const onTooLarge = (): void => this.#reader.shrink();
-    this.#settlement = new Settlement({ ...parts, ...signals, room: this.#room, onTooLarge });
-    this.#recovery = new Recovery(parts, this.#reader, this.#settlement);
-    this.#nextBatch = Math.max(progress.batch, ...pending.map(({ batch }) => batch)) + 1;
-    this.#recovered = new Promise((resolve) => (this.#isRecovered = resolve));
-    this.#inFlight = new InFlightBatches({
-      ...parts,
-      leave: this.#leave.signal,
-      reader: this.#reader,
-      settlement: this.#settlement,
-      recovery: this.#recovery,
+    const reader = new BatchReader({ ...options, ...signals });
+    const pauses = new Pauses(new RetryPause(pipeline_id, telemetry, options.pace), signals);
+    const journal = new JournalWriter(options.journal, pauses);
+    const target = new Target({ pipeline_id, telemetry, pauses, written });
+    const common = { telemetry, options: sendOptions, source, journal, target, pauses };
+    this.#options = options;
+    this.#reader = reader;
+    this.#pauses = pauses;
+    this.#journal = journal;
+    this.#target = target;
+    this.#preparing = { pipeline_id, compiled, keys, leave: signals.leave };
+    this.#sending = { ...common, onTooLarge: () => reader.shrink() };
+    this.#recovery = new Recovery({ ...common, ...this.#preparing, compiledOf, reader });
+    this.#released = new ReleasedDuplicates({
+      ...this.#preparing,
+      clock,
+      telemetry,
+      reader,
       drawNumber: this.#drawNumber,
-      onFailed: (error) => {
-        if (error instanceof Error && !(error instanceof LeftForLater)) this.#failure ??= error;
-        this.abort();
-      },
     });
+    this.#inFlight = new InFlightBatches(options.replicas, (error) => this.#givenUp(error));
+    this.#nextBatch = Math.max(batch, ...options.journal.pending(pipeline_id).map((record) => record.batch)) + 1;
+    this.#recovered = new Promise((resolve) => (this.#isRecovered = resolve));
   }
 
   /** Runs until `stop` or `abort`. Throws only what no wait can mend, such as a damaged stream. */
   async run(): Promise<void> {
-    const { line, pipeline_id, source, telemetry, keys, journal, clock } = this.#parts;
+    const { compiled, pipeline_id, source, journal, clock } = this.#options;
     const mark = (): Promise<void> => journal.mark(pipeline_id, clock.now()).catch(() => undefined);
     const marking = setInterval(() => void mark(), markEvery).unref();
     try {
-      await keys.load(journal, pipeline_id, clock.now());
-      if (keys.size.keys > 0) telemetry.keysHeld({ pipeline_id, ...keys.size });
-      const givenUp = await source.open({ leave: this.#leave.signal, drain: this.#drain.signal });
-      for (const batch of givenUp) keys.release(batch);
-      await this.#settlement.reopen(line.sink, 1);
-      this.#room.leave();
-      for (const record of journal.pending(pipeline_id)) {
-        if (!givenUp.includes(record.batch)) this.#inFlight.begin(await this.#recovery.prepared(record));
-      }
-      this.#isRecovered();
-      if (source.waitsForSettled) await this.#inFlight.landed();
+      await this.#recover(await this.#open());
       await source.begin();
-      await this.#carry();
+      await this.#run();
     } catch (error) {
       if (!(error instanceof LeftForLater)) throw error;
     } finally {
@@ -107,11 +109,11 @@ export class Pipeline {
       this.#isRecovered();
       await Promise.allSettled(this.#beginning);
       await this.#inFlight.ended();
-      this.#room.leave();
+      this.#pauses.end();
       clearInterval(marking);
       await mark();
       await this.#recovery.close();
-      await line.sink.close();
+      await compiled.sink.close();
       await source.close();
     }
     if (this.#failure !== undefined) throw this.#failure;
@@ -119,31 +121,9 @@ export class Pipeline {
 
   /** Drains what the source holds now; leaves at the latest after `limit` milliseconds. `run` resolves then. */
   stop(limit: number): void {
-    this.#parts.source.drain();
+    this.#options.source.drain();
     this.#drain.abort();
     setTimeout(() => this.abort(), limit).unref();
-  }
-
-  /**
-   * Sends dead letters through the pipeline again, as a batch of their own. Resolves when that is prepared: from then on
-   * their events are settled exactly once, and the letters go with the commit. Throws LeftForLater; nothing was begun then.
-   */
-  async reprocess(letters: readonly LetterEvent[]): Promise<void> {
-    const begun = this.#begin(letters);
-    this.#beginning.add(begun);
-    await begun.finally(() => this.#beginning.delete(begun));
-  }
-
-  async #begin(letters: readonly LetterEvent[]): Promise<void> {
-    await this.#recovered;
-    if (this.#drain.signal.aborted)
-      throw new LeftForLater("the pipeline stops: reprocess the letters when it runs again");
-    const builder = this.#reader.ofLetters(letters, this.#parts.line, this.#drawNumber());
-    const prepared = await prepareBatch(builder, this.#parts, this.#leave.signal);
-    this.#settlement.leaveIfAborted();
-    const numbers = letters.map(({ number }) => number);
-    const record = await this.#settlement.prepare(ofLetters(prepared.record, numbers));
-    this.#inFlight.begin({ ...prepared, record });
   }
 
   /** Leaves at once. */
@@ -152,36 +132,133 @@ export class Pipeline {
     this.#drain.abort();
   }
 
-  readonly #drawNumber = (): number => this.#nextBatch++;
+  /**
+   * Sends dead letters through the pipeline again, as a batch of their own. Resolves when that is prepared: from then on
+   * their events are settled exactly once, and the letters go with the commit. Throws LeftForLater; nothing was begun then.
+   */
+  async reprocess(letters: readonly LetterEvent[]): Promise<void> {
+    const begun = this.#reprocess(letters);
+    this.#beginning.add(begun);
+    await begun.finally(() => this.#beginning.delete(begun));
+  }
 
-  async #carry(): Promise<void> {
-    const { line, keys } = this.#parts;
+  async #reprocess(letters: readonly LetterEvent[]): Promise<void> {
+    await this.#recovered;
+    if (this.#drain.signal.aborted)
+      throw new LeftForLater("the pipeline stops: reprocess the letters when it runs again");
+    const builder = this.#reader.ofLetters(letters, this.#options.compiled, this.#drawNumber());
+    const numbers = letters.map(({ number }) => number);
+    const prepared = await prepareBatch(builder, this.#preparing, { kind: "letters", numbers });
+    this.#pauses.leaveIfAborted();
+    await this.#journal.prepare(prepared.record);
+    this.#begin(prepared);
+  }
+
+  /** Resolves with the batches, by their numbers, whose events another reader has taken over. */
+  async #open(): Promise<number[]> {
+    const { compiled, pipeline_id, source, telemetry, keys, journal, clock } = this.#options;
+    await keys.load(journal, pipeline_id, clock.now());
+    if (keys.size.keys > 0) telemetry.keysHeld({ pipeline_id, ...keys.size });
+    const givenUp = await source.open({ leave: this.#leave.signal, drain: this.#drain.signal });
+    for (const batch of givenUp) keys.release(batch);
+    await this.#target.reopen(compiled.sink, 1);
+    this.#pauses.end();
+    return givenUp;
+  }
+
+  async #recover(givenUp: readonly number[]): Promise<void> {
+    const { pipeline_id, source, journal } = this.#options;
+    for (const record of journal.pending(pipeline_id)) {
+      if (!givenUp.includes(record.batch)) this.#begin(await this.#recovery.prepared(record));
+    }
+    this.#isRecovered();
+    if (source.waitsForSettled) await this.#inFlight.landed();
+  }
+
+  /** Read, transform, prepare: one batch after another, until a drain leaves nothing to read. */
+  async #run(): Promise<void> {
+    const { compiled, keys } = this.#options;
     for (;;) {
       await this.#inFlight.room();
       await this.#roomForKeys();
-      const builder = await this.#reader.next(line, this.#drawNumber, (batch) => keys.release(batch));
+      const builder = await this.#reader.next(compiled, this.#drawNumber, (batch) => keys.release(batch));
       if (builder === undefined) break;
-      const prepared = await prepareBatch(builder, this.#parts, this.#leave.signal);
-      const { rows, rejections, waiting = [] } = prepared.record;
-      // A batch that leaves nothing goes straight to its commit, which is one write too, unless another is on its way.
+      const prepared = await prepareBatch(builder, this.#preparing);
+      const { rows, rejections, waiting } = prepared.record;
+      // A batch that leaves nothing goes straight to its commit, which is one write too, unless another is in flight.
       const isNothing = rows + rejections.length + waiting.length === 0 && this.#inFlight.isEmpty;
-      if (!isNothing) await this.#settlement.prepare(prepared.record);
-      this.#inFlight.begin(prepared);
+      if (!isNothing) await this.#journal.prepare(prepared.record);
+      this.#begin(prepared);
     }
     await this.#inFlight.landed();
   }
 
+  #begin(prepared: PreparedBatch): void {
+    this.#inFlight.begin(prepared.record, (turn) => this.#deliver(prepared, turn));
+  }
+
+  /** Insert, commit, acknowledge. */
+  async #deliver(prepared: PreparedBatch, turn: Turn): Promise<void> {
+    const { keys, source } = this.#options;
+    const sent = await this.#send(prepared);
+    const { record } = sent;
+    // From here on its rows are fixed; once that is durable, other batches may rely on it.
+    if (!turn.isNow || record.waiting.length > 0) {
+      await this.#journal.amend(record);
+      keys.written(record);
+    }
+    await turn.came;
+    const released = await this.#released.of(sent);
+    await this.#journal.commit(record, released?.record);
+    keys.written(record);
+    this.#inFlight.committed(record);
+    if (holdsPositions(record)) source.acknowledge(rangesOf(record));
+    this.#reportKeys(record.keys.length);
+    this.#reader.forget(lettersOf(record));
+    if (released !== undefined) this.#begin(released);
+  }
+
+  /** Inserts a batch, by the revision that made it, and then by the current one where it has to be made again. */
+  async #send(prepared: PreparedBatch): Promise<PreparedBatch> {
+    const { pipeline_id, telemetry } = this.#options;
+    for (let current = prepared; ;) {
+      const started = performance.now();
+      const batch = current;
+      const sent = await this.#inFlight.inSlot(() => new BatchSender(batch, this.#sending).run());
+      if (sent.kind === "settled") {
+        const { record, bytes } = sent;
+        const seconds = (performance.now() - started) / 1000;
+        if (bytes > 0) telemetry.inserted({ pipeline_id, rows: record.rows, bytes, seconds });
+        this.#reader.grow();
+        return { ...current, record };
+      }
+      current = await this.#recovery.again(sent, current);
+    }
+  }
+
   /** Waits until dedup can remember another batch: its limits are a pause, never a lost key. */
   async #roomForKeys(): Promise<void> {
-    const { keys, clock } = this.#parts;
+    const { keys, clock } = this.#options;
     for (let attempt = 1; ; attempt += 1) {
       keys.expire(this.#inFlight.oldest(clock.now()));
       const text = keys.full();
       if (text === undefined) {
-        if (attempt > 1) this.#room.leave();
+        if (attempt > 1) this.#pauses.end();
         return;
       }
-      await this.#settlement.wait({ class: "storage", text }, attempt);
+      await this.#pauses.wait({ class: "storage", text }, attempt);
     }
   }
+
+  #reportKeys(brought: number): void {
+    const { keys, pipeline_id, telemetry } = this.#options;
+    if (brought > 0) telemetry.keysHeld({ pipeline_id, ...keys.size });
+  }
+
+  #givenUp(error: unknown): void {
+    if (error instanceof Error && !(error instanceof LeftForLater)) this.#failure ??= error;
+    this.abort();
+  }
+
+  readonly #drawNumber = (): number => this.#nextBatch++;
 }

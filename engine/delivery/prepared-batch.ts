@@ -1,55 +1,69 @@
 import { randomBytes } from "node:crypto";
-import type { BatchRecord } from "../core/journal.ts";
-import type { KeyMemory } from "../core/key-memory.ts";
-import type { Block } from "../core/sink.ts";
 import type { BatchBuilder } from "../batch/builder.ts";
 import type { CompiledPipeline } from "../batch/compiled-pipeline.ts";
+import type { BatchOrigin, BatchRecord } from "../core/journal.ts";
+import type { KeyMemory } from "../core/key-memory.ts";
+import type { Block } from "../core/sink.ts";
 
-/** A batch on its way: its record, the events that it was made of, and the line that makes its rows. */
+/** A batch between prepare and commit: its record, the events that it was made of, and the revision that makes its rows. */
 export interface PreparedBatch {
   record: BatchRecord;
   builder: BatchBuilder;
-  line: CompiledPipeline;
+  compiled: CompiledPipeline;
   /** Its rows, where they have been encoded just now. */
   block?: Block;
-  /** It was prepared by an earlier start, which may have sent it. */
-  isReplay: boolean;
-  /** Its line is that of an earlier revision: what is refused is made again by the current one. */
+  /** An earlier revision makes its rows: what is refused is made again by the current one. */
   isEarlier?: boolean;
 }
 
-/** The record and the rows of a batch that was put together by the current line. Nothing is durable yet. */
+/** What a batch of the current revision is prepared with. */
+export interface PrepareOptions {
+  pipeline_id: string;
+  compiled: CompiledPipeline;
+  keys: KeyMemory;
+  /** Aborts when the pipeline leaves at once. */
+  leave: AbortSignal;
+}
+
+/** The record and the rows of a batch that the current revision has built. Nothing is durable yet. */
 export async function prepareBatch(
   builder: BatchBuilder,
-  { pipeline_id, line, keys }: { pipeline_id: string; line: CompiledPipeline; keys: KeyMemory },
-  signal: AbortSignal,
+  { pipeline_id, compiled, keys, leave }: PrepareOptions,
+  madeOf: BatchOrigin = { kind: "source", ranges: builder.ranges },
 ): Promise<PreparedBatch> {
   const { batch, clock, oldest, only } = builder.plan;
   // Where the target cannot be read now, it is read before the batch is sent.
-  const read = await line.sink.read(false, signal);
+  const read = await compiled.sink.read(false, leave);
   const block = builder.encode();
-  const own = keys.blocks(batch);
   const record: BatchRecord = {
     batch,
     pipeline_id,
-    ranges: builder.ranges,
-    ...(only === undefined ? {} : { only: [...only] }),
-    revision: line.revision,
-    token: randomBytes(16).toString("hex"),
+    madeOf,
+    ...(only !== undefined && { only: [...only] }),
+    revision: compiled.revision,
+    token: freshToken(),
     clock,
     oldest,
     rows: block.events.length,
     rejections: block.rejected,
     excluded: [],
-    ...(own.length === 0 ? {} : { keys: own }),
-    ...(builder.waiting.length === 0 ? {} : { waiting: [...builder.waiting] }),
-    ...(read.kind === "read" ? { target: read.reading } : {}),
-    heard: "nothing",
+    keys: keys.blocks(batch),
+    waiting: [...builder.waiting],
+    state: { kind: "prepared", ...(read.kind === "read" && { target: read.reading }) },
   };
-  return { record, builder, line, block, isReplay: false };
+  return { record, builder, compiled, block };
 }
 
-/** The record as one of dead letters: it holds no position of the source. */
-export function ofLetters(record: BatchRecord, letters: number[]): BatchRecord {
-  return { ...record, ranges: [], letters };
+/** 128 random bits, never derived from offsets: a deliberate rewind must not look like a repeat. */
+export function freshToken(): string {
+  return randomBytes(16).toString("hex");
+}
+
+/** What telemetry calls a batch. */
+export function namesOf({
+  pipeline_id,
+  batch,
+  rows,
+}: BatchRecord): Pick<BatchRecord, "pipeline_id" | "batch" | "rows"> {
+  return { pipeline_id, batch, rows };
 }

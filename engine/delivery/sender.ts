@@ -1,186 +1,167 @@
-import { judgeRows, wrongMapping, type BadRow, type ThreadDeaths, type Trouble } from "./bad-rows.ts";
-import { Clearance, namesOf, type Verdict } from "./clearance.ts";
-import type { Rejection } from "../core/dead-letter.ts";
-import { EventList } from "../event/event.ts";
-import { deadPositions, mayBeInTable, type BatchRecord } from "../core/journal.ts";
-import type { Answer, Block, Failure } from "../core/sink.ts";
-import type { CompiledPipeline } from "../batch/compiled-pipeline.ts";
 import { LeftForLater } from "../core/errors.ts";
-import type { Settlement } from "./settlement.ts";
-import type { PreparedBatch } from "./prepared-batch.ts";
+import type { Rejection } from "../core/dead-letter.ts";
+import { deadPositions, type BatchRecord } from "../core/journal.ts";
+import type { Place } from "../core/positions.ts";
+import type { Block } from "../core/sink.ts";
+import type { Source } from "../core/source.ts";
+import { EventList } from "../event/event.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
+import { findBadRows, wrongMapping, type FailedCodes } from "./bad-rows.ts";
+import type { JournalWriter, Pauses } from "./pauses.ts";
+import { freshToken, namesOf, type PreparedBatch } from "./prepared-batch.ts";
+import {
+  beginSending,
+  decide,
+  mayBeThere,
+  whenLeft,
+  type Action,
+  type BadRow,
+  type BatchEvent,
+  type Effect,
+  type Refusal,
+  type Rules,
+  type Sending,
+  type SendOptions,
+} from "./protocol.ts";
+import type { Target } from "./target.ts";
 
 /**
- * How the sending of a batch ends: it is settled, or the current revision has to make it again, under its own token
- * because it may be in the table, or as a new one.
+ * How the sending of a batch ends: it is settled (`bytes` were inserted, 0 where nothing was), or the current revision
+ * has to make it again, under its own token because it may be in the table, or as a new one.
  */
-export interface SendResult {
-  kind: "settled" | "again with its token" | "again";
-  record: BatchRecord;
-  /** Bytes that were inserted; 0 where nothing was sent. */
-  bytes: number;
+export type SendResult =
+  | { kind: "settled"; record: BatchRecord; bytes: number }
+  | { kind: "remake"; record: BatchRecord; token: "own" | "fresh" };
+
+/** What the batches of a pipeline are sent with. */
+export interface SenderOptions {
+  options: SendOptions;
+  journal: JournalWriter;
+  target: Target;
+  pauses: Pauses;
+  telemetry: Telemetry;
+  source: Pick<Source, "mayWrite">;
+  /** The server had too little memory for a batch. */
+  onTooLarge(): void;
 }
 
-type Refusal = Exclude<Answer, { kind: "ok" }>;
-
-/** Failures that another revision may not meet. */
-const mendable = new Set<Failure["class"]>(["setup", "partitions", "row"]);
-/** A batch that waits longer than this for its first send has its target read anew, in milliseconds. */
-const oldestReading = 30_000;
-/** The server has too little memory for the insert. */
-const memoryLimit = 241;
-
-/**
- * Carries one prepared batch to the table (delivery, sections 3 and 4): the insert with the batch's token, until the
- * server says OK. What was heard decides what a later start may do, so it is synced: `refused` before waiting, and taken
- * back before the next send.
- */
+/** Sends one prepared batch: carries out what the protocol decides after each event, until the sending ends. */
 export class BatchSender {
-  readonly #line: CompiledPipeline;
-  readonly #settlement: Settlement;
+  readonly #with: SenderOptions;
   readonly #prepared: PreparedBatch;
+  readonly #rules: Rules;
   #record: BatchRecord;
   #block: Block = { events: new EventList(), body: Buffer.alloc(0), rejected: [] };
-  /** An answer is missing: its rows may be in the table, all or some of them. */
-  #isUncertain: boolean;
-  readonly #clearance: Clearance;
+  #sending: Sending;
   #wasSent = false;
-  #failures = 0;
-  readonly #suspicion: ThreadDeaths = {};
+  readonly #codes: FailedCodes = {};
 
-  constructor(prepared: PreparedBatch, settlement: Settlement) {
+  constructor(prepared: PreparedBatch, options: SenderOptions) {
     this.#prepared = prepared;
-    this.#line = prepared.line;
-    this.#settlement = settlement;
-    const { record, isReplay, isEarlier = false } = prepared;
-    this.#record = record;
-    this.#clearance = new Clearance(this.#line.sink, settlement, isEarlier);
-    // Before the first send the target is read and noted.
-    this.#isUncertain = isReplay && record.heard === "nothing" && mayBeInTable(record);
+    this.#with = options;
+    this.#rules = { ...options.options, isEarlier: prepared.isEarlier === true };
+    this.#record = prepared.record;
+    this.#sending = beginSending(prepared.record.state);
   }
 
   /** Sends until everything of the batch that can be written is. Throws LeftForLater. */
   async run(): Promise<SendResult> {
     try {
-      return await this.#run();
+      if (this.#record.state.kind !== "written") await this.#prepareRows();
+      let outcome: BatchEvent | SendResult = this.#ready();
+      while (!("record" in outcome)) outcome = await this.#follow(outcome);
+      return outcome;
     } catch (error) {
-      // What is left before it was ever sent is in no table: a later start need not wonder.
-      const isClear = !this.#wasSent && !this.#isUncertain && this.#record.heard === "nothing";
-      if (error instanceof LeftForLater && isClear) await this.#amend({ heard: "refused" });
+      const state = error instanceof LeftForLater ? whenLeft(this.#sending, { wasSent: this.#wasSent }) : undefined;
+      if (state !== undefined) await this.#amend({ state });
       throw error;
     }
   }
 
-  async #run(): Promise<SendResult> {
-    if (this.#record.heard === "written") return this.#ended("settled");
-    await this.#encodeAgain(this.#prepared.block);
-    await this.#untilMappingFits();
-    while (this.#record.rows > 0) {
-      const ending = await this.#clear();
-      if (ending !== undefined) return this.#ended(ending);
-      const { heard, token } = this.#record;
-      const ignoreViews = heard === "view" && this.#settlement.with.options.on_view_error === "skip";
-      await this.#settlement.with.source.mayWrite();
-      this.#settlement.leaveIfAborted();
-      this.#wasSent = true;
-      const { leave, room } = this.#settlement.with;
-      const sent = this.#line.sink.insert(this.#block, token, leave, { ignoreViews });
-      const answer = await room.answerOf(`an insert of ${this.#record.rows} rows`, sent);
-      if (answer.kind === "ok") {
-        const missing = this.#isUncertain ? await this.#clearance.ofAnswered(this.#record) : undefined;
-        if (missing !== undefined) {
-          if (this.#obey(missing) === "again") return this.#ended("again");
-          continue;
-        }
-        if (ignoreViews) this.#settlement.with.telemetry.viewErrorIgnored(namesOf(this.#record));
-        const { time, taken } = this.#record.target!;
-        this.#record = { ...this.#record, written_at: time + Math.max(0, Date.now() - taken) };
-        break;
-      }
-      this.#settlement.leaveIfAborted();
-      const next = await this.#after(answer);
-      if (next !== undefined) return this.#ended(next);
+  /** Carries out what follows from an event, up to the next one or the end. */
+  async #follow(event: BatchEvent): Promise<BatchEvent | SendResult> {
+    const { next, steps } = decide(this.#sending, event, this.#rules);
+    for (const step of steps) {
+      const outcome = await this.#carryOut(step, next);
+      if (outcome !== undefined) return outcome;
     }
-    if (this.#record.rows > 0) this.#settlement.noteWritten(this.#record);
-    this.#settlement.with.room.leave();
-    return this.#ended("settled", this.#block.body.length);
+    throw new Error(`expected the steps after "${event.kind}" to lead on`);
   }
 
-  /** Whether the batch may be sent now; else how it ends. Reads the target before the first send, and before a repeat. */
-  async #clear(): Promise<SendResult["kind"] | undefined> {
-    if (this.#mayBeThere) return this.#obey(await this.#clearance.ofRepeat(this.#record));
-    if (this.#isDueForReading()) {
-      const target = await this.#settlement.read(this.#line.sink);
-      await this.#amend({ target, heard: "nothing" });
+  /** What a step leads to; undefined for an effect. The batch is `next` only once its effects are carried out. */
+  async #carryOut(step: Effect | Action, next: Sending): Promise<BatchEvent | SendResult | undefined> {
+    switch (step.do) {
+      case "report":
+        this.#report(step);
+        return undefined;
+      case "shrink":
+        this.#with.onTooLarge();
+        return undefined;
+      case "takeBackExcluded":
+        this.#takeBackExcluded();
+        return undefined;
+      case "note":
+        await this.#amend({ state: next.state });
+        return undefined;
+      case "drawToken":
+        this.#record = await this.#with.journal.prepare({ ...this.#record, token: freshToken(), state: next.state });
+        return undefined;
+      case "pause":
+        await this.#with.pauses.wait({ class: step.class, text: uncertainText(this.#record) }, step.pauses);
+        return undefined;
+      default:
+        this.#sending = next;
+        return this.#act(step);
     }
-    return undefined;
   }
 
-  /**
-   * As long as nothing but refusals was heard, what comes is a first send: the recorded reading is that of just before it,
-   * however long the refusals took (delivery, the insert: uncertain).
-   */
-  #isDueForReading(): boolean {
-    const { target, heard } = this.#record;
-    if (target === undefined || heard === "refused") return true;
-    const age = Date.now() - target.taken;
-    return age < 0 || age > oldestReading;
-  }
-
-  /** How the batch ends by a verdict; undefined where it is sent. */
-  #obey({ kind, record }: Verdict): SendResult["kind"] | undefined {
-    this.#record = record;
-    if (kind === "with a fresh token") this.#isUncertain = false;
-    return kind === "settled" || kind === "again" ? kind : undefined;
-  }
-
-  get #mayBeThere(): boolean {
-    return this.#isUncertain || this.#record.heard === "view";
-  }
-
-  /** What follows a failed insert: another attempt, or an end. */
-  async #after(answer: Refusal): Promise<SendResult["kind"] | undefined> {
-    const { failure } = answer;
-    if (answer.kind === "unknown" && failure.class !== "view") this.#isUncertain = true;
-    const { telemetry } = this.#settlement.with;
-    const unknown = answer.kind === "unknown";
-    telemetry.insertFailed({ pipeline_id: this.#record.pipeline_id, rows: this.#record.rows, failure, unknown });
-    if (failure.code === memoryLimit) this.#settlement.with.onTooLarge();
-    if (failure.class !== "row") return this.#waitAfter(answer, failure);
-    const refused = { record: this.#record, block: this.#block, failure, suspicion: this.#suspicion };
-    const judged = await judgeRows(refused, this.#line, this.#settlement);
-    if (judged.kind === "trouble") return this.#waitAfter(answer, judged.failure, { rowsGoInAgain: true });
-    await this.#exclude(judged.rows);
-    return undefined;
-  }
-
-  async #waitAfter(
-    { kind, failure }: Refusal,
-    trouble: Trouble,
-    { rowsGoInAgain = false } = {},
-  ): Promise<SendResult["kind"] | undefined> {
-    this.#failures += 1;
-    const isFromView = failure.class === "view" || this.#record.heard === "view";
-    const mayBeThere = this.#mayBeThere || isFromView;
-    const isRefused = kind === "refused" && !mayBeThere;
-    // Where the table is wrong, the rows that were taken out of the batch before go in again with the others.
-    if (rowsGoInAgain && isRefused) this.#takeBack();
-    await this.#amend({ heard: isFromView ? "view" : isRefused ? "refused" : "nothing" });
-    if (this.#prepared.isEarlier === true && mendable.has(failure.class)) {
-      return mayBeThere ? "again with its token" : "again";
+  async #act(step: Action): Promise<BatchEvent | SendResult> {
+    switch (step.do) {
+      case "read":
+        return { kind: "read", reading: await this.#with.target.read(this.#sink) };
+      case "verify":
+        return { kind: "verified", reading: await this.#with.target.read(this.#sink), now: Date.now() };
+      case "send":
+        return this.#send(step.ignoreViews);
+      case "findBadRows":
+        return this.#findBadRows(step.answer);
+      case "exclude":
+        return this.#exclude(step.rows);
+      case "retry":
+        await this.#waitAndReopen(step.trouble, step.failures);
+        return this.#ready();
+      case "remake":
+        return { kind: "remake", record: this.#record, token: step.token };
+      default:
+        return this.#settle(step.by);
     }
-    await this.#settlement.wait(trouble, this.#failures, this.#line.sink);
-    await this.#settlement.reopen(this.#line.sink, this.#failures);
-    await this.#encodeAgain();
-    return undefined;
   }
 
-  #takeBack(): void {
-    const excluded = new Set(this.#record.excluded);
-    const rejections = this.#record.rejections.filter(({ position }) => !excluded.has(position));
-    this.#record = { ...this.#record, excluded: [], rejections, rows: this.#record.rows + excluded.size };
+  get #sink(): PreparedBatch["compiled"]["sink"] {
+    return this.#prepared.compiled.sink;
   }
 
-  async #exclude(rows: readonly BadRow[]): Promise<void> {
+  #ready(): BatchEvent {
+    return { kind: "ready", rows: this.#record.rows, now: Date.now() };
+  }
+
+  async #send(ignoreViews: boolean): Promise<BatchEvent> {
+    const { source, pauses, target } = this.#with;
+    await source.mayWrite();
+    pauses.leaveIfAborted();
+    this.#wasSent = true;
+    const answer = await target.insert(this.#sink, this.#block, this.#record.token, ignoreViews);
+    return { kind: "answered", answer, now: Date.now() };
+  }
+
+  async #findBadRows(answer: Refusal): Promise<BatchEvent> {
+    const refused = { record: this.#record, block: this.#block, failure: answer.failure, codes: this.#codes };
+    const found = await findBadRows(refused, this.#prepared.compiled, this.#with.target);
+    if (found.kind === "rows") return { kind: "rowsFound", rows: found.rows };
+    return { kind: "noRowFound", answer, trouble: found.trouble };
+  }
+
+  async #exclude(rows: readonly BadRow[]): Promise<BatchEvent> {
     const { builder } = this.#prepared;
     const letters = rows.map(({ row, failure: { name, text } }) =>
       builder.letter(this.#block.events.at(row), { reason: `sink_rejection_${name}`, error: text }),
@@ -190,46 +171,84 @@ export class BatchSender {
       rows: this.#record.rows - rows.length,
       excluded: [...excluded, ...letters.map(({ position }) => position)],
       rejections: [...rejections, ...letters],
-      heard: "nothing",
+      state: this.#sending.state,
     });
-    await this.#encodeAgain();
+    await this.#encode();
+    return this.#ready();
+  }
+
+  #takeBackExcluded(): void {
+    const excluded = new Set(this.#record.excluded);
+    const rejections = this.#record.rejections.filter(({ position }) => !excluded.has(position));
+    this.#record = { ...this.#record, excluded: [], rejections, rows: this.#record.rows + excluded.size };
+  }
+
+  /** Encodes the rows, and waits as long as the mapping fits none of them. */
+  async #prepareRows(): Promise<void> {
+    await this.#encode(this.#prepared.block);
+    for (let attempt = 1; ; attempt += 1) {
+      const trouble = await wrongMapping(this.#record, this.#prepared.compiled, this.#with.target);
+      if (trouble === undefined) return;
+      await this.#waitAndReopen(trouble, attempt);
+    }
+  }
+
+  async #waitAndReopen(...[trouble, attempt]: [Parameters<Pauses["wait"]>[0], number]): Promise<void> {
+    await this.#with.pauses.wait(trouble, attempt, this.#sink);
+    await this.#with.target.reopen(this.#sink, attempt);
+    await this.#encode();
   }
 
   /**
-   * Makes the rows again, for the columns as they are now. What no longer fits becomes a letter, not a loss. What fits
-   * now and did not before becomes a row, unless the batch may be in the table: then its token would drop that row.
+   * Makes the rows again, for the columns as they are now. What no longer fits becomes a dead letter, not a loss. What
+   * fits now and did not before becomes a row, unless the batch may be in the table: then its token would drop that row.
    */
-  async #encodeAgain(made?: Block): Promise<void> {
+  async #encode(made?: Block): Promise<void> {
     const { excluded } = this.#record;
-    const gone = this.#mayBeThere ? deadPositions(this.#record) : excluded;
+    const gone = mayBeThere(this.#sending) ? deadPositions(this.#record) : excluded;
     this.#block = made ?? this.#prepared.builder.encode(gone);
     const rejections = merged(this.#record.rejections, new Set(gone), this.#block.rejected);
     const rows = this.#block.events.length;
     if (rows === this.#record.rows && isSame(rejections, this.#record.rejections)) return;
-    this.#record = await this.#settlement.prepare({ ...this.#record, rows, rejections });
-  }
-
-  async #untilMappingFits(): Promise<void> {
-    for (let attempt = 1; ; attempt += 1) {
-      const trouble = await wrongMapping(this.#record, this.#line, this.#settlement);
-      if (trouble === undefined) return;
-      await this.#settlement.wait(trouble, attempt, this.#line.sink);
-      await this.#settlement.reopen(this.#line.sink, attempt);
-      await this.#encodeAgain();
-    }
+    this.#record = await this.#with.journal.prepare({ ...this.#record, rows, rejections });
   }
 
   async #amend(changes: Partial<BatchRecord>): Promise<void> {
-    this.#record = await this.#settlement.amend({ ...this.#record, ...changes });
+    this.#record = await this.#with.journal.amend({ ...this.#record, ...changes });
   }
 
-  #ended(kind: SendResult["kind"], bytes = 0): SendResult {
-    return { kind, record: this.#record, bytes };
+  #settle(by: Extract<Action, { do: "commit" }>["by"]): SendResult {
+    this.#record = { ...this.#record, state: this.#sending.state };
+    if (by === "insert") this.#with.target.noteWritten(this.#record);
+    if (by === "insert" || by === "nothing") this.#with.pauses.end();
+    return { kind: "settled", record: this.#record, bytes: by === "insert" ? this.#block.body.length : 0 };
+  }
+
+  #report(step: Extract<Effect, { do: "report" }>): void {
+    const { telemetry } = this.#with;
+    const names = namesOf(this.#record);
+    switch (step.what) {
+      case "batchUncertain":
+        return telemetry.batchUncertain({ ...names, choice: step.choice });
+      case "insertFailed": {
+        const { pipeline_id, rows } = names;
+        return telemetry.insertFailed({ pipeline_id, rows, failure: step.failure, unknown: step.unknown });
+      }
+      default:
+        return telemetry[step.what](names);
+    }
   }
 }
 
-/** Letters of the positions that stay out, and those of the rows as they were encoded now, in order. */
-function merged(before: readonly Rejection[], out: ReadonlySet<number>, now: readonly Rejection[]): Rejection[] {
+function uncertainText({ batch, rows, state }: BatchRecord): string {
+  const what = `batch ${batch} of ${rows} rows`;
+  return state.kind === "viewFailed"
+    ? `${what} is in the table, but a materialized view behind it failed, and so long ago that a repeat could double it; set x-sluice.on_view_error: skip to leave the view without these rows`
+    : `it is not known whether ${what} was written, and the table may no longer recognise a repeat, or its server was started anew and may recognise one that it does not hold; set x-sluice.on_uncertain to insert or skip`;
+}
+
+/** Dead letters at the places that stay out, and those of the rows as they were encoded now, in order. */
+function merged(before: readonly Rejection[], out: ReadonlySet<Place>, now: readonly Rejection[]): Rejection[] {
   const kept = before.filter(({ position }) => out.has(position));
   const known = new Set(kept.map(({ position }) => position));
   const others = now.filter(({ position }) => !known.has(position));

@@ -1,7 +1,83 @@
-import type { BatchRecord, Progress } from "../core/journal.ts";
-import { streamFeed } from "../core/positions.ts";
-import type { StoredRecord } from "./journal.ts";
+import type { BatchOrigin, BatchRecord, BatchState, KeyBlock, Progress, WaitingDrop } from "../core/journal.ts";
+import { streamFeed, type PositionRange } from "../core/positions.ts";
+import type { Reading } from "../core/sink.ts";
 import type { Table, TableStore } from "../core/store.ts";
+
+type Unchanged = Omit<BatchRecord, "madeOf" | "state" | "keys" | "waiting">;
+
+/** A record as the data dir keeps it, without its keys, which lie in tables of their own. */
+export interface StoredRecord extends Unchanged {
+  /** Empty for dead letters. */
+  ranges: PositionRange[];
+  /** Made of released duplicates. */
+  isAside?: true;
+  /** Made of dead letters. */
+  letters?: number[];
+  waiting?: WaitingDrop[];
+  /** The reading of the table that the state names. */
+  target?: Reading;
+  /** When it was written. */
+  written_at?: number;
+  /** `nothing`: prepared, or sent where `target` is there. `view`: a materialized view failed. */
+  heard: "nothing" | "refused" | "view" | "written";
+}
+
+export function storedRecord({ madeOf, state, keys: _elsewhere, waiting, ...record }: BatchRecord): StoredRecord {
+  return {
+    ...record,
+    ...storedOrigin(madeOf),
+    ...(waiting.length > 0 && { waiting }),
+    ...storedState(state),
+  };
+}
+
+/** A record with the keys of its batch. */
+export function recordOf(stored: StoredRecord, keys: KeyBlock[]): BatchRecord {
+  const { ranges: _ranges, isAside: _aside, letters: _letters, target: _target, written_at: _at, ...rest } = stored;
+  const { heard: _heard, waiting = [], ...record } = rest;
+  return { ...record, madeOf: originOf(stored), keys, waiting, state: stateOf(stored) };
+}
+
+function originOf({ ranges, isAside, letters }: StoredRecord): BatchOrigin {
+  if (letters !== undefined) return { kind: "letters", numbers: letters };
+  return { kind: isAside === true ? "released" : "source", ranges };
+}
+
+function storedOrigin(madeOf: BatchOrigin): Pick<StoredRecord, "ranges" | "isAside" | "letters"> {
+  switch (madeOf.kind) {
+    case "source":
+      return { ranges: madeOf.ranges };
+    case "letters":
+      return { ranges: [], letters: madeOf.numbers };
+    default:
+      return { ranges: madeOf.ranges, isAside: true };
+  }
+}
+
+function storedState(state: BatchState): Pick<StoredRecord, "heard" | "target" | "written_at"> {
+  const target = state.target !== undefined && { target: state.target };
+  switch (state.kind) {
+    case "prepared":
+    case "sent":
+      return { ...target, heard: "nothing" };
+    case "refused":
+      return { ...target, heard: "refused" };
+    case "viewFailed":
+      return { ...target, heard: "view" };
+    default:
+      return { ...target, ...(state.at !== undefined && { written_at: state.at }), heard: "written" };
+  }
+}
+
+/** The table is read and noted before the first insert, and a batch that never had a row was never sent. */
+function stateOf({ heard, target, written_at, rows, excluded }: StoredRecord): BatchState {
+  const noted = target !== undefined && { target };
+  if (heard === "refused") return { kind: "refused", ...noted };
+  if (heard === "written") return { kind: "written", ...noted, ...(written_at !== undefined && { at: written_at }) };
+  if (target === undefined) return { kind: "prepared" };
+  if (heard === "view") return { kind: "viewFailed", target };
+  return { kind: rows + excluded.length > 0 ? "sent" : "prepared", target };
+}
 
 /** Progress and records as format 2 of the data dir kept them: positions of the stream alone. */
 type FormerProgress = Omit<Progress, "positions"> & { position: number };
@@ -14,15 +90,15 @@ export function upgradeJournal(
   progress: Table<Progress, string>,
 ): void {
   upgradePositions(store, progress);
-  const stands = new Map<string, number>();
+  const finals = new Map<string, number>();
   for (const { key, value } of Array.from(progress.getRange())) {
     if ("positions" in value) continue;
     const { position, ...rest } = value as FormerProgress;
-    stands.set(key, position);
+    finals.set(key, position);
     progress.putSync(key, { ...rest, positions: { [streamFeed]: position } });
   }
   for (const { key, value } of Array.from(records.getRange())) {
-    if (!("ranges" in value)) records.putSync(key, withRanges(value, stands.get(key[0]) ?? 0));
+    if (!("ranges" in value)) records.putSync(key, withRanges(value, finals.get(key[0]) ?? 0));
   }
 }
 
@@ -38,7 +114,7 @@ function upgradePositions(store: TableStore, progress: Table<Progress, string>):
 
 function withRanges({ range, ...record }: FormerRecord, position: number): StoredRecord {
   if (record.letters !== undefined) return { ...record, ranges: [] };
-  const ranges: BatchRecord["ranges"] = [{ feed: streamFeed, base: 0, ...range }];
-  // What was final by then had been judged again.
+  const ranges: PositionRange[] = [{ feed: streamFeed, base: 0, ...range }];
+  // Released duplicates: their positions were final by then.
   return range.last <= position ? { ...record, ranges, isAside: true } : { ...record, ranges };
 }

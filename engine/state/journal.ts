@@ -3,27 +3,32 @@ import {
   deadPositions,
   holdsPositions,
   lastWritten,
+  lettersOf,
+  rangesOf,
   type BatchRecord,
   type FinalKeys,
   type Journal,
   type Progress,
 } from "../core/journal.ts";
 import type { Rejection } from "../core/dead-letter.ts";
-import { placeOf, streamFeed } from "../core/positions.ts";
+import { offsetAt, streamFeed, type PositionRange } from "../core/positions.ts";
 import type { DeadLetters } from "./dead-letters.ts";
-import { upgradeJournal } from "./journal-formats.ts";
+import { recordOf, storedRecord, upgradeJournal, type StoredRecord } from "./journal-formats.ts";
 import { KeyBlocks } from "./key-blocks.ts";
 import { recordBytes } from "./record-bytes.ts";
 import type { Table, TableStore } from "../core/store.ts";
 
 type Key = [pipeline_id: string, batch: number];
-export type StoredRecord = Omit<BatchRecord, "keys">;
 
 /** What is asked of pending batches all the time, kept in memory: this process is the only writer. */
-type Pending = Pick<BatchRecord, "batch" | "ranges" | "letters" | "revision" | "clock"> & {
-  /** Batches whose keys its drops wait for. */
-  waitsFor: number[];
-};
+interface Pending {
+  ranges: readonly PositionRange[];
+  letters: readonly number[];
+  revision: number;
+  clock: number;
+  /** Batches whose keys its duplicates wait for. */
+  waitsFor: readonly number[];
+}
 
 const nothingYet: Progress = { positions: {}, batch: 0, clock: 0 };
 
@@ -46,7 +51,7 @@ export class StoreJournal implements Journal {
     this.#records = store.table("journal");
     this.#progress = store.table("progress");
     upgradeJournal(store, this.#records, this.#progress);
-    for (const { value } of this.#records.getRange()) this.#note(value);
+    for (const { value } of this.#records.getRange()) this.#note(recordOf(value, []));
   }
 
   async prepare(record: BatchRecord): Promise<void> {
@@ -56,17 +61,21 @@ export class StoreJournal implements Journal {
     this.#note(record);
   }
 
-  async amend({ keys: _unchanged, ...record }: BatchRecord): Promise<void> {
-    await this.#store.write(() => {
-      if (this.#has(record)) this.#records.putSync([record.pipeline_id, record.batch], record);
-    }, recordBytes(record));
+  async amend(record: BatchRecord): Promise<void> {
+    const { pipeline_id, batch } = record;
+    await this.#store.write(
+      () => {
+        if (this.#has(record)) this.#records.putSync([pipeline_id, batch], storedRecord(record));
+      },
+      recordBytes({ ...record, keys: [] }),
+    );
   }
 
-  async commit(record: BatchRecord, aside?: BatchRecord): Promise<void> {
-    const bytes = recordBytes(record) + (aside === undefined ? 0 : recordBytes(aside));
-    await this.#store.write(() => this.#commitInWrite(record, aside), bytes);
+  async commit(record: BatchRecord, released?: BatchRecord): Promise<void> {
+    const bytes = recordBytes(record) + (released === undefined ? 0 : recordBytes(released));
+    await this.#store.write(() => this.#commitInWrite(record, released), bytes);
     this.#pending.get(record.pipeline_id)?.delete(record.batch);
-    if (aside !== undefined) this.#note(aside);
+    if (released !== undefined) this.#note(released);
   }
 
   async place(...[pipeline_id, positions, options = {}]: Parameters<Journal["place"]>): Promise<void> {
@@ -101,10 +110,9 @@ export class StoreJournal implements Journal {
   }
 
   pending(pipeline_id: string): BatchRecord[] {
-    return [...this.#records.getRange(rangeOf(pipeline_id))].map(({ value }) => {
-      const keys = this.#keys.of(pipeline_id, value.batch);
-      return { ...value, ...(keys.length === 0 ? {} : { keys }) };
-    });
+    return [...this.#records.getRange(rangeOf(pipeline_id))].map(({ value }) =>
+      recordOf(value, this.#keys.of(pipeline_id, value.batch)),
+    );
   }
 
   progress(pipeline_id: string): Progress {
@@ -119,23 +127,23 @@ export class StoreJournal implements Journal {
     return this.#pendingOf(pipeline_id).length;
   }
 
-  /** Revisions that batches under way name. */
+  /** Revisions that pending batches name. */
   namedRevisions(pipeline_id: string): Set<number> {
     return new Set(this.#pendingOf(pipeline_id).map(({ revision }) => revision));
   }
 
-  /** The numbers of the dead letters that batches under way are made of. */
+  /** The numbers of the dead letters that pending batches are made of. */
   heldLetters(pipeline_id: string): Set<number> {
-    return new Set(this.#pendingOf(pipeline_id).flatMap(({ letters = [] }) => letters));
+    return new Set(this.#pendingOf(pipeline_id).flatMap(({ letters }) => letters));
   }
 
-  /** The last position of the stream whose event is not needed any more: those that batches under way name are needed. */
+  /** The last position of the stream whose event is needed no more: a pending batch needs those that it names. */
   settledUpTo(pipeline_id: string): number {
     const named = this.#pendingOf(pipeline_id).flatMap(({ ranges }) => ranges.filter(({ count }) => count > 0));
     return Math.min(this.#streamPosition(pipeline_id), ...named.map(({ first }) => first - 1));
   }
 
-  /** The last position of the stream that a batch under way names, or that is final. */
+  /** The last position of the stream that a pending batch names, or that is final. */
   namedUpTo(pipeline_id: string): number {
     const named = this.#pendingOf(pipeline_id).flatMap(({ ranges }) => ranges.map(({ last }) => last));
     return Math.max(this.#streamPosition(pipeline_id), ...named);
@@ -151,7 +159,7 @@ export class StoreJournal implements Journal {
   }
 
   /**
-   * Forgets the final keys of a pipeline, which starts anew. Keys of batches under way stay; those that drops of these
+   * Forgets the final keys of a pipeline, which starts anew. Keys of pending batches stay; those that their duplicates
    * wait for count for nothing else any more.
    */
   forgetKeys(pipeline_id: string): Promise<void> {
@@ -166,32 +174,29 @@ export class StoreJournal implements Journal {
     this.#pending.delete(pipeline_id);
   }
 
-  #prepareInWrite({ keys = [], ...record }: BatchRecord, clock = record.clock): void {
+  #prepareInWrite(record: BatchRecord, clock = record.clock): void {
     const { pipeline_id, batch } = record;
-    this.#records.putSync([pipeline_id, batch], record);
-    this.#keys.putInWrite(pipeline_id, batch, keys);
+    this.#records.putSync([pipeline_id, batch], storedRecord(record));
+    this.#keys.putInWrite(pipeline_id, batch, record.keys);
     this.#advance(pipeline_id, { batch, clock });
   }
 
-  #commitInWrite(record: BatchRecord, aside: BatchRecord | undefined): void {
-    const { pipeline_id, batch, letters, clock } = record;
-    // Said twice, or by a thread that died after it was heard: it is settled already.
+  #commitInWrite(record: BatchRecord, released: BatchRecord | undefined): void {
+    const { pipeline_id, batch, clock } = record;
+    // A repeated call, or that of a thread which died after the first one: the batch is settled already.
     if (!this.#has(record) && this.#isFinal(record)) return;
     this.#records.removeSync([pipeline_id, batch]);
-    this.#advance(pipeline_id, { batch, clock, positions: finalBy(record), ...writtenBy(record) });
-    if (letters !== undefined) {
-      const goOn = new Set(aside?.letters);
-      this.#letters.removeInWrite(
-        pipeline_id,
-        letters.filter((number) => !goOn.has(number)),
-      );
-    }
+    const written = lastWritten(record);
+    this.#advance(pipeline_id, { batch, clock, positions: finalBy(record), ...(written && { written }) });
+    const goOn = new Set(released && lettersOf(released));
+    const gone = lettersOf(record).filter((number) => !goOn.has(number));
+    if (record.madeOf.kind === "letters") this.#letters.removeInWrite(pipeline_id, gone);
     this.#letters.addInWrite(pipeline_id, placed(record));
     this.#keys.finishInWrite(pipeline_id, batch, new Set(deadPositions(record)));
     // Its clock is that of the batch that it comes from, and says nothing of how time went on.
-    if (aside !== undefined) this.#prepareInWrite(aside, this.progress(pipeline_id).clock);
+    if (released !== undefined) this.#prepareInWrite(released, this.progress(pipeline_id).clock);
     this.#keys.reclaimInWrite(pipeline_id, this.#oldestClock(record), this.#waitedFor(pipeline_id));
-    if (aside === undefined) this.#moveInWrite(pipeline_id);
+    if (released === undefined) this.#moveInWrite(pipeline_id);
   }
 
   #isFinal(record: BatchRecord): boolean {
@@ -215,7 +220,7 @@ export class StoreJournal implements Journal {
     return this.progress(pipeline_id).positions[streamFeed] ?? 0;
   }
 
-  /** No key that is live for a batch under way may go. */
+  /** No key that counts for a pending batch may go. */
   #oldestClock({ pipeline_id, clock }: BatchRecord): number {
     return Math.min(clock, ...this.#pendingOf(pipeline_id).map((pending) => pending.clock));
   }
@@ -237,15 +242,16 @@ export class StoreJournal implements Journal {
     });
   }
 
-  #has({ pipeline_id, batch, token }: StoredRecord): boolean {
+  #has({ pipeline_id, batch, token }: BatchRecord): boolean {
     return this.#records.get([pipeline_id, batch])?.token === token;
   }
 
-  #note({ pipeline_id, batch, ranges, letters, revision, clock, waiting = [] }: StoredRecord): void {
+  #note(record: BatchRecord): void {
+    const { pipeline_id, batch, revision, clock, waiting } = record;
     const pending = this.#pending.get(pipeline_id) ?? new Map<number, Pending>();
     this.#pending.set(pipeline_id, pending);
-    const waitsFor = [...new Set(waiting.flatMap(({ of }) => of ?? []))];
-    pending.set(batch, { batch, ranges, revision, clock, waitsFor, ...(letters === undefined ? {} : { letters }) });
+    const waitsFor = [...new Set(waiting.flatMap((drop) => drop.of ?? []))];
+    pending.set(batch, { ranges: rangesOf(record), letters: lettersOf(record), revision, clock, waitsFor });
   }
 
   #pendingOf(pipeline_id: string): Pending[] {
@@ -253,29 +259,24 @@ export class StoreJournal implements Journal {
   }
 }
 
-/** The positions that become final with a batch. */
-function finalBy(record: StoredRecord): Progress["positions"] {
+/** The offsets that become final with a batch. */
+function finalBy(record: BatchRecord): Progress["positions"] {
   if (!holdsPositions(record)) return {};
-  return Object.fromEntries(record.ranges.map(({ feed, last }) => [feed, last]));
+  return Object.fromEntries(rangesOf(record).map(({ feed, last }) => [feed, last]));
 }
 
-/** The rejections of a batch, each with the position that its event has in its feed. */
-function placed({ rejections, ranges, letters }: BatchRecord): Rejection[] {
-  if (letters !== undefined) return rejections;
+/** The rejections of a batch, each with the offset that its event has in its feed. */
+function placed({ rejections, madeOf }: BatchRecord): Rejection[] {
+  if (madeOf.kind === "letters") return rejections;
   return rejections.map((rejection) => {
-    const { feed = streamFeed, position = rejection.position } = placeOf(ranges, rejection.position) ?? {};
+    const { feed = streamFeed, position = rejection.position } = offsetAt(madeOf.ranges, rejection.position) ?? {};
     return feed === streamFeed ? rejection : { ...rejection, feed, position };
   });
 }
 
-/** Of the positions `to`, those that are after where their feeds stand now. */
+/** Of the offsets `to`, those that are after where their feeds stand now. */
 function later(now: Progress["positions"], to: Progress["positions"]): Progress["positions"] {
   return Object.fromEntries(Object.entries(to).filter(([feed, last]) => last > (now[feed] ?? -Infinity)));
-}
-
-function writtenBy(record: BatchRecord): Pick<Progress, "written"> {
-  const written = lastWritten(record);
-  return written === undefined ? {} : { written };
 }
 
 function rangeOf(pipeline_id: string): { start: Key; end: Key } {

@@ -1,5 +1,5 @@
 import type { Rejection } from "../core/dead-letter.ts";
-import type { BatchRecord } from "../core/journal.ts";
+import { lettersOf, rangesOf, type BatchRecord } from "../core/journal.ts";
 
 /** A number as it is kept takes at most this much, in bytes. */
 const number = 9;
@@ -14,7 +14,8 @@ export const letterPages = 8192;
 
 /** What LMDB writes at the most to keep a record, to take it out, or to make its letters visible. */
 export function recordBytes(record: BatchRecord): number {
-  const { ranges, letters = [], only = [], excluded, rejections, waiting = [], keys = [] } = record;
+  const { only = [], excluded, rejections, waiting, keys } = record;
+  const [ranges, letters] = [rangesOf(record), lettersOf(record)];
   const numbers =
     letters.length + only.length + excluded.length + keys.reduce((sum, { positions }) => sum + positions.length, 0);
   const small = fields * (1 + ranges.length) + number * (numbers + 16 * waiting.length);

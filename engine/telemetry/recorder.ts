@@ -1,4 +1,4 @@
-import { holdsPositions } from "../core/journal.ts";
+import { holdsPositions, rangesOf } from "../core/journal.ts";
 import { deadLetterStream } from "../core/names.ts";
 import { streamFeed } from "../core/positions.ts";
 import { IntakeRecorder } from "./source-recorder.ts";
@@ -69,7 +69,7 @@ export class Recorder extends IntakeRecorder implements Telemetry {
   batchCommitted(record: EventOf<"batchCommitted">): void {
     const { pipeline_id, rows, rejections, excluded } = record;
     const { counters } = this.observed(pipeline_id);
-    const read = holdsPositions(record) ? record.ranges.filter(({ feed }) => feed !== streamFeed) : [];
+    const read = holdsPositions(record) ? rangesOf(record).filter(({ feed }) => feed !== streamFeed) : [];
     for (const { count } of read) this.metrics.recordsRead.inc({ pipeline_id, component: "ingestor" }, count);
     counters.rows_excluded += excluded.length;
     this.metrics.rowsExcluded.inc({ pipeline_id }, excluded.length);

@@ -21,7 +21,7 @@ interface LineOptions {
   embedded?: ClickHouseSinkOptions["embedded"];
   /** Opens the connections to a ClickHouse server; those of this machine by default. */
   agent?: ClickHouseSinkOptions["agent"];
-  /** What dedup remembers, and what its fingerprints are made with: one for all lines of a pipeline. */
+  /** What dedup remembers, and what its fingerprints are made with: one for all revisions of a pipeline. */
   keys: KeyMemory;
   salt: Uint8Array;
   log: Log;
@@ -44,9 +44,9 @@ export function compilePipeline(parts: LineOptions): CompiledPipeline {
     ...(agent === undefined ? {} : { agent }),
     log,
   });
-  const courses = new Map<Steps | undefined, TransformChain>([[undefined, { transforms: [] }]]);
-  for (const of of origins.values()) if (of !== undefined) courses.set(of, compileChain(of, sink));
-  return { revision, courses: new Map(Array.from(origins, ([origin, of]) => [origin, courses.get(of)!])), sink };
+  const chains = new Map<Steps | undefined, TransformChain>([[undefined, { transforms: [] }]]);
+  for (const of of origins.values()) if (of !== undefined) chains.set(of, compileChain(of, sink));
+  return { revision, chains: new Map(Array.from(origins, ([origin, of]) => [origin, chains.get(of)!])), sink };
 }
 
 /**

@@ -101,7 +101,7 @@ export class ThreadHost {
     const journal = this.#remote.journal(spec);
     const { telemetry, log } = this.#remote;
     const { source, arrived, maxAge } = createSource(spec, { ...this.#machine, journal, telemetry, log });
-    const lineFor = (of: number): ReturnType<typeof compilePipeline> =>
+    const compiledOf = (of: number): ReturnType<typeof compilePipeline> =>
       compilePipeline({
         ...spec,
         ...this.#machine,
@@ -127,8 +127,8 @@ export class ThreadHost {
       options: spec.options,
       keys,
       letters: spec.letters,
-      line: lineFor(revision),
-      lineOf: lineFor,
+      compiled: compiledOf(revision),
+      compiledOf,
     });
     return { pipeline, arrived };
   }

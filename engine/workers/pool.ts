@@ -184,7 +184,7 @@ export class ThreadPool {
         await journal.giveUp(message.record);
         return undefined;
       case "commit":
-        await journal.commit(message.record, message.aside);
+        await journal.commit(message.record, message.released);
         this.#options.onCommitted(message.record);
         return undefined;
       default:

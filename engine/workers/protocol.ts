@@ -4,7 +4,7 @@ import type { Care, EventPlace } from "../batch/careful-reading.ts";
 import type { ErrorCode } from "../core/errors.ts";
 import type { BatchRecord, FinalKeys, Progress, SourceNotes } from "../core/journal.ts";
 import type { Feed } from "../core/positions.ts";
-import type { SendOptions } from "../delivery/settlement.ts";
+import type { SendOptions } from "../delivery/protocol.ts";
 import type { KafkaSettings } from "../sources/kafka/brokers/settings.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 
@@ -68,7 +68,7 @@ export type ToThread =
 
 export type FromThread =
   | { type: "prepare" | "amend"; call: number; record: BatchRecord }
-  | { type: "commit"; call: number; record: BatchRecord; aside?: BatchRecord }
+  | { type: "commit"; call: number; record: BatchRecord; released?: BatchRecord }
   | { type: "set back"; call: number; pipeline_id: string; from: number; to: number }
   | { type: "mark"; call: number; pipeline_id: string; clock: number }
   | { type: "keys"; call: number; pipeline_id: string; after: number }

@@ -7,7 +7,7 @@ import type { FromThread, PipelineSpec, PlainError, ThreadPort, ToThread } from 
 
 type Write =
   | { type: "prepare" | "amend"; record: BatchRecord }
-  | { type: "commit"; record: BatchRecord; aside?: BatchRecord }
+  | { type: "commit"; record: BatchRecord; released?: BatchRecord }
   | { type: "set back"; pipeline_id: string; from: number; to: number }
   | { type: "mark"; pipeline_id: string; clock: number }
   | { type: "place"; pipeline_id: string; positions: Record<Feed, number>; isMove: boolean; notes?: SourceNotes }
@@ -42,14 +42,14 @@ export class Remote {
     return {
       prepare: (record) => write({ type: "prepare", record }),
       // Its keys do not change, and may be many.
-      amend: ({ keys: _keys, ...record }) => write({ type: "amend", record }),
-      commit: ({ keys: _keys, ...record }, aside) =>
-        write({ type: "commit", record, ...(aside === undefined ? {} : { aside }) }),
+      amend: (record) => write({ type: "amend", record: withoutKeys(record) }),
+      commit: (record, released) =>
+        write({ type: "commit", record: withoutKeys(record), ...(released !== undefined && { released }) }),
       setBack: (pipeline_id, from, to) => write({ type: "set back", pipeline_id, from, to }),
       mark: (pipeline_id, clock) => write({ type: "mark", pipeline_id, clock }),
       place: (pipeline_id, positions, { isMove = false, ...notes } = {}) =>
         write({ type: "place", pipeline_id, positions, isMove, ...notes }),
-      giveUp: ({ keys: _keys, ...record }) => write({ type: "give up", record }),
+      giveUp: (record) => write({ type: "give up", record: withoutKeys(record) }),
       pending: () => pending,
       progress: () => progress,
       finalKeys: (pipeline_id, after) => this.#call({ type: "keys", pipeline_id, after }),
@@ -71,6 +71,10 @@ export class Remote {
       this.post({ ...message, call });
     });
   }
+}
+
+function withoutKeys(record: BatchRecord): BatchRecord {
+  return { ...record, keys: [] };
 }
 
 export function toPlain(error: unknown): PlainError {

@@ -2,6 +2,7 @@ import { availableParallelism } from "node:os";
 import { EngineError, LeftForLater } from "../core/errors.ts";
 import { sleep } from "../flow/sleep.ts";
 import type { PipelineConfig } from "../../schemas/pipeline.ts";
+import { lettersOf } from "../core/journal.ts";
 import type { StoreJournal } from "../state/journal.ts";
 import type { LetterEvent } from "../core/dead-letter.ts";
 import { letterEvent } from "../catalog/reprocess.ts";
@@ -222,8 +223,8 @@ export class Runner {
   }
 
   #letters(pipeline_id: string, pending: PipelineSpec["pending"]): LetterEvent[] {
-    return pending.flatMap(({ letters = [] }) =>
-      letters.flatMap((number) => {
+    return pending.flatMap((record) =>
+      lettersOf(record).flatMap((number) => {
         const letter = this.#options.letters.get(pipeline_id, number);
         return letter === undefined ? [] : [letterEvent(letter)];
       }),

@@ -81,7 +81,7 @@ async function carry(
   const record: BatchRecord = {
     batch,
     pipeline_id,
-    ranges: [{ feed: "", base: 0, first: batch, last: batch, count: events.length }],
+    madeOf: { kind: "source", ranges: [{ feed: "", base: 0, first: batch, last: batch, count: events.length }] },
     revision: 1,
     token: randomBytes(16).toString("hex"),
     clock,
@@ -89,8 +89,9 @@ async function carry(
     rows: passed,
     rejections: [],
     excluded: [],
-    heard: "nothing",
-    ...(blocks.length === 0 ? {} : { keys: blocks }),
+    keys: blocks,
+    waiting: [],
+    state: { kind: "prepared" },
   };
   await (journal as Journal).prepare(record);
   await journal.commit(record);

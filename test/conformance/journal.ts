@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { DeadLetterQueue, Rejection } from "../../engine/core/dead-letter.ts";
-import type { BatchRecord, FinalKeys, Journal, KeyBlock } from "../../engine/core/journal.ts";
+import { rangesOf, type BatchRecord, type FinalKeys, type Journal, type KeyBlock } from "../../engine/core/journal.ts";
 import { streamFeed, type PositionRange } from "../../engine/core/positions.ts";
 
 export interface JournalUnderTest {
@@ -16,7 +16,7 @@ export function record(batch: number, over: Partial<BatchRecord> = {}): BatchRec
   return {
     batch,
     pipeline_id: "orders",
-    ranges: [{ feed: streamFeed, base: 0, first, last: first + 9, count: 10 }],
+    madeOf: fromSource({ feed: streamFeed, base: 0, first, last: first + 9, count: 10 }),
     revision: 1,
     token: `token-${batch}`,
     clock: 0,
@@ -24,9 +24,15 @@ export function record(batch: number, over: Partial<BatchRecord> = {}): BatchRec
     rows: 10,
     rejections: [],
     excluded: [],
-    heard: "nothing",
+    keys: [],
+    waiting: [],
+    state: { kind: "prepared" },
     ...over,
   };
+}
+
+function fromSource(...ranges: PositionRange[]): BatchRecord["madeOf"] {
+  return { kind: "source", ranges };
 }
 
 export function rejection(position: number): Rejection {
@@ -40,7 +46,7 @@ function rangeOf(feed: string, first: number, last: number): PositionRange {
 
 /** A record of letters, by the numbers of their ids: it has no position of the source. */
 export function recordOf(letters: number[], batch: number, over: Partial<BatchRecord> = {}): BatchRecord {
-  return record(batch, { letters, ranges: [], rows: letters.length, ...over });
+  return record(batch, { madeOf: { kind: "letters", numbers: letters }, rows: letters.length, ...over });
 }
 
 /** Keys of the positions, each with a fingerprint of its own; they count from `since` on for so many ms. */
@@ -56,7 +62,7 @@ function plainKeys<T extends { prints: Uint8Array }>(keys: T): Omit<T, "prints">
 }
 
 function plain({ keys, ...rest }: BatchRecord): unknown {
-  return keys === undefined ? rest : { ...rest, keys: keys.map(plainKeys) };
+  return { ...rest, keys: keys.map(plainKeys) };
 }
 
 async function allFinalKeys(journal: Journal, pipeline_id = "orders"): Promise<FinalKeys[]> {
@@ -93,7 +99,7 @@ export function journalSuite(
     };
 
     test("a prepared batch is pending, also after the journal is opened again, word for word", async () => {
-      const prepared = record(1, { rejections: [rejection(12)], excluded: [13], heard: "refused" });
+      const prepared = record(1, { rejections: [rejection(12)], excluded: [13], state: { kind: "refused" } });
       await opened.journal.prepare(prepared);
       await reopen();
       expect(opened.journal.pending("orders")).toEqual([prepared]);
@@ -141,7 +147,7 @@ export function journalSuite(
         await opened.journal.prepare({ ...prepared, keys: keysAt([10, 11, 12]) });
         const heard: BatchRecord = {
           ...prepared,
-          heard: "refused",
+          state: { kind: "refused" },
           excluded: [11],
           rejections: [rejection(11)],
           rows: 9,
@@ -157,10 +163,10 @@ export function journalSuite(
         await opened.journal.amend(record(1));
         expect(opened.journal.pending("orders")).toEqual([]);
         await opened.journal.prepare(record(1));
-        await opened.journal.amend(record(1, { token: "stale", heard: "written" }));
+        await opened.journal.amend(record(1, { token: "stale", state: { kind: "written" } }));
         expect(opened.journal.pending("orders")).toEqual([record(1)]);
         await opened.journal.commit(record(1));
-        await opened.journal.amend(record(1, { heard: "refused" }));
+        await opened.journal.amend(record(1, { state: { kind: "refused" } }));
         await reopen();
         expect(opened.journal.pending("orders")).toEqual([]);
       });
@@ -186,7 +192,7 @@ export function journalSuite(
       test("of a batch that is prepared again are those of its newest record", async () => {
         await opened.journal.prepare(record(1, { keys: keysAt([10, 11]) }));
         await opened.journal.prepare(record(1, { keys: keysAt([12]), token: "again" }));
-        expect(opened.journal.pending("orders").map(({ keys }) => keys?.map(plainKeys))).toEqual([
+        expect(opened.journal.pending("orders").map(({ keys }) => keys.map(plainKeys))).toEqual([
           keysAt([12]).map(plainKeys),
         ]);
         await opened.journal.prepare(record(1, { token: "and again" }));
@@ -216,7 +222,7 @@ export function journalSuite(
         await opened.journal.prepare(record(1, { keys: [...keys, ...keysAt([14], 0, 200)] }));
         await opened.journal.prepare(record(1, { keys }));
         await reopen();
-        expect(opened.journal.pending("orders").map(({ keys: own }) => own?.map(plainKeys))).toEqual([
+        expect(opened.journal.pending("orders").map(({ keys: own }) => own.map(plainKeys))).toEqual([
           keys.map(plainKeys),
         ]);
         await opened.journal.commit(record(1, { excluded: [11], rejections: [rejection(12)] }));
@@ -257,17 +263,22 @@ export function journalSuite(
       });
     });
 
-    describe("an aside", () => {
+    describe("a batch of released duplicates", () => {
       test("is prepared in the write that commits its batch: at no moment are its events in neither", async () => {
         await opened.journal.prepare(record(1));
-        const aside = record(2, { ranges: record(1).ranges, isAside: true, only: [12], keys: keysAt([12]), rows: 1 });
-        const committed = opened.journal.commit(record(1), aside);
+        const released = record(2, {
+          madeOf: { kind: "released", ranges: [...rangesOf(record(1))] },
+          only: [12],
+          keys: keysAt([12]),
+          rows: 1,
+        });
+        const committed = opened.journal.commit(record(1), released);
         const pending = (): string => String(opened.journal.pending("orders").map(({ batch }) => batch));
         while (pending() === "1") await new Promise((resolve) => setImmediate(resolve));
         expect(pending()).toBe("2");
         await committed;
         await reopen();
-        expect(opened.journal.pending("orders").map(plain)).toEqual([plain(aside)]);
+        expect(opened.journal.pending("orders").map(plain)).toEqual([plain(released)]);
         expect(opened.journal.progress("orders")).toMatchObject({ positions: { [streamFeed]: 19 }, batch: 2 });
       });
 
@@ -278,12 +289,12 @@ export function journalSuite(
         const sentAgain = recordOf([1, 2, 3], 2);
         await opened.journal.prepare(sentAgain);
         expect(await queue.consume(10)).toEqual([]);
-        const aside = recordOf([2], 3);
-        await opened.journal.commit({ ...sentAgain, rejections: [rejection(3)] }, aside);
+        const released = recordOf([2], 3);
+        await opened.journal.commit({ ...sentAgain, rejections: [rejection(3)] }, released);
         expect(ids()).toEqual(["2", "4"]);
         expect(await queue.consume(10)).toMatchObject([{ message_id: "4" }]);
-        await opened.journal.commit(aside);
-        await opened.journal.commit({ ...sentAgain, rejections: [rejection(3)] }, aside);
+        await opened.journal.commit(released);
+        await opened.journal.commit({ ...sentAgain, rejections: [rejection(3)] }, released);
         expect([ids(), opened.journal.pending("orders")]).toEqual([[], []]);
       });
     });
@@ -291,12 +302,12 @@ export function journalSuite(
     describe("positions that no batch made final", () => {
       test("are where feeds stand from then on, also lower ones, each feed its own", async () => {
         await opened.journal.place("orders", { a: 9, b: -1 });
-        await opened.journal.commit(record(1, { ranges: [rangeOf("a", 10, 19), rangeOf("c", 0, 4)] }));
+        await opened.journal.commit(record(1, { madeOf: fromSource(rangeOf("a", 10, 19), rangeOf("c", 0, 4)) }));
         expect(opened.journal.progress("orders").positions).toEqual({ a: 19, b: -1, c: 4 });
         await opened.journal.place("orders", { a: 3 });
         await reopen();
         expect(opened.journal.progress("orders").positions).toEqual({ a: 3, b: -1, c: 4 });
-        await opened.journal.commit(record(2, { ranges: [rangeOf("a", 4, 6)] }));
+        await opened.journal.commit(record(2, { madeOf: fromSource(rangeOf("a", 4, 6)) }));
         expect(opened.journal.progress("orders").positions).toMatchObject({ a: 6 });
       });
 
@@ -312,12 +323,14 @@ export function journalSuite(
         async (ends) => {
           await opened.journal.place("orders", { a: 9 });
           for (const batch of [1, 2])
-            await opened.journal.prepare(record(batch, { ranges: [rangeOf("a", 10 * batch, 10 * batch + 5)] }));
+            await opened.journal.prepare(
+              record(batch, { madeOf: fromSource(rangeOf("a", 10 * batch, 10 * batch + 5)) }),
+            );
           await opened.journal.place("orders", { a: 2 }, { isMove: true });
-          await opened.journal.commit(record(1, { ranges: [rangeOf("a", 10, 15)] }));
+          await opened.journal.commit(record(1, { madeOf: fromSource(rangeOf("a", 10, 15)) }));
           await reopen();
           expect(opened.journal.progress("orders")).toMatchObject({ positions: { a: 15 }, moved: { a: 2 } });
-          const last = record(2, { ranges: [rangeOf("a", 20, 25)] });
+          const last = record(2, { madeOf: fromSource(rangeOf("a", 20, 25)) });
           await (ends === "commits" ? opened.journal.commit(last) : opened.journal.giveUp(last));
           await reopen();
           expect(opened.journal.progress("orders")).toMatchObject({ positions: { a: 2 } });
@@ -326,8 +339,8 @@ export function journalSuite(
       );
 
       test("a batch that is given up is pending no more, its keys are free and its positions not final", async () => {
-        await opened.journal.prepare(record(1, { ranges: [rangeOf("a", 10, 19)], keys: keysAt([10]) }));
-        await opened.journal.giveUp(record(1, { ranges: [rangeOf("a", 10, 19)] }));
+        await opened.journal.prepare(record(1, { madeOf: fromSource(rangeOf("a", 10, 19)), keys: keysAt([10]) }));
+        await opened.journal.giveUp(record(1, { madeOf: fromSource(rangeOf("a", 10, 19)) }));
         await reopen();
         expect(opened.journal.pending("orders")).toEqual([]);
         expect(await allFinalKeys(opened.journal)).toEqual([]);
@@ -340,7 +353,9 @@ export function journalSuite(
         { feed: "c/t/0", base: 5, first: 5, last: 5, count: 1 },
         { feed: "c/t/1", base: 70, first: 70, last: 79, count: 10 },
       ];
-      await opened.journal.commit(record(1, { ranges, rejections: [rejection(0), rejection(2 ** 40 + 3)] }));
+      await opened.journal.commit(
+        record(1, { madeOf: fromSource(...ranges), rejections: [rejection(0), rejection(2 ** 40 + 3)] }),
+      );
       const { messages } = opened.letters("orders").list(10);
       expect(messages.map(({ feed, position }) => [feed, position])).toEqual([
         ["c/t/0", 5],
@@ -352,11 +367,11 @@ export function journalSuite(
       const window = { entries: 100, seconds: 60 };
       const target = { table: "t", time: 500, window, altered: 0, description: "CREATE TABLE t", taken: 0 };
       expect(opened.journal.progress("orders")).toEqual({ positions: {}, batch: 0, clock: 0 });
-      await opened.journal.prepare(record(2, { clock: 20, target }));
+      await opened.journal.prepare(record(2, { clock: 20, state: { kind: "prepared", target } }));
       await reopen();
       expect(opened.journal.progress("orders")).toEqual({ positions: {}, batch: 2, clock: 20 });
       await opened.journal.prepare(record(3, { clock: 30, rows: 0 }));
-      await opened.journal.commit(record(2, { clock: 20, target, revision: 7, written_at: 500 }));
+      await opened.journal.commit(record(2, { clock: 20, revision: 7, state: { kind: "written", target, at: 500 } }));
       await reopen();
       const written = { revision: 7, table: "t", description: "CREATE TABLE t", time: 500 };
       expect(opened.journal.progress("orders")).toEqual({
@@ -365,7 +380,9 @@ export function journalSuite(
         clock: 30,
         written,
       });
-      await opened.journal.commit(record(3, { clock: 30, rows: 0, target: { ...target, time: 900 } }));
+      await opened.journal.commit(
+        record(3, { clock: 30, rows: 0, state: { kind: "written", target: { ...target, time: 900 } } }),
+      );
       await opened.journal.mark("orders", 45);
       await reopen();
       expect(opened.journal.progress("orders")).toEqual({

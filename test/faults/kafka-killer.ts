@@ -1,7 +1,7 @@
 /** The part of the killer for what only a process does that reads from Kafka. */
 import { ClientRequest, type IncomingMessage } from "node:http";
 import { createRequire } from "node:module";
-import type { BatchRecord } from "../../engine/core/journal.ts";
+import { rangesOf, type BatchRecord } from "../../engine/core/journal.ts";
 import { consumerGroup } from "../../engine/core/names.ts";
 import { hold, isHeld, isTime, kill, replace } from "./kill-orders.ts";
 
@@ -45,7 +45,8 @@ export function watchAnswers(isInsertOf: (request: ClientRequest) => (pipeline_i
 }
 
 /** A note of a batch is durable, and its thread has not heard of it. */
-export function noted(type: "prepare" | "amend" | "commit", { heard, ranges }: BatchRecord): void {
+export function noted(type: "prepare" | "amend" | "commit", record: BatchRecord): void {
+  const ranges = rangesOf(record);
   if (type === "commit" && isHeld("later batch committed")) kill(ranges);
-  if (type === "amend" && heard === "written" && isHeld("later batch written")) kill(ranges);
+  if (type === "amend" && record.state.kind === "written" && isHeld("later batch written")) kill(ranges);
 }

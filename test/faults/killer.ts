@@ -8,6 +8,7 @@ import { ClientRequest, type IncomingMessage } from "node:http";
 import { syncBuiltinESMExports } from "node:module";
 import { basename } from "node:path";
 import { isMainThread, Worker } from "node:worker_threads";
+import { rangesOf } from "../../engine/core/journal.ts";
 import type { FromThread, ToThread } from "../../engine/workers/protocol.ts";
 import { noted, watchAnswers, watchOffsetCommits } from "./kafka-killer.ts";
 import { insertsInto, isTime, kill, replace } from "./kill-orders.ts";
@@ -45,7 +46,7 @@ function watchMessages(): void {
 function hear(worker: Worker, message: FromThread): void {
   if (message.type !== "prepare" && message.type !== "amend" && message.type !== "commit") return;
   if (message.type === "prepare") notePrepared(message.record);
-  if (message.type === "commit" && message.aside !== undefined) notePrepared(message.aside);
+  if (message.type === "commit" && message.released !== undefined) notePrepared(message.released);
   const { pipeline_id, batch, rows } = message.record;
   if (rows === 0) return;
   if (message.type === "prepare") {
@@ -66,7 +67,7 @@ function answer(worker: Worker, call: number): void {
   noted(type, record);
   if (type === "amend") return;
   const step = type === "prepare" ? "after prepare" : "after commit";
-  if (isTime(step, (wanted) => wanted === record.pipeline_id)) kill(record.ranges);
+  if (isTime(step, (wanted) => wanted === record.pipeline_id)) kill(rangesOf(record));
 }
 
 function watchInserts(): void {

@@ -16,9 +16,9 @@ export const plantedFaults: readonly PlantedFault[] = [
     name: "commit before the answer",
     edits: [
       {
-        file: "engine/delivery/sender.ts",
-        find: `if (answer.kind === "ok") {`,
-        replace: `if (answer.kind !== "refused") {`,
+        file: "engine/delivery/protocol.ts",
+        find: `event.answer.kind === "ok" ?`,
+        replace: `event.answer.kind !== "refused" ?`,
       },
     ],
   },
@@ -27,8 +27,9 @@ export const plantedFaults: readonly PlantedFault[] = [
     edits: [
       {
         file: "engine/delivery/sender.ts",
-        find: `insert(this.#block, token, leave,`,
-        replace: "insert(this.#block, this.#failures === 0 ? token : `${token}-${this.#failures}`, leave,",
+        find: `target.insert(this.#sink, this.#block, this.#record.token, ignoreViews)`,
+        replace:
+          "target.insert(this.#sink, this.#block, this.#sending.failures === 0 ? this.#record.token : `${this.#record.token}-${this.#sending.failures}`, ignoreViews)",
       },
     ],
   },
@@ -51,9 +52,9 @@ export const plantedFaults: readonly PlantedFault[] = [
     name: "waiting drops dropped",
     edits: [
       {
-        file: "engine/delivery/in-flight.ts",
-        find: `if (waiting === undefined) return undefined;`,
-        replace: `if (waiting === undefined || waiting.length > 0) return undefined;`,
+        file: "engine/delivery/released-duplicates.ts",
+        find: `if (waiting.length === 0) return undefined;`,
+        replace: `if (waiting.length >= 0) return undefined;`,
       },
     ],
   },
@@ -61,17 +62,17 @@ export const plantedFaults: readonly PlantedFault[] = [
     name: "offsets before the journal",
     edits: [
       {
-        file: "engine/delivery/in-flight.ts",
-        find: `    await settlement.commit(record, aside?.record);`,
-        replace: `    if (holdsPositions(record)) source.acknowledge(record.ranges);
+        file: "engine/delivery/pipeline.ts",
+        find: `    await this.#journal.commit(record, released?.record);`,
+        replace: `    if (holdsPositions(record)) source.acknowledge(rangesOf(record));
     await new Promise((resolve) => setTimeout(resolve, 2_000));
-    await settlement.commit(record, aside?.record);`,
+    await this.#journal.commit(record, released?.record);`,
       },
       {
-        file: "engine/delivery/in-flight.ts",
-        find: `    this.#clocks.delete(record.batch);
-    if (holdsPositions(record)) source.acknowledge(record.ranges);`,
-        replace: `    this.#clocks.delete(record.batch);`,
+        file: "engine/delivery/pipeline.ts",
+        find: `    this.#inFlight.committed(record);
+    if (holdsPositions(record)) source.acknowledge(rangesOf(record));`,
+        replace: `    this.#inFlight.committed(record);`,
       },
     ],
   },
@@ -115,8 +116,8 @@ export const plantedFaults: readonly PlantedFault[] = [
     edits: [
       {
         file: "engine/batch/reader.ts",
-        find: `const builder = this.#begin(line, { clock, batch, oldest, ranges, ...plan });`,
-        replace: `const builder = this.#begin(line, { clock: this.#parts.clock.now(), batch, oldest, ranges, ...plan });`,
+        find: `const builder = this.#begin(compiled, { clock, batch, oldest, ranges, ...plan });`,
+        replace: `const builder = this.#begin(compiled, { clock: this.#parts.clock.now(), batch, oldest, ranges, ...plan });`,
       },
     ],
   },
@@ -129,14 +130,14 @@ export const plantedFaults: readonly PlantedFault[] = [
       rows: this.#record.rows - rows.length,
       excluded: [...excluded, ...letters.map(({ position }) => position)],
       rejections: [...rejections, ...letters],
-      heard: "nothing",
+      state: this.#sending.state,
     });`,
         replace: `    this.#record = {
       ...this.#record,
       rows: this.#record.rows - rows.length,
       excluded: [...excluded, ...letters.map(({ position }) => position)],
       rejections: [...rejections, ...letters],
-      heard: "nothing",
+      state: this.#sending.state,
     };`,
       },
     ],

@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { DeadLetters } from "../../engine/state/dead-letters.ts";
 import { StoreJournal } from "../../engine/state/journal.ts";
 import { Store } from "../../engine/state/store.ts";
+import { breaches } from "../support/model/breaches.ts";
 import type { ModelEvent } from "../support/model/events.ts";
-import { modelEvent } from "../support/model/events.ts";
 import { deaths, tricks, type Trick } from "../support/model/target.ts";
 import type { Journal } from "../../engine/core/journal.ts";
 import { World, type Happening, type WorldOptions } from "../support/model/world.ts";
@@ -221,19 +221,19 @@ const faults: [string, (of: Journal) => Partial<Journal>][] = [
   [
     "an answer that never came is taken for a refusal",
     (of) => ({
-      pending: (id) => of.pending(id).map((record) => ({ ...record, heard: "refused", revision: 0 })),
+      pending: (id) => of.pending(id).map((record) => ({ ...record, state: { kind: "refused" }, revision: 0 })),
     }),
   ],
   [
     "the letters of a commit are left out",
-    (of) => ({ commit: (record, aside) => of.commit({ ...record, rejections: [] }, aside) }),
+    (of) => ({ commit: (record, released) => of.commit({ ...record, rejections: [] }, released) }),
   ],
   ["drops that were judged again are not prepared", (of) => ({ commit: (record) => of.commit(record) })],
   ["keys are not remembered over a restart", () => ({ finalKeys: () => Promise.resolve([]) })],
   [
     "a replay does not know what dedup kept",
     (of) => ({
-      pending: (id) => of.pending(id).map(({ keys: _keys, ...record }) => record),
+      pending: (id) => of.pending(id).map((record) => ({ ...record, keys: [] })),
     }),
   ],
 ];
@@ -247,35 +247,3 @@ test.each(faults)("a planted fault is found: %s", { timeout }, async (_fault, sa
   );
   expect(details.failed).toBe(true);
 });
-
-/** The reference: what must be true of every event when all has come to its end. */
-function breaches({ source, target, letters: queue, terminated, hasForgotten }: World, hasDedup: boolean): string[] {
-  const rows = counted(target.rows.map(({ id }) => id));
-  const dead = counted(queue.map(({ original_message }) => (JSON.parse(original_message) as ModelEvent).id));
-  const keys = counted(target.rows.map(keyOf));
-  const found: string[] = [];
-  source.events.forEach((read, index) => {
-    const position = index + 1;
-    const times = (rows.get(position) ?? 0) + (dead.get(position) ?? 0);
-    if (times > 1) found.push(`doubled: ${position} is there ${times} times`);
-    if (times > 0 || read === undefined || position <= terminated) return;
-    const { fate, ...one } = modelEvent(read);
-    if (fate === "even" || (hasDedup && keys.has(keyOf(one)))) return;
-    found.push(`lost: ${position}, ${one.key}, ${fate}`);
-  });
-  if (hasDedup && !hasForgotten) {
-    for (const [key, times] of keys) if (times > 1) found.push(`doubled: key ${key} has ${times} rows`);
-  }
-  return found;
-}
-
-/** What a dedup tells events apart by: a topic has one of its own. */
-function keyOf({ key, source = "" }: Pick<ModelEvent, "key" | "source">): string {
-  return `${source}/${key}`;
-}
-
-function counted<T>(list: readonly T[]): Map<T, number> {
-  const counts = new Map<T, number>();
-  for (const one of list) counts.set(one, (counts.get(one) ?? 0) + 1);
-  return counts;
-}

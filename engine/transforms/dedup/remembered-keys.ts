@@ -80,7 +80,7 @@ export class RememberedKeys implements KeyMemory {
         after = batch;
       }
     }
-    for (const { batch, keys = [] } of records) {
+    for (const { batch, keys } of records) {
       for (const { since, until, positions, prints } of keys) {
         const words = wordsOf(prints);
         this.#take(words, { batch, since, until, keys: 0, open: new ReservedKeys([...positions], Array.from(words)) });
@@ -218,7 +218,7 @@ export class RememberedKeys implements KeyMemory {
   }
 
   /** Whom the drops of an earlier run wait for. */
-  #noteDrops({ batch, clock, waiting = [] }: BatchRecord, repeats: FinalRepeats): void {
+  #noteDrops({ batch, clock, waiting }: BatchRecord, repeats: FinalRepeats): void {
     for (const drop of waiting) {
       const print = Uint32Array.from(drop.print);
       if (drop.of !== undefined) {

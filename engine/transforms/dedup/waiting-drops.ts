@@ -86,7 +86,7 @@ export class FinalRepeats {
   readonly #asked = new Map<number, Map<string, boolean>>();
 
   constructor(pending: readonly BatchRecord[]) {
-    for (const { of, print } of pending.flatMap(({ waiting = [] }) => waiting)) {
+    for (const { of, print } of pending.flatMap(({ waiting }) => waiting)) {
       if (of === undefined) continue;
       const keys = this.#asked.get(of) ?? new Map<string, boolean>();
       this.#asked.set(of, keys.set(print.join(), false));

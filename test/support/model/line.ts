@@ -1,7 +1,7 @@
 import type { Event } from "../../../engine/event/event.ts";
 import type { Rejection } from "../../../engine/core/dead-letter.ts";
 import type { KeyMemory } from "../../../engine/core/key-memory.ts";
-import type { Answer, Block, Probe, Reading, RowWriter, Sink } from "../../../engine/core/sink.ts";
+import type { Answer, Block, Probe, RowWriter, Sink } from "../../../engine/core/sink.ts";
 import type { Transform } from "../../../engine/core/transform.ts";
 import type { CompiledPipeline } from "../../../engine/batch/compiled-pipeline.ts";
 import { DedupTransform } from "../../../engine/transforms/dedup/dedup.ts";
@@ -20,12 +20,12 @@ export function modelLine(
   target: ModelTarget,
   windows: Windows,
 ): CompiledPipeline {
-  const courses = Array.from(windows, ([origin, window]) => {
+  const chains = Array.from(windows, ([origin, window]) => {
     const salt = Buffer.alloc(16, origin ?? "salt");
     const dedup = hasDedup ? [new DedupTransform("key", window, keys, new Fingerprints(salt))] : [];
     return [origin, { transforms: [filter(revision), ...dedup], stateless }] as const;
   });
-  return { revision, courses: new Map(courses), sink: new ModelSink(target) };
+  return { revision, chains: new Map(chains), sink: new ModelSink(target) };
 }
 
 function filter(revision: number): Transform {
@@ -57,6 +57,11 @@ function rejection({ position, text }: Event, fate: string): Rejection {
   return { component, reason: "schema_mismatch", error: fate, original_message: text, position };
 }
 
+const unreachable = {
+  kind: "refused",
+  failure: { class: "transient", name: "network_io", text: "no answer" },
+} as const;
+
 class ModelSink implements Sink {
   readonly atLeastOnce = undefined;
   readonly #target: ModelTarget;
@@ -69,7 +74,8 @@ class ModelSink implements Sink {
     return Promise.resolve({ kind: "ok" });
   }
 
-  read(): Promise<{ kind: "read"; reading: Reading }> {
+  read(): ReturnType<Sink["read"]> {
+    if (this.#target.isUnreadable) return Promise.resolve(unreachable);
     const { time, started, window, isReplicated } = this.#target;
     const blocks = isReplicated ? 0 : this.#target.blocks;
     const server = isReplicated ? { isReplicated } : { uptime: Math.floor((time - started) / 1000) };

@@ -38,10 +38,10 @@ export const deaths: readonly Trick[] = [
  * insert are written one after another, only the last `window` inserts of partitions are recognised.
  */
 export class ModelTarget {
-  readonly rows: ModelEvent[] = [];
+  rows: ModelEvent[] = [];
   readonly window: number;
   /** Tokens, each with the partition that it was used in, oldest first. */
-  #tokens: string[] = [];
+  tokens: string[] = [];
   blocks = 0;
   time = 1_000_000;
   /** When its server was started. */
@@ -51,6 +51,8 @@ export class ModelTarget {
   /** How many repeats it dropped. */
   dropped = 0;
   next: Trick[] = [];
+  /** Nothing can be read of the table, as where its server does not answer. */
+  isUnreadable = false;
   /** Its constraint was dropped: it takes the rows that it refused. */
   isMended = false;
 
@@ -65,7 +67,7 @@ export class ModelTarget {
     if (trick === "setup") return refused({ class: "setup", name: "UNKNOWN_TABLE", code: 60 });
     if (trick === "unknown, nothing in") return lost;
     if (trick === "unknown, tokens alone") {
-      for (const { partition } of rows) this.#tokens.push(`${partition} ${token}`);
+      for (const { partition } of rows) this.tokens.push(`${partition} ${token}`);
       return this.#restart();
     }
     if (trick === "unknown, restarted with nothing in") return this.#restart();
@@ -98,11 +100,11 @@ export class ModelTarget {
 
   #write(rows: readonly ModelEvent[], partition: number, token: string): void {
     const used = `${partition} ${token}`;
-    if (this.#tokens.includes(used)) {
+    if (this.tokens.includes(used)) {
       this.dropped += 1;
       return;
     }
-    this.#tokens = [...this.#tokens, used].slice(-this.window);
+    this.tokens = [...this.tokens, used].slice(-this.window);
     this.blocks += 1;
     this.rows.push(...rows.filter((row) => row.partition === partition));
   }

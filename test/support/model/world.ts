@@ -2,7 +2,7 @@ import type { DeadLetter, LetterEvent } from "../../../engine/core/dead-letter.t
 import type { BatchRecord, Journal } from "../../../engine/core/journal.ts";
 import { Pipeline } from "../../../engine/delivery/pipeline.ts";
 import { letterEvent } from "../../../engine/catalog/reprocess.ts";
-import type { SendOptions } from "../../../engine/delivery/settlement.ts";
+import type { SendOptions } from "../../../engine/delivery/protocol.ts";
 import type { DeadLetters } from "../../../engine/state/dead-letters.ts";
 import type { StoreJournal } from "../../../engine/state/journal.ts";
 import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
@@ -27,6 +27,10 @@ export interface WorldOptions {
   isReplicated?: boolean;
   /** Plants a fault: a journal in place of the right one. */
   sabotage?: (journal: Journal) => Partial<Journal>;
+  /** Revision of the config at the start; 1 by default. */
+  revision?: number;
+  /** What an earlier process left beside its journal: what was pushed, and the table. */
+  left?: { events: Omit<ModelEvent, "id">[]; target: Partial<ModelTarget> };
 }
 
 /** One thing that happens to a pipeline. */
@@ -40,6 +44,8 @@ export type Happening =
   /** SIGKILL: nothing that was not durable is left; another start follows. */
   | { kind: "crash" }
   | { kind: "stop" }
+  /** From now on nothing can be read of the table. */
+  | { kind: "unreadable" }
   /** The target takes what it refused. */
   | { kind: "mend" }
   /** Every dead letter is sent through the pipeline again. */
@@ -56,7 +62,7 @@ export class World {
   readonly #pipeline_id: string;
   readonly #journal: StoreJournal;
   readonly #letters: DeadLetters;
-  #revision = 1;
+  #revision: number;
   #running: { pipeline: Pipeline; ended: Promise<void>; power: { isOn: boolean } } | undefined;
   /** Positions that a termination dropped before they were read. */
   terminated = 0;
@@ -68,10 +74,13 @@ export class World {
     this.#journal = journal;
     this.#letters = letters;
     this.#options = options;
+    this.#revision = options.revision ?? 1;
     this.target = new ModelTarget(options.window);
     this.target.isReplicated = options.isReplicated ?? false;
     this.source =
       options.partitions === undefined ? new ModelLog() : new ModelTopic(options.partitions, options.topics);
+    Object.assign(this.target, options.left?.target);
+    this.source.push(options.left?.events ?? []);
     this.#start();
   }
 
@@ -90,8 +99,11 @@ export class World {
         for (let turn = 0; turn < happening.turns; turn += 1) await nextTurn();
         break;
       case "crash":
-        await this.#crash();
+        await this.kill();
         this.#start();
+        break;
+      case "unreadable":
+        this.target.isUnreadable = true;
         break;
       case "mend":
         this.target.isMended = true;
@@ -142,7 +154,8 @@ export class World {
   #start(): void {
     const power = { isOn: true };
     const keys = new RememberedKeys({ storage: Infinity, memory: Infinity });
-    const line = (revision: number) => modelLine(revision, this.#options.hasDedup, keys, this.target, this.#windows);
+    const compiled = (revision: number) =>
+      modelLine(revision, this.#options.hasDedup, keys, this.target, this.#windows);
     const pipeline = new Pipeline({
       pipeline_id: this.#pipeline_id,
       source: this.source.reading(this.#journal, this.#pipeline_id),
@@ -155,8 +168,8 @@ export class World {
       options: { ...this.#options, on_lost: "pause" },
       keys,
       letters: this.#letterEvents([...this.#journal.heldLetters(this.#pipeline_id)]),
-      line: line(this.#revision),
-      lineOf: line,
+      compiled: compiled(this.#revision),
+      compiledOf: compiled,
       pace: nextTurn,
     });
     this.#running = { pipeline, ended: pipeline.run(), power };
@@ -182,7 +195,7 @@ export class World {
     const journal: Journal = {
       prepare: (record) => this.#journal.prepare(record),
       amend: (record) => this.#journal.amend(record),
-      commit: (record, aside) => this.#journal.commit(record, aside),
+      commit: (record, released) => this.#journal.commit(record, released),
       setBack: (pipeline_id, from, to) => this.#journal.setBack(pipeline_id, from, to),
       mark: (pipeline_id, clock) => this.#journal.mark(pipeline_id, clock),
       place: (pipeline_id, positions, options) => this.#journal.place(pipeline_id, positions, options),
@@ -194,7 +207,8 @@ export class World {
     return { ...journal, ...this.#options.sabotage?.(journal) };
   }
 
-  async #crash(): Promise<void> {
+  /** SIGKILL, and no other start. */
+  async kill(): Promise<void> {
     const { pipeline, power } = this.#running!;
     power.isOn = false;
     pipeline.abort();
@@ -234,7 +248,7 @@ function poweredBy(power: { isOn: boolean }, journal: Journal): Journal {
   return {
     prepare: (record: BatchRecord) => whilePowered(() => journal.prepare(record)),
     amend: (record) => whilePowered(() => journal.amend(record)),
-    commit: (record, aside) => whilePowered(() => journal.commit(record, aside)),
+    commit: (record, released) => whilePowered(() => journal.commit(record, released)),
     setBack: (pipeline_id, from, to) => whilePowered(() => journal.setBack(pipeline_id, from, to)),
     mark: (pipeline_id, clock) => whilePowered(() => journal.mark(pipeline_id, clock)),
     place: (pipeline_id, positions, options) => whilePowered(() => journal.place(pipeline_id, positions, options)),

@@ -1,6 +1,15 @@
 import { describe, expect, test } from "vitest";
 import { Event } from "../../../engine/event/event.ts";
-import { narrowed, placeOf, Places, rangeText, streamFeed, type Chunk } from "../../../engine/core/positions.ts";
+import {
+  narrowed,
+  offsetAt,
+  Places,
+  rangeText,
+  streamFeed,
+  type Chunk,
+  type Offset,
+  type Place,
+} from "../../../engine/core/positions.ts";
 
 const chunk = (feed: string, offsets: number[], last = offsets.at(-1)!): Chunk => {
   return { feed, events: offsets.map((offset) => new Event(offset, 0, Buffer.from("{}"))), last };
@@ -26,7 +35,7 @@ describe("places within a batch", () => {
     const places = chunks.flatMap(({ events }) => events.map(({ position }) => position));
     expect(new Set(places).size).toBe(5);
     expect(places.every(Number.isSafeInteger)).toBe(true);
-    expect(places.map((place) => placeOf(ranges, place))).toEqual(
+    expect(places.map((place) => offsetAt(ranges, place))).toEqual(
       Object.entries(offsets).flatMap(([feed, own]) => own.map((position) => ({ feed, position }))),
     );
   });
@@ -62,10 +71,20 @@ test("ranges are narrowed to some of their positions, each in its place", () => 
     [50, 49, 0],
     [1, 3, 2],
   ]);
-  expect(positions.map((position) => placeOf(narrow, position)?.position)).toEqual([6, 1, 3]);
+  expect(positions.map((position) => offsetAt(narrow, position)?.position)).toEqual([6, 1, 3]);
 });
 
 test("a range is told with its feed, that of a stream without", () => {
   expect(rangeText({ feed: "c/t/0", base: 5, first: 5, last: 9, count: 3 })).toBe("5 to 9 of c/t/0");
   expect(rangeText({ feed: "", base: 0, first: 1, last: 2, count: 2 })).toBe("1 to 2");
+});
+
+test("the compiler tells offsets and places apart", () => {
+  const [offset, place]: [Offset, Place] = [7, 0];
+  const ranges = [{ feed: "a", base: offset, first: offset, last: offset, count: 1 }];
+  expect(offsetAt(ranges, place)).toEqual({ feed: "a", position: offset });
+  // @ts-expect-error An offset is no place.
+  expect(offsetAt(ranges, offset)).toEqual({ feed: "a", position: 14 });
+  // @ts-expect-error A place is no offset.
+  ranges[0]!.base = place;
 });

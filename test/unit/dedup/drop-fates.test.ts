@@ -41,7 +41,7 @@ function recordOf(pipeline_id: string, batch: number, minutes: number, over: Par
   return {
     batch,
     pipeline_id,
-    ranges: [{ feed: "", base: 0, first: batch, last: batch, count: 1 }],
+    madeOf: { kind: "source", ranges: [{ feed: "", base: 0, first: batch, last: batch, count: 1 }] },
     revision: 1,
     token: `token ${batch}`,
     clock: noon + minutes * minute,
@@ -49,7 +49,9 @@ function recordOf(pipeline_id: string, batch: number, minutes: number, over: Par
     rows: 1,
     rejections: [],
     excluded: [],
-    heard: "nothing",
+    keys: [],
+    waiting: [],
+    state: { kind: "prepared" },
     ...over,
   };
 }
@@ -78,7 +80,7 @@ async function begun(pipeline_id: string, isNamed: boolean): Promise<BatchRecord
   return second;
 }
 
-const fates = (keys: RememberedKeys, { waiting = [] }: BatchRecord): Promise<unknown[]> =>
+const fates = (keys: RememberedKeys, { waiting }: BatchRecord): Promise<unknown[]> =>
   Promise.all(waiting.map((drop) => keys.fateOfDrop(2, drop)));
 
 test("a drop of an earlier run is a repeat where its key is final, however late it is by now", async () => {

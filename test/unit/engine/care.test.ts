@@ -3,7 +3,7 @@ import { BatchBuilder } from "../../../engine/batch/builder.ts";
 import { CarefulReading, takeAgain, type EventPlace } from "../../../engine/batch/careful-reading.ts";
 import { Event } from "../../../engine/event/event.ts";
 import type { BatchRecord } from "../../../engine/core/journal.ts";
-import type { Chunk } from "../../../engine/core/positions.ts";
+import type { Chunk, PositionRange } from "../../../engine/core/positions.ts";
 import type { CompiledPipeline } from "../../../engine/batch/compiled-pipeline.ts";
 import { ThreadDeaths } from "../../../engine/workers/thread-deaths.ts";
 
@@ -16,12 +16,12 @@ function lineOf(processed: string[]): CompiledPipeline {
   const sink = { begin: () => ({ add: () => [], size: 0, isCurrent: true, body: () => Buffer.alloc(0) }) };
   return {
     revision: 1,
-    courses: new Map([[undefined, { transforms: [{ name: "ingestor", apply }] }]]),
+    chains: new Map([[undefined, { transforms: [{ name: "ingestor", apply }] }]]),
     sink: sink as unknown as CompiledPipeline["sink"],
   };
 }
 
-function assemblyOf(processed: string[], ranges?: BatchRecord["ranges"]): BatchBuilder {
+function assemblyOf(processed: string[], ranges?: readonly PositionRange[]): BatchBuilder {
   const plan = { clock: 0, batch: 1, oldest: 0, ...(ranges === undefined ? {} : { ranges }) };
   return new BatchBuilder(lineOf(processed), plan, "p", {} as never);
 }
@@ -74,7 +74,10 @@ describe("reading with care", () => {
       { component: "ingestor", reason: "thread_death", error, original_message: '"b 8"' },
     ]);
 
-    const record = { rejections: rejected, ranges: builder.ranges } as unknown as BatchRecord;
+    const record = {
+      rejections: rejected,
+      madeOf: { kind: "source", ranges: builder.ranges },
+    } as unknown as BatchRecord;
     const repeated: string[] = [];
     const again = assemblyOf(repeated, builder.ranges);
     for (const feed of ["a", "b"]) takeAgain(again, chunkOf(feed, 7, 8, 9), record);

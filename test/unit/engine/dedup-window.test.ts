@@ -193,7 +193,7 @@ class Machine {
   start(): void {
     const pipeline_id = this.#pipeline_id;
     const keys = new RememberedKeys(this.#limits);
-    const line = modelLine(1, true, keys, this.#target, this.#windows);
+    const compiled = modelLine(1, true, keys, this.#target, this.#windows);
     const began = this.#elapsed;
     const telemetry = this.#telemetry();
     const clock = pipelineClock({
@@ -216,8 +216,8 @@ class Machine {
       options: { on_uncertain: "insert", on_lost: "pause", on_view_error: "pause" },
       keys,
       letters: [],
-      line,
-      lineOf: () => line,
+      compiled,
+      compiledOf: () => compiled,
       pace: nextTurn,
     });
     this.#running = { pipeline, ended: pipeline.run(), clock };

@@ -82,8 +82,21 @@ test("events that were written before the stop do not count", async () => {
 test("events of a batch under way stay, and what is behind them", async () => {
   await pushAfter(0, "a", "b", "c");
   const ranges = [{ feed: "", base: 0, first: 1, last: 2, count: 2 }];
-  const record = { batch: 1, pipeline_id, ranges, revision: 1, token: "t", clock: 1, oldest: 0, rows: 2 };
-  const under: BatchRecord = { ...record, rejections: [], excluded: [], heard: "nothing" };
+  const under: BatchRecord = {
+    batch: 1,
+    pipeline_id,
+    madeOf: { kind: "source", ranges },
+    revision: 1,
+    token: "t",
+    clock: 1,
+    oldest: 0,
+    rows: 2,
+    rejections: [],
+    excluded: [],
+    keys: [],
+    waiting: [],
+    state: { kind: "prepared" },
+  };
   await journal.prepare(under);
   expect(await expireAfter(25)).toBe(0);
   await journal.commit(under);

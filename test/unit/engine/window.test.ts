@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Reading } from "../../../engine/core/sink.ts";
-import { hasRestarted, isInsideWindow, standingOf } from "../../../engine/delivery/clearance.ts";
+import { hasRestarted, isInsideWindow, standingOf } from "../../../engine/delivery/target-window.ts";
 
 const then: Reading = {
   table: "one",

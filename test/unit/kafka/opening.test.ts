@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { EngineError } from "../../../engine/core/errors.ts";
-import type { BatchRecord } from "../../../engine/core/journal.ts";
+import { rangesOf, type BatchRecord } from "../../../engine/core/journal.ts";
+import type { PositionRange } from "../../../engine/core/positions.ts";
 import { Brokers } from "../../../engine/sources/kafka/brokers/brokers.ts";
 import { kafkaClient } from "../../../engine/sources/kafka/brokers/connection.ts";
 import { kafkaFeed } from "../../../engine/sources/kafka/positions/feed.ts";
@@ -142,11 +143,13 @@ const rangeOf = (partition: number, first: number, last: number) => {
 };
 
 /** Makes a batch pending. */
-async function prepared(batch: number, ranges: BatchRecord["ranges"], over: Partial<BatchRecord> = {}) {
+async function prepared(batch: number, ranges: PositionRange[], over: Partial<BatchRecord> = {}) {
   const rows = ranges.reduce((sum, { count }) => sum + count, 0);
   const token = String(batch).padStart(32, "0");
-  const fixed = { revision: 1, clock: 1, oldest: 0, rejections: [], excluded: [], heard: "nothing" as const };
-  const record: BatchRecord = { batch, pipeline_id, ranges, token, rows, ...fixed, ...over };
+  const fixed = { revision: 1, clock: 1, oldest: 0, rejections: [], excluded: [], keys: [], waiting: [] };
+  const state = { kind: "prepared" } as const;
+  const madeOf = { kind: "source", ranges } as const;
+  const record: BatchRecord = { batch, pipeline_id, madeOf, token, rows, ...fixed, state, ...over };
   await journal.prepare(record);
   return record;
 }
@@ -227,7 +230,7 @@ describe("a run that is taken over", () => {
 
   test("has not read what is judged again here", async () => {
     await readElsewhere(70);
-    await prepared(1, [rangeOf(0, 10, 12)], { isAside: true });
+    await prepared(1, [], { madeOf: { kind: "released", ranges: [rangeOf(0, 10, 12)] }, rows: 3 });
     expect(await start().opening.run(signals)).toMatchObject({ givenUp: [] });
     expect(pending()).toEqual([1]);
   });
@@ -261,7 +264,7 @@ describe("a partition that a person has moved while a batch is pending", () => {
     const { opening, positions } = start();
     expect(await opening.run(signals)).toEqual({ givenUp: [], isMoved: true });
     await journal.commit(record);
-    expect(positions.settle(record.ranges)).toEqual([feedOf(1)]);
+    expect(positions.settle(rangesOf(record))).toEqual([feedOf(1)]);
     expect([positions.final(feedOf(0)), positions.final(feedOf(1))]).toEqual([to, 60]);
     expect(journal.progress(pipeline_id).positions).toEqual({ [feedOf(0)]: to - 1, [feedOf(1)]: 59 });
     positions.began();

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { EngineError } from "../../../engine/core/errors.ts";
 import type { Journal } from "../../../engine/core/journal.ts";
-import { Settlement, type SettlementOptions } from "../../../engine/delivery/settlement.ts";
+import { JournalWriter, Pauses } from "../../../engine/delivery/pauses.ts";
 import { storageError } from "../../../engine/state/storage-error.ts";
 import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
 import { RetryPause } from "../../../engine/flow/retry-pause.ts";
@@ -34,17 +34,12 @@ test.each(["DISK_FULL", "STORAGE_UNAVAILABLE"] as const)("a journal that fails w
   const told: string[] = [];
   const telemetry = { paused: ({ pause }: { pause: { class: string } }) => told.push(pause.class) };
   const journal = {
-    progress: () => ({ positions: {}, batch: 0, clock: 0 }),
     prepare: () => (failures.length > 0 ? Promise.reject(failures.pop()!) : Promise.resolve()),
   };
-  const settlement = new Settlement({
-    pipeline_id: "orders",
-    journal: journal as unknown as Journal,
-    room: new RetryPause("orders", telemetry as unknown as Telemetry, () => Promise.resolve()),
-    leave: new AbortController().signal,
-    drain: new AbortController().signal,
-  } as unknown as SettlementOptions);
+  const pause = new RetryPause("orders", telemetry as unknown as Telemetry, () => Promise.resolve());
+  const never = new AbortController().signal;
+  const writer = new JournalWriter(journal as unknown as Journal, new Pauses(pause, { leave: never, drain: never }));
   const record = { batch: 7 };
-  expect(await settlement.prepare(record as never)).toBe(record);
+  expect(await writer.prepare(record as never)).toBe(record);
   expect(told).toEqual(["disk"]);
 });

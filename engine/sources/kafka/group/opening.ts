@@ -1,6 +1,6 @@
 import type { EngineOptions, KafkaSourceConfig } from "../../../../schemas/pipeline.ts";
 import { EngineError, LeftForLater } from "../../../core/errors.ts";
-import { type BatchRecord, holdsPositions, type Journal } from "../../../core/journal.ts";
+import { type BatchRecord, holdsPositions, type Journal, rangesOf } from "../../../core/journal.ts";
 import { consumerGroup } from "../../../core/names.ts";
 import type { SourcePause, Waited } from "../../../core/pause.ts";
 import type { Feed, PositionRange } from "../../../core/positions.ts";
@@ -199,7 +199,7 @@ export class Opening {
     // From the newest to the oldest: what a crash leaves of them is then a beginning, which names no more than before.
     for (const record of givenUp.toReversed()) {
       await journal.giveUp(record);
-      for (const range of record.ranges) this.#positions.givenUp(range);
+      for (const range of rangesOf(record)) this.#positions.givenUp(range);
     }
     await this.placeNew(of, judged, taken);
     const moves = [...moved].map(([feed, to]) => ({ ...partitionOf(feed), from: this.#positions.final(feed)!, to }));
@@ -278,8 +278,8 @@ function readByAnother(pending: readonly BatchRecord[], upTo: (feed: Feed) => nu
   const isRead = ({ feed, first }: PositionRange): boolean => again.has(feed) || first < (upTo(feed) ?? -Infinity);
   return pending.filter((record) => {
     // What was judged again lies before all positions: no other run has read it.
-    if (!holdsPositions(record) || !record.ranges.some(isRead)) return false;
-    for (const { feed } of record.ranges) again.add(feed);
+    if (!holdsPositions(record) || !rangesOf(record).some(isRead)) return false;
+    for (const { feed } of rangesOf(record)) again.add(feed);
     return true;
   });
 }

@@ -1,0 +1,96 @@
+import { LeftForLater } from "../core/errors.ts";
+import type { BatchRecord, Journal } from "../core/journal.ts";
+import type { Sink } from "../core/sink.ts";
+import type { RetryPause } from "../flow/retry-pause.ts";
+import type { Waited } from "../core/pause.ts";
+import { isPassing } from "../state/storage-error.ts";
+
+/** When a pipeline ends: `leave` aborts when it leaves at once, `drain` when it drains or leaves. */
+export interface EndSignals {
+  leave: AbortSignal;
+  drain: AbortSignal;
+}
+
+/** How the batches of a pipeline wait: a drain waits for no pause, and leaving ends each wait. */
+export class Pauses {
+  readonly #pause: RetryPause;
+  readonly #signals: EndSignals;
+
+  constructor(pause: RetryPause, signals: EndSignals) {
+    this.#pause = pause;
+    this.#signals = signals;
+  }
+
+  /** Aborts when the pipeline leaves at once. */
+  get leave(): AbortSignal {
+    return this.#signals.leave;
+  }
+
+  /**
+   * Waits before attempt number `attempt` + 1; what fails of the network, until `sink` is reachable again. Throws
+   * LeftForLater where a drain would wait for a pause.
+   */
+  async wait(failure: Waited, attempt: number, sink?: Sink): Promise<void> {
+    const { leave, drain } = this.#signals;
+    const isDraining = drain.aborted;
+    if (isDraining && this.#pause.isPause(failure, attempt)) throw new LeftForLater(failure.text);
+    const isReachable = sink && ((signal: AbortSignal) => sink.isReachable(signal));
+    await this.#pause.wait(failure, attempt, isDraining ? leave : drain, isReachable);
+    this.leaveIfAborted();
+  }
+
+  /** Waits for the answer to what was just sent; a missing one is a pause too. */
+  answerOf<Answer>(what: string, answer: Promise<Answer>): Promise<Answer> {
+    return this.#pause.answerOf(what, answer);
+  }
+
+  /** Something worked: the pause is over. */
+  end(): void {
+    this.#pause.leave();
+  }
+
+  /** Throws LeftForLater once the pipeline leaves. */
+  leaveIfAborted(): void {
+    if (this.leave.aborted) throw new LeftForLater("the pipeline leaves");
+  }
+}
+
+/** Writes to the journal, and waits where the disk has no room for that. Throws LeftForLater. */
+export class JournalWriter {
+  readonly #journal: Journal;
+  readonly #pauses: Pauses;
+
+  constructor(journal: Journal, pauses: Pauses) {
+    this.#journal = journal;
+    this.#pauses = pauses;
+  }
+
+  /** Makes a record durable, before anything of it is sent. */
+  async prepare(record: BatchRecord): Promise<BatchRecord> {
+    await this.#durably(() => this.#journal.prepare(record));
+    return record;
+  }
+
+  /** Makes durable what has changed of a pending batch. */
+  async amend(record: BatchRecord): Promise<BatchRecord> {
+    await this.#durably(() => this.#journal.amend(record));
+    return record;
+  }
+
+  /** Makes the batch's offsets and keys final and its dead letters visible; prepares `released` in the same write. */
+  async commit(record: BatchRecord, released?: BatchRecord): Promise<void> {
+    await this.#durably(() => this.#journal.commit(record, released));
+  }
+
+  async #durably(write: () => Promise<void>): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await write();
+        return;
+      } catch (error) {
+        if (!isPassing(error)) throw error;
+        await this.#pauses.wait({ class: "disk", text: error.message }, attempt);
+      }
+    }
+  }
+}

@@ -1,0 +1,344 @@
+import type { EngineOptions } from "../../schemas/pipeline.ts";
+import { mayBeInTable, type BatchRecord, type BatchState } from "../core/journal.ts";
+import type { Answer, Failure, Reading } from "../core/sink.ts";
+import { hasRestarted, isInsideWindow, standingOf, type Standing } from "./target-window.ts";
+
+/**
+ * The rules of delivery as a function: what happens to a batch, and what was known of it before, decide what is done
+ * (docs/delivery-protocol.md). It reads no clock and draws nothing; `BatchSender` carries its steps out.
+ *
+ *     ready ─> read ─> send ─> answered ──────────────────────> commit
+ *       ^       │ ^     ^          ├─> verify ─> verified ──────> commit
+ *       │       │ └─────┼──────────┼── pause <──┘ │
+ *       │       └─ a fresh token <─┼──────────────┘
+ *       └─── retry, exclude <──────┘
+ */
+
+/** The options that hold for pending batches. */
+export type SendOptions = Pick<EngineOptions, "on_uncertain" | "on_lost" | "on_view_error">;
+
+/** What decides beside the batch itself, and is the same as long as it is sent. */
+export interface Rules extends Pick<SendOptions, "on_uncertain" | "on_view_error"> {
+  /** An earlier revision makes the rows. It sends what is recorded; only the current revision prepares anything new. */
+  isEarlier: boolean;
+}
+
+/** A batch between prepare and commit: what is durable of it, and what this process knows beyond that. */
+export interface Sending {
+  state: BatchState;
+  /** An answer is missing since the token was drawn: rows may be in the table. Where the state is `sent` that is so. */
+  isUncertain: boolean;
+  /** The batch was reported as uncertain since its token was drawn. */
+  isReported: boolean;
+  /** Inserts that failed. */
+  failures: number;
+  /** Pauses one after another in which the options do not let it go on. */
+  pauses: number;
+  /** The target before the last repeat. */
+  beforeRepeat?: Reading;
+}
+
+export type Refusal = Exclude<Answer, { kind: "ok" }>;
+
+/** A row of a block that the target does not take, by its index from 0. */
+export interface BadRow {
+  row: number;
+  failure: Failure;
+}
+
+/** Why an insert is tried again later. */
+export interface Trouble {
+  class: Failure["class"] | "probe";
+  text: string;
+  connection?: Failure["connection"];
+}
+
+/** What has happened to a batch. `now`: milliseconds since the epoch, by the clock of this machine. */
+export type BatchEvent =
+  /** Its rows are encoded, so many. */
+  | { kind: "ready"; rows: number; now: number }
+  /** The target was read before an insert. */
+  | { kind: "read"; reading: Reading }
+  | { kind: "answered"; answer: Answer; now: number }
+  /** The target was read after the OK to a repeat. */
+  | { kind: "verified"; reading: Reading; now: number }
+  /** The search for bad rows has ended: with these rows, or with a trouble in place of rows. */
+  | { kind: "rowsFound"; rows: readonly BadRow[] }
+  | { kind: "noRowFound"; answer: Refusal; trouble: Trouble };
+
+/** A step that leads to no event by itself. */
+export type Effect =
+  | { do: "report"; what: "insertRepeated" | "tokenWithoutRows" | "viewErrorIgnored" }
+  | { do: "report"; what: "batchUncertain"; choice: Choice }
+  | { do: "report"; what: "insertFailed"; failure: Failure; unknown: boolean }
+  /** Later batches are smaller. */
+  | { do: "shrink" }
+  /** Rows that were excluded go in again. Durable with the next note. */
+  | { do: "takeBackExcluded" }
+  /** Makes the state durable. */
+  | { do: "note" }
+  /** Draws a fresh token, and prepares the batch again with it and with the state. */
+  | { do: "drawToken" }
+  /** Waits, longer with each pause, until the options or the target may have changed. */
+  | { do: "pause"; class: "uncertain" | "view"; pauses: number };
+
+/** A step that leads to an event, or ends the sending. */
+export type Action =
+  /** Reads the target: `read`. */
+  | { do: "read" }
+  /** Reads the target: `verified`. */
+  | { do: "verify" }
+  /** Inserts the rows, with the batch's token: `answered`. */
+  | { do: "send"; ignoreViews: boolean }
+  /** `rowsFound` or `noRowFound`. */
+  | { do: "findBadRows"; answer: Refusal }
+  /** The rows become dead letters, durably, and the others are encoded again: `ready`. */
+  | { do: "exclude"; rows: readonly BadRow[] }
+  /** Waits, opens the target anew and encodes the rows again: `ready`. */
+  | { do: "retry"; trouble: Trouble; failures: number }
+  /** Ends: the current revision makes the batch again, under the token that it has, or as a new one. */
+  | { do: "remake"; token: "own" | "fresh" }
+  /** Ends: the batch is settled. `by`: an insert; no row to insert; the option to skip it; or it was settled before. */
+  | { do: "commit"; by: "insert" | "nothing" | "skip" | "before" };
+
+/** What follows, in this order. `next` is the batch from then on. */
+export interface Decision {
+  next: Sending;
+  steps: [...Effect[], Action];
+}
+
+type Choice = "insert" | "skip" | "pause";
+
+/** Failures that another revision may not meet. */
+const mendable = new Set<Failure["class"]>(["setup", "partitions", "row"]);
+/** A batch that waits longer than this for its first insert has its target read anew, in milliseconds. */
+const oldestReading = 30_000;
+/** The server has too little memory for the insert. */
+const memoryLimit = 241;
+
+/** A batch as it is taken up: just prepared, or left by an earlier start. */
+export function beginSending(state: BatchState): Sending {
+  return { state, isUncertain: state.kind === "sent", isReported: false, failures: 0, pauses: 0 };
+}
+
+/** Whether rows of the batch may be in the table: its token would drop what is added to them. */
+export function mayBeThere({ state, isUncertain }: Sending): boolean {
+  return isUncertain || state.kind === "viewFailed";
+}
+
+export function decide(batch: Sending, event: BatchEvent, rules: Rules): Decision {
+  if (batch.state.kind === "written") return { next: batch, steps: [{ do: "commit", by: "before" }] };
+  switch (event.kind) {
+    case "ready":
+      return whenReady(batch, event);
+    case "read":
+      return beforeInsert(batch, event.reading, rules);
+    case "answered":
+      return event.answer.kind === "ok" ? afterOk(batch, event.now, rules) : afterRefusal(batch, event.answer, rules);
+    case "verified":
+      return afterProof(batch, event, rules);
+    case "rowsFound":
+      return afterSearch(batch, event.rows);
+    default:
+      return retryLater(batch, event.answer, rules, { trouble: event.trouble, excludedGoInAgain: true });
+  }
+}
+
+/**
+ * What a batch is noted as when its pipeline leaves; undefined where it stays as it is. A batch that was not sent, neither
+ * by this process (`wasSent`) nor by an earlier one, is in no table: the next start need not count it as uncertain.
+ */
+export function whenLeft({ state }: Sending, { wasSent }: { wasSent: boolean }): BatchState | undefined {
+  return wasSent || state.kind !== "prepared" ? undefined : { ...state, kind: "refused" };
+}
+
+/**
+ * How a batch that an earlier start left goes on, where the pipeline runs revision `current` now: its rows are made as
+ * recorded, by this revision or by its own one; or filter, dedup and transforms of this revision process its events anew.
+ */
+export function howToRecover(
+  record: Pick<BatchRecord, "revision" | "state">,
+  current: number,
+): "as recorded" | "by its own revision" | "processed anew" {
+  if (record.revision === current) return "as recorded";
+  return mayBeInTable(record) ? "by its own revision" : "processed anew";
+}
+
+/**
+ * What becomes of a batch of which events are gone from the source. `isHeld`: the log still holds their offsets, so that
+ * a compaction has replaced them.
+ */
+export function whenEventsAreGone(
+  isHeld: boolean,
+  { on_lost }: Pick<SendOptions, "on_lost">,
+): "goes on, compacted" | "goes on, skipped" | "waits" {
+  if (isHeld) return "goes on, compacted";
+  return on_lost === "skip" ? "goes on, skipped" : "waits";
+}
+
+function whenReady(batch: Sending, { rows, now }: { rows: number; now: number }): Decision {
+  if (rows === 0) return { next: settled(batch), steps: [{ do: "commit", by: "nothing" }] };
+  const next = { ...batch, pauses: 0 };
+  if (mayBeThere(batch) || !isFreshlyRead(batch.state, now)) return { next, steps: [{ do: "read" }] };
+  return { next, steps: [{ do: "send", ignoreViews: false }] };
+}
+
+/** As long as each insert was refused, the next one counts as the first: the target is noted as it was just before it. */
+function isFreshlyRead({ kind, target }: BatchState, now: number): boolean {
+  if (kind !== "prepared" || target === undefined) return false;
+  const age = now - target.taken;
+  return age >= 0 && age <= oldestReading;
+}
+
+function beforeInsert(batch: Sending, reading: Reading, rules: Rules): Decision {
+  if (!mayBeThere(batch)) {
+    const next: Sending = { ...batch, state: { kind: "prepared", target: reading } };
+    return { next, steps: [{ do: "note" }, { do: "send", ignoreViews: false }] };
+  }
+  switch (standingNow(batch.state, reading)) {
+    case "recognised": {
+      const send: Action = { do: "send", ignoreViews: ignoresViews(batch, rules) };
+      return {
+        next: { ...batch, beforeRepeat: reading },
+        steps: [{ do: "report", what: "insertRepeated" }, send],
+      };
+    }
+    case "absent":
+      return anew(batch, reading, rules, [{ do: "report", what: "tokenWithoutRows" }]);
+    default:
+      return byOptions(batch, reading, rules, "read");
+  }
+}
+
+/** Where a view failed the table holds the rows for sure, and their token: the server said so. */
+function standingNow({ kind, target }: BatchState, now: Reading): Standing {
+  if (target === undefined) return "uncertain";
+  if (kind !== "viewFailed") return standingOf(target, now);
+  return isInsideWindow(target, now) ? "recognised" : "uncertain";
+}
+
+/**
+ * It is not known whether the batch is in the table, or the table does not recognise a repeat any more: the options
+ * decide. A batch that a view broke is in the table, so `on_uncertain` does not apply to it. Only a look before a repeat
+ * skips a batch; after an answer it is looked at once more.
+ */
+function byOptions(batch: Sending, reading: Reading, rules: Rules, look: "read" | "verify"): Decision {
+  const isFromView = batch.state.kind === "viewFailed";
+  const choice: Choice = isFromView ? rules.on_view_error : rules.on_uncertain;
+  const effects = isFromView ? reportOfView(choice) : reportOnce(batch, choice);
+  const next = isFromView ? batch : { ...batch, isReported: true };
+  if (choice === "skip" && look === "verify") return { next, steps: [...effects, { do: "read" }] };
+  if (choice === "skip") return { next: settled(next), steps: [...effects, { do: "commit", by: "skip" }] };
+  if (choice === "insert") return anew(next, reading, rules, effects);
+  const pauses = batch.pauses + 1;
+  const pause: Effect = { do: "pause", class: isFromView ? "view" : "uncertain", pauses };
+  return { next: { ...next, pauses }, steps: [...effects, pause, { do: look }] };
+}
+
+function reportOfView(choice: Choice): Effect[] {
+  return choice === "skip" ? [{ do: "report", what: "viewErrorIgnored" }] : [];
+}
+
+/** Once for each token. */
+function reportOnce({ isReported }: Sending, choice: Choice): Effect[] {
+  return isReported ? [] : [{ do: "report", what: "batchUncertain", choice }];
+}
+
+/** The batch is sent as if for the first time. Should that answer be missing too, its rows may be there once more. */
+function anew(batch: Sending, target: Reading, { isEarlier }: Rules, effects: Effect[]): Decision {
+  if (isEarlier) return { next: batch, steps: [...effects, { do: "remake", token: "fresh" }] };
+  const next: Sending = {
+    ...batch,
+    state: { kind: "prepared", target },
+    isUncertain: false,
+    isReported: false,
+    pauses: 0,
+  };
+  return { next, steps: [...effects, { do: "drawToken" }, { do: "send", ignoreViews: false }] };
+}
+
+function afterOk(batch: Sending, now: number, rules: Rules): Decision {
+  // A server that dies within an insert may keep its token without the rows, and says OK to a repeat.
+  if (batch.isUncertain) return { next: { ...batch, pauses: 0 }, steps: [{ do: "verify" }] };
+  return inserted(batch, now, rules);
+}
+
+/**
+ * Where the block numbers are those of before the first insert, nothing of the batch is there, and a fresh token doubles
+ * nothing. A replicated table is believed: another server may answer, which does not have all parts yet.
+ */
+function afterProof(batch: Sending, { reading, now }: { reading: Reading; now: number }, rules: Rules): Decision {
+  const { state, isUncertain, beforeRepeat } = batch;
+  const { target } = state;
+  if (!isUncertain || target === undefined || reading.isReplicated === true || reading.table !== target.table) {
+    return inserted(batch, now, rules);
+  }
+  if (reading.blocks !== undefined && reading.blocks === target.blocks) {
+    return anew(batch, reading, rules, [{ do: "report", what: "tokenWithoutRows" }]);
+  }
+  if (!hasRestarted(beforeRepeat ?? target, reading)) return inserted(batch, now, rules);
+  return byOptions(batch, reading, rules, "verify");
+}
+
+function inserted(batch: Sending, now: number, rules: Rules): Decision {
+  const { target } = batch.state;
+  const at = target && target.time + Math.max(0, now - target.taken);
+  const effects: Effect[] = ignoresViews(batch, rules) ? [{ do: "report", what: "viewErrorIgnored" }] : [];
+  return { next: settled(batch, at), steps: [...effects, { do: "commit", by: "insert" }] };
+}
+
+function ignoresViews({ state }: Sending, { on_view_error }: Rules): boolean {
+  return state.kind === "viewFailed" && on_view_error === "skip";
+}
+
+function afterRefusal(batch: Sending, answer: Refusal, rules: Rules): Decision {
+  const { failure } = answer;
+  const unknown = answer.kind === "unknown";
+  const effects: Effect[] = [{ do: "report", what: "insertFailed", failure, unknown }];
+  if (failure.code === memoryLimit) effects.push({ do: "shrink" });
+  const next = unknown && failure.class !== "view" ? uncertain(batch) : batch;
+  if (failure.class === "row") return { next, steps: [...effects, { do: "findBadRows", answer }] };
+  const later = retryLater(next, answer, rules, { trouble: failure, excludedGoInAgain: false });
+  return { ...later, steps: [...effects, ...later.steps] };
+}
+
+/** The answer is noted before the wait: a crash in a pause after refusals makes nothing uncertain. */
+function retryLater(
+  batch: Sending,
+  { kind, failure }: Refusal,
+  { isEarlier }: Rules,
+  { trouble, excludedGoInAgain }: { trouble: Trouble; excludedGoInAgain: boolean },
+): Decision {
+  const isFromView = failure.class === "view" || batch.state.kind === "viewFailed";
+  const isRefused = kind === "refused" && !isFromView && !batch.isUncertain;
+  const failures = batch.failures + 1;
+  const next = withState({ ...batch, failures }, isFromView ? "viewFailed" : isRefused ? "refused" : "sent");
+  // Where the table is wrong, the rows that were excluded before go in again with the others.
+  const effects: Effect[] = excludedGoInAgain && isRefused ? [{ do: "takeBackExcluded" }] : [];
+  const action: Action =
+    isEarlier && mendable.has(failure.class)
+      ? { do: "remake", token: isRefused ? "fresh" : "own" }
+      : { do: "retry", trouble, failures };
+  return { next, steps: [...effects, { do: "note" }, action] };
+}
+
+function afterSearch(batch: Sending, rows: readonly BadRow[]): Decision {
+  return { next: withState(batch, batch.isUncertain ? "sent" : "prepared"), steps: [{ do: "exclude", rows }] };
+}
+
+function uncertain(batch: Sending): Sending {
+  const next = batch.state.kind === "viewFailed" ? batch : withState(batch, "sent");
+  return { ...next, isUncertain: true };
+}
+
+/** No insert is sent before the target was read, so that only `prepared` and `refused` may lack a reading. */
+function withState(batch: Sending, kind: "prepared" | "sent" | "refused" | "viewFailed"): Sending {
+  const { target } = batch.state;
+  if (kind === "prepared" || kind === "refused") return { ...batch, state: { kind, ...(target && { target }) } };
+  return target === undefined ? batch : { ...batch, state: { kind, target } };
+}
+
+function settled(batch: Sending, at?: number): Sending {
+  const { target } = batch.state;
+  return { ...batch, state: { kind: "written", ...(target && { target }), ...(at !== undefined && { at }) } };
+}

@@ -1,0 +1,93 @@
+import { lastWritten, type BatchRecord, type LastWritten } from "../core/journal.ts";
+import type { Answer, Block, Probe, Reading, Sink } from "../core/sink.ts";
+import type { Telemetry } from "../telemetry/telemetry.ts";
+import type { Pauses } from "./pauses.ts";
+
+interface TargetOptions {
+  pipeline_id: string;
+  telemetry: Telemetry;
+  pauses: Pauses;
+  /** What the pipeline wrote last, as far as its journal knows. */
+  written: LastWritten | undefined;
+}
+
+/**
+ * The table of a pipeline, through the sink of whichever revision a batch is of. A question that is not answered shows
+ * as a pause; one that must be answered is repeated until it is.
+ */
+export class Target {
+  readonly #options: TargetOptions;
+  #written: LastWritten | undefined;
+  /** Why a repeat is not recognised, as it was reported last; null before the first report. */
+  #atLeastOnce: string | undefined | null = null;
+
+  constructor(options: TargetOptions) {
+    this.#options = options;
+    this.#written = options.written;
+  }
+
+  /** Reads the table now, however long that takes. Throws LeftForLater. */
+  async read(sink: Sink): Promise<Reading> {
+    const { pauses } = this.#options;
+    for (let attempt = 1; ; attempt += 1) {
+      const answer = await pauses.answerOf("a look at the table", sink.read(true, pauses.leave));
+      pauses.leaveIfAborted();
+      if (answer.kind === "read") return answer.reading;
+      await pauses.wait(answer.failure, attempt, sink);
+    }
+  }
+
+  /** Opens the table once. Throws LeftForLater. */
+  async open(sink: Sink): Promise<Answer> {
+    const { pauses } = this.#options;
+    const opened = await pauses.answerOf("the questions that come before inserts", sink.open(pauses.leave));
+    pauses.leaveIfAborted();
+    return opened;
+  }
+
+  /** Opens the table anew, since it may be another one now, until that succeeds. Throws LeftForLater. */
+  async reopen(sink: Sink, failures: number): Promise<void> {
+    for (let attempt = failures; ; attempt += 1) {
+      const opened = await this.open(sink);
+      if (opened.kind === "ok") {
+        this.#reportAtLeastOnce(sink);
+        return;
+      }
+      await this.#options.pauses.wait(opened.failure, attempt, sink);
+    }
+  }
+
+  /** Sends one insert. Throws LeftForLater where it failed and the pipeline leaves. */
+  async insert(sink: Sink, block: Block, token: string, ignoreViews: boolean): Promise<Answer> {
+    const { pauses } = this.#options;
+    const sent = sink.insert(block, token, pauses.leave, { ignoreViews });
+    const answer = await pauses.answerOf(`an insert of ${block.events.length} rows`, sent);
+    if (answer.kind !== "ok") pauses.leaveIfAborted();
+    return answer;
+  }
+
+  /** Tries rows without writing to the table. */
+  probe(sink: Sink, block: Block): Promise<Probe> {
+    const { pauses } = this.#options;
+    return pauses.answerOf("the search for bad rows", sink.probe(block, pauses.leave));
+  }
+
+  /** A batch was written. */
+  noteWritten(record: BatchRecord): void {
+    this.#written = lastWritten(record) ?? this.#written;
+  }
+
+  /** Whether a revision has written to the table since that was last created or altered. */
+  hasWritten(revision: number, { table, altered, description }: Reading): boolean {
+    const last = this.#written;
+    if (last === undefined || last.revision !== revision || last.table !== table) return false;
+    return last.description === description || (altered > 0 && last.time > altered);
+  }
+
+  #reportAtLeastOnce({ atLeastOnce: reason }: Sink): void {
+    if (reason === this.#atLeastOnce) return;
+    this.#atLeastOnce = reason;
+    const { pipeline_id, telemetry } = this.#options;
+    telemetry.atLeastOnce({ pipeline_id, ...(reason !== undefined && { reason }) });
+  }
+}
