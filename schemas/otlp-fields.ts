@@ -15,7 +15,7 @@ const origin: readonly SchemaField[] = [
   { name: "attributes", type: "map" },
 ];
 
-/** The fields of an OTLP event, fixed by the signal. */
+/** The fields of an OTLP event, fixed by the signal (docs/reference/pipeline.md, Fields of OTLP events). */
 export const otlpFields: Readonly<Record<Signal, readonly SchemaField[]>> = {
   "otlp.logs": [
     ...strings("timestamp", "observed_timestamp"),

@@ -2,7 +2,7 @@ import type { PipelineConfig } from "../../schemas/pipeline.ts";
 import { isPushed } from "../sources/registry.ts";
 
 /**
- * The first field that may not change (the specification, config v3, section 7.1), with both values; undefined if none
+ * The first field that may not change (docs/gitops.md, Effect classes), with both values; undefined if none
  * does. The planner refuses such a change long before; this is the engine's own guard.
  */
 export function immutableChange(from: PipelineConfig, to: PipelineConfig): string | undefined {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** What stands for a pipeline in names: the first 8 hex digits of SHA-256 of its id (the specification, engine semantics, section 2). */
+/** The first 8 hex digits of SHA-256 of the id, which stand for a pipeline in names (docs/sources/kafka.md, The consumer group). */
 function shortHash(pipeline_id: string): string {
   return createHash("sha256").update(pipeline_id).digest("hex").slice(0, 8);
 }

@@ -5,7 +5,7 @@ import type { Pause } from "./pause.ts";
 import type { KeysHeld, PipelineCounters, SourceLag } from "./counters.ts";
 
 /**
- * The life of a pipeline (spec: lifecycle and API, sections 1 and 2).
+ * The life of a pipeline. `lifecycle.ts` has the legal changes.
  *
  * - `Created`: stored, not yet running. Leaves by itself.
  * - `Running`: reads, transforms, writes. A pause is still `Running`; health says why it waits.

@@ -30,9 +30,9 @@ function generated(parameter: string, body: string): unknown {
 export type ReadField = (event: Record<string, unknown>) => unknown;
 
 /**
- * Finds a mapped field in an event (the specification, type mapping, section 8): the whole name as one key first; if
- * that gave nothing or null, the part before the first dot as an object and the rest within it, by the same rule. So
- * `a.b`, `a` -> `b` and `attributes` -> `service.name` are all found. Only keys of the event's own are seen, and no
+ * Finds a mapped field in an event: the whole name as one key first; if that gave nothing or null, the part before the
+ * first dot as an object and the rest within it, by the same rule. So `a.b`, `a` -> `b` and `attributes` ->
+ * `service.name` are all found. Only keys of the event's own are seen, and no
  * character of a name has a meaning besides the dot.
  */
 export function fieldReader(name: string): ReadField {

@@ -7,7 +7,7 @@ const records = [1, 10, 100, 1000, 10_000, 100_000];
 const bytes = [1024, 10_240, 102_400, 1_048_576, 10_485_760, 104_857_600];
 const receiverLabels = ["pipeline_id", "component", "transport", "status"] as const;
 
-/** The engine's metrics: the names and labels of the specification (`gfm_`), and our own (`sluice_`). */
+/** The engine's metrics (docs/reference/metrics.md): the names of the v3 format (`gfm_`) and Sluice's own (`sluice_`). */
 export interface EngineMetrics {
   recordsWritten: Counter<"pipeline_id" | "component">;
   deadLetters: Counter<"pipeline_id" | "component" | "reason">;

@@ -21,7 +21,7 @@ export interface ReadRoute {
   read: (sources: StatusSources, id: string, query: Readonly<Record<string, unknown>>) => unknown;
 }
 
-/** The documents of the status API (specification: lifecycle and API, sections 4 and 5). */
+/** The documents of the status API (docs/api.md, Status API). */
 export const readRoutes: readonly ReadRoute[] = [
   { path: "/api/v1/pipeline", read: ({ engine }): PipelineRecord[] => engine.list().map(pipelineRecord) },
   { path: "/api/v1/pipeline/{id}", read: ({ engine }, id): PipelineConfig => redact(engine.get(id).config) },
@@ -79,7 +79,7 @@ function isHarmless(value: unknown): boolean {
 
 type TransformationType = "Ingest Only" | "Deduplication" | "Join" | "Join & Deduplication";
 
-/** One entry of the list of pipelines (specification: lifecycle and API, section 4.1). */
+/** One entry of the list of pipelines (docs/api.md, Status API). */
 export interface PipelineRecord {
   pipeline_id: string;
   name: string;

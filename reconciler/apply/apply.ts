@@ -16,7 +16,7 @@ import { ConcurrencyLimit } from "./concurrency-limit.ts";
 /** Changes that are carried out at the same time. */
 const atOnce = 16;
 
-/** Resumes of a failed pipeline before a person is asked (specification, open question G7). */
+/** Resumes of a failed pipeline before its condition is `Stalled` (docs/operations.md, Failed pipelines). */
 const resumesAtMost = 5;
 
 export interface ApplyOptions extends Pick<JobDependencies, "engine" | "inventory" | "telemetry" | "isSuspended"> {

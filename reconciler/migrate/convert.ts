@@ -25,8 +25,8 @@ export interface Conversion {
 }
 
 /**
- * Converts a v2 document (specification, v2 and migration, section 2). Says nothing about whether the result is a valid
- * v3 document. Changes nothing in `document`. Throws MigrationError, and nothing else.
+ * Converts a v2 document (docs/pipelines.md, Files of version v2). Says nothing about whether the result is a valid v3
+ * document. Changes nothing in `document`. Throws MigrationError, and nothing else.
  */
 export function convert(document: unknown, { keepBehaviour = false }: MigrateOptions = {}): Conversion {
   const remarks: Remark[] = [];

@@ -42,7 +42,7 @@ export function convertDocument(document: Document, options: MigrateOptions = {}
 
 /**
  * The document as it can be judged and run: version v2 never runs, so one of v2 is read as the v3 document that it
- * becomes (open question G5). One that cannot be converted stays what it is, with an error.
+ * becomes (docs/pipelines.md, Files of version v2). One that cannot be converted stays what it is, with an error.
  */
 export function inVersion3(document: Document): Document {
   if (!isVersion2(document)) return document;

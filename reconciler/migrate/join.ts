@@ -24,8 +24,8 @@ export function sidesOf(root: Field): Side | undefined {
 }
 
 /**
- * The join (specification, v2 and migration, 2.2). A field without a column that would be called like another output is
- * left out: nothing could tell the two apart, and nothing writes it.
+ * The join. A field without a column that would be called like another output is left out: nothing could tell the two
+ * apart, and nothing writes it.
  */
 export function joinOf(root: Field, { left, right }: Side, outputs: readonly JoinOutput[]): Part {
   const join = root.get("join");

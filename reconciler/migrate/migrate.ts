@@ -25,8 +25,8 @@ export interface Migration {
 const notRun: readonly string[] = ["NOT_SUPPORTED", "NOT_SUPPORTED_YET"];
 
 /**
- * Makes a v3 document of a v2 one (specification, v2 and migration). Pure. What keeps the result from being valid v3 is
- * a warning, except what Sluice does not run. Throws MigrationError for a document that is not of the types of version
+ * Makes a v3 document of a v2 one (docs/pipelines.md, Files of version v2). Pure. What keeps the result from being valid
+ * v3 is a warning, except what Sluice does not run. Throws MigrationError for a document that is not of the types of version
  * v2 or whose join has no two sides, and nothing else.
  */
 export function migrate(v2: unknown, options: MigrateOptions = {}): Migration {

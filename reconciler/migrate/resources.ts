@@ -5,7 +5,7 @@ import { sourceOf, type Topic } from "./schema-list.ts";
 import { hasDedup } from "./transforms.ts";
 import type { Warn } from "./warning.ts";
 
-/** Resources (specification, v2 and migration, 2.4); undefined where the document says nothing of them. */
+/** Resources; undefined where the document says nothing of them. */
 export function resourcesOf(
   root: Field,
   topics: readonly Topic[],

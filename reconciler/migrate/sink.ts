@@ -102,7 +102,7 @@ function nameFinder(outputs: readonly JoinOutput[] = []): (field: Field) => Fiel
   };
 }
 
-/** A password, which v2 keeps in base64 and v3 as it is (specification, v2 and migration, 2.3). */
+/** A password, which v2 keeps in base64 and v3 as it is. */
 function passwordOf(password: Field, warn: Warn): Part | undefined {
   if (password.text === "") return undefined;
   const decoded = decodedBase64(password.text);

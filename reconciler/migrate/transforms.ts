@@ -4,7 +4,7 @@ import { leaf, list, type MapPart, mapping, type Part, text, withoutComments } f
 import { sourceOf, type Topic } from "./schema-list.ts";
 import type { Warn } from "./warning.ts";
 
-/** The transforms in the order of the specification: a dedup for each topic that has one, the filter, the stateless one. */
+/** The transforms in the order in which v2 runs them: a dedup for each topic that has one, the filter, the stateless one. */
 export function transformsOf(
   root: Field,
   topics: readonly Topic[],

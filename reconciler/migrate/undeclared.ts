@@ -13,9 +13,9 @@ export interface UndeclaredField {
 }
 
 /**
- * The fields that v3 must declare because the stateless transform reads them (specification, v2 and migration, 2.1): of
- * the transform's own source alone, and only what is a field, so that no call and no variable becomes a field that every
- * event has to have. Their types are guesses, of which the author is warned.
+ * The fields that v3 must declare because the stateless transform reads them: of the transform's own source alone, and
+ * only what is a field, so that no call and no variable becomes a field that every event has to have. Their types are
+ * guesses, of which the author is warned.
  */
 export function undeclaredFields(
   root: Field,

@@ -29,7 +29,7 @@ export function withoutPlace({ file: _file, line: _line, column: _column, ...sai
 export type Obstacle = Omit<Finding, "path"> & { path: Path };
 
 /**
- * A v2 document that cannot be converted (specification, v2 and migration, section 3). `undecodable`: it is not of the
+ * A v2 document that cannot be converted (docs/pipelines.md, Files of version v2). `undecodable`: it is not of the
  * types of version v2, as the message says field by field; `join`: it is, but its join has no left and right side.
  */
 export class MigrationError extends Error {

@@ -6,7 +6,7 @@ export interface SourceText {
   text: string;
 }
 
-interface Import {
+export interface Import {
   from: string;
   /** A path of the project, or the name of a package. */
   to: string;
@@ -127,7 +127,7 @@ export function crowdedFolders(files: readonly SourceText[]): string[] {
   return [...counts].flatMap(([folder, count]) => (count > mostFiles ? [folder] : [])).toSorted();
 }
 
-function importsOf({ path, text }: SourceText): Import[] {
+export function importsOf({ path, text }: SourceText): Import[] {
   const statements = withoutComments(text).matchAll(
     /(?:^|[\s;])(?:import|export)\s+(type\s)?(?:[\w*${},\s]+?\sfrom\s+)?"([^"]+)"|\bimport\("([^"]+)"\)/g,
   );

@@ -34,7 +34,7 @@ interface Reply {
 
 /**
  * `POST /v1/pipelines/<id>/topics/input/events`: one JSON object a request, answered 202 after it is on disk
- * (the specification, lifecycle and API, section 6). What is answered with anything else was not stored.
+ * (docs/sources/webhook.md, Answers). What is answered with anything else was not stored.
  */
 export class WebhookIntake {
   readonly #port: WebhookPort;

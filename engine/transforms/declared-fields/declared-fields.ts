@@ -37,8 +37,8 @@ const nothing: Wanted = { keys: [], rows: () => undefined };
 
 /**
  * What every source of JSON events does first: each declared field must be present, not null and of its kind
- * (the specification, engine semantics, section 4). Fields that are not declared are kept. An event that breaks this
- * is a dead letter of the component `ingestor`.
+ * (docs/pipelines.md, Declared fields). Fields that are not declared are kept. An event that breaks this is a dead
+ * letter of the component `ingestor`.
  *
  * A walk over its bytes tells of most events that all is well. Of any other its parsed value decides. Where no field is
  * declared, as for OTLP, whose rows may leave fields out, the walk still tells what others want to know.

@@ -26,8 +26,8 @@ function saltFor({ source_id, config }: DedupConfig, salt: Uint8Array): Buffer {
 }
 
 /**
- * Drops events whose key was seen before, inside its window (the specification, engine semantics, section 5): the first
- * one wins, also within a batch. An event without a key is a dead letter.
+ * Drops events whose key was seen before, inside its window (docs/delivery-protocol.md, Dedup): the first one wins, also
+ * within a batch. An event without a key is a dead letter.
  */
 export class DedupTransform implements Transform {
   readonly name = "dedup";

@@ -15,8 +15,8 @@ export function createStateless({ config }: StatelessConfig, { fields }: Transfo
 }
 
 /**
- * Makes of each event a new one that holds the outputs of its expressions and nothing else (the specification,
- * expressions, section 6). An event on which one of them fails is rejected whole, with its text as it was.
+ * Makes of each event a new one that holds the outputs of its expressions and nothing else (docs/pipelines.md,
+ * Stateless). An event on which one of them fails is rejected whole, with its text as it was.
  */
 export class StatelessTransform implements Transform {
   readonly name = "stateless";

@@ -2,7 +2,7 @@ import type { ErrorRequestHandler, Response } from "express";
 import { EngineError } from "../../../engine/index.ts";
 import type { Log } from "../../../engine/index.ts";
 
-/** The body of every answer that is not a success (specification: lifecycle and API, section 3). */
+/** The body of every answer that is not a success (docs/api.md, Status API). */
 export interface ErrorBody {
   status: number;
   code: string;

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { ApiError } from "./api-error.ts";
 
-/** The largest body, in bytes, and how long it may take to arrive, in milliseconds (specification, lifecycle and API, 3). */
+/** The largest body, in bytes (docs/api.md, Calls that compute), and how long it may take to arrive, in milliseconds. */
 const largest = 1024 * 1024;
 const slowest = 5000;
 

@@ -2,14 +2,14 @@ import type { RequestHandler } from "express";
 import { Counter, Histogram, type Registry } from "prom-client";
 import { sendError } from "./api-error.ts";
 
-/** Seconds (specification: metrics, section 1, set DUR). */
+/** Seconds. */
 const durationBuckets = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120];
 
 /** Any other method is counted as `OTHER`, so that callers cannot grow the set of series. */
 const knownMethods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
 /**
- * Counts and times every request of an app (specification: metrics, section 7). The label `path` is the template that a
+ * Counts and times every request of an app (docs/reference/metrics.md, Requests). The label `path` is the template that a
  * route left in `res.locals.route`, `unknown` where none matched.
  */
 export function httpMetrics(registry: Registry): RequestHandler {

@@ -19,7 +19,7 @@ export interface PureCall {
   exhausted: { status: number; code: string };
 }
 
-/** The pure calls by their paths (specification, lifecycle and API, section 4.4). */
+/** The pure calls by their paths (docs/api.md, Calls that compute). */
 export const pureCalls = {
   "/api/v1/filter/validate": { answer: validateFilter, exhausted: { status: 400, code: "validation_error" } },
   "/api/v1/transform/expression/evaluate": {

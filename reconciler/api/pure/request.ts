@@ -7,7 +7,7 @@ export const shapes = new Ajv({ strict: true });
 
 /**
  * The body, which has that shape. Throws PureError with status 422 that names the first thing that is wrong
- * (specification, lifecycle and API, section 3).
+ * (docs/api.md, Calls that compute).
  */
 export function shaped<T>(shape: ValidateFunction<T>, body: unknown): T {
   if (shape(body)) return body;

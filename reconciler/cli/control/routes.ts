@@ -79,7 +79,7 @@ function idOf(req: Request): string {
   return String(req.params["id"] ?? "");
 }
 
-/** `{mode: "all"}` or `{mode: "selected", message_ids: [...]}` (the specification, lifecycle and API, section 5.3). */
+/** `{mode: "all"}` or `{mode: "selected", message_ids: [...]}` (docs/operations.md, Dead letters). */
 function selectionOf(req: Request): Selection {
   const { mode, message_ids } = (req.body ?? {}) as { mode?: unknown; message_ids?: unknown };
   if (mode === "all") return { mode };

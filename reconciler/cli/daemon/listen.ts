@@ -21,7 +21,7 @@ export interface Connections {
 /** Bytes of a request's head: a token, a few headers and a short path. */
 const maxHeaderSize = 16 * 1024;
 
-/** Milliseconds (specification: lifecycle and API, section 3). */
+/** Milliseconds (docs/security.md, Listeners). */
 const times = { headersTimeout: 10_000, requestTimeout: 15_000, keepAliveTimeout: 300_000 };
 
 const maxConnections = 4096;

@@ -10,10 +10,10 @@ export type EndingStep =
   { kind: "calls"; calls: Call[] } | { kind: "waits"; wait: EndWait } | { kind: "hindered"; hindrance: Hindrance };
 
 /**
- * How a pipeline ends (delivery, section 2): it refuses new events, what it has accepted is written, its offsets are
- * committed, then it is deleted. Nothing that was accepted is thrown away or read again by that, and by a prune no dead
- * letter either; only a pipeline that is Terminated and whose file is gone is deleted with all that it holds, as its file
- * asked for that.
+ * How a pipeline ends (docs/delivery-protocol.md, Stop, terminate, delete): it refuses new events, what it has accepted is
+ * written, its offsets are committed, then it is deleted. Nothing that was accepted is thrown away or read again by that,
+ * and by a prune no dead letter either; only a pipeline that is Terminated and whose file is gone is deleted with all that
+ * it holds, as its file asked for that.
  */
 export function endOf(present: ActualPipeline, ending: Ending): EndingStep {
   const { status, paused } = present;

@@ -1,7 +1,7 @@
 import { found, type Problem } from "../../language/problem.ts";
 import type { Rule, View } from "../../language/view.ts";
 
-/** Rules of the v3 format, sections 2.1 and 2.2: what a connection to Kafka needs, and what does not go together. */
+/** Rules of Kafka's `connection_params` (docs/reference/pipeline.md): what it needs, and what does not go together. */
 export const kafkaRules: readonly Rule[] = [
   eachConnection(noKerberos),
   eachConnection(credentials),

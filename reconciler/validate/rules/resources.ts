@@ -4,7 +4,7 @@ import { found, type Problem } from "../../language/problem.ts";
 import type { Rule, View } from "../../language/view.ts";
 import { mustBePositive, mustDiffer, mustNameSource } from "./references.ts";
 
-/** Rules of the v3 format, section 7. */
+/** Rules of `resources` (docs/reference/pipeline.md). */
 export const resourceRules: readonly Rule[] = [streamAliases, streamAge, componentSources, storage, replicas];
 
 const stream = (document: View) => document.get("resources", "nats", "stream");

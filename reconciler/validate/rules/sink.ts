@@ -4,7 +4,7 @@ import { fieldType, sinkFeeds } from "./feeds.ts";
 import { mustBeDuration, mustDiffer, mustNameField } from "./references.ts";
 import { canFeed, isProblem, parseColumnType } from "../../../engine/language.ts";
 
-/** Rules of the v3 format, section 6. */
+/** Rules of `sink` (docs/reference/pipeline.md). */
 export const sinkRules: readonly Rule[] = [mappingPresent, mappingNames, columnNames, delay];
 
 function* mappingPresent(document: View): Iterable<Problem> {

@@ -4,7 +4,7 @@ import type { Rule, View } from "../../language/view.ts";
 import { joins } from "./feeds.ts";
 import { lineOf, mustDiffer } from "./references.ts";
 
-/** Rules of the v3 format, sections 1 and 2: how many sources of which kind, and what makes each of them whole. */
+/** Rules of `sources[]` (docs/reference/pipeline.md): how many of which kind, and what makes each of them complete. */
 export const sourceRules: readonly Rule[] = [sourceKinds, sourceNames, schemaFieldNames, kafkaTogether, otlpTogether];
 
 function kindOfSource(source: View): string | undefined {
@@ -109,7 +109,7 @@ function isDay(text: string): boolean {
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
 }
 
-/** Rules of the v3 format, section 2.4: what Avro and Protobuf need beside their schema. */
+/** Rules of `sources[]` with a `schema` (docs/reference/pipeline.md): what Avro and Protobuf need beside it. */
 export const formatRules: readonly Rule[] = [avro, protobuf, registry, idleSchema];
 
 /** Characters of an Avro schema at most; a Protobuf schema is limited by the JSON Schema. */

@@ -3,7 +3,7 @@ import type { Rule, View } from "../../language/view.ts";
 import { fieldType, joins, sourceFeed } from "./feeds.ts";
 import { mustBeWindow, mustDiffer, mustNameFieldOf, mustNameSource } from "./references.ts";
 
-/** Rules of the v3 format, section 4. */
+/** Rules of `transforms[]` (docs/reference/pipeline.md). */
 export const transformRules: readonly Rule[] = [
   transformSources,
   transformCounts,

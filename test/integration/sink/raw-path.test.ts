@@ -40,7 +40,7 @@ const float32s = [...wholes, ...fractions, "9007199254740991"];
 const float64s = [...float32s, largest];
 const allTimes = [...times, ...laterTimes, ...lastTimes];
 
-/** A pair of section 3 of the specification, and the values that are sent as they are. */
+/** A type of field with a type of column that it may feed, and the values that are sent as they are. */
 type Cell = [FieldType, string, readonly string[], string?];
 
 const cells: Cell[] = [

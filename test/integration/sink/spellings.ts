@@ -45,7 +45,7 @@ export const days = texts("2024-05-31 | 1970-01-01 | 2149-06-05");
 /** Days that a Date32 holds and a Date does not, or hardly. */
 export const farDays = texts("1900-01-01 | 2149-06-06 | 2149-06-07 | 2299-12-30");
 
-/** The other layouts of the specification (type mapping, section 4), and what is no time or beyond the ends. */
+/** The other layouts of times, and what is no time or beyond the ends. */
 const otherTimes = texts(
   "2024-05-31T12:30:45+02:00 | 2024-05-31T12:30:45.123-05:30 | 2024-05-31T12:30:45 | 2024-05-31 12:30:45 | 2024-05-31 12:30:45.123 | 2024-05-31T12:30:45.123456 | Fri, 31 May 2024 12:30:45 GMT | Fri, 31 May 2024 12:30:45 +0200 | 31 May 24 12:30 GMT | 31 May 24 12:30 +0200 | Friday, 31-May-24 12:30:45 GMT | Fri May 31 12:30:45 2024 | 05/31/2024 | 31/05/2024 | 03/04/2024 | 31.05.2024 | 05.31.2024 | 03.04.2024 | 2024/05/31 | May 31, 2024 | 31 May 2024 | 2299-12-31T23:59:59.999Z | 2299-12-31 | 1900-01-01T00:00:00.000Z | 1899-12-31 | 2300-01-01 | 2024-02-30 | 2024-13-01T00:00:00Z | 2024-05-31T24:00:00Z | 1969-12-31T23:59:59.5Z | soon",
 );

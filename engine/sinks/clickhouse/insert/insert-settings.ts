@@ -5,9 +5,9 @@ import { quoteName, quoteTable } from "../transport/sql.ts";
 const blockRows = "1048449";
 
 /**
- * Sent with every insert, so that no profile decides otherwise: one block, deduplicated by its token, answered after it
- * is written, nothing dropped or defaulted in silence. Blocks are limited in rows alone: a limit in bytes would count
- * memory of ClickHouse, which a client cannot know.
+ * Sent with every insert, so that no profile decides otherwise (docs/delivery-protocol.md, One block, one token): one
+ * block, deduplicated by its token, answered after it is written, nothing dropped or defaulted in silence. Blocks are
+ * limited in rows alone: a limit in bytes would count memory of ClickHouse, which a client cannot know.
  */
 const insertSettings: ClickHouseSettings = {
   insert_deduplicate: 1,

@@ -30,7 +30,7 @@ const sessionTimeout = "60";
 const endOfSession = "0";
 
 /**
- * Tries the rows of one block without writing to their table.
+ * Tries the rows of one block without writing to their table (docs/delivery-protocol.md, Bad rows).
  *
  * First on a copy of the table, temporary and without storage: it has the types, defaults and constraints of the table.
  * Where no copy can be made, on the function `null`, which has the types alone: the bad rows that it finds are bad. If it

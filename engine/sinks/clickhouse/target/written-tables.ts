@@ -19,7 +19,7 @@ export interface WrittenTables {
 /** Tables that are looked at for one table; more of them count as unknown. */
 const mostTables = 100;
 
-/** Follows the materialized views of a table. */
+/** Follows the materialized views of a table (docs/delivery-protocol.md, Who can deduplicate). */
 export async function writtenTablesOf(select: Select, start: TableInfo): Promise<WrittenTables> {
   const defaults = await readWindowDefaults(select);
   const [written, views, unknown]: [TableInfo[], TableInfo[], string[]] = [[start], [], []];

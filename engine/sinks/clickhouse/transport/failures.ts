@@ -46,7 +46,10 @@ const unknownStatus = 319;
 const violatedConstraint = 469;
 const tooManyParts = 252;
 
-/** What the failure of an insert means for its batch. `refused` only where nothing was written for sure. */
+/**
+ * What the failure of an insert means for its batch (docs/delivery-protocol.md, Answers; When ClickHouse refuses).
+ * `refused` only where nothing was written for sure.
+ */
 export function insertAnswer(reason: RequestFailure, target: Target): FailedAnswer {
   if (reason.from !== "server")
     return { kind: wroteNothing(reason) ? "refused" : "unknown", failure: otherFailure(reason) };

@@ -18,9 +18,9 @@ const exceptionHeader = "X-ClickHouse-Exception-Code";
 const nativePort = /^\s*Port \d+ is for clickhouse-client program/;
 
 /**
- * Why a response does not confirm its statement; undefined if it does. A proxy may answer 200 as well, so only
- * ClickHouse's own answer to this very statement counts: it names the query, it has a summary of an insert, and for an
- * insert it has no body.
+ * Why a response does not confirm its statement (docs/delivery-protocol.md, Answers); undefined if it does. A proxy may
+ * answer 200 as well, so only ClickHouse's own answer to this very statement counts: it names the query, it has a
+ * summary of an insert, and for an insert it has no body.
  */
 export function failureOf(response: HttpResponse, isInsert: boolean): RequestFailure | undefined {
   const { status, text, queryId } = response;

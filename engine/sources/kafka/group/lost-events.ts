@@ -122,7 +122,7 @@ export class LostEvents {
   }
 }
 
-/** What was to be read next and is not in the topic (delivery, Kafka). */
+/** What was to be read next and is not in the topic (docs/delivery-protocol.md, Kafka). */
 type Lost =
   /** The topic was deleted and created again. Nothing of the new one has been read. */
   | ({ kind: "recreated"; partitions: PartitionState[] } & Recreated)

@@ -46,8 +46,9 @@ export interface Opened {
 }
 
 /**
- * Before the first read of a start: whether this group is ours to read, and where each partition goes on (delivery,
- * Kafka). Everything that follows from it is journaled before anything is committed to the group.
+ * Before the first read of a start: whether this group is ours to read, and where each partition goes on
+ * (docs/delivery-protocol.md, Kafka). Everything that follows from it is journaled before anything is committed to the
+ * group.
  */
 export class Opening {
   readonly #options: OpeningOptions;

@@ -19,7 +19,7 @@ export interface Known {
   recreated: ReadonlySet<string>;
 }
 
-/** What follows from how a group stands (delivery, Kafka). */
+/** What follows from how a group stands (docs/delivery-protocol.md, Kafka). */
 export type Judgement =
   /** Another Sluice reads, or read, as this group: nothing may be read. */
   | { kind: "owner"; text: string; run: string }

@@ -14,7 +14,7 @@ interface Answer {
 }
 
 /**
- * The outcome table (the specification, OTLP, section 2). Exporters repeat a request after 429 and 503, and after UNAVAILABLE
+ * The outcome table (docs/sources/otlp.md, Answers). Exporters repeat a request after 429 and 503, and after UNAVAILABLE
  * and DEADLINE_EXCEEDED, and after RESOURCE_EXHAUSTED where a wait is named; after anything else they drop it. Everything but
  * `stored` was not stored. The names are labels of a metric.
  */

@@ -60,7 +60,7 @@ export interface Received {
 
 /**
  * Takes what exporters send, for all pipelines and over both transports: looks up the pipeline, makes rows of the records
- * and answers when they are on disk (the specification, OTLP). What is refused was not stored, not even a part of it.
+ * and answers when they are on disk (docs/sources/otlp.md, Answers). What is refused was not stored, not even a part of it.
  */
 export class Receiver {
   readonly port: OtlpPort;
