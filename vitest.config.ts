@@ -1,13 +1,26 @@
 import { defineConfig } from "vitest/config";
 
+/** Tests that need neither the built program nor a server. */
+const unit = ["test/unit/**/*.test.ts", "test/conformance/**/*.test.ts", "test/architecture.test.ts"];
+
 export default defineConfig({
   test: {
     pool: "forks",
     maxWorkers: "100%",
-    globalSetup: ["test/support/build.ts", "test/support/kafka/shared-broker.ts"],
     testTimeout: 30_000,
     hookTimeout: 60_000,
-    include: ["test/**/*.test.ts"],
     reporters: ["default", ["json", { outputFile: ".cache/test-report.json" }]],
+    projects: [
+      { extends: true, test: { name: "unit", include: unit } },
+      {
+        extends: true,
+        test: {
+          name: "whole",
+          include: ["test/**/*.test.ts"],
+          exclude: unit,
+          globalSetup: ["test/support/build.ts", "test/support/kafka/shared-broker.ts"],
+        },
+      },
+    ],
   },
 });
