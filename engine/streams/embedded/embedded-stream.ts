@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { backOff } from "../../flow/back-off.ts";
+import { Mutex } from "../../flow/mutex.ts";
 import type { Disk } from "../../core/disk.ts";
 import { EngineError } from "../../core/errors.ts";
 import type { Push } from "../../core/push.ts";
@@ -52,8 +53,8 @@ export class EmbeddedStream implements Stream {
   #isWriting = false;
   /** Groups that failed and may be there: they are answered with their error once they are gone. */
   #uncertain: { group: Waiting[]; error: EngineError }[] = [];
-  /** Ends with the last change of files that was asked for. */
-  #turns: Promise<unknown> = Promise.resolve();
+  /** Changes of files follow each other. */
+  readonly #changes = new Mutex();
   #closing: Promise<void> | undefined;
 
   private constructor(folder: Folder, { limits, onAppended, pace = realPace }: StreamOptions, files: StreamFiles) {
@@ -142,13 +143,14 @@ export class EmbeddedStream implements Stream {
     return this.#closing;
   }
 
-  /** Changes of files follow each other. */
   #inTurn(work: () => Promise<void>): Promise<void> {
-    const turn = this.#turns.then(work).catch((error: unknown) => {
-      throw storageError(error);
+    return this.#changes.run(async () => {
+      try {
+        await work();
+      } catch (error) {
+        throw storageError(error);
+      }
     });
-    this.#turns = turn.catch(() => undefined);
-    return turn;
   }
 
   #writeSoon(): void {

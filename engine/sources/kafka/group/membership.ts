@@ -1,5 +1,6 @@
 import { LeftForLater } from "../../../core/errors.ts";
 import type { Feed } from "../../../core/positions.ts";
+import { Mutex } from "../../../flow/mutex.ts";
 import { sleep } from "../../../flow/sleep.ts";
 import type { SourceSignals } from "../../../core/source.ts";
 import { kafkaPartition } from "../positions/feed.ts";
@@ -41,7 +42,7 @@ export class Membership {
   #assignment = 0;
   #foreign = "";
   #isClosed = false;
-  #working: Promise<void> = Promise.resolve();
+  readonly #claims = new Mutex();
   #rejoining: Promise<void> | undefined;
 
   constructor(options: MembershipOptions) {
@@ -85,7 +86,7 @@ export class Membership {
     this.#isClosed = true;
     this.#assignment += 1;
     await this.#stopMembers();
-    await this.#working;
+    await this.#claims.ended();
   }
 
   async #stopMembers(): Promise<void> {
@@ -109,7 +110,7 @@ export class Membership {
     if (this.#isClosed) return;
     this.#held.set(member, feeds);
     const assignment = (this.#assignment += 1);
-    this.#working = this.#working.then(() => this.#claim(assignment)).catch(() => undefined);
+    this.#claims.run(() => this.#claim(assignment)).catch(() => undefined);
   }
 
   /** Checks whose the group is, and says in it that these partitions are ours. */
