@@ -9,5 +9,6 @@ export type { FreeName, TransformExpression } from "./expression/index.ts";
 export { parseColumnType, isProblem } from "./sinks/clickhouse/columns/column-grammar.ts";
 export { canFeed } from "./sinks/clickhouse/columns/feeding.ts";
 export { endpointOf } from "./sinks/clickhouse/transport/endpoint.ts";
+export { type Group, GroupCommit } from "./flow/group-commit.ts";
 export { Mutex } from "./flow/mutex.ts";
 export { parseExactly, writeExactly } from "./event/exact-json.ts";
