@@ -9,6 +9,7 @@ export type { FreeName, TransformExpression } from "./expression/index.ts";
 export { parseColumnType, isProblem } from "./sinks/clickhouse/columns/column-grammar.ts";
 export { canFeed } from "./sinks/clickhouse/columns/feeding.ts";
 export { endpointOf } from "./sinks/clickhouse/transport/endpoint.ts";
+export { backOff, jitter } from "./flow/back-off.ts";
 export { type Group, GroupCommit } from "./flow/group-commit.ts";
 export { Mutex } from "./flow/mutex.ts";
 export { parseExactly, writeExactly } from "./event/exact-json.ts";

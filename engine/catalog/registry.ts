@@ -1,5 +1,6 @@
 import { EngineError } from "../core/errors.ts";
 import { KeyedMutex } from "../flow/mutex.ts";
+import { retry } from "../flow/retry.ts";
 import { sleep } from "../flow/sleep.ts";
 import { requested, type Request } from "../core/lifecycle.ts";
 import type { Status } from "../core/pipeline-view.ts";
@@ -122,16 +123,14 @@ export class PipelineRegistry {
     this.#recorder.statusChanged({ pipeline_id, from, to, ...(failure === undefined ? {} : { reason: failure }) });
   }
 
-  async #put(entry: CatalogEntry): Promise<void> {
-    for (;;) {
-      try {
-        await this.#catalog.put(entry);
-        return;
-      } catch (error) {
+  #put(entry: CatalogEntry): Promise<void> {
+    return retry(
+      () => this.#catalog.put(entry),
+      async (error) => {
         if (!isPassing(error)) throw error;
         await sleep(diskFullWait);
-      }
-    }
+      },
+    );
   }
 }
 
