@@ -27,7 +27,7 @@ export class LineFile {
     write: (group) => this.#writeGroup(group),
     // Without what could not be written, what follows from it must not be there either.
     follows: ({ isWhole }) => !isWhole,
-    // Nothing ends this object: while nothing is said, nothing is open.
+    // Nothing closes this object: the file is open only while there is something to write.
     idle: () => this.#letGo(),
   });
 

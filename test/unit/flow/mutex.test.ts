@@ -75,7 +75,7 @@ describe("a mutex", () => {
     expect(times).toBe(2);
   });
 
-  test("tells when all that was given so far has ended, also where it failed", async () => {
+  test("resolves `ended` when all that was given so far has ended, also where it failed", async () => {
     const mutex = new Mutex();
     await mutex.ended();
     const work = open<void>();

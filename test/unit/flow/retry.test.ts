@@ -26,7 +26,7 @@ describe("retry", () => {
     expect([work.attempts, vi.getTimerCount()]).toEqual([1, 0]);
   });
 
-  test("tells each failure with the number of its attempt, and attempts no sooner than the wait is over", async () => {
+  test("reports each failure with the number of its attempt, and attempts no sooner than the wait is over", async () => {
     const work = failing(3);
     const said: string[] = [];
     const done = retry(work.run, async (error, attempt) => {
