@@ -1,4 +1,6 @@
 import { EngineError } from "../core/errors.ts";
+import { KeyedMutex } from "../flow/mutex.ts";
+import { retry } from "../flow/retry.ts";
 import { sleep } from "../flow/sleep.ts";
 import { requested, type Request } from "../core/lifecycle.ts";
 import type { Status } from "../core/pipeline-view.ts";
@@ -17,8 +19,11 @@ export class PipelineRegistry {
   readonly #catalog: Catalog;
   readonly #recorder: Recorder;
   readonly #entries = new Map<string, CatalogEntry>();
-  /** The last change of each pipeline that is being changed. */
-  readonly #turns = new Map<string, Promise<unknown>>();
+  /**
+   * Changes of one pipeline follow each other, each from what the one before has made of it. A note of a token's use that
+   * began with an older status would else put that status back, or bring a deleted pipeline back.
+   */
+  readonly #changes = new KeyedMutex<string>();
 
   constructor(catalog: Catalog, recorder: Recorder) {
     this.#catalog = catalog;
@@ -57,7 +62,7 @@ export class PipelineRegistry {
     pipeline_id: string,
     changes: Partial<CatalogEntry> | ((present: CatalogEntry) => Partial<CatalogEntry>),
   ): Promise<CatalogEntry> {
-    return this.#inTurn(pipeline_id, async () => {
+    return this.#changes.run(pipeline_id, async () => {
       const present = this.get(pipeline_id);
       const facts = typeof changes === "function" ? changes(present) : changes;
       const entry = { ...present, ...facts, updated_at: new Date().toISOString() };
@@ -69,7 +74,7 @@ export class PipelineRegistry {
 
   /** Says whether a pipeline takes events. */
   admit(pipeline_id: string, isOpen: boolean): Promise<void> {
-    return this.#inTurn(pipeline_id, async () => {
+    return this.#changes.run(pipeline_id, async () => {
       const { intake, ...rest } = this.get(pipeline_id);
       if (isOpen === (intake !== "closed")) return;
       const entry: CatalogEntry = { ...rest, updated_at: new Date().toISOString() };
@@ -81,12 +86,12 @@ export class PipelineRegistry {
 
   /** Moves a pipeline to another status; `failure` says why it is `Failed`. */
   change(pipeline_id: string, to: Status, failure?: string): Promise<void> {
-    return this.#inTurn(pipeline_id, () => this.#move(pipeline_id, to, failure));
+    return this.#changes.run(pipeline_id, () => this.#move(pipeline_id, to, failure));
   }
 
   /** Moves a pipeline on from one of some statuses; false where it has another one by now, which stays. */
   changeFrom(pipeline_id: string, from: readonly Status[], to: Status, failure?: string): Promise<boolean> {
-    return this.#inTurn(pipeline_id, async () => {
+    return this.#changes.run(pipeline_id, async () => {
       if (!from.includes(this.get(pipeline_id).status)) return false;
       await this.#move(pipeline_id, to, failure);
       return true;
@@ -95,32 +100,18 @@ export class PipelineRegistry {
 
   /** Moves a pipeline to the status that a request asks for first. Of two at the same time the later one sees the other's. */
   request(pipeline_id: string, request: Request): Promise<void> {
-    return this.#inTurn(pipeline_id, () =>
+    return this.#changes.run(pipeline_id, () =>
       this.#move(pipeline_id, requested(pipeline_id, this.get(pipeline_id).status, request)),
     );
   }
 
   /** Forgets a pipeline; `also` runs in the same write. Nothing is done where `check` throws. */
   remove(pipeline_id: string, also: () => void, check: (entry: CatalogEntry) => void = () => undefined): Promise<void> {
-    return this.#inTurn(pipeline_id, async () => {
+    return this.#changes.run(pipeline_id, async () => {
       check(this.get(pipeline_id));
       await this.#catalog.remove(pipeline_id, also);
       this.#entries.delete(pipeline_id);
     });
-  }
-
-  /**
-   * Changes of one pipeline follow each other, each from what the one before has made of it. A note of a token's use that
-   * began with an older status would else put that status back, or bring a deleted pipeline back.
-   */
-  #inTurn<Result>(pipeline_id: string, work: () => Promise<Result>): Promise<Result> {
-    const turn = (this.#turns.get(pipeline_id) ?? Promise.resolve()).then(work, work);
-    this.#turns.set(pipeline_id, turn);
-    const forget = (): void => {
-      if (this.#turns.get(pipeline_id) === turn) this.#turns.delete(pipeline_id);
-    };
-    void turn.then(forget, forget);
-    return turn;
   }
 
   async #move(pipeline_id: string, to: Status, failure?: string): Promise<void> {
@@ -132,16 +123,14 @@ export class PipelineRegistry {
     this.#recorder.statusChanged({ pipeline_id, from, to, ...(failure === undefined ? {} : { reason: failure }) });
   }
 
-  async #put(entry: CatalogEntry): Promise<void> {
-    for (;;) {
-      try {
-        await this.#catalog.put(entry);
-        return;
-      } catch (error) {
+  #put(entry: CatalogEntry): Promise<void> {
+    return retry(
+      () => this.#catalog.put(entry),
+      async (error) => {
         if (!isPassing(error)) throw error;
         await sleep(diskFullWait);
-      }
-    }
+      },
+    );
   }
 }
 

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { join, resolve } from "node:path";
 import { EngineError } from "../core/errors.ts";
+import { backOff } from "../flow/back-off.ts";
 import { sleep } from "../flow/sleep.ts";
 import { entryPoint } from "../system/entry-point.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -109,16 +110,16 @@ export class EmbeddedClickHouse {
 
   /** Starts a new child whenever one dies, until `close`. */
   async #keep(): Promise<void> {
-    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
+    for (let attempt = 1; ; attempt += 1) {
       const startedAt = performance.now();
       const exit = await this.#child.then(
         (child) => child.exited,
         () => undefined,
       );
       if (this.#closing.signal.aborted) return;
-      if (exit) this.#died(exit, pauseMs);
-      if (performance.now() - startedAt > wellAfterMs) pauseMs = firstPauseMs;
-      this.#child = this.#again(pauseMs);
+      if (exit) this.#died(exit, pauseAfter(attempt));
+      if (performance.now() - startedAt > wellAfterMs) attempt = 1;
+      this.#child = this.#again(pauseAfter(attempt));
       this.#child.catch(() => undefined);
     }
   }
@@ -145,6 +146,11 @@ export class EmbeddedClickHouse {
       throw error;
     }
   }
+}
+
+/** How long to wait before a child is started that has died, or could not be started, so many times; in milliseconds. */
+function pauseAfter(attempt: number): number {
+  return backOff(attempt, firstPauseMs, longestPauseMs, [1, 1]);
 }
 
 function brokeOff(cause: unknown): never {

@@ -1,4 +1,4 @@
-import { backOff } from "./back-off.ts";
+import { backOff, jitter } from "./back-off.ts";
 import { sleep } from "./sleep.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import { type Pause, quietAttempts, type SourcePause, type Waited, waysOut } from "../core/pause.ts";
@@ -138,7 +138,7 @@ export class RetryPause implements SourcePause {
 
   async #untilAnswered(isReachable: IsReachable, signal: AbortSignal): Promise<{ wasGone: boolean }> {
     for (let wasGone = false; ; wasGone = true) {
-      await this.#pace(askEvery * (0.75 + Math.random() / 2), signal);
+      await this.#pace(jitter(askEvery, [0.75, 1.25]), signal);
       if (signal.aborted || (await isReachable(signal))) return { wasGone };
     }
   }

@@ -2,17 +2,16 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { open, type RootDatabase } from "lmdb";
 import type { Table, TableKey, TableStore } from "../core/store.ts";
+import { type Group, GroupCommit } from "../flow/group-commit.ts";
 import { preallocateLockFile, Preallocation } from "./preallocation.ts";
 import { storageError } from "./storage-error.ts";
 
 /** A small change writes at most about so much: the pages that it touches in each table. */
 const changeBytes = 32 * 1024;
 
-interface Waiting {
+interface Write {
   change: () => void;
   bytes: number;
-  resolve: () => void;
-  reject: (error: unknown) => void;
 }
 
 /**
@@ -24,8 +23,10 @@ interface Waiting {
 export class Store implements TableStore {
   readonly #env: RootDatabase;
   readonly #preallocation: Preallocation;
-  #waiting: Waiting[] = [];
-  #scheduled = false;
+  readonly #writes = new GroupCommit<Write>({
+    write: async (group) => this.#commit(group),
+    inTurn: (write) => nextTurn().then(write),
+  });
 
   private constructor(env: RootDatabase, path: string) {
     this.#env = env;
@@ -54,12 +55,7 @@ export class Store implements TableStore {
   }
 
   write(change: () => void, bytes = 0): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ change, bytes, resolve, reject });
-      if (this.#scheduled) return;
-      this.#scheduled = true;
-      setImmediate(() => void this.#commitWaiting());
-    });
+    return this.#writes.add({ change, bytes });
   }
 
   checkRoom(bytes: number): void {
@@ -71,26 +67,24 @@ export class Store implements TableStore {
   }
 
   // Always the synchronous transaction: on a full disk lmdb's asynchronous one never answers (seen with 3.5.6).
-  async #commitWaiting(): Promise<void> {
-    const group = this.#waiting;
-    this.#waiting = [];
-    this.#scheduled = false;
+  #commit(group: Group<Write>): void {
     try {
-      this.#preallocation.ensure(group.reduce((sum, { bytes }) => sum + changeBytes + bytes, 0));
+      this.#preallocation.ensure(group.items.reduce((sum, { bytes }) => sum + changeBytes + bytes, 0));
       this.#env.transactionSync(() => {
-        for (const { change } of group) change();
+        for (const { change } of group.items) change();
       });
-      await this.#env.flushed;
     } catch (error) {
-      const failure = storageError(error);
-      for (const { reject } of group) reject(failure);
-      return;
+      throw storageError(error);
     }
-    for (const { resolve } of group) resolve();
+    // The next transaction waits for no sync.
+    this.#env.flushed.then(
+      () => group.resolve(() => undefined),
+      (error: unknown) => group.reject(storageError(error)),
+    );
   }
 
   async close(): Promise<void> {
-    while (this.#scheduled) await new Promise((resolve) => setImmediate(resolve));
+    while (!this.#writes.isIdle) await nextTurn();
     await this.#env.close();
     this.#preallocation.close();
   }
@@ -100,4 +94,9 @@ export class Store implements TableStore {
 function usedBytes(env: RootDatabase): number {
   const { lastPageNumber, pageSize } = env.getStats() as { lastPageNumber: number; pageSize: number };
   return (lastPageNumber + 1) * pageSize;
+}
+
+/** Resolves in the next turn of the event loop: what is written in this one goes together. */
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }

@@ -148,14 +148,16 @@ export class Runner {
 
   #supervisorOf(pipeline_id: string): Supervisor {
     const { recorder } = this.#options;
-    return new Supervisor({
+    const supervisor: Supervisor = new Supervisor({
       launch: (signal, suspicion) => this.#launch(pipeline_id, signal, suspicion),
       onWaits: (error) => this.#pause(pipeline_id, error),
       isHopeless: (error) => this.#isDamaged(pipeline_id, error),
       onRested: () => recorder.pausesOver(pipeline_id),
       onOutdated: () => this.#used.forget(pipeline_id),
       onFailed: (error) => this.#options.onFailed(pipeline_id, error),
+      onIdle: () => this.#dropIdle(pipeline_id, supervisor),
     });
+    return supervisor;
   }
 
   async #launch(pipeline_id: string, signal: AbortSignal, suspicion: ThreadDeaths): Promise<Placement> {

@@ -1,5 +1,6 @@
 import { backOff } from "../flow/back-off.ts";
 import { LeftForLater } from "../core/errors.ts";
+import { Mutex } from "../flow/mutex.ts";
 import { sleep } from "../flow/sleep.ts";
 import { ThreadDeaths } from "./thread-deaths.ts";
 import type { Left, Placement } from "./placement.ts";
@@ -18,6 +19,8 @@ export interface Supervised {
   onOutdated(): void;
   /** It ended with what no wait can mend, and is not wanted any more. */
   onFailed(error: Error): void;
+  /** Nothing of it is under way any more. */
+  onIdle(): void;
 }
 
 const firstWait = 500;
@@ -44,13 +47,12 @@ export class Supervisor {
   #life: Life | undefined;
   /** The life that was told to end last: what drains may be ended at once. */
   #ending: Life | undefined;
-  /** The last life or work at rest. Never rejects. */
-  #turn: Promise<unknown> = Promise.resolve();
-  /** Lives and works that have not ended. */
-  #turns = 0;
+  /** Lives and work at rest follow each other. */
+  readonly #turns: Mutex;
 
   constructor(supervised: Supervised) {
     this.#with = supervised;
+    this.#turns = new Mutex(() => supervised.onIdle());
   }
 
   /** It should run. */
@@ -60,7 +62,7 @@ export class Supervisor {
 
   /** Nothing of it is under way. */
   get isIdle(): boolean {
-    return this.#turns === 0;
+    return this.#turns.isIdle;
   }
 
   /**
@@ -94,7 +96,7 @@ export class Supervisor {
 
   /** Does something while it rests; does nothing, and resolves with false, where it should run. */
   atRest(work: () => Promise<void>): Promise<boolean> {
-    return this.#inTurn(async () => {
+    return this.#turns.run(async () => {
       if (this.isWanted) return false;
       await work();
       return true;
@@ -107,24 +109,14 @@ export class Supervisor {
       if (this.#life === life) this.#life = undefined;
     });
     this.#life = life;
-    void this.#inTurn(() => life.run());
+    void this.#turns.run(() => life.run());
     return life;
   }
 
   async #end(tell: (placement: Placement) => void, patience: number): Promise<void> {
     this.#ending = this.#life ?? this.#ending;
     this.#ending?.end(tell, patience);
-    await this.#turn;
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    this.#turns += 1;
-    const turn = this.#turn.then(work);
-    this.#turn = turn.then(
-      () => (this.#turns -= 1),
-      () => (this.#turns -= 1),
-    );
-    return turn;
+    await this.#turns.ended();
   }
 }
 

@@ -1,11 +1,12 @@
 import { EngineError, type ErrorCode } from "../../engine/index.ts";
+import { backOff } from "../../engine/language.ts";
 
 /** Milliseconds: the first wait, and the longest after an error and for a pipeline in transition. */
 const first = 1_000;
 const longest = { generic: 300_000, waiting: 30_000 };
 
-/** The share of a wait that is randomly left off, so that changes which failed together are not retried together. */
-const jitter = 0.2;
+/** The shares of a wait between which it is drawn at random: changes which failed together are not retried together. */
+const spread = [0.8, 1] as const;
 
 interface Attempts {
   /** What was attempted: another content starts anew. */
@@ -67,8 +68,7 @@ export class Backoff {
 }
 
 function waitAfter(count: number, policy: Exclude<ErrorPolicy, "stalling">): number {
-  const wait = Math.min(longest[policy], first * 2 ** Math.min(count - 1, 20));
-  return Math.round(wait * (1 - jitter * Math.random()));
+  return Math.round(backOff(count, first, longest[policy], spread));
 }
 
 /**

@@ -2,14 +2,13 @@ import { readFileSync } from "node:fs";
 import { open } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 import { writeFileDurably } from "../../engine/index.ts";
+import { type Group, GroupCommit } from "../../engine/language.ts";
 
 interface Piece {
   /** The JSON of each line. */
   lines: readonly string[];
   /** It stands for everything before it too. */
   isWhole: boolean;
-  done: () => void;
-  failed: (error: unknown) => void;
 }
 
 /**
@@ -24,8 +23,13 @@ export class LineFile {
   /** What is perhaps in the place of the file, as a replacement failed that may have been made. */
   #replacement: string | undefined;
   #file: FileHandle | undefined;
-  #pieces: Piece[] = [];
-  #isWriting = false;
+  readonly #pieces = new GroupCommit<Piece>({
+    write: (group) => this.#writeGroup(group),
+    // Without what could not be written, what follows from it must not be there either.
+    follows: ({ isWhole }) => !isWhole,
+    // Nothing closes this object: the file is open only while there is something to write.
+    idle: () => this.#letGo(),
+  });
 
   private constructor(path: string) {
     this.#path = path;
@@ -39,46 +43,22 @@ export class LineFile {
 
   /** Adds a line. Resolves when it would survive a power cut. */
   append(line: object): Promise<void> {
-    return this.#say([JSON.stringify(line)], false);
+    return this.#pieces.add({ lines: [JSON.stringify(line)], isWhole: false });
   }
 
   /** Puts other lines in the place of all that were said so far. Without lines, a power cut may bring the old ones back. */
   replace(lines: readonly object[]): Promise<void> {
-    return this.#say(
-      lines.map((line) => JSON.stringify(line)),
-      true,
-    );
+    return this.#pieces.add({ lines: lines.map((line) => JSON.stringify(line)), isWhole: true });
   }
 
-  #say(lines: readonly string[], isWhole: boolean): Promise<void> {
-    return new Promise((done, failed) => {
-      this.#pieces.push({ lines, isWhole, done, failed });
-      if (!this.#isWriting) void this.#writeAll();
-    });
-  }
-
-  async #writeAll(): Promise<void> {
-    this.#isWriting = true;
-    while (this.#pieces.length > 0) {
-      const pieces = this.#pieces.splice(0);
-      try {
-        await this.#write(pieces);
-        for (const { done } of pieces) done();
-      } catch (error) {
-        await this.#letGo();
-        for (const { failed } of [...pieces, ...this.#following()]) failed(error);
-      }
+  async #writeGroup(group: Group<Piece>): Promise<void> {
+    try {
+      await this.#write(group.items);
+    } catch (error) {
+      await this.#letGo();
+      throw error;
     }
-    // Nobody ends this object: while nothing is said, nothing is open.
-    await this.#letGo();
-    this.#isWriting = false;
-    if (this.#pieces.length > 0) void this.#writeAll();
-  }
-
-  /** Takes what was said meanwhile and follows from what could not be written: without that it must not be there either. */
-  #following(): Piece[] {
-    const whole = this.#pieces.findIndex(({ isWhole }) => isWhole);
-    return this.#pieces.splice(0, whole === -1 ? this.#pieces.length : whole);
+    group.resolve(() => undefined);
   }
 
   async #write(pieces: readonly Piece[]): Promise<void> {

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { SecretSource } from "../../engine/index.ts";
+import { Mutex } from "../../engine/language.ts";
 import { Clone, type Found, type NamedObject } from "./clone.ts";
 import type { Wanted } from "./commit.ts";
 import { type AccessSettings, Credentials } from "./credentials.ts";
@@ -65,7 +66,8 @@ export class Repository implements RevisionSource {
   #pinned: Revision | undefined;
   /** The accepted keys with which `#good` and `#pinned` were verified. */
   #keys = "";
-  #tail: Promise<unknown> = Promise.resolve();
+  /** The folder is for one at a time: a fetch would take the locks of another for leftovers. */
+  readonly #mutex = new Mutex();
 
   /** Throws SourceError URLInvalid or InvalidPath. Touches neither disk nor network. */
   constructor(options: RepositoryOptions) {
@@ -143,9 +145,8 @@ export class Repository implements RevisionSource {
 
   async close(): Promise<void> {}
 
-  /** The folder is for one at a time: a fetch would take the locks of another for leftovers. */
   #alone<Result>(work: () => Promise<Result>): Promise<Result> {
-    const result = this.#tail.then(async () => {
+    return this.#mutex.run(async () => {
       try {
         await mkdir(this.#home, { recursive: true, mode: 0o700 });
         return await work();
@@ -153,8 +154,6 @@ export class Repository implements RevisionSource {
         throw ofDisk(error, this.#home);
       }
     });
-    this.#tail = result.catch(() => undefined);
-    return result;
   }
 
   /** What was verified with other keys than those that are accepted now has to be verified again. */

@@ -1,3 +1,4 @@
+import { backOff } from "../../engine/language.ts";
 import { SourceError } from "./revision.ts";
 import type { RequestListener, Revision, RevisionSource, SourceReason } from "./revision.ts";
 
@@ -10,6 +11,8 @@ export interface PollResult {
 /** Milliseconds: the first back-off, and the longest that the source did not ask for. */
 const first = 1_000;
 const longest = 300_000;
+/** The shares of a back-off between which it is drawn at random: many processes do not poll at once. */
+const spread = [0.9, 1.1] as const;
 
 /** Failures that are often over soon: the source is polled again before the interval is over. */
 const transient: ReadonlySet<SourceReason> = new Set<SourceReason>([
@@ -71,15 +74,13 @@ export class SourcePoller {
   #failed(error: Error): void {
     this.#failures++;
     this.#error = error;
-    const backOff = Math.min(longest, first * 2 ** Math.min(this.#failures - 1, 20)) * (0.9 + Math.random() * 0.2);
-    this.#next =
-      performance.now() +
-      Math.ceil(Math.max(this.#ownWait(error, backOff), (error as Partial<SourceError>).retryAfter ?? 0));
+    const wait = this.#waitAfter(error, backOff(this.#failures, first, longest, spread));
+    this.#next = performance.now() + Math.ceil(Math.max(wait, (error as Partial<SourceError>).retryAfter ?? 0));
   }
 
-  #ownWait(error: Error, backOff: number): number {
-    if (!(error instanceof SourceError) || transient.has(error.reason)) return backOff;
-    return error.stalls ? this.#interval : Math.max(this.#interval, backOff);
+  #waitAfter(error: Error, backedOff: number): number {
+    if (!(error instanceof SourceError) || transient.has(error.reason)) return backedOff;
+    return error.stalls ? this.#interval : Math.max(this.#interval, backedOff);
   }
 
   async #lastGood(signal: AbortSignal): Promise<Revision | undefined> {

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { rename } from "node:fs/promises";
 import { join } from "node:path";
 import { writeFileDurably } from "../../engine/index.ts";
+import { Mutex } from "../../engine/language.ts";
 import { suspensionText } from "../plan/render/index.ts";
 import { HoldError, ownHold, parseHolds } from "./hold.ts";
 import type { Hold, HoldsState, Pin } from "./hold.ts";
@@ -18,7 +19,7 @@ export class Holds {
   readonly #path: string;
   #state: HoldsState;
   #damage: string | undefined;
-  #saving: Promise<void> = Promise.resolve();
+  readonly #changes = new Mutex();
 
   private constructor(path: string, state: HoldsState, damage?: string) {
     this.#path = path;
@@ -129,15 +130,11 @@ export class Holds {
 
   /** One after the other, and in memory only what would survive a power cut. */
   #change(change: (state: HoldsState) => HoldsState): Promise<void> {
-    const changed = this.#saving
-      .catch(() => undefined)
-      .then(async () => {
-        const state = change(this.#state);
-        await writeFileDurably(this.#path, `${JSON.stringify(state, undefined, 2)}\n`);
-        this.#state = state;
-      });
-    this.#saving = changed;
-    return changed;
+    return this.#changes.run(async () => {
+      const state = change(this.#state);
+      await writeFileDurably(this.#path, `${JSON.stringify(state, undefined, 2)}\n`);
+      this.#state = state;
+    });
   }
 }
 

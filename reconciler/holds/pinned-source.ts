@@ -1,3 +1,4 @@
+import { Mutex } from "../../engine/language.ts";
 import type { RequestListener, Revision, RevisionSource, SourceDescription } from "../git/revision.ts";
 import { HoldError } from "./hold.ts";
 import type { Pin } from "./hold.ts";
@@ -15,7 +16,7 @@ export class PinnedSource implements RevisionSource {
   readonly #holds: Holds;
   readonly #onLift: LiftListener;
   #head: Revision | undefined;
-  #asking: Promise<unknown> = Promise.resolve();
+  readonly #requests = new Mutex();
 
   constructor(source: RevisionSource, holds: Holds, onLift: LiftListener) {
     this.#source = source;
@@ -28,7 +29,7 @@ export class PinnedSource implements RevisionSource {
   }
 
   fetch(signal: AbortSignal, onRequest?: RequestListener): Promise<Revision> {
-    return this.#alone(async () => {
+    return this.#requests.run(async () => {
       this.#head = await this.#source.fetch(signal, onRequest);
       const { pin } = this.#holds.state;
       if (pin === undefined) return this.#head;
@@ -42,7 +43,7 @@ export class PinnedSource implements RevisionSource {
 
   /** While the remote cannot be reached, it is unknown whether the followed ref has moved: the pin stays. */
   cached(signal: AbortSignal): Promise<Revision | undefined> {
-    return this.#alone(async () => {
+    return this.#requests.run(async () => {
       const { pin } = this.#holds.state;
       return pin === undefined ? this.#source.cached?.(signal) : this.#at(pin.commit, signal);
     });
@@ -53,7 +54,7 @@ export class PinnedSource implements RevisionSource {
    * HoldError where there is nothing to go back to, and SourceError.
    */
   target(commit: string, signal: AbortSignal): Promise<{ revision: Revision; head: Revision }> {
-    return this.#alone(async () => {
+    return this.#requests.run(async () => {
       if (this.#source.at === undefined) {
         const { url } = this.#source.description;
         throw new HoldError(`${url} is a plain folder, which has no earlier revisions: a rollback needs a repository`);
@@ -89,11 +90,5 @@ export class PinnedSource implements RevisionSource {
   async #at(commit: string, signal: AbortSignal): Promise<Revision> {
     if (this.#source.at !== undefined) return this.#source.at(commit, signal);
     throw new HoldError(`${commit} is pinned, and a plain folder has no commits: run "sluice rollback --cancel"`);
-  }
-
-  #alone<Result>(ask: () => Promise<Result>): Promise<Result> {
-    const asked = this.#asking.then(ask);
-    this.#asking = asked.catch(() => undefined);
-    return asked;
   }
 }

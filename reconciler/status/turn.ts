@@ -1,3 +1,4 @@
+import { jitter } from "../../engine/language.ts";
 import type { Outcome } from "../apply/outcome.ts";
 import type { DesiredState } from "../desired/desired-state.ts";
 import type { Revision } from "../git/revision.ts";
@@ -53,15 +54,15 @@ const settledCauses: ReadonlySet<string> = new Set([
   "NotOwned",
 ]);
 
-/** The share of the interval by which a pause is shorter or longer, so that many processes do not ask at once. */
-const jitter = 0.05;
+/** The shares of the interval between which a pause is drawn at random: many processes do not ask at once. */
+const spread = [0.95, 1.05] as const;
 
 /** Milliseconds after which a pipeline in transition is looked at again. */
 const transitionWait = 5_000;
 
 /** The interval, a little shorter or longer. Milliseconds. */
 export function jittered(interval: number): number {
-  return interval * (1 + (Math.random() - 0.5) * 2 * jitter);
+  return jitter(interval, spread);
 }
 
 /** Milliseconds until something that failed, or waits for the engine, is worth another look. */

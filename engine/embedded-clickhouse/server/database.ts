@@ -1,5 +1,6 @@
 import { totalmem } from "node:os";
 import type { Session } from "chdb";
+import { retry } from "../../flow/retry.ts";
 import { sleep } from "../../flow/sleep.ts";
 import { maxExecutionTime } from "./request.ts";
 
@@ -11,6 +12,9 @@ const settings = [
   `--max_result_bytes=${1 << 30}`,
   `--max_memory_usage=${Math.floor(Math.min(totalmem(), process.constrainedMemory() || Infinity) / 2)}`,
 ];
+
+/** Between two attempts to open a folder that is locked, in milliseconds. */
+const retryWait = 200;
 
 /** chDB is not installed, or there is none for this platform. */
 export class ChdbMissingError extends Error {
@@ -39,14 +43,13 @@ export class Database {
       throw new ChdbMissingError(error.message, { cause: error });
     });
     const until = performance.now() + waitMs;
-    for (;;) {
-      try {
-        return new Database(() => new Opened(folder, { connectionArgs: settings }));
-      } catch (error) {
+    return retry(
+      async () => new Database(() => new Opened(folder, { connectionArgs: settings })),
+      async (error) => {
         if (performance.now() > until) throw error;
-        await sleep(200);
-      }
-    }
+        await sleep(retryWait);
+      },
+    );
   }
 
   /** One more session, with the settings as they are at the start. Takes about half a millisecond. */

@@ -1,4 +1,5 @@
 import { Arrivals } from "../../flow/arrivals.ts";
+import { retry } from "../../flow/retry.ts";
 import type { Chunk, PositionRange } from "../../core/positions.ts";
 import { streamFeed } from "../../core/positions.ts";
 import { LeftForLater } from "../../core/errors.ts";
@@ -102,18 +103,17 @@ export class StreamSource implements Source {
   }
 
   /** Reads the stream. What passes, such as too many open files, is a pause; what is damaged is thrown. */
-  async #read(position: number, limit: number, maxBytes: number): Promise<Run[]> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        const runs = await this.#reader.read(position, limit, maxBytes);
-        this.#pause.leave();
-        return runs;
-      } catch (error) {
-        const failure = storageError(error);
-        if (!isPassing(failure)) throw error;
-        await this.#wait(failure.message, attempt);
-      }
-    }
+  #read(position: number, limit: number, maxBytes: number): Promise<Run[]> {
+    const readOnce = async (): Promise<Run[]> => {
+      const runs = await this.#reader.read(position, limit, maxBytes);
+      this.#pause.leave();
+      return runs;
+    };
+    return retry(readOnce, async (error, attempt) => {
+      const failure = storageError(error);
+      if (!isPassing(failure)) throw error;
+      await this.#wait(failure.message, attempt);
+    });
   }
 
   async #wait(text: string, attempt: number): Promise<void> {

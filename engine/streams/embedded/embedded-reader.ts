@@ -1,6 +1,7 @@
 import type { Disk } from "../../core/disk.ts";
 import { EngineError } from "../../core/errors.ts";
 import type { Run, StreamReader } from "../../core/stream.ts";
+import { Mutex } from "../../flow/mutex.ts";
 import { takeEvents, type Frame } from "./frame.ts";
 import { FrameWalk, walkMemory } from "./frame-walk.ts";
 import { FrameIndex } from "./frame-index.ts";
@@ -24,8 +25,8 @@ export class EmbeddedReader implements StreamReader {
   #frame: Frame | undefined;
   /** Events of the walk's file count only before this sequence. */
   #until = Infinity;
-  /** The read or the close before. Never rejects. */
-  #turn: Promise<unknown> = Promise.resolve();
+  /** Reads follow each other: a batch that is read again and the next one share one walk over the files. */
+  readonly #reads = new Mutex();
 
   constructor(disk: Disk, path: string, tail: number) {
     this.#folder = { disk, path };
@@ -36,19 +37,12 @@ export class EmbeddedReader implements StreamReader {
     this.#tail = Math.max(this.#tail, tail);
   }
 
-  /** Reads follow each other: a batch that is read again and the next one share one walk over the files. */
   read(position: number, limit: number, maxBytes: number): Promise<Run[]> {
-    return this.#inTurn(() => this.#read(position, limit, maxBytes));
+    return this.#reads.run(() => this.#read(position, limit, maxBytes));
   }
 
   close(): Promise<void> {
-    return this.#inTurn(() => this.#closeFile());
-  }
-
-  #inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    const turn = this.#turn.then(work);
-    this.#turn = turn.catch(() => undefined);
-    return turn;
+    return this.#reads.run(() => this.#closeFile());
   }
 
   async #read(position: number, limit: number, maxBytes: number): Promise<Run[]> {

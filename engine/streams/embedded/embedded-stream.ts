@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { backOff } from "../../flow/back-off.ts";
+import { type Group, GroupCommit } from "../../flow/group-commit.ts";
+import { Mutex } from "../../flow/mutex.ts";
 import type { Disk } from "../../core/disk.ts";
 import { EngineError } from "../../core/errors.ts";
 import type { Push } from "../../core/push.ts";
@@ -7,8 +9,8 @@ import type { Front, Stream, StreamLimits, StreamState } from "../../core/stream
 import { makeFolders } from "../../state/durable-files.ts";
 import { storageError } from "../../state/storage-error.ts";
 import { frontBefore } from "./find.ts";
-import { DiskRoom, refusalOf } from "./limits.ts";
-import { accept, PushQueue, refuse, type Waiting } from "./push-queue.ts";
+import { frameSize } from "./frame.ts";
+import { DiskRoom, refusalOf, Unwritten } from "./limits.ts";
 import { LeftoverFile, UncertainWrite } from "./segment-file.ts";
 import type { Folder } from "./segment.ts";
 import { StreamFiles, type SegmentSizes } from "./stream-files.ts";
@@ -16,6 +18,9 @@ import { StreamFiles, type SegmentSizes } from "./stream-files.ts";
 /** A small stream has smaller segments, but no smaller ones than are reclaimed. */
 const usualSizes: SegmentSizes = { limit: 64 * 1024 * 1024, reclaimed: 1024 * 1024 };
 const segmentsInLimit = 8;
+
+/** One write and one sync carry at most this much, or one push. */
+const groupBytes = 4 * 1024 * 1024;
 
 /** How long it waits before it tries again to cut what a failed write left, in milliseconds. */
 const firstCutWait = 500;
@@ -48,12 +53,16 @@ export class EmbeddedStream implements Stream {
   readonly #room: DiskRoom;
   readonly #onAppended: StreamOptions["onAppended"];
   readonly #pace: NonNullable<StreamOptions["pace"]>;
-  readonly #waiting = new PushQueue();
-  #isWriting = false;
+  readonly #unwritten = new Unwritten();
+  readonly #pushes = new GroupCommit<Push, number>({
+    write: (group) => this.#writeGroup(group),
+    inTurn: (write) => this.#inTurn(write),
+    size: { sizeOf: frameSize, limit: groupBytes },
+  });
   /** Groups that failed and may be there: they are answered with their error once they are gone. */
-  #uncertain: { group: Waiting[]; error: EngineError }[] = [];
-  /** Ends with the last change of files that was asked for. */
-  #turns: Promise<unknown> = Promise.resolve();
+  #uncertain: { group: Group<Push, number>; error: EngineError }[] = [];
+  /** Changes of files follow each other. */
+  readonly #changes = new Mutex();
   #closing: Promise<void> | undefined;
 
   private constructor(folder: Folder, { limits, onAppended, pace = realPace }: StreamOptions, files: StreamFiles) {
@@ -89,13 +98,11 @@ export class EmbeddedStream implements Stream {
 
   append(push: Push): Promise<number> {
     const { state } = this;
-    const refusal =
-      this.#closing === undefined ? refusalOf(push, this.#limits, state, this.#waiting.unwritten) : closed();
+    const refusal = this.#closing === undefined ? refusalOf(push, this.#limits, state, this.#unwritten) : closed();
     if (refusal !== undefined) return Promise.reject(refusal);
     if (push.ends.length === 0) return Promise.resolve(state.last);
-    const stored = this.#waiting.add(push);
-    this.#writeSoon();
-    return stored;
+    this.#unwritten.add(push);
+    return this.#pushes.add(push);
   }
 
   trim(position: number): Promise<void> {
@@ -113,7 +120,7 @@ export class EmbeddedStream implements Stream {
 
   release(position: number): Promise<void> {
     return this.#inTurn(async () => {
-      await this.#writeAll();
+      await this.#pushes.flush();
       await this.#cut();
       await this.#files.release(position);
     });
@@ -129,7 +136,7 @@ export class EmbeddedStream implements Stream {
 
   close(): Promise<void> {
     this.#closing ??= this.#inTurn(async () => {
-      await this.#writeAll();
+      await this.#pushes.flush();
       try {
         await this.#cut();
       } catch {
@@ -142,39 +149,25 @@ export class EmbeddedStream implements Stream {
     return this.#closing;
   }
 
-  /** Changes of files follow each other. */
   #inTurn(work: () => Promise<void>): Promise<void> {
-    const turn = this.#turns.then(work).catch((error: unknown) => {
-      throw storageError(error);
-    });
-    this.#turns = turn.catch(() => undefined);
-    return turn;
-  }
-
-  #writeSoon(): void {
-    if (this.#isWriting || this.#waiting.isEmpty) return;
-    this.#isWriting = true;
-    void this.#inTurn(() => this.#writeGroup()).finally(() => {
-      this.#isWriting = false;
-      this.#writeSoon();
+    return this.#changes.run(async () => {
+      try {
+        await work();
+      } catch (error) {
+        throw storageError(error);
+      }
     });
   }
 
-  async #writeAll(): Promise<void> {
-    while (!this.#waiting.isEmpty) await this.#writeGroup();
-  }
-
-  async #writeGroup(): Promise<void> {
-    const group = this.#waiting.takeGroup();
-    const pushes = group.map(({ push }) => push);
+  async #writeGroup(group: Group<Push, number>): Promise<void> {
     try {
-      await this.#store(pushes);
+      await this.#store(group.items);
     } catch (error) {
-      if (error instanceof UncertainWrite) this.#answerLater(group, storageError(error.cause));
-      else refuse(group, storageError(error));
+      if (!(error instanceof UncertainWrite)) throw storageError(error);
+      this.#answerLater(group, storageError(error.cause));
       return;
     } finally {
-      this.#waiting.written(group);
+      this.#unwritten.remove(group.items);
     }
     const { last } = this.#files.segments.active;
     this.#onAppended(last);
@@ -182,7 +175,6 @@ export class EmbeddedStream implements Stream {
   }
 
   async #store(pushes: readonly Push[]): Promise<void> {
-    if (pushes.length === 0) return;
     await this.#cut();
     await this.#room.check();
     await this.#files.append(pushes);
@@ -196,11 +188,11 @@ export class EmbeddedStream implements Stream {
   }
 
   #refuseUncertain(): void {
-    for (const { group, error } of this.#uncertain.splice(0)) refuse(group, error);
+    for (const { group, error } of this.#uncertain.splice(0)) group.reject(error);
   }
 
   /** A group is answered when it is known what became of it: that is tried again and again. */
-  #answerLater(group: Waiting[], error: EngineError): void {
+  #answerLater(group: Group<Push, number>, error: EngineError): void {
     this.#uncertain.push({ group, error });
     if (this.#uncertain.length === 1) void this.#keepCutting();
   }
@@ -216,6 +208,12 @@ export class EmbeddedStream implements Stream {
 /** No segment is larger than a part of what the stream may hold. */
 function sizesWithin({ limit, reclaimed }: SegmentSizes, { max_bytes }: StreamLimits): SegmentSizes {
   return { limit: Math.max(reclaimed, Math.min(limit, max_bytes / segmentsInLimit)), reclaimed };
+}
+
+/** Answers pushes that are durable, each with the sequence of its last event; the last of all is `last`. */
+function accept(group: Group<Push, number>, last: number): void {
+  let position = last - group.items.reduce((sum, { ends }) => sum + ends.length, 0);
+  group.resolve(({ ends }) => (position += ends.length));
 }
 
 function realPace(attempt: number): Promise<unknown> {

@@ -10,6 +10,25 @@ interface Amount {
   bytes: number;
 }
 
+/** Pushes that are not durable yet, those that are being written included. */
+export class Unwritten implements Amount {
+  messages = 0;
+  bytes = 0;
+
+  add(push: Push): void {
+    this.messages += push.ends.length;
+    this.bytes += frameSize(push);
+  }
+
+  /** They are durable, or refused. */
+  remove(pushes: readonly Push[]): void {
+    for (const push of pushes) {
+      this.messages -= push.ends.length;
+      this.bytes -= frameSize(push);
+    }
+  }
+}
+
 /** Why a push is not taken as a whole; undefined where there is room for it. */
 export function refusalOf(push: Push, limits: StreamLimits, held: Amount, waiting: Amount): EngineError | undefined {
   const size = frameSize(push);

@@ -19,6 +19,8 @@ class World {
   /** Most that ever ran, or worked at rest, at the same time. */
   most = 0;
   resting = 0;
+  /** How often nothing was under way any more. */
+  idle = 0;
   readonly supervisor = new Supervisor({
     launch: (signal) =>
       new Promise((resolve, reject) => {
@@ -33,6 +35,7 @@ class World {
     onRested: () => undefined,
     onOutdated: () => undefined,
     onFailed: () => undefined,
+    onIdle: () => void (this.idle += 1),
   });
 
   #place(): Placement {
@@ -101,4 +104,28 @@ test("whatever is asked of it, a pipeline never runs twice, and a stop ends all 
     }),
     { numRuns: 500 },
   );
+});
+
+test("it says when nothing of it is under way any more: after its start has failed, after its end, after work at rest", async () => {
+  const world = new World();
+  const { supervisor, launching, live } = world;
+  const failed = supervisor.start();
+  await settled();
+  launching.shift()!.fail();
+  await expect(failed).rejects.toThrow("no secret");
+  await settled();
+  expect([world.idle, supervisor.isIdle]).toEqual([1, true]);
+  const started = supervisor.start();
+  await settled();
+  launching.shift()!.go();
+  await settled();
+  [...live].at(-1)!.hasStarted();
+  await started;
+  expect([world.idle, supervisor.isIdle]).toEqual([1, false]);
+  world.leave([...live].at(-1));
+  await settled();
+  expect([world.idle, supervisor.isIdle]).toEqual([2, true]);
+  await supervisor.atRest(async () => undefined);
+  await settled();
+  expect([world.idle, supervisor.isIdle]).toEqual([3, true]);
 });

@@ -1,5 +1,6 @@
 import type { Feed } from "../../../core/positions.ts";
 import type { SourceSignals } from "../../../core/source.ts";
+import { Mutex } from "../../../flow/mutex.ts";
 import { kafkaPartition, partitionOf, partitionText } from "../positions/feed.ts";
 import type { GroupState, PartitionState } from "../positions/group-state.ts";
 import type { EngineOptions } from "../../../../schemas/pipeline.ts";
@@ -35,7 +36,8 @@ export class LostEvents {
   readonly #options: LostEventsOptions;
   readonly #positions: KafkaPositions;
   readonly #brokers: AskedBrokers;
-  #turn: Promise<unknown> = Promise.resolve();
+  /** One at a time: what another look has brought to its place is not placed twice. */
+  readonly #looks = new Mutex();
 
   constructor(options: LostEventsOptions, positions: KafkaPositions, brokers: AskedBrokers) {
     this.#options = options;
@@ -51,8 +53,7 @@ export class LostEvents {
   async find(signals: SourceSignals, { only, isRunning = false }: LostLook = {}): Promise<boolean> {
     let isMoved = false;
     for (let [attempt, looks] = [1, 1]; ; attempt += 1, looks += 1) {
-      // One at a time: what another look has brought to its place is not placed twice.
-      const looked = await this.#inTurn(() => this.#lookOnce({ only, isRunning, isSure: looks > 1 }));
+      const looked = await this.#looks.run(() => this.#lookOnce({ only, isRunning, isSure: looks > 1 }));
       if (looked.kind === "all there") return isMoved;
       if (looked.kind === "lost") await this.#brokers.wait(looked.text, attempt, signals);
       else {
@@ -90,12 +91,6 @@ export class LostEvents {
   #mayPlace(lost: Lost, placed: Map<Feed, number> | undefined): boolean {
     if (lost.kind === "recreated" || (lost.kind === "removed" && placed === undefined)) return true;
     return this.#positions.isSettled(lost.feed);
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#turn.then(work, work);
-    this.#turn = turn.catch(() => undefined);
-    return turn;
   }
 
   /** Brings what is lost to where it goes on. Resolves with whether that holds once batches from before are settled. */

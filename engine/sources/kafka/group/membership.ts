@@ -1,5 +1,7 @@
 import { LeftForLater } from "../../../core/errors.ts";
 import type { Feed } from "../../../core/positions.ts";
+import { Mutex } from "../../../flow/mutex.ts";
+import { retryWhile } from "../../../flow/retry.ts";
 import { sleep } from "../../../flow/sleep.ts";
 import type { SourceSignals } from "../../../core/source.ts";
 import { kafkaPartition } from "../positions/feed.ts";
@@ -41,7 +43,7 @@ export class Membership {
   #assignment = 0;
   #foreign = "";
   #isClosed = false;
-  #working: Promise<void> = Promise.resolve();
+  readonly #claims = new Mutex();
   #rejoining: Promise<void> | undefined;
 
   constructor(options: MembershipOptions) {
@@ -85,7 +87,7 @@ export class Membership {
     this.#isClosed = true;
     this.#assignment += 1;
     await this.#stopMembers();
-    await this.#working;
+    await this.#claims.ended();
   }
 
   async #stopMembers(): Promise<void> {
@@ -109,34 +111,38 @@ export class Membership {
     if (this.#isClosed) return;
     this.#held.set(member, feeds);
     const assignment = (this.#assignment += 1);
-    this.#working = this.#working.then(() => this.#claim(assignment)).catch(() => undefined);
+    this.#claims.run(() => this.#claim(assignment)).catch(() => undefined);
   }
 
   /** Checks whose the group is, and says in it that these partitions are ours. */
   async #claim(assignment: number): Promise<void> {
+    const isCurrent = (): boolean => assignment === this.#assignment;
+    await retryWhile(
+      isCurrent,
+      () => this.#claimOnce(isCurrent),
+      async (error, attempt) => {
+        if (!isCurrent()) return;
+        this.#options.failures.note("the consumer group", error, attempt);
+        await sleep(waitAfter(attempt));
+      },
+    );
+  }
+
+  async #claimOnce(isCurrent: () => boolean): Promise<void> {
     const { opening, positions, telemetry, pipeline_id, onHeld, failures } = this.#options;
-    for (let attempt = 1; assignment === this.#assignment; attempt += 1) {
-      try {
-        const state = await opening.read();
-        if (assignment !== this.#assignment) return;
-        const judged = judge(state, opening.known, false);
-        if (judged.kind === "owner") return await this.#giveWay(judged.text);
-        this.#reportForeign(judged.foreignMembers);
-        if (opening.known.recreated.size > 0) return await this.rejoin();
-        await opening.placeNew(state, judged);
-        const held = new Set([...this.#held.values()].flat());
-        await this.commit(new Map([...held].map((feed) => [feed, positions.final(feed)!] as const)));
-        if (assignment !== this.#assignment) return;
-        failures.clear("the consumer group");
-        telemetry.assigned({ pipeline_id, partitions: byTopic(held) });
-        onHeld(held);
-        return;
-      } catch (error) {
-        if (assignment !== this.#assignment) return;
-        failures.note("the consumer group", error, attempt);
-        await sleep(Math.min(5_000, 200 * attempt));
-      }
-    }
+    const state = await opening.read();
+    if (!isCurrent()) return;
+    const judged = judge(state, opening.known, false);
+    if (judged.kind === "owner") return this.#giveWay(judged.text);
+    this.#reportForeign(judged.foreignMembers);
+    if (opening.known.recreated.size > 0) return this.rejoin();
+    await opening.placeNew(state, judged);
+    const held = new Set([...this.#held.values()].flat());
+    await this.commit(new Map([...held].map((feed) => [feed, positions.final(feed)!] as const)));
+    if (!isCurrent()) return;
+    failures.clear("the consumer group");
+    telemetry.assigned({ pipeline_id, partitions: byTopic(held) });
+    onHeld(held);
   }
 
   #reportForeign(members: string[]): void {
@@ -155,18 +161,21 @@ export class Membership {
   async #rejoin(): Promise<void> {
     const { opening, signals, failures } = this.#options;
     const assignment = await this.#leaveGroup();
-    for (let attempt = 1; assignment === this.#assignment; attempt += 1) {
-      try {
-        await opening.checkRange(signals, { isRunning: true });
-        opening.pauseEnded();
-        failures.clear("offsets");
-        if (assignment === this.#assignment) this.join();
-        return;
-      } catch (error) {
-        if (error instanceof LeftForLater) return;
+    const isCurrent = (): boolean => assignment === this.#assignment;
+    const rejoinOnce = async (): Promise<void> => {
+      await opening.checkRange(signals, { isRunning: true });
+      opening.pauseEnded();
+      failures.clear("offsets");
+      if (isCurrent()) this.join();
+    };
+    try {
+      await retryWhile(isCurrent, rejoinOnce, async (error, attempt) => {
+        if (error instanceof LeftForLater) throw error;
         failures.note("offsets", error, attempt);
-        await sleep(Math.min(5_000, 200 * attempt), signals.drain);
-      }
+        await sleep(waitAfter(attempt), signals.drain);
+      });
+    } catch (error) {
+      if (!(error instanceof LeftForLater)) throw error;
     }
   }
 
@@ -196,6 +205,11 @@ export class Membership {
       return;
     }
   }
+}
+
+/** How long to wait after so many attempts at the group in vain, in milliseconds. */
+function waitAfter(attempt: number): number {
+  return Math.min(5_000, 200 * attempt);
 }
 
 function byTopic(feeds: Iterable<Feed>): Record<string, number[]> {

@@ -5,6 +5,7 @@ import { consumerGroup } from "../../../core/names.ts";
 import type { SourcePause, Waited } from "../../../core/pause.ts";
 import type { Feed, PositionRange } from "../../../core/positions.ts";
 import type { SourceSignals } from "../../../core/source.ts";
+import { retry } from "../../../flow/retry.ts";
 import { isPassing } from "../../../state/storage-error.ts";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import { kafkaPartition, partitionOf } from "../positions/feed.ts";
@@ -250,15 +251,11 @@ export class Opening {
   }
 
   /** Tries until the brokers answer, and the disk has room for what is journaled. */
-  async #until<T>(signals: SourceSignals, work: () => Promise<T>): Promise<T> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await work();
-      } catch (error) {
-        if (error instanceof LeftForLater) throw error;
-        await this.wait(waitedFor(error), attempt, signals);
-      }
-    }
+  #until<T>(signals: SourceSignals, work: () => Promise<T>): Promise<T> {
+    return retry(work, async (error, attempt) => {
+      if (error instanceof LeftForLater) throw error;
+      await this.wait(waitedFor(error), attempt, signals);
+    });
   }
 }
 

@@ -1,5 +1,6 @@
 import { backOff } from "../../../flow/back-off.ts";
 import type { Feed } from "../../../core/positions.ts";
+import { retryWhile } from "../../../flow/retry.ts";
 import { sleep } from "../../../flow/sleep.ts";
 import { brokerError, noLeader, outOfRange, placeAt, unknownTopicId, type Brokers } from "../brokers/brokers.ts";
 import type { FetchBuffer } from "./fetch-buffer.ts";
@@ -165,20 +166,25 @@ export class Fetcher {
   /** Tries until it works, with back-off; each failure makes the leaders be asked for anew. */
   async #untilDone(work: () => Promise<void>): Promise<void> {
     const { signal } = this.#stopped;
-    for (let attempt = 1; !signal.aborted; attempt += 1) {
-      try {
-        await work();
-        this.#options.onFailure(undefined, 0);
-        return;
-      } catch (error) {
-        if (signal.aborted) return;
-        this.#options.onFailure(error, attempt);
-        await sleep(backOff(attempt, firstWait, longestWait), signal);
-        await this.#options.brokers.refresh().catch(() => undefined);
-        // A broker that is gone says of none of its partitions who leads it now.
-        this.#follow();
-      }
-    }
+    const workOnce = async (): Promise<void> => {
+      await work();
+      this.#options.onFailure(undefined, 0);
+    };
+    await retryWhile(
+      () => !signal.aborted,
+      workOnce,
+      (error, attempt) => this.#afterFailure(error, attempt),
+    );
+  }
+
+  async #afterFailure(failure: unknown, attempt: number): Promise<void> {
+    const { signal } = this.#stopped;
+    if (signal.aborted) return;
+    this.#options.onFailure(failure, attempt);
+    await sleep(backOff(attempt, firstWait, longestWait), signal);
+    await this.#options.brokers.refresh().catch(() => undefined);
+    // A broker that is gone says of none of its partitions who leads it now.
+    this.#follow();
   }
 
   #change(): void {

@@ -1,6 +1,7 @@
 import { LeftForLater } from "../../../core/errors.ts";
 import type { SourcePause } from "../../../core/pause.ts";
 import type { Chunk, Feed } from "../../../core/positions.ts";
+import { retryWhile } from "../../../flow/retry.ts";
 import { sleep } from "../../../flow/sleep.ts";
 import type { SourceSignals } from "../../../core/source.ts";
 import type { Brokers } from "../brokers/brokers.ts";
@@ -15,6 +16,8 @@ import { Fetcher } from "./fetcher.ts";
 
 /** Before a partition is fetched again that may have been lost and is not, in milliseconds. */
 const leastWait = 200;
+/** Between two attempts to find out where a partition goes on, in milliseconds. */
+const retryWait = 1_000;
 /** Between two attempts to read records that cannot be read, in milliseconds. */
 const unreadableWait = 30_000;
 
@@ -144,24 +147,31 @@ export class HeldPartitions {
   /** The next offset is not in the topic, or the topic was created again: the options say where it goes on. */
   async #placeAnew(feed: Feed): Promise<void> {
     this.#reading.delete(feed);
-    const { opening, failures, pause, signals, rejoin, onFound } = this.#options;
+    const { failures, signals } = this.#options;
     const { drain } = signals;
-    for (let attempt = 1; !drain.aborted && this.#held.has(feed); attempt += 1) {
-      try {
-        if (await opening.isRecreated()) return await rejoin();
-        await opening.checkRange(signals, { only: feed, isRunning: true });
-        pause.leave();
-        failures.clear("offsets");
-        onFound();
-        // A broker that does not know of the topic yet is not asked without a pause.
-        await sleep(leastWait, drain);
-        return this.#read(feed);
-      } catch (error) {
-        if (error instanceof LeftForLater) return;
-        failures.note("offsets", error, attempt);
-        await sleep(1_000, drain);
-      }
+    const afterFailure = async (error: unknown, attempt: number): Promise<void> => {
+      if (error instanceof LeftForLater) throw error;
+      failures.note("offsets", error, attempt);
+      await sleep(retryWait, drain);
+    };
+    try {
+      const isWanted = (): boolean => !drain.aborted && this.#held.has(feed);
+      await retryWhile(isWanted, () => this.#placeOnce(feed), afterFailure);
+    } catch (error) {
+      if (!(error instanceof LeftForLater)) throw error;
     }
+  }
+
+  async #placeOnce(feed: Feed): Promise<void> {
+    const { opening, failures, pause, signals, rejoin, onFound } = this.#options;
+    if (await opening.isRecreated()) return rejoin();
+    await opening.checkRange(signals, { only: feed, isRunning: true });
+    pause.leave();
+    failures.clear("offsets");
+    onFound();
+    // A broker that does not know of the topic yet is not asked without a pause.
+    await sleep(leastWait, signals.drain);
+    this.#read(feed);
   }
 
   /** Bytes that are no records stay so until a person mends the topic: it is tried again every 30 seconds. */

@@ -14,3 +14,13 @@ test.each([
   expect(Math.max(...waits)).toBeLessThanOrEqual(most);
   expect(new Set(waits).size).toBeGreaterThan(1);
 });
+
+test.each([
+  [[1, 1], 400, 400],
+  [[0.8, 1], 320, 400],
+  [[0.9, 1.1], 360, 440],
+] as const)("with a spread of %j it is from %i to %i ms", (spread, least, most) => {
+  const waits = Array.from({ length: 1_000 }, () => backOff(3, 100, 5_000, spread));
+  expect(Math.min(...waits)).toBeGreaterThanOrEqual(least);
+  expect(Math.max(...waits)).toBeLessThanOrEqual(most);
+});
