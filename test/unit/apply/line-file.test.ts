@@ -102,9 +102,10 @@ class Scene {
     if (kept.length === 0)
       throw new Error(`expected lines ${JSON.stringify(expected)}, found ${JSON.stringify(found)}`);
     this.#tail = found.slice(Math.max(...kept.map((list) => list.length)));
+    // What a process has cut off, or has not synced, a power cut may bring back or take away after the process.
+    [this.#undoable, this.#unknown] = hasLostPower ? [[], new Set()] : [expected, this.#unknown];
     this.#lists = [found.slice(0, found.length - this.#tail.length)];
-    if (hasLostPower) this.#undoable = [];
-    this.#unknown = new Set(this.#tail);
+    for (const line of this.#tail) this.#unknown.add(line);
     return file;
   }
 
