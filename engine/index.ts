@@ -9,7 +9,8 @@
  * The engine has never heard of Git.
  */
 export { Engine } from "./engine.ts";
-export type { EngineSettings } from "./stores.ts";
+export type { EngineSettings } from "./settings.ts";
+
 export { EngineError, policies, type ErrorCode, type Policy } from "./core/errors.ts";
 export type {
   Component,

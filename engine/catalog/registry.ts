@@ -3,7 +3,7 @@ import { sleep } from "../flow/sleep.ts";
 import { requested, type Request } from "../core/lifecycle.ts";
 import type { Status } from "../core/pipeline-view.ts";
 import { isPassing } from "../state/storage-error.ts";
-import type { Catalog, CatalogEntry } from "../state/catalog.ts";
+import type { Catalog, CatalogEntry } from "./catalog.ts";
 import type { Recorder } from "../telemetry/recorder.ts";
 
 /** How long a change waits before it is written again, in milliseconds: on a full disk, or one that cannot be written. */

@@ -3,13 +3,13 @@ import { quantityBytes } from "../../schemas/quantity.ts";
 import type { KeyMemory } from "../core/key-memory.ts";
 import type { Transform } from "../core/transform.ts";
 import type { TransformChain, CompiledPipeline } from "../batch/compiled-pipeline.ts";
-import { checkSources } from "./line-sources.ts";
 import { ClickHouseSink, type ClickHouseSinkOptions } from "../sinks/clickhouse/sink.ts";
 import { DeclaredFields } from "../transforms/declared-fields/declared-fields.ts";
-import { kindOf } from "../sources/registry.ts";
+import { kindOf, obstacleOf } from "../sources/registry.ts";
 import type { Log } from "../telemetry/log.ts";
 import { RememberedKeys } from "../transforms/dedup/remembered-keys.ts";
 import { createTransform } from "../transforms/registry.ts";
+import { EngineError } from "../core/errors.ts";
 
 interface LineOptions {
   pipeline_id: string;
@@ -119,4 +119,13 @@ export function createKeys({ transforms, resources }: PipelineConfig): KeyMemory
 function bytesOf(quantities: readonly (string | undefined)[]): number {
   if (quantities.length === 0) return Infinity;
   return quantities.reduce((sum, quantity) => sum + (quantity === undefined ? Infinity : quantityBytes(quantity)), 0);
+}
+
+/**
+ * Throws NOT_SUPPORTED for sources that this version has no line for. Files say the same long before; this is the
+ * engine's own guard.
+ */
+function checkSources({ pipeline_id, sources, join }: PipelineConfig): void {
+  const found = obstacleOf(sources) ?? (join === undefined ? undefined : "no join, which this version has no part for");
+  if (found !== undefined) throw new EngineError("NOT_SUPPORTED", `pipeline ${pipeline_id}: expected ${found}`);
 }

@@ -1,8 +1,6 @@
-import { Worker } from "node:worker_threads";
 import type { LetterEvent } from "../core/dead-letter.ts";
 import { LeftForLater } from "../core/errors.ts";
 import type { BatchRecord, FinalKeys, Journal } from "../core/journal.ts";
-import { entryPoint } from "../system/entry-point.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import { Placement, type Left } from "./placement.ts";
@@ -32,8 +30,8 @@ export interface PoolOptions {
   log: Log;
   /** A batch was committed: its events are final. */
   onCommitted(record: BatchRecord): void;
-  /** Makes a thread. Default: a worker thread of this process. */
-  spawn?: () => WorkerLike;
+  /** Starts a thread. */
+  spawn(): WorkerLike;
 }
 
 /**
@@ -105,7 +103,7 @@ export class ThreadPool {
   }
 
   #spawn(isLone: boolean): Thread {
-    const worker = (this.#options.spawn ?? spawnWorker)();
+    const worker = this.#options.spawn();
     const thread: Thread = { worker, pipelines: new Map(), isDead: false, isLone, calls: new Map() };
     this.#threads.push(thread);
     worker.on("message", (message: FromThread) => this.#heard(thread, message));
@@ -220,10 +218,6 @@ export class ThreadPool {
       void this.#left(thread, pipeline_id, { kind: "died", error, isInnocent, ...(by === undefined ? {} : { by }) });
     }
   }
-}
-
-function spawnWorker(): WorkerLike {
-  return new Worker(entryPoint("thread"));
 }
 
 function settle(thread: Thread, call: number, error: PlainError | undefined): void {

@@ -5,13 +5,13 @@ import type { PipelineConfig } from "../../schemas/pipeline.ts";
 import type { StoreJournal } from "../state/journal.ts";
 import type { LetterEvent } from "../core/dead-letter.ts";
 import { letterEvent } from "../catalog/reprocess.ts";
-import type { Catalog, CatalogEntry } from "../state/catalog.ts";
+import type { Catalog, CatalogEntry } from "../catalog/catalog.ts";
 import type { DeadLetters } from "../state/dead-letters.ts";
 import { isPassing } from "../state/storage-error.ts";
 import { isPushed } from "../sources/registry.ts";
 import { LazyEmbeddedClickHouse } from "../embedded-clickhouse/lazy-embedded-clickhouse.ts";
 import type { Streams } from "../streams/streams.ts";
-import { resolveSecrets, type SecretSource, UsedSecrets } from "../catalog/secrets.ts";
+import { resolveSecrets, type SecretSource, SecretsInUse } from "../catalog/secrets.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Recorder } from "../telemetry/recorder.ts";
 import type { PipelineSpec, WorkerLike } from "./protocol.ts";
@@ -34,7 +34,8 @@ export interface RunnerOptions {
   /** Opens the stream of a pipeline that has one, where it is not open yet. */
   openStream(entry: CatalogEntry): Promise<void>;
   threads?: number;
-  spawnThread?: () => WorkerLike;
+  /** Starts a thread that runs pipelines. */
+  spawnThread: () => WorkerLike;
   /** A running pipeline ended with what no wait can mend. */
   onFailed(pipeline_id: string, error: Error): void;
 }
@@ -53,20 +54,20 @@ export class Runner {
   /** Of pipelines that run, or that something is done to just now. */
   readonly #supervisors = new Map<string, Supervisor>();
   /** What the pipelines that run were started with. */
-  readonly used: Pick<UsedSecrets, "stale">;
-  readonly #used: UsedSecrets;
+  readonly secretsInUse: Pick<SecretsInUse, "stale">;
+  readonly #secretsInUse: SecretsInUse;
   #isClosed = false;
 
   constructor(options: RunnerOptions) {
     this.#options = options;
-    this.#used = new UsedSecrets(options.secrets);
-    this.used = this.#used;
+    this.#secretsInUse = new SecretsInUse(options.secrets);
+    this.secretsInUse = this.#secretsInUse;
     this.#pool = new ThreadPool({
       size: options.threads ?? Math.max(1, Math.min(4, availableParallelism() - 1)),
       journal: options.journal,
       telemetry: options.recorder,
       log: options.log,
-      ...(options.spawnThread === undefined ? {} : { spawn: options.spawnThread }),
+      spawn: options.spawnThread,
       onCommitted: (record) => {
         options.recorder.batchCommitted(record);
         const { pipeline_id } = record;
@@ -152,7 +153,7 @@ export class Runner {
       onWaits: (error) => this.#pause(pipeline_id, error),
       isHopeless: (error) => this.#isDamaged(pipeline_id, error),
       onRested: () => recorder.pausesOver(pipeline_id),
-      onOutdated: () => this.#used.forget(pipeline_id),
+      onOutdated: () => this.#secretsInUse.forget(pipeline_id),
       onFailed: (error) => this.#options.onFailed(pipeline_id, error),
     });
   }
@@ -201,7 +202,7 @@ export class Runner {
     await this.#options.openStream(entry);
     const salt = await journal.salt(pipeline_id);
     leaveIf(signal);
-    this.#used.note(pipeline_id, config, resolved);
+    this.#secretsInUse.note(pipeline_id, config, resolved);
     const pending = journal.pending(pipeline_id);
     return {
       pipeline_id,

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { BackPressure } from "../../../engine/ingest/gate.ts";
 import type { Push } from "../../../engine/core/push.ts";
-import type { CatalogEntry } from "../../../engine/state/catalog.ts";
+import type { CatalogEntry } from "../../../engine/catalog/catalog.ts";
 import { webhookPipeline } from "../../support/pipelines.ts";
 
 const config = webhookPipeline("orders", { resources: { nats: { stream: { max_msgs: 10, max_bytes: "1Mi" } } } });
