@@ -1,12 +1,12 @@
 /**
- * The machine, and with `language.ts`, which has what is pure, all that others import from here.
+ * The door of the engine: other layers import from here and from `language.ts`, which has what is pure.
  *
  *     source ──> declared fields ─> filter ─> dedup ─> stateless ──> sink (ClickHouse)
  *       │  acknowledged only after the sink wrote   └──> dead letters
  *       ├─ Kafka: its log is the queue; read again from there, after a crash, exactly what was read
  *       └─ OTLP, webhook: stored in a durable stream before the sender gets its answer
  *
- * The engine has never heard of Git.
+ * The engine knows nothing of Git.
  */
 export { Engine } from "./engine.ts";
 export type { EngineSettings } from "./settings.ts";
