@@ -148,7 +148,7 @@ export class Runner {
   #supervisorOf(pipeline_id: string): Supervisor {
     const { recorder } = this.#options;
     return new Supervisor({
-      launch: (signal, deaths) => this.#launch(pipeline_id, signal, deaths),
+      launch: (signal, suspicion) => this.#launch(pipeline_id, signal, suspicion),
       onRetry: (error) => this.#pause(pipeline_id, error),
       onRested: () => recorder.pausesOver(pipeline_id),
       onOutdated: () => this.#secretsInUse.forget(pipeline_id),

@@ -14,7 +14,7 @@ export interface Supervised {
   onRested(): void;
   /** What it was launched with is no longer current: it is to end, or to be launched anew. */
   onOutdated(): void;
-  /** It ended with an error that no retry mends, and is at rest. */
+  /** It ended with an error that no retry mends, and should no longer run. */
   onFailed(error: Error): void;
 }
 
@@ -34,17 +34,17 @@ const mostDeathsAtStart = 3;
  *                                  │   └────────────┘      │
  *                                  └──its thread died, relaunch
  *
- * A **session** begins when the pipeline leaves `resting` and ends when it is there again. It is a loop that launches
- * the pipeline again only after the last placement has left. Sessions and work at rest follow each other.
+ * A **life** begins when the pipeline leaves `resting` and ends when it is there again. It is a loop that launches
+ * the pipeline again only after the last placement has left. Lives and work at rest follow each other.
  */
 export class Supervisor {
   readonly #with: Supervised;
-  #session: Session | undefined;
-  /** The session that was ended last: while it drains, it may be aborted. */
-  #ending: Session | undefined;
-  /** The last session or work at rest. Never rejects. */
+  #life: Life | undefined;
+  /** The life that was ended last: while it drains, it may be aborted. */
+  #ending: Life | undefined;
+  /** The last life or work at rest. Never rejects. */
   #turn: Promise<unknown> = Promise.resolve();
-  /** Sessions and works that have not ended. */
+  /** Lives and works that have not ended. */
   #turns = 0;
 
   constructor(supervised: Supervised) {
@@ -53,7 +53,7 @@ export class Supervisor {
 
   /** It should run. */
   get isWanted(): boolean {
-    return this.#session !== undefined;
+    return this.#life !== undefined;
   }
 
   /** It neither runs nor is worked on. */
@@ -87,7 +87,7 @@ export class Supervisor {
 
   /** Ends it and launches it again as the catalog has it by then; resolves when it has left. Does nothing at rest. */
   async relaunch(): Promise<void> {
-    await this.#session?.again();
+    await this.#life?.again();
   }
 
   /** Does something while it is at rest; does nothing, and resolves with false, where it should run. */
@@ -99,19 +99,19 @@ export class Supervisor {
     });
   }
 
-  #begin(isStrict: boolean): Session {
-    if (this.#session !== undefined) throw new Error("a running pipeline is started: expected it to be at rest");
-    const session = new Session(this.#with, isStrict, () => {
-      if (this.#session === session) this.#session = undefined;
+  #begin(isStrict: boolean): Life {
+    if (this.#life !== undefined) throw new Error("a running pipeline is started: expected it to be at rest");
+    const life = new Life(this.#with, isStrict, () => {
+      if (this.#life === life) this.#life = undefined;
     });
-    this.#session = session;
-    void this.#inTurn(() => session.run());
-    return session;
+    this.#life = life;
+    void this.#inTurn(() => life.run());
+    return life;
   }
 
-  async #end(endPlacement: (placement: Placement) => void, patience: number): Promise<void> {
-    this.#ending = this.#session ?? this.#ending;
-    this.#ending?.end(endPlacement, patience);
+  async #end(tell: (placement: Placement) => void, patience: number): Promise<void> {
+    this.#ending = this.#life ?? this.#ending;
+    this.#ending?.end(tell, patience);
     await this.#turn;
   }
 
@@ -129,7 +129,7 @@ export class Supervisor {
 /** The end of one launch. */
 type Outcome = Left | { kind: "not started"; error: Error };
 
-class Session {
+class Life {
   readonly started: Promise<void>;
   readonly #with: Supervised;
   readonly #onUnwanted: () => void;
