@@ -190,7 +190,7 @@ export class Engine {
     });
   }
 
-  /** Replaces the options; a running pipeline is launched anew with them. */
+  /** Replaces the options; a running pipeline is launched again with them. */
   async configure(pipeline_id: string, options: EngineOptions): Promise<void> {
     const entry = this.#registry.get(pipeline_id);
     const { token } = await this.#tokens.newTokenFor(entry.config, options, entry);
@@ -291,7 +291,7 @@ export class Engine {
         });
       } catch (error) {
         const fields = { pipeline_id, error: String(error) };
-        this.#settings.log.warn(fields, "Old events could not be removed; it is tried again.");
+        this.#settings.log.warn(fields, "Expired events could not be removed; the next sweep retries it.");
       }
     }
   }

@@ -116,7 +116,10 @@ export class Lifecycle {
     } catch (error) {
       const { message } = error as Error;
       if (isPassing(error)) {
-        log.warn({ pipeline_id, error: message }, "A stream could not be opened; it is tried again.");
+        log.warn(
+          { pipeline_id, error: message },
+          "A stream could not be opened; the start of its pipeline retries it.",
+        );
         return true;
       }
       if (status !== "Failed") await registry.change(pipeline_id, "Failed", message);

@@ -171,7 +171,7 @@ export class Runner {
   #pause(pipeline_id: string, error: Error): void {
     const since = new Date().toISOString();
     const kind = isPassing(error) ? "disk" : "setup";
-    const way_out = "correct what is named; the start is tried again by itself within a minute";
+    const way_out = "correct what is named; the start is retried within a minute";
     this.#options.recorder.paused({ pipeline_id, pause: { class: kind, since, text: error.message, way_out } });
   }
 

@@ -164,7 +164,7 @@ class Life {
       this.#placement = undefined;
       // A requested end or relaunch is no failure.
       if (this.#isOver || this.#round.signal.aborted) continue;
-      const error = outcome.error ?? new Error("it ended by itself");
+      const error = outcome.error ?? new Error("the pipeline ended without a stop");
       if (outcome.kind === "died") this.#deaths.died(outcome);
       else this.#failures += 1;
       if (this.#isFailure(outcome)) {
