@@ -2,8 +2,8 @@ import type { PipelineConfig } from "../../schemas/pipeline.ts";
 import { isPushed } from "../sources/registry.ts";
 
 /**
- * The first change of a field that may not change, as a sentence with both values; undefined where there is none. The
- * planner refuses such a change long before; this is the engine's own guard.
+ * The first field that may not change (docs/gitops.md, Effect classes), with both values; undefined if none
+ * does. The planner refuses such a change long before; this is the engine's own guard.
  */
 export function immutableChange(from: PipelineConfig, to: PipelineConfig): string | undefined {
   // Accepted events of a removed source would stay unread.

@@ -12,7 +12,7 @@ export type Pace = (milliseconds: number, signal: AbortSignal) => Promise<void>;
 /** An answer that takes longer is shown as a pause, in milliseconds. */
 const quietAnswer = 10_000;
 /** The average time between two probes of a server that does not answer, in milliseconds. */
-const probeEvery = 1_500;
+const askEvery = 1_500;
 
 /** Probes of a server, which all its waits share. */
 interface Probing {
@@ -139,7 +139,7 @@ export class RetryPause implements SourcePause {
 
   async #untilAnswered(isReachable: IsReachable, signal: AbortSignal): Promise<{ wasGone: boolean }> {
     for (let wasGone = false; ; wasGone = true) {
-      await this.#pace(probeEvery * (0.75 + Math.random() / 2), signal);
+      await this.#pace(askEvery * (0.75 + Math.random() / 2), signal);
       if (signal.aborted || (await isReachable(signal))) return { wasGone };
     }
   }
