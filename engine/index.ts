@@ -1,40 +1,36 @@
 /**
- * The machine, and with `language.ts`, which has what is pure, all that others import from here.
+ * The door of the engine: other layers import from here and from `language.ts`, which has what is pure.
  *
  *     source ──> declared fields ─> filter ─> dedup ─> stateless ──> sink (ClickHouse)
  *       │  acknowledged only after the sink wrote   └──> dead letters
- *       ├─ Kafka: its log is the queue; read again from there, after a crash, exactly what was read
+ *       ├─ Kafka: its log is the queue; after a crash the same events are read from it again
  *       └─ OTLP, webhook: stored in a durable stream before the sender gets its answer
  *
- * The engine has never heard of Git.
+ * The engine knows nothing of Git.
  */
 export { Engine } from "./engine.ts";
-export type { EngineSettings } from "./stores.ts";
+export type { EngineSettings } from "./settings.ts";
 export { EngineError, policies, type ErrorCode, type Policy } from "./core/errors.ts";
-export type {
-  Component,
-  DeadLetter,
-  DeadLetterPage,
-  DeadLetterQueue,
-  DeadLetterState,
-  Discarded,
-  Rejection,
-  Selection,
+export {
+  mostLetters,
+  type Component,
+  type DeadLetter,
+  type DeadLetterPage,
+  type DeadLetterQueue,
+  type DeadLetterState,
+  type Discarded,
+  type Rejection,
+  type Selection,
 } from "./core/dead-letter.ts";
-export { mostLetters } from "./core/dead-letter.ts";
 export type { Reprocessed } from "./catalog/reprocess.ts";
 export type { StreamState } from "./core/stream.ts";
 export { isAtRest, requested, shouldRun, transitions, type Request } from "./core/lifecycle.ts";
-export { type Status } from "./core/pipeline-view.ts";
-export type { PipelineHealth } from "./core/pipeline-view.ts";
-export type { PipelineCounters } from "./core/counters.ts";
-export type { PipelineView } from "./core/pipeline-view.ts";
+export type { PipelineHealth, PipelineView, Status } from "./core/pipeline-view.ts";
+export { zeroCounters, type PipelineCounters } from "./core/counters.ts";
 export type { Pause } from "./core/pause.ts";
-export type { SecretSource } from "./catalog/secrets.ts";
-export type { StaleSecrets } from "./catalog/secrets.ts";
+export type { SecretSource, StaleSecrets } from "./catalog/secrets.ts";
 export type { TokenView } from "./catalog/access-tokens.ts";
 export type { Log } from "./telemetry/log.ts";
-export { zeroCounters } from "./core/counters.ts";
 export { consumerGroup } from "./core/names.ts";
 export { defaultKafkaSettings, type KafkaSettings } from "./sources/kafka/brokers/settings.ts";
 export { defaultOtlpSettings, type OtlpSettings } from "./sources/otlp/receiver/settings.ts";

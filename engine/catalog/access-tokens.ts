@@ -1,36 +1,67 @@
+import type { EngineOptions, PipelineConfig } from "../../schemas/pipeline.ts";
 import { EngineError } from "../core/errors.ts";
+import { kindOf } from "../sources/registry.ts";
 import { isToken, newToken, tokenHash } from "../sources/webhook/token.ts";
 import type { PipelineRegistry } from "./registry.ts";
-import type { TokenRecord } from "../state/catalog.ts";
+import type { CatalogEntry, TokenRecord } from "./catalog.ts";
+import type { SecretSource, SecretText } from "./secrets.ts";
 
 export interface TokenView {
   created_at: string;
   last_used_at: string | null;
-  /** Brought by `x-sluice.access_token` instead of generated here. */
+  /** Set by `x-sluice.access_token` instead of generated here. */
   brought: boolean;
 }
 
-/** How long the old token still counts after a rotation, so that senders can be changed one by one. */
+/** What is stored of a token; `generated` is its text where it was made here. */
+interface NewToken {
+  token?: TokenRecord;
+  generated?: string;
+}
+
+/** How long the old token is accepted after a rotation, in milliseconds: senders can be changed one by one. */
 const overlap = 10 * 60 * 1000;
-/** Uses are noted on disk at most this often. */
+/** A use is stored at most this often, in milliseconds. */
 const noteEvery = 60 * 1000;
 
 /** The tokens of the webhook sources. Kept as hashes; a generated token is shown once, when it is made. */
 export class AccessTokens {
   readonly #registry: PipelineRegistry;
+  readonly #secrets: SecretSource;
   readonly #previous = new Map<string, { hash: string; until: number }>();
 
-  constructor(registry: PipelineRegistry) {
+  constructor(registry: PipelineRegistry, secrets: SecretSource) {
     this.#registry = registry;
+    this.#secrets = secrets;
   }
 
-  /** The record of a new token, generated or brought. */
-  static record(token: string, brought: boolean): TokenRecord {
-    return { hash: tokenHash(token), created_at: new Date().toISOString(), last_used_at: null, brought };
+  /**
+   * The token that a config needs and the `present` entry does not have: that of the options, or a generated one; nothing
+   * where it has it. Throws SECRET_NOT_FOUND.
+   */
+  async newTokenFor(
+    { sources }: PipelineConfig,
+    { access_token }: EngineOptions,
+    present?: Pick<CatalogEntry, "token">,
+  ): Promise<NewToken> {
+    const [first] = sources;
+    if (first === undefined || !kindOf(first).hasAccessToken) return {};
+    if (access_token !== undefined) {
+      const value = await this.#secrets.resolve(access_token);
+      if (present?.token?.brought === true && isToken(value, present.token.hash)) return {};
+      return { token: recordOf(value, true) };
+    }
+    if (present?.token !== undefined && !present.token.brought) return {};
+    const generated = newToken();
+    return { token: recordOf(generated, false), generated };
   }
 
-  static generate(): string {
-    return newToken();
+  /** The texts with references that tokens are set by. */
+  texts(): SecretText[] {
+    return this.#registry.list().flatMap(({ pipeline_id, token, options: { access_token: text } }) => {
+      if (token?.brought !== true || text?.includes("${") !== true) return [];
+      return [{ pipeline_id, text, isCurrent: (value: string) => isToken(value, token.hash) }];
+    });
   }
 
   /** When the token was made and last used. Throws PIPELINE_NOT_FOUND, NOT_SUPPORTED where the source has no token. */
@@ -39,22 +70,22 @@ export class AccessTokens {
     return { created_at, last_used_at, brought };
   }
 
-  /** Makes a new token and returns it, this once. The old one counts for ten minutes more. */
+  /** Makes a new token and returns it, this once. The old one is accepted for ten minutes more. */
   async rotate(pipeline_id: string): Promise<string> {
     const old = this.#token(pipeline_id);
     if (old.brought) {
       throw new EngineError(
         "NOT_SUPPORTED",
-        `the token of pipeline ${pipeline_id} is brought by x-sluice.access_token: change the secret that it names`,
+        `the token of pipeline ${pipeline_id} is set by x-sluice.access_token: change the secret that it names`,
       );
     }
-    const token = AccessTokens.generate();
-    await this.#registry.save(pipeline_id, { token: AccessTokens.record(token, false) });
+    const token = newToken();
+    await this.#registry.save(pipeline_id, { token: recordOf(token, false) });
     this.#previous.set(pipeline_id, { hash: old.hash, until: performance.now() + overlap });
     return token;
   }
 
-  /** Whether `token` opens the pipeline; notes the use. */
+  /** Whether events with `token` are accepted; stores when it was used. */
   accepts(pipeline_id: string, token: string): boolean {
     const record = this.#token(pipeline_id);
     const previous = this.#previous.get(pipeline_id);
@@ -67,9 +98,9 @@ export class AccessTokens {
   #noteUse(pipeline_id: string, record: TokenRecord): void {
     const now = Date.now();
     const since = record.last_used_at === null ? Infinity : now - Date.parse(record.last_used_at);
-    // A note of the future is that of a clock that was set back.
+    // A time in the future was stored before the clock was set back.
     if (since >= 0 && since < noteEvery) return;
-    // Only a note, which no event waits for.
+    // No event waits for this write.
     record.last_used_at = new Date(now).toISOString();
     this.#registry.save(pipeline_id, { token: record }).catch(() => undefined);
   }
@@ -80,4 +111,9 @@ export class AccessTokens {
       throw new EngineError("NOT_SUPPORTED", `pipeline ${pipeline_id} has no webhook source, and no token`);
     return token;
   }
+}
+
+/** What is stored of a new token; `brought`: it was set by the options. */
+export function recordOf(token: string, brought: boolean): TokenRecord {
+  return { hash: tokenHash(token), created_at: new Date().toISOString(), last_used_at: null, brought };
 }

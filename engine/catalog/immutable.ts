@@ -6,7 +6,7 @@ import { isPushed } from "../sources/registry.ts";
  * does. The planner refuses such a change long before; this is the engine's own guard.
  */
 export function immutableChange(from: PipelineConfig, to: PipelineConfig): string | undefined {
-  // Accepted events of a source that is there no more would be left behind.
+  // Accepted events of a removed source would stay unread.
   const types = to.sources.map(({ type }) => type);
   const gone = from.sources.findIndex(({ type }) => !types.includes(type));
   if (gone !== -1) return refusal(`sources[${gone}].type`, from.sources[gone]!.type, types.join(", "));
@@ -25,7 +25,7 @@ function refusal(field: string, old: string | number, value: string | number): s
 function immutableFields(config: PipelineConfig): Map<string, string | number> {
   const { pipeline_id, resources, transforms } = config;
   const fields = new Map<string, string | number>([["pipeline_id", pipeline_id]]);
-  // A pipeline that reads from Kafka has no stream whose limits could be other than they were.
+  // A pipeline that reads from Kafka has no stream, and so no limits of one.
   for (const [name, limit] of isPushed(config) ? Object.entries(resources.nats.stream) : []) {
     fields.set(`resources.nats.stream.${name}`, limit);
   }

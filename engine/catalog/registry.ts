@@ -5,15 +5,15 @@ import { sleep } from "../flow/sleep.ts";
 import { requested, type Request } from "../core/lifecycle.ts";
 import type { Status } from "../core/pipeline-view.ts";
 import { isPassing } from "../state/storage-error.ts";
-import type { Catalog, CatalogEntry } from "../state/catalog.ts";
+import type { Catalog, CatalogEntry } from "./catalog.ts";
 import type { Recorder } from "../telemetry/recorder.ts";
 
 /** How long a change waits before it is written again, in milliseconds: on a full disk, or one that cannot be written. */
 const diskFullWait = 1_000;
 
 /**
- * The pipelines as they are now. A change is durable before anybody sees it; where the disk takes none it waits, as a
- * status that is only in memory would be another one after a restart.
+ * The pipelines in memory, as the catalog stores them. A change is durable before it can be read here; while the disk
+ * accepts no write the change waits, since a status that is only in memory would not outlive a restart.
  */
 export class PipelineRegistry {
   readonly #catalog: Catalog;
@@ -57,22 +57,22 @@ export class PipelineRegistry {
     this.#recorder.statusChanged({ pipeline_id: entry.pipeline_id, from: undefined, to: entry.status });
   }
 
-  /** Replaces some facts of a pipeline, as they follow from the present ones, and notes when. */
+  /** Replaces fields of a pipeline, also as a function of the present ones, and sets `updated_at`. */
   save(
     pipeline_id: string,
     changes: Partial<CatalogEntry> | ((present: CatalogEntry) => Partial<CatalogEntry>),
   ): Promise<CatalogEntry> {
     return this.#changes.run(pipeline_id, async () => {
       const present = this.get(pipeline_id);
-      const facts = typeof changes === "function" ? changes(present) : changes;
-      const entry = { ...present, ...facts, updated_at: new Date().toISOString() };
+      const fields = typeof changes === "function" ? changes(present) : changes;
+      const entry = { ...present, ...fields, updated_at: new Date().toISOString() };
       await this.#put(entry);
       this.#entries.set(pipeline_id, entry);
       return entry;
     });
   }
 
-  /** Says whether a pipeline takes events. */
+  /** Opens or closes the intake of a pipeline: whether it accepts events. */
   admit(pipeline_id: string, isOpen: boolean): Promise<void> {
     return this.#changes.run(pipeline_id, async () => {
       const { intake, ...rest } = this.get(pipeline_id);
@@ -89,7 +89,7 @@ export class PipelineRegistry {
     return this.#changes.run(pipeline_id, () => this.#move(pipeline_id, to, failure));
   }
 
-  /** Moves a pipeline on from one of some statuses; false where it has another one by now, which stays. */
+  /** Moves a pipeline to another status if it has one of `from`; else resolves with false and changes nothing. */
   changeFrom(pipeline_id: string, from: readonly Status[], to: Status, failure?: string): Promise<boolean> {
     return this.#changes.run(pipeline_id, async () => {
       if (!from.includes(this.get(pipeline_id).status)) return false;
@@ -98,14 +98,14 @@ export class PipelineRegistry {
     });
   }
 
-  /** Moves a pipeline to the status that a request asks for first. Of two at the same time the later one sees the other's. */
+  /** Moves a pipeline to the first status of a request. Of two concurrent requests the later one sees the status of the other. */
   request(pipeline_id: string, request: Request): Promise<void> {
     return this.#changes.run(pipeline_id, () =>
       this.#move(pipeline_id, requested(pipeline_id, this.get(pipeline_id).status, request)),
     );
   }
 
-  /** Forgets a pipeline; `also` runs in the same write. Nothing is done where `check` throws. */
+  /** Removes a pipeline; `also` runs in the same write. Nothing is removed where `check` throws. */
   remove(pipeline_id: string, also: () => void, check: (entry: CatalogEntry) => void = () => undefined): Promise<void> {
     return this.#changes.run(pipeline_id, async () => {
       check(this.get(pipeline_id));
@@ -120,7 +120,7 @@ export class PipelineRegistry {
     if (failure !== undefined) entry.failure = failure;
     await this.#put(entry);
     this.#entries.set(pipeline_id, entry);
-    this.#recorder.statusChanged({ pipeline_id, from, to, ...(failure === undefined ? {} : { reason: failure }) });
+    this.#recorder.statusChanged({ pipeline_id, from, to, ...(failure !== undefined && { reason: failure }) });
   }
 
   #put(entry: CatalogEntry): Promise<void> {
@@ -134,7 +134,7 @@ export class PipelineRegistry {
   }
 }
 
-/** An order that costs little: the list is asked for at every turn of the reconciler. */
+/** A cheap order: the reconciler lists the pipelines in each of its turns. */
 function byCodeUnit(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;

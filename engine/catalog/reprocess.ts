@@ -4,24 +4,24 @@ import { EngineError } from "../core/errors.ts";
 import { originOfFeed } from "../sources/registry.ts";
 import { numberOf, type DeadLetters } from "../state/dead-letters.ts";
 
-/** What a reprocess has begun. */
+/** The answer to a reprocess. */
 export interface Reprocessed {
   request_id: string;
-  /** `partial`: some ids name no letter, or one that is being reprocessed already. */
+  /** `partial`: some ids are those of no letter, or of one that is being reprocessed already. */
   status: "accepted" | "partial";
-  /** Letters that are on their way. They leave the queue when their events are settled. */
+  /** Letters whose batches are prepared. They leave the queue when their events are settled. */
   accepted_count: number;
   unknown: string[];
 }
 
-/** One batch of letters holds at most this much. */
+/** Limits of a batch of letters. */
 const batchLetters = 1_000;
 const batchBytes = 16 * 1024 * 1024;
 
-/** The event that a letter is sent again as: what the source received. */
+/** The event of a letter, as the source received it. */
 export function letterEvent(letter: DeadLetter): LetterEvent {
   const { source_message, original_message, encoding, feed } = letter;
-  // Earlier versions did not note the topic by itself.
+  // Earlier versions stored the feed only.
   const origin = letter.origin ?? (feed === undefined ? undefined : originOfFeed(feed));
   const from = {
     ...(origin === undefined ? {} : { origin }),
@@ -31,9 +31,9 @@ export function letterEvent(letter: DeadLetter): LetterEvent {
 }
 
 /**
- * Sends dead letters through their pipeline again, in batches of their own. A letter is held from its selection on, so
- * that nobody takes it out meanwhile; the batch's record holds it from the moment it is prepared, also after a crash;
- * and it leaves the queue in the write that settles its event: as a row, dropped by a filter, or a new letter.
+ * Sends dead letters through their pipeline again, in batches of their own. A letter is locked in the queue from its
+ * selection on: in memory until its batch is prepared, from then on by the record of the batch, also after a crash. It
+ * leaves the queue in the write that settles its event: as a row, dropped by a filter, or as a new letter.
  */
 export async function reprocess(
   pipeline_id: string,

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from "node:crypto";
 import type { PipelineConfig } from "../../schemas/pipeline.ts";
 
-/** Turns the references of a file into values, when a pipeline starts. */
+/** Resolves the references of a file when a pipeline starts. */
 export interface SecretSource {
   /** Replaces `${env:NAME}` and `${file:/path}` in a text. Strict: throws EngineError SECRET_NOT_FOUND, never yields "". */
   resolve(text: string): Promise<string>;
@@ -20,22 +20,30 @@ async function resolveIn(value: unknown, secrets: SecretSource): Promise<unknown
   return Object.fromEntries(await Promise.all(entries));
 }
 
-/** Secrets of a pipeline that are no longer what it runs with. */
+/** Secrets of a running pipeline whose values have changed since it started. */
 export interface StaleSecrets {
   pipeline_id: string;
-  /** References whose value is another one now, such as `${env:NAME}`. */
+  /** References that have another value now, such as `${env:NAME}`. */
   changed: string[];
-  /** Why references have no value any more; the pipeline keeps the one that it has. */
+  /** Why references have no value any more; the pipeline goes on with the old one. */
   missing: string[];
+}
+
+/** A text with references that a pipeline uses outside its config. */
+export interface SecretText {
+  pipeline_id: string;
+  text: string;
+  /** Whether the pipeline uses this value of it. */
+  isCurrent: (value: string) => boolean;
 }
 
 const reference = /\$\{(?:env|file):[^${}]+\}/g;
 
 /**
- * With which secrets each pipeline was started. Values are kept as digests alone, with a salt that never leaves this
+ * The secrets that each pipeline was started with. Of a value only a digest is kept, with a salt that never leaves this
  * process.
  */
-export class UsedSecrets {
+export class SecretsInUse {
   readonly #secrets: SecretSource;
   readonly #salt = randomBytes(32);
   /** Digest of its value, by text with references, by pipeline. */
@@ -45,7 +53,7 @@ export class UsedSecrets {
     this.#secrets = secrets;
   }
 
-  /** A pipeline starts with `config`, of which `resolved` has the values. */
+  /** A pipeline starts with `config`; `resolved` is the same with the values of its references. */
   note(pipeline_id: string, config: PipelineConfig, resolved: PipelineConfig): void {
     const texts = new Map<string, string>();
     this.#collect(config, resolved, texts);
@@ -56,10 +64,8 @@ export class UsedSecrets {
     this.#used.delete(pipeline_id);
   }
 
-  /** What is stale now. `tokens` are further texts: of each pipeline one, and whether a value is still the one that counts. */
-  async stale(
-    tokens: readonly { pipeline_id: string; text: string; isCurrent: (value: string) => boolean }[],
-  ): Promise<StaleSecrets[]> {
+  /** The secrets whose value has changed or is missing, of the configs that were noted and of `further` texts. */
+  async stale(further: readonly SecretText[]): Promise<StaleSecrets[]> {
     // A secret that many pipelines use is read once.
     const values = new Map<string, Promise<string | Error>>();
     const valueOf = (text: string): Promise<string | Error> => {
@@ -68,7 +74,7 @@ export class UsedSecrets {
       return value;
     };
     const found = new Map<string, StaleSecrets>();
-    const look = async (pipeline_id: string, text: string, isCurrent: (value: string) => boolean): Promise<void> => {
+    const check = async (pipeline_id: string, text: string, isCurrent: (value: string) => boolean): Promise<void> => {
       const value = await valueOf(text);
       if (typeof value === "string" && isCurrent(value)) return;
       const stale = found.get(pipeline_id) ?? { pipeline_id, changed: [], missing: [] };
@@ -77,8 +83,8 @@ export class UsedSecrets {
       found.set(pipeline_id, stale);
     };
     for (const [pipeline_id, texts] of this.#used)
-      for (const [text, digest] of texts) await look(pipeline_id, text, (value) => this.#digest(value) === digest);
-    for (const { pipeline_id, text, isCurrent } of tokens) await look(pipeline_id, text, isCurrent);
+      for (const [text, digest] of texts) await check(pipeline_id, text, (value) => this.#digest(value) === digest);
+    for (const { pipeline_id, text, isCurrent } of further) await check(pipeline_id, text, isCurrent);
     return [...found.values()];
   }
 

@@ -1,38 +1,43 @@
 import { dirname, join } from "node:path";
+import { durationMs } from "../../schemas/duration.ts";
 import { EngineError } from "../core/errors.ts";
+import { streamFeed } from "../core/positions.ts";
+import { isPushed } from "../sources/registry.ts";
+import type { DeadLetters } from "../state/dead-letters.ts";
 import type { Deletions } from "../state/deletions.ts";
+import type { StoreJournal } from "../state/journal.ts";
 import type { Streams } from "../streams/streams.ts";
 import type { Log } from "../telemetry/log.ts";
-import { durationMs } from "../../schemas/duration.ts";
-import { streamFeed } from "../core/positions.ts";
-import type { StoreJournal } from "../state/journal.ts";
-import type { CatalogEntry } from "../state/catalog.ts";
 import type { Recorder } from "../telemetry/recorder.ts";
+import type { CatalogEntry } from "./catalog.ts";
 
 interface PipelineStorageOptions {
   dataDir: string;
+  journal: StoreJournal;
+  letters: DeadLetters;
   streams: Streams;
   deletions: Deletions;
+  recorder: Recorder;
   log: Log;
 }
 
 /**
- * The folders of pipelines, as they come and go. One that holds events goes only with its pipeline: that the catalog does
- * not know it may mean that the catalog was lost, or restored without it.
+ * The stream and the folder of each pipeline, from its creation to its deletion. A folder that holds events is removed
+ * only with its pipeline: where the catalog does not know it, the catalog may have been lost or restored without it.
  */
 export class PipelineStorage {
-  readonly #parts: PipelineStorageOptions;
+  readonly #options: PipelineStorageOptions;
 
-  constructor(parts: PipelineStorageOptions) {
-    this.#parts = parts;
+  constructor(options: PipelineStorageOptions) {
+    this.#options = options;
   }
 
   /**
-   * After a start: removes what deletions and creations have left that were cut short. Throws STORAGE_FAILED where the
-   * catalog knows no pipeline and folders hold events.
+   * After a start: removes what is left of interrupted deletions and creations. Throws STORAGE_FAILED where the catalog
+   * knows no pipeline and folders hold events.
    */
   async removeLeftovers(known: ReadonlySet<string>): Promise<void> {
-    const { dataDir, streams, deletions, log } = this.#parts;
+    const { dataDir, streams, deletions, log } = this.#options;
     const unknown = await streams.keepOnly(known, new Set(deletions.all()));
     for (const pipeline_id of deletions.all()) await deletions.finish(pipeline_id);
     if (known.size === 0 && unknown.length > 0) throw catalogLost(dataDir, unknown);
@@ -44,9 +49,10 @@ export class PipelineStorage {
     }
   }
 
-  /** Makes sure that nothing of an earlier pipeline is where a new one's events will be. Throws STORAGE_FAILED. */
-  async free(pipeline_id: string): Promise<void> {
-    const { streams, deletions } = this.#parts;
+  /** Gives a new pipeline an empty folder, with a stream where events are pushed to it. Throws STORAGE_FAILED. */
+  async create(pipeline: Pick<CatalogEntry, "pipeline_id" | "config">): Promise<void> {
+    const { streams, deletions } = this.#options;
+    const { pipeline_id } = pipeline;
     if (!deletions.has(pipeline_id) && (await streams.holdsEvents(pipeline_id))) {
       throw new EngineError(
         "STORAGE_FAILED",
@@ -56,14 +62,63 @@ export class PipelineStorage {
       );
     }
     await this.#remove(pipeline_id);
+    await this.open(pipeline);
   }
 
-  /** Removes the folder of a pipeline whose deletion is noted; the next start does where it cannot be done now. */
+  /** Undoes `create`, for a pipeline that is in no catalog. */
+  discard(pipeline_id: string): Promise<void> {
+    return this.#options.streams.remove(pipeline_id);
+  }
+
+  /** Opens the stream of a pipeline that has one, where it is not open yet. Throws what `Streams.open` throws. */
+  async open({ pipeline_id, config }: Pick<CatalogEntry, "pipeline_id" | "config">): Promise<void> {
+    const { streams, journal } = this.#options;
+    if (isPushed(config)) await streams.open(pipeline_id, config, journal.settledUpTo(pipeline_id));
+  }
+
+  /** Drops the stream's events that no pending batch names, and what dedup remembers. */
+  async release({ pipeline_id, config }: CatalogEntry): Promise<void> {
+    const { journal, streams } = this.#options;
+    if (isPushed(config)) {
+      const [trimmed, named] = [journal.settledUpTo(pipeline_id), journal.namedUpTo(pipeline_id)];
+      await streams.openToRelease(pipeline_id, config, { trimmed, named });
+      await streams.get(pipeline_id).release(named);
+    }
+    await journal.forgetKeys(pipeline_id);
+  }
+
+  /**
+   * Removes events older than `max_age` from the stream of a pipeline at rest; one that runs leaves them out as it reads.
+   * Events of a pending batch stay, and so do all later ones, until the pipeline has settled it.
+   */
+  async expire({ pipeline_id, config }: Pick<CatalogEntry, "pipeline_id" | "config">): Promise<void> {
+    const { journal, streams, recorder } = this.#options;
+    if (streams.state(pipeline_id).messages === 0 || journal.pendingCount(pipeline_id) > 0) return;
+    const oldest = Date.now() - durationMs(config.resources.nats.stream.max_age);
+    const { count, last } = await streams.get(pipeline_id).olderThan(oldest);
+    if (count === 0) return;
+    await journal.place(pipeline_id, { [streamFeed]: last });
+    recorder.agedOut({ pipeline_id, count });
+    streams.settled(pipeline_id, last);
+  }
+
+  /**
+   * Forgets what was stored of a deleted pipeline, and notes that its folder is to be removed. Runs in the write that
+   * removes it from the catalog.
+   */
+  forgetInWrite(pipeline_id: string): void {
+    const { journal, letters, deletions } = this.#options;
+    journal.forgetInWrite(pipeline_id);
+    letters.forgetInWrite(pipeline_id);
+    deletions.noteInWrite(pipeline_id);
+  }
+
+  /** Removes the folder of a pipeline whose deletion is noted. If that fails, the next start removes it. */
   async removeDeleted(pipeline_id: string): Promise<void> {
     try {
       await this.#remove(pipeline_id);
     } catch (error) {
-      this.#parts.log.warn(
+      this.#options.log.warn(
         { pipeline_id, error: String(error) },
         "The folder of a deleted pipeline could not be removed; the next start removes it.",
       );
@@ -71,12 +126,12 @@ export class PipelineStorage {
   }
 
   async #remove(pipeline_id: string): Promise<void> {
-    await this.#parts.streams.remove(pipeline_id);
-    await this.#parts.deletions.finish(pipeline_id);
+    await this.#options.streams.remove(pipeline_id);
+    await this.#options.deletions.finish(pipeline_id);
   }
 }
 
-/** Streams without a catalog: to start would be to forget them. */
+/** Streams without a catalog: a start would lose their events. */
 function catalogLost(dataDir: string, folders: readonly string[]): EngineError {
   const named = folders.slice(0, 5).join(", ") + (folders.length > 5 ? ", ..." : "");
   return new EngineError(
@@ -86,25 +141,4 @@ function catalogLost(dataDir: string, folders: readonly string[]): EngineError {
       "these folders away if their events are not to be written",
     { details: { data_dir: dataDir, folders } },
   );
-}
-
-interface ExpiryParts {
-  journal: StoreJournal;
-  streams: Streams;
-  recorder: Recorder;
-}
-
-/**
- * Removes events older than `max_age` from the stream of a pipeline that is at rest; one that runs leaves them out as
- * it reads. Events of a batch under way stay, and so does all behind them, until the pipeline has settled it.
- */
-export async function expire({ pipeline_id, config }: CatalogEntry, parts: ExpiryParts): Promise<void> {
-  const { journal, streams, recorder } = parts;
-  if (streams.state(pipeline_id).messages === 0 || journal.pendingCount(pipeline_id) > 0) return;
-  const oldest = Date.now() - durationMs(config.resources.nats.stream.max_age);
-  const { count, last } = await streams.get(pipeline_id).olderThan(oldest);
-  if (count === 0) return;
-  await journal.place(pipeline_id, { [streamFeed]: last });
-  recorder.agedOut({ pipeline_id, count });
-  streams.settled(pipeline_id, last);
 }

@@ -9,36 +9,37 @@ const longestWait = 60_000;
 /** Waits for so many milliseconds, or until the signal aborts. Never throws. */
 export type Pace = (milliseconds: number, signal: AbortSignal) => Promise<void>;
 
-/** An answer that takes longer is a pause that a person should see, in milliseconds. */
+/** An answer that takes longer is shown as a pause, in milliseconds. */
 const quietAnswer = 10_000;
-/** How often a server is asked whether it answers again, in milliseconds, on average. */
+/** The average time between two probes of a server that does not answer, in milliseconds. */
 const askEvery = 1_500;
 
-/** Somebody asks, for so many that wait, until the server has answered: whether it was seen to be gone before. */
-interface Asking {
+/** Probes of a server, which all its waits share. */
+interface Probing {
+  /** How many waits share it; it is stopped after the last one. */
   waiting: number;
   stop: AbortController;
+  /** Resolves when the server has answered; `wasGone`: a probe before was not answered. */
   answered: Promise<{ wasGone: boolean }>;
 }
 
-/** Whether a server answers anything now. Never throws. */
+/** Whether a server answers now. Never throws. */
 export type IsReachable = (signal: AbortSignal) => Promise<boolean>;
 
 /**
- * Where a pipeline waits between attempts: it backs off 0.5 s to 60 s, and says from when on, and why, the wait is a
- * pause. It is entered by failures, and by an answer that does not come; it is left by the first success. While the network
- * fails the server is asked whether it answers again, so that the wait is over when the outage is.
+ * Waits between the attempts of a pipeline, with a back-off of 0.5 s to 60 s, and reports waits that last as a pause with
+ * its reason. Failures and a missing answer begin a pause; the first success ends it. While the network fails the server
+ * is probed, so that the wait ends with the outage.
  */
 export class RetryPause implements SourcePause {
   readonly #pipeline_id: string;
   readonly #telemetry: Telemetry;
   readonly #pace: Pace;
   #pause: Pause | undefined;
-  /** Answers that have been missing for too long. */
+  /** Answers that have been missing for longer than `quietAnswer`. */
   readonly #overdue = new Set<symbol>();
-  /** One asks for all that wait. */
-  #asking: Asking | undefined;
-  /** When it began, by the monotonic clock of this thread, in milliseconds. */
+  #probing: Probing | undefined;
+  /** When the pause began, by the monotonic clock of this thread, in milliseconds. */
   #began = 0;
 
   constructor(pipeline_id: string, telemetry: Telemetry, pace: Pace = sleep) {
@@ -47,14 +48,14 @@ export class RetryPause implements SourcePause {
     this.#pace = pace;
   }
 
-  /** Whether waiting for this is a pause that a person should see, rather than a short disturbance. */
+  /** Whether a wait after this failure is shown as a pause; a short disturbance is not. */
   isPause(failure: { class: Pause["class"] }, attempt: number): boolean {
     return failure.class !== "transient" || attempt >= quietAttempts;
   }
 
   /**
    * Waits before attempt number `attempt` + 1 (attempts count from 1). Returns early, without an error, when `signal`
-   * aborts, and when a server that was gone `isReachable` again.
+   * aborts, and when a server that did not answer `isReachable` again.
    */
   async wait(failure: Waited, attempt: number, signal: AbortSignal, isReachable?: IsReachable): Promise<void> {
     if (this.isPause(failure, attempt)) this.#enter(failure);
@@ -63,7 +64,7 @@ export class RetryPause implements SourcePause {
     await this.#waitForServer(failure.connection, longest, signal, isReachable);
   }
 
-  /** Waits for the answer to what was just sent. While it is missing for long, that is a pause. */
+  /** Waits for the answer to what was just sent. An answer that is missing for long is a pause. */
   async answerOf<Answer>(what: string, answer: Promise<Answer>): Promise<Answer> {
     const [since, own] = [new Date().toISOString(), Symbol(what)];
     const timer = setTimeout(() => {
@@ -78,7 +79,7 @@ export class RetryPause implements SourcePause {
     }
   }
 
-  /** Something worked: the pause is over, unless another answer is still missing. */
+  /** An attempt succeeded: the pause is over, unless another answer is still missing. */
   leave(): void {
     if (this.#overdue.size === 0) this.#end();
   }
@@ -100,8 +101,8 @@ export class RetryPause implements SourcePause {
   }
 
   /**
-   * A server that could not be connected to has come back when it answers. One that broke a connection may do so again
-   * with each attempt while it answers all small questions: only when it was seen to be gone has it come back.
+   * After a failed connect, the wait ends with the first answer to a probe. A server that broke a connection may answer
+   * every probe and break the connection of each attempt: then the wait ends early only after an unanswered probe.
    */
   async #waitForServer(
     connection: "none" | "lost",
@@ -113,27 +114,27 @@ export class RetryPause implements SourcePause {
     const end = (): void => over.abort();
     if (signal.aborted) end();
     signal.addEventListener("abort", end, { once: true });
-    const asking = (this.#asking ??= this.#ask(isReachable));
-    asking.waiting += 1;
-    void asking.answered.then(({ wasGone }) => {
+    const probing = (this.#probing ??= this.#probe(isReachable));
+    probing.waiting += 1;
+    void probing.answered.then(({ wasGone }) => {
       if (connection === "none" || wasGone) end();
     });
     await this.#pace(longest, over.signal);
     signal.removeEventListener("abort", end);
-    asking.waiting -= 1;
-    if (asking.waiting > 0) return;
-    if (this.#asking === asking) this.#asking = undefined;
-    asking.stop.abort();
+    probing.waiting -= 1;
+    if (probing.waiting > 0) return;
+    if (this.#probing === probing) this.#probing = undefined;
+    probing.stop.abort();
   }
 
-  /** Who comes after it has answered asks again: it may be gone by then. */
-  #ask(isReachable: IsReachable): Asking {
+  /** A wait that begins after the answer starts new probes. */
+  #probe(isReachable: IsReachable): Probing {
     const stop = new AbortController();
-    const asking: Asking = { waiting: 0, stop, answered: this.#untilAnswered(isReachable, stop.signal) };
-    void asking.answered.then(() => {
-      if (this.#asking === asking) this.#asking = undefined;
+    const probing: Probing = { waiting: 0, stop, answered: this.#untilAnswered(isReachable, stop.signal) };
+    void probing.answered.then(() => {
+      if (this.#probing === probing) this.#probing = undefined;
     });
-    return asking;
+    return probing;
   }
 
   async #untilAnswered(isReachable: IsReachable, signal: AbortSignal): Promise<{ wasGone: boolean }> {

@@ -11,7 +11,7 @@ import type { Recorder } from "../telemetry/recorder.ts";
 import type { Push, Signal } from "../core/push.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 
-interface IntakeParts {
+interface IngestEndpointsOptions {
   registry: PipelineRegistry;
   tokens: AccessTokens;
   streams: Streams;
@@ -19,7 +19,7 @@ interface IntakeParts {
   otlp: OtlpSettings;
 }
 
-/** Everything that events are pushed at, behind one door: a listener for each is opened by whoever has the engine. */
+/** The endpoints that events are pushed to. Their listeners are opened by the owner of the engine. */
 export class IngestEndpoints {
   readonly webhook: WebhookIntake;
   readonly otlpHttp: OtlpHttp;
@@ -27,7 +27,7 @@ export class IngestEndpoints {
   readonly #gate: IngestGate;
   readonly #backPressure: BackPressure;
 
-  constructor({ registry, tokens, streams, recorder, otlp }: IntakeParts) {
+  constructor({ registry, tokens, streams, recorder, otlp }: IngestEndpointsOptions) {
     this.#backPressure = new BackPressure({ registry, streams, telemetry: recorder });
     const gate = new IngestGate({ registry, streams, backPressure: this.#backPressure });
     this.#gate = gate;
@@ -37,7 +37,7 @@ export class IngestEndpoints {
     this.otlpGrpc = new OtlpGrpc(receiver);
   }
 
-  /** Resolves when nothing that was pushed at a pipeline is on its way to the disk any more. */
+  /** Resolves when every event that a pipeline has accepted is on disk. */
   stored(pipeline_id: string): Promise<void> {
     return this.#gate.stored(pipeline_id);
   }
@@ -48,57 +48,57 @@ export class IngestEndpoints {
   }
 }
 
-interface WebhookDoorParts {
+interface WebhookEndpointOptions {
   gate: IngestGate;
   tokens: AccessTokens;
   telemetry: Pick<Telemetry, "eventAccepted" | "eventRefused">;
 }
 
-/** What the webhook intake may do: look a pipeline up, check its token, store an event. */
+/** What the webhook source needs of the engine: it finds a pipeline, checks its token and stores an event. */
 class WebhookEndpoint implements WebhookPort {
-  readonly #parts: WebhookDoorParts;
+  readonly #options: WebhookEndpointOptions;
 
-  constructor(parts: WebhookDoorParts) {
-    this.#parts = parts;
+  constructor(options: WebhookEndpointOptions) {
+    this.#options = options;
   }
 
   admits(pipeline_id: string): "yes" | "unknown" | "over" {
-    const { gate } = this.#parts;
+    const { gate } = this.#options;
     if (!gate.sourcesOf(pipeline_id).includes("webhook")) return "unknown";
     return gate.isOver(pipeline_id) ? "over" : "yes";
   }
 
   isToken(pipeline_id: string, token: string): boolean {
-    return this.#parts.tokens.accepts(pipeline_id, token);
+    return this.#options.tokens.accepts(pipeline_id, token);
   }
 
   store(pipeline_id: string, push: Push): Promise<void> {
-    return this.#parts.gate.store(pipeline_id, push, "ingestor");
+    return this.#options.gate.store(pipeline_id, push, "ingestor");
   }
 
   answered(pipeline_id: string | undefined, status: number, bytes: number): void {
-    // A caller may ask for any id: only real ones become labels.
+    // A caller may send any id: only those of pipelines become labels.
     const label = pipeline_id ?? "unknown";
-    if (status === 202) this.#parts.telemetry.eventAccepted({ pipeline_id: label, bytes });
-    else this.#parts.telemetry.eventRefused({ pipeline_id: label, status });
+    if (status === 202) this.#options.telemetry.eventAccepted({ pipeline_id: label, bytes });
+    else this.#options.telemetry.eventRefused({ pipeline_id: label, status });
   }
 }
 
-interface OtlpDoorParts {
+interface OtlpEndpointOptions {
   gate: IngestGate;
   telemetry: Pick<Telemetry, "exportAnswered">;
 }
 
-/** What the OTLP receiver may do: look a pipeline up, store what was pushed. */
+/** What the OTLP receiver needs of the engine: it finds a pipeline and stores what was pushed. */
 class OtlpEndpoint implements OtlpPort {
-  readonly #parts: OtlpDoorParts;
+  readonly #options: OtlpEndpointOptions;
 
-  constructor(parts: OtlpDoorParts) {
-    this.#parts = parts;
+  constructor(options: OtlpEndpointOptions) {
+    this.#options = options;
   }
 
   admits(pipeline_id: string, signal: Signal): "yes" | "unknown" | "other signal" | "over" {
-    const { gate } = this.#parts;
+    const { gate } = this.#options;
     const types = gate.sourcesOf(pipeline_id);
     if (!types.some((type) => type.startsWith("otlp."))) return "unknown";
     if (gate.isOver(pipeline_id)) return "over";
@@ -106,12 +106,12 @@ class OtlpEndpoint implements OtlpPort {
   }
 
   store(pipeline_id: string, push: Push): Promise<void> {
-    return this.#parts.gate.store(pipeline_id, push, "otlp-receiver");
+    return this.#options.gate.store(pipeline_id, push, "otlp-receiver");
   }
 
   answered({ pipeline_id = "unknown", outcome, ...answered }: Answered): void {
-    // A caller may ask for any id: only real ones become labels.
+    // A caller may send any id: only those of pipelines become labels.
     const refusal = outcome === "stored" ? {} : { refusal: outcome };
-    this.#parts.telemetry.exportAnswered({ pipeline_id, ...answered, ...refusal });
+    this.#options.telemetry.exportAnswered({ pipeline_id, ...answered, ...refusal });
   }
 }

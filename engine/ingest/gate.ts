@@ -5,19 +5,19 @@ import { limitsOf, type Streams } from "../streams/streams.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import { EngineError } from "../core/errors.ts";
 
-/** How often the streams that refuse are looked at, in milliseconds. */
-const lookEvery = 100;
-/** Room for so long ends an episode, in milliseconds: a sink that makes room bit by bit makes no episode of each bit. */
+/** How often full streams are checked for room, in milliseconds. */
+const checkEvery = 100;
+/** An episode ends after room for so many milliseconds: a slow sink, which frees little at a time, causes one episode, not many. */
 const calm = 1_000;
 
-/** Bytes that a stream may need besides those of an event, at the most. */
+/** At most so many bytes are stored with each event. */
 const overhead = 64;
 
-/** Since when a stream refuses pushes. Times are in milliseconds of the monotonic clock. */
+/** A run of refused pushes. Times are in milliseconds of the monotonic clock. */
 interface Episode {
   component: "ingestor" | "otlp-receiver";
   since: number;
-  /** The push that was refused last: as much has to fit. */
+  /** Size of the last refused push: an episode ends when as much fits. */
   events: number;
   bytes: number;
   /** Since when there is room; undefined while there is none. */
@@ -31,21 +31,20 @@ interface BackPressureOptions {
 }
 
 /**
- * Tells of each episode of back-pressure once when it begins and once when it is over: a run of refused pushes of one
- * pipeline.
+ * Reports each episode of back-pressure of a pipeline when it begins and when it is over.
  *
- *     flows ──a push is refused──> full ──a push is taken, or would fit──> room ──for a second──> flows
- *                                   ^────────────a push is refused───────────┘
+ *     flows ──a push is refused──> full ──a push is stored, or would fit──> room ──for a second──> flows
+ *                                   ^────────────a push is refused────────────┘
  *
- * Its end is when the room came. Nobody needs to push for that: the stream is looked at while an episode lasts.
+ * An episode ends at the time when there was room again. It is found by checks of the stream, also without a push.
  */
 export class BackPressure {
-  readonly #parts: BackPressureOptions;
+  readonly #options: BackPressureOptions;
   readonly #episodes = new Map<string, Episode>();
-  #looking: NodeJS.Timeout | undefined;
+  #checking: NodeJS.Timeout | undefined;
 
-  constructor(parts: BackPressureOptions) {
-    this.#parts = parts;
+  constructor(options: BackPressureOptions) {
+    this.#options = options;
   }
 
   /** A push found its stream full. */
@@ -57,26 +56,26 @@ export class BackPressure {
       return;
     }
     this.#episodes.set(pipeline_id, { component, since: performance.now(), ...size, roomSince: undefined });
-    this.#parts.telemetry.backpressure({ pipeline_id, component, active: true, seconds: 0 });
-    this.#looking ??= setInterval(() => this.#look(), lookEvery).unref();
+    this.#options.telemetry.backpressure({ pipeline_id, component, active: true, seconds: 0 });
+    this.#checking ??= setInterval(() => this.#check(), checkEvery).unref();
   }
 
   /** A push was stored. */
-  taken(pipeline_id: string): void {
+  stored(pipeline_id: string): void {
     const episode = this.#episodes.get(pipeline_id);
     if (episode !== undefined) episode.roomSince ??= performance.now();
   }
 
   close(): void {
-    clearInterval(this.#looking);
+    clearInterval(this.#checking);
   }
 
-  #look(): void {
+  #check(): void {
     const now = performance.now();
     for (const [pipeline_id, episode] of this.#episodes) {
-      const entry = this.#parts.registry.find(pipeline_id);
+      const entry = this.#options.registry.find(pipeline_id);
       if (entry === undefined) {
-        // It was deleted, and nothing is told of it any more.
+        // The pipeline was deleted: its end is not reported.
         this.#episodes.delete(pipeline_id);
         continue;
       }
@@ -86,19 +85,19 @@ export class BackPressure {
       }
     }
     if (this.#episodes.size > 0) return;
-    clearInterval(this.#looking);
-    this.#looking = undefined;
+    clearInterval(this.#checking);
+    this.#checking = undefined;
   }
 
   #end(pipeline_id: string, { component, since }: Episode, roomSince: number): void {
     this.#episodes.delete(pipeline_id);
     const seconds = Math.max(0, roomSince - since) / 1000;
-    this.#parts.telemetry.backpressure({ pipeline_id, component, active: false, seconds });
+    this.#options.telemetry.backpressure({ pipeline_id, component, active: false, seconds });
   }
 
   #hasRoom(config: PipelineConfig, { events, bytes }: Episode): boolean {
     const { max_bytes, max_msgs } = limitsOf(config);
-    const held = this.#parts.streams.state(config.pipeline_id);
+    const held = this.#options.streams.state(config.pipeline_id);
     return held.messages === 0 || (held.messages + events <= max_msgs && held.bytes + bytes <= max_bytes);
   }
 }
@@ -111,35 +110,35 @@ interface IngestGateOptions {
   backPressure: BackPressure;
 }
 
-/** What the intakes share: who takes events, and how they are stored. It asks the registry each time, and keeps nothing. */
+/** Accepts and stores pushed events. Whether a pipeline accepts them is read from the registry at each push. */
 export class IngestGate {
-  readonly #parts: IngestGateOptions;
-  /** Pushes that are on their way to the disk. */
+  readonly #options: IngestGateOptions;
+  /** Pushes that are being stored. */
   readonly #storing = new Map<string, Set<Promise<unknown>>>();
 
-  constructor(parts: IngestGateOptions) {
-    this.#parts = parts;
+  constructor(options: IngestGateOptions) {
+    this.#options = options;
   }
 
   /** The types of a pipeline's sources; none where there is no such pipeline. */
   sourcesOf(pipeline_id: string): SourceType[] {
-    return this.#parts.registry.find(pipeline_id)?.config.sources.map(({ type }) => type) ?? [];
+    return this.#options.registry.find(pipeline_id)?.config.sources.map(({ type }) => type) ?? [];
   }
 
-  /** Whether a pipeline takes no events any more: it is terminated, or about to be deleted or made anew. */
+  /** Whether a pipeline accepts no more events: it is terminated, or about to be deleted or recreated. */
   isOver(pipeline_id: string): boolean {
-    const entry = this.#parts.registry.find(pipeline_id);
+    const entry = this.#options.registry.find(pipeline_id);
     if (entry === undefined) return true;
     return entry.status === "Terminated" || entry.status === "Terminating" || entry.intake === "closed";
   }
 
-  /** Resolves once a push is on disk, of which `component` tells. Throws what `Stream.append` throws. */
+  /** Resolves when a push is on disk. `component` is the one that reports back-pressure. Throws what `Stream.append` throws. */
   async store(pipeline_id: string, push: Push, component: "ingestor" | "otlp-receiver"): Promise<void> {
-    // Its intake may have been closed while the push was read.
+    // Its intake may have been closed while the push was received.
     if (this.isOver(pipeline_id)) {
-      throw new EngineError("STREAM_CLOSED", `pipeline ${pipeline_id} takes no events any more`);
+      throw new EngineError("STREAM_CLOSED", `pipeline ${pipeline_id} accepts no more events`);
     }
-    const { streams, backPressure } = this.#parts;
+    const { streams, backPressure } = this.#options;
     const append = streams.get(pipeline_id).append(push);
     const storing = this.#storing.get(pipeline_id) ?? new Set();
     this.#storing.set(pipeline_id, storing);
@@ -155,10 +154,10 @@ export class IngestGate {
       storing.delete(append);
       if (storing.size === 0) this.#storing.delete(pipeline_id);
     }
-    backPressure.taken(pipeline_id);
+    backPressure.stored(pipeline_id);
   }
 
-  /** Resolves when no push of a pipeline is on its way any more. */
+  /** Resolves when every push that a pipeline has accepted is stored. */
   async stored(pipeline_id: string): Promise<void> {
     const storing = this.#storing.get(pipeline_id);
     if (storing !== undefined) await Promise.allSettled(storing);

@@ -4,10 +4,11 @@ import type { Telemetry } from "../telemetry/telemetry.ts";
 
 const hour = 3_600_000;
 
-/** A step of the wall clock by so many milliseconds; negative: backward. */
+/** A step of the wall clock. */
 export interface ClockStep {
-  /** It has been found, and time goes on without it; false: it has stood for an hour, and time is the wall clock's again. */
+  /** True when it is found: time goes on without it. False when it has lasted for an hour: time is the wall clock's again. */
   held: boolean;
+  /** In milliseconds; negative: backward. */
   by: number;
   /** The batch clock before and after it, in milliseconds since the epoch: the same while it is held. */
   from: number;
@@ -19,25 +20,25 @@ export interface BatchClockOptions {
   last?: number;
   /** In milliseconds since the epoch. */
   wall?: () => number;
-  /** In milliseconds since whenever; never runs backwards. */
+  /** In milliseconds since an arbitrary time; never runs backwards. */
   monotonic?: () => number;
-  /** Called once when a step is found and once when it is taken, within the constructor or `now`. */
+  /** Called once when a step is found and once when it is followed, within the constructor or `now`. */
   onStep: (step: ClockStep) => void;
 }
 
 /**
- * The time that batches are stamped with, and that decides which keys count. It follows the wall clock, but a wall clock
- * that was set wrong for a while must not end dedup windows, nor make keys that never end. A step is what the wall clock
- * has moved beyond the monotonic one since it was last looked at:
+ * The time that batches are stamped with, and that decides which keys are inside the dedup window. It follows the wall
+ * clock, but a wall clock that is wrong for a while must neither end dedup windows nor make keys that never end. A step is
+ * the difference between the wall clock and the monotonic clock since the last call:
  *
- * - **following**: time is the wall clock's. A step of up to an hour is followed: forward at once; backward time stands
- *   still until the wall clock has caught up.
+ * - **following**: time is the wall clock's. A step of up to an hour is followed: forward at once; after a backward one
+ *   time stands still until the wall clock has caught up.
  * - **holding**: entered by a step of more than an hour, also one against the last time of an earlier run. Time goes on by
- *   the monotonic clock. Left when the wall clock is back within the hour, and the step is forgotten; or when it has
- *   stood for an hour, and is taken: time is the wall clock's. Another step of more than an hour meanwhile stands for an
- *   hour of its own.
+ *   the monotonic clock. Left when the wall clock is back within the hour, and the step is forgotten; or when the step has
+ *   lasted for an hour, and is followed: time is the wall clock's. Another step of more than an hour meanwhile has to last
+ *   for an hour of its own.
  *
- * An hour is counted from the first look that found the step, and anew after a restart.
+ * An hour is counted from the call that found the step, and anew after a restart.
  */
 export class BatchClock {
   readonly #wall: () => number;
@@ -47,7 +48,7 @@ export class BatchClock {
   #time: number;
   /** By how much the wall clock was ahead of the monotonic one when it was last followed. */
   #ahead: number;
-  /** The same for a step that is held, and the monotonic time since when it stands. */
+  /** The same for a step that is held, and the monotonic time when it was found. */
   #step: { ahead: number; since: number } | undefined;
 
   constructor({ last = 0, wall = () => Date.now(), monotonic = () => performance.now(), onStep }: BatchClockOptions) {
@@ -59,19 +60,19 @@ export class BatchClock {
     this.now();
   }
 
-  /** In whole milliseconds since the epoch. Never less than the last one, except when a backward step has been taken. */
+  /** In whole milliseconds since the epoch. Never less than the last one, except after a backward step was followed. */
   now(): number {
     const wall = this.#wall();
     const monotonic = this.#monotonic();
     const ahead = wall - monotonic;
     if (Math.abs(ahead - this.#ahead) <= hour) this.#follow(ahead);
-    else if (this.#stands(ahead, monotonic)) this.#take(ahead, monotonic);
+    else if (this.#hasLasted(ahead, monotonic)) this.#followStep(ahead, monotonic);
     const time = this.#step === undefined ? wall : monotonic + this.#ahead;
     this.#time = Math.max(this.#time, Math.floor(time));
     return this.#time;
   }
 
-  /** The earlier of this time and the wall clock's: what is too old by this one is too old by both. */
+  /** The earlier of this time and the wall clock's: an event that is too old by this one is too old by both. */
   earlier(): number {
     return Math.min(this.now(), this.#wall());
   }
@@ -81,8 +82,8 @@ export class BatchClock {
     this.#step = undefined;
   }
 
-  /** Whether a step has stood for an hour by now. */
-  #stands(ahead: number, monotonic: number): boolean {
+  /** Whether a step has lasted for an hour by now. */
+  #hasLasted(ahead: number, monotonic: number): boolean {
     if (this.#step === undefined || Math.abs(ahead - this.#step.ahead) > hour) {
       this.#step = { ahead, since: monotonic };
       this.#onStep({ held: true, by: Math.round(ahead - this.#ahead), from: this.#time, to: this.#time });
@@ -91,18 +92,18 @@ export class BatchClock {
     return monotonic - this.#step.since >= hour;
   }
 
-  #take(ahead: number, monotonic: number): void {
+  #followStep(ahead: number, monotonic: number): void {
     const by = Math.round(ahead - this.#ahead);
     const from = Math.max(this.#time, Math.floor(monotonic + this.#ahead));
     const to = Math.floor(monotonic + ahead);
-    // Here alone time may run backwards.
+    // The only place where time may run backwards.
     this.#time = by < 0 ? to : Math.max(from, to);
     this.#follow(ahead);
     this.#onStep({ held: false, by, from, to });
   }
 }
 
-interface ClockedParts extends Omit<BatchClockOptions, "last" | "onStep"> {
+interface PipelineClockOptions extends Omit<BatchClockOptions, "last" | "onStep"> {
   pipeline_id: string;
   journal: Journal;
   keys: KeyMemory;
@@ -110,10 +111,10 @@ interface ClockedParts extends Omit<BatchClockOptions, "last" | "onStep"> {
 }
 
 /**
- * The batch clock of a pipeline, from where it was at the end of the last run. When it is set back, keys that were
- * stamped later count from then on, in memory at once and over a restart too.
+ * The batch clock of a pipeline, from the last time of the last run. When it is set back, keys with a later stamp count
+ * from the new time on, in memory at once and in the journal for the next start.
  */
-export function pipelineClock({ pipeline_id, journal, keys, telemetry, ...clocks }: ClockedParts): BatchClock {
+export function pipelineClock({ pipeline_id, journal, keys, telemetry, ...clocks }: PipelineClockOptions): BatchClock {
   return new BatchClock({
     ...clocks,
     last: journal.progress(pipeline_id).clock,
@@ -121,7 +122,7 @@ export function pipelineClock({ pipeline_id, journal, keys, telemetry, ...clocks
       telemetry.clockStepped({ pipeline_id, held, by });
       if (held || by >= 0) return;
       keys.setBack(from, to);
-      // Where it cannot be written, the next start finds stamps of the future and counts them from there.
+      // If it cannot be written, the next start finds stamps in the future and corrects them.
       void journal.setBack(pipeline_id, from, to).catch(() => undefined);
     },
   });

@@ -3,20 +3,20 @@ import { quantityBytes } from "../../schemas/quantity.ts";
 import type { KeyMemory } from "../core/key-memory.ts";
 import type { Transform } from "../core/transform.ts";
 import type { TransformChain, CompiledPipeline } from "../batch/compiled-pipeline.ts";
-import { checkSources } from "./line-sources.ts";
 import { ClickHouseSink, type ClickHouseSinkOptions } from "../sinks/clickhouse/sink.ts";
 import { DeclaredFields } from "../transforms/declared-fields/declared-fields.ts";
-import { kindOf } from "../sources/registry.ts";
+import { kindOf, obstacleOf } from "../sources/registry.ts";
 import type { Log } from "../telemetry/log.ts";
 import { RememberedKeys } from "../transforms/dedup/remembered-keys.ts";
 import { createTransform } from "../transforms/registry.ts";
+import { EngineError } from "../core/errors.ts";
 
-interface LineOptions {
+interface CompileOptions {
   pipeline_id: string;
   config: PipelineConfig;
   revision: number;
   options: { create_table: boolean };
-  /** Configs of earlier revisions that batches under way name: what they read may have another source by now, or none. */
+  /** Configs of earlier revisions that pending batches name: the present config may read their origins by another source, or not at all. */
   former?: readonly PipelineConfig[];
   embedded?: ClickHouseSinkOptions["embedded"];
   /** Opens the connections to a ClickHouse server; those of this machine by default. */
@@ -28,20 +28,20 @@ interface LineOptions {
 }
 
 /**
- * The steps of a config in their fixed order: declared fields, filter, dedup, stateless, sink. Throws what a part throws that
- * does not fit the config, and NOT_SUPPORTED for what this version has no part for.
+ * Makes the components of a config, in their fixed order: declared fields, filter, dedup, stateless, sink. Throws what the
+ * constructor of a component throws, and NOT_SUPPORTED for a config that this version cannot run.
  */
-export function compilePipeline(parts: LineOptions): CompiledPipeline {
-  const { config, revision, options, embedded, agent, log } = parts;
+export function compilePipeline(given: CompileOptions): CompiledPipeline {
+  const { config, revision, options, embedded, agent, log } = given;
   checkSources(config);
-  const origins = stepsByOrigin(parts);
+  const origins = stepsByOrigin(given);
   const sink = new ClickHouseSink({
     pipeline_id: config.pipeline_id,
     sink: config.sink,
     schemas: new Map(Array.from(origins, ([origin, of]) => [origin, of && (of.stateless?.outputs ?? of.fields)])),
     options,
-    ...(embedded === undefined ? {} : { embedded }),
-    ...(agent === undefined ? {} : { agent }),
+    ...(embedded !== undefined && { embedded }),
+    ...(agent !== undefined && { agent }),
     log,
   });
   const chains = new Map<Steps | undefined, TransformChain>([[undefined, { transforms: [] }]]);
@@ -50,12 +50,12 @@ export function compilePipeline(parts: LineOptions): CompiledPipeline {
 }
 
 /**
- * What becomes of events, by their origin, and by `undefined` for any other origin. Those of topics that are read no more
+ * The steps of events by their origin, and by `undefined` for any other origin. Events of topics that are no longer read
  * have no steps: the sink refuses them.
  */
-function stepsByOrigin(parts: LineOptions): Map<string | undefined, Steps | undefined> {
-  const { config, former = [] } = parts;
-  const steps = new Map(config.sources.map((source) => [source.source_id, stepsOf(parts, source)]));
+function stepsByOrigin(given: CompileOptions): Map<string | undefined, Steps | undefined> {
+  const { config, former = [] } = given;
+  const steps = new Map(config.sources.map((source) => [source.source_id, stepsOf(given, source)]));
   const byOrigin = new Map<string | undefined, Steps | undefined>();
   for (const source of former.flatMap(({ sources }) => sources)) {
     const kind = kindOf(source);
@@ -66,9 +66,9 @@ function stepsByOrigin(parts: LineOptions): Map<string | undefined, Steps | unde
   return byOrigin.set(undefined, others.some(({ mayChange }) => mayChange) ? undefined : first);
 }
 
-/** What becomes of the events of one source. */
+/** The steps of the events of one source. */
 interface Steps {
-  /** What their events are told apart by. */
+  /** Where the events come from, such as a topic; undefined: from a source that has one origin. */
   origin: string | undefined;
   /** Whether it may have had another origin before. */
   mayChange: boolean;
@@ -76,15 +76,15 @@ interface Steps {
   /** Fields that every event has to have. */
   declared: readonly SchemaField[];
   transforms: Transform[];
-  /** The one that makes other events of them. */
+  /** The transform that makes new events of them. */
   stateless: Transform | undefined;
 }
 
-function stepsOf(parts: LineOptions, source: SourceConfig): Steps {
+function stepsOf(given: CompileOptions, source: SourceConfig): Steps {
   const kind = kindOf(source);
   const fields = kind.fieldsOf(source);
-  const entries = parts.config.transforms.filter(({ source_id }) => source_id === source.source_id);
-  const transforms = entries.map((entry) => createTransform(entry, { ...parts, fields }));
+  const entries = given.config.transforms.filter(({ source_id }) => source_id === source.source_id);
+  const transforms = entries.map((entry) => createTransform(entry, { ...given, fields }));
   return {
     origin: kind.originOf(source),
     mayChange: kind.origin.mayChange,
@@ -96,7 +96,7 @@ function stepsOf(parts: LineOptions, source: SourceConfig): Steps {
 }
 
 function compileChain({ origin, declared, transforms, stateless }: Steps, sink: ClickHouseSink): TransformChain {
-  // Where stateless makes others of them, no event is a row as it was received.
+  // A stateless transform makes new events: none is a row as it was received.
   const rows = stateless === undefined ? () => sink.rowWalks(origin) : () => undefined;
   const keys = [...transforms, ...(stateless === undefined ? [] : [stateless])].flatMap(({ reads = [] }) => reads);
   return {
@@ -105,7 +105,14 @@ function compileChain({ origin, declared, transforms, stateless }: Steps, sink: 
   };
 }
 
-/** What is remembered by a pipeline's dedups, within their limits together. */
+/** Throws NOT_SUPPORTED for sources that this version cannot run. Files are checked long before; this is the engine's own guard. */
+function checkSources({ pipeline_id, sources, join }: PipelineConfig): void {
+  const found =
+    obstacleOf(sources) ?? (join === undefined ? undefined : "no join, which this version does not support");
+  if (found !== undefined) throw new EngineError("NOT_SUPPORTED", `pipeline ${pipeline_id}: expected ${found}`);
+}
+
+/** The key memory of a pipeline's dedup transforms; its limits are the sums of theirs. */
 export function createKeys({ transforms, resources }: PipelineConfig): KeyMemory {
   const keyed = transforms.filter(({ type }) => type === "dedup");
   const limits = keyed.map((dedup) => resources.transform.find(({ source_id }) => source_id === dedup.source_id));
@@ -115,7 +122,7 @@ export function createKeys({ transforms, resources }: PipelineConfig): KeyMemory
   });
 }
 
-/** Of limits together; one that is not given limits nothing. */
+/** The sum of limits; Infinity where one is missing. */
 function bytesOf(quantities: readonly (string | undefined)[]): number {
   if (quantities.length === 0) return Infinity;
   return quantities.reduce((sum, quantity) => sum + (quantity === undefined ? Infinity : quantityBytes(quantity)), 0);

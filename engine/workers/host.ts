@@ -1,18 +1,18 @@
 import { CarefulReading } from "../batch/careful-reading.ts";
 import { createKeys, compilePipeline } from "./compile.ts";
-import { createSource } from "./create-source.ts";
 import { Pipeline } from "../delivery/pipeline.ts";
 import { components } from "../batch/compiled-pipeline.ts";
 import { pipelineClock } from "./batch-clock.ts";
 import type { Agent } from "node:http";
 import type { ISocketFactory } from "kafkajs";
 import type { Disk } from "../core/disk.ts";
-import type { OpenedSource } from "../sources/open.ts";
+import { RetryPause } from "../flow/retry-pause.ts";
+import { openSource, type OpenedSource, type SourceTools } from "../sources/open.ts";
 import { systemDisk } from "../system/disk.ts";
 import type { PipelineSpec, ThreadPort, ToThread } from "./protocol.ts";
 import { Remote, toPlain } from "./remote.ts";
 
-/** What pipelines reach of their machine; a simulation gives another one. */
+/** What pipelines use of their machine. A simulation replaces it. */
 export interface ThreadMachine {
   disk: Disk;
   /** Opens the connections to ClickHouse servers that are spoken to without TLS. */
@@ -27,9 +27,8 @@ interface Running {
 }
 
 /**
- * Runs the pipelines that the process hands to it through a port, from the first message on. It owns nothing durable:
- * journal, catalog and metrics belong to the process, and a pipeline of a thread that dies is started again from its
- * journal.
+ * Runs the pipelines that the process starts by messages to its port. Nothing durable is kept in the thread: journal,
+ * catalog and metrics belong to the process, and after the death of a thread its pipelines start again from their journal.
  */
 export class ThreadHost {
   readonly #remote: Remote;
@@ -39,10 +38,10 @@ export class ThreadHost {
   constructor(port: ThreadPort, machine: ThreadMachine = { disk: systemDisk }) {
     this.#machine = machine;
     this.#remote = new Remote(port);
-    port.on("message", (message) => this.#heard(message));
+    port.on("message", (message) => this.#onMessage(message));
   }
 
-  #heard(message: ToThread): void {
+  #onMessage(message: ToThread): void {
     switch (message.type) {
       case "start":
         void this.#start(message.spec);
@@ -134,7 +133,12 @@ export class ThreadHost {
   }
 }
 
-/** By the names that metrics and dead letters know them by. */
+/** The source with its retries. */
+function createSource(spec: PipelineSpec, tools: Omit<SourceTools, "pause">): OpenedSource {
+  return openSource(spec, { ...tools, pause: new RetryPause(spec.pipeline_id, tools.telemetry) });
+}
+
+/** The components of a pipeline by the names of metrics and dead letters. */
 function componentsOf({ transforms }: PipelineSpec["config"]): string[] {
   return [...new Set(["ingestor", ...transforms.map(({ type }) => components[type]), "sink"])];
 }

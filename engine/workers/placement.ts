@@ -2,7 +2,7 @@ import type { EventPlace } from "../batch/careful-reading.ts";
 import type { Death } from "./thread-deaths.ts";
 import type { ToThread } from "./protocol.ts";
 
-/** How a pipeline left its thread: it ended, by itself with what no wait can mend or as it was told; or the thread died. */
+/** How a pipeline left its thread: it was ended, or failed with an error that no retry mends; or the thread died. */
 export type Left = { kind: "ended"; error?: Error } | ({ kind: "died" } & Death);
 
 /**
@@ -15,30 +15,30 @@ export class Placement {
   readonly pipeline_id: string;
   /** Resolves with true when it runs, with false where it left before. Never rejects. */
   readonly started: Promise<boolean>;
-  /** Resolves when it has left, and its thread waits for no write to the journal any more. Never rejects. */
+  /** Resolves when it has left, and the last write to the journal that it asked for is done. Never rejects. */
   readonly left: Promise<Left>;
-  /** The event that it is processing, where it notes that. */
+  /** The event that it is processing, in careful reading. */
   trying: EventPlace | undefined;
-  readonly #tell: (message: ToThread) => void;
+  readonly #send: (message: ToThread) => void;
   readonly #writes = new Set<Promise<void>>();
   #started: (runs: boolean) => void = () => undefined;
   #left: (how: Left) => void = () => undefined;
 
-  constructor(pipeline_id: string, tell: (message: ToThread) => void) {
+  constructor(pipeline_id: string, send: (message: ToThread) => void) {
     this.pipeline_id = pipeline_id;
-    this.#tell = tell;
+    this.#send = send;
     this.started = new Promise((resolve) => (this.#started = resolve));
     this.left = new Promise((resolve) => (this.#left = resolve));
   }
 
-  /** Tells it to drain for at most `limit` milliseconds. */
+  /** Asks it to drain for at most `limit` milliseconds. */
   stop(limit: number): void {
-    this.#tell({ type: "stop", pipeline_id: this.pipeline_id, limit });
+    this.#send({ type: "stop", pipeline_id: this.pipeline_id, limit });
   }
 
-  /** Tells it to end at once. */
+  /** Asks it to end at once. */
   abort(): void {
-    this.#tell({ type: "abort", pipeline_id: this.pipeline_id });
+    this.#send({ type: "abort", pipeline_id: this.pipeline_id });
   }
 
   hasStarted(): void {
@@ -56,7 +56,7 @@ export class Placement {
     void write.then(() => this.#writes.delete(write));
   }
 
-  /** Resolves when no such write is under way. */
+  /** Resolves when all such writes are done. */
   async written(): Promise<void> {
     while (this.#writes.size > 0) await Promise.all(this.#writes);
   }

@@ -1,8 +1,6 @@
-import { Worker } from "node:worker_threads";
 import type { LetterEvent } from "../core/dead-letter.ts";
 import { LeftForLater } from "../core/errors.ts";
 import type { BatchRecord, FinalKeys, Journal } from "../core/journal.ts";
-import { entryPoint } from "../system/entry-point.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import { Placement, type Left } from "./placement.ts";
@@ -13,16 +11,16 @@ type JournalCall = Exclude<Extract<FromThread, { call: number }>, { type: "repro
 
 interface Thread {
   worker: WorkerLike;
-  /** Those that have not left. */
+  /** Pipelines that have not left. */
   pipelines: Map<string, Placement>;
   isDead: boolean;
-  /** It is for one pipeline, and ends with it. */
+  /** It runs one pipeline only, and ends with it. */
   isLone: boolean;
   /** Calls that the thread has not answered yet. */
   calls: Map<number, { resolve: () => void; reject: (error: Error) => void }>;
 }
 
-/** So many pipelines at the most have a thread of their own. */
+/** At most so many pipelines have a thread of their own. */
 const mostLone = 16;
 
 export interface PoolOptions {
@@ -32,19 +30,19 @@ export interface PoolOptions {
   log: Log;
   /** A batch was committed: its events are final. */
   onCommitted(record: BatchRecord): void;
-  /** Makes a thread. Default: a worker thread of this process. */
-  spawn?: () => WorkerLike;
+  /** Starts a thread. */
+  spawn(): WorkerLike;
 }
 
 /**
- * A few threads that run all pipelines, so that none of them, however busy or hostile, delays the control plane. A
- * pipeline is put on the thread that has the fewest; a thread that dies is replaced when the next pipeline starts. One
- * whose threads go on dying is given a thread of its own, beside these. A pipeline runs once: the pool refuses one that
+ * A few threads that run all pipelines, so that a busy or hostile one does not delay the control plane. A pipeline is put
+ * on the thread that has the fewest; a thread that dies is replaced when the next pipeline starts. A pipeline whose
+ * threads die repeatedly has an additional thread of its own. A pipeline runs once: the pool refuses to start one that
  * has not left.
  */
 export class ThreadPool {
   readonly #options: PoolOptions;
-  /** Those that are alive. */
+  /** Threads that have not ended. */
   readonly #threads: Thread[] = [];
   /** Where each pipeline is, until it has left. */
   readonly #places = new Map<string, Thread>();
@@ -56,8 +54,8 @@ export class ThreadPool {
   }
 
   /**
-   * Puts a pipeline on a thread, with `alone` on one of its own as long as these are not too many. Throws where it runs
-   * already, and LeftForLater where the pool is closed.
+   * Puts a pipeline on a thread, with `alone` on one of its own as long as there are fewer than `mostLone`. Throws where
+   * it runs already, and LeftForLater where the pool is closed.
    */
   start(spec: PipelineSpec, { alone = false } = {}): Placement {
     const { pipeline_id } = spec;
@@ -73,12 +71,12 @@ export class ThreadPool {
     return placement;
   }
 
-  /** Tells a pipeline that its stream is durable up to `end`. */
+  /** A pipeline's stream is durable up to `end`: the pipeline may read so far. */
   arrived(pipeline_id: string, end: number): void {
     this.#places.get(pipeline_id)?.worker.postMessage({ type: "arrived", pipeline_id, end });
   }
 
-  /** Hands dead letters to a running pipeline; resolves when their batch is prepared. */
+  /** Sends dead letters through a running pipeline again; resolves when their batch is prepared. */
   async reprocess(pipeline_id: string, letters: LetterEvent[]): Promise<void> {
     const thread = this.#places.get(pipeline_id);
     if (thread === undefined || thread.isDead) throw new Error(`pipeline ${pipeline_id} does not run`);
@@ -88,7 +86,7 @@ export class ThreadPool {
     await prepared;
   }
 
-  /** Ends the threads, and with them what still runs; from now on nothing is started. */
+  /** Ends the threads, and with them the pipelines that still run; from now on it starts none. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.all(this.#threads.map(({ worker }) => worker.terminate()));
@@ -105,17 +103,17 @@ export class ThreadPool {
   }
 
   #spawn(isLone: boolean): Thread {
-    const worker = (this.#options.spawn ?? spawnWorker)();
+    const worker = this.#options.spawn();
     const thread: Thread = { worker, pipelines: new Map(), isDead: false, isLone, calls: new Map() };
     this.#threads.push(thread);
-    worker.on("message", (message: FromThread) => this.#heard(thread, message));
+    worker.on("message", (message: FromThread) => this.#onMessage(thread, message));
     let failure = "the thread ended";
     worker.on("error", (error) => (failure = error.message));
     worker.on("exit", () => this.#died(thread, failure));
     return thread;
   }
 
-  #heard(thread: Thread, message: FromThread): void {
+  #onMessage(thread: Thread, message: FromThread): void {
     switch (message.type) {
       case "prepare":
       case "amend":
@@ -127,7 +125,7 @@ export class ThreadPool {
       case "give up":
         this.#answer(thread, message);
         break;
-      case "told":
+      case "telemetry":
         this.#options.telemetry[message.event](message.fields as never);
         break;
       case "logged":
@@ -145,7 +143,7 @@ export class ThreadPool {
       case "left":
         void this.#left(thread, message.pipeline_id, {
           kind: "ended",
-          ...(message.error === undefined ? {} : { error: fromPlain(message.error) }),
+          ...(message.error !== undefined && { error: fromPlain(message.error) }),
         });
         break;
     }
@@ -160,7 +158,7 @@ export class ThreadPool {
     const { call } = message;
     const pipeline_id = "record" in message ? message.record.pipeline_id : message.pipeline_id;
     const answered = this.#carryOut(message).then(
-      (keys) => thread.worker.postMessage({ type: "answer", call, ...(keys === undefined ? {} : { keys }) }),
+      (keys) => thread.worker.postMessage({ type: "answer", call, ...(keys !== undefined && { keys }) }),
       (error: unknown) => thread.worker.postMessage({ type: "answer", call, error: toPlain(error) }),
     );
     thread.pipelines.get(pipeline_id)?.writes(answered);
@@ -193,12 +191,12 @@ export class ThreadPool {
     }
   }
 
-  /** It counts as running until what it has asked of the journal is done: the next start reads the journal. */
+  /** It counts as running until the writes that it asked for are done: the next start reads the journal. */
   async #left(thread: Thread, pipeline_id: string, how: Left): Promise<void> {
     const placement = thread.pipelines.get(pipeline_id);
     if (placement === undefined) return;
     await placement.written();
-    // A thread may die of a pipeline that has just said that it left.
+    // Its thread may have died meanwhile, which has ended the placement already.
     if (thread.pipelines.get(pipeline_id) !== placement) return;
     thread.pipelines.delete(pipeline_id);
     this.#places.delete(pipeline_id);
@@ -211,19 +209,15 @@ export class ThreadPool {
     this.#threads.splice(this.#threads.indexOf(thread), 1);
     for (const call of thread.calls.values()) call.reject(new Error(`the thread died: ${failure}`));
     const pipelines = [...thread.pipelines.keys()];
-    // One that has nothing to do any more was ended.
+    // A thread without pipelines was ended by the pool.
     if (!this.#isClosed && pipelines.length > 0) this.#options.telemetry.threadDied({ pipelines, error: failure });
     const error = new Error(`its thread died: ${failure}`);
     const isKnown = [...thread.pipelines.values()].some(({ trying }) => trying !== undefined);
     for (const [pipeline_id, { trying: by }] of thread.pipelines) {
-      const isInnocent = isKnown && by === undefined;
-      void this.#left(thread, pipeline_id, { kind: "died", error, isInnocent, ...(by === undefined ? {} : { by }) });
+      const isByOther = isKnown && by === undefined;
+      void this.#left(thread, pipeline_id, { kind: "died", error, isByOther, ...(by !== undefined && { by }) });
     }
   }
-}
-
-function spawnWorker(): WorkerLike {
-  return new Worker(entryPoint("thread"));
 }
 
 function settle(thread: Thread, call: number, error: PlainError | undefined): void {

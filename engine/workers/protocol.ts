@@ -17,9 +17,9 @@ export interface PipelineSpec {
   options: SendOptions & Pick<EngineOptions, "create_table" | "start" | "take_over">;
   /** Where `host: embedded` is reached; absent where no pipeline uses it. */
   embedded?: { url: string; username: string; password: string };
-  /** Where pushed events lie; absent for a pipeline that reads from Kafka. */
+  /** The stream of pushed events; absent for a pipeline that reads from Kafka. */
   stream?: { folder: string; end: number };
-  /** Who reads from Kafka, and how. */
+  /** How this process is named in Kafka groups, and how Kafka is read. */
   kafka: { dataDir: string; run: string; earlier: string[]; settings: KafkaSettings };
   progress: Progress;
   pending: BatchRecord[];
@@ -27,26 +27,26 @@ export interface PipelineSpec {
   salt: Uint8Array;
   /** The dead letters that `pending` names. */
   letters: LetterEvent[];
-  /** After a thread of this pipeline died: how it reads then. */
+  /** How it reads after one of its threads died. */
   care?: Care;
   /** Earlier revisions that `pending` names, with the connection of the current one. */
   revisions: [number, PipelineConfig][];
 }
 
-/** What a thread hears its process by. */
+/** A thread's end of the channel to its process. */
 export interface ThreadPort {
   postMessage(message: FromThread): void;
-  on(event: "message", heard: (message: ToThread) => void): unknown;
+  on(event: "message", listener: (message: ToThread) => void): unknown;
 }
 
-/** A thread, as its process holds it. Messages are structured clones, and come in their order. */
+/** A thread, as its process reaches it. Messages are structured clones, and arrive in the order they were sent in. */
 export interface WorkerLike {
   postMessage(message: ToThread): void;
-  on(event: "message", heard: (message: FromThread) => void): unknown;
-  /** What it died of; `exit` follows. */
-  on(event: "error", failed: (error: Error) => void): unknown;
-  /** It is gone: nothing more is heard of it. */
-  on(event: "exit", gone: () => void): unknown;
+  on(event: "message", listener: (message: FromThread) => void): unknown;
+  /** The error that ends it; `exit` follows. */
+  on(event: "error", listener: (error: Error) => void): unknown;
+  /** It has ended, and sends no more messages. */
+  on(event: "exit", listener: () => void): unknown;
   /** Ends it at once. */
   terminate(): Promise<unknown>;
 }
@@ -82,12 +82,12 @@ export type FromThread =
     }
   | { type: "give up"; call: number; record: BatchRecord }
   /** A call of a telemetry function. */
-  | { type: "told"; event: keyof Telemetry; fields: Record<string, unknown> }
+  | { type: "telemetry"; event: keyof Telemetry; fields: Record<string, unknown> }
   | { type: "logged"; level: "debug" | "info" | "warn" | "error"; fields: Record<string, unknown>; sentence: string }
   | { type: "started"; pipeline_id: string }
-  /** The event that is processed from now on; none: it is done. Said only while a pipeline reads with care. */
+  /** The event that is processed from now on; none: it is done. Sent only in careful reading. */
   | { type: "trying"; pipeline_id: string; event?: EventPlace }
   /** Answers a `reprocess`: the letters are prepared, or why they are not. */
   | { type: "reprocessing"; call: number; error?: PlainError }
-  /** The pipeline has ended: as it was told to, or with what no wait can mend. Also the answer to a start that fails. */
+  /** The pipeline was ended, or failed with an error that no retry mends. Also the answer to a start that fails. */
   | { type: "left"; pipeline_id: string; error?: PlainError };

@@ -18,7 +18,7 @@ interface Call {
   reject: (error: Error) => void;
 }
 
-/** The process's one journal, log and telemetry, as a thread reaches them: by messages. */
+/** The journal, log and telemetry of the process, which a thread reaches by messages. */
 export class Remote {
   readonly #port: ThreadPort;
   readonly #calls = new Map<number, Call>();
@@ -96,6 +96,6 @@ function remoteLog(post: (message: FromThread) => void): Log {
 function remoteTelemetry(post: (message: FromThread) => void): Telemetry {
   return new Proxy({} as Telemetry, {
     get: (_target, event) => (fields: Record<string, unknown>) =>
-      post({ type: "told", event: event as keyof Telemetry, fields }),
+      post({ type: "telemetry", event: event as keyof Telemetry, fields }),
   });
 }

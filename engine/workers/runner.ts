@@ -1,18 +1,18 @@
 import { availableParallelism } from "node:os";
-import { EngineError, LeftForLater } from "../core/errors.ts";
+import { LeftForLater } from "../core/errors.ts";
 import { sleep } from "../flow/sleep.ts";
 import type { PipelineConfig } from "../../schemas/pipeline.ts";
 import { lettersOf } from "../core/journal.ts";
 import type { StoreJournal } from "../state/journal.ts";
 import type { LetterEvent } from "../core/dead-letter.ts";
 import { letterEvent } from "../catalog/reprocess.ts";
-import type { Catalog, CatalogEntry } from "../state/catalog.ts";
+import type { Catalog, CatalogEntry } from "../catalog/catalog.ts";
 import type { DeadLetters } from "../state/dead-letters.ts";
 import { isPassing } from "../state/storage-error.ts";
 import { isPushed } from "../sources/registry.ts";
 import { LazyEmbeddedClickHouse } from "../embedded-clickhouse/lazy-embedded-clickhouse.ts";
 import type { Streams } from "../streams/streams.ts";
-import { resolveSecrets, type SecretSource, UsedSecrets } from "../catalog/secrets.ts";
+import { resolveSecrets, type SecretSource, SecretsInUse } from "../catalog/secrets.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Recorder } from "../telemetry/recorder.ts";
 import type { PipelineSpec, WorkerLike } from "./protocol.ts";
@@ -27,7 +27,7 @@ export interface RunnerOptions {
   letters: DeadLetters;
   streams: Streams;
   embedded: LazyEmbeddedClickHouse;
-  /** Who reads from Kafka, and how. */
+  /** How this process is named in Kafka groups, and how Kafka is read. */
   kafka: PipelineSpec["kafka"];
   secrets: SecretSource;
   recorder: Recorder;
@@ -35,39 +35,39 @@ export interface RunnerOptions {
   /** Opens the stream of a pipeline that has one, where it is not open yet. */
   openStream(entry: CatalogEntry): Promise<void>;
   threads?: number;
-  spawnThread?: () => WorkerLike;
-  /** A running pipeline ended with what no wait can mend. */
+  /** Starts a thread that runs pipelines. */
+  spawnThread: () => WorkerLike;
+  /** A running pipeline ended with an error that no retry mends. */
   onFailed(pipeline_id: string, error: Error): void;
 }
 
-/** How long beyond its limit the end of the process waits for a pipeline that does not leave, in milliseconds. */
+/** How long `close` waits beyond its limit for a pipeline that does not leave, in milliseconds. */
 const closeGrace = 1_000;
 
 /**
- * Keeps the pipelines that should run running: starts them on a thread from catalog and journal, and again after their
- * thread died or a secret was missing, with back-off. Which ones should run is the engine's business; each has one
- * supervisor, through which alone it is started and ended.
+ * Runs pipelines: starts them on a thread from catalog and journal, and again with back-off after their thread died or a
+ * secret was missing. The engine decides which ones run; each has one supervisor, which alone starts and ends it.
  */
 export class Runner {
   readonly #options: RunnerOptions;
   readonly #pool: ThreadPool;
-  /** Of pipelines that run, or that something is done to just now. */
+  /** Of pipelines that run, or that are worked on at rest. */
   readonly #supervisors = new Map<string, Supervisor>();
-  /** What the pipelines that run were started with. */
-  readonly used: Pick<UsedSecrets, "stale">;
-  readonly #used: UsedSecrets;
+  /** The secrets that the running pipelines were started with. */
+  readonly secretsInUse: Pick<SecretsInUse, "stale">;
+  readonly #secretsInUse: SecretsInUse;
   #isClosed = false;
 
   constructor(options: RunnerOptions) {
     this.#options = options;
-    this.#used = new UsedSecrets(options.secrets);
-    this.used = this.#used;
+    this.#secretsInUse = new SecretsInUse(options.secrets);
+    this.secretsInUse = this.#secretsInUse;
     this.#pool = new ThreadPool({
       size: options.threads ?? Math.max(1, Math.min(4, availableParallelism() - 1)),
       journal: options.journal,
       telemetry: options.recorder,
       log: options.log,
-      ...(options.spawnThread === undefined ? {} : { spawn: options.spawnThread }),
+      spawn: options.spawnThread,
       onCommitted: (record) => {
         options.recorder.batchCommitted(record);
         const { pipeline_id } = record;
@@ -81,14 +81,14 @@ export class Runner {
   }
 
   /**
-   * Starts a pipeline; resolves when it runs. Throws what keeps it from starting: a missing secret, or a config that no
-   * line can be made of; and LeftForLater where it is told to end meanwhile.
+   * Starts a pipeline; resolves when it runs. Throws what keeps it from starting: a missing secret, or a config that
+   * cannot be compiled; and LeftForLater where it is ended meanwhile.
    */
   start(pipeline_id: string): Promise<void> {
     return this.#with(pipeline_id, (supervisor) => supervisor.start());
   }
 
-  /** Starts a pipeline of an earlier process, trying again by itself for as long as it is wanted. */
+  /** Starts a pipeline of an earlier process, and retries for as long as it should run. */
   restart(pipeline_id: string): void {
     void this.#with(pipeline_id, async (supervisor) => supervisor.restart());
   }
@@ -103,7 +103,7 @@ export class Runner {
     return this.#with(pipeline_id, (supervisor) => supervisor.abort());
   }
 
-  /** Ends a pipeline and starts it again with its present entry; its status does not change. Nothing where it rests. */
+  /** Ends a pipeline and launches it again with its present entry; its status does not change. Does nothing at rest. */
   relaunch(pipeline_id: string): Promise<void> {
     return this.#with(pipeline_id, (supervisor) => supervisor.relaunch());
   }
@@ -113,24 +113,24 @@ export class Runner {
     return this.#pool.reprocess(pipeline_id, letters);
   }
 
-  /** Does something to a pipeline while it does not run; does nothing, and resolves with false, where it should run. */
+  /** Does something to a pipeline at rest; does nothing, and resolves with false, where it should run. */
   atRest(pipeline_id: string, work: () => Promise<void>): Promise<boolean> {
     return this.#with(pipeline_id, (supervisor) => supervisor.atRest(work));
   }
 
-  /** Ends every pipeline, draining for at most `limit` milliseconds, and the threads. Nothing is started any more. */
+  /** Ends every pipeline, draining for at most `limit` milliseconds, and the threads. From now on it starts none. */
   async close(limit: number): Promise<void> {
     this.#isClosed = true;
     const ends = Promise.all([...this.#supervisors.values()].map((supervisor) => supervisor.stop(limit)));
     const late = new AbortController();
     await Promise.race([ends, sleep(limit + closeGrace, late.signal)]);
     late.abort();
-    // What has not left by now is ended with its thread; its journal is what the next start goes by.
+    // A pipeline that has not left by now ends with its thread; the next start goes on from its journal.
     await this.#pool.close();
     await ends;
   }
 
-  /** Does something by the supervisor of a pipeline. Throws LeftForLater when the process ends. */
+  /** Calls the supervisor of a pipeline. Throws LeftForLater when the process ends. */
   async #with<T>(pipeline_id: string, work: (supervisor: Supervisor) => Promise<T>): Promise<T> {
     if (this.#isClosed) throw new LeftForLater("the process ends");
     const supervisor = this.#supervisors.get(pipeline_id) ?? this.#supervisorOf(pipeline_id);
@@ -150,24 +150,23 @@ export class Runner {
     const { recorder } = this.#options;
     const supervisor: Supervisor = new Supervisor({
       launch: (signal, suspicion) => this.#launch(pipeline_id, signal, suspicion),
-      onWaits: (error) => this.#pause(pipeline_id, error),
-      isHopeless: (error) => this.#isDamaged(pipeline_id, error),
+      onRetry: (error) => this.#pause(pipeline_id, error),
       onRested: () => recorder.pausesOver(pipeline_id),
-      onOutdated: () => this.#used.forget(pipeline_id),
+      onOutdated: () => this.#secretsInUse.forget(pipeline_id),
       onFailed: (error) => this.#options.onFailed(pipeline_id, error),
       onIdle: () => this.#dropIdle(pipeline_id, supervisor),
     });
     return supervisor;
   }
 
-  async #launch(pipeline_id: string, signal: AbortSignal, suspicion: ThreadDeaths): Promise<Placement> {
+  async #launch(pipeline_id: string, signal: AbortSignal, deaths: ThreadDeaths): Promise<Placement> {
     const { catalog, streams } = this.#options;
     const entry = catalog.get(pipeline_id);
     if (entry === undefined) throw new LeftForLater(`there is no pipeline ${pipeline_id}`);
     const spec = await this.#spec(entry, signal);
-    const { care, isAlone: alone } = suspicion;
-    const placement = this.#pool.start({ ...spec, ...(care === undefined ? {} : { care }) }, { alone });
-    // Events that came in while the spec was made.
+    const { care, isAlone: alone } = deaths;
+    const placement = this.#pool.start({ ...spec, ...(care !== undefined && { care }) }, { alone });
+    // Events that were stored while the spec was made.
     if (streams.has(pipeline_id)) this.#pool.arrived(pipeline_id, streams.get(pipeline_id).state.last);
     return placement;
   }
@@ -175,27 +174,19 @@ export class Runner {
   #pause(pipeline_id: string, error: Error): void {
     const since = new Date().toISOString();
     const kind = isPassing(error) ? "disk" : "setup";
-    const way_out = "correct what is named; the start is tried again by itself within a minute";
+    const way_out = "correct what is named; the start is retried within a minute";
     this.#options.recorder.paused({ pipeline_id, pause: { class: kind, since, text: error.message, way_out } });
-  }
-
-  /** Whether it cannot start because its stream is damaged, which no wait mends. */
-  #isDamaged(pipeline_id: string, error: unknown): boolean {
-    const { catalog, streams } = this.#options;
-    const entry = catalog.get(pipeline_id);
-    const isClosed = entry !== undefined && isPushed(entry.config) && !streams.has(pipeline_id);
-    return isClosed && error instanceof EngineError && error.code === "STORAGE_FAILED";
   }
 
   #relaunchEmbedded(): void {
     for (const pipeline_id of this.#supervisors.keys()) {
       const entry = this.#options.catalog.get(pipeline_id);
-      // Where the process ends meanwhile, nothing has to be started again.
+      // It rejects only where the process ends.
       if (entry !== undefined && isEmbedded(entry.config)) this.relaunch(pipeline_id).catch(() => undefined);
     }
   }
 
-  /** What a thread needs. Throws LeftForLater when `signal` aborts: nothing was written or noted then. */
+  /** What a thread needs to run a pipeline. Throws LeftForLater when `signal` aborts: nothing was written or noted then. */
   async #spec(entry: CatalogEntry, signal: AbortSignal): Promise<PipelineSpec> {
     const { pipeline_id, config, revision, options } = entry;
     const { journal, streams, embedded, secrets, kafka } = this.#options;
@@ -204,18 +195,18 @@ export class Runner {
     await this.#options.openStream(entry);
     const salt = await journal.salt(pipeline_id);
     leaveIf(signal);
-    this.#used.note(pipeline_id, config, resolved);
+    this.#secretsInUse.note(pipeline_id, config, resolved);
     const pending = journal.pending(pipeline_id);
     return {
       pipeline_id,
       config: resolved,
       revision,
       options,
-      ...(connection === undefined ? {} : { embedded: connection }),
+      ...(connection !== undefined && { embedded: connection }),
       kafka,
-      ...(isPushed(config)
-        ? { stream: { folder: streams.folder(pipeline_id), end: streams.get(pipeline_id).state.last } }
-        : {}),
+      ...(isPushed(config) && {
+        stream: { folder: streams.folder(pipeline_id), end: streams.get(pipeline_id).state.last },
+      }),
       progress: journal.progress(pipeline_id),
       pending,
       salt,
@@ -233,7 +224,7 @@ export class Runner {
     );
   }
 
-  /** What pending batches were made by, with the connection of today: a mended password helps them too. */
+  /** The revisions that pending batches were made by, with the present connection: a corrected password applies to them too. */
   #earlier(
     pipeline_id: string,
     revision: number,
@@ -254,7 +245,7 @@ function isEmbedded({ sink }: PipelineConfig): boolean {
 }
 
 function leaveIf({ aborted }: AbortSignal): void {
-  if (aborted) throw new LeftForLater("the pipeline was told to end while it was started");
+  if (aborted) throw new LeftForLater("the pipeline was ended while it was being started");
 }
 
 /** What `work` resolves with. Throws LeftForLater as soon as the signal aborts, however long the work takes. */

@@ -5,19 +5,17 @@ import { sleep } from "../flow/sleep.ts";
 import { ThreadDeaths } from "./thread-deaths.ts";
 import type { Left, Placement } from "./placement.ts";
 
-/** What a supervisor needs of the process. */
+/** What a supervisor calls to run its pipeline. */
 export interface Supervised {
-  /** Puts the pipeline on a thread, as the catalog has it now. `signal` aborts when that is not wanted any more. */
-  launch(signal: AbortSignal, suspicion: ThreadDeaths): Promise<Placement>;
-  /** It cannot be started, or its thread died, and that is tried again: why. */
-  onWaits(error: Error): void;
-  /** No wait mends what keeps it from being started. */
-  isHopeless(error: Error): boolean;
-  /** It rests. */
+  /** Puts the pipeline on a thread, as the catalog has it now. `signal` aborts when the launch is no longer wanted. */
+  launch(signal: AbortSignal, deaths: ThreadDeaths): Promise<Placement>;
+  /** The start failed, or the thread died, with this error; the launch is retried after a wait. */
+  onRetry(error: Error): void;
+  /** The pipeline is at rest. */
   onRested(): void;
-  /** What it was launched with counts no more: it is to end, or to begin anew. */
+  /** What it was launched with is no longer current: it is to end, or to be launched anew. */
   onOutdated(): void;
-  /** It ended with what no wait can mend, and is not wanted any more. */
+  /** It ended with an error that no retry mends, and should no longer run. */
   onFailed(error: Error): void;
   /** Nothing of it is under way any more. */
   onIdle(): void;
@@ -25,27 +23,27 @@ export interface Supervised {
 
 const firstWait = 500;
 const longestWait = 60_000;
-/** What ran for so long ran well, in milliseconds. */
+/** After a run of so many milliseconds, earlier deaths no longer count. */
 const runsWell = 10 * 60_000;
-/** A start whose thread dies so often in a row has failed. */
+/** A start has failed after so many deaths of its thread in a row. */
 const mostDeathsAtStart = 3;
 
 /**
- * The one owner of a pipeline: whatever starts it, ends it or works on what it left goes through here, so that it never
- * runs twice.
+ * The one owner of a pipeline: every start, every end and all work on a pipeline at rest goes through it, so that a
+ * pipeline never runs twice.
  *
- *     resting ──start, restart──> launching ──> running ──stop, abort, an end that no wait mends──> resting
+ *     resting ──start, restart──> launching ──> running ──stop, abort, an error that no retry mends──> resting
  *                                  ^   ^ └─fails─> waiting │
  *                                  │   └────────────┘      │
  *                                  └──its thread died, relaunch
  *
- * A **life** goes from leaving `resting` to being there again. It is a loop that begins nothing before what it began
- * has left. Lives and work at rest follow each other.
+ * A **life** begins when the pipeline leaves `resting` and ends when it is there again. It is a loop that launches
+ * the pipeline again only after the last placement has left. Lives and work at rest follow each other.
  */
 export class Supervisor {
   readonly #with: Supervised;
   #life: Life | undefined;
-  /** The life that was told to end last: what drains may be ended at once. */
+  /** The life that was ended last: while it drains, it may be aborted. */
   #ending: Life | undefined;
   /** Lives and work at rest follow each other. */
   readonly #turns: Mutex;
@@ -60,41 +58,41 @@ export class Supervisor {
     return this.#life !== undefined;
   }
 
-  /** Nothing of it is under way. */
+  /** It neither runs nor is worked on. */
   get isIdle(): boolean {
     return this.#turns.isIdle;
   }
 
   /**
-   * Starts it; resolves when it runs. Rejects with what keeps it from starting, and with LeftForLater where it was told
-   * to end meanwhile; it rests then.
+   * Starts it; resolves when it runs. Rejects with the error that keeps it from starting, and with LeftForLater where it
+   * was ended meanwhile; it is at rest then.
    */
   start(): Promise<void> {
     return this.#begin(true).started;
   }
 
-  /** Starts it, and tries again by itself for as long as it is wanted. */
+  /** Starts it, and retries for as long as it should run. */
   restart(): void {
-    // Whoever ends it meanwhile knows.
+    // What ends it is reported by `onFailed`, or is the caller's own doing.
     this.#begin(false).started.catch(() => undefined);
   }
 
-  /** Drains it for at most `limit` milliseconds, also where it is just being started; resolves when it rests. */
+  /** Drains it for at most `limit` milliseconds, also while it is being started; resolves when it is at rest. */
   async stop(limit: number): Promise<void> {
     await this.#end((placement) => placement.stop(limit), limit);
   }
 
-  /** Ends it at once, also while it is started or drains; resolves when it rests. */
+  /** Ends it at once, also while it is being started or drains; resolves when it is at rest. */
   async abort(): Promise<void> {
     await this.#end((placement) => placement.abort(), 0);
   }
 
-  /** Ends it and starts it again as the catalog has it by then; resolves when it has left. Nothing where it rests. */
+  /** Ends it and launches it again as the catalog has it by then; resolves when it has left. Does nothing at rest. */
   async relaunch(): Promise<void> {
     await this.#life?.again();
   }
 
-  /** Does something while it rests; does nothing, and resolves with false, where it should run. */
+  /** Does something while it is at rest; does nothing, and resolves with false, where it should run. */
   atRest(work: () => Promise<void>): Promise<boolean> {
     return this.#turns.run(async () => {
       if (this.isWanted) return false;
@@ -104,7 +102,7 @@ export class Supervisor {
   }
 
   #begin(isStrict: boolean): Life {
-    if (this.#life !== undefined) throw new Error("a pipeline that runs is started: expected it to rest");
+    if (this.#life !== undefined) throw new Error("a running pipeline is started: expected it to be at rest");
     const life = new Life(this.#with, isStrict, () => {
       if (this.#life === life) this.#life = undefined;
     });
@@ -120,24 +118,24 @@ export class Supervisor {
   }
 }
 
-/** What became of one launch. */
+/** The end of one launch. */
 type Outcome = Left | { kind: "not started"; error: Error };
 
 class Life {
   readonly started: Promise<void>;
   readonly #with: Supervised;
   readonly #onUnwanted: () => void;
-  /** What keeps it from starting ends it, until it has run once. */
+  /** Until it has run once, an error that keeps it from starting ends it. */
   #isStrict: boolean;
   #isOver = false;
-  /** Aborts when what was begun is not wanted any more: it should end, or begin anew. */
+  /** Aborts when the present launch is no longer wanted: the pipeline should end, or be launched anew. */
   #round = new AbortController();
   #placement: Placement | undefined;
-  /** A launch is under way: what it is told when it runs, should it be told to end meanwhile. */
   #isLaunching = false;
+  /** Ends a placement whose stop was requested while it was launched. */
   #onPlaced: (placement: Placement) => void = () => undefined;
   #patience: NodeJS.Timeout | undefined;
-  readonly #suspicion = new ThreadDeaths();
+  readonly #deaths = new ThreadDeaths();
   /** Launches in a row that failed. */
   #failures = 0;
   #resolve: () => void = () => undefined;
@@ -150,48 +148,48 @@ class Life {
     this.started = new Promise((resolve, reject) => ([this.#resolve, this.#reject] = [resolve, reject]));
   }
 
-  /** Resolves when nothing of it is left. Never rejects. */
+  /** Resolves when it has ended, and its last placement has left. Never rejects. */
   async run(): Promise<void> {
     while (!this.#isOver) {
       this.#round = new AbortController();
       const outcome = await this.#once();
       this.#placement = undefined;
-      // It was told to end, or to begin anew, which is what it does.
+      // A requested end or relaunch is no failure.
       if (this.#isOver || this.#round.signal.aborted) continue;
-      const error = outcome.error ?? new Error("it ended by itself");
-      if (outcome.kind === "died") this.#suspicion.died(outcome);
+      const error = outcome.error ?? new Error("the pipeline ended without a stop");
+      if (outcome.kind === "died") this.#deaths.died(outcome);
       else this.#failures += 1;
       if (this.#isFailure(outcome)) {
         this.#fail(error);
         break;
       }
-      this.#with.onWaits(error);
-      const attempt = Math.max(1, this.#failures, this.#suspicion.deathsInRow);
+      this.#with.onRetry(error);
+      const attempt = Math.max(1, this.#failures, this.#deaths.deathsInRow);
       await sleep(backOff(attempt, firstWait, longestWait), this.#round.signal);
     }
     clearTimeout(this.#patience);
     this.#with.onRested();
-    this.#reject(new LeftForLater("the pipeline was told to end while it was started"));
+    this.#reject(new LeftForLater("the pipeline was ended while it was being started"));
   }
 
   /**
-   * It is wanted no more, and what runs of it is told so. What is just being launched is told when it runs, if that takes
-   * no longer than `patience` milliseconds: what its stream holds is drained then too.
+   * Ends it by `endPlacement`. A launch may take `patience` milliseconds before it is aborted, and is ended once it runs:
+   * so that what its stream holds is drained too.
    */
-  end(tell: (placement: Placement) => void = () => undefined, patience = 0): void {
+  end(endPlacement: (placement: Placement) => void = () => undefined, patience = 0): void {
     this.#isOver = true;
     this.#onUnwanted();
     clearTimeout(this.#patience);
     if (this.#isLaunching && patience > 0) {
-      this.#onPlaced = tell;
+      this.#onPlaced = endPlacement;
       this.#patience = setTimeout(() => this.#outdate(), patience);
       return;
     }
     this.#outdate();
-    if (this.#placement !== undefined) tell(this.#placement);
+    if (this.#placement !== undefined) endPlacement(this.#placement);
   }
 
-  /** Begins anew; resolves when what runs has left. */
+  /** Launches it anew; resolves when the present placement has left. */
   async again(): Promise<void> {
     this.#outdate();
     this.#placement?.abort();
@@ -206,13 +204,13 @@ class Life {
   async #once(): Promise<Outcome> {
     this.#isLaunching = true;
     try {
-      this.#placement = await this.#with.launch(this.#round.signal, this.#suspicion);
+      this.#placement = await this.#with.launch(this.#round.signal, this.#deaths);
     } catch (error) {
       return { kind: "not started", error: error as Error };
     } finally {
       this.#isLaunching = false;
     }
-    // It was told to end, or to begin anew, before it could be told to anything that runs.
+    // An end or a relaunch was requested during the launch.
     if (this.#round.signal.aborted) this.#placement.abort();
     else if (this.#isOver) this.#onPlaced(this.#placement);
     const runs = await this.#placement.started;
@@ -223,19 +221,19 @@ class Life {
     }
     const since = performance.now();
     const left = await this.#placement.left;
-    if (performance.now() - since >= runsWell) this.#suspicion.ranWell();
+    if (performance.now() - since >= runsWell) this.#deaths.ranWell();
     if (runs || left.kind === "died") return left;
     const { error = new Error("it ended before it had started") } = left;
     return { kind: "not started", error };
   }
 
-  /** Whether an outcome ends it. A thread may die of another pipeline, which is no reason to fail. */
+  /** Whether an outcome ends it. Another pipeline may be the cause of a death, which is no failure of this one. */
   #isFailure({ kind }: Outcome): boolean {
     if (kind === "ended") return true;
-    return this.#isStrict && (kind === "not started" || this.#suspicion.deathsInRow >= mostDeathsAtStart);
+    return this.#isStrict && (kind === "not started" || this.#deaths.deathsInRow >= mostDeathsAtStart);
   }
 
-  /** It cannot run. Whoever waits for its start hears of it; otherwise the engine does. */
+  /** It cannot run. The error goes to the caller of `start`, or else to the engine. */
   #fail(error: Error): void {
     const wasStarting = this.#isStrict;
     this.end();

@@ -1,53 +1,53 @@
 import type { Care, DeadlyEvent, EventPlace } from "../batch/careful-reading.ts";
 
-/** A thread died, as one of its pipelines sees it. */
+/** The death of a thread, for one of its pipelines. */
 export interface Death {
   error: Error;
-  /** The event that it was processing then, where it noted that. */
+  /** The event that the pipeline was processing then, in careful reading. */
   by?: EventPlace;
-  /** Another pipeline of the thread was processing an event that it had noted. */
-  isInnocent: boolean;
+  /** Another pipeline of the thread was processing an event in careful reading, and this one was not. */
+  isByOther: boolean;
 }
 
-/** An event that so many threads died of is a dead letter. */
+/** After so many deaths of threads that processed an event, it is a dead letter. */
 const deathsByEvent = 3;
 /** From so many deaths in a row on, a pipeline has a thread of its own. */
 const deathsForIsolation = 2;
 
 /**
- * What the deaths of its threads say of a pipeline. The first one makes it read with care, since it may have been any of
- * the thread's pipelines; one that goes on dying is given a thread of its own; and an event that its threads died of
- * three times is processed no more. Kept in memory: a process that ends learns it anew.
+ * The deaths of a pipeline's threads, and what follows from them. After the first one the pipeline reads with care, since
+ * any pipeline of the thread may have been the cause; after repeated deaths it has a thread of its own; and an event
+ * whose processing ended three threads is not processed again. Kept in memory: a new process starts without it.
  */
 export class ThreadDeaths {
   readonly #deaths = new Map<string, number>();
   readonly #deadly: DeadlyEvent[] = [];
   /** In a row: since it ran for long, or since an event was found to be deadly. */
   #inRow = 0;
-  #isSuspect = false;
+  #hasDied = false;
 
   get deathsInRow(): number {
     return this.#inRow;
   }
 
-  /** How it should read now; undefined without a reason for care. */
+  /** How it should read now; undefined: as usual. */
   get care(): Care | undefined {
-    return this.#isSuspect ? { deadly: [...this.#deadly] } : undefined;
+    return this.#hasDied ? { deadly: [...this.#deadly] } : undefined;
   }
 
   get isAlone(): boolean {
     return this.#inRow >= deathsForIsolation || this.#deadly.length > 0;
   }
 
-  /** It ran for long: what happened before is no reason to wait, or to suspect it, any more. */
+  /** It ran for long: earlier deaths no longer delay or isolate it. */
   ranWell(): void {
     this.#inRow = 0;
     this.#deaths.clear();
   }
 
-  died({ error, by, isInnocent }: Death): void {
-    if (isInnocent) return;
-    this.#isSuspect = true;
+  died({ error, by, isByOther }: Death): void {
+    if (isByOther) return;
+    this.#hasDied = true;
     this.#inRow += 1;
     if (by === undefined) return;
     const key = `${by.position} ${by.feed}`;

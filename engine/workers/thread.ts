@@ -1,5 +1,5 @@
 import { parentPort } from "node:worker_threads";
 import { ThreadHost } from "./host.ts";
 
-/** The entry of a thread that runs pipelines: it hears its process by the port that it was started with. */
+/** The entry point of a thread that runs pipelines. Its port is the channel to its process. */
 export const host = new ThreadHost(parentPort!);

@@ -1,7 +1,7 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Daemon, Listeners } from "../../examples/quickstart/daemon.ts";
-import { Catalog } from "../../engine/state/catalog.ts";
+import { Catalog } from "../../engine/catalog/catalog.ts";
 import { Store } from "../../engine/state/store.ts";
 import type { InventoryState } from "../../reconciler/actual/inventory.ts";
 import type { HistoryPage, OperationRecord } from "../../reconciler/apply/history.ts";

@@ -60,8 +60,7 @@ export class TestEngine {
       from?: SecretSource;
       sweepEvery?: number;
       kafka?: Partial<KafkaSettings>;
-      spawnThread?: EngineSettings["spawnThread"];
-      disk?: EngineSettings["disk"];
+      machine?: EngineSettings["machine"];
       drainLimit?: number;
     } = {},
   ): Promise<TestEngine> {
@@ -74,8 +73,7 @@ export class TestEngine {
       ...(options.sweepEvery === undefined ? {} : { sweepEvery: options.sweepEvery }),
       ...(options.kafka === undefined ? {} : { kafka: options.kafka }),
       ...(options.drainLimit === undefined ? {} : { drainLimit: options.drainLimit }),
-      ...(options.spawnThread === undefined ? {} : { spawnThread: options.spawnThread }),
-      ...(options.disk === undefined ? {} : { disk: options.disk }),
+      ...(options.machine === undefined ? {} : { machine: options.machine }),
     });
     made.#server = createServer(made.engine.handleEvents);
     await new Promise<void>((resolve) => made.#server.listen(0, "127.0.0.1", resolve));

@@ -172,7 +172,7 @@ describe("folders of pipelines that the catalog does not know", () => {
       rm: (path: string) =>
         fails.isOn ? Promise.reject(Object.assign(new Error("EIO: rm"), { code: "EIO" })) : systemDisk.rm(path),
     };
-    running = await TestEngine.open({ disk });
+    running = await TestEngine.open({ machine: { disk } });
     await create("kept");
     await create("orders");
     await post("orders", 1);

@@ -12,7 +12,7 @@ test("threads come from where the settings say, and a pipeline whose thread died
     threads.push(thread);
     return thread;
   };
-  const running = await TestEngine.open({ spawnThread });
+  const running = await TestEngine.open({ machine: { spawnThread } });
   try {
     const { sink } = webhookPipeline("near");
     const config = webhookPipeline("near", { sink: { ...sink, connection_params: silent } });

@@ -20,7 +20,7 @@ const deadlyThread = `
 let running: TestEngine;
 
 beforeEach(async () => {
-  running = await TestEngine.open({ spawnThread: () => new Worker(deadlyThread, { eval: true }) });
+  running = await TestEngine.open({ machine: { spawnThread: () => new Worker(deadlyThread, { eval: true }) } });
 });
 
 afterEach(async () => {

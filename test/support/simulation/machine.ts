@@ -1,5 +1,5 @@
-import type { EngineSettings } from "../../../engine/index.ts";
 import type { Disk, DiskFile } from "../../../engine/core/disk.ts";
+import type { Machine } from "../../../engine/machine.ts";
 import { EngineError } from "../../../engine/index.ts";
 import { Life } from "./clock.ts";
 import { SimulatedDisk } from "./disk.ts";
@@ -36,7 +36,7 @@ export class SimulatedMachine {
   }
 
   /** What an engine that is a part of `life` asks of this machine. */
-  host(life: Life): Required<Pick<EngineSettings, "takeDataDir" | "openStore" | "disk" | "segments">> {
+  host(life: Life): Omit<Machine, "spawnThread"> {
     const disk = this.diskOf(life);
     return {
       disk,

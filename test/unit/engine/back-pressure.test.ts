@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { BackPressure } from "../../../engine/ingest/gate.ts";
 import type { Push } from "../../../engine/core/push.ts";
-import type { CatalogEntry } from "../../../engine/state/catalog.ts";
+import type { CatalogEntry } from "../../../engine/catalog/catalog.ts";
 import { webhookPipeline } from "../../support/pipelines.ts";
 
 const config = webhookPipeline("orders", { resources: { nats: { stream: { max_msgs: 10, max_bytes: "1Mi" } } } });
@@ -75,7 +75,7 @@ test("a sink that makes room bit by bit makes one episode", () => {
     refuse();
     held = { messages: 9, bytes: 900 };
     vi.advanceTimersByTime(200);
-    backPressure.taken("orders");
+    backPressure.stored("orders");
     held = { messages: 10, bytes: 1000 };
     vi.advanceTimersByTime(200);
   }
@@ -87,7 +87,7 @@ test("a sink that makes room bit by bit makes one episode", () => {
 
 test("the next refusal after an episode is the next episode", () => {
   refuse();
-  backPressure.taken("orders");
+  backPressure.stored("orders");
   vi.advanceTimersByTime(1_000);
   refuse();
   expect(told).toEqual(["begins", "over after 0 s", "begins"]);

@@ -89,28 +89,28 @@ describe("reading with care", () => {
 
 describe("what deaths say of a pipeline", () => {
   const by = { feed: "", position: 5 };
-  const death = { error: new Error(error), isInnocent: false };
+  const death = { error: new Error(error), isByOther: false };
 
   test("one makes it careful, two isolate it, three by one event condemn that, and it need not wait then", () => {
-    const suspicion = new ThreadDeaths();
-    expect([suspicion.care, suspicion.isAlone, suspicion.deathsInRow]).toEqual([undefined, false, 0]);
-    suspicion.died(death);
-    expect([suspicion.care, suspicion.isAlone, suspicion.deathsInRow]).toEqual([{ deadly: [] }, false, 1]);
-    suspicion.died({ ...death, by });
-    suspicion.died({ ...death, by });
-    expect([suspicion.care, suspicion.isAlone, suspicion.deathsInRow]).toEqual([{ deadly: [] }, true, 3]);
-    suspicion.died({ ...death, by });
-    expect(suspicion.care?.deadly).toMatchObject([by]);
-    expect([suspicion.isAlone, suspicion.deathsInRow]).toEqual([true, 0]);
+    const deaths = new ThreadDeaths();
+    expect([deaths.care, deaths.isAlone, deaths.deathsInRow]).toEqual([undefined, false, 0]);
+    deaths.died(death);
+    expect([deaths.care, deaths.isAlone, deaths.deathsInRow]).toEqual([{ deadly: [] }, false, 1]);
+    deaths.died({ ...death, by });
+    deaths.died({ ...death, by });
+    expect([deaths.care, deaths.isAlone, deaths.deathsInRow]).toEqual([{ deadly: [] }, true, 3]);
+    deaths.died({ ...death, by });
+    expect(deaths.care?.deadly).toMatchObject([by]);
+    expect([deaths.isAlone, deaths.deathsInRow]).toEqual([true, 0]);
   });
 
   test("those of another pipeline say nothing, nor do different events condemn one", () => {
-    const suspicion = new ThreadDeaths();
-    for (let turn = 0; turn < 5; turn += 1) suspicion.died({ ...death, isInnocent: true });
-    expect(suspicion.care).toBeUndefined();
-    for (let position = 0; position < 5; position += 1) suspicion.died({ ...death, by: { feed: "", position } });
-    expect(suspicion.care).toEqual({ deadly: [] });
-    suspicion.ranWell();
-    expect(suspicion.isAlone).toBe(false);
+    const deaths = new ThreadDeaths();
+    for (let turn = 0; turn < 5; turn += 1) deaths.died({ ...death, isByOther: true });
+    expect(deaths.care).toBeUndefined();
+    for (let position = 0; position < 5; position += 1) deaths.died({ ...death, by: { feed: "", position } });
+    expect(deaths.care).toEqual({ deadly: [] });
+    deaths.ranWell();
+    expect(deaths.isAlone).toBe(false);
   });
 });

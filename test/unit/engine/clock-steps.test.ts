@@ -1,6 +1,6 @@
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { AccessTokens } from "../../../engine/catalog/access-tokens.ts";
+import { AccessTokens, recordOf } from "../../../engine/catalog/access-tokens.ts";
 import { BatchReader } from "../../../engine/batch/reader.ts";
 import { BackPressure } from "../../../engine/ingest/gate.ts";
 import { Arrivals } from "../../../engine/flow/arrivals.ts";
@@ -12,7 +12,7 @@ import { StreamSource } from "../../../engine/sources/stream/stream-source.ts";
 import { Recorder } from "../../../engine/telemetry/recorder.ts";
 import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
 import { RetryPause } from "../../../engine/flow/retry-pause.ts";
-import { keptLog } from "../../support/engine.ts";
+import { keptLog, tableOfSecrets } from "../../support/engine.ts";
 import { webhookPipeline } from "../../support/pipelines.ts";
 
 const hour = 3_600_000;
@@ -135,12 +135,12 @@ describe.each([
   });
 
   test("does not change how long a rotated token still counts", async () => {
-    const entry = { token: AccessTokens.record("old", false) };
+    const entry = { token: recordOf("old", false) };
     const registry = {
       get: () => entry,
       save: async (_id: string, changes: object) => Object.assign(entry, changes),
     };
-    const tokens = new AccessTokens(registry as never);
+    const tokens = new AccessTokens(registry as never, tableOfSecrets());
     await tokens.rotate("p");
     pass(by);
     expect(tokens.accepts("p", "old")).toBe(true);

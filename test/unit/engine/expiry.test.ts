@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { Registry } from "prom-client";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { BatchRecord } from "../../../engine/core/journal.ts";
-import { expire } from "../../../engine/catalog/storage.ts";
-import type { CatalogEntry } from "../../../engine/state/catalog.ts";
+import { PipelineStorage } from "../../../engine/catalog/storage.ts";
 import { DeadLetters } from "../../../engine/state/dead-letters.ts";
+import { Deletions } from "../../../engine/state/deletions.ts";
 import { StoreJournal } from "../../../engine/state/journal.ts";
 import { Store } from "../../../engine/state/store.ts";
 import { Streams } from "../../../engine/streams/streams.ts";
@@ -18,7 +18,6 @@ import { webhookPipeline } from "../../support/pipelines.ts";
 const hour = 3_600_000;
 const pipeline_id = "old";
 const config = webhookPipeline(pipeline_id, { resources: { nats: { stream: { max_age: "24h", max_msgs: -1 } } } });
-const entry = { pipeline_id, config } as CatalogEntry;
 const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
 let folder: string;
@@ -26,6 +25,7 @@ let store: Store;
 let journal: StoreJournal;
 let streams: Streams;
 let recorder: Recorder;
+let storage: PipelineStorage;
 
 beforeEach(async () => {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2026, 0, 1) });
@@ -35,6 +35,8 @@ beforeEach(async () => {
   journal = new StoreJournal(store, letters);
   streams = new Streams(systemDisk, join(folder, "pipelines"), silent);
   recorder = new Recorder(silent, new Registry());
+  const deletions = new Deletions(store);
+  storage = new PipelineStorage({ dataDir: folder, journal, letters, streams, deletions, recorder, log: silent });
   await streams.open(pipeline_id, config, 0);
 });
 
@@ -55,7 +57,7 @@ async function expireAfter(hours: number): Promise<number> {
   vi.setSystemTime(Date.now() + hours * hour);
   const { counters } = recorder.observed(pipeline_id);
   const before = counters.events_aged_out;
-  await expire(entry, { journal, streams, recorder });
+  await storage.expire({ pipeline_id, config });
   return counters.events_aged_out - before;
 }
 

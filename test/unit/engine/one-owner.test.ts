@@ -25,7 +25,7 @@ async function pass(milliseconds: number): Promise<void> {
 async function opened(): Promise<{ on: TestEngine; threads: ScriptedThreads; secrets: Record<string, string> }> {
   const threads = new ScriptedThreads();
   const secrets: Record<string, string> = { password: "p" };
-  const on = await TestEngine.open({ secrets, spawnThread: threads.spawn });
+  const on = await TestEngine.open({ secrets, machine: { spawnThread: threads.spawn } });
   await on.engine.create(orders, defaultOptions);
   return { on, threads, secrets };
 }
@@ -136,7 +136,11 @@ test.each([
   ["that the settings say", { drainLimit: 7_000 }, 7_000],
 ])("a stop drains for at most a limit %s", async (_title, settings, limit) => {
   const threads = new ScriptedThreads();
-  const on = await TestEngine.open({ secrets: { password: "p" }, spawnThread: threads.spawn, ...settings });
+  const on = await TestEngine.open({
+    secrets: { password: "p" },
+    machine: { spawnThread: threads.spawn },
+    ...settings,
+  });
   await on.engine.create(orders, defaultOptions);
   await on.engine.stop("orders");
   expect(threads.limits).toEqual([limit]);
@@ -192,7 +196,7 @@ describe("the end of the process", () => {
         return text;
       },
     };
-    const on = await TestEngine.open({ from, spawnThread: threads.spawn });
+    const on = await TestEngine.open({ from, machine: { spawnThread: threads.spawn } });
     const created = on.engine.create(orders, defaultOptions).catch((error: Error) => error.message);
     await settled();
     const closed = on.close();

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { PipelineRegistry } from "../../../engine/catalog/registry.ts";
-import type { Catalog, CatalogEntry } from "../../../engine/state/catalog.ts";
+import type { Catalog, CatalogEntry } from "../../../engine/catalog/catalog.ts";
 import type { Recorder } from "../../../engine/telemetry/recorder.ts";
 import { view } from "../../integration/api/sample.ts";
 

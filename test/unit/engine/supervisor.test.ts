@@ -25,13 +25,12 @@ class World {
     launch: (signal) =>
       new Promise((resolve, reject) => {
         const go = (): void => {
-          if (signal.aborted) reject(new LeftForLater("it was told to end"));
+          if (signal.aborted) reject(new LeftForLater("it was ended"));
           else resolve(this.#place());
         };
         this.launching.push({ go, fail: () => reject(new Error("no secret")) });
       }),
-    onWaits: () => undefined,
-    isHopeless: () => false,
+    onRetry: () => undefined,
     onRested: () => undefined,
     onOutdated: () => undefined,
     onFailed: () => undefined,
@@ -51,7 +50,7 @@ class World {
   leave(placement: Placement | undefined, how: "ended" | "died" = "ended"): void {
     if (placement === undefined || !this.live.delete(placement)) return;
     placement.hasLeft(
-      how === "ended" ? { kind: "ended" } : { kind: "died", error: new Error("killed"), isInnocent: false },
+      how === "ended" ? { kind: "ended" } : { kind: "died", error: new Error("killed"), isByOther: false },
     );
   }
 

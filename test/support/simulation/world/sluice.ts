@@ -117,13 +117,12 @@ export class SluiceProcess {
     const host = machine.host(this.life);
     giveFiles(this.life, { disk: host.disk, contentOf: (path) => machine.disk.contentOf(path) });
     const engine = await Engine.open({
-      ...host,
       dataDir,
       log,
       registry,
       threads,
       secrets: { resolve: (text) => Promise.resolve(resolved(text, secrets)) },
-      spawnThread: () => this.#spawn(network),
+      machine: { ...host, spawnThread: () => this.#spawn(network) },
     });
     this.#engine = engine;
     const reconciler = new Reconciler({ source: repository, engine, dataDir, log, registry, interval });

@@ -3,31 +3,29 @@ import type { PipelineConfig } from "../../schemas/pipeline.ts";
 import type { PipelineView } from "../core/pipeline-view.ts";
 import type { Table, TableStore } from "../core/store.ts";
 
-/** How a webhook's caller proves itself. Only the hash is kept. */
+/** The token that a webhook's caller has to send. Only its hash is stored. */
 export interface TokenRecord {
   /** SHA-256, hex. */
   hash: string;
   created_at: string;
   last_used_at: string | null;
-  /** Brought by `x-sluice.access_token` instead of generated here. */
+  /** Set by `x-sluice.access_token` instead of generated here. */
   brought: boolean;
 }
 
-/** A pipeline as it is kept. Secrets are the references of the file. */
+/** A pipeline as it is stored. Secrets are the references of the file. */
 export interface CatalogEntry extends PipelineView {
   token?: TokenRecord;
 }
 
-/**
- * The pipelines of this data dir, and every revision of a config that a batch under way still names.
- */
+/** The stored pipelines of a data dir, and the revisions of their configs that pending batches name. */
 export class Catalog {
   readonly #store: TableStore;
   readonly #named: (pipeline_id: string) => ReadonlySet<number>;
   readonly #entries: Table<CatalogEntry, string>;
   readonly #revisions: Table<PipelineConfig, [string, number]>;
 
-  /** `named` gives the revisions of a pipeline that batches under way name. */
+  /** `named` gives the revisions of a pipeline that pending batches name. */
   constructor(store: TableStore, named: (pipeline_id: string) => ReadonlySet<number>) {
     this.#store = store;
     this.#named = named;
@@ -48,12 +46,12 @@ export class Catalog {
       .toSorted((a, b) => b.created_at.localeCompare(a.created_at) || a.pipeline_id.localeCompare(b.pipeline_id));
   }
 
-  /** The config of one revision; undefined if nothing names it any more. */
+  /** The config of one revision; undefined where it is neither the present one nor named. */
   revision(pipeline_id: string, revision: number): PipelineConfig | undefined {
     return this.#revisions.get([pipeline_id, revision]);
   }
 
-  /** Keeps an entry and its revision, and drops the revisions that nothing names any more. Durable when it resolves. */
+  /** Stores an entry and its revision, and drops the revisions that are no longer named. Durable when it resolves. */
   put(entry: CatalogEntry): Promise<void> {
     const { pipeline_id, revision } = entry;
     return this.#store.write(() => {
@@ -66,7 +64,7 @@ export class Catalog {
     });
   }
 
-  /** Forgets a pipeline and its revisions; `also` runs in the same write. */
+  /** Removes a pipeline and its revisions; `also` runs in the same write. */
   remove(pipeline_id: string, also: () => void): Promise<void> {
     return this.#store.write(() => {
       this.#entries.removeSync(pipeline_id);
@@ -80,7 +78,7 @@ export class Catalog {
   }
 }
 
-/** An entry may be older than an option. */
+/** An entry may have been stored before an option existed. */
 function withDefaults(entry: CatalogEntry): CatalogEntry {
   return { ...entry, options: { ...defaultOptions, ...entry.options } };
 }

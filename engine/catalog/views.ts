@@ -1,0 +1,81 @@
+import type { PipelineHealth, PipelineView } from "../core/pipeline-view.ts";
+import { isPushed } from "../sources/registry.ts";
+import type { DeadLetters } from "../state/dead-letters.ts";
+import type { StoreJournal } from "../state/journal.ts";
+import type { Streams } from "../streams/streams.ts";
+import type { Recorder } from "../telemetry/recorder.ts";
+import type { CatalogEntry } from "./catalog.ts";
+import type { PipelineRegistry } from "./registry.ts";
+
+interface PipelineViewsOptions {
+  registry: PipelineRegistry;
+  journal: StoreJournal;
+  letters: DeadLetters;
+  streams: Streams;
+  recorder: Recorder;
+}
+
+/** Pipelines as a caller of the engine sees them: without the hash of their token, and frozen. */
+export class PipelineViews {
+  readonly #options: PipelineViewsOptions;
+
+  constructor(options: PipelineViewsOptions) {
+    this.#options = options;
+  }
+
+  /** As long as a pipeline is not changed, its config and options are the same objects. Throws PIPELINE_NOT_FOUND. */
+  get(pipeline_id: string): PipelineView {
+    return viewOf(this.#options.registry.get(pipeline_id));
+  }
+
+  /** Newest first; each as `get` gives it. */
+  list(): PipelineView[] {
+    return this.#options.registry.list().map(viewOf);
+  }
+
+  /** Throws PIPELINE_NOT_FOUND. */
+  health(pipeline_id: string): PipelineHealth {
+    const { registry, journal, letters, recorder, streams } = this.#options;
+    const { config, status, failure, created_at, updated_at } = registry.get(pipeline_id);
+    const { counters, pause, at_least_once, keys, source, strangers } = recorder.observed(pipeline_id);
+    return {
+      pipeline_id,
+      pipeline_name: config.name,
+      overall_status: status,
+      ...(failure !== undefined && { failure }),
+      ...(pause !== undefined && { paused: pause }),
+      ...(at_least_once !== undefined && { at_least_once }),
+      stream: streams.state(pipeline_id),
+      pending_batches: journal.pendingCount(pipeline_id),
+      dead_letters: letters.queue(pipeline_id).state(),
+      ...(keys !== undefined && { keys }),
+      ...(source === undefined ? this.#unread(pipeline_id) : { source }),
+      ...(strangers !== undefined && { strangers }),
+      counters: { ...counters },
+      created_at,
+      updated_at,
+    };
+  }
+
+  /** The lag of a pipeline that reads from a log and has read nothing yet: it has no offset to commit to its group. */
+  #unread(pipeline_id: string): Pick<PipelineHealth, "source"> {
+    const { registry, journal } = this.#options;
+    if (isPushed(registry.get(pipeline_id).config)) return {};
+    const isUnread =
+      Object.keys(journal.progress(pipeline_id).positions).length + journal.pendingCount(pipeline_id) === 0;
+    return isUnread ? { source: { partitions: 0, lag: 0, unsaid: 0 } } : {};
+  }
+}
+
+/** The config and options of the registry itself: they are frozen, so that no copy is needed. */
+function viewOf({ token: _token, ...entry }: CatalogEntry): PipelineView {
+  freezeDeeply(entry.config);
+  freezeDeeply(entry.options);
+  return entry;
+}
+
+function freezeDeeply(value: unknown): void {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return;
+  Object.freeze(value);
+  Object.values(value).forEach(freezeDeeply);
+}

@@ -1,0 +1,47 @@
+import { Worker } from "node:worker_threads";
+import type { Disk } from "./core/disk.ts";
+import type { TableStore } from "./core/store.ts";
+import { DataDir, type OwnedFolder, type Standby } from "./state/data-dir.ts";
+import { makeFolders } from "./state/durable-files.ts";
+import { storageError } from "./state/storage-error.ts";
+import { Store } from "./state/store.ts";
+import type { SegmentSizes } from "./streams/embedded/stream-files.ts";
+import { systemDisk } from "./system/disk.ts";
+import { entryPoint } from "./system/entry-point.ts";
+import type { WorkerLike } from "./workers/protocol.ts";
+
+/** What an engine uses of the machine that it runs on. A simulation replaces it. */
+export interface Machine {
+  /** Makes this process the one owner of the data dir. Throws DATA_DIR_HELD and DATA_DIR_NEWER. */
+  takeDataDir(path: string, standby: Standby | undefined): Promise<OwnedFolder>;
+  /** Opens the store of catalog, journal and dead letters in a folder, which is made where it is missing. */
+  openStore(folder: string): TableStore | Promise<TableStore>;
+  /** Where streams are kept. */
+  disk: Disk;
+  /** Sizes of the files of streams. Default: those of `EmbeddedStream`. */
+  segments?: SegmentSizes;
+  /** Starts a thread that runs pipelines. */
+  spawnThread(): WorkerLike;
+}
+
+/** This machine: a locked folder, LMDB, its disk and worker threads of this process. */
+export const thisMachine: Machine = {
+  takeDataDir: (path, standby) => DataDir.take(path, standby && { standby }),
+  openStore: openDurably,
+  disk: systemDisk,
+  spawnThread: () => new Worker(entryPoint("thread")),
+};
+
+/** Opens the store; its folder and the names of its files outlive a power cut. */
+async function openDurably(folder: string): Promise<TableStore> {
+  let store: TableStore | undefined;
+  try {
+    await makeFolders(systemDisk, folder);
+    store = Store.open(folder);
+    await systemDisk.syncFolder(folder);
+    return store;
+  } catch (error) {
+    await store?.close();
+    throw storageError(error);
+  }
+}

@@ -1,0 +1,30 @@
+import type { Registry } from "prom-client";
+import type { SecretSource } from "./catalog/secrets.ts";
+import type { Machine } from "./machine.ts";
+import type { KafkaSettings } from "./sources/kafka/brokers/settings.ts";
+import type { OtlpSettings } from "./sources/otlp/receiver/settings.ts";
+import type { Standby } from "./state/data-dir.ts";
+import type { Log } from "./telemetry/log.ts";
+
+/** How an engine is opened. */
+export interface EngineSettings {
+  /** The folder of all state; made where there is none. */
+  dataDir: string;
+  log: Log;
+  registry: Registry;
+  secrets: SecretSource;
+  /** Threads that run pipelines. Default: one less than the cores, at least 1, at most 4. */
+  threads?: number;
+  /** How long a stop drains, in milliseconds. Default five minutes. */
+  drainLimit?: number;
+  /** Milliseconds between two looks for events older than `max_age` in pipelines at rest. Default one minute. */
+  sweepEvery?: number;
+  /** How Kafka is read, where it differs from the defaults. */
+  kafka?: Partial<KafkaSettings>;
+  /** How OTLP is received, where it differs from the defaults. */
+  otlp?: Partial<OtlpSettings>;
+  /** Wait for a data dir that another process holds. Without it, that is an error. */
+  standby?: Standby;
+  /** Internal: what a simulation replaces of the machine. */
+  machine?: Partial<Machine>;
+}
