@@ -27,7 +27,7 @@ const transient: ReadonlySet<SourceReason> = new Set<SourceReason>([
 ]);
 
 /**
- * Polls a source with back-off. While the source cannot be read, the last good revision holds, and the source is polled
+ * Polls a source with back-off. While the source cannot be read, the last good revision stays in effect, and the source is polled
  * again after 1 s, 2 s, 4 s, … up to 5 min. After an answer that limits the rate or refuses the credentials it is not
  * polled before the interval is over, and never before a time that it named.
  */

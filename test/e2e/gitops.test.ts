@@ -110,7 +110,7 @@ test(
     expect(await numbers("on_its_own")).toEqual([1]);
     const metrics = await daemon.get<string>("/metrics");
     expect(metrics).toMatch(/sluice_gitops_git_request_total\{[^}]*result="error"[^}]*\} [1-9]/);
-    expect(daemon.log.join("\n")).toContain("the last good revision holds");
+    expect(daemon.log.join("\n")).toContain("the last good revision stays in effect");
 
     server = await serveHttp(repository.path, undefined, port);
     const fixed = await repository.commit({ "two.yaml": pipelineFile("back-again") });
