@@ -1,6 +1,7 @@
 import { LeftForLater } from "../core/errors.ts";
 import type { BatchRecord, Journal } from "../core/journal.ts";
 import type { Sink } from "../core/sink.ts";
+import { retry } from "../flow/retry.ts";
 import type { RetryPause } from "../flow/retry-pause.ts";
 import type { Waited } from "../core/pause.ts";
 import { isPassing } from "../state/storage-error.ts";
@@ -82,15 +83,10 @@ export class JournalWriter {
     await this.#durably(() => this.#journal.commit(record, released));
   }
 
-  async #durably(write: () => Promise<void>): Promise<void> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        await write();
-        return;
-      } catch (error) {
-        if (!isPassing(error)) throw error;
-        await this.#pauses.wait({ class: "disk", text: error.message }, attempt);
-      }
-    }
+  #durably(write: () => Promise<void>): Promise<void> {
+    return retry(write, async (error, attempt) => {
+      if (!isPassing(error)) throw error;
+      await this.#pauses.wait({ class: "disk", text: error.message }, attempt);
+    });
   }
 }

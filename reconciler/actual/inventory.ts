@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { writeFileDurably } from "../../engine/index.ts";
+import { Mutex } from "../../engine/language.ts";
 
 /** A pipeline that this reconciler created or took over. */
 export interface InventoryEntry {
@@ -70,7 +71,7 @@ export class Inventory {
   #savedFacts: string;
   /** Pipelines have changed since. */
   #isChanged = false;
-  #saving: Promise<void> = Promise.resolve();
+  readonly #saves = new Mutex();
 
   private constructor(path: string, state: InventoryState, savedFacts: string) {
     this.#path = path;
@@ -135,8 +136,7 @@ export class Inventory {
 
   /** Resolves when everything said so far would survive a power cut. Calls at the same time share one write. */
   save(): Promise<void> {
-    this.#saving = this.#saving.catch(() => undefined).then(() => this.#write());
-    return this.#saving;
+    return this.#saves.run(() => this.#write());
   }
 
   async #write(): Promise<void> {
