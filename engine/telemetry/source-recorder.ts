@@ -9,7 +9,7 @@ import type { Pause } from "../core/pause.ts";
 const [mostShown, longestShown] = [20, 100];
 
 /** Events of sources that are read from: log lines, metrics and counters of health. */
-export class SourceRecorder implements Pick<
+class SourceRecorder implements Pick<
   Telemetry,
   | "eventsCompacted"
   | "positionsSkipped"

@@ -40,7 +40,7 @@ export function tooLarge(bytes: number, limits: SourceLimits): string {
  * Takes the output of `git cat-file --batch` apart: `<object> blob <size>\n<bytes>\n` for each object, in the order
  * asked. Throws where the output is not complete: the object store is then damaged.
  */
-export function parseBatch(output: Buffer, files: readonly TreeFile[]): { object: string; bytes: Buffer }[] {
+function parseBatch(output: Buffer, files: readonly TreeFile[]): { object: string; bytes: Buffer }[] {
   let at = 0;
   return files.map(({ path, object, bytes }) => {
     const header = `${object} blob ${bytes}\n`;

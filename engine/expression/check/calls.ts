@@ -28,7 +28,7 @@ function checkCount(checker: Checker, node: CallNode, { takes, optional = 0, res
 }
 
 /** Throws unless the call has between `least` and `most` arguments. */
-export function refuseCount(checker: Checker, node: CallNode, least: number, most: number): void {
+function refuseCount(checker: Checker, node: CallNode, least: number, most: number): void {
   const count = node.args.length;
   if (count >= least && count <= most) return;
   const range = most === Infinity ? `at least ${least}` : least === most ? String(least) : `${least} to ${most}`;

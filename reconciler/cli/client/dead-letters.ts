@@ -32,7 +32,7 @@ export async function deadLetterList(invocation: Invocation, id: string, cursor?
 }
 
 /** Dead letters as a table for people. */
-export function letterTable({ messages }: Pick<DeadLetterPage, "messages">): string {
+function letterTable({ messages }: Pick<DeadLetterPage, "messages">): string {
   if (messages.length === 0) return "There are no dead letters.";
   return columns(
     ["ID", "RECEIVED", "COMPONENT", "REASON", "ERROR", "EVENT"],

@@ -33,7 +33,7 @@ const forOperators = new Set([
 ]);
 
 /** Whether it goes on until a person does something, so that it is shown at once. */
-export function needsOperator(error: unknown): boolean {
+function needsOperator(error: unknown): boolean {
   const { type, name } = rootOf(error);
   return (type !== undefined && forOperators.has(type)) || name === "KafkaJSSASLAuthenticationError";
 }

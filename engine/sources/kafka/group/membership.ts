@@ -223,7 +223,7 @@ function byTopic(feeds: Iterable<Feed>): Record<string, number[]> {
 }
 
 /** Commits by the member that holds each partition; a partition without a member is not committed. */
-export function byHolder<M>(commits: readonly Commit[], holderOf: (feed: Feed) => M | undefined): Map<M, Commit[]> {
+function byHolder<M>(commits: readonly Commit[], holderOf: (feed: Feed) => M | undefined): Map<M, Commit[]> {
   const found = new Map<M, Commit[]>();
   for (const commit of commits) {
     const holder = holderOf(commit.feed);

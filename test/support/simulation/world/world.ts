@@ -220,8 +220,7 @@ export class World {
       case "power is lost":
         this.#sluice.life.end();
         this.#machine.losePower();
-        if (happening.isMended) for (const place of this.#places) this.#constrain(place, false);
-        this.#startAfter(happening.milliseconds);
+        this.#startLater(happening);
         break;
       case "process restarts":
         await this.#restart();
@@ -418,10 +417,15 @@ export class World {
     if (this.#sluice === before && this.#starting === undefined) this.#start();
   }
 
-  #kill({ isMended, milliseconds }: { isMended: boolean; milliseconds: number }): void {
+  #kill(ending: { isMended: boolean; milliseconds: number }): void {
     // An insert of a process that is dead by now may be written still.
     if (this.#starting !== undefined) return;
     this.#sluice.kill();
+    this.#startLater(ending);
+  }
+
+  /** Nothing runs for so long. `isMended`: a person drops the constraints of the tables meanwhile. */
+  #startLater({ isMended, milliseconds }: { isMended: boolean; milliseconds: number }): void {
     if (isMended) for (const place of this.#places) this.#constrain(place, false);
     this.#startAfter(milliseconds);
   }
