@@ -54,6 +54,8 @@ export class StandInCluster {
   high = 0;
   /** Fetches that were answered by each node. */
   readonly fetches = new Map<number, number>();
+  /** How often either node was connected to. */
+  connections = 0;
   readonly #servers: Server[] = [];
   readonly #ports: number[] = [];
   readonly #sockets = new Map<Socket, number>();
@@ -95,6 +97,7 @@ export class StandInCluster {
 
   #serve(node: number, socket: Socket): void {
     this.#sockets.set(socket, node);
+    this.connections += 1;
     socket.on("error", () => undefined);
     let bytes = Buffer.alloc(0);
     socket.on("data", (more) => {
