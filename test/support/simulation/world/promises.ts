@@ -90,8 +90,9 @@ function keysTwice({ shape, sent, times, said, hasForgotten, isAtLeastOnce }: Ou
   const last = new Map<string, SentEvent>();
   return sent.flatMap((event) => {
     const now = written.get(event.id);
-    // One that became a dead letter has given its key up, and may be a row besides.
-    if (now === undefined || event.mayBeDoubled === true) return [];
+    // One that became a dead letter has given its key up, and may be a row besides. One that its topic has lost may have
+    // another event at its offset, whose end its key takes.
+    if (now === undefined || event.mayBeDoubled === true || event.mayBeLost === true) return [];
     const before = last.get(event.key);
     last.set(event.key, event);
     if (before === undefined || Math.max(now, written.get(before.id)!) - before.at > dedupWindow) return [];

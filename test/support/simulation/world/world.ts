@@ -14,6 +14,8 @@ import { SimulatedRepository, SluiceProcess } from "./sluice.ts";
 import type { Happening, NewEvent, WorldShape } from "./story.ts";
 
 const realChance = Math.random;
+/** Turns of the event loop in which the last steps of an ended process are done. */
+const lastTurns = 20;
 const hour = 3_600_000;
 /** The longest that a world may take to come to rest when everything is mended. */
 const patience = 3 * hour;
@@ -169,10 +171,12 @@ export class World {
   }
 
   /** Ends everything, and gives the real time and the real chance back. */
-  end(): void {
+  async end(): Promise<void> {
+    this.#sluice.life.end();
+    // What was under way goes on to its next wait here, and not in the time and with the chance of the next world.
+    await this.clock.turns(lastTurns);
     this.clock.uninstall();
     Math.random = realChance;
-    this.#sluice.life.end();
     for (const { clickHouse } of this.#places)
       for (const [what, times] of clickHouse.met) this.#meet(`clickhouse: ${what}`, times);
     for (const [what, times] of this.#kafka.met) this.#meet(`kafka: ${what}`, times);
