@@ -28,9 +28,9 @@ const defaultSweepEvery = 60_000;
 const closeLimit = 5_000;
 
 /**
- * Pipelines by id, and the calls of their lifecycle (`lifecycle.ts`). Each call resolves when its end status is
- * reached and durable, and throws an EngineError with the reason where it is refused. The catalog stores what should run:
- * a process that starts again goes on from it.
+ * Pipelines by id, and the calls of their lifecycle (`lifecycle.ts`). Each call resolves when its end status is reached
+ * and durable, and throws an EngineError with the reason where it is refused. The catalog stores which pipelines should
+ * run: the next process starts those.
  */
 export class Engine {
   /** The webhooks' tokens: when they were made and used, and how to make a new one. */
@@ -44,7 +44,7 @@ export class Engine {
   readonly #runner: Runner;
   readonly #endpoints: IngestEndpoints;
   readonly #lifecycle: Lifecycle;
-  /** Pipelines that are being created, and are in no list yet. */
+  /** Ids of pipelines that are being created; `get` and `list` do not know them yet. */
   readonly #creating = new Set<string>();
   #sweeping: NodeJS.Timeout | undefined;
 
@@ -271,7 +271,7 @@ export class Engine {
     return this.#stores.embedded.query(query, format);
   }
 
-  /** Waits for inserts in flight, and gives the data dir back. Statuses stay as they are. */
+  /** Waits for inserts in flight, and releases the data dir. Statuses do not change. */
   async close(): Promise<void> {
     clearInterval(this.#sweeping);
     this.#endpoints.close();
@@ -285,7 +285,7 @@ export class Engine {
       const { pipeline_id, status } = entry;
       try {
         await this.#runner.atRest(pipeline_id, async () => {
-          // It may not have been possible to open it at the start.
+          // Opening it may have failed at the start.
           if (status !== "Failed") await this.#storage.open(entry);
           await this.#storage.expire(entry);
         });

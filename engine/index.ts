@@ -1,5 +1,5 @@
 /**
- * The door of the engine: other layers import from here and from `language.ts`, which has what is pure.
+ * The public interface of the engine: other layers import only from here and from `language.ts`.
  *
  *     source ──> declared fields ─> filter ─> dedup ─> stateless ──> sink (ClickHouse)
  *       │  acknowledged only after the sink wrote   └──> dead letters

@@ -1,8 +1,8 @@
 /**
- * The second door of the engine: the language of pipelines as far as it is pure. It compiles expressions, reads column
- * types and endpoints, and parses JSON without a loss of digits; it also has the control of flow that needs no engine.
- * Nothing here does input or output or imports a module that does, so that whoever checks or converts files loads neither
- * stores nor clients of Kafka, gRPC or ClickHouse.
+ * The part of the engine's public interface that does no input or output. It compiles expressions, reads column types
+ * and endpoints, and parses JSON without a loss of digits; mutexes, retry and back-off are here too. It imports no
+ * module that does input or output, so that `validate` and `migrate` load no store and no client of Kafka, gRPC or
+ * ClickHouse.
  */
 export { compileFilter, compileTransforms, ExpressionError, freeNames } from "./expression/index.ts";
 export type { FreeName, TransformExpression } from "./expression/index.ts";

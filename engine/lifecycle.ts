@@ -30,9 +30,9 @@ export class Lifecycle {
     this.#options = options;
   }
 
-  /** Starts a pipeline that has just been created. Throws what keeps it from running; it is Failed then. */
+  /** Starts a pipeline that has just been created. Throws the error that keeps it from running; it is Failed then. */
   async startCreated(pipeline_id: string): Promise<void> {
-    // It is created even where a stop or a deletion comes before it runs.
+    // A stop or a deletion before it runs is no failure of its creation.
     await this.#start(pipeline_id, "Created");
   }
 
@@ -129,7 +129,7 @@ export class Lifecycle {
 
   /**
    * Starts a pipeline that is `Created` or `Resuming`; resolves with true when it is Running, with false where another
-   * call ended it meanwhile. Throws what keeps it from running; it is Failed then.
+   * call ended it meanwhile. Throws the error that keeps it from running; it is Failed then.
    */
   async #start(pipeline_id: string, from: Status): Promise<boolean> {
     const { registry } = this.#options;

@@ -48,7 +48,7 @@ export async function openStores({ log, registry, standby, ...settings }: StoreS
   }
 }
 
-/** Closes what was opened, and gives the data dir back last. */
+/** Closes what was opened, and releases the data dir last. */
 export async function closeStores({ streams, embedded, store, dataDir }: Stores): Promise<void> {
   await streams.close();
   await embedded.close();

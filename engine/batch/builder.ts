@@ -12,17 +12,17 @@ import type { Telemetry } from "../telemetry/telemetry.ts";
 export interface BatchPlan extends BatchContext {
   /** Events that were received before it are settled without a row, in milliseconds since the epoch. */
   oldest: number;
-  /** Only these events become rows, and filter and dedup are not asked: they decided on them before. */
+  /** Only these events become rows, without filter and dedup, which decided on them before. */
   only?: ReadonlySet<Place>;
   /** Duplicates that wait: their events are kept. */
   waiting?: readonly WaitingDrop[];
-  /** Of a replay: the ranges of its record, by whose bases its events have their places. */
+  /** Of a replay: the ranges of its record, whose bases give its events their places. */
   ranges?: readonly PositionRange[];
 }
 
 /**
- * A batch while it is built: what was read so far, already transformed, so that a batch is full when it has enough rows
- * and not when enough events were read.
+ * A batch while it is built. Events are transformed as they are read, so that a batch is full when it has enough rows,
+ * not when enough events were read.
  */
 export class BatchBuilder {
   readonly plan: BatchPlan;
@@ -34,8 +34,8 @@ export class BatchBuilder {
   readonly #rejections: Rejection[] = [];
   readonly #waiting: WaitingDrop[] = [];
   readonly #duplicates = new Set<Place>();
-  /** Of a replay: the events that it is to take, and that were found. */
-  readonly #asked = new Set<Place>();
+  /** Of a replay: the events that it should contain and that were read. */
+  readonly #found = new Set<Place>();
   /** The duplicates that wait, as they were received. */
   readonly #received = new Map<Place, Event>();
   readonly #places: Places;
@@ -53,7 +53,7 @@ export class BatchBuilder {
     this.#keepDuplicates(plan.waiting ?? [], []);
   }
 
-  /** Rows that it would make. */
+  /** Rows so far. */
   get rows(): number {
     return this.#rows.count;
   }
@@ -82,18 +82,18 @@ export class BatchBuilder {
     return this.#places.ranges;
   }
 
-  /** Duplicates that wait until what they repeat is in the table. */
+  /** Duplicates that wait until their original is in the table. */
   get waiting(): readonly WaitingDrop[] {
     return this.#waiting;
   }
 
-  /** Adds what a source handed out. */
+  /** Adds a chunk of the source. */
   take(chunk: Chunk): void {
     this.#places.take(chunk);
     this.add(chunk.events);
   }
 
-  /** Takes events that must not be processed: they are letters, with `error` as the reason in words. */
+  /** Adds events that must not be processed: they become dead letters with the text `error`. */
   refuse(chunk: Chunk, error: string): void {
     this.#places.take(chunk);
     this.#count += chunk.events.length;
@@ -110,7 +110,7 @@ export class BatchBuilder {
     }
   }
 
-  /** Adds events that have their places: dead letters by their numbers, and released duplicates. */
+  /** Adds events that have places already: dead letters, whose places are their numbers, and released duplicates. */
   add(events: readonly Event[]): void {
     if (events.length === 0) return;
     this.#count += events.length;
@@ -134,13 +134,13 @@ export class BatchBuilder {
     return { ...block, rejected: [...this.#rejections, ...rejected] };
   }
 
-  /** The dead letter of an event that became a row, with its text as the sink got it. */
+  /** The dead letter of an event that became a row, with the text that the sink got. */
   letter(event: Event, { reason, error }: Pick<Rejection, "reason" | "error">): Rejection {
     const { text, position } = this.#rows.made(event);
     return this.withSource({ component: "sink", reason, error, original_message: text, position });
   }
 
-  /** A rejection by the sink, with where its event came from, and what was received: that can be sent again. */
+  /** A rejection by the sink, with the origin and the received text of its event, which can be reprocessed. */
   withSource(rejection: Rejection): Rejection {
     const event = this.#rows.at(rejection.position);
     if (event === undefined) return rejection;
@@ -149,17 +149,17 @@ export class BatchBuilder {
     return text === rejection.original_message ? from : { ...from, source_message: text };
   }
 
-  /** How many of the events that it is to take are there: of its ranges, or of `only`. */
-  get asked(): number {
-    return this.plan.only === undefined ? this.#count : this.#asked.size;
+  /** How many of the events that it should contain were read: of its ranges, or of `only`. */
+  get found(): number {
+    return this.plan.only === undefined ? this.#count : this.#found.size;
   }
 
-  /** Whether an event was read. Known for those alone that become rows. */
+  /** Whether an event was read. Known only for events that become rows. */
   has(place: Place): boolean {
-    return this.#asked.has(place);
+    return this.#found.has(place);
   }
 
-  /** The events that became rows; the record says which of them never did. */
+  /** The events that became rows, without the dead letters of the record. */
   rowPositions(record: BatchRecord): Place[] {
     const dead = new Set(deadPositions(record));
     return [...this.#rows.positions()].filter((position) => !dead.has(position));
@@ -192,7 +192,7 @@ export class BatchBuilder {
   }
 
   #transformsFor(event: Event): readonly MeasuredTransform[] {
-    // Filter and dedup decided on them before.
+    // Filter and dedup have decided before.
     if (this.plan.only !== undefined) return [];
     const chain = chainOf(this.#compiled, event);
     const known = this.#transforms.get(chain);
@@ -218,8 +218,8 @@ export class BatchBuilder {
 
   #relevant(events: readonly Event[]): readonly Event[] {
     const { only, kept, oldest } = this.plan;
-    const asked = only ?? kept;
-    if (asked !== undefined) for (const { position } of events) if (asked.has(position)) this.#asked.add(position);
+    const wanted = only ?? kept;
+    if (wanted !== undefined) for (const { position } of events) if (wanted.has(position)) this.#found.add(position);
     if (only !== undefined) return events.filter(({ position }) => only.has(position));
     if (events.every(({ receivedAt }) => receivedAt >= oldest)) return events;
     const young = events.filter(({ receivedAt }) => receivedAt >= oldest);

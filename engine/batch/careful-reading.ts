@@ -9,24 +9,27 @@ export interface EventPlace {
   position: Offset;
 }
 
-/** An event that has ended the threads that processed it, with what they died of. */
+/** An event on which threads have died, with their error. */
 export interface DeadlyEvent extends EventPlace {
   error: string;
 }
 
-/** How a pipeline reads after one of its threads died: with care, and without the events that are known to end a thread. */
+/**
+ * How a pipeline reads after one of its threads died: carefully, and without the events that are known to end a thread.
+ */
 export interface Care {
   deadly: DeadlyEvent[];
 }
 
-/** No batch holds more events, so that what was read and not prepared when a thread died is among the next so many. */
+/** Careful reading covers this many events. No batch holds more, so that it covers the event on which a thread died. */
 const carefulEvents = 500_000;
-/** Batches are small meanwhile: what ends a thread then is one event, and not the number of events. */
+/** Batches are small during careful reading, so that a thread does not die of the number of events. */
 const carefulBatch = 1_000;
 
 /**
- * Takes what a source handed out into a batch. After a thread has died it does so with care for a while: one event at a
- * time, each noted before it is processed and after, so that the process knows by which of them another thread dies.
+ * Adds chunks of a source to a batch. For a while after a thread has died it reads carefully: one event at a time, each
+ * reported to the process before and after it is processed, so that the process knows on which event another thread
+ * dies.
  */
 export class CarefulReading {
   readonly #note: (event: EventPlace | undefined) => void;
@@ -56,7 +59,7 @@ export class CarefulReading {
   }
 }
 
-/** Takes what was read again of a record: what it refused as deadly is refused again. */
+/** Adds a chunk that was read again for a record: the events that the record refused as deadly are refused again. */
 export function takeAgain(builder: BatchBuilder, chunk: Chunk, record: BatchRecord): void {
   const deadly = record.rejections.flatMap(({ reason, position, error }): [string, string][] => {
     const event = reason === threadDeath ? offsetAt(rangesOf(record), position) : undefined;
@@ -73,7 +76,7 @@ function takeEach(
   note: (event: EventPlace | undefined) => void,
 ): void {
   for (const event of events) {
-    // Its position is another number once the batch has taken it.
+    // Its position changes when the batch takes it.
     const place = { feed, position: event.position };
     const one: Chunk = { feed, events: [event], last: event.position };
     const error = deadly.get(keyOf(place));

@@ -5,14 +5,14 @@ import type { Sink } from "../core/sink.ts";
 
 type Count = Omit<TransformedEvent, "pipeline_id" | "component">;
 
-/** The names that metrics and logs know the transforms by. */
+/** The names of the transforms in metrics and logs. */
 export const components: Record<Exclude<Transform["name"], "ingestor">, TransformedEvent["component"]> = {
   filter: "filter",
   dedup: "dedup",
   stateless: "transform",
 };
 
-/** One transform while a batch is built: what it did with events is counted, and reported once for many of them. */
+/** One transform while a batch is built: its work is counted, and reported once for many events. */
 export class MeasuredTransform {
   readonly #transform: Transform;
   readonly #component: TransformedEvent["component"] | undefined;
@@ -62,13 +62,13 @@ function nothing(): Count {
 
 /** The transforms that the events of one origin go through, in their order. */
 export interface TransformChain {
-  /** What drops and refuses events. */
+  /** The transforms that drop and refuse events. */
   transforms: readonly Transform[];
-  /** What makes others of those that are left. */
+  /** The transform that creates new events from the remaining ones. */
   stateless?: Transform;
 }
 
-/** One revision of a pipeline: its transforms, and the sink that they lead to. */
+/** One revision of a pipeline: its transforms and its sink. */
 export interface CompiledPipeline {
   revision: number;
   /** By the origin of events; `undefined` is for those of any other. */

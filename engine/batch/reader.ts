@@ -22,12 +22,12 @@ export interface BatchReaderOptions {
   telemetry: Telemetry;
   /** Rows of a full batch, and the canonical duration that a batch may wait to be full. */
   limits: { max_batch_size: number; max_delay_time: string };
-  /** Milliseconds after which an event that was not written is given up. */
+  /** Events older than this, in milliseconds, are not written any more. */
   maxAge: number;
   clock: Clock;
   /** The dead letters that pending batches are made of. */
   letters: readonly LetterEvent[];
-  /** How what was read is taken into a batch. Default: without care. */
+  /** How events are added to a batch. Default: not careful. */
   reading?: CarefulReading;
   /** Aborts when the pipeline leaves at once. */
   leave: AbortSignal;
@@ -38,7 +38,7 @@ export interface BatchReaderOptions {
 /** The batch clock. */
 export interface Clock {
   now(): number;
-  /** The earlier of `now` and the wall clock, by which events are stamped when they come. */
+  /** The earlier of `now` and the wall clock, which stamps events when they are received. */
   earlier(): number;
 }
 
@@ -59,12 +59,12 @@ export class BatchReader {
     this.#letters = new Map(parts.letters.map((letter) => [letter.number, letter]));
   }
 
-  /** The server had too little memory for a batch: later ones are half as large. */
+  /** The server had too little memory for a batch: later batches are half as large. */
   shrink(): void {
     this.#rows = Math.max(1, Math.floor(this.#rows / 2));
   }
 
-  /** A batch went in: later ones may be larger again, up to what is configured. */
+  /** A batch was written: later batches may be larger again, up to the configured size. */
   grow(): void {
     this.#rows = Math.min(this.#parts.limits.max_batch_size, Math.ceil(this.#rows * 1.1));
   }
@@ -81,12 +81,12 @@ export class BatchReader {
     const { source, pipeline_id, telemetry, clock, drain } = this.#parts;
     const most = this.#reading.mostEvents;
     const rows = Math.min(this.#rows, most);
-    // Its time begins with its first event, however long that was waited for.
+    // The delay counts from its first event, not from the wait for it.
     let builder: BatchBuilder | undefined;
     let due = Infinity;
     for (let isDue = false; !isFull(builder, rows, most) && !isDue;) {
       if (this.#parts.leave.aborted) throw new LeftForLater("the pipeline leaves");
-      // What is there when it is due goes with it; it waits for nothing after that.
+      // When it is due it takes the events that are there, and waits for no more.
       isDue = performance.now() >= due;
       const missing = rows - (builder?.rows ?? 0);
       const chunks = await source.next(Math.min(missing, readEvents), readBytes);
@@ -99,7 +99,7 @@ export class BatchReader {
         continue;
       }
       if (drain.aborted) break;
-      // Once a batch has begun, there is nothing to do before it can be full or is due.
+      // A batch that has begun waits until it can be full or is due.
       if (due === Infinity) await source.wait(1, undefined, drain);
       else if (!isDue) await source.wait(missing, due, drain);
     }
@@ -113,7 +113,7 @@ export class BatchReader {
     return builder;
   }
 
-  /** Reads exactly what a record is made of, and builds its batch again as `plan` says. */
+  /** Reads exactly the events of a record, and builds its batch again as `plan` says. */
   async again(record: BatchRecord, compiled: CompiledPipeline, plan: Partial<BatchPlan>): Promise<BatchBuilder> {
     const { madeOf, clock, batch, oldest } = record;
     const ranges = rangesOf(record);
@@ -135,7 +135,7 @@ export class BatchReader {
     return builder;
   }
 
-  /** Builds a batch of released duplicates: `firsts` become rows, if they can, the others wait for them. */
+  /** Builds a batch of released duplicates: `firsts` become rows or dead letters, and the others wait for them. */
   released(
     events: readonly Event[],
     compiled: CompiledPipeline,
@@ -146,14 +146,14 @@ export class BatchReader {
     return builder;
   }
 
-  /** Drops the events of letters that are settled. */
+  /** Drops the events of settled letters. */
   forget(letters: readonly number[]): void {
     for (const number of letters) this.#letters.delete(number);
   }
 
   #begin(compiled: CompiledPipeline, plan: Omit<BatchPlan, "oldest"> & { oldest?: number }): BatchBuilder {
     const { maxAge, clock, pipeline_id, telemetry } = this.#parts;
-    // Infinitely old is never too old.
+    // With an infinite `maxAge` no event is too old.
     const oldest = Math.max(0, clock.earlier() - maxAge);
     return new BatchBuilder(compiled, { oldest, ...plan }, pipeline_id, telemetry);
   }
@@ -171,13 +171,13 @@ function isFull(builder: BatchBuilder | undefined, rows: number, events: number)
   return builder.rows >= rows || builder.count >= Math.min(events, batchEvents) || bytes >= batchBytes;
 }
 
-/** Duplicates that were released, as the event that they repeat died: what becomes a batch of its own. */
+/** Duplicates that were released, since their original was rejected. They become a batch of their own. */
 export interface Released {
-  /** Number of that batch. */
+  /** The number of that batch. */
   batch: number;
   clock: number;
   /** Those that become rows: their keys are reserved for that batch. */
   firsts: Place[];
-  /** Those that repeat one of `firsts`, and so wait for that batch. */
+  /** The duplicates of `firsts`, which wait for that batch. */
   waiting: WaitingDrop[];
 }

@@ -6,25 +6,27 @@ import type { BatchContext } from "../core/transform.ts";
 import { chainOf, type CompiledPipeline, MeasuredTransform } from "./compiled-pipeline.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 
-/** So many events go through all transforms before the next ones do: what is made of them is short-lived, and near. */
+/**
+ * Events that go through all transforms at once: few enough for their results to be short-lived and in the CPU cache.
+ */
 export const partEvents = 512;
 
 /**
- * The rows of a batch while it is built. What the stateless transform makes of an event is encoded at once and forgotten:
- * it is made again, from the event that it was made of, in the few cases where it is needed once more.
+ * The rows of a batch while it is built. The result of the stateless transform is encoded at once and not kept: in the
+ * few cases where it is needed again, the event is transformed again.
  */
 export class Rows {
-  /** What becomes a row, or was refused by the sink, as it was before stateless. */
+  /** The events that became rows or were refused by the sink, as they were before stateless. */
   readonly events = new EventList();
   readonly #compiled: CompiledPipeline;
   readonly #context: BatchContext;
-  /** The stateless transforms, by the origin of what they are given. */
+  /** The stateless transforms, by the origin of their events. */
   readonly #transforms = new Map<string | undefined, MeasuredTransform>();
   /** The rows of all `events`; undefined once they were handed out. */
   #writer: RowWriter | undefined;
-  /** Of the sink, for what `#writer` wrote. */
+  /** Rejections by the sink of the events that `#writer` was given. */
   readonly #rejected: Rejection[] = [];
-  /** By place; undefined until the first look, as most batches need none. */
+  /** By place; undefined until they are first needed, as most batches need none. */
   #indexes: Map<Place, number> | undefined;
 
   constructor(compiled: CompiledPipeline, context: BatchContext) {
@@ -42,7 +44,9 @@ export class Rows {
     return this.#writer?.size ?? 0;
   }
 
-  /** Adds the rows of events of one origin and so many bytes. Gives back those on which the transform failed. */
+  /**
+   * Adds the rows of events of one origin, `bytes` long. Returns the rejections of those on which the transform failed.
+   */
   add(events: readonly Event[], bytes: number): readonly Rejection[] {
     const transform = events[0] === undefined ? undefined : this.#statelessFor(events[0]);
     const { passed: made, rejected = [] } = transform?.apply(events, bytes, this.#context) ?? { passed: events };
@@ -65,7 +69,7 @@ export class Rows {
     return this.#again(this.events.without(excluded));
   }
 
-  /** What an event was made, as the sink got it. */
+  /** An event after the stateless transform, as the sink got it. */
   made(event: Event): Event {
     return chainOf(this.#compiled, event).stateless?.apply([event], this.#context).passed[0] ?? event;
   }

@@ -19,7 +19,7 @@ interface NewToken {
   generated?: string;
 }
 
-/** How long the old token is accepted after a rotation, in milliseconds: senders can be changed one by one. */
+/** How long the old token is accepted after a rotation, in milliseconds, so that senders can be changed one by one. */
 const overlap = 10 * 60 * 1000;
 /** A use is stored at most this often, in milliseconds. */
 const noteEvery = 60 * 1000;
@@ -36,8 +36,8 @@ export class AccessTokens {
   }
 
   /**
-   * The token that a config needs and the `present` entry does not have: that of the options, or a generated one; nothing
-   * where it has it. Throws SECRET_NOT_FOUND.
+   * The token that a config needs and the `present` entry lacks: that of the options, or a generated one; undefined
+   * where it lacks none. Throws SECRET_NOT_FOUND.
    */
   async newTokenFor(
     { sources }: PipelineConfig,
@@ -56,7 +56,7 @@ export class AccessTokens {
     return { token: recordOf(generated, false), generated };
   }
 
-  /** The texts with references that tokens are set by. */
+  /** The texts of `x-sluice.access_token`, with references to secrets. */
   texts(): SecretText[] {
     return this.#registry.list().flatMap(({ pipeline_id, token, options: { access_token: text } }) => {
       if (token?.brought !== true || text?.includes("${") !== true) return [];
@@ -98,7 +98,7 @@ export class AccessTokens {
   #noteUse(pipeline_id: string, record: TokenRecord): void {
     const now = Date.now();
     const since = record.last_used_at === null ? Infinity : now - Date.parse(record.last_used_at);
-    // A time in the future was stored before the clock was set back.
+    // A stored time in the future is from before the clock was set back.
     if (since >= 0 && since < noteEvery) return;
     // No event waits for this write.
     record.last_used_at = new Date(now).toISOString();
@@ -113,7 +113,7 @@ export class AccessTokens {
   }
 }
 
-/** What is stored of a new token; `brought`: it was set by the options. */
+/** The record of a new token; `brought`: it was set by the options. */
 export function recordOf(token: string, brought: boolean): TokenRecord {
   return { hash: tokenHash(token), created_at: new Date().toISOString(), last_used_at: null, brought };
 }

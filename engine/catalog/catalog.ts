@@ -3,7 +3,7 @@ import type { PipelineConfig } from "../../schemas/pipeline.ts";
 import type { PipelineView } from "../core/pipeline-view.ts";
 import type { Table, TableStore } from "../core/store.ts";
 
-/** The token that a webhook's caller has to send. Only its hash is stored. */
+/** The token that senders to a webhook have to send. Only its hash is stored. */
 export interface TokenRecord {
   /** SHA-256, hex. */
   hash: string;
@@ -25,7 +25,7 @@ export class Catalog {
   readonly #entries: Table<CatalogEntry, string>;
   readonly #revisions: Table<PipelineConfig, [string, number]>;
 
-  /** `named` gives the revisions of a pipeline that pending batches name. */
+  /** `named` returns the revisions that a pipeline's pending batches name. */
   constructor(store: TableStore, named: (pipeline_id: string) => ReadonlySet<number>) {
     this.#store = store;
     this.#named = named;

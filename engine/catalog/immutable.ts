@@ -2,8 +2,8 @@ import type { PipelineConfig } from "../../schemas/pipeline.ts";
 import { isPushed } from "../sources/registry.ts";
 
 /**
- * The first field that may not change (docs/gitops.md, Effect classes), with both values; undefined if none
- * does. The planner refuses such a change long before; this is the engine's own guard.
+ * The first field that may not change (docs/gitops.md, Effect classes), with both values; undefined if none does. The
+ * planner refuses such a change earlier; this is the engine's own check.
  */
 export function immutableChange(from: PipelineConfig, to: PipelineConfig): string | undefined {
   // Accepted events of a removed source would stay unread.
@@ -19,7 +19,7 @@ export function immutableChange(from: PipelineConfig, to: PipelineConfig): strin
 }
 
 function refusal(field: string, old: string | number, value: string | number): string {
-  return `${field} cannot change after creation: it is ${old}, and ${value} was asked for`;
+  return `${field} cannot change after creation: it is ${old}, and the new config has ${value}`;
 }
 
 function immutableFields(config: PipelineConfig): Map<string, string | number> {

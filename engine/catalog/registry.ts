@@ -8,7 +8,7 @@ import { isPassing } from "../state/storage-error.ts";
 import type { Catalog, CatalogEntry } from "./catalog.ts";
 import type { Recorder } from "../telemetry/recorder.ts";
 
-/** How long a change waits before it is written again, in milliseconds: on a full disk, or one that cannot be written. */
+/** The wait before a change is written again, in milliseconds, while the disk is full or cannot be written. */
 const diskFullWait = 1_000;
 
 /**
@@ -20,8 +20,8 @@ export class PipelineRegistry {
   readonly #recorder: Recorder;
   readonly #entries = new Map<string, CatalogEntry>();
   /**
-   * Changes of one pipeline follow each other, each from what the one before has made of it. A note of a token's use that
-   * began with an older status would else put that status back, or bring a deleted pipeline back.
+   * Changes of one pipeline run one after the other, each from the result of the one before. Otherwise a write of a
+   * token's last use could restore an older status or a deleted pipeline.
    */
   readonly #changes = new KeyedMutex<string>();
 
@@ -57,7 +57,7 @@ export class PipelineRegistry {
     this.#recorder.statusChanged({ pipeline_id: entry.pipeline_id, from: undefined, to: entry.status });
   }
 
-  /** Replaces fields of a pipeline, also as a function of the present ones, and sets `updated_at`. */
+  /** Replaces fields of a pipeline, given as values or as a function of the present ones, and sets `updated_at`. */
   save(
     pipeline_id: string,
     changes: Partial<CatalogEntry> | ((present: CatalogEntry) => Partial<CatalogEntry>),
@@ -98,7 +98,10 @@ export class PipelineRegistry {
     });
   }
 
-  /** Moves a pipeline to the first status of a request. Of two concurrent requests the later one sees the status of the other. */
+  /**
+   * Moves a pipeline to the first status of a request. Of two concurrent requests the later one sees the status that
+   * the other has set.
+   */
   request(pipeline_id: string, request: Request): Promise<void> {
     return this.#changes.run(pipeline_id, () =>
       this.#move(pipeline_id, requested(pipeline_id, this.get(pipeline_id).status, request)),
@@ -134,7 +137,7 @@ export class PipelineRegistry {
   }
 }
 
-/** A cheap order: the reconciler lists the pipelines in each of its turns. */
+/** Cheaper than `localeCompare`: the reconciler lists the pipelines in each of its turns. */
 function byCodeUnit(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;

@@ -7,7 +7,7 @@ import { numberOf, type DeadLetters } from "../state/dead-letters.ts";
 /** The answer to a reprocess. */
 export interface Reprocessed {
   request_id: string;
-  /** `partial`: some ids are those of no letter, or of one that is being reprocessed already. */
+  /** `partial`: some ids name no letter, or one that is being reprocessed already. */
   status: "accepted" | "partial";
   /** Letters whose batches are prepared. They leave the queue when their events are settled. */
   accepted_count: number;
@@ -31,9 +31,9 @@ export function letterEvent(letter: DeadLetter): LetterEvent {
 }
 
 /**
- * Sends dead letters through their pipeline again, in batches of their own. A letter is locked in the queue from its
- * selection on: in memory until its batch is prepared, from then on by the record of the batch, also after a crash. It
- * leaves the queue in the write that settles its event: as a row, dropped by a filter, or as a new letter.
+ * Sends dead letters through their pipeline again, in batches of their own. A letter is locked in the queue when it is
+ * selected: in memory until its batch is prepared, then by the record of the batch, also after a crash. It leaves the
+ * queue in the write that settles its event: as a row, as a new letter, or dropped by a filter.
  */
 export async function reprocess(
   pipeline_id: string,

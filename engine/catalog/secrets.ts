@@ -7,7 +7,9 @@ export interface SecretSource {
   resolve(text: string): Promise<string>;
 }
 
-/** A config with the values of its secrets, for the thread that runs it. It is never stored, shown or logged. */
+/**
+ * Returns a config with the values of its secrets, for the thread that runs it. It is never stored, shown or logged.
+ */
 export async function resolveSecrets(config: PipelineConfig, secrets: SecretSource): Promise<PipelineConfig> {
   return (await resolveIn(config, secrets)) as PipelineConfig;
 }
@@ -53,7 +55,7 @@ export class SecretsInUse {
     this.#secrets = secrets;
   }
 
-  /** A pipeline starts with `config`; `resolved` is the same with the values of its references. */
+  /** A pipeline starts with `config`; `resolved` is the same config with the values of its secrets. */
   note(pipeline_id: string, config: PipelineConfig, resolved: PipelineConfig): void {
     const texts = new Map<string, string>();
     this.#collect(config, resolved, texts);

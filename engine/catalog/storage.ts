@@ -23,7 +23,7 @@ interface PipelineStorageOptions {
 
 /**
  * The stream and the folder of each pipeline, from its creation to its deletion. A folder that holds events is removed
- * only with its pipeline: where the catalog does not know it, the catalog may have been lost or restored without it.
+ * only with its pipeline: if the catalog does not know it, the catalog may have been lost or restored without it.
  */
 export class PipelineStorage {
   readonly #options: PipelineStorageOptions;
@@ -76,7 +76,7 @@ export class PipelineStorage {
     if (isPushed(config)) await streams.open(pipeline_id, config, journal.settledUpTo(pipeline_id));
   }
 
-  /** Drops the stream's events that no pending batch names, and what dedup remembers. */
+  /** Drops the stream's events that no pending batch names, and the keys of dedup. */
   async release({ pipeline_id, config }: CatalogEntry): Promise<void> {
     const { journal, streams } = this.#options;
     if (isPushed(config)) {
@@ -88,8 +88,8 @@ export class PipelineStorage {
   }
 
   /**
-   * Removes events older than `max_age` from the stream of a pipeline at rest; one that runs leaves them out as it reads.
-   * Events of a pending batch stay, and so do all later ones, until the pipeline has settled it.
+   * Removes events older than `max_age` from the stream of a pipeline at rest; a running one skips them as it reads.
+   * Events of a pending batch stay, and so do all later ones, until the batch is settled.
    */
   async expire({ pipeline_id, config }: Pick<CatalogEntry, "pipeline_id" | "config">): Promise<void> {
     const { journal, streams, recorder } = this.#options;
@@ -103,8 +103,8 @@ export class PipelineStorage {
   }
 
   /**
-   * Forgets what was stored of a deleted pipeline, and notes that its folder is to be removed. Runs in the write that
-   * removes it from the catalog.
+   * Removes the records of a deleted pipeline from the store, and notes that its folder is to be removed. Part of the
+   * write that removes it from the catalog.
    */
   forgetInWrite(pipeline_id: string): void {
     const { journal, letters, deletions } = this.#options;
@@ -131,7 +131,7 @@ export class PipelineStorage {
   }
 }
 
-/** Streams without a catalog: a start would lose their events. */
+/** The error for streams without a catalog: a start would lose their events. */
 function catalogLost(dataDir: string, folders: readonly string[]): EngineError {
   const named = folders.slice(0, 5).join(", ") + (folders.length > 5 ? ", ..." : "");
   return new EngineError(

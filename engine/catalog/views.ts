@@ -57,7 +57,7 @@ export class PipelineViews {
     };
   }
 
-  /** The lag of a pipeline that reads from a log and has read nothing yet: it has no offset to commit to its group. */
+  /** The lag of a pipeline that reads from Kafka and has read nothing yet: it has no offset to commit to its group. */
   #unread(pipeline_id: string): Pick<PipelineHealth, "source"> {
     const { registry, journal } = this.#options;
     if (isPushed(registry.get(pipeline_id).config)) return {};
@@ -67,7 +67,7 @@ export class PipelineViews {
   }
 }
 
-/** The config and options of the registry itself: they are frozen, so that no copy is needed. */
+/** Config and options are those of the registry: they are frozen, so that no copy is needed. */
 function viewOf({ token: _token, ...entry }: CatalogEntry): PipelineView {
   freezeDeeply(entry.config);
   freezeDeeply(entry.options);

@@ -1,17 +1,17 @@
-/** How far a pipeline that reads from Kafka is behind its topics, all together. */
+/** The lag of a pipeline that reads from Kafka, over all its topics. */
 export interface SourceLag {
   /** Partitions that it reads. */
   partitions: number;
   /**
-   * Offsets between what is final and the ends of the topics, of those partitions; before it is a member of its group, of
-   * all. Some may hold no event. Absent until the ends are known.
+   * Offsets between what is final and the ends of the topics: in its partitions, or in all of them before it has joined
+   * its group. Some may hold no event. Absent until the ends are known.
    */
   lag?: number;
-  /** Offsets that are final here and that the consumer group does not know of: another reader would read them again. */
+  /** Offsets that are final here and not yet committed to the consumer group: another reader would read them again. */
   unsaid: number;
 }
 
-/** Keys of the dedup window, and the bytes that they take in memory and on disk. */
+/** Keys that dedup remembers, and the bytes that they take in memory and on disk. */
 export interface KeysHeld {
   keys: number;
   memory: number;
@@ -24,9 +24,9 @@ export interface PipelineCounters {
   events_filtered: number;
   /** Dropped by dedup. */
   duplicates_dropped: number;
-  /** Of those: drops that waited until what they repeat was in the table. */
+  /** Of those: duplicates that waited until the original was in the table. */
   drops_waited: number;
-  /** Drops that waited, and were no repeats after all. */
+  /** Duplicates that waited and were released: the original was rejected. */
   drops_judged_again: number;
   /** Removed because they were older than `max_age`, never written. */
   events_aged_out: number;
@@ -36,27 +36,27 @@ export interface PipelineCounters {
   batches_replayed: number;
   /** Batches that a later revision made again. */
   batches_reprepared: number;
-  /** Batches that were perhaps written, longer ago than the target remembers. */
+  /** Batches that may be in the table while the target may no longer recognise a repeat. */
   batches_uncertain: number;
-  /** Batches that were written to their table but not to a materialized view behind it. */
+  /** Batches that were written to their table but not to a materialized view on it. */
   view_errors_ignored: number;
-  /** Batches whose token a table knew, or may know, without their rows, and that were sent as new ones. */
+  /** Batches whose token a table knew, or may know, without their rows, and that were sent with a fresh token. */
   tokens_without_rows: number;
-  /** Events of batches under way that were gone from the source, or given up as perhaps written. */
+  /** Events of pending batches that were skipped: gone from the source, or perhaps written already. */
   events_skipped: number;
-  /** Events of batches under way that a compaction of their topic has replaced. */
+  /** Events of pending batches that a compaction of their topic has replaced. */
   events_compacted: number;
-  /** Positions that were to be read and are not in the source. */
+  /** Positions that were to be read and are missing from the source. */
   positions_skipped: number;
-  /** Partitions whose log ended before what was to be read, and that were read on from its end. */
+  /** Partitions whose log ended before the next offset to read, and that are read from its end on. */
   logs_cut: number;
   /** Topics that were deleted and created again, and that are read from then on. */
   topics_recreated: number;
-  /** Partitions that a person has moved the consumer group in. */
+  /** Partitions in which a person has moved the offset of the consumer group. */
   positions_moved: number;
-  /** Offsets that a member of the group has committed that is no Sluice. */
+  /** Offsets that a foreign member of the consumer group has committed. */
   strangers_commits: number;
-  /** Times that the process stood still, after which the owner of the consumer group was asked for before any insert. */
+  /** Times that the process was paused and then checked, before any insert, which process owns the consumer group. */
   owner_checks: number;
   /** Inserts sent again with the token of an earlier attempt. */
   inserts_repeated: number;

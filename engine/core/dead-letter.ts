@@ -13,7 +13,7 @@ export interface Rejection {
   error: string;
   /** The event's text as it reached that component. */
   original_message: string;
-  /** How the bytes of the event stand in `original_message`, where they are not UTF-8; absent for a text. */
+  /** How `original_message` encodes the bytes of an event that is not UTF-8; absent for a text. */
   encoding?: "base64";
   /** Place of the event in its batch; of a letter in the queue, its position in its feed. */
   position: number;
@@ -21,7 +21,7 @@ export interface Rejection {
   feed?: string;
   /** Of an OTLP event its signal, of one of Kafka its topic. */
   origin?: string;
-  /** The event as the source received it, where an earlier step has made another one of it. What a reprocess sends. */
+  /** The event as the source received it, where an earlier step has changed it. A reprocess sends this one. */
   source_message?: string;
 }
 
@@ -52,23 +52,22 @@ export type Selection = { mode: "all" } | { mode: "selected"; message_ids: reado
 
 export interface Discarded {
   discarded_count: number;
-  /** Ids that name no letter, or one that is being reprocessed just now. */
+  /** Ids of no letter, or of one that is being reprocessed. */
   unknown: string[];
 }
 
-/** What `all` takes at the most in one call, and what a selection may name. */
+/** The most letters that `all` takes in one call, and that a selection may name. */
 export const mostLetters = { all: 10_000, selected: 1_000 } as const;
 
 /**
  * The dead letters of one pipeline. Letters enter only with the commit of their batch (see `Journal.commit`), and leave
- * in one write each time. A letter that is being reprocessed stays until its event is settled, and is taken by nobody
- * else meanwhile.
+ * in one write each time. A letter that is being reprocessed stays, locked, until its event is settled.
  */
 export interface DeadLetterQueue {
   state(): DeadLetterState;
-  /** A page of at most `limit` (1..1000) letters behind `cursor`, oldest first. Takes nothing out. */
+  /** A page of at most `limit` (1..1000) letters after `cursor`, oldest first. Takes nothing out. */
   list(limit: number, cursor?: string): DeadLetterPage;
-  /** Takes the oldest `limit` (1..1000) letters out and returns them: they are gone before the answer is. */
+  /** Takes the oldest `limit` (1..1000) letters out, and returns them once their removal is durable. */
   consume(limit: number): Promise<DeadLetter[]>;
   /** Takes every letter out; returns how many. */
   purge(): Promise<number>;
@@ -76,13 +75,13 @@ export interface DeadLetterQueue {
   discard(selection: Selection): Promise<Discarded>;
 }
 
-/** A dead letter as it goes through the pipeline again: its number stands for its position. */
+/** A dead letter that goes through the pipeline again, with its number as its position. */
 export interface LetterEvent {
   number: number;
   /** The event as the source received it. */
   text: string;
-  /** How its bytes stand in `text`, where they are not UTF-8. */
+  /** How `text` encodes the bytes of an event that is not UTF-8. */
   encoding?: "base64";
-  /** Which of the pipeline's sources it came from, where that tells events apart. */
+  /** Which of the pipeline's sources it came from (see `Event.origin`). */
   origin?: string;
 }

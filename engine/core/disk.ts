@@ -1,6 +1,6 @@
 /**
- * Files as the machine reaches them. A call rejects with the error of the system, whose `code` says what it is, such as
- * `ENOSPC`, `EMFILE` or `EIO`. Sizes and positions are in bytes.
+ * The file system. A call rejects with the error of the system, whose `code` says what it is, such as `ENOSPC`,
+ * `EMFILE` or `EIO`. Sizes and positions are in bytes.
  *
  * What was written is durable after a sync of its file; a name that was made, changed or removed is durable after a sync
  * of its folder. After a crash everything else may be there, in part too, or not.

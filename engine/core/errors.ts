@@ -45,5 +45,5 @@ export class EngineError extends Error {
   }
 }
 
-/** Thrown where a pipeline leaves its work to a later start. What is prepared stays in the journal. */
+/** Thrown where a pipeline ends and leaves its work to the next start. Prepared batches stay in the journal. */
 export class LeftForLater extends Error {}

@@ -2,16 +2,13 @@ import type { Rejection } from "./dead-letter.ts";
 import type { Feed, Offset, Place, PositionRange } from "./positions.ts";
 import type { Reading } from "./sink.ts";
 
-/**
- * Keys that a batch brings and that count equally long: what dedup will know its events by. Times are milliseconds of the
- * batch clock.
- */
+/** Keys of a batch that are valid for the same time. Times are milliseconds of the batch clock. */
 export interface KeyBlock {
   /** When they were first seen. */
   since: number;
-  /** When they stop to count. */
+  /** When they expire. */
   until: number;
-  /** The events that brought them. */
+  /** The events with these keys. */
   positions: Place[];
   /** One fingerprint of 16 bytes for each position, in their order. */
   prints: Uint8Array;
@@ -22,9 +19,9 @@ export interface WaitingDrop {
   position: Place;
   /** Fingerprint of its key, four words. */
   print: number[];
-  /** How long its key counts, should it be no duplicate after all, in milliseconds. Earlier versions did not note it. */
+  /** How long its key is valid if it is released, in milliseconds. Earlier versions did not store it. */
   window?: number;
-  /** The batch that has its key, which may be its own. Earlier versions did not note it. */
+  /** The batch that has its key, which may be its own. Earlier versions did not store it. */
   of?: number;
 }
 
@@ -34,7 +31,9 @@ export type BatchOrigin =
   | { kind: "source"; ranges: PositionRange[] }
   /** Dead letters that are sent through the pipeline again, by the numbers of their ids. No offset becomes final with them. */
   | { kind: "letters"; numbers: number[] }
-  /** Duplicates that were released, since the event that they repeat died. Their offsets became final with an earlier batch. */
+  /**
+   * Duplicates that were released, since their original was rejected. Their offsets became final with an earlier batch.
+   */
   | { kind: "released"; ranges: PositionRange[] };
 
 /**
@@ -43,14 +42,14 @@ export type BatchOrigin =
  *
  *     prepared ──> sent ──> written          sent ──> refused ──> prepared         sent ──> viewFailed ──> written
  *
- * - `prepared`: no insert was sent, or each one so far was refused. An insert begins only after `target` was noted.
+ * - `prepared`: no insert was sent, or each one so far was refused. An insert begins only after `target` is durable.
  * - `sent`: an insert may have been sent, and its rows may be in the table, all or some of them.
  * - `refused`: nothing was written, for sure. It is `prepared` again before the next insert.
  * - `viewFailed`: the table holds the rows; a materialized view on it failed.
  * - `written`: settled. It is never sent again, and waits for its commit. `at`: when the server said OK, about, by the
  *   server's clock, in milliseconds since the epoch; absent where nothing was inserted.
  *
- * After a start, `prepared` with a target is read as `sent`: the insert may have begun right after the note.
+ * After a start, `prepared` with a target is read as `sent`: the insert may have begun right after that was written.
  */
 export type BatchState =
   | { kind: "prepared"; target?: Reading }
@@ -60,8 +59,8 @@ export type BatchState =
   | { kind: "written"; target?: Reading; at?: number };
 
 /**
- * The durable note of a pending batch: everything that decides its rows, so that a process that knows nothing else can
- * make the same insert again. Connection settings and credentials are never in it.
+ * What is durable of a pending batch: everything that decides its rows, so that a new process can make the same insert
+ * again. Connection settings and credentials are never in it.
  */
 export interface BatchRecord {
   /** Ascending per pipeline, never used twice. Batches of the source commit in this order. */
@@ -69,11 +68,11 @@ export interface BatchRecord {
   pipeline_id: string;
   /** What was read. The rows are made again from exactly this. */
   madeOf: BatchOrigin;
-  /** The events that alone become rows, as filter and dedup decided before; absent where they still decide. */
+  /** The only events that become rows, as filter and dedup decided before; absent where they still decide. */
   only?: Place[];
   /** Revision of the pipeline's config that made the rows. */
   revision: number;
-  /** `insert_deduplication_token`: 128 random bits, drawn at prepare, kept for life, also after rows were excluded. */
+  /** `insert_deduplication_token`: 128 random bits, drawn at prepare. It stays the same when rows are excluded. */
   token: string;
   /** The one time that transforms see for this batch, in milliseconds since the epoch. */
   clock: number;
@@ -83,11 +82,11 @@ export interface BatchRecord {
   rows: number;
   /** Dead letters of the transforms, the encoder and the server. They become visible at commit. */
   rejections: Rejection[];
-  /** Rows that the server refused and that are sent no more. */
+  /** Rows that the server refused and that are not sent again. */
   excluded: Place[];
   /**
-   * Keys of its events, a block for each window; empty without dedup. A replay keeps exactly these events and never asks
-   * what is remembered.
+   * Keys of its events, a block for each window; empty without dedup. A replay keeps exactly these events and does not
+   * read the key memory.
    */
   keys: KeyBlock[];
   /** Duplicates that wait: the batch commits when each of them is settled. */
@@ -95,7 +94,7 @@ export interface BatchRecord {
   state: BatchState;
 }
 
-/** The newest thing that was written to a table, as far as it shows whether a pipeline's rows fit it. */
+/** The last write to a table, which shows that the rows of a revision fit it. */
 export interface LastWritten {
   revision: number;
   /** UUID of the table. */
@@ -112,11 +111,11 @@ export interface CutLog {
   end: Offset;
   /** What was to be read next. */
   next: Offset;
-  /** An option or a person has since decided where it goes on. */
+  /** An option or a person has decided since from where to read on. */
   isSettled?: true;
 }
 
-/** What a source notes beside positions. */
+/** What a source stores beside positions. */
 export interface SourceNotes {
   /**
    * Ids of the topics that were read, by cluster and topic, oldest first: the last one is read now, those before it were
@@ -131,8 +130,8 @@ export interface Progress {
   /** The last position that is final, by feed. A feed that is not here has none yet. */
   positions: Record<Feed, Offset>;
   /**
-   * Where a person has moved feeds to: the last position that counts as final there. It holds from the moment on when no
-   * batch is pending any more.
+   * Where a person has moved feeds to: the last position that counts as final there. It takes effect when no batch is
+   * pending any more.
    */
   moved?: Record<Feed, Offset>;
   /** The highest number that a batch ever had; 0 before the first. */
@@ -143,12 +142,12 @@ export interface Progress {
   notes?: SourceNotes;
 }
 
-/** Final keys of one batch that count equally long, as they are loaded at a start. */
+/** Final keys of one batch that are valid for the same time, as they are loaded at a start. */
 export type FinalKeys = Omit<KeyBlock, "positions"> & { batch: number };
 
 /**
  * The durable record of pending batches: one for the process, one writer, one sync for many batches and pipelines. Each
- * call resolves when what it says would survive a power cut, and is all or nothing. EngineError `DISK_FULL` means that
+ * call resolves when its change would survive a power cut, and is all or nothing. EngineError `DISK_FULL` means that
  * nothing was written and the call may be repeated.
  *
  *     read ─> transform ─> prepare ──────────> insert ────────> commit ───────────────> acknowledge
@@ -165,23 +164,23 @@ export interface Journal {
   /** What has changed of a pending batch: `state`, `excluded`, `rejections`, `rows`. Its keys stay as they are. */
   amend(record: BatchRecord): Promise<void>;
   /**
-   * The batch is settled, in one write: its offsets become final, its dead letters visible, its keys too but for those
-   * whose events died; the letters that it was made of go, and the record too. `released`: its waiting duplicates that
-   * were released, as a record of their own that is prepared in the same write. A repeated call has no effect.
-   * Batches of a source must be committed in the order of their numbers.
+   * Settles the batch in one write: its offsets become final, and its keys, except those of its dead letters; its dead
+   * letters become visible; its record and the letters that it was made of are removed. `released`: the record of its
+   * released duplicates, which is prepared in the same write. A repeated call has no effect. Batches of a source must
+   * be committed in the order of their numbers.
    */
   commit(record: BatchRecord, released?: BatchRecord): Promise<void>;
   /**
-   * The batch clock was set back: keys that had expired at `from` are gone, those that were stamped after `to` count
-   * from there.
+   * The batch clock was set back: keys that had expired at `from` are gone, those that were stamped after `to` are
+   * valid from `to` on.
    */
   setBack(pipeline_id: string, from: number, to: number): Promise<void>;
-  /** Notes the batch clock of a pipeline that has been quiet, so that a later start knows how time went on. */
+  /** Stores the batch clock of an idle pipeline, so that the next start goes on from it. */
   mark(pipeline_id: string, clock: number): Promise<void>;
   /**
-   * Sets where feeds stand, which no batch made final: where a source begins, what is skipped, where a person has moved
-   * it. Offsets may become smaller. `isMove`: it holds when no batch is pending any more, at once if none is. `notes`
-   * take the place of those before, in the same write and at once.
+   * Sets the positions of feeds without a batch: where a source begins, what is skipped, where a person has moved it.
+   * Offsets may become smaller. `isMove`: it takes effect when no batch is pending any more, at once if none is.
+   * `notes` replace the present ones in the same write, at once.
    */
   place(
     pipeline_id: string,
@@ -200,7 +199,7 @@ export interface Journal {
   finalKeys(pipeline_id: string, after: number): Promise<FinalKeys[]>;
 }
 
-/** When keys count, after the batch clock was set back (see `Journal.setBack`). */
+/** When keys are valid, after the batch clock was set back (see `Journal.setBack`). */
 export function timesSetBack(
   { since, until }: { since: number; until: number },
   from: number,
@@ -238,7 +237,7 @@ export function nextPosition(
   return last === -Infinity ? undefined : last + 1;
 }
 
-/** What a batch wrote; undefined where it did not. */
+/** The write of a batch; undefined where it has not written. */
 export function lastWritten({ state, revision }: BatchRecord): LastWritten | undefined {
   if (state.kind !== "written" || state.target === undefined || state.at === undefined) return undefined;
   const { table, description } = state.target;
@@ -250,7 +249,7 @@ export function mayBeInTable({ state }: Pick<BatchRecord, "state">): boolean {
   return state.kind !== "prepared" && state.kind !== "refused";
 }
 
-/** Events of a batch that are dead letters and never become rows: their keys are free once it is settled. */
+/** Events of a batch that become dead letters instead of rows: their keys are free once it is settled. */
 export function deadPositions({ excluded, rejections }: Pick<BatchRecord, "excluded" | "rejections">): Place[] {
   return [...excluded, ...rejections.map(({ position }) => position)];
 }

@@ -1,7 +1,7 @@
 import { EngineError } from "./errors.ts";
 import type { Status } from "./pipeline-view.ts";
 
-/** A lifecycle call that changes the status, and the status that it asks for first. */
+/** A lifecycle call that changes the status, and the status that it leads to first. */
 const requests = { stop: "Stopping", terminate: "Terminating", resume: "Resuming" } as const;
 export type Request = keyof typeof requests;
 

@@ -1,6 +1,9 @@
 import { createHash } from "node:crypto";
 
-/** The first 8 hex digits of SHA-256 of the id, which stand for a pipeline in names (docs/sources/kafka.md, The consumer group). */
+/**
+ * The first 8 hex digits of SHA-256 of the id, which identify a pipeline in names (docs/sources/kafka.md, The consumer
+ * group).
+ */
 function shortHash(pipeline_id: string): string {
   return createHash("sha256").update(pipeline_id).digest("hex").slice(0, 8);
 }

@@ -18,7 +18,7 @@ export interface Waited {
   connection?: Failure["connection"];
 }
 
-/** A failure that may pass, shorter than this many attempts, is no pause that a person needs to see. */
+/** A transient failure is shown as a pause from this attempt on. */
 export const quietAttempts = 3;
 
 /** What a person can do about a pause. */
@@ -27,19 +27,19 @@ export const waysOut: Record<Pause["class"], string> = {
   row: "correct the mapping or the table; it goes on by itself when the server takes the rows",
   partitions:
     "use fewer partitions per insert (a smaller max_batch_size, another PARTITION BY) or raise max_partitions_per_insert_block",
-  view: "mend or drop the materialized view; the rows in the base table are kept",
+  view: "correct or drop the materialized view; the rows in the base table are kept",
   setup: "correct the table, the rights, the login or the mapping; it goes on by itself within a minute",
-  disk: "make room on the disk of the data dir, or correct what is named; it goes on by itself",
-  probe: "grant what is named, or correct the mapping or the table; it goes on by itself within a minute",
+  disk: "make room on the disk of the data dir, or correct the named cause; it goes on by itself",
+  probe: "grant the named right, or correct the mapping or the table; it goes on by itself within a minute",
   uncertain: "set x-sluice.on_uncertain to insert (at least once) or skip (at most once)",
   source: "correct the brokers, the login, the rights or the topic; it goes on by itself when they answer",
-  owner: `stop the other one, or set x-sluice.take_over to its run, such as "0a1b2c3d", to go on from where it stands`,
-  lost: "restore what is gone, set x-sluice.on_lost: skip to go on with what is left, or stop the pipeline and move its consumer group to where it is to go on",
+  owner: `stop the other process, or set x-sluice.take_over to its run, such as "0a1b2c3d", to go on from its offsets`,
+  lost: "restore the missing events, set x-sluice.on_lost: skip to go on without them, or stop the pipeline and move its consumer group to the offsets to go on from",
   storage:
     "it goes on by itself as keys expire; a shorter time_window, or more limits.memory for the transform, makes room sooner",
 };
 
-/** Waits between the attempts of one pipeline, and shows a wait that lasts as its pause. */
+/** Waits between the attempts of one pipeline, and shows a long wait as its pause. */
 export interface SourcePause {
   /**
    * Waits with back-off before attempt number `attempt` + 1 (attempts count from 1). Returns early, without an error,

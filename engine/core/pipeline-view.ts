@@ -9,15 +9,16 @@ import type { KeysHeld, PipelineCounters, SourceLag } from "./counters.ts";
  *
  * - `Created`: stored, not yet running. Leaves by itself.
  * - `Running`: reads, transforms, writes. A pause is still `Running`; health says why it waits.
- * - `Stopping`: reads no more, settles what is under way. `Stopped`: keeps its stream, which goes on buffering.
- * - `Terminating`: drops what is under way. `Terminated`: its stream is released and refuses events.
+ * - `Stopping`: reads no more, settles what it has read. `Stopped`: keeps its stream, which goes on buffering.
+ * - `Terminating`: ends at once, drops the events that no pending batch names. `Terminated`: its stream is released and
+ *   refuses events.
  * - `Resuming`: being started again.
  * - `Failed`: an operation failed in a way that no retry mends.
  */
 export type Status =
   "Created" | "Running" | "Stopping" | "Stopped" | "Terminating" | "Terminated" | "Resuming" | "Failed";
 
-/** A pipeline as the engine holds it. Secrets are the references of the file, never values. */
+/** A pipeline as the engine stores it. Secrets are the references of the file, never values. */
 export interface PipelineView {
   pipeline_id: string;
   config: PipelineConfig;
@@ -25,7 +26,7 @@ export interface PipelineView {
   status: Status;
   /** Why it is `Failed`; absent otherwise. */
   failure?: string;
-  /** `closed`: it is about to be deleted, and takes no event any more. */
+  /** `closed`: it is about to be deleted, and accepts no more events. */
   intake?: "closed";
   /** Counts the edits of `config`, from 1. */
   revision: number;
@@ -34,14 +35,14 @@ export interface PipelineView {
   updated_at: string;
 }
 
-/** What can be said about a pipeline without touching it. */
+/** State and counters of a pipeline, from the memory of this process. */
 export interface PipelineHealth {
   pipeline_id: string;
   pipeline_name: string;
   overall_status: Status;
   failure?: string;
   paused?: Pause;
-  /** The target cannot drop repeated inserts: why, and the statement that mends it. */
+  /** Why the target cannot drop repeated inserts, with the statement that corrects that; absent if it can. */
   at_least_once?: string;
   stream: StreamState;
   /** Batches that are prepared and not yet committed. */
@@ -51,7 +52,7 @@ export interface PipelineHealth {
   keys?: KeysHeld;
   /** Of a pipeline that reads from Kafka, once it reads. */
   source?: SourceLag;
-  /** Client ids of members of its consumer group that are no Sluice: their partitions are not read here. */
+  /** Client ids of foreign members of its consumer group, which are not Sluice: their partitions are not read here. */
   strangers?: string[];
   /** Events and rows since the process started. */
   counters: PipelineCounters;

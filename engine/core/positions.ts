@@ -1,8 +1,8 @@
 import type { Event } from "../event/event.ts";
 
 /**
- * Where positions of a source belong: one ordered log of it. A pipeline that is pushed to has one, its stream; one that
- * reads from Kafka has one for each partition of its topic (see `kafkaFeed`).
+ * One ordered log of a source, in which its positions count. A pipeline with pushed events has one, its stream; one
+ * that reads from Kafka has one for each partition of its topic (see `kafkaFeed`).
  */
 export type Feed = string;
 
@@ -12,8 +12,8 @@ export const streamFeed: Feed = "";
 declare const of: unique symbol;
 
 /**
- * Where a feed stands: an offset of a partition, a sequence of a stream. A plain number may become an offset or a place,
- * but an offset never becomes a place, nor a place an offset.
+ * A position in a feed: an offset of a partition, a sequence of a stream. A plain number may become an offset or a
+ * place, but an offset never becomes a place, nor a place an offset.
  */
 export type Offset = number & { readonly [of]?: "feed" };
 
@@ -33,7 +33,9 @@ export interface PositionRange {
   count: number;
 }
 
-/** What a source hands out at once: events of one feed, in order. It has nothing else up to `last`, which is included. */
+/**
+ * What a source returns at once: events of one feed, in order. The feed has no others up to `last`, which is included.
+ */
 export interface Chunk {
   feed: Feed;
   /** Their `position` is the offset in their feed, until a batch takes them: then it is their place. */
@@ -41,12 +43,12 @@ export interface Chunk {
   last: Offset;
 }
 
-/** A range as a person reads it. */
+/** A range as logs and errors print it. */
 export function rangeText({ feed, first, last }: PositionRange): string {
   return `${first} to ${last}${feed === streamFeed ? "" : ` of ${feed}`}`;
 }
 
-/** Each range has room for so many places: 2^40. */
+/** The number of places in each range: 2^40. */
 const room = 2 ** 40;
 
 /**

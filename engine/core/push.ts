@@ -1,12 +1,9 @@
-/** Which signal a push of an OTLP pipeline brings. */
+/** The signal of a push to an OTLP pipeline. */
 export type Signal = "logs" | "traces" | "metrics";
 
-/**
- * Events that were pushed together, in one request: they become durable together or not at all, and are answered
- * then.
- */
+/** The events of one request: they become durable together or not at all, and the request is answered then. */
 export interface Push {
-  /** The events, each one JSON object in UTF-8, one behind the other. */
+  /** The events, each one JSON object in UTF-8, one after the other. */
   bytes: Buffer;
   /** Where each event ends in `bytes`, ascending; the next one starts there. */
   ends: readonly number[];

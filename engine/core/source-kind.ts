@@ -2,17 +2,20 @@ import type { SchemaField, SourceConfig } from "../../schemas/pipeline.ts";
 import type { Feed } from "./positions.ts";
 
 /**
- * A kind of source: everything that the rest of the engine has to know of it. Each folder of `sources/` has one, without
- * I/O, and the registry there lists them all.
+ * A kind of source: everything that the rest of the engine needs of it. Each folder of `sources/` has one, without I/O,
+ * and the registry there lists them all.
  */
 export interface SourceKind<Config extends SourceConfig = SourceConfig> {
   /** The types of the configs that it takes. */
   readonly types: readonly Config["type"][];
-  /** Whether events are pushed, and stored in a stream of the pipeline before they are read. Else its log is read again. */
+  /**
+   * Whether events are pushed, and stored in a stream of the pipeline before they are read. Otherwise the source is a
+   * log.
+   */
   readonly isPushed: boolean;
-  /** Whether whoever pushes proves itself by a token of the pipeline. */
+  /** Whether senders authenticate with an access token of the pipeline. */
   readonly hasAccessToken: boolean;
-  /** What the events of a pipeline's sources are told apart by. */
+  /** What distinguishes the events of one source of a pipeline from those of another. */
   readonly origin: {
     /** What it is called, such as `topic`. */
     readonly name: string;
@@ -25,8 +28,11 @@ export interface SourceKind<Config extends SourceConfig = SourceConfig> {
   originOfFeed(feed: Feed): string | undefined;
   /** The fields of its events. */
   fieldsOf(source: Config): readonly SchemaField[];
-  /** Those of them that every event must have: the others may be absent or null. */
+  /** The fields that every event must have: the others may be absent or null. */
   requiredFieldsOf(source: Config): readonly SchemaField[];
-  /** What is expected of the sources of one pipeline, all of this kind, and is not so; undefined where nothing is. */
+  /**
+   * Why the sources of one pipeline, all of this kind, are refused, as a text after "expected"; undefined where they
+   * are valid.
+   */
   obstacleOf(sources: readonly Config[]): string | undefined;
 }

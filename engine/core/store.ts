@@ -16,9 +16,9 @@ export interface Table<V, K extends TableKey> {
   getRange(range?: KeyRange<K>): Iterable<{ key: K; value: V }>;
   getKeys(range?: KeyRange<K>): Iterable<K>;
   getKeysCount(range?: KeyRange<K>): number;
-  /** Within a change of `TableStore.write` alone. */
+  /** Only within a change of `TableStore.write`. */
   putSync(key: K, value: V): unknown;
-  /** Within a change of `TableStore.write` alone. */
+  /** Only within a change of `TableStore.write`. */
   removeSync(key: K): unknown;
 }
 
@@ -27,13 +27,13 @@ export interface TableStore {
   table<V, K extends TableKey>(name: string): Table<V, K>;
   /**
    * Makes one change, all or nothing; resolves when it would survive a power cut. `change` writes with the tables'
-   * `putSync` and `removeSync`; one that may put more than some hundred KB says how many `bytes`, about. Throws DISK_FULL
-   * without room and STORAGE_FAILED otherwise; nothing was written then.
+   * `putSync` and `removeSync`; one that may put more than some hundred KB passes about how many `bytes`. Throws
+   * DISK_FULL without room and STORAGE_FAILED otherwise; nothing was written then.
    */
   write(change: () => void, bytes?: number): Promise<void>;
   /**
-   * Throws DISK_FULL while the disk has too little free for something new of `bytes`. Other writes are taken as long as
-   * they have room that is held for them: so what was begun can be ended, and things deleted, on a full disk too.
+   * Throws DISK_FULL while the disk has too little room for new work of `bytes`. Other writes may use the room that is
+   * reserved for them, so that on a full disk begun work can still be ended, and data deleted.
    */
   checkRoom(bytes: number): void;
   close(): Promise<void>;

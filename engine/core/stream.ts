@@ -18,15 +18,18 @@ export interface StreamLimits {
   max_msgs: number;
 }
 
-/** Events at the front of a stream: how many, and the sequence of the last one, which means nothing where there are none. */
+/**
+ * Events at the front of a stream: their number, and the sequence of the last one, which has no meaning where there are
+ * none.
+ */
 export interface Front {
   count: number;
   last: number;
 }
 
 /**
- * A durable, ordered queue of pushed events with one writer. Sequences count from 1 and never start again, also not
- * when the stream was emptied; those of one push follow each other.
+ * A durable, ordered queue of pushed events with one writer. Sequences count from 1 and never start again, even after
+ * the stream was emptied; those of one push are consecutive.
  */
 export interface Stream {
   /**
@@ -36,18 +39,18 @@ export interface Stream {
    * room, `STREAM_CLOSED` when released: nothing of the push was then stored.
    */
   append(push: Push): Promise<number>;
-  /** Forgets events up to and including `position`. Their space is given back. Safe to repeat. */
+  /** Removes events up to and including `position`. Their space is freed. Safe to repeat. */
   trim(position: number): Promise<void>;
   /**
-   * Drops the events behind `position`, for a pipeline that is terminated: what pending batches name stays. Sequences go
-   * on where they were; the dropped ones leave a gap.
+   * Drops the events after `position`, for a pipeline that is terminated: those of pending batches stay. Sequences
+   * continue; the dropped ones leave a gap.
    */
   release(position: number): Promise<void>;
   /** The events held that were received before `time`, in milliseconds since the epoch, up to the first younger push. */
   olderThan(time: number): Promise<Front>;
-  /** What it holds. It may be asked for with every append: it costs nothing that grows. */
+  /** What it holds. It may be read at every append: its cost does not grow with the stream. */
   readonly state: StreamState;
-  /** What waits is stored first; later pushes are refused. Safe to call twice. */
+  /** Stores the pushes that wait, and refuses later ones. Safe to call twice. */
   close(): Promise<void>;
 }
 
@@ -59,12 +62,12 @@ export interface Run {
 
 /** The reading side: it may live in another thread, and sees what is durable. */
 export interface StreamReader {
-  /** Tells that events up to `last` are durable; it reads no further. */
+  /** Events up to `last` are durable: it may read so far, and no further. */
   advance(last: number): void;
   /**
    * At most `limit` events and about `maxBytes` bytes from `position` on, in order, and in one run as long as their
-   * signal is the same; empty only where there is none as far as it may read. Events that were trimmed may come still, or are left out.
-   * Several may be under way.
+   * signal is the same; empty only where there is none as far as it may read. Trimmed events may still be returned or
+   * not. Several reads may run at once.
    */
   read(position: number, limit: number, maxBytes: number): Promise<Run[]>;
   close(): Promise<void>;

@@ -4,7 +4,7 @@ import type { Rejection } from "./dead-letter.ts";
 import type { WaitingDrop } from "./journal.ts";
 import type { KeyMemory } from "./key-memory.ts";
 
-/** What a transform knows of the batch that its events are in. */
+/** What a transform knows of the batch of its events. */
 export interface BatchContext {
   /** The one time of the batch, in milliseconds since the epoch; a replay passes the same. */
   clock: number;
@@ -14,31 +14,31 @@ export interface BatchContext {
   kept?: ReadonlySet<number>;
 }
 
-/** What a transform made of the events of a batch: each event it was given is in exactly one place. */
+/** The result of a transform: each event that it was given is in exactly one of these. */
 export interface TransformResult {
   passed: Event[];
   /** How many were dropped on purpose. */
   dropped: number;
   rejected: Rejection[];
-  /** Of dedup: events that repeat one which is not in the table yet. */
+  /** Of dedup: duplicates of events that are not in the table yet. */
   waiting?: WaitingDrop[];
 }
 
 /**
- * A step between source and sink. Given the events and the context it is pure, but for dedup, which asks what is
- * remembered; a replay tells it what it answered then.
+ * A step between source and sink. Its result depends on the events and the context alone. Dedup is the exception: it
+ * also reads the key memory, and in a replay `BatchContext.kept` instead.
  */
 export interface Transform {
   readonly name: "ingestor" | "filter" | "dedup" | "stateless";
-  /** Keys of the events as they were received whose values it asks for. It may as well ask for the whole of an event. */
+  /** Keys of the received events whose values it reads. It may read the whole event too. */
   readonly reads?: readonly string[];
-  /** The fields of the events that it makes of others; absent where those that pass stay as they are. */
+  /** The fields of the events that it creates; absent where it passes events on unchanged. */
   readonly outputs?: readonly SchemaField[];
   /** Called by the pipeline alone, once per part of a batch and again for each replay. */
   apply(events: readonly Event[], context: BatchContext): TransformResult;
 }
 
-/** What the transforms of a source are made with. */
+/** What the transforms of a source are created with. */
 export interface TransformTools {
   /** The fields of the source's events. */
   fields: readonly SchemaField[];

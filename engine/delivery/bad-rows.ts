@@ -5,17 +5,17 @@ import { EventList } from "../event/event.ts";
 import type { BadRow, Trouble } from "./protocol.ts";
 import type { Target } from "./target.ts";
 
-/** Where a batch has fewer rows, all of them may be bad and the table right. */
+/** In a batch with fewer rows, all of them may be bad while the table is right. */
 const fewestRows = 10;
 /** Rows that are taken out of one batch one at a time, where a probe is not allowed. */
 const mostWithoutProbe = 100;
 /** Rows at the beginning of a block that are tried first: each bad row costs a request. */
 const sampleRows = 100;
 
-/** Rows that do not fit, or why none is excluded: the table is what does not fit. */
+/** The rows that do not fit, or why none is excluded: the table is at fault. */
 export type SearchResult = { kind: "rows"; rows: readonly BadRow[] } | { kind: "trouble"; trouble: Trouble };
 
-/** What is known of a batch from earlier attempts: the code that its first rows, or all of them, failed with. */
+/** The error codes of earlier attempts: of the first rows, and of all rows of a batch. */
 export interface FailedCodes {
   sample?: number | undefined;
   all?: number | undefined;
@@ -27,14 +27,14 @@ interface Refused {
   record: BatchRecord;
   block: Block;
   failure: Failure;
-  /** Noted here for later attempts. */
+  /** Stored here for later attempts. */
   codes: FailedCodes;
 }
 
 /**
- * Which rows of a refused block are bad (docs/delivery-protocol.md, "Bad rows"). They are found without writing to
- * the target. Where not one row of a batch of some size fits, and nothing of this revision was written since the table
- * was last altered, the table or the mapping is wrong, and no event becomes a dead letter for it.
+ * Which rows of a refused block are bad (docs/delivery-protocol.md, "Bad rows"). They are found without writing to the
+ * target. If no row of a batch of some size fits, and this revision has written nothing since the table was last
+ * altered, the table or the mapping is wrong: then no event becomes a dead letter.
  */
 export async function findBadRows(refused: Refused, compiled: CompiledPipeline, target: Target): Promise<SearchResult> {
   const { record, block, failure, codes } = refused;
@@ -43,7 +43,7 @@ export async function findBadRows(refused: Refused, compiled: CompiledPipeline, 
   const total = block.events.length + record.excluded.length;
   const mayBeWrong = total >= fewestRows && !target.hasWritten(revision, await target.read(sink));
   if (mayBeWrong && (await isSampleBad(refused, probe))) {
-    // Looking at every row may take minutes, so the pause is shown before that is done, once.
+    // The search through every row may take minutes, so the pause is shown once before it.
     const isKnown = codes.all === failure.code || codes.sample !== failure.code;
     codes.sample = failure.code;
     if (isKnown) return wrong(failure, `the first rows of a batch of ${total} do not fit`);
@@ -59,7 +59,7 @@ function wrong({ text }: Failure, what: string): SearchResult {
   return { kind: "trouble", trouble: { class: "row", text: `${what}: ${text}` } };
 }
 
-/** Whether the first rows of a block that is larger than a sample all fail alike. */
+/** Whether the block is larger than a sample and its first rows all fail with the same code. */
 async function isSampleBad({ block, failure }: Refused, probing: Probing): Promise<boolean> {
   if (block.events.length <= sampleRows) return false;
   const probe = await probing(firstRows(block, sampleRows));
@@ -87,11 +87,11 @@ async function badRows(block: Block, failure: Failure, probing: Probing, exclude
     return { kind: "rows", rows: [{ row: failure.row, failure }] };
   }
   if (probe.kind === "failed") return { kind: "trouble", trouble: probe.failure };
-  const text = `${failure.text}; the bad rows cannot be found without a table to try them on: run ${probe.grant}`;
+  const text = `${failure.text}; without a temporary copy of the table the bad rows cannot be found: run ${probe.grant}`;
   return { kind: "trouble", trouble: { class: "probe", text } };
 }
 
-/** The same for a batch of which not one event fits its columns: undefined where that says nothing about the mapping. */
+/** The same for a batch of which no event fits its columns; undefined where that does not prove the mapping wrong. */
 export async function wrongMapping(
   record: BatchRecord,
   { sink, revision }: CompiledPipeline,

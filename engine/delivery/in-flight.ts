@@ -1,7 +1,7 @@
 import { LeftForLater } from "../core/errors.ts";
 import { holdsPositions, type BatchRecord } from "../core/journal.ts";
 
-/** So many written batches may wait for their turn to be committed while others are sent. */
+/** The most written batches that wait for their commit while others are sent. */
 const mostWaiting = 4;
 
 /** When a batch may be committed: those of the source one after another, in the order of their offsets. */
@@ -28,8 +28,8 @@ export class InFlightBatches {
   readonly #clocks = new Map<number, number>();
 
   /**
-   * `replicas`: inserts at the same time. `onGivenUp`: a batch was given up, by a drain that waits for no pause or with
-   * what no wait can mend.
+   * `replicas`: inserts at the same time. `onGivenUp`: a batch was given up, since a drain waits for no pause, or after
+   * an error that no retry mends.
    */
   constructor(replicas: number, onGivenUp: (error: unknown) => void) {
     this.#replicas = replicas;
@@ -40,30 +40,35 @@ export class InFlightBatches {
     return this.#inFlight.size === 0;
   }
 
-  /** The time that keys must still be known at: of the oldest batch in flight, or now. */
+  /** Keys that are valid at this time are still needed: the clock of the oldest batch in flight, or `now`. */
   oldest(now: number): number {
     return Math.min(now, ...this.#clocks.values());
   }
 
-  /** Resolves when there is room for another batch. Throws LeftForLater after one was given up: none may follow it. */
+  /**
+   * Resolves when there is room for another batch. Throws LeftForLater after a batch was given up: none may follow it.
+   */
   async room(): Promise<void> {
     while (this.#sending.size >= this.#replicas || this.#inFlight.size >= this.#replicas + mostWaiting) {
       await Promise.race([...this.#sending, ...this.#inFlight]);
     }
-    if (this.#hasFailed) throw new LeftForLater("a batch before was given up");
+    if (this.#hasFailed) throw new LeftForLater("an earlier batch was given up");
   }
 
-  /** Resolves when all are committed, also those that others release. Throws what ended one. */
-  async landed(): Promise<void> {
+  /**
+   * Resolves when all batches are committed, also those of released duplicates. Throws the error of one that was given
+   * up.
+   */
+  async allCommitted(): Promise<void> {
     while (this.#inFlight.size > 0) await Promise.all(this.#inFlight);
   }
 
-  /** The same, whatever becomes of them. */
+  /** Resolves when all batches are committed or given up. */
   async ended(): Promise<void> {
     while (this.#inFlight.size > 0) await Promise.allSettled(this.#inFlight);
   }
 
-  /** Starts the delivery of a batch. One that holds no offset which is not final yet waits for no turn. */
+  /** Starts the delivery of a batch. One whose offsets are all final already waits for no turn. */
   begin(record: BatchRecord, deliver: (turn: Turn) => Promise<void>): void {
     this.#clocks.set(record.batch, record.clock);
     const inTurn = holdsPositions(record);
@@ -73,12 +78,12 @@ export class InFlightBatches {
     delivered.catch(this.#onGivenUp).finally(() => this.#inFlight.delete(delivered));
   }
 
-  /** A batch is committed: keys need not be known at its time any more. */
+  /** A batch is committed: the keys of its time are no longer needed for it. */
   committed({ batch }: BatchRecord): void {
     this.#clocks.delete(batch);
   }
 
-  /** Sends in one of the places for inserts, once one is free. */
+  /** Runs `send` once fewer than `replicas` inserts are being sent. */
   async inSlot<T>(send: () => Promise<T>): Promise<T> {
     while (this.#sending.size >= this.#replicas) await Promise.race(this.#sending);
     const sending = send();

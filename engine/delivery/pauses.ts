@@ -6,13 +6,13 @@ import type { RetryPause } from "../flow/retry-pause.ts";
 import type { Waited } from "../core/pause.ts";
 import { isPassing } from "../state/storage-error.ts";
 
-/** When a pipeline ends: `leave` aborts when it leaves at once, `drain` when it drains or leaves. */
+/** Signals of the end of a pipeline: `leave` aborts when it leaves at once, `drain` when it drains or leaves. */
 export interface EndSignals {
   leave: AbortSignal;
   drain: AbortSignal;
 }
 
-/** How the batches of a pipeline wait: a drain waits for no pause, and leaving ends each wait. */
+/** The waits of a pipeline's batches: a drain waits for no pause, and leaving ends each wait. */
 export class Pauses {
   readonly #pause: RetryPause;
   readonly #signals: EndSignals;
@@ -28,7 +28,7 @@ export class Pauses {
   }
 
   /**
-   * Waits before attempt number `attempt` + 1; what fails of the network, until `sink` is reachable again. Throws
+   * Waits before attempt number `attempt` + 1; after a failure of the network, until `sink` is reachable again. Throws
    * LeftForLater where a drain would wait for a pause.
    */
   async wait(failure: Waited, attempt: number, sink?: Sink): Promise<void> {
@@ -45,7 +45,7 @@ export class Pauses {
     return this.#pause.answerOf(what, answer);
   }
 
-  /** Something worked: the pause is over. */
+  /** An attempt succeeded: the pause is over. */
   end(): void {
     this.#pause.leave();
   }
@@ -56,7 +56,7 @@ export class Pauses {
   }
 }
 
-/** Writes to the journal, and waits where the disk has no room for that. Throws LeftForLater. */
+/** Writes to the journal, and waits while the disk has no room. Throws LeftForLater. */
 export class JournalWriter {
   readonly #journal: Journal;
   readonly #pauses: Pauses;

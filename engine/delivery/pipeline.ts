@@ -22,19 +22,19 @@ export interface PipelineOptions extends Omit<BatchReaderOptions, "leave" | "dra
   /** What dedup remembers; empty where there is none. */
   keys: KeyMemory;
   compiled: CompiledPipeline;
-  /** An earlier revision that a pending batch still names; undefined if its config is gone. */
+  /** An earlier revision, of a pending batch; undefined if its config is gone. */
   compiledOf: (revision: number) => CompiledPipeline;
   /** How time passes in a wait; the real time by default. */
   pace?: Pace;
 }
 
-/** How often the time is noted, in milliseconds: far less than a step of the clock is. */
+/** How often the batch clock is stored, in milliseconds: far less than a step of the clock is. */
 const markEvery = 10 * 60_000;
 
 /**
  * Takes events from the source through the transforms to the sink: the only place that acknowledges and dead-letters.
  *
- *     opening    until source and target answer as they should, and what dedup remembers is loaded
+ * opening    until source and target answer as they should, and the keys of dedup are loaded
  *     recovering what an earlier start prepared and did not commit, each batch from its record alone
  *     running    read, transform, prepare, insert, commit; several inserts in flight, commits in order
  *     draining   after `stop`: what the source held at that moment; no pause is waited for
@@ -56,12 +56,12 @@ export class Pipeline {
   readonly #released: ReleasedDuplicates;
   readonly #inFlight: InFlightBatches;
   #nextBatch: number;
-  /** Resolves when everything that an earlier start prepared is on its way. */
+  /** Resolves when all batches of an earlier start are being delivered. */
   readonly #recovered: Promise<void>;
   #isRecovered: () => void = () => undefined;
-  /** Reprocesses that are not on their way yet: what they prepare must not come after the end of this pipeline. */
+  /** Reprocesses whose batch is not delivered yet: it must not be prepared after the end of this pipeline. */
   readonly #beginning = new Set<Promise<void>>();
-  /** What ended a batch, where no wait can mend it. */
+  /** The error that ended a batch, where no retry mends it. */
   #failure: Error | undefined;
 
   constructor(options: PipelineOptions) {
@@ -93,7 +93,7 @@ export class Pipeline {
     this.#recovered = new Promise((resolve) => (this.#isRecovered = resolve));
   }
 
-  /** Runs until `stop` or `abort`. Throws only what no wait can mend, such as a damaged stream. */
+  /** Runs until `stop` or `abort`. Throws only errors that no retry mends, such as a damaged stream. */
   async run(): Promise<void> {
     const { compiled, pipeline_id, source, journal, clock } = this.#options;
     const mark = (): Promise<void> => journal.mark(pipeline_id, clock.now()).catch(() => undefined);
@@ -172,7 +172,7 @@ export class Pipeline {
       if (!givenUp.includes(record.batch)) this.#begin(await this.#recovery.prepared(record));
     }
     this.#isRecovered();
-    if (source.waitsForSettled) await this.#inFlight.landed();
+    if (source.waitsForSettled) await this.#inFlight.allCommitted();
   }
 
   /** Read, transform, prepare: one batch after another, until a drain leaves nothing to read. */
@@ -185,12 +185,12 @@ export class Pipeline {
       if (builder === undefined) break;
       const prepared = await prepareBatch(builder, this.#preparing);
       const { rows, rejections, waiting } = prepared.record;
-      // A batch that leaves nothing goes straight to its commit, which is one write too, unless another is in flight.
+      // A batch without a row or a letter is committed at once, in one write, unless another is in flight.
       const isNothing = rows + rejections.length + waiting.length === 0 && this.#inFlight.isEmpty;
       if (!isNothing) await this.#journal.prepare(prepared.record);
       this.#begin(prepared);
     }
-    await this.#inFlight.landed();
+    await this.#inFlight.allCommitted();
   }
 
   #begin(prepared: PreparedBatch): void {
@@ -202,7 +202,7 @@ export class Pipeline {
     const { keys, source } = this.#options;
     const sent = await this.#send(prepared);
     const { record } = sent;
-    // From here on its rows are fixed; once that is durable, other batches may rely on it.
+    // Its rows cannot change any more; once that is durable, other batches may rely on it.
     if (!turn.isNow || record.waiting.length > 0) {
       await this.#journal.amend(record);
       keys.written(record);
@@ -236,7 +236,7 @@ export class Pipeline {
     }
   }
 
-  /** Waits until dedup can remember another batch: its limits are a pause, never a lost key. */
+  /** Waits until dedup has room for another batch: at its limit the pipeline pauses, and no key is lost. */
   async #roomForKeys(): Promise<void> {
     const { keys, clock } = this.#options;
     for (let attempt = 1; ; attempt += 1) {

@@ -12,7 +12,7 @@ export interface PreparedBatch {
   compiled: CompiledPipeline;
   /** Its rows, where they have been encoded just now. */
   block?: Block;
-  /** An earlier revision makes its rows: what is refused is made again by the current one. */
+  /** An earlier revision makes its rows: if the target refuses them, the current one makes them again. */
   isEarlier?: boolean;
 }
 
@@ -32,7 +32,7 @@ export async function prepareBatch(
   madeOf: BatchOrigin = { kind: "source", ranges: builder.ranges },
 ): Promise<PreparedBatch> {
   const { batch, clock, oldest, only } = builder.plan;
-  // Where the target cannot be read now, it is read before the batch is sent.
+  // If the target cannot be read now, it is read before the batch is sent.
   const read = await compiled.sink.read(false, leave);
   const block = builder.encode();
   const record: BatchRecord = {
@@ -54,12 +54,12 @@ export async function prepareBatch(
   return { record, builder, compiled, block };
 }
 
-/** 128 random bits, never derived from offsets: a deliberate rewind must not look like a repeat. */
+/** 128 random bits, never derived from offsets: after a deliberate rewind the events must not count as repeats. */
 export function freshToken(): string {
   return randomBytes(16).toString("hex");
 }
 
-/** What telemetry calls a batch. */
+/** The fields by which telemetry identifies a batch. */
 export function namesOf({
   pipeline_id,
   batch,

@@ -4,8 +4,8 @@ import type { Answer, Failure, Reading } from "../core/sink.ts";
 import { hasRestarted, isInsideWindow, standingOf, type Standing } from "./target-window.ts";
 
 /**
- * The rules of delivery as a function: what happens to a batch, and what was known of it before, decide what is done
- * (docs/delivery-protocol.md). It reads no clock and draws nothing; `BatchSender` carries its steps out.
+ * The rules of delivery as a pure function: from an event of a batch, and its state before, to the next steps
+ * (docs/delivery-protocol.md). It reads no clock and no random number; `BatchSender` carries the steps out.
  *
  *     ready ─> read ─> send ─> answered ──────────────────────> commit
  *       ^       │ ^     ^          ├─> verify ─> verified ──────> commit
@@ -17,22 +17,22 @@ import { hasRestarted, isInsideWindow, standingOf, type Standing } from "./targe
 /** The options that hold for pending batches. */
 export type SendOptions = Pick<EngineOptions, "on_uncertain" | "on_lost" | "on_view_error">;
 
-/** What decides beside the batch itself, and is the same as long as it is sent. */
+/** The rules that apply to a batch and do not change while it is sent. */
 export interface Rules extends Pick<SendOptions, "on_uncertain" | "on_view_error"> {
   /** An earlier revision makes the rows. It sends what is recorded; only the current revision prepares anything new. */
   isEarlier: boolean;
 }
 
-/** A batch between prepare and commit: what is durable of it, and what this process knows beyond that. */
+/** A batch between prepare and commit: its durable state, and what only this process knows of it. */
 export interface Sending {
   state: BatchState;
-  /** An answer is missing since the token was drawn: rows may be in the table. Where the state is `sent` that is so. */
+  /** An answer has been missing since the token was drawn: rows may be in the table. In the state `sent` that is so. */
   isUncertain: boolean;
   /** The batch was reported as uncertain since its token was drawn. */
   isReported: boolean;
   /** Inserts that failed. */
   failures: number;
-  /** Pauses one after another in which the options do not let it go on. */
+  /** Pauses in a row in which the options do not let it go on. */
   pauses: number;
   /** The target before the last repeat. */
   beforeRepeat?: Reading;
@@ -46,7 +46,7 @@ export interface BadRow {
   failure: Failure;
 }
 
-/** Why an insert is tried again later. */
+/** Why an insert is retried later. */
 export interface Trouble {
   class: Failure["class"] | "probe";
   text: string;
@@ -55,34 +55,34 @@ export interface Trouble {
 
 /** What has happened to a batch. `now`: milliseconds since the epoch, by the clock of this machine. */
 export type BatchEvent =
-  /** Its rows are encoded, so many. */
+  /** Its rows are encoded: `rows` of them. */
   | { kind: "ready"; rows: number; now: number }
   /** The target was read before an insert. */
   | { kind: "read"; reading: Reading }
   | { kind: "answered"; answer: Answer; now: number }
   /** The target was read after the OK to a repeat. */
   | { kind: "verified"; reading: Reading; now: number }
-  /** The search for bad rows has ended: with these rows, or with a trouble in place of rows. */
+  /** The search for bad rows has ended, with the rows, or with a trouble in place of rows. */
   | { kind: "rowsFound"; rows: readonly BadRow[] }
   | { kind: "noRowFound"; answer: Refusal; trouble: Trouble };
 
-/** A step that leads to no event by itself. */
+/** A step without an event. */
 export type Effect =
   | { do: "report"; what: "insertRepeated" | "tokenWithoutRows" | "viewErrorIgnored" }
   | { do: "report"; what: "batchUncertain"; choice: Choice }
   | { do: "report"; what: "insertFailed"; failure: Failure; unknown: boolean }
   /** Later batches are smaller. */
   | { do: "shrink" }
-  /** Rows that were excluded go in again. Durable with the next note. */
+  /** Excluded rows are sent again. Durable with the next `note`. */
   | { do: "takeBackExcluded" }
   /** Makes the state durable. */
   | { do: "note" }
-  /** Draws a fresh token, and prepares the batch again with it and with the state. */
+  /** Draws a fresh token, and makes the batch durable with it and with the state. */
   | { do: "drawToken" }
   /** Waits, longer with each pause, until the options or the target may have changed. */
   | { do: "pause"; class: "uncertain" | "view"; pauses: number };
 
-/** A step that leads to an event, or ends the sending. */
+/** A step with an event as its result, or the end of the sending. */
 export type Action =
   /** Reads the target: `read`. */
   | { do: "read" }
@@ -109,9 +109,9 @@ export interface Decision {
 
 type Choice = "insert" | "skip" | "pause";
 
-/** Failures that another revision may not meet. */
+/** Failures that another revision may avoid. */
 const mendable = new Set<Failure["class"]>(["setup", "partitions", "row"]);
-/** A batch that waits longer than this for its first insert has its target read anew, in milliseconds. */
+/** A reading of the target that is older than this is read anew before the first insert, in milliseconds. */
 const oldestReading = 30_000;
 /** The server has too little memory for the insert. */
 const memoryLimit = 241;
@@ -121,7 +121,7 @@ export function beginSending(state: BatchState): Sending {
   return { state, isUncertain: state.kind === "sent", isReported: false, failures: 0, pauses: 0 };
 }
 
-/** Whether rows of the batch may be in the table: its token would drop what is added to them. */
+/** Whether rows of the batch may be in the table. Rows added to it would then be dropped, by its token. */
 export function mayBeThere({ state, isUncertain }: Sending): boolean {
   return isUncertain || state.kind === "viewFailed";
 }
@@ -145,16 +145,18 @@ export function decide(batch: Sending, event: BatchEvent, rules: Rules): Decisio
 }
 
 /**
- * What a batch is noted as when its pipeline leaves; undefined where it stays as it is. A batch that was not sent, neither
- * by this process (`wasSent`) nor by an earlier one, is in no table: the next start need not count it as uncertain.
+ * The state to store for a batch when its pipeline leaves; undefined where it does not change. A batch that was not
+ * sent, neither by this process (`wasSent`) nor by an earlier one, is in no table: the next start need not count it as
+ * uncertain.
  */
 export function whenLeft({ state }: Sending, { wasSent }: { wasSent: boolean }): BatchState | undefined {
   return wasSent || state.kind !== "prepared" ? undefined : { ...state, kind: "refused" };
 }
 
 /**
- * How a batch that an earlier start left goes on, where the pipeline runs revision `current` now: its rows are made as
- * recorded, by this revision or by its own one; or filter, dedup and transforms of this revision process its events anew.
+ * How a batch of an earlier start goes on, where the pipeline runs revision `current` now: its rows are made as
+ * recorded, by this revision or by its own one; or filter, dedup and transforms of this revision process its events
+ * anew.
  */
 export function howToRecover(
   record: Pick<BatchRecord, "revision" | "state">,
@@ -165,8 +167,8 @@ export function howToRecover(
 }
 
 /**
- * What becomes of a batch of which events are gone from the source. `isHeld`: the log still holds their offsets, so that
- * a compaction has replaced them.
+ * How a batch goes on of which events are missing from the source. `isHeld`: the log still covers their offsets, so
+ * that a compaction has replaced them.
  */
 export function whenEventsAreGone(
   isHeld: boolean,
@@ -183,7 +185,7 @@ function whenReady(batch: Sending, { rows, now }: { rows: number; now: number })
   return { next, steps: [{ do: "send", ignoreViews: false }] };
 }
 
-/** As long as each insert was refused, the next one counts as the first: the target is noted as it was just before it. */
+/** As long as each insert was refused, the next one counts as the first: its target is read just before it. */
 function isFreshlyRead({ kind, target }: BatchState, now: number): boolean {
   if (kind !== "prepared" || target === undefined) return false;
   const age = now - target.taken;
@@ -210,7 +212,7 @@ function beforeInsert(batch: Sending, reading: Reading, rules: Rules): Decision 
   }
 }
 
-/** Where a view failed the table holds the rows for sure, and their token: the server said so. */
+/** Where a view failed, the server has confirmed that the table holds the rows and their token. */
 function standingNow({ kind, target }: BatchState, now: Reading): Standing {
   if (target === undefined) return "uncertain";
   if (kind !== "viewFailed") return standingOf(target, now);
@@ -219,8 +221,8 @@ function standingNow({ kind, target }: BatchState, now: Reading): Standing {
 
 /**
  * It is not known whether the batch is in the table, or the table does not recognise a repeat any more: the options
- * decide. A batch that a view broke is in the table, so `on_uncertain` does not apply to it. Only a look before a repeat
- * skips a batch; after an answer it is looked at once more.
+ * decide. A batch with a failed view is in the table, so `on_uncertain` does not apply to it. A batch is skipped only
+ * after a read before a repeat; after an answer the target is read once more.
  */
 function byOptions(batch: Sending, reading: Reading, rules: Rules, look: "read" | "verify"): Decision {
   const isFromView = batch.state.kind === "viewFailed";
@@ -244,7 +246,7 @@ function reportOnce({ isReported }: Sending, choice: Choice): Effect[] {
   return isReported ? [] : [{ do: "report", what: "batchUncertain", choice }];
 }
 
-/** The batch is sent as if for the first time. Should that answer be missing too, its rows may be there once more. */
+/** The batch is sent as if for the first time. If that answer is missing too, its rows may be in the table twice. */
 function anew(batch: Sending, target: Reading, { isEarlier }: Rules, effects: Effect[]): Decision {
   if (isEarlier) return { next: batch, steps: [...effects, { do: "remake", token: "fresh" }] };
   const next: Sending = {
@@ -258,14 +260,15 @@ function anew(batch: Sending, target: Reading, { isEarlier }: Rules, effects: Ef
 }
 
 function afterOk(batch: Sending, now: number, rules: Rules): Decision {
-  // A server that dies within an insert may keep its token without the rows, and says OK to a repeat.
+  // A server that dies during an insert may keep its token without the rows, and then answers OK to a repeat.
   if (batch.isUncertain) return { next: { ...batch, pauses: 0 }, steps: [{ do: "verify" }] };
   return inserted(batch, now, rules);
 }
 
 /**
- * Where the block numbers are those of before the first insert, nothing of the batch is there, and a fresh token doubles
- * nothing. A replicated table is believed: another server may answer, which does not have all parts yet.
+ * If the block numbers are those before the first insert, the table has no row of the batch, and a fresh token doubles
+ * nothing. A replicated table's OK is trusted: its block numbers may come from a server that does not have all parts
+ * yet.
  */
 function afterProof(batch: Sending, { reading, now }: { reading: Reading; now: number }, rules: Rules): Decision {
   const { state, isUncertain, beforeRepeat } = batch;
@@ -313,7 +316,7 @@ function retryLater(
   const isRefused = kind === "refused" && !isFromView && !batch.isUncertain;
   const failures = batch.failures + 1;
   const next = withState({ ...batch, failures }, isFromView ? "viewFailed" : isRefused ? "refused" : "sent");
-  // Where the table is wrong, the rows that were excluded before go in again with the others.
+  // If the table is wrong, the rows that were excluded before are sent again with the others.
   const effects: Effect[] = excludedGoInAgain && isRefused ? [{ do: "takeBackExcluded" }] : [];
   const action: Action =
     isEarlier && mendable.has(failure.class)
@@ -331,7 +334,7 @@ function uncertain(batch: Sending): Sending {
   return { ...next, isUncertain: true };
 }
 
-/** No insert is sent before the target was read, so that only `prepared` and `refused` may lack a reading. */
+/** The target is read before any insert, so that only `prepared` and `refused` may lack a reading. */
 function withState(batch: Sending, kind: "prepared" | "sent" | "refused" | "viewFailed"): Sending {
   const { target } = batch.state;
   if (kind === "prepared" || kind === "refused") return { ...batch, state: { kind, ...(target && { target }) } };

@@ -27,10 +27,10 @@ export interface RecoveryOptions extends PrepareOptions {
 /**
  * Makes the batches of an earlier start again, each from its record alone (docs/delivery-protocol.md, "Recovery").
  *
- * A batch of the current revision is made as it was. One of an earlier revision that met only refusals is processed
- * anew by the current one. One that may be in the table is sent as it was, by the revision that made it; if that is refused,
- * the same events become rows by the current revision, under the same token: what is in the table is dropped, and the
- * rest is written.
+ * A batch of the current revision is made as it was. One of an earlier revision whose inserts were all refused is
+ * processed anew by the current one. One that may be in the table is sent as it was, by the revision that made it; if
+ * that is refused, the same events become rows by the current revision, with the same token: rows that are in the table
+ * are dropped, and the others are written.
  */
 export class Recovery {
   readonly #with: RecoveryOptions;
@@ -73,7 +73,7 @@ export class Recovery {
     return this.#withItsToken(prepared.record, prepared.builder);
   }
 
-  /** Whether the target of an earlier revision can be opened; it is waited for where it does not answer. */
+  /** Whether the target of an earlier revision can be opened. Waits until it answers. */
   async #opens({ sink }: CompiledPipeline): Promise<boolean> {
     const { target, pauses } = this.#with;
     for (let attempt = 1; ; attempt += 1) {
@@ -86,14 +86,14 @@ export class Recovery {
 
   async #replay(record: BatchRecord, compiled: CompiledPipeline): Promise<PreparedBatch> {
     const { only, waiting } = record;
-    // Without keys of its own, dedup kept none of its events.
+    // A record without keys: dedup kept none of its events.
     const kept = new Set(keyPlaces(record));
     const plan = { ...(only !== undefined && { only: new Set(only) }), kept, waiting };
     const { builder, found } = await this.#whole(record, compiled, plan);
     return { record: found, builder, compiled };
   }
 
-  /** Reads the events of a record again, and says what becomes of it where some are gone. */
+  /** Reads the events of a record again; where some are missing, waits or returns the record without them. */
   async #whole(
     record: BatchRecord,
     compiled: CompiledPipeline,
@@ -102,7 +102,7 @@ export class Recovery {
     const { reader, source, options, pauses } = this.#with;
     for (let attempt = 1; ; attempt += 1) {
       const builder = await reader.again(record, compiled, plan);
-      const count = (record.only?.length ?? countOf(record)) - builder.asked;
+      const count = (record.only?.length ?? countOf(record)) - builder.found;
       // The letters are in the data dir, and a written batch needs no rows.
       const isNeeded = record.madeOf.kind !== "letters" && record.state.kind !== "written";
       if (count <= 0 || !isNeeded) return { builder, found: record };
@@ -130,12 +130,15 @@ export class Recovery {
     return this.#with.journal.prepare({ ...record, excluded: [...record.excluded, ...gone] });
   }
 
-  /** It is not in the table: its keys are given up, and filter, dedup and transforms of the current revision decide. */
+  /**
+   * The batch is not in the table: its keys are released, and filter, dedup and transforms of the current revision
+   * decide.
+   */
   async #processAnew(stale: BatchRecord): Promise<PreparedBatch> {
     const { keys, compiled, journal } = this.#with;
     const { batch, only, waiting } = stale;
     this.#reportRemade(stale);
-    // Where filter and dedup have decided before, they do not decide again: the events keep their keys.
+    // If filter and dedup have decided before, they do not decide again: the events keep their keys.
     const plan: Partial<BatchPlan> = only === undefined ? {} : { only: new Set(only), waiting };
     if (only === undefined) keys.release(batch);
     const { builder } = await this.#whole(stale, compiled, plan);
@@ -143,7 +146,7 @@ export class Recovery {
     return { ...made, record: await journal.prepare(made.record) };
   }
 
-  /** The same events become rows by the current revision, under the same token. */
+  /** The same events become rows by the current revision, with the same token. */
   async #withItsToken(stale: BatchRecord, builder: BatchBuilder): Promise<PreparedBatch> {
     const { compiled, journal, reader } = this.#with;
     this.#reportRemade(stale);

@@ -14,8 +14,8 @@ export interface ReleaseOptions extends PrepareOptions {
 }
 
 /**
- * Settles the duplicates of a batch that repeat an event which was not in the table yet (docs/delivery-protocol.md,
- * "Drops that wait"). Where that event died, they are no duplicates any more: they are released, as a batch of their own.
+ * Settles the duplicates of a batch whose original was not in the table yet (docs/delivery-protocol.md, "Drops that
+ * wait"). If the original is rejected they are no duplicates: they are released, as a batch of their own.
  */
 export class ReleasedDuplicates {
   readonly #with: ReleaseOptions;
@@ -31,7 +31,10 @@ export class ReleasedDuplicates {
     this.#left.catch(() => undefined);
   }
 
-  /** What a batch releases, built and not durable yet; undefined where it is nothing. Waits. Throws LeftForLater. */
+  /**
+   * The batch of the duplicates that a batch releases, not durable yet; undefined where it releases none. Waits for
+   * their originals. Throws LeftForLater.
+   */
   async of({ record, builder }: PreparedBatch): Promise<PreparedBatch | undefined> {
     const { waiting } = record;
     if (waiting.length === 0) return undefined;
@@ -47,13 +50,14 @@ export class ReleasedDuplicates {
   }
 
   /**
-   * Waits until what each of them repeats is in the table, which makes it a duplicate whatever the clock says by then; or
-   * until that gave the key up. Dedup decides on those again, all at one moment, by the clock of their batch: a later event
-   * that has the key now makes them duplicates too, and one that is the first has its key for its window from that clock
-   * on. Where the clock was set back since, its time of now counts, as no key may be stamped in the future.
+   * Waits until each original is in the table, which makes the other a duplicate even if the key has expired since, or
+   * until its key is free. Dedup then decides again on the duplicates with free keys, all at one moment, by the clock
+   * of their batch: one is still a duplicate if a later event has the key now; the first of a key has it for its window
+   * from that clock on. If the clock was set back since, the present time counts, as no key may be stamped in the
+   * future.
    *
-   * Nothing is reserved while it waits, and waiting for *written*, not for *committed*, cannot end in a circle: what a
-   * batch needs to be written never waits for another one's duplicates.
+   * There is no deadlock: nothing is reserved during the wait, and it waits for other batches to be *written*, not
+   * *committed*; writing a batch never waits for the duplicates of another one.
    */
   async #settle({ batch, clock: stamped, waiting }: BatchRecord): Promise<Released> {
     const { keys, clock: now } = this.#with;

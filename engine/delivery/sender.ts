@@ -33,7 +33,7 @@ export type SendResult =
   | { kind: "settled"; record: BatchRecord; bytes: number }
   | { kind: "remake"; record: BatchRecord; token: "own" | "fresh" };
 
-/** What the batches of a pipeline are sent with. */
+/** What sending the batches of a pipeline needs. */
 export interface SenderOptions {
   options: SendOptions;
   journal: JournalWriter;
@@ -78,7 +78,7 @@ export class BatchSender {
     }
   }
 
-  /** Carries out what follows from an event, up to the next one or the end. */
+  /** Carries out the steps that follow from an event, up to the next event or the end. */
   async #follow(event: BatchEvent): Promise<BatchEvent | SendResult> {
     const { next, steps } = decide(this.#sending, event, this.#rules);
     for (const step of steps) {
@@ -88,7 +88,7 @@ export class BatchSender {
     throw new Error(`expected the steps after "${event.kind}" to lead on`);
   }
 
-  /** What a step leads to; undefined for an effect. The batch is `next` only once its effects are carried out. */
+  /** The event or the end that a step leads to; undefined for an effect. The batch becomes `next` after its effects. */
   async #carryOut(step: Effect | Action, next: Sending): Promise<BatchEvent | SendResult | undefined> {
     switch (step.do) {
       case "report":
@@ -183,7 +183,7 @@ export class BatchSender {
     this.#record = { ...this.#record, excluded: [], rejections, rows: this.#record.rows + excluded.size };
   }
 
-  /** Encodes the rows, and waits as long as the mapping fits none of them. */
+  /** Encodes the rows, and waits while the mapping fits none of them. */
   async #prepareRows(): Promise<void> {
     await this.#encode(this.#prepared.block);
     for (let attempt = 1; ; attempt += 1) {
@@ -200,8 +200,8 @@ export class BatchSender {
   }
 
   /**
-   * Makes the rows again, for the columns as they are now. What no longer fits becomes a dead letter, not a loss. What
-   * fits now and did not before becomes a row, unless the batch may be in the table: then its token would drop that row.
+   * Makes the rows again, for the present columns. An event that no longer fits becomes a dead letter. One that fits
+   * now and did not before becomes a row, unless the batch may be in the table: then its token would drop that row.
    */
   async #encode(made?: Block): Promise<void> {
     const { excluded } = this.#record;
@@ -243,11 +243,11 @@ export class BatchSender {
 function uncertainText({ batch, rows, state }: BatchRecord): string {
   const what = `batch ${batch} of ${rows} rows`;
   return state.kind === "viewFailed"
-    ? `${what} is in the table, but a materialized view behind it failed, and so long ago that a repeat could double it; set x-sluice.on_view_error: skip to leave the view without these rows`
-    : `it is not known whether ${what} was written, and the table may no longer recognise a repeat, or its server was started anew and may recognise one that it does not hold; set x-sluice.on_uncertain to insert or skip`;
+    ? `${what} is in the table, but a materialized view on it failed, so long ago that a repeat could double the rows; set x-sluice.on_view_error: skip to leave the view without them`
+    : `it is not known whether ${what} was written: the table may no longer recognise a repeat, or its server was restarted and may recognise a token whose rows it does not hold; set x-sluice.on_uncertain to insert or skip`;
 }
 
-/** Dead letters at the places that stay out, and those of the rows as they were encoded now, in order. */
+/** The dead letters at the places that stay excluded, and those of the rows that were encoded now, in order. */
 function merged(before: readonly Rejection[], out: ReadonlySet<Place>, now: readonly Rejection[]): Rejection[] {
   const kept = before.filter(({ position }) => out.has(position));
   const known = new Set(kept.map(({ position }) => position));

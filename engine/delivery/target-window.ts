@@ -6,8 +6,8 @@ const trustedBlindly = 60_000;
 /**
  * Whether the target still recognises a repeat of what may have been sent after `then` (docs/delivery-protocol.md,
  * "Uncertain batches"): it is the same table, and since then less than half of its window has passed, in seconds by the
- * server's clock and in inserts by the table's block numbers, whoever wrote them. The other half is for what comes
- * between this look and the insert.
+ * server's clock and in inserts by the table's block numbers, of any writer. The other half is for writes between this
+ * check and the insert.
  */
 export function isInsideWindow(then: Reading, now: Reading): boolean {
   if (then.table !== now.table) return false;
@@ -16,17 +16,17 @@ export function isInsideWindow(then: Reading, now: Reading): boolean {
   const entries = Math.min(then.window.entries, now.window.entries);
   if (entries === 0 || elapsed >= (seconds * 1000) / 2) return false;
   const grown = then.blocks === undefined || now.blocks === undefined ? -1 : now.blocks - then.blocks;
-  // Fewer blocks than before: parts were dropped, and the numbers say nothing.
+  // Fewer blocks than before: parts were dropped, and the numbers prove nothing.
   return grown < 0 ? elapsed < trustedBlindly : grown < entries / 2;
 }
 
-/** How far two clocks may run apart: one in a thousand, which is more than any clock is corrected by. */
+/** How far two clocks may drift apart: by a thousandth, which is more than clocks are corrected by. */
 const drift = 1 / 1000;
 
 /**
- * Whether the server was started after `then` was read, so that it may have kept the token of an insert without its rows
- * (docs/delivery-protocol.md, "Uncertain batches"). A server that had run for a second by `then` can be told from one
- * that was started since. Always false for a table whose tokens can be believed.
+ * Whether the server was started after `then` was read, so that it may have kept the token of an insert without its
+ * rows (docs/delivery-protocol.md, "Uncertain batches"). A server that had run for a second by `then` can be
+ * distinguished from one that was started since. Always false for a table whose tokens can be believed.
  */
 export function hasRestarted(then: Reading, now: Reading): boolean {
   if (now.isReplicated === true || now.uptime === undefined) return false;
@@ -36,7 +36,7 @@ export function hasRestarted(then: Reading, now: Reading): boolean {
 }
 
 /**
- * What is known of a batch that may have been sent after `then`.
+ * Where a batch stands that may have been sent after `then`.
  *
  * - `recognised`: a repeat with its token writes what is missing, and nothing else.
  * - `absent`: the table holds no row of it, and what was sent ended with the server.

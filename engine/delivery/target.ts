@@ -7,18 +7,18 @@ interface TargetOptions {
   pipeline_id: string;
   telemetry: Telemetry;
   pauses: Pauses;
-  /** What the pipeline wrote last, as far as its journal knows. */
+  /** The last write of the pipeline, by its journal. */
   written: LastWritten | undefined;
 }
 
 /**
- * The table of a pipeline, through the sink of whichever revision a batch is of. A question that is not answered shows
- * as a pause; one that must be answered is repeated until it is.
+ * The table of a pipeline, through the sink of a batch's revision. A missing answer is shown as a pause; a request that
+ * must succeed is repeated until it does.
  */
 export class Target {
   readonly #options: TargetOptions;
   #written: LastWritten | undefined;
-  /** Why a repeat is not recognised, as it was reported last; null before the first report. */
+  /** Why a repeat is not recognised, by the last report; null before the first report. */
   #atLeastOnce: string | undefined | null = null;
 
   constructor(options: TargetOptions) {
@@ -30,7 +30,7 @@ export class Target {
   async read(sink: Sink): Promise<Reading> {
     const { pauses } = this.#options;
     for (let attempt = 1; ; attempt += 1) {
-      const answer = await pauses.answerOf("a look at the table", sink.read(true, pauses.leave));
+      const answer = await pauses.answerOf("a query of the table's state", sink.read(true, pauses.leave));
       pauses.leaveIfAborted();
       if (answer.kind === "read") return answer.reading;
       await pauses.wait(answer.failure, attempt, sink);
@@ -40,12 +40,12 @@ export class Target {
   /** Opens the table once. Throws LeftForLater. */
   async open(sink: Sink): Promise<Answer> {
     const { pauses } = this.#options;
-    const opened = await pauses.answerOf("the questions that come before inserts", sink.open(pauses.leave));
+    const opened = await pauses.answerOf("the queries that check the table before inserts", sink.open(pauses.leave));
     pauses.leaveIfAborted();
     return opened;
   }
 
-  /** Opens the table anew, since it may be another one now, until that succeeds. Throws LeftForLater. */
+  /** Opens the table again, since it may be another one now, until that succeeds. Throws LeftForLater. */
   async reopen(sink: Sink, failures: number): Promise<void> {
     for (let attempt = failures; ; attempt += 1) {
       const opened = await this.open(sink);

@@ -3,19 +3,19 @@ import type { FieldNotes } from "./fields.ts";
 import type { RowWalks } from "./raw-json.ts";
 
 /**
- * The words every part speaks.
+ * The terms of the engine.
  *
- * **event**: one JSON object that a source received, as bytes, or that a transform made of one. **position**: where a
- * source stands; for a stream the sequence of an event, which counts from 1 and never starts again. **range**: positions
- * that belong together, both ends included. **batch**: events of one source member, in order, that go to one table in
- * one insert. **dead letter**: an event that could not be processed, with the reason. **record**: the durable note of a
- * batch under way.
+ * **event**: one JSON object that a source received, as bytes, or that a transform made of one. **position**: how far a
+ * source was read; for a stream the sequence of an event, which counts from 1 and never starts again. **range**:
+ * positions that belong together, both ends included. **batch**: events of one source member, in order, that go to one
+ * table in one insert. **dead letter**: an event that could not be processed, with the reason. **record**: what is
+ * durable of a pending batch.
  */
 
 /**
- * One event: a view of bytes that lie among others, whose JSON value is made only when somebody asks for it; or a value
- * that a transform made, whose bytes are made only when somebody asks for them. A tombstone, as topics hold them, is an
- * event with neither.
+ * One event: a view of bytes in a larger buffer, which are parsed only when the value is read; or a value that a
+ * transform made, which is written as JSON only when the bytes are read. A tombstone of a topic is an event with
+ * neither.
  */
 export class Event {
   /** Where it is in its feed; from the moment on that a batch takes it, its place there (see `Places`). */
@@ -23,11 +23,14 @@ export class Event {
   /** When Sluice received it, in milliseconds since the epoch. */
   readonly receivedAt: number;
   /**
-   * Which of a pipeline's sources it came from: the signal of an OTLP event, the topic of one of Kafka; undefined where
-   * there is nothing to be told apart.
+   * Which of a pipeline's sources it came from: the signal of an OTLP event, the topic of one of Kafka; undefined for a
+   * webhook.
    */
   readonly origin: string | undefined;
-  /** What its bytes lie in, at `start` until before `end`; undefined where a transform made it, and for a tombstone. */
+  /**
+   * The buffer that holds its bytes, from `start` until before `end`; undefined where a transform made it, and for a
+   * tombstone.
+   */
   readonly within: Buffer | undefined;
   readonly start: number;
   readonly end: number;
@@ -36,13 +39,13 @@ export class Event {
   #rows: RowWalks | undefined;
   #isRow: boolean;
   #value: Record<string, unknown> | undefined;
-  /** -1 until somebody asks for it. */
+  /** -1 until it is first read. */
   #size: number;
 
   /**
-   * `content` is the value that a transform made, or what the event's bytes lie in, at `start` until before `end`; an
-   * `end` below 0 makes a tombstone. While an event is looked at, the byte behind it is another one for a moment: nobody
-   * else may read these bytes from another thread, or write them.
+   * `content` is the value that a transform made, or the buffer that holds the event's bytes, from `start` until before
+   * `end`; an `end` below 0 makes a tombstone. While an event is scanned, the byte after it is changed for a moment: no
+   * other thread may read or write this buffer.
    */
   constructor(
     position: number,
@@ -93,8 +96,8 @@ export class Event {
   }
 
   /**
-   * The JSON object; whole numbers outside the safe range are bigints. Throws a SyntaxError if the bytes are not JSON;
-   * sources that check at the door never hand out such.
+   * The JSON object; whole numbers outside the safe range are bigints. Throws a SyntaxError if the bytes are not JSON,
+   * which a source that checks what it receives rules out.
    */
   get value(): Record<string, unknown> {
     this.#value ??= this.#parsed() as Record<string, unknown>;
@@ -124,7 +127,7 @@ export class Event {
     this.#place = place;
   }
 
-  /** Where the fields lie that somebody will ask for; undefined where that is not known. */
+  /** Where the fields that will be read lie in the bytes; undefined where that is not known. */
   get notes(): FieldNotes | undefined {
     return this.#notes;
   }
@@ -168,16 +171,16 @@ function aboutSize(value: unknown): number {
   return size;
 }
 
-/** What two numbers of each event are noted in: where it starts and ends in its bytes; its position and its time. */
+/** Two numbers are kept of each event: where it starts and ends in its bytes; its position and its time. */
 const pair = 2;
 const fewest = 256;
 
 /**
- * Events that are kept as nothing but places in the bytes that they lie in. A batch may hold half a million of them, of
- * which few are ever asked for again; as objects they would cost more than all else that is done with them.
+ * Events that are kept only as places in their buffers. A batch may hold half a million of them, and few are ever read
+ * again; as objects they would cost more than all other work on them.
  */
 export class EventList implements Iterable<Event> {
-  /** What events lie in and where they came from, each for a run of them, and where the runs begin. */
+  /** The buffer and the origin of each run of events, and where the runs begin. */
   readonly #within: Buffer[] = [];
   readonly #origins: (string | undefined)[] = [];
   readonly #runs: number[] = [];
@@ -195,7 +198,7 @@ export class EventList implements Iterable<Event> {
     return this.#length;
   }
 
-  /** Adds an event as it was received; one that a transform made has no place to be kept by. */
+  /** Adds an event as it was received. Throws for one that a transform made, which lies in no buffer. */
   push({ within, start, end, position, receivedAt, origin }: Event): void {
     if (within === undefined) throw new Error("expected an event with the bytes that were received");
     if (within !== this.#within.at(-1) || origin !== this.#origins.at(-1)) {

@@ -5,12 +5,15 @@ import { randomUUID } from "node:crypto";
  * so the few events that hold one are parsed with bigints in their place, and all others by JSON.parse alone.
  */
 
-/** FrameIndex the digits of a wide number while they stand in a string; drawn anew in each process, so no event carries it. */
+/**
+ * Marks the digits of a wide number while they are inside a string. Random in each process, so that no event contains
+ * it.
+ */
 const mark = `${randomUUID()}:`;
 
 /**
- * A whole number of 16 digits or more, which is no key, no fraction and no exponent. Longer ones than the widest column
- * (Decimal(76)) holds stay as JSON.parse reads them.
+ * A whole number of 16 digits or more, but not in a key, a fraction or an exponent. Numbers that are longer than the
+ * widest column (Decimal(76)) stay as JSON.parse reads them.
  */
 const wide = /(?<![\d.eE+-])-?[1-9]\d{15,79}(?![\d.eE]|\s*:)/g;
 
@@ -53,7 +56,7 @@ function withMarks(text: string): string {
   return copied === 0 ? text : marked + text.slice(copied);
 }
 
-/** Behind the quote that ends the string; the end of the text where none does. */
+/** The index after the quote that ends the string; the end of the text where there is none. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let first = end;
@@ -93,8 +96,8 @@ const beforeNumber = new Set(Buffer.from(":,[ \t\n\r"));
 const afterNumber = new Set(Buffer.from(",}] \t\n\r"));
 
 /**
- * Whether JSON may hold a whole number outside the safe range: a look at every sixteenth byte finds each run of 16
- * digits, and most of those that are no wide number show it by their neighbours. Never false where there is one.
+ * Whether JSON may hold a whole number outside the safe range: every sixteenth byte is examined, which finds each run
+ * of 16 digits; the bytes around it show most that are not a wide number. Never false where there is one.
  */
 export function mayHoldWide(bytes: Buffer): boolean {
   const { length } = bytes;

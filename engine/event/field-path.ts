@@ -1,7 +1,7 @@
 /**
- * The two functions that are made from text. V8 learns the shape of a record per function, and closures of one origin
- * share what it learnt; so each key gets a reader of its own, ten times as fast as a shared one. The only
- * part of the text that is not fixed is a name, and it enters as a literal that `JSON.stringify` wrote.
+ * The two functions that are made from text. V8 optimises for the shape of a record per function, and closures of one
+ * function share that; so each key gets a reader of its own, ten times as fast as a shared one. The only variable part
+ * of the text is a name, as a literal that `JSON.stringify` wrote.
  */
 
 type Reader = (record: Record<string, unknown>) => unknown;
@@ -23,7 +23,7 @@ export function recordMaker(names: readonly string[], indexes: readonly number[]
 }
 
 function generated(parameter: string, body: string): unknown {
-  // oxlint-disable-next-line no-new-func, typescript/no-implied-eval -- see above: no text of a stranger gets here but as a literal
+  // oxlint-disable-next-line no-new-func, typescript/no-implied-eval -- see above: user text gets here only as a literal
   return new Function(parameter, `"use strict"; ${body}`);
 }
 

@@ -2,15 +2,15 @@ import type { Event } from "./event.ts";
 import { mayHoldWide, parseExactly } from "./exact-json.ts";
 
 /**
- * Where the fields that somebody will ask for lie in the bytes of some events, as a walk over these bytes found them:
- * each name at most once, as a key of the event itself.
+ * Where the fields that will be read lie in the bytes of some events, as a walk over these bytes found them: each name
+ * at most once, as a key of the event itself.
  */
 export class FieldNotes {
   readonly names: readonly string[];
   /**
    * Of each event and field two numbers, counted from where the event begins: where the value begins and where it ends;
-   * both 0 where the event has no such field. A text that its bytes do not spell letter by letter, as it has escapes or
-   * letters beyond ASCII, begins at a negative number.
+   * both 0 where the event has no such field. The start is negative for a text with escapes or with letters beyond
+   * ASCII, whose bytes do not spell it letter by letter.
    */
   readonly places: Int32Array;
 
@@ -28,20 +28,20 @@ export class FieldNotes {
 /** Stands for a value that was not read yet. */
 const unread = Symbol("unread");
 
-/** Where bytes spell a field letter by letter; `end` is 0 where none do. */
+/** Where bytes spell a field letter by letter; `end` is 0 where they do not. */
 interface Spelling {
   start: number;
   end: number;
 }
 
 /**
- * Reads some fields of events, and no others: from the bytes of an event where its notes tell where they lie, else from
- * its whole object. Either way the values are the same. One for each stage that reads, as it is used again and again.
+ * Reads some fields of events: from the bytes of an event where its notes have their places, otherwise from its parsed
+ * object. The values are the same. Each stage that reads has one of its own and reuses it.
  */
 export class FieldPick {
   readonly #names: readonly string[];
   readonly #isWhole: boolean;
-  /** Has each field, and reads it when it is asked for. */
+  /** Has a getter for each field. */
   readonly #record: Record<string, unknown> = {};
   readonly #values: unknown[];
   readonly #spelling: Spelling = { start: 0, end: 0 };
@@ -51,7 +51,7 @@ export class FieldPick {
   #start = 0;
   #places: Int32Array = new Int32Array(0);
   #first = 0;
-  /** Names of the notes that were met last, and where the fields are among them; undefined where one is not. */
+  /** The names of the last notes, and where the fields are among them; undefined where one is not. */
   #noted: readonly string[] = [];
   #indexes: readonly number[] | undefined;
 
@@ -66,8 +66,8 @@ export class FieldPick {
   }
 
   /**
-   * An object with these fields of the event; one that the event lacks is undefined, or there is no such key. It is good
-   * until the next call. Undefined where the event is no JSON object.
+   * An object with these fields of the event; one that the event lacks is undefined, or there is no such key. It is
+   * good until the next call. Undefined where the event is not a JSON object.
    */
   of(event: Event): Record<string, unknown> | undefined {
     if (this.#isWhole || !this.#turnTo(event)) return event.record;
@@ -128,12 +128,12 @@ export class FieldPick {
 /** Texts that are remembered, and the letters of the longest. */
 const [slots, longest] = [256, 32];
 
-/** One in so many texts that are not known is remembered: those that come again and again soon are. */
+/** One in this many unknown texts is remembered: frequent ones soon are. */
 const oneIn = 8;
 
 /**
- * Makes texts of bytes, each of ASCII letters, and knows the short ones that come again and again, such as names and
- * levels: it takes much longer to make a text than to see that it is known.
+ * Makes texts of bytes, each of ASCII letters, and remembers frequent short ones, such as names and levels: finding a
+ * text takes much less time than making one.
  */
 export class KnownTexts {
   readonly #texts: string[] = Array.from({ length: slots }, () => "");
@@ -154,7 +154,7 @@ export class KnownTexts {
     return text;
   }
 
-  /** Texts that are alike, such as paths and numbers of orders, mostly differ at their ends. */
+  /** Compares from the end: similar texts, such as paths and order numbers, mostly differ there. */
   #holds(slot: number, bytes: Buffer, start: number, length: number): boolean {
     const first = slot * longest;
     for (let at = length - 1; at >= 0; at -= 1) if (this.#bytes[first + at] !== bytes[start + at]) return false;
@@ -200,25 +200,25 @@ function valueOf(bytes: Buffer, start: number, end: number, texts: KnownTexts | 
   }
 }
 
-/** A number of a few digits, with or without a point; undefined for what else there may be. */
+/** A number of a few digits, with or without a point; undefined for anything else. */
 function shortNumber(bytes: Buffer, start: number, end: number): number | undefined {
   const isNegative = bytes[start] === minus;
   const first = isNegative ? start + 1 : start;
   if (end - first > exactDigits) return undefined;
   let digits = 0;
-  let behind = 0;
-  let isBehind = 0;
+  let decimals = 0;
+  let afterPoint = 0;
   for (let at = first; at < end; at += 1) {
     const byte = bytes[at]!;
     const digit = byte - zero;
     if (digit >= 0 && digit <= 9) {
       digits = digits * 10 + digit;
-      behind += isBehind;
-    } else if (byte === point) isBehind = 1;
+      decimals += afterPoint;
+    } else if (byte === point) afterPoint = 1;
     else return undefined;
   }
-  // Both are exact, so that their quotient is the double next to the number, which is what a parse gives.
-  const size = behind === 0 ? digits : digits / powersOfTen[behind]!;
+  // Both are exact, so that their quotient is the double next to the number, as in a parse.
+  const size = decimals === 0 ? digits : digits / powersOfTen[decimals]!;
   return isNegative ? -size : size;
 }
 

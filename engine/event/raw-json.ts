@@ -1,19 +1,19 @@
 /**
  * Walks over JSON that lies in bytes, without making a value of it.
  *
- * A walk is given the place where a value begins and answers the place behind it, or 0 where it gives up: the value is
- * not JSON, not of the kind that the walk is for, or spelled in a way that two readers might take for two things. What
- * a walk passes is one line of valid UTF-8. What stands behind the value is for the caller to judge. A line break has to
- * stand behind the bytes, and `padding` behind that, so that no walk leaves them.
+ * A walk takes the place where a value begins and returns the place after it, or 0 where it rejects the value: it is
+ * not JSON, not of the kind that the walk is for, or spelled in a way that two parsers may read differently. What a
+ * walk passes is one line of valid UTF-8. The caller checks what follows the value. A line break has to follow the
+ * bytes, and `padding` after that, so that no walk reads beyond them.
  */
 export type Walk = (bytes: DataView, at: number) => number;
 
 /**
- * What makes an event a row of a sink's columns as it is. Another object where the columns are others, so that what was
- * found with one is never taken for the other.
+ * What makes an event a row of a sink's columns as it is. Other columns have another object, so that a result for one
+ * is never used for the other.
  */
 export interface RowWalks {
-  /** Over the values of the columns, by the keys that they stand behind: each has to pass. */
+  /** Over the values of the columns, by key: each has to pass. */
   readonly walks: ReadonlyMap<string, Walk>;
   /** Keys that a row may lack: the column then holds what an encoded row would have there. */
   readonly optional: ReadonlySet<string>;
@@ -21,7 +21,7 @@ export interface RowWalks {
   readonly nullable: ReadonlySet<string>;
 }
 
-/** Bytes of any content behind the line break: four are read at once. */
+/** Bytes of any content after the line break: four are read at once. */
 export const padding = 3;
 
 const [quote, backslash, comma, colon, space] = Buffer.from('"\\,: ');
@@ -60,10 +60,10 @@ export function isPlainText(bytes: DataView, start: number, end: number): boolea
 }
 
 /**
- * The highest bit of each of four bytes that does not stand in a text as it is: one that ends it, is an escape, part of
- * a longer character, or refused. The highest bit is set in a longer character; in a byte below 0x20 when that is taken
- * from it; and in a quote or a backslash when it was made 0 and 1 is taken from it. Behind the first such byte there may
- * be bits that mean nothing.
+ * Sets the highest bit of each of four bytes that a text does not hold as it is: a quote, a backslash, a byte of a
+ * longer character, or one below 0x20. A byte of a longer character has that bit already; a byte below 0x20 gets it
+ * when 0x20 is subtracted; a quote or a backslash gets it when it was made 0 and 1 is subtracted. After the first such
+ * byte the bits may be wrong.
  */
 function specials(four: number): number {
   const unquoted = (four ^ 0x22222222) - 0x01010101;
@@ -76,7 +76,7 @@ function firstOf(bits: number): number {
   return (31 - Math.clz32(bits & -bits)) >> 3;
 }
 
-/** An escape; that of a surrogate only together with its other half. */
+/** An escape; one of a surrogate only together with its other half. */
 function escapeEnd(bytes: DataView, at: number): number {
   const letter = bytes.getUint8(at + 1);
   if (letter !== letterU) return shortEscapes.has(letter) ? at + 2 : 0;
@@ -132,7 +132,7 @@ export function wholeEnd(bytes: DataView, at: number): number {
   return end === at || (bytes.getUint8(at) === zero && end > at + 1) ? 0 : end;
 }
 
-/** Numbers longer than this, or with longer exponents, are left to readers that were made for them. */
+/** Numbers longer than this, or with longer exponents, are left to the parser. */
 const longestNumber = 40;
 const longestExponent = 2;
 
@@ -166,12 +166,12 @@ export function matches(bytes: DataView, at: number, expected: Uint8Array): bool
   return true;
 }
 
-/** Nothing, or the one space that some writers put behind a comma or a colon. */
+/** Nothing, or the one space that some writers put after a comma or a colon. */
 export function gapEnd(bytes: DataView, at: number): number {
   return bytes.getUint8(at) === space ? at + 1 : at;
 }
 
-/** Levels of nesting that are walked: an event nested deeper is made to exhaust a stack. */
+/** Levels of nesting that are walked: deeper nesting could exhaust the stack. */
 const deepest = 32;
 
 /** Any value. */

@@ -33,13 +33,13 @@ function beginnings(of: Readonly<Record<JsonKind, string>>): Uint8Array {
   return bits;
 }
 
-/** What is looked for at a key that somebody asked for. */
-export interface KeyDuty {
+/** What a scan checks and notes at a key that it was given. */
+export interface KeyChecks {
   /** Bits of the kinds that its value may be of, see `kindBits`. */
   kinds: number;
   /** 1 where an event must have it, with a value of those kinds; else 0. */
   declared: 0 | 1;
-  /** Over the value, where it is mapped to a column. */
+  /** Reads over the value, where it is mapped to a column. */
   walk: Walk | undefined;
   /** 1 where a row must have it; else 0. */
   needed: 0 | 1;
@@ -50,59 +50,61 @@ export interface KeyDuty {
 }
 
 /** A key that events have. */
-export interface Key extends KeyDuty {
-  /** Bytes of its spelling, which is with its quotes and the colon: at least four. */
+export interface Key extends KeyChecks {
+  /** Bytes of its spelling, with the quotes and the colon: at least four. */
   readonly length: number;
-  /** The spelling as numbers of four bytes each; the last ones may be among those before, too. */
+  /** The spelling as numbers of four bytes each; the last number may overlap the one before. */
   readonly fours: Int32Array;
-  /** Somebody asked for it: an event must not have it twice. */
-  readonly isAsked: boolean;
-  /** ClickHouse may take it for a mapped key, and it is none. */
+  /** It was given to the scan: an event must not have it twice. */
+  readonly isGiven: boolean;
+  /** It is not mapped, but ClickHouse may read it as a mapped key. */
   readonly isConfusing: boolean;
-  /** Nothing but a text will do. */
+  /** Its value must be a text. */
   readonly isText: boolean;
   /** The number of the event that had it last. */
   seen: number;
-  /** The key that stood behind it last. */
+  /** The key that came after it last. */
   next: Key | undefined;
 }
 
 const colon = 0x3a;
-const nothing: KeyDuty = { kinds: anyKind, declared: 0, walk: undefined, needed: 0, isNullable: false, note: -1 };
+const nothing: KeyChecks = { kinds: anyKind, declared: 0, walk: undefined, needed: 0, isNullable: false, note: -1 };
 
-/** Keys that nobody asked for and that are yet remembered, as events may have any; and characters of the longest key. */
+/** The most other keys that are remembered, since events may have any; and characters of the longest key. */
 const [mostKeys, longestKey] = [1000, 200];
 
 /**
- * The keys of events, found by their bytes. Producers hardly ever change the order of their keys. So each key remembers
- * which one stood behind it, and most are found by comparing bytes with that one.
+ * The keys of events, found by their bytes. Producers rarely change the order of their keys. So each key remembers the
+ * one that came after it, and most are found by one comparison with that.
  */
 export class RawKeys {
-  /** Stands before the first key. */
+  /** Precedes the first key. */
   readonly start: Key;
   readonly #keys = new Map<string, Key>();
-  readonly #asked: number;
-  /** Mapped names without their case: ClickHouse takes a key for a column also in another case. */
+  readonly #given: number;
+  /** Mapped names in lower case: ClickHouse matches keys with columns without regard to case. */
   readonly #folded: ReadonlySet<string>;
 
-  constructor(duties: ReadonlyMap<string, KeyDuty>) {
-    const mapped = [...duties].filter(([, { walk }]) => walk !== undefined);
+  constructor(checked: ReadonlyMap<string, KeyChecks>) {
+    const mapped = [...checked].filter(([, { walk }]) => walk !== undefined);
     this.#folded = new Set(mapped.map(([name]) => name.toLowerCase()));
-    this.#asked = duties.size;
+    this.#given = checked.size;
     this.start = keyOf("-", nothing, false, false);
-    for (const [name, duty] of duties) {
-      if (isUsual(name)) this.#keys.set(name, keyOf(name, duty, true, this.#isConfusing(name, duty)));
+    for (const [name, checks] of checked) {
+      if (isUsual(name)) this.#keys.set(name, keyOf(name, checks, true, this.#isConfusing(name, checks)));
     }
   }
 
-  /** The key whose first quote is at a place, behind the key `before`; undefined where there is none, or an odd one. */
+  /**
+   * The key whose first quote is at a place, after the key `before`; undefined where there is none, or an unusual one.
+   */
   at(bytes: DataView, at: number, before: Key): Key | undefined {
     const expected = before.next;
     if (expected !== undefined) {
       if (standsAt(bytes, at, expected)) return expected;
-      // One that some events lack: those that have it find it again, as it stays the next one.
-      const behind = expected.next;
-      if (behind !== undefined && standsAt(bytes, at, behind)) return behind;
+      // Some events lack the expected key. It stays the next one, so that those that have it find it again.
+      const following = expected.next;
+      if (following !== undefined && standsAt(bytes, at, following)) return following;
     }
     const found = this.#find(bytes, at);
     if (found !== undefined) before.next = found;
@@ -116,30 +118,30 @@ export class RawKeys {
     return this.#keys.get(name) ?? this.#remember(name);
   }
 
-  #isConfusing(name: string, { walk }: KeyDuty): boolean {
+  #isConfusing(name: string, { walk }: KeyChecks): boolean {
     return walk === undefined && this.#folded.has(name.toLowerCase());
   }
 
   #remember(name: string): Key | undefined {
-    // With an escape it may be any key.
+    // With an escape it may spell any key.
     if (name.includes("\\") || !isUsual(name)) return undefined;
-    if (this.#keys.size >= this.#asked + mostKeys) this.#forget();
+    if (this.#keys.size >= this.#given + mostKeys) this.#forget();
     const key = keyOf(name, nothing, false, this.#isConfusing(name, nothing));
     this.#keys.set(name, key);
     return key;
   }
 
-  /** Makes room for so many more keys, so that none is forgotten while they are met. */
+  /** Makes room for `count` more keys, so that none is dropped while they are read. */
   makeRoom(count: number): void {
-    if (this.#keys.size + count > this.#asked + mostKeys) this.#forget();
+    if (this.#keys.size + count > this.#given + mostKeys) this.#forget();
   }
 
-  /** Begins anew: where events bring ever new keys, the old ones are of no use. */
+  /** Starts over: where events keep bringing new keys, the old ones are of no use. */
   #forget(): void {
     this.start.next = undefined;
     for (const [name, key] of this.#keys) {
       key.next = undefined;
-      if (!key.isAsked) this.#keys.delete(name);
+      if (!key.isGiven) this.#keys.delete(name);
     }
   }
 }
@@ -149,16 +151,16 @@ function isUsual(name: string): boolean {
   return name !== "" && name.length <= longestKey;
 }
 
-function keyOf(name: string, duty: KeyDuty, isAsked: boolean, isConfusing: boolean): Key {
+function keyOf(name: string, checks: KeyChecks, isGiven: boolean, isConfusing: boolean): Key {
   const spelling = Buffer.from(`"${name}":`);
   const { length } = spelling;
   const fours = Int32Array.from({ length: Math.ceil(length / 4) }, (_, index) =>
     spelling.readInt32LE(Math.min(4 * index, length - 4)),
   );
-  const { kinds, declared, walk, needed, isNullable, note } = duty;
+  const { kinds, declared, walk, needed, isNullable, note } = checks;
   const isText = walk === textEnd || (walk === undefined && kinds === kindBits.string);
-  const asked = { kinds, declared, walk, needed, isNullable, note, isAsked };
-  return { length, fours, ...asked, isConfusing, isText, seen: 0, next: undefined };
+  const given = { kinds, declared, walk, needed, isNullable, note, isGiven };
+  return { length, fours, ...given, isConfusing, isText, seen: 0, next: undefined };
 }
 
 function standsAt(bytes: DataView, start: number, { length, fours }: Key): boolean {

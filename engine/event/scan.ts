@@ -1,21 +1,21 @@
 import type { FieldNotes } from "./fields.ts";
 import { gapEnd, isPlainText, padding, type RowWalks, textEnd, valueEnd } from "./raw-json.ts";
-import { anyKind, type JsonKind, type KeyDuty, kindBits, kindsBeginning, RawKeys } from "./raw-keys.ts";
+import { anyKind, type JsonKind, type KeyChecks, kindBits, kindsBeginning, RawKeys } from "./raw-keys.ts";
 import type { Event } from "./event.ts";
 
 /** What is to be found out about events. */
 export interface ScanPlan {
   /** Keys that an event must have, and the kind of their values. */
   declared: ReadonlyMap<string, JsonKind>;
-  /** Keys whose values will be asked for. */
+  /** Keys whose values will be read. */
   noted: readonly string[];
-  /** Of the keys that are mapped to columns, where events' own bytes may be rows. */
+  /** The walks for the mapped keys, where the bytes of events may be rows as they are. */
   rows: RowWalks | undefined;
 }
 
 const [quote, comma, lineBreak, openObject, closeObject, letterN] = Buffer.from('",\n{}n');
 
-/** Longer events are not looked at: ClickHouse refuses rows that are longer than it thinks that JSON can be. */
+/** Longer events are not scanned: ClickHouse refuses JSON rows beyond a limit of its own. */
 const longestEvent = 1 << 20;
 
 /**
@@ -25,10 +25,10 @@ const longestEvent = 1 << 20;
 const othersShare = 1 / 3;
 
 /**
- * Finds out in one walk over the bytes of an event what a parse and checks of its values would tell.
+ * Finds in one walk over the bytes of an event what a parse and checks of its values would find.
  *
- * It passes objects on one line, without spaces but for one behind a comma or a colon, that hold no key twice which is
- * asked for. To everything that is not surely such an event, the answer is no, and a parse has to tell.
+ * It passes objects on one line, without spaces except one after a comma or a colon, that have none of the keys of its
+ * plan twice. Where that is not certain the result is false, and the event has to be parsed.
  */
 export class RawScan {
   /** Whether the last event that passed has each declared key, with a value of its kind. */
@@ -39,9 +39,9 @@ export class RawScan {
   readonly #declared: number;
   readonly #hasRows: boolean;
   readonly #needed: number;
-  /** Nothing but rows are looked for. */
+  /** It looks for rows alone. */
   readonly #isForRows: boolean;
-  /** Counts the events, round and round. */
+  /** Counts the events, and wraps around. */
   #event = 0;
   #bytes: Buffer | undefined;
   #view: DataView = new DataView(new ArrayBuffer(0));
@@ -52,7 +52,7 @@ export class RawScan {
     this.#hasRows = rows !== undefined;
     this.#isForRows = declared.size === 0 && noted.length === 0;
     const names = new Set([...declared.keys(), ...noted, ...(rows?.walks.keys() ?? [])]);
-    const duties = [...names].map((name): [string, KeyDuty] => {
+    const checked = [...names].map((name): [string, KeyChecks] => {
       const kind = declared.get(name);
       return [
         name,
@@ -66,25 +66,25 @@ export class RawScan {
         },
       ];
     });
-    this.#needed = duties.filter(([, { needed }]) => needed === 1).length;
-    this.#keys = new RawKeys(new Map(duties));
+    this.#needed = checked.filter(([, { needed }]) => needed === 1).length;
+    this.#keys = new RawKeys(new Map(checked));
   }
 
   /**
-   * Looks at the event that lies in `bytes` from `start` to `end`, and notes its fields as event number `place` of
-   * `notes`. The memory behind it, within `bytes`, is changed meanwhile.
+   * Scans the event that lies in `bytes` from `start` to `end`, and notes its fields as event number `place` of
+   * `notes`. The byte after it, within `bytes`, is changed meanwhile.
    */
   look(bytes: Buffer, start: number, end: number, notes?: FieldNotes, place = 0): boolean {
     if (end - start > longestEvent) return false;
-    // Behind it a line break has to stand, which ends each walk.
+    // A line break has to follow it, which ends each walk.
     if (end + padding >= bytes.length) return this.#lookAtCopy(bytes, start, end, notes, place);
     if (bytes !== this.#bytes) this.#turnTo(bytes);
-    const behind = bytes[end] as number;
+    const overwritten = bytes[end] as number;
     bytes[end] = lineBreak as number;
     try {
       return this.#walk(this.#view, start, end, notes, place);
     } finally {
-      bytes[end] = behind;
+      bytes[end] = overwritten;
     }
   }
 
@@ -110,7 +110,7 @@ export class RawScan {
     let others = (end - start) * othersShare;
     for (let at = start + 1; ;) {
       const found = this.#keys.at(bytes, at, key);
-      if (found === undefined || (found.isAsked && found.seen === this.#event)) return false;
+      if (found === undefined || (found.isGiven && found.seen === this.#event)) return false;
       key = found;
       key.seen = this.#event;
       const value = gapEnd(bytes, at + key.length);
@@ -151,10 +151,10 @@ function noteField(
   notes.places[at + 1] = stop - start;
 }
 
-/** Events one after the other that the walk did not pass, after which only one in as many is walked over. */
+/** After this many events in a row that the walk did not pass, it tries only one in as many. */
 const patience = 100;
 
-/** Walks over the bytes of events, as long as that tells something, and notes on each event what it found. */
+/** Walks over the bytes of events, rarely where most do not pass, and notes on each event what it found. */
 export class EventScan {
   readonly #rows: RowWalks | undefined;
   readonly #scan: RawScan;
@@ -170,7 +170,7 @@ export class EventScan {
     return this.#scan.hasDeclared;
   }
 
-  /** Whether the walk passes an event. Where it does, the event knows its fields as number `place` of `notes`. */
+  /** Whether the walk passes an event. If so, the event has its fields as number `place` of `notes`. */
   passes(event: Event, notes?: FieldNotes, place = 0): boolean {
     const isTried = this.#misses < patience || this.#misses % patience === 0;
     const { within, start, end } = event;

@@ -4,7 +4,9 @@ interface Waiting<Item, Result> {
   reject: (error: unknown) => void;
 }
 
-/** Items that one write carries, in the order in which they were added. Whoever added them waits until it is answered. */
+/**
+ * The items of one write, in the order in which they were added. Each call of `add` waits until its group is answered.
+ */
 export class Group<Item, Result = void> {
   readonly items: readonly Item[];
   readonly #waiting: readonly Waiting<Item, Result>[];
@@ -27,17 +29,17 @@ export class Group<Item, Result = void> {
 
 export interface GroupCommitOptions<Item, Result> {
   /**
-   * Writes a group, and answers it: before it resolves, or later where it is not known yet. The next group is begun when
-   * it has resolved. What it throws answers the whole group.
+   * Writes a group, and answers it before it resolves, or later where the result is not known yet. The next group
+   * begins when it has resolved. An error that it throws answers the whole group.
    */
   write: (group: Group<Item, Result>) => Promise<void>;
-  /** Gives the write of a group its turn, among other work on the same file. At once by default. */
+  /** Runs the write of a group in its turn among other work on the same file. At once by default. */
   inTurn?: (write: () => Promise<void>) => Promise<void>;
   /** A group takes items up to the one that brings it to `limit`, measured by `sizeOf`. All that wait by default. */
   size?: { sizeOf: (item: Item) => number; limit: number };
   /**
-   * Whether an item counts only with those before it: when a write throws, those that wait fail with it, up to the first
-   * one that does not follow. None follows by default.
+   * Whether an item depends on those before it: when a write throws, the waiting items fail too, up to the first one
+   * that does not depend on it. None does by default.
    */
   follows?: (item: Item) => boolean;
   /** Called when nothing waits any more, before anything else is written. Must not reject. */
@@ -45,8 +47,8 @@ export interface GroupCommitOptions<Item, Result> {
 }
 
 /**
- * One durable write for many: what is added while a write is under way shares the next one. An item is written at once
- * where none is under way, and items are written in the order in which they were added.
+ * One durable write for many items: those that are added during a write share the next one. Without a write under way
+ * an item is written at once. Items are written in the order in which they were added.
  */
 export class GroupCommit<Item, Result = void> {
   readonly #options: GroupCommitOptions<Item, Result>;
@@ -70,7 +72,7 @@ export class GroupCommit<Item, Result = void> {
     });
   }
 
-  /** Writes all that waits without `inTurn`: for work that has its turn already. Resolves when nothing waits. */
+  /** Writes all that waits, without `inTurn`, for work that has its turn already. Resolves when nothing waits. */
   async flush(): Promise<void> {
     while (this.#waiting.length > 0) await this.#writeGroup();
   }

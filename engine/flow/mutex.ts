@@ -1,13 +1,13 @@
 /**
- * Runs pieces of work one after the other, in the order in which they were given. Work that fails fails for its caller
- * alone: the next one runs all the same. Work that waits for the end of other work of the same mutex waits forever.
+ * Runs pieces of work one after the other, in the order of the calls. An error reaches only the caller of that work;
+ * the next one runs all the same. Work that waits for other work of the same mutex waits forever.
  */
 export class Mutex {
   readonly #onIdle: () => void;
   #last: Promise<void> = Promise.resolve();
   #count = 0;
 
-  /** `onIdle` is called each time when the last work has ended and no other was given. */
+  /** `onIdle` is called each time when the last work has ended and none waits. */
   constructor(onIdle: () => void = () => undefined) {
     this.#onIdle = onIdle;
   }
@@ -17,11 +17,11 @@ export class Mutex {
     return this.#count === 0;
   }
 
-  /** Resolves and rejects as `work` does, which begins when all work before has ended, never within this call. */
+  /** Resolves and rejects as `work` does. It begins when all earlier work has ended, never within this call. */
   run<Result>(work: () => Promise<Result>): Promise<Result> {
     this.#count += 1;
     const result = this.#last.then(work);
-    // What work has resolved with is not kept until the next one.
+    // The queue does not keep the result of work in memory.
     const end = (): void => this.#end();
     this.#last = result.then(end, end);
     return result;
@@ -38,7 +38,9 @@ export class Mutex {
   }
 }
 
-/** A mutex for each key: work of different keys runs at the same time. A key is forgotten with the end of its last work. */
+/**
+ * A mutex for each key: work of different keys runs at the same time. A key is removed when its last work has ended.
+ */
 export class KeyedMutex<Key> {
   readonly #mutexes = new Map<Key, Mutex>();
 

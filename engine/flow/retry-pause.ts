@@ -6,7 +6,7 @@ import { type Pause, quietAttempts, type SourcePause, type Waited, waysOut } fro
 const firstWait = 500;
 const longestWait = 60_000;
 
-/** Waits for so many milliseconds, or until the signal aborts. Never throws. */
+/** Waits for a time in milliseconds, or until the signal aborts. Never throws. */
 export type Pace = (milliseconds: number, signal: AbortSignal) => Promise<void>;
 
 /** An answer that takes longer is shown as a pause, in milliseconds. */
@@ -14,7 +14,7 @@ const quietAnswer = 10_000;
 /** The average time between two probes of a server that does not answer, in milliseconds. */
 const askEvery = 1_500;
 
-/** Probes of a server, which all its waits share. */
+/** The probes of a server, shared by all waits for it. */
 interface Probing {
   /** How many waits share it; it is stopped after the last one. */
   waiting: number;
@@ -48,7 +48,7 @@ export class RetryPause implements SourcePause {
     this.#pace = pace;
   }
 
-  /** Whether a wait after this failure is shown as a pause; a short disturbance is not. */
+  /** Whether a wait after this failure is shown as a pause; a short outage is not. */
   isPause(failure: { class: Pause["class"] }, attempt: number): boolean {
     return failure.class !== "transient" || attempt >= quietAttempts;
   }
@@ -127,7 +127,7 @@ export class RetryPause implements SourcePause {
     probing.stop.abort();
   }
 
-  /** A wait that begins after the answer starts new probes. */
+  /** Starts probes. A wait that begins after their answer starts new ones. */
   #probe(isReachable: IsReachable): Probing {
     const stop = new AbortController();
     const probing: Probing = { waiting: 0, stop, answered: this.#untilAnswered(isReachable, stop.signal) };

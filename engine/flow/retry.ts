@@ -1,7 +1,7 @@
 /**
- * Called after attempt number `attempt` (from 1) has failed. It throws what ends the attempts, as it does with an error
- * that no attempt mends; or it waits, and resolves when it is time for the next one. How long it waits (`backOff`,
- * `RetryPause`), what ends the wait (`sleep`) and what is reported is its matter: nothing here looks at a clock.
+ * Called after attempt number `attempt` (from 1) has failed. It throws to end the attempts, as for an error that no
+ * attempt resolves; or it waits, and resolves when it is time for the next one. It decides how long to wait (`backOff`,
+ * `RetryPause`), what ends the wait (`sleep`) and what is reported: nothing here reads a clock.
  */
 export type AfterFailure = (error: unknown, attempt: number) => Promise<void>;
 
@@ -17,8 +17,8 @@ export async function retry<Result>(work: () => Promise<Result>, afterFailure: A
 }
 
 /**
- * The same, for as long as it is wanted: `isWanted` is asked before each attempt. Resolves with undefined when it is not
- * wanted any more. An attempt that is under way by then is not cut off, and its result counts.
+ * The same, as long as `isWanted`, which is called before each attempt, returns true. Resolves with undefined when it
+ * does not. An attempt that has begun by then is not cut off, and its result counts.
  */
 export async function retryWhile<Result>(
   isWanted: () => boolean,

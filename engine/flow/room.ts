@@ -1,6 +1,6 @@
 /**
- * How much requests may hold at once: places, or bytes. Nobody waits for room: where there is none a sender is told to come
- * back.
+ * A limit on what all requests hold at once, counted in requests or bytes. A request never waits for room: it is
+ * refused, and its sender retries later.
  */
 export class Room {
   #free: number;

@@ -1,4 +1,6 @@
-/** Resolves after so many milliseconds, or when `signal` aborts. Never throws: who must know why asks the signal. */
+/**
+ * Resolves after a time in milliseconds, or when `signal` aborts. Never throws; `signal.aborted` shows which it was.
+ */
 export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted === true) return Promise.resolve();
   return new Promise((resolve) => {

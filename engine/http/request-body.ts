@@ -4,11 +4,11 @@ import type { Room } from "../flow/room.ts";
 /** How long a body may take to arrive, in milliseconds. */
 const bodyTimeout = 15_000;
 
-/** What a body may cost. */
+/** The limits of a body. */
 export interface BodyLimits {
   /** Bytes of the largest body. */
   most: number;
-  /** Bytes that bodies which are arriving hold together. */
+  /** Room for the bytes of all bodies that are arriving. */
   arriving: Room;
   /** Milliseconds that a body may take to arrive, default 15,000. */
   timeout?: number;
@@ -25,7 +25,9 @@ export class BodyRefused extends Error {
   }
 }
 
-/** The body of a request, as it was sent. It takes room for the bytes that have come, until it is whole. Throws BodyRefused. */
+/**
+ * The body of a request, as it was sent. Until it is complete, its bytes take room in `arriving`. Throws BodyRefused.
+ */
 export async function readBody(request: IncomingMessage, { most, arriving, timeout }: BodyLimits): Promise<Buffer> {
   if (Number(request.headers["content-length"] ?? 0) > most) throw tooLarge(most);
   const chunks: Buffer[] = [];
@@ -44,8 +46,8 @@ export async function readBody(request: IncomingMessage, { most, arriving, timeo
 }
 
 /**
- * Reads what is left of the body of a request that is refused, and keeps nothing of it: a sender that is cut off while it
- * sends may never see the answer. Gives up after `most` bytes.
+ * Reads the rest of the body of a refused request and drops it: a sender that is cut off while it sends may not read
+ * the answer. Gives up after `most` bytes.
  */
 export async function discardBody(request: IncomingMessage, { most, timeout }: BodyLimits): Promise<void> {
   if (request.readableEnded) return;
@@ -56,13 +58,13 @@ export async function discardBody(request: IncomingMessage, { most, timeout }: B
   }).catch(() => undefined);
 }
 
-/** Hands a body out chunk by chunk. Rejects with what `take` throws, and with BodyRefused. */
+/** Calls `take` with each chunk of a body. Rejects with what `take` throws, and with BodyRefused. */
 function eachChunk(request: IncomingMessage, timeout = bodyTimeout, take: (chunk: Buffer) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     const finish = (error?: Error): void => {
       clearTimeout(timer);
       request.off("data", onData).off("end", onEnd).off("error", onBreak).off("close", onBreak);
-      // A connection that breaks later is no error of anybody.
+      // A connection that breaks later must not raise an unhandled error.
       request.on("error", () => undefined).pause();
       if (error === undefined) resolve();
       else reject(error);

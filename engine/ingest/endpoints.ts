@@ -77,7 +77,7 @@ class WebhookEndpoint implements WebhookPort {
   }
 
   answered(pipeline_id: string | undefined, status: number, bytes: number): void {
-    // A caller may send any id: only those of pipelines become labels.
+    // A caller may send any id: only ids of pipelines become metric labels.
     const label = pipeline_id ?? "unknown";
     if (status === 202) this.#options.telemetry.eventAccepted({ pipeline_id: label, bytes });
     else this.#options.telemetry.eventRefused({ pipeline_id: label, status });
@@ -110,7 +110,7 @@ class OtlpEndpoint implements OtlpPort {
   }
 
   answered({ pipeline_id = "unknown", outcome, ...answered }: Answered): void {
-    // A caller may send any id: only those of pipelines become labels.
+    // A caller may send any id: only ids of pipelines become metric labels.
     const refusal = outcome === "stored" ? {} : { refusal: outcome };
     this.#options.telemetry.exportAnswered({ pipeline_id, ...answered, ...refusal });
   }

@@ -7,17 +7,20 @@ import { EngineError } from "../core/errors.ts";
 
 /** How often full streams are checked for room, in milliseconds. */
 const checkEvery = 100;
-/** An episode ends after room for so many milliseconds: a slow sink, which frees little at a time, causes one episode, not many. */
+/**
+ * An episode ends after there was room for this long, in milliseconds: a slow sink, which frees little at a time,
+ * causes one episode, not many.
+ */
 const calm = 1_000;
 
-/** At most so many bytes are stored with each event. */
+/** The most bytes that are stored with each event. */
 const overhead = 64;
 
 /** A run of refused pushes. Times are in milliseconds of the monotonic clock. */
 interface Episode {
   component: "ingestor" | "otlp-receiver";
   since: number;
-  /** Size of the last refused push: an episode ends when as much fits. */
+  /** Size of the last refused push: an episode ends when that much fits. */
   events: number;
   bytes: number;
   /** Since when there is room; undefined while there is none. */
@@ -31,12 +34,12 @@ interface BackPressureOptions {
 }
 
 /**
- * Reports each episode of back-pressure of a pipeline when it begins and when it is over.
+ * Reports the beginning and the end of each episode of back-pressure of a pipeline.
  *
  *     flows ──a push is refused──> full ──a push is stored, or would fit──> room ──for a second──> flows
  *                                   ^────────────a push is refused────────────┘
  *
- * An episode ends at the time when there was room again. It is found by checks of the stream, also without a push.
+ * An episode ends at the time when there was room again, which checks of the stream find also without a push.
  */
 export class BackPressure {
   readonly #options: BackPressureOptions;

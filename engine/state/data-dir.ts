@@ -10,9 +10,9 @@ import { makeFolders, writeFileDurably } from "./durable-files.ts";
 import { storageError } from "./storage-error.ts";
 
 /**
- * The layout of a data dir that this version writes. A newer one is refused, an older one is upgraded by those who read
- * it: 1 had no dedup keys, and its journal kept positions alone; 2 knew positions of streams alone; 3 had streams with
- * one event in each frame.
+ * The layout of a data dir that this version writes. A newer one is refused, an older one is upgraded by the code that
+ * reads it: 1 had no dedup keys, and its journal had only positions; 2 had only positions of streams; 3 had streams
+ * with one event in each frame.
  */
 export const dataDirFormat = 4;
 
@@ -22,7 +22,7 @@ interface Format {
   id: string;
 }
 
-/** How a process waits for a folder that another one holds, whether that runs or is merely paused. */
+/** How a process waits for a folder that another process holds, running or paused. */
 export interface Standby {
   /** Ends the wait. */
   signal: AbortSignal;
@@ -30,14 +30,14 @@ export interface Standby {
   waits: (holder: string, seconds: number) => void;
 }
 
-/** A data dir that this process owns until it gives it back. */
+/** A data dir that this process owns until it releases it. */
 export interface OwnedFolder {
   readonly path: string;
   /** Drawn when it was made; names it to others, such as a Kafka group. */
   readonly id: string;
   /** A folder inside, by name. Not made here. */
   folder(...names: string[]): string;
-  /** Gives it back. Safe to call twice. */
+  /** Releases it. Safe to call twice. */
   release(): void;
 }
 
@@ -45,9 +45,9 @@ export interface OwnedFolder {
  * The folder that holds all state, owned by one process at a time.
  *
  * The lock is an open-file-description lock (`fcntl(F_OFD_SETLK)`, BSD `flock` on macOS) on `<data dir>/lock`: the
- * system drops it with the last descriptor, so it goes with its holder, also after SIGKILL, and it holds between
+ * system drops it with the last descriptor, so it ends with its holder, also after SIGKILL, and it works between
  * containers that share the folder. The descriptor is close-on-exec: children never inherit it. The file's text names
- * the holder and means nothing without the lock.
+ * the holder; it counts only while the lock is held.
  */
 export class DataDir implements OwnedFolder {
   readonly path: string;
@@ -89,7 +89,7 @@ export class DataDir implements OwnedFolder {
     return join(this.path, ...names);
   }
 
-  /** Gives the folder back. Safe to call twice. */
+  /** Releases the folder. Safe to call twice. */
   release(): void {
     try {
       fstatSync(this.#lock);
@@ -113,28 +113,28 @@ const obstacles: Readonly<Record<string, string>> = {
   EROFS: "lies on a file system that is read-only: mount it for writing",
   EACCES: "may not be read and written by this user: correct owner and mode of it and of the folders above",
   EPERM: "may not be read and written by this user: correct owner and mode of it and of the folders above",
-  ENOTDIR: "is not a folder, or lies below what is not: move that file away",
-  EISDIR: "is not as Sluice makes it, as a folder is where a file belongs: move that away",
+  ENOTDIR: "is not a folder, or lies below a file: move that file away",
+  EISDIR: "has a folder where Sluice writes a file: move that folder away",
 };
 
 /** The engine's error for a data dir that cannot be taken. An EngineError stays as it is. */
 function unusable(path: string, cause: unknown, what: "made" | "used"): EngineError {
   const { code = "", message } = cause as NodeJS.ErrnoException;
   if (cause instanceof EngineError || code === "ENOSPC" || code === "EDQUOT") return storageError(cause);
-  const obstacle = obstacles[code] ?? `cannot be ${what} (${message}): correct that`;
+  const obstacle = obstacles[code] ?? `cannot be ${what} (${message}): correct the cause`;
   return new EngineError("STORAGE_FAILED", `data dir ${path} ${obstacle}, or choose another --data-dir`, {
     details: { data_dir: path },
     cause,
   });
 }
 
-/** Milliseconds between two tries, and until the wait is reported again: twice as long each time. */
+/** Milliseconds between two tries, and until the wait is reported again, which doubles each time. */
 const tryEvery = 200;
 const reportEvery = { first: 60_000, longest: 3_600_000 };
 
 /**
- * Waits until the lock is free. It is tried again and again instead of being waited for by the system: that would keep a
- * thread which nothing but the lock can wake, so that the process could not end before.
+ * Waits until the lock is free, by trying it repeatedly. A wait of the system would keep a thread that only the lock
+ * can wake, so that the process could not end before.
  */
 async function waitFor(path: string, lock: number, { signal, waits }: Standby): Promise<void> {
   const start = performance.now();
@@ -152,7 +152,7 @@ async function waitFor(path: string, lock: number, { signal, waits }: Standby): 
   } while (!tryLock(lock));
 }
 
-/** Who holds the folder, in words; undefined while the holder is just now writing its name. */
+/** Who holds the folder, for people; undefined while the holder is writing its name. */
 function holderOf(path: string): string | undefined {
   try {
     const { pid, host, since } = JSON.parse(readFileSync(join(path, "lock"), "utf8")) as Record<string, unknown>;
@@ -176,7 +176,7 @@ function parseFormat(file: string, text: string): Format {
   try {
     found = JSON.parse(text) as Partial<Format> | null;
   } catch {
-    // Said below, with what was expected.
+    // Reported below, with the expected text.
   }
   if (typeof found?.format === "number" && typeof found.id === "string") return { format: found.format, id: found.id };
   throw new EngineError(

@@ -24,16 +24,18 @@ type Key = [pipeline_id: string, number: number];
 
 const empty: Summary = { next: 1, total: 0, last_received_at: null, last_consumed_at: null };
 
-/** The dead letters of every pipeline, in the process's one store. Bounded by nothing but the disk, as nothing may be lost. */
+/**
+ * The dead letters of every pipeline, in the process's one store. Only the disk limits them, as no event may be lost.
+ */
 export class DeadLetters {
   readonly #store: TableStore;
   readonly #letters: Table<StoredLetter, Key>;
   readonly #summaries: Table<Summary, string>;
   readonly #named: (pipeline_id: string) => ReadonlySet<number>;
-  /** Letters that were selected for a reprocess whose batch is not prepared yet. */
+  /** Letters that are selected for a reprocess and whose batch is not prepared yet. */
   readonly #selected = new Map<string, Set<number>>();
 
-  /** `named` gives the numbers of a pipeline's letters that batches under way are made of. */
+  /** `named` returns the numbers of a pipeline's letters that pending batches are made of. */
   constructor(store: TableStore, named: (pipeline_id: string) => ReadonlySet<number>) {
     this.#store = store;
     this.#named = named;
@@ -57,7 +59,7 @@ export class DeadLetters {
     });
   }
 
-  /** Takes letters out; part of the write that settles or gives them away. Returns how many were there. */
+  /** Removes letters; part of the write that settles them or takes them out. Returns how many there were. */
   removeInWrite(pipeline_id: string, numbers: readonly number[]): number {
     const present = numbers.filter((number) => this.#letters.doesExist([pipeline_id, number]));
     for (const number of present) this.#letters.removeSync([pipeline_id, number]);
@@ -66,7 +68,7 @@ export class DeadLetters {
     return present.length;
   }
 
-  /** Forgets a pipeline's letters; part of the write that deletes it. */
+  /** Removes a pipeline's letters; part of the write that deletes it. */
   forgetInWrite(pipeline_id: string): void {
     for (const key of Array.from(this.#letters.getKeys(rangeOf(pipeline_id)))) this.#letters.removeSync(key);
     this.#summaries.removeSync(pipeline_id);
@@ -97,7 +99,7 @@ export class DeadLetters {
     };
   }
 
-  /** One letter, held or not; undefined if there is none. */
+  /** One letter, locked or not; undefined if there is none. */
   get(pipeline_id: string, number: number): DeadLetter | undefined {
     const letter = this.#letters.get([pipeline_id, number]);
     return letter === undefined ? undefined : { ...letter, message_id: String(number) };
@@ -192,7 +194,7 @@ export function numberOf({ message_id }: DeadLetter): number {
   return Number(message_id);
 }
 
-/** A letter as it is listed: what was received is in it only as the component saw it. */
+/** A letter as it is listed: without `source_message`. */
 function shown(number: number, { source_message: _source, ...letter }: StoredLetter): DeadLetter {
   return { ...letter, message_id: String(number) };
 }

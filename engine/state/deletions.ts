@@ -1,8 +1,8 @@
 import type { Table, TableStore } from "../core/store.ts";
 
 /**
- * Deletions whose folder may still be there: noted in the write that forgets the pipeline, and forgotten when the folder
- * is gone. Only by such a note is a folder that no pipeline knows removed at a start.
+ * Deletions whose folder may still exist: stored in the write that removes the pipeline, and removed with the folder. A
+ * start removes a folder without a pipeline only if its deletion is stored here.
  */
 export class Deletions {
   readonly #store: TableStore;
@@ -13,7 +13,7 @@ export class Deletions {
     this.#ids = store.table("deletions");
   }
 
-  /** Notes a deletion; part of the write that forgets the pipeline. */
+  /** Stores a deletion; part of the write that removes the pipeline. */
   noteInWrite(pipeline_id: string): void {
     this.#ids.putSync(pipeline_id, new Date().toISOString());
   }

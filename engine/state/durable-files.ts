@@ -27,8 +27,8 @@ export async function writeFileDurably(path: string, text: string, mode = 0o600)
 }
 
 /**
- * Makes a folder and those above it where they are missing; each is there after a power cut when this resolves. What
- * could not be made durable is taken away again, so that a later call does not take it for durable.
+ * Makes a folder and those above it where they are missing; each is there after a power cut when this resolves. A
+ * folder that could not be made durable is removed, so that a later call does not take it for durable.
  */
 export async function makeFolders(disk: Disk, path: string): Promise<void> {
   const parent = dirname(path);

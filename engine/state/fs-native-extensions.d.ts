@@ -2,6 +2,6 @@
 declare module "fs-native-extensions" {
   /** Takes an exclusive lock on an open file; false if another open file description holds it. */
   export function tryLock(fd: number): boolean;
-  /** The same, resolving once the lock is there. */
+  /** Resolves when the lock is taken. */
   export function waitForLock(fd: number): Promise<void>;
 }

@@ -5,7 +5,7 @@ import type { Table, TableStore } from "../core/store.ts";
 
 type Unchanged = Omit<BatchRecord, "madeOf" | "state" | "keys" | "waiting">;
 
-/** A record as the data dir keeps it, without its keys, which lie in tables of their own. */
+/** A record as the data dir stores it, without its keys, which are in tables of their own. */
 export interface StoredRecord extends Unchanged {
   /** Empty for dead letters. */
   ranges: PositionRange[];
@@ -69,7 +69,7 @@ function storedState(state: BatchState): Pick<StoredRecord, "heard" | "target" |
   }
 }
 
-/** The table is read and noted before the first insert, and a batch that never had a row was never sent. */
+/** A target is stored before the first insert, and a batch that never had a row was never sent. */
 function stateOf({ heard, target, written_at, rows, excluded }: StoredRecord): BatchState {
   const noted = target !== undefined && { target };
   if (heard === "refused") return { kind: "refused", ...noted };
@@ -79,11 +79,11 @@ function stateOf({ heard, target, written_at, rows, excluded }: StoredRecord): B
   return { kind: rows + excluded.length > 0 ? "sent" : "prepared", target };
 }
 
-/** Progress and records as format 2 of the data dir kept them: positions of the stream alone. */
+/** Progress and records in format 2 of the data dir, which had only positions of the stream. */
 type FormerProgress = Omit<Progress, "positions"> & { position: number };
 type FormerRecord = Omit<StoredRecord, "ranges"> & { range: { first: number; last: number; count: number } };
 
-/** Brings what earlier formats kept to the present one. Does nothing where that is done. */
+/** Upgrades the records of earlier formats. Does nothing if they are upgraded already. */
 export function upgradeJournal(
   store: TableStore,
   records: Table<StoredRecord, [string, number]>,
@@ -102,7 +102,7 @@ export function upgradeJournal(
   }
 }
 
-/** The first format kept the positions alone. */
+/** The first format stored the positions alone. */
 function upgradePositions(store: TableStore, progress: Table<Progress, string>): void {
   const positions = store.table<number, string>("positions");
   for (const { key, value } of Array.from(positions.getRange())) {

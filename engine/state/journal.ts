@@ -20,13 +20,13 @@ import type { Table, TableStore } from "../core/store.ts";
 
 type Key = [pipeline_id: string, batch: number];
 
-/** What is asked of pending batches all the time, kept in memory: this process is the only writer. */
+/** What is often read of pending batches, in memory: this process is the only writer. */
 interface Pending {
   ranges: readonly PositionRange[];
   letters: readonly number[];
   revision: number;
   clock: number;
-  /** Batches whose keys its duplicates wait for. */
+  /** The batches that its duplicates wait for. */
   waitsFor: readonly number[];
 }
 
@@ -34,7 +34,7 @@ const nothingYet: Progress = { positions: {}, batch: 0, clock: 0 };
 
 /**
  * The journal in the process's one store. A commit is one transaction over the record, the position, the keys and the
- * dead letters, so that there is no moment in which an event is neither pending nor settled.
+ * dead letters, so that an event is always either pending or settled.
  */
 export class StoreJournal implements Journal {
   readonly #store: TableStore;
@@ -137,7 +137,7 @@ export class StoreJournal implements Journal {
     return new Set(this.#pendingOf(pipeline_id).flatMap(({ letters }) => letters));
   }
 
-  /** The last position of the stream whose event is needed no more: a pending batch needs those that it names. */
+  /** The last position of the stream up to which no event is needed: a pending batch needs those that it names. */
   settledUpTo(pipeline_id: string): number {
     const named = this.#pendingOf(pipeline_id).flatMap(({ ranges }) => ranges.filter(({ count }) => count > 0));
     return Math.min(this.#streamPosition(pipeline_id), ...named.map(({ first }) => first - 1));
@@ -149,7 +149,7 @@ export class StoreJournal implements Journal {
     return Math.max(this.#streamPosition(pipeline_id), ...named);
   }
 
-  /** The secret of a pipeline's fingerprints, 16 bytes; drawn where there is none yet. */
+  /** The salt of a pipeline's fingerprints, 16 bytes; drawn where there is none yet. */
   async salt(pipeline_id: string): Promise<Uint8Array> {
     const present = this.#keys.salt(pipeline_id);
     if (present !== undefined) return present;
@@ -159,14 +159,14 @@ export class StoreJournal implements Journal {
   }
 
   /**
-   * Forgets the final keys of a pipeline, which starts anew. Keys of pending batches stay; those that their duplicates
-   * wait for count for nothing else any more.
+   * Removes the final keys of a pipeline, so that dedup starts anew. Keys of pending batches stay; those that their
+   * duplicates wait for serve only that purpose.
    */
   forgetKeys(pipeline_id: string): Promise<void> {
     return this.#store.write(() => this.#keys.forgetInWrite(pipeline_id, this.#waitedFor(pipeline_id)));
   }
 
-  /** Forgets a pipeline's records, keys and progress; part of the write that deletes it. */
+  /** Removes a pipeline's records, keys and progress; part of the write that deletes it. */
   forgetInWrite(pipeline_id: string): void {
     for (const key of Array.from(this.#records.getKeys(rangeOf(pipeline_id)))) this.#records.removeSync(key);
     this.#keys.removeInWrite(pipeline_id);
@@ -183,7 +183,7 @@ export class StoreJournal implements Journal {
 
   #commitInWrite(record: BatchRecord, released: BatchRecord | undefined): void {
     const { pipeline_id, batch, clock } = record;
-    // A repeated call, or that of a thread which died after the first one: the batch is settled already.
+    // A repeated call, or one of a thread that died after the first one: the batch is settled already.
     if (!this.#has(record) && this.#isFinal(record)) return;
     this.#records.removeSync([pipeline_id, batch]);
     const written = lastWritten(record);
@@ -193,7 +193,7 @@ export class StoreJournal implements Journal {
     if (record.madeOf.kind === "letters") this.#letters.removeInWrite(pipeline_id, gone);
     this.#letters.addInWrite(pipeline_id, placed(record));
     this.#keys.finishInWrite(pipeline_id, batch, new Set(deadPositions(record)));
-    // Its clock is that of the batch that it comes from, and says nothing of how time went on.
+    // It has the clock of the batch that it comes from, which is not the present time.
     if (released !== undefined) this.#prepareInWrite(released, this.progress(pipeline_id).clock);
     this.#keys.reclaimInWrite(pipeline_id, this.#oldestClock(record), this.#waitedFor(pipeline_id));
     if (released === undefined) this.#moveInWrite(pipeline_id);
@@ -204,14 +204,14 @@ export class StoreJournal implements Journal {
     return Object.entries(finalBy(record)).every(([feed, last]) => (positions[feed] ?? -Infinity) >= last);
   }
 
-  /** Where a person has moved feeds to holds as soon as nothing is pending. */
+  /** Moves of feeds by a person take effect as soon as nothing is pending. */
   #moveInWrite(pipeline_id: string): void {
     const { moved, ...progress } = this.progress(pipeline_id);
     if (moved === undefined || this.#hasPending(pipeline_id)) return;
     this.#progress.putSync(pipeline_id, { ...progress, positions: { ...progress.positions, ...moved } });
   }
 
-  /** As it is within a write, before memory knows of it. */
+  /** Reads the table, since within a write the memory is not changed yet. */
   #hasPending(pipeline_id: string): boolean {
     return this.#records.getKeysCount({ ...rangeOf(pipeline_id), limit: 1 }) > 0;
   }
@@ -220,7 +220,7 @@ export class StoreJournal implements Journal {
     return this.progress(pipeline_id).positions[streamFeed] ?? 0;
   }
 
-  /** No key that counts for a pending batch may go. */
+  /** No key that is valid for a pending batch may be removed. */
   #oldestClock({ pipeline_id, clock }: BatchRecord): number {
     return Math.min(clock, ...this.#pendingOf(pipeline_id).map((pending) => pending.clock));
   }

@@ -1,7 +1,7 @@
 import { timesSetBack, type FinalKeys, type KeyBlock } from "../core/journal.ts";
 import type { Table, TableStore } from "../core/store.ts";
 
-/** A batch brings one block for each window: the first one is without a number. */
+/** A batch has one block for each window; the first one has no number. */
 type Key = [pipeline_id: string, batch: number] | [pipeline_id: string, batch: number, block: number];
 type Times = Pick<KeyBlock, "since" | "until">;
 
@@ -11,18 +11,18 @@ const pageBytes = 4 * 1024 * 1024;
 const blocksLookedAt = 256;
 
 /**
- * The keys of dedup, by the batch that brought them. They are written once, with the record of their batch, and stay
- * where they are when they become final: only the positions go, which are not needed then. Blocks go as a whole when they
- * have expired, so that their space is used again.
+ * The keys of dedup, by the batch that brought them. They are written once, with the record of their batch, and stay in
+ * place when they become final: only the positions are removed, which are not needed then. An expired block is removed
+ * as a whole, so that its space is used again.
  */
 export class KeyBlocks {
   readonly #times: Table<Times, Key>;
   readonly #prints: Table<Uint8Array, Key>;
   readonly #positions: Table<number[], Key>;
   readonly #salts: Table<Uint8Array, string>;
-  /** The windows of pipelines' keys, as far as they were met since the process started. */
+  /** The windows of pipelines' keys that were seen since the process started. */
   readonly #windows = new Map<string, Set<number>>();
-  /** Up to which batch a pipeline's blocks were looked at. */
+  /** The last batch whose blocks were checked, by pipeline. */
   readonly #looked = new Map<string, number>();
 
   constructor(store: TableStore) {
@@ -32,7 +32,7 @@ export class KeyBlocks {
     this.#salts = store.table("key-salts");
   }
 
-  /** The keys of a batch that is prepared, in place of those that it had; part of the write that prepares it. */
+  /** Replaces the keys of a batch; part of the write that prepares it. */
   putInWrite(pipeline_id: string, batch: number, blocks: readonly KeyBlock[]): void {
     for (const key of this.#keysOf(pipeline_id, batch)) this.#dropInWrite(key);
     blocks.forEach(({ since, until, positions, prints }, index) => {
@@ -44,7 +44,7 @@ export class KeyBlocks {
     });
   }
 
-  /** Makes a batch's keys final but for those of the `dead` positions; part of the write that commits it. */
+  /** Makes a batch's keys final, except those of the `dead` positions; part of the write that commits it. */
   finishInWrite(pipeline_id: string, batch: number, dead: ReadonlySet<number>): void {
     for (const key of this.#keysOf(pipeline_id, batch)) this.#finishInWrite(key, dead);
   }
@@ -62,11 +62,14 @@ export class KeyBlocks {
     }
   }
 
-  /** Drops the oldest blocks that have expired at `clock`, of each window, but for those of batches in `kept`; part of a write. */
+  /**
+   * Drops the oldest blocks that have expired at `clock`, of each window, except those of batches in `kept`; part of a
+   * write.
+   */
   reclaimInWrite(pipeline_id: string, clock: number, kept: ReadonlySet<number>): void {
     const expired: Key[] = [];
     for (const { key, value } of this.#times.getRange(rangeOf(pipeline_id, 0))) {
-      // It may be from before an edit, or from before the start of the process.
+      // The block may be from before an edit, or from before the start of the process.
       this.#noteWindow(pipeline_id, value.until - value.since);
       if (value.until > clock) break;
       if (!this.#positions.doesExist(key)) expired.push(key);
@@ -75,7 +78,9 @@ export class KeyBlocks {
     for (const key of expired) if (!kept.has(key[1])) this.#dropInWrite(key);
   }
 
-  /** A block that counts for long holds up no later ones that do not: each time the next few blocks are looked at too. */
+  /**
+   * A block with a long window must not block later ones with a short window: each call checks the next few blocks too.
+   */
   #expiredAmongNext(pipeline_id: string, clock: number): Key[] {
     const range = { ...rangeOf(pipeline_id, this.#looked.get(pipeline_id) ?? 0), limit: blocksLookedAt };
     const next = Array.from(this.#times.getRange(range));
@@ -83,14 +88,14 @@ export class KeyBlocks {
     return next.flatMap(({ key, value }) => (value.until <= clock && !this.#positions.doesExist(key) ? [key] : []));
   }
 
-  /** Changes when keys count, after the batch clock was set back; part of a write. */
+  /** Changes the times of keys after the batch clock was set back; part of a write. */
   setBackInWrite(pipeline_id: string, from: number, to: number): void {
     for (const { key, value } of Array.from(this.#times.getRange(rangeOf(pipeline_id, 0)))) {
       this.#times.putSync(key, timesSetBack(value, from, to));
     }
   }
 
-  /** Forgets what is final; of batches in `kept` it stays, and has expired. Part of a write. */
+  /** Removes final blocks; those of batches in `kept` stay, as expired. Part of a write. */
   forgetInWrite(pipeline_id: string, kept: ReadonlySet<number>): void {
     for (const { key, value } of Array.from(this.#times.getRange(rangeOf(pipeline_id, 0)))) {
       if (this.#positions.doesExist(key)) continue;
@@ -99,7 +104,7 @@ export class KeyBlocks {
     }
   }
 
-  /** Forgets everything of a pipeline; part of the write that deletes it. */
+  /** Removes all keys of a pipeline; part of the write that deletes it. */
   removeInWrite(pipeline_id: string): void {
     for (const key of Array.from(this.#times.getKeys(rangeOf(pipeline_id, 0)))) this.#dropInWrite(key);
     this.#salts.removeSync(pipeline_id);
@@ -107,7 +112,7 @@ export class KeyBlocks {
     this.#looked.delete(pipeline_id);
   }
 
-  /** The keys of a batch under way. */
+  /** The keys of a pending batch. */
   of(pipeline_id: string, batch: number): KeyBlock[] {
     return this.#keysOf(pipeline_id, batch).flatMap((key) => this.#underway(key) ?? []);
   }
@@ -122,7 +127,7 @@ export class KeyBlocks {
     return Array.from(this.#times.getKeys({ start: [pipeline_id, batch], end: [pipeline_id, batch + 1] }));
   }
 
-  /** A page of final keys after a batch, in order, all of each batch. */
+  /** A page of final keys after a batch, in order and with whole batches. */
   page(pipeline_id: string, after: number): FinalKeys[] {
     const page: FinalKeys[] = [];
     let bytes = 0;
@@ -136,7 +141,7 @@ export class KeyBlocks {
     return page;
   }
 
-  /** What makes this pipeline's fingerprints differ from those of all others; `fresh` is kept where there is none yet. */
+  /** The salt of this pipeline's fingerprints; `fresh` is stored where there is none yet. */
   saltInWrite(pipeline_id: string, fresh: Uint8Array): void {
     if (!this.#salts.doesExist(pipeline_id)) this.#salts.putSync(pipeline_id, fresh);
   }

@@ -1,23 +1,24 @@
 import { closeSync, constants, openSync, readSync, statfsSync, writeSync } from "node:fs";
 
-/** So much is always free after the used pages: more than a few changes of usual size take. */
+/** At least this much is free after the used pages: more than a few usual changes take. */
 const usualBytes = 8 * 1024 * 1024;
-/** The list of free pages takes at most so large a part of what is used, old and new: 8 bytes for each page of 4 KiB. */
+/** The list of free pages, old and new, takes at most this share of the used bytes: 8 bytes for each page of 4 KiB. */
 const freeListPart = 2 * (8 / 4096);
-/** It grows by so much more than is needed, so that most writes find it large enough. */
+/** The file grows by this much more than is needed, so that most writes find it large enough. */
 const stepBytes = 8 * 1024 * 1024;
 const zeros = Buffer.alloc(1024 * 1024);
-/** All of the lock file, in whole pages. */
+/** The size of the lock file, in whole pages. */
 const lockBytes = 12 * 1024;
 /** btrfs, ZFS and bcachefs, as `statfs` numbers them. */
 const copyingDisks = new Set([0x9123683e, 0x2fc12fc1, 0xca451a4e]);
 
 /**
- * Room on the disk for what LMDB writes next: zeros at the end of its file, after the pages that it uses. No other program
- * can take it, as the blocks belong to the file.
+ * Room on the disk for what LMDB writes next: zeros at the end of its file, after the pages that it uses. No other
+ * program can use it, as the blocks belong to the file.
  *
  * LMDB must never meet a full disk: its Node package (3.5.6) then writes a message of up to 126 bytes into a buffer of
- * 100, and the process dies of a broken heap, now or later. So each write asks here first, and is not begun without room.
+ * 100, and the process dies of a corrupt heap, at once or later. So each write first calls `ensure`, and does not begin
+ * without room.
  *
  * Some file systems write every change to new blocks, so that preallocation does not help there: the free space is checked before
  * each write.
@@ -27,10 +28,12 @@ export class Preallocation {
   readonly #usedBytes: () => number;
   readonly #file: number;
   readonly #isCopying: boolean;
-  /** Up to here the file has blocks. What an earlier run or a copy left after the used pages may be a hole: 0 at first. */
+  /**
+   * The file has blocks up to here. 0 at first: what an earlier run or a copy left after the used pages may be a hole.
+   */
   #end = 0;
 
-  /** `usedBytes` gives where the pages end that LMDB has used so far in the file at `path`. */
+  /** `usedBytes` returns the end of the pages that LMDB has used so far in the file at `path`. */
   constructor(path: string, usedBytes: () => number) {
     this.#path = path;
     this.#usedBytes = usedBytes;
@@ -39,15 +42,18 @@ export class Preallocation {
   }
 
   /**
-   * Makes sure of room for a write that puts about `bytes`. Not to be called while one is under way, as it writes to the
-   * same file. Throws `ENOSPC`, or what else the file system says.
+   * Makes sure of room for a write of about `bytes`. Must not be called during a write, as it writes to the same file.
+   * Throws `ENOSPC`, or another error of the file system.
    */
   ensure(bytes: number): void {
     if (this.#isCopying) this.checkFree(bytes);
     else this.#grow(bytes);
   }
 
-  /** Throws `ENOSPC` where the disk has less free than a write of `bytes` may take, whatever is preallocated. */
+  /**
+   * Throws `ENOSPC` where the disk has less free than a write of `bytes` may take, without regard to preallocated
+   * space.
+   */
   checkFree(bytes: number): void {
     const { bavail, bsize } = statfsSync(this.#path);
     if (bavail * bsize >= usualBytes + bytes) return;
@@ -76,8 +82,8 @@ export class Preallocation {
 }
 
 /**
- * Gives LMDB's lock file blocks on the disk before it is opened; what is in it stays. LMDB makes one with holes and maps
- * it into memory: where the disk is full then, the process dies of SIGBUS. Throws `ENOSPC` without room.
+ * Gives LMDB's lock file blocks on the disk before it is opened; what is in it stays. LMDB makes one with holes and
+ * maps it into memory: if the disk is full then, the process dies of SIGBUS. Throws `ENOSPC` without room.
  */
 export function preallocateLockFile(path: string): void {
   const file = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600);

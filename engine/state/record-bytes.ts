@@ -1,18 +1,20 @@
 import type { Rejection } from "../core/dead-letter.ts";
 import { lettersOf, rangesOf, type BatchRecord } from "../core/journal.ts";
 
-/** A number as it is kept takes at most this much, in bytes. */
+/** A stored number takes at most this much, in bytes. */
 const number = 9;
-/** The fields of a record or a range beside what is counted, with a feed's name of the usual size. */
+/** The other fields of a record or a range, with a feed's name of the usual size. */
 const fields = 512;
 /** The same of a rejection, without its texts and its feed. */
 const rejectionFields = 192;
-/** Pages are half full at the least. */
+/** Pages are at least half full. */
 const pageFill = 2;
-/** A letter that goes, or that stays among those that go, may be the only one in its page: that page and the one above. */
+/**
+ * A letter that is removed, or one that stays among removed ones, may be alone in its page: that page and its parent.
+ */
 export const letterPages = 8192;
 
-/** What LMDB writes at the most to keep a record, to take it out, or to make its letters visible. */
+/** The most bytes that LMDB writes to store a record, to remove it, or to make its letters visible. */
 export function recordBytes(record: BatchRecord): number {
   const { only = [], excluded, rejections, waiting, keys } = record;
   const [ranges, letters] = [rangesOf(record), lettersOf(record)];

@@ -9,8 +9,8 @@ export interface Runs {
 }
 
 /**
- * Draws the id of a run and notes it, before it is used anywhere. Earlier ones are kept for good: what was said in their
- * name can be distinguished from what a copy of the data dir, or another one, said.
+ * Draws the id of a run and stores it before it is used. Earlier ids are kept for good: they distinguish what this data
+ * dir has written to Kafka groups from the writes of a copy of it, or of another one.
  */
 export async function drawRun(store: TableStore): Promise<Runs> {
   const runs = store.table<string, string>("runs");

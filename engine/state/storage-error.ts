@@ -1,15 +1,15 @@
 import { getSystemErrorName } from "node:util";
 import { EngineError } from "../core/errors.ts";
 
-/** Errors of the system that pass, by themselves or when a person mends their reason; and what that is. */
+/** Errors of the system that pass, by themselves or when a person removes their cause, with that cause. */
 const passing: Readonly<Record<string, string>> = {
   EMFILE: "this process has as many files open as it may: raise its limit (`ulimit -n`)",
   ENFILE: "this system has as many files open as it may: raise its limit (`fs.file-max`)",
-  ENOMEM: "this system has no memory left: make some free",
-  EAGAIN: "this system is short of something at the moment",
-  EBUSY: "another program holds a file of it",
-  EIO: "its disk does not read or write: look for errors of the disk in the log of the system",
-  ESTALE: "its network file system has lost it: mount it again",
+  ENOMEM: "this system has no free memory: free some",
+  EAGAIN: "this system lacks a resource at the moment",
+  EBUSY: "another program uses a file in it",
+  EIO: "its disk cannot be read or written: look for disk errors in the system log",
+  ESTALE: "its network file system no longer has it: mount it again",
   EROFS: "its file system is read-only: mount it for writing",
   EACCES: "this user may not read or write it: correct owner and mode of its files",
   EPERM: "this user may not read or write it: correct owner and mode of its files",
@@ -24,7 +24,7 @@ export function storageError(cause: unknown): EngineError {
   const text = cause instanceof Error ? cause.message : String(cause);
   const code = codeOf(cause);
   if (code === "ENOSPC" || code === "EDQUOT" || /no space left|disk quota/i.test(text)) {
-    return new EngineError("DISK_FULL", "the disk of the data dir is full: make room, and everything goes on", {
+    return new EngineError("DISK_FULL", "the disk of the data dir is full: make room, then it goes on", {
       cause,
     });
   }

@@ -6,7 +6,7 @@ import { type Group, GroupCommit } from "../flow/group-commit.ts";
 import { preallocateLockFile, Preallocation } from "./preallocation.ts";
 import { storageError } from "./storage-error.ts";
 
-/** A small change writes at most about so much: the pages that it touches in each table. */
+/** A small change writes at most about this much: the pages that it touches in each table. */
 const changeBytes = 32 * 1024;
 
 interface Write {
@@ -33,7 +33,7 @@ export class Store implements TableStore {
     this.#preallocation = new Preallocation(path, () => usedBytes(env));
   }
 
-  /** Throws DISK_FULL without room for what a start writes, and STORAGE_FAILED. */
+  /** Throws DISK_FULL without room for the writes of a start, and STORAGE_FAILED. */
   static open(folder: string): Store {
     const path = join(folder, "state.mdb");
     let store: Store | undefined;
@@ -50,7 +50,7 @@ export class Store implements TableStore {
   }
 
   table<V, K extends TableKey>(name: string): Table<V, K> {
-    // Its types know no read-only arrays as keys; it changes none.
+    // Its types do not accept read-only arrays as keys; it changes none.
     return this.#env.openDB({ name }) as unknown as Table<V, K>;
   }
 
@@ -76,7 +76,7 @@ export class Store implements TableStore {
     } catch (error) {
       throw storageError(error);
     }
-    // The next transaction waits for no sync.
+    // The next transaction does not wait for the sync of this one.
     this.#env.flushed.then(
       () => group.resolve(() => undefined),
       (error: unknown) => group.reject(storageError(error)),
@@ -90,13 +90,13 @@ export class Store implements TableStore {
   }
 }
 
-/** Where the pages end that LMDB has used; its type says nothing about what `getStats` gives. */
+/** The end of the pages that LMDB has used. The type of `getStats` does not name it. */
 function usedBytes(env: RootDatabase): number {
   const { lastPageNumber, pageSize } = env.getStats() as { lastPageNumber: number; pageSize: number };
   return (lastPageNumber + 1) * pageSize;
 }
 
-/** Resolves in the next turn of the event loop: what is written in this one goes together. */
+/** Resolves in the next turn of the event loop, so that all writes of this one share a transaction. */
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -57,8 +57,8 @@ export class Streams {
   }
 
   /**
-   * Opens a pipeline's stream to drop its events. One that is damaged is begun anew, behind all that it can have held and
-   * behind `named`. Throws what `open` throws for what passes.
+   * Opens a pipeline's stream to drop its events. A damaged one is replaced by an empty one, whose sequences go on
+   * after `named` and after all that it can have held. Throws DISK_FULL and STORAGE_UNAVAILABLE.
    */
   async openToRelease(
     pipeline_id: string,
@@ -71,7 +71,10 @@ export class Streams {
       if (isPassing(error)) throw error;
       await recreateStream(this.#disk, this.folder(pipeline_id), named);
       await this.open(pipeline_id, config, trimmed);
-      this.#log.warn({ pipeline_id, error: String(error) }, "A damaged stream was dropped and begun anew.");
+      this.#log.warn(
+        { pipeline_id, error: String(error) },
+        "A damaged stream was dropped; the pipeline has an empty one now.",
+      );
     }
   }
 
@@ -93,11 +96,11 @@ export class Streams {
     }
     throw new EngineError(
       "STORAGE_UNAVAILABLE",
-      `the stream of pipeline ${pipeline_id} cannot be opened, and nothing is stored: send it again after it was mended`,
+      `the stream of pipeline ${pipeline_id} cannot be opened, and nothing is stored: send the request again later`,
     );
   }
 
-  /** Events up to `position` are final: their space is given back in the background. */
+  /** Events up to `position` are final: they are removed in the background. */
   settled(pipeline_id: string, position: number): void {
     this.#streams
       .get(pipeline_id)
@@ -105,14 +108,14 @@ export class Streams {
       .catch((error: unknown) => {
         this.#log.warn(
           { pipeline_id, error: String(error) },
-          "Settled events could not be removed; it is tried again.",
+          "Settled events could not be removed; the removal is retried.",
         );
       });
   }
 
   /**
-   * Removes the folders of pipelines whose deletion was cut short, and those without events, whose creation was. Returns
-   * the paths of the other ones that are not in `known`: they hold events of which nothing is known.
+   * Removes the folders of interrupted deletions, and those without events, of interrupted creations. Returns the paths
+   * of the other folders that are not in `known`: they hold events of unknown pipelines.
    */
   async keepOnly(known: ReadonlySet<string>, deleted: ReadonlySet<string>): Promise<string[]> {
     const kept: string[] = [];
@@ -135,9 +138,9 @@ export class Streams {
     return holdsEvents(this.#disk, this.folder(pipeline_id));
   }
 
-  /** Closes and removes a pipeline's folder; it is gone for good then. */
+  /** Closes a pipeline's stream and removes its folder; the removal is durable when this resolves. */
   async remove(pipeline_id: string): Promise<void> {
-    // What it could not store is gone with it.
+    // An error of the close does not matter: the folder is removed.
     await this.#streams
       .get(pipeline_id)
       ?.close()
@@ -152,7 +155,7 @@ export class Streams {
     }
   }
 
-  /** Closes all streams, each whatever becomes of the others. */
+  /** Closes all streams, also if one of them fails. */
   async close(): Promise<void> {
     const closing = [...this.#streams].map(async ([pipeline_id, stream]) => {
       try {
@@ -160,7 +163,7 @@ export class Streams {
       } catch (error) {
         this.#log.warn(
           { pipeline_id, error: String(error) },
-          "A stream could not be closed; the next start looks at it.",
+          "A stream could not be closed; the next start checks its files.",
         );
       }
     });

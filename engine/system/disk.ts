@@ -3,7 +3,7 @@ import type { Disk, DiskFile } from "../core/disk.ts";
 
 const flags = { read: "r", write: "r+", create: "w+" } as const;
 
-/** The disk of this machine. What is made is its owner's alone. */
+/** The disk of this machine. Only the owner may read and write files and folders that it makes. */
 export const systemDisk: Disk = {
   open: async (path, mode) => new SystemFile(await open(path, flags[mode], 0o600)),
   rename,

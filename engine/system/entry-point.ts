@@ -1,8 +1,8 @@
 import { fileURLToPath } from "node:url";
 
 /**
- * Path of the bundled file that a thread or a child process is started from: beside this file when this code itself
- * runs from the bundle, in `dist/` when it runs from its sources (`npm run build` makes it).
+ * Path of the bundled file that a thread or a child process is started from: beside this file when this code runs from
+ * the bundle, in `dist/` (made by `npm run build`) when it runs from its sources.
  */
 export function entryPoint(name: "thread" | "clickhouse"): string {
   const folder = import.meta.url.endsWith(".ts") ? "../../dist/" : "./";

@@ -6,7 +6,10 @@ const hour = 3_600_000;
 
 /** A step of the wall clock. */
 export interface ClockStep {
-  /** True when it is found: time goes on without it. False when it has lasted for an hour: time is the wall clock's again. */
+  /**
+   * True when it is found and ignored. False when it has lasted for an hour and is followed: time is the wall clock's
+   * again.
+   */
   held: boolean;
   /** In milliseconds; negative: backward. */
   by: number;
@@ -16,7 +19,7 @@ export interface ClockStep {
 }
 
 export interface BatchClockOptions {
-  /** The last time that an earlier run gave, in milliseconds since the epoch; 0 or absent if there was none. */
+  /** The last time of an earlier run, in milliseconds since the epoch; 0 or absent if there was none. */
   last?: number;
   /** In milliseconds since the epoch. */
   wall?: () => number;
@@ -28,8 +31,8 @@ export interface BatchClockOptions {
 
 /**
  * The time that batches are stamped with, and that decides which keys are inside the dedup window. It follows the wall
- * clock, but a wall clock that is wrong for a while must neither end dedup windows nor make keys that never end. A step is
- * the difference between the wall clock and the monotonic clock since the last call:
+ * clock, but a wall clock that is wrong for a while must neither end dedup windows nor make keys that never expire. A
+ * step is the difference between the wall clock and the monotonic clock since the last call:
  *
  * - **following**: time is the wall clock's. A step of up to an hour is followed: forward at once; after a backward one
  *   time stands still until the wall clock has caught up.
@@ -111,8 +114,8 @@ interface PipelineClockOptions extends Omit<BatchClockOptions, "last" | "onStep"
 }
 
 /**
- * The batch clock of a pipeline, from the last time of the last run. When it is set back, keys with a later stamp count
- * from the new time on, in memory at once and in the journal for the next start.
+ * The batch clock of a pipeline, from the last time of the last run. When it is set back, keys with a later stamp are
+ * valid from the new time on, in memory at once and in the journal for the next start.
  */
 export function pipelineClock({ pipeline_id, journal, keys, telemetry, ...clocks }: PipelineClockOptions): BatchClock {
   return new BatchClock({
@@ -122,7 +125,7 @@ export function pipelineClock({ pipeline_id, journal, keys, telemetry, ...clocks
       telemetry.clockStepped({ pipeline_id, held, by });
       if (held || by >= 0) return;
       keys.setBack(from, to);
-      // If it cannot be written, the next start finds stamps in the future and corrects them.
+      // If this write fails, the next start finds stamps in the future and corrects them.
       void journal.setBack(pipeline_id, from, to).catch(() => undefined);
     },
   });

@@ -12,10 +12,10 @@ import { systemDisk } from "../system/disk.ts";
 import type { PipelineSpec, ThreadPort, ToThread } from "./protocol.ts";
 import { Remote, toPlain } from "./remote.ts";
 
-/** What pipelines use of their machine. A simulation replaces it. */
+/** What pipelines use of the machine. A simulation replaces it. */
 export interface ThreadMachine {
   disk: Disk;
-  /** Opens the connections to ClickHouse servers that are spoken to without TLS. */
+  /** Opens the connections to ClickHouse servers without TLS. */
   agent?: Agent;
   /** Opens the connections to Kafka's brokers. */
   socketFactory?: ISocketFactory;

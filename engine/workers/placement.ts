@@ -15,7 +15,7 @@ export class Placement {
   readonly pipeline_id: string;
   /** Resolves with true when it runs, with false where it left before. Never rejects. */
   readonly started: Promise<boolean>;
-  /** Resolves when it has left, and the last write to the journal that it asked for is done. Never rejects. */
+  /** Resolves when it has left, and its last write to the journal is done. Never rejects. */
   readonly left: Promise<Left>;
   /** The event that it is processing, in careful reading. */
   trying: EventPlace | undefined;
@@ -31,12 +31,12 @@ export class Placement {
     this.left = new Promise((resolve) => (this.#left = resolve));
   }
 
-  /** Asks it to drain for at most `limit` milliseconds. */
+  /** Makes it drain for at most `limit` milliseconds. */
   stop(limit: number): void {
     this.#send({ type: "stop", pipeline_id: this.pipeline_id, limit });
   }
 
-  /** Asks it to end at once. */
+  /** Makes it end at once. */
   abort(): void {
     this.#send({ type: "abort", pipeline_id: this.pipeline_id });
   }
@@ -50,7 +50,7 @@ export class Placement {
     this.#left(how);
   }
 
-  /** Notes a write to the journal that it has asked for. Must not reject. */
+  /** Notes one of its writes to the journal. Must not reject. */
   writes(write: Promise<void>): void {
     this.#writes.add(write);
     void write.then(() => this.#writes.delete(write));

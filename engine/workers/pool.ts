@@ -20,7 +20,7 @@ interface Thread {
   calls: Map<number, { resolve: () => void; reject: (error: Error) => void }>;
 }
 
-/** At most so many pipelines have a thread of their own. */
+/** The most pipelines with a thread of their own. */
 const mostLone = 16;
 
 export interface PoolOptions {
@@ -35,10 +35,10 @@ export interface PoolOptions {
 }
 
 /**
- * A few threads that run all pipelines, so that a busy or hostile one does not delay the control plane. A pipeline is put
- * on the thread that has the fewest; a thread that dies is replaced when the next pipeline starts. A pipeline whose
- * threads die repeatedly has an additional thread of its own. A pipeline runs once: the pool refuses to start one that
- * has not left.
+ * A few threads that run all pipelines, so that a busy pipeline does not delay the API and the reconciler. A pipeline
+ * is put on the thread that has the fewest; a thread that dies is replaced when the next pipeline starts. A pipeline
+ * whose threads die repeatedly has an additional thread of its own. A pipeline runs once: the pool refuses to start one
+ * that has not left.
  */
 export class ThreadPool {
   readonly #options: PoolOptions;
@@ -191,7 +191,7 @@ export class ThreadPool {
     }
   }
 
-  /** It counts as running until the writes that it asked for are done: the next start reads the journal. */
+  /** It counts as running until the writes that it has sent are done: the next start reads the journal. */
   async #left(thread: Thread, pipeline_id: string, how: Left): Promise<void> {
     const placement = thread.pipelines.get(pipeline_id);
     if (placement === undefined) return;

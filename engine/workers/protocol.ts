@@ -19,17 +19,17 @@ export interface PipelineSpec {
   embedded?: { url: string; username: string; password: string };
   /** The stream of pushed events; absent for a pipeline that reads from Kafka. */
   stream?: { folder: string; end: number };
-  /** How this process is named in Kafka groups, and how Kafka is read. */
+  /** The names of this process in Kafka groups, and the settings of Kafka. */
   kafka: { dataDir: string; run: string; earlier: string[]; settings: KafkaSettings };
   progress: Progress;
   pending: BatchRecord[];
-  /** What dedup's fingerprints are made with. */
+  /** The salt of dedup's fingerprints. */
   salt: Uint8Array;
-  /** The dead letters that `pending` names. */
+  /** The dead letters of the batches in `pending`. */
   letters: LetterEvent[];
   /** How it reads after one of its threads died. */
   care?: Care;
-  /** Earlier revisions that `pending` names, with the connection of the current one. */
+  /** Earlier revisions of the batches in `pending`, with the connection of the current one. */
   revisions: [number, PipelineConfig][];
 }
 
@@ -85,7 +85,7 @@ export type FromThread =
   | { type: "telemetry"; event: keyof Telemetry; fields: Record<string, unknown> }
   | { type: "logged"; level: "debug" | "info" | "warn" | "error"; fields: Record<string, unknown>; sentence: string }
   | { type: "started"; pipeline_id: string }
-  /** The event that is processed from now on; none: it is done. Sent only in careful reading. */
+  /** The event that is processed from now on; absent when it is done. Sent only in careful reading. */
   | { type: "trying"; pipeline_id: string; event?: EventPlace }
   /** Answers a `reprocess`: the letters are prepared, or why they are not. */
   | { type: "reprocessing"; call: number; error?: PlainError }

@@ -36,7 +36,7 @@ export class Remote {
     this.#port.postMessage(message);
   }
 
-  /** The journal of one pipeline, which starts with what `spec` says is pending and committed. */
+  /** The journal of one pipeline, which starts with the pending batches and the progress of `spec`. */
   journal({ pending, progress }: PipelineSpec): Journal {
     const write = async (message: Write): Promise<void> => void (await this.#call(message));
     return {
@@ -92,7 +92,7 @@ function remoteLog(post: (message: FromThread) => void): Log {
   return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
 }
 
-/** Every function of the telemetry posts its name and its argument, which is plain data. */
+/** Each function of the telemetry posts its name and its argument, which is plain data. */
 function remoteTelemetry(post: (message: FromThread) => void): Telemetry {
   return new Proxy({} as Telemetry, {
     get: (_target, event) => (fields: Record<string, unknown>) =>

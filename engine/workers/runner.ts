@@ -27,7 +27,7 @@ export interface RunnerOptions {
   letters: DeadLetters;
   streams: Streams;
   embedded: LazyEmbeddedClickHouse;
-  /** How this process is named in Kafka groups, and how Kafka is read. */
+  /** The names of this process in Kafka groups, and the settings of Kafka. */
   kafka: PipelineSpec["kafka"];
   secrets: SecretSource;
   recorder: Recorder;
@@ -51,7 +51,7 @@ const closeGrace = 1_000;
 export class Runner {
   readonly #options: RunnerOptions;
   readonly #pool: ThreadPool;
-  /** Of pipelines that run, or that are worked on at rest. */
+  /** Of pipelines that run, or on which work at rest is done. */
   readonly #supervisors = new Map<string, Supervisor>();
   /** The secrets that the running pipelines were started with. */
   readonly secretsInUse: Pick<SecretsInUse, "stale">;
@@ -81,8 +81,8 @@ export class Runner {
   }
 
   /**
-   * Starts a pipeline; resolves when it runs. Throws what keeps it from starting: a missing secret, or a config that
-   * cannot be compiled; and LeftForLater where it is ended meanwhile.
+   * Starts a pipeline; resolves when it runs. Throws the error that keeps it from starting: a missing secret, or a
+   * config that cannot be compiled; and LeftForLater where it is ended meanwhile.
    */
   start(pipeline_id: string): Promise<void> {
     return this.#with(pipeline_id, (supervisor) => supervisor.start());
@@ -166,7 +166,7 @@ export class Runner {
     const spec = await this.#spec(entry, signal);
     const { care, isAlone: alone } = deaths;
     const placement = this.#pool.start({ ...spec, ...(care !== undefined && { care }) }, { alone });
-    // Events that were stored while the spec was made.
+    // Reports events that were stored while the spec was made.
     if (streams.has(pipeline_id)) this.#pool.arrived(pipeline_id, streams.get(pipeline_id).state.last);
     return placement;
   }
@@ -174,7 +174,7 @@ export class Runner {
   #pause(pipeline_id: string, error: Error): void {
     const since = new Date().toISOString();
     const kind = isPassing(error) ? "disk" : "setup";
-    const way_out = "correct what is named; the start is retried within a minute";
+    const way_out = "correct the named cause; the start is retried within a minute";
     this.#options.recorder.paused({ pipeline_id, pause: { class: kind, since, text: error.message, way_out } });
   }
 
@@ -224,7 +224,7 @@ export class Runner {
     );
   }
 
-  /** The revisions that pending batches were made by, with the present connection: a corrected password applies to them too. */
+  /** The revisions of the pending batches, with the present connection: a corrected password applies to them too. */
   #earlier(
     pipeline_id: string,
     revision: number,

@@ -13,7 +13,7 @@ export interface Supervised {
   onRetry(error: Error): void;
   /** The pipeline is at rest. */
   onRested(): void;
-  /** What it was launched with is no longer current: it is to end, or to be launched anew. */
+  /** What it was launched with is no longer current: it has to end, or to be launched again. */
   onOutdated(): void;
   /** It ended with an error that no retry mends, and should no longer run. */
   onFailed(error: Error): void;
@@ -23,9 +23,9 @@ export interface Supervised {
 
 const firstWait = 500;
 const longestWait = 60_000;
-/** After a run of so many milliseconds, earlier deaths no longer count. */
+/** After a run of this long, in milliseconds, earlier deaths no longer count. */
 const runsWell = 10 * 60_000;
-/** A start has failed after so many deaths of its thread in a row. */
+/** A start has failed after this many deaths of its thread in a row. */
 const mostDeathsAtStart = 3;
 
 /**
@@ -73,7 +73,7 @@ export class Supervisor {
 
   /** Starts it, and retries for as long as it should run. */
   restart(): void {
-    // What ends it is reported by `onFailed`, or is the caller's own doing.
+    // A failure is reported by `onFailed`; any other end was requested.
     this.#begin(false).started.catch(() => undefined);
   }
 
@@ -111,9 +111,9 @@ export class Supervisor {
     return life;
   }
 
-  async #end(tell: (placement: Placement) => void, patience: number): Promise<void> {
+  async #end(endPlacement: (placement: Placement) => void, patience: number): Promise<void> {
     this.#ending = this.#life ?? this.#ending;
-    this.#ending?.end(tell, patience);
+    this.#ending?.end(endPlacement, patience);
     await this.#turns.ended();
   }
 }
@@ -128,7 +128,7 @@ class Life {
   /** Until it has run once, an error that keeps it from starting ends it. */
   #isStrict: boolean;
   #isOver = false;
-  /** Aborts when the present launch is no longer wanted: the pipeline should end, or be launched anew. */
+  /** Aborts when the present launch is no longer wanted: the pipeline should end, or be launched again. */
   #round = new AbortController();
   #placement: Placement | undefined;
   #isLaunching = false;
@@ -189,7 +189,7 @@ class Life {
     if (this.#placement !== undefined) endPlacement(this.#placement);
   }
 
-  /** Launches it anew; resolves when the present placement has left. */
+  /** Launches it again; resolves when the present placement has left. */
   async again(): Promise<void> {
     this.#outdate();
     this.#placement?.abort();

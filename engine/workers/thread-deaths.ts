@@ -9,20 +9,20 @@ export interface Death {
   isByOther: boolean;
 }
 
-/** After so many deaths of threads that processed an event, it is a dead letter. */
+/** After this many deaths of threads that processed it, an event becomes a dead letter. */
 const deathsByEvent = 3;
-/** From so many deaths in a row on, a pipeline has a thread of its own. */
+/** From this many deaths in a row on, a pipeline has a thread of its own. */
 const deathsForIsolation = 2;
 
 /**
- * The deaths of a pipeline's threads, and what follows from them. After the first one the pipeline reads with care, since
- * any pipeline of the thread may have been the cause; after repeated deaths it has a thread of its own; and an event
- * whose processing ended three threads is not processed again. Kept in memory: a new process starts without it.
+ * The deaths of a pipeline's threads. After the first one the pipeline reads carefully, since any pipeline of the
+ * thread may have been the cause; after repeated deaths it has a thread of its own; an event on which three threads
+ * died is not processed again. In memory only: a new process starts without deaths.
  */
 export class ThreadDeaths {
   readonly #deaths = new Map<string, number>();
   readonly #deadly: DeadlyEvent[] = [];
-  /** In a row: since it ran for long, or since an event was found to be deadly. */
+  /** Deaths in a row: since it ran for long, or since an event was found to be deadly. */
   #inRow = 0;
   #hasDied = false;
 
@@ -30,7 +30,7 @@ export class ThreadDeaths {
     return this.#inRow;
   }
 
-  /** How it should read now; undefined: as usual. */
+  /** How it should read now; undefined: as normal. */
   get care(): Care | undefined {
     return this.#hasDied ? { deadly: [...this.#deadly] } : undefined;
   }

@@ -9,23 +9,23 @@ import { segmentFirsts } from "./scan.ts";
 import type { Folder } from "./segment.ts";
 
 /**
- * Reads a stream's segment files from another thread than the one that writes them. It reads no further than `tail`,
- * the newest sequence that the writer called durable, and so never sees a half-written frame.
+ * Reads a stream's segment files in another thread than the one that writes them. It reads no further than `tail`, the
+ * newest sequence that the writer reported as durable, and so never reads a half-written frame.
  */
 export class EmbeddedReader implements StreamReader {
   readonly #folder: Folder;
   readonly #memory = walkMemory();
-  /** Where frames begin, as far as it is known, by the first sequence of their segment. */
+  /** Known offsets of frames, by the first sequence of their segment. */
   readonly #indexes = new Map<number, FrameIndex>();
   #tail: number;
-  /** What the walk has read ahead is durable up to here. */
-  #sure = 0;
+  /** What the walk has read ahead is durable up to this sequence. */
+  #durable = 0;
   #walk: FrameWalk | undefined;
-  /** The frame before the one that the walk goes on with. */
+  /** The last frame that was read. */
   #frame: Frame | undefined;
   /** Events of the walk's file count only before this sequence. */
   #until = Infinity;
-  /** Reads follow each other: a batch that is read again and the next one share one walk over the files. */
+  /** Reads run one after the other: the read of a new batch and of one made again share one walk over the files. */
   readonly #reads = new Mutex();
 
   constructor(disk: Disk, path: string, tail: number) {
@@ -65,7 +65,7 @@ export class EmbeddedReader implements StreamReader {
 
   async #closeFile(): Promise<void> {
     const walk = this.#walk;
-    // Also where that fails, its file is closed.
+    // Even if `close` fails, the file is closed.
     this.#walk = undefined;
     this.#frame = undefined;
     await walk?.close();
@@ -78,7 +78,7 @@ export class EmbeddedReader implements StreamReader {
     while (walk.next <= this.#tail) {
       const frame = walk.next < this.#until ? await this.#nextFrame(walk) : undefined;
       if (frame === undefined) {
-        walk = await this.#openBehind(walk);
+        walk = await this.#openAfter(walk);
       } else if (frame.first + frame.count > position) {
         return frame;
       }
@@ -88,9 +88,9 @@ export class EmbeddedReader implements StreamReader {
 
   /** The next frame of a file; undefined where it has no more. */
   async #nextFrame(walk: FrameWalk): Promise<Frame | undefined> {
-    if (walk.next > this.#sure) {
+    if (walk.next > this.#durable) {
       walk.forget();
-      this.#sure = this.#tail;
+      this.#durable = this.#tail;
     }
     const reading = await walk.peek();
     if (reading.kind === "torn") throw this.#damaged(walk.next);
@@ -107,8 +107,8 @@ export class EmbeddedReader implements StreamReader {
     return this.#open(position, (firsts) => firsts.findLast((first) => first <= position) ?? firsts[0]);
   }
 
-  /** Goes on to the segment after a file; events between them were dropped on purpose, or are trimmed. */
-  #openBehind({ first: before, next }: FrameWalk): Promise<FrameWalk> {
+  /** Opens the segment after a file; events between them were dropped on purpose, or are trimmed. */
+  #openAfter({ first: before, next }: FrameWalk): Promise<FrameWalk> {
     return this.#open(next, (firsts) => firsts.find((first) => first > before && first >= next));
   }
 
@@ -127,7 +127,7 @@ export class EmbeddedReader implements StreamReader {
       const place = frameIndex.placeOf(position);
       if (place !== -1) walk.goTo(frameIndex.firsts[place]!, frameIndex.offsets[place]!);
       else walk.restart();
-      this.#sure = 0;
+      this.#durable = 0;
       return walk;
     }
   }
@@ -145,7 +145,7 @@ export class EmbeddedReader implements StreamReader {
     }
   }
 
-  /** Where the frames of a file begin; a closed one tells it. */
+  /** The offsets of the frames of a file; a closed file has them in its closing frame. */
   async #indexOf(walk: FrameWalk, position: number): Promise<FrameIndex> {
     const known = this.#indexes.get(walk.first);
     if (known !== undefined) return known;

@@ -15,14 +15,14 @@ import { LeftoverFile, UncertainWrite } from "./segment-file.ts";
 import type { Folder } from "./segment.ts";
 import { StreamFiles, type SegmentSizes } from "./stream-files.ts";
 
-/** A small stream has smaller segments, but no smaller ones than are reclaimed. */
+/** A small stream has smaller segments, but not below `reclaimed`. */
 const usualSizes: SegmentSizes = { limit: 64 * 1024 * 1024, reclaimed: 1024 * 1024 };
 const segmentsInLimit = 8;
 
-/** One write and one sync carry at most this much, or one push. */
+/** One write and one sync take at most this much, or one push. */
 const groupBytes = 4 * 1024 * 1024;
 
-/** How long it waits before it tries again to cut what a failed write left, in milliseconds. */
+/** The first wait before it retries to cut the rest of a failed write, in milliseconds. */
 const firstCutWait = 500;
 const longestCutWait = 60_000;
 
@@ -42,9 +42,9 @@ interface StreamOptions {
  * files are deleted when their last event is trimmed.
  *
  * Append: pushes queue in memory; in turn they are written after the last frame and synced, and each is answered. What
- * a write that fails has left is cut, durably, before its group is answered with the error. Where the cut fails too, the
- * group is answered when it is known to be gone, and nothing is stored before: an answer never turns out wrong later.
- * Everything that changes files waits for its turn.
+ * a failed write has left in the file is cut, durably, before its group is answered with the error. If the cut fails
+ * too, the group is answered only after a later cut has succeeded, and nothing is stored before: so no answer is ever
+ * wrong. Everything that changes files waits for its turn.
  */
 export class EmbeddedStream implements Stream {
   readonly #folder: Folder;
@@ -59,9 +59,9 @@ export class EmbeddedStream implements Stream {
     inTurn: (write) => this.#inTurn(write),
     size: { sizeOf: frameSize, limit: groupBytes },
   });
-  /** Groups that failed and may be there: they are answered with their error once they are gone. */
+  /** Failed groups that may still be in the file: they are answered with their error once they are cut. */
   #uncertain: { group: Group<Push, number>; error: EngineError }[] = [];
-  /** Changes of files follow each other. */
+  /** Changes of files run one after the other. */
   readonly #changes = new Mutex();
   #closing: Promise<void> | undefined;
 
@@ -108,7 +108,7 @@ export class EmbeddedStream implements Stream {
   trim(position: number): Promise<void> {
     this.#files.settle(position);
     return this.#inTurn(async () => {
-      // The next start removes what is settled; by then the folder may be another stream's.
+      // The next start removes settled events; by then the folder may belong to another stream.
       if (this.#closing !== undefined) return;
       await this.#files.removeSettled();
       if (!this.#files.isSpent) return;
@@ -140,7 +140,7 @@ export class EmbeddedStream implements Stream {
       try {
         await this.#cut();
       } catch {
-        // The next start decides what becomes of them.
+        // The next start decides whether they are events.
         this.#refuseUncertain();
       } finally {
         await this.#files.close();
@@ -180,7 +180,7 @@ export class EmbeddedStream implements Stream {
     await this.#files.append(pushes);
   }
 
-  /** Takes away what failed calls have left, so that files hold nothing but what was answered; then answers the rest. */
+  /** Removes what failed calls have left, so that files hold only what was answered; then answers the failed groups. */
   async #cut(): Promise<void> {
     await this.#files.cut();
     this.#refuseUncertain();
@@ -191,7 +191,7 @@ export class EmbeddedStream implements Stream {
     for (const { group, error } of this.#uncertain.splice(0)) group.reject(error);
   }
 
-  /** A group is answered when it is known what became of it: that is tried again and again. */
+  /** Answers a group when it is cut; the cut is retried until it succeeds. */
   #answerLater(group: Group<Push, number>, error: EngineError): void {
     this.#uncertain.push({ group, error });
     if (this.#uncertain.length === 1) void this.#keepCutting();
@@ -205,7 +205,7 @@ export class EmbeddedStream implements Stream {
   }
 }
 
-/** No segment is larger than a part of what the stream may hold. */
+/** A segment is at most a fraction of what the stream may hold. */
 function sizesWithin({ limit, reclaimed }: SegmentSizes, { max_bytes }: StreamLimits): SegmentSizes {
   return { limit: Math.max(reclaimed, Math.min(limit, max_bytes / segmentsInLimit)), reclaimed };
 }
@@ -221,5 +221,8 @@ function realPace(attempt: number): Promise<unknown> {
 }
 
 function closed(): EngineError {
-  return new EngineError("STREAM_CLOSED", "the stream takes no events: its pipeline was stopped for good");
+  return new EngineError(
+    "STREAM_CLOSED",
+    "the stream is closed and accepts no events: its pipeline was terminated, or the process ends",
+  );
 }

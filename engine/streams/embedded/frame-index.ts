@@ -1,9 +1,9 @@
-/** At least so many bytes lie between two entries. */
+/** The least distance of two entries, in bytes. */
 const between = 256 * 1024;
 
 /**
  * A sparse index of a segment: where frames begin, one entry for 256 KiB, so that reading may start near any sequence;
- * and for each stretch the newest time that its events were received at.
+ * and the newest time of receipt of the events up to the next entry.
  */
 export class FrameIndex {
   readonly firsts: number[] = [];
@@ -22,7 +22,7 @@ export class FrameIndex {
     }
   }
 
-  /** The place of the last entry at or before a sequence; -1 where there is none. */
+  /** The index of the last entry at or before a sequence; -1 where there is none. */
   placeOf(position: number): number {
     let low = 0;
     let high = this.firsts.length;
@@ -40,11 +40,11 @@ export class FrameIndex {
     const place = this.placeOf(position);
     if (place === -1) return this.offsets[0] ?? end;
     const [from, offset] = [this.firsts[place]!, this.offsets[place]!];
-    const [to, behind] = [this.firsts[place + 1] ?? next, this.offsets[place + 1] ?? end];
-    return Math.round(offset + ((behind - offset) * (position - from)) / (to - from));
+    const [to, afterwards] = [this.firsts[place + 1] ?? next, this.offsets[place + 1] ?? end];
+    return Math.round(offset + ((afterwards - offset) * (position - from)) / (to - from));
   }
 
-  /** Those before a sequence. */
+  /** The entries before a sequence. */
   before(position: number): FrameIndex {
     const frameIndex = new FrameIndex();
     const count = this.placeOf(position - 1) + 1;

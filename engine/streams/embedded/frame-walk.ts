@@ -47,7 +47,7 @@ export class FrameWalk {
       if (format === undefined) {
         throw new EngineError(
           "STORAGE_FAILED",
-          `${path}: it does not begin as a segment of a stream that this version reads: restore the file from a backup`,
+          `${path}: it does not begin with the header of a segment that this version reads: restore the file from a backup`,
         );
       }
       return new FrameWalk(path, first, format, file, scratch);
@@ -57,7 +57,7 @@ export class FrameWalk {
     }
   }
 
-  /** What is next. The memory of a frame is its own: it may be kept. */
+  /** Reads what is next. A frame has memory of its own and may be kept. */
   async peek(): Promise<Reading> {
     let capacity = 0;
     for (;;) {
@@ -70,7 +70,7 @@ export class FrameWalk {
     }
   }
 
-  /** Goes on after the frame that was seen last. */
+  /** Goes on after the frame that was read last. */
   pass({ first, count, end }: Frame): void {
     this.offset += end - this.#at;
     this.#at = end;
@@ -89,7 +89,7 @@ export class FrameWalk {
     this.goTo(this.first, headerSize);
   }
 
-  /** Forgets what was read ahead: it may have been written anew since. */
+  /** Drops what was read ahead: it may have been overwritten since. */
   forget(): void {
     this.#bytes = nothing;
     this.#at = 0;
@@ -99,7 +99,7 @@ export class FrameWalk {
     return this.#file.size();
   }
 
-  /** The segment as the end of its file tells it; undefined where no frame closes it. */
+  /** The segment by the closing frame of its file; undefined where there is none. */
   async closed(): Promise<Segment | undefined> {
     const size = await this.size();
     if (this.format === 1 || size < headerSize + 8) return undefined;
@@ -122,7 +122,7 @@ export class FrameWalk {
   async #fill(capacity: number): Promise<void> {
     const chunk = capacity > this.#scratch.length ? Buffer.allocUnsafeSlow(capacity) : this.#scratch;
     const size = await this.#file.read(chunk.subarray(0, capacity), this.offset);
-    // A copy of what came: most reads find little, and events keep the memory that they lie in.
+    // A copy of the bytes: most reads find few, and events keep their whole buffer in memory.
     this.#bytes = chunk === this.#scratch ? Buffer.from(chunk.subarray(0, size)) : chunk.subarray(0, size);
     this.#at = 0;
   }

@@ -3,15 +3,15 @@ import { Event } from "../../event/event.ts";
 import type { Push, Signal } from "../../core/push.ts";
 
 /**
- * A frame holds one push. Its checksum covers all of it, so that after a torn write it is there as a whole or not at
+ * A frame holds one push. Its checksum covers all of it, so that after a torn write it is valid as a whole or not at
  * all. Whole numbers and floats are little-endian:
  *
  *     length of what follows the checksum (u32) · its crc32 (u32) · sequence of its first event (f64) ·
  *     received at, ms (f64) · number of events (u24) · signal (u8) · events of its group before it (u32) ·
  *     where each event ends (u32 each) · the events
  *
- * A group is what one write and one sync carry: a frame tells by it which sequences were durable before it was written.
- * A frame without events closes a segment (see `segment.ts`); what follows its header is an index then.
+ * A group is the pushes of one write and one sync: it shows which sequences were durable before a frame was written. A
+ * frame without events closes a segment (see `segment.ts`); what follows its header is an index then.
  *
  * In format 1 a frame held one event: length of it (u32) · crc32 (u32) · received at (f64) · the event.
  */
@@ -23,7 +23,7 @@ const header = 32;
 export const largestFrame = 2 ** 26;
 export const mostEvents = 2 ** 24 - 1;
 
-/** By the number that stands for each in a frame. */
+/** Signals by their number in a frame. */
 const signals: readonly (Signal | undefined)[] = [undefined, "logs", "traces", "metrics"];
 
 export interface Frame {
@@ -35,10 +35,10 @@ export interface Frame {
   signal: Signal | undefined;
   /** The first sequence of its group: everything before was durable when it was written. */
   group: number;
-  /** Offset after it in the bytes that it was read from. */
+  /** The offset after it in the bytes that it was read from. */
   end: number;
   bytes: Buffer;
-  /** Where its table of ends begins, and its events; without a table it holds one event. */
+  /** The offsets of its table of ends and of its events; without a table it holds one event. */
   table: number | undefined;
   start: number;
 }
@@ -51,7 +51,7 @@ export interface Closing {
   end: number;
 }
 
-/** `short`: so many bytes are needed. `torn`: the checksum is wrong. */
+/** `short`: `needed` bytes are needed. `torn`: the checksum is wrong. */
 export type Reading = Frame | Closing | { kind: "short"; needed: number } | { kind: "torn" };
 
 /** Bytes that a push takes on disk. */
@@ -147,8 +147,8 @@ function newFrame(bytes: Buffer, offset: number, end: number): Frame | Closing {
 }
 
 /**
- * Adds the events of a frame from the sequence `position` on to `target`, until they are `room`, or have `maxBytes`
- * bytes. They share the memory of the frame. Returns how many bytes they have.
+ * Adds the events of a frame from the sequence `position` on to `target`, until they are `room` events or `maxBytes`
+ * bytes. They share the memory of the frame. Returns the bytes of the events.
  */
 export function takeEvents(
   frame: Frame,

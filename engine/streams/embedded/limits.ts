@@ -4,13 +4,13 @@ import type { StreamLimits } from "../../core/stream.ts";
 import { frameSize, largestFrame, mostEvents } from "./frame.ts";
 import type { Folder } from "./segment.ts";
 
-/** Events and bytes: what is held, or what waits to be. */
+/** Events and bytes, of the stream or of waiting pushes. */
 interface Amount {
   messages: number;
   bytes: number;
 }
 
-/** Pushes that are not durable yet, those that are being written included. */
+/** Pushes that are not durable yet, including those that are being written. */
 export class Unwritten implements Amount {
   messages = 0;
   bytes = 0;
@@ -20,7 +20,7 @@ export class Unwritten implements Amount {
     this.bytes += frameSize(push);
   }
 
-  /** They are durable, or refused. */
+  /** Removes pushes that are durable or refused. */
   remove(pushes: readonly Push[]): void {
     for (const push of pushes) {
       this.messages -= push.ends.length;
@@ -29,7 +29,7 @@ export class Unwritten implements Amount {
   }
 }
 
-/** Why a push is not taken as a whole; undefined where there is room for it. */
+/** Why a push is refused; undefined where there is room for all of it. */
 export function refusalOf(push: Push, limits: StreamLimits, held: Amount, waiting: Amount): EngineError | undefined {
   const size = frameSize(push);
   const count = push.ends.length;
@@ -39,7 +39,7 @@ export function refusalOf(push: Push, limits: StreamLimits, held: Amount, waitin
   }
   if (size > Math.min(max_bytes, largestFrame)) {
     const limit = max_bytes < largestFrame ? `max_bytes (${max_bytes})` : `${largestFrame} bytes`;
-    return tooLarge(`${size} bytes as they are stored`, limit);
+    return tooLarge(`${size} bytes in the stream`, limit);
   }
   if (held.messages + waiting.messages + count > max_msgs) return full(`max_msgs (${max_msgs} events)`);
   if (held.bytes + waiting.bytes + size > max_bytes) return full(`max_bytes (${max_bytes} bytes)`);
@@ -49,7 +49,7 @@ export function refusalOf(push: Push, limits: StreamLimits, held: Amount, waitin
 function full(limit: string): EngineError {
   return new EngineError(
     "STREAM_FULL",
-    `the stream is full: ${limit} leaves no room for this request until events are taken out; send it again later`,
+    `the stream is full: ${limit} leaves no room for this request until events are written; send it again later`,
   );
 }
 
@@ -61,12 +61,13 @@ function tooLarge(found: string, limit: string): EngineError {
 }
 
 /**
- * Intake stops while the disk has less than this, in MB. Pipelines go on with what is stored until 8 MB are left (the
- * journal's, see `state/preallocation.ts`); the rest is for what they write meanwhile, such as rows of the embedded ClickHouse.
- * With the journal's figure alone, pushes would fill the disk up to where nothing can be written out of the streams.
+ * Pushes are refused while the disk has less than this free, in MB. Pipelines process stored events until 8 MB are left
+ * (the journal's reserve, see `state/preallocation.ts`); the rest is for what they write meanwhile, such as rows of the
+ * embedded ClickHouse. With the journal's reserve alone, pushes would fill the disk until no stored event can be
+ * processed.
  */
 const reserveMegabytes = 48;
-/** How long an answer holds, in milliseconds. */
+/** How long a result is valid, in milliseconds. */
 const lookEvery = 1000;
 
 /** Whether the disk of a folder has room beyond the reserve. */
@@ -78,14 +79,14 @@ export class DiskRoom {
     this.#folder = folder;
   }
 
-  /** Looks, at most once a second while there is room. Throws EngineError `DISK_FULL`. */
+  /** Checks the disk, at most once a second while there is room. Throws EngineError `DISK_FULL`. */
   async check(): Promise<void> {
     if (performance.now() - this.#lookedAt < lookEvery) return;
     const { disk, path } = this.#folder;
     if ((await disk.freeBytes(path)) < reserveMegabytes * 1024 * 1024) {
       throw new EngineError(
         "DISK_FULL",
-        `the disk of the data dir has less than ${reserveMegabytes} MB free: make room, and events are taken again`,
+        `the disk of the data dir has less than ${reserveMegabytes} MB free: make room, then events are accepted again`,
       );
     }
     this.#lookedAt = performance.now();

@@ -6,7 +6,7 @@ import { segmentFirsts } from "./scan.ts";
 import { headerSize, segmentFirst, segmentPath, type Folder } from "./segment.ts";
 
 /**
- * Begins a stream anew in a folder that is too damaged to be opened: its events are dropped. Sequences go on after
+ * Makes an empty stream in a folder that is too damaged to be opened: its events are dropped. Sequences go on after
  * `after` and after all that the files can have held. Safe to repeat after a crash. Throws EngineError.
  */
 export async function recreateStream(disk: Disk, path: string, after: number): Promise<void> {
@@ -25,7 +25,7 @@ export async function recreateStream(disk: Disk, path: string, after: number): P
   }
 }
 
-/** Whether a stream's folder may hold events; one that is not there holds none. */
+/** Whether a stream's folder may hold events; a missing folder holds none. */
 export async function holdsEvents(disk: Disk, path: string): Promise<boolean> {
   const names = await disk.readdir(path).catch((error: NodeJS.ErrnoException): string[] => {
     if (error.code !== "ENOENT" && error.code !== "ENOTDIR") throw storageError(error);

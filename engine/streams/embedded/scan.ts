@@ -16,13 +16,13 @@ export async function segmentFirsts({ disk, path }: Folder): Promise<number[]> {
 }
 
 /**
- * What is on disk after a start, of which events up to `trimmed` are settled: files with nothing else are removed, after
- * a look at where each ends.
+ * The segments on disk after a start, of which events up to `trimmed` are settled. Files without other events are
+ * removed, after their ends were checked.
  *
- * A frame that a crash cut short can only be among the last ones of the last segment, whose sync was never over, so it
- * was never answered: it is left out. A broken frame anywhere else is damage, and an error, as it would lose events that
- * were answered. So is a file that goes on where the next one has begun, unless it was ended there on purpose, which a
- * closed file says.
+ * A frame that a crash cut short can only be among the last ones of the last segment. Its sync never ended, so its push
+ * was never answered: it is omitted. A broken frame anywhere else is damage, and an error, as answered events would be
+ * lost. So is a file whose events overlap with the next one, unless it was ended there on purpose: then it or the next
+ * file is closed.
  */
 export async function scanSegments(folder: Folder, trimmed: number): Promise<Segment[]> {
   await removeUnfinished(folder);
@@ -36,7 +36,7 @@ export async function scanSegments(folder: Folder, trimmed: number): Promise<Seg
   return segments;
 }
 
-/** A segment's file as it is read by itself. */
+/** A segment's file, without regard to the others. */
 interface Found {
   /** Up to the last whole frame. */
   segment: Segment;
@@ -45,11 +45,11 @@ interface Found {
   isClosed: boolean;
   /** Its size in bytes. */
   size: number;
-  /** Whether frames follow that were written after a broken one was durable. */
+  /** Whether a frame is broken that was durable: later groups follow it. */
   isBroken: boolean;
 }
 
-/** Files that were to get the name of a segment, and were never whole. */
+/** Removes files that were never completed and renamed to a segment. */
 async function removeUnfinished({ disk, path }: Folder): Promise<void> {
   for (const name of await disk.readdir(path)) if (name.endsWith(".new")) await disk.rm(join(path, name));
 }
@@ -75,7 +75,7 @@ async function lookAt(folder: Folder, first: number): Promise<Found> {
   }
 }
 
-/** Looks at all events of a segment, up to the first place that is no whole frame. */
+/** Reads all events of a segment, up to the first place without a whole frame. */
 async function walkThrough(walk: FrameWalk): Promise<Segment> {
   const frameIndex = new FrameIndex();
   let reading = await walk.peek();
@@ -89,8 +89,8 @@ async function walkThrough(walk: FrameWalk): Promise<Segment> {
 }
 
 /**
- * Removes empty files that lie within the segment before them: they were to follow it, their making failed, and it went
- * on. Were they taken for its successor, its later events would be lost.
+ * Removes empty files whose first sequence lies within the segment before: making them failed, and that segment got
+ * more events, which would be lost if the empty file counted as the next segment.
  */
 async function removeLeftOvers(folder: Folder, found: readonly Found[]): Promise<Found[]> {
   const kept: Found[] = [];
@@ -108,7 +108,7 @@ function isEmpty({ isClosed, size }: Found): boolean {
   return !isClosed && size <= headerSize;
 }
 
-/** What a file counts for, before the one that follows; undefined where all of it is settled. */
+/** The segment of a file, up to the next file; undefined where all of it is settled. */
 async function segmentOf(
   folder: Folder,
   file: Found,
@@ -120,17 +120,17 @@ async function segmentOf(
   const before = next.segment.first;
   const isWhole = file.isClosed || endsAt(file, next);
   if (!isWhole && segment.last >= before && segment.last > trimmed) throw overlapping(file, next);
-  // What is missing of it is settled too, unless nothing is in the next file: then it may have gone on.
+  // What is missing of it is settled too, unless the next file is empty: then it may have had more events.
   const isSettled = before - 1 <= trimmed && (isWhole || !isEmpty(next) || size === 0);
   if (isSettled) return undefined;
   if (!isWhole) throw damaged(file);
   return segment.last < before ? segment : cutBefore(segment, before);
 }
 
-/** Whether a file that no frame closes is whole, up to where the next one begins. */
+/** Whether a file without a closing frame is whole up to the beginning of the next one. */
 function endsAt({ segment, format, size }: Found, next: Found): boolean {
   const before = next.segment.first;
-  // Behind a segment of format 1 events may have been dropped on purpose, which it did not tell.
+  // After a segment of format 1 events may have been dropped on purpose, without a mark in the file.
   if (format === 1) return segment.last === before - 1 || segment.end === size;
   return segment.last === before - 1 || (segment.last >= before && next.isClosed);
 }
@@ -144,8 +144,8 @@ async function lastSegment(folder: Folder, file: Found): Promise<Segment> {
 }
 
 /**
- * Whether a frame after the broken one was written after the broken one was durable. Where a frame begins is not known
- * any more, so every place is tried; what comes next is what the frame says of itself.
+ * Whether a frame after the broken one was written after the broken one was durable. The offsets of later frames are
+ * not known, so every place is tried; `group` of a frame shows what was durable before it.
  */
 async function holdsLaterGroup(walk: FrameWalk): Promise<boolean> {
   const bytes = await walk.bytes(walk.offset, (await walk.size()) - walk.offset);
@@ -158,7 +158,7 @@ async function holdsLaterGroup(walk: FrameWalk): Promise<boolean> {
   return false;
 }
 
-/** Whether a number could be the sequence of a frame of the segment, after `next`. */
+/** Whether a number may be the sequence of a later frame of the segment, after `next`. */
 function isPlausible(first: number, next: number): boolean {
   return first > next && first < next + 2 ** 32 && Number.isInteger(first);
 }
@@ -174,6 +174,6 @@ function overlapping({ path, segment }: Found, next: Found): EngineError {
   return new EngineError(
     "STORAGE_FAILED",
     `${path} holds the events ${segment.first} to ${segment.last}, and ${next.path} others from ${next.segment.first} on: ` +
-      `restore the folder from a backup, or move the file away whose events are not to be written`,
+      `restore the folder from a backup, or move away the file whose events are not to be written`,
   );
 }

@@ -4,7 +4,7 @@ import { frameSize, writeFrame } from "./frame.ts";
 import { FrameIndex } from "./frame-index.ts";
 import { closingOf, headerSize, segmentHeader, segmentPath, type Folder, type Segment } from "./segment.ts";
 
-/** Memory that a file keeps for its next write, at the most. */
+/** The most memory that a file keeps for its next write. */
 const keptBytes = 4 * 1024 * 1024;
 
 /**
@@ -13,13 +13,13 @@ const keptBytes = 4 * 1024 * 1024;
  *     clean ──write, finish──> ragged ──synced──> clean
  *                                └──────cut─────> clean, or suspect where a sync has failed
  *
- * What lies after the last whole frame of a *ragged* file must never be taken for events. A *suspect* file gets no
- * more: after a sync that failed, the system may take pages for written that are not.
+ * The bytes after the last whole frame of a *ragged* file must never be read as events. A *suspect* file gets no more
+ * events: after a failed sync the system may treat pages as written that are not.
  */
 export class SegmentFile {
   readonly segment: Segment;
   readonly #file: DiskFile;
-  /** What frames are written in, again and again: new memory for each would cost more than the copy. */
+  /** Memory for frames, used again for each write: new memory would cost more than the copy. */
   #memory = Buffer.alloc(0);
   #isRagged = false;
   #isSuspect = false;
@@ -30,8 +30,9 @@ export class SegmentFile {
   }
 
   /**
-   * Makes the file of an empty segment, under another name first, so that no file with the name of a segment is less
-   * than one. Its name is durable then. When it throws, there is no file, unless the error is a `LeftoverFile`.
+   * Makes the file of an empty segment, under another name first, so that a file with the name of a segment is always
+   * complete. Its name is durable when this resolves. When it throws, there is no file, unless the error is a
+   * `LeftoverFile`.
    */
   static async create(folder: Folder, first: number): Promise<SegmentFile> {
     const { disk, path: folderPath } = folder;
@@ -62,7 +63,7 @@ export class SegmentFile {
     }
   }
 
-  /** Opens the last segment of an earlier start, without what a crash left half written. */
+  /** Opens the last segment of an earlier start, and cuts what a crash left half written. */
   static async reopen(folder: Folder, segment: Segment): Promise<SegmentFile> {
     const { disk, path } = folder;
     const file = await disk.open(segmentPath(folder, segment.first), "write");
@@ -80,14 +81,14 @@ export class SegmentFile {
     }
   }
 
-  /** Whether it gets no more: another segment has to follow. */
+  /** Whether it gets no more events: another segment has to follow. */
   get isSuspect(): boolean {
     return this.#isSuspect;
   }
 
   /**
-   * Writes pushes with one write and one sync; resolves with the events and bytes that they are, which the segment does
-   * not know of yet. When it throws, none of them is there, unless the error is an `UncertainWrite`.
+   * Writes pushes with one write and one sync; resolves with their number of events and of bytes, which are not added
+   * to the segment yet. When it throws, the file has none of them, unless the error is an `UncertainWrite`.
    */
   async write(pushes: readonly Push[]): Promise<{ count: number; bytes: number }> {
     const { end, last, frameIndex } = this.segment;
@@ -114,21 +115,21 @@ export class SegmentFile {
     return { count: first - group, bytes: bytes.length };
   }
 
-  /** Writes what says that no event follows, which a segment that others follow has before there are others, unless it is suspect. */
+  /** Writes the closing frame. A segment has it before the next one begins, unless it is suspect. */
   async finish(): Promise<void> {
     await this.cut();
     await this.#append(closingOf(this.segment));
-    // Others may fail to follow, and then it takes events again.
+    // If the next segment cannot be made, this one takes events again.
     this.#isRagged = true;
   }
 
-  /** Cuts what lies after the last whole frame, where anything may; it is gone for good when this resolves. */
+  /** Cuts what may follow the last whole frame; the cut is durable when this resolves. */
   async cut(): Promise<void> {
     if (!this.#isRagged) return;
     await this.#file.truncate(this.segment.end);
     await this.#sync("sync");
     this.#isRagged = false;
-    // The header was durable before anything was written, and nothing else is left of what was not.
+    // The header was durable before anything was written, and nothing else is left.
     if (this.segment.end === headerSize) this.#isSuspect = false;
   }
 
@@ -152,7 +153,7 @@ export class SegmentFile {
     }
   }
 
-  /** So many bytes, which the next write uses again unless they are many. */
+  /** Memory of this size, which the next write uses again unless it is large. */
   #memoryOf(size: number): Buffer {
     if (size > keptBytes) return Buffer.allocUnsafe(size);
     if (size > this.#memory.length) this.#memory = Buffer.allocUnsafeSlow(Math.min(keptBytes, 2 * size));
@@ -160,29 +161,29 @@ export class SegmentFile {
   }
 }
 
-/** Pushes may be there or not: what is left of them could not be cut. */
+/** Pushes may be in the file or not: a failed write could not be cut. */
 export class UncertainWrite extends Error {
   constructor(cause: unknown) {
-    super("what is left of a write that failed could not be cut", { cause });
+    super("the rest of a failed write could not be cut", { cause });
   }
 }
 
-/** The file of a segment that could not be made whole may be there, and could not be taken away. */
+/** The file of a segment that could not be completed may exist, and could not be removed. */
 export class LeftoverFile extends Error {
   readonly first: number;
 
   constructor(first: number, cause: unknown) {
-    super("a segment that could not be made could not be taken away", { cause });
+    super("an incomplete segment could not be removed", { cause });
     this.first = first;
   }
 }
 
-/** Removes the file of a segment that was not made whole; its name is free then. */
+/** Removes the file of a segment that was not completed; its name is free then. */
 export async function removeLeftover(folder: Folder, first: number): Promise<void> {
   await folder.disk.unlink(segmentPath(folder, first)).catch(ignoreMissing);
 }
 
-/** Writes a whole segment file that is closed, in the place of another or of none, all or nothing. */
+/** Writes a complete, closed segment file, and replaces an existing one; all or nothing. */
 export async function writeSegment(folder: Folder, first: number, push: Push | undefined): Promise<Segment> {
   const frameIndex = new FrameIndex();
   const frame = Buffer.alloc(push === undefined ? 0 : frameSize(push));
@@ -211,7 +212,7 @@ export async function writeSegment(folder: Folder, first: number, push: Push | u
   return segment;
 }
 
-/** Cuts what a crash left after the last whole frame of a file that gets no more. */
+/** Cuts what a crash left after the last whole frame of a file that gets no more events. */
 export async function cutTail(folder: Folder, { first, end }: Segment): Promise<void> {
   const file = await folder.disk.open(segmentPath(folder, first), "write");
   try {
@@ -223,8 +224,9 @@ export async function cutTail(folder: Folder, { first, end }: Segment): Promise<
 }
 
 /**
- * Removes a segment that is needed no more; its name is gone for good when this resolves. Its space comes back at once,
- * also while a reader has it open: it is emptied after its name is gone, as a file without its events is no segment.
+ * Removes a segment that is no longer needed; the removal of its name is durable when this resolves. Its space is free
+ * at once, also while a reader has it open, since the file is emptied: only after its name is gone, as a file without
+ * its events is not a segment.
  */
 export async function removeSegment(folder: Folder, first: number): Promise<void> {
   const { disk, path } = folder;

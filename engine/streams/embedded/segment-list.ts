@@ -5,7 +5,7 @@ import { cutBefore, headerSize, type Segment } from "./segment.ts";
 export class SegmentList {
   #segments: Segment[] = [];
   #trimmed: number;
-  /** Of all segments, with what is settled of the first one. */
+  /** Of all segments, including the settled events of the first one. */
   #messages = 0;
   #bytes = 0;
 
@@ -54,7 +54,7 @@ export class SegmentList {
     this.#bytes += bytes;
   }
 
-  /** Settles events up to `position`. Returns the segments that held nothing else, which are out of the list then. */
+  /** Settles events up to `position`. Removes the segments without other events from the list, and returns them. */
   settle(position: number): Segment[] {
     this.#trimmed = Math.max(this.#trimmed, position);
     let count = 0;
@@ -73,8 +73,8 @@ export class SegmentList {
   }
 
   /**
-   * Drops the segments after `position`; the active one, which is empty, stays. Where the one before has events after
-   * it, it ends where `end` begins. Returns the segments that are out of the list then.
+   * Drops the segments after `position`; the active one, which is empty, stays. If the one before has events after it,
+   * it ends where `end` begins. Returns the segments that it has removed from the list.
    */
   release(position: number, end: Segment | undefined): Segment[] {
     const closed = this.#segments.slice(0, -1);

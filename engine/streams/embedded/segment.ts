@@ -11,11 +11,11 @@ export interface Folder {
 
 /**
  * A segment file: a header of 8 bytes, then frames, in the order of their sequences. Its name is the sequence of its
- * first event. One that takes no more events ends with a frame that closes it: its index, then the offset of that frame
- * (f64), so that it is found from the end of the file and nothing else has to be read at a start.
+ * first event. A closed one, which gets no more events, ends with a closing frame: its index, then the offset of that
+ * frame (f64). So a start finds it from the end of the file and reads nothing else.
  *
- * Where the events of a file reach beyond the name of the next one, they count only up to there: the others were
- * dropped on purpose.
+ * If the events of a file reach beyond the name of the next one, they count only up to there: the others were dropped
+ * on purpose.
  */
 export interface Segment {
   first: number;
@@ -36,7 +36,7 @@ const magic = Buffer.from("SLUICE\u0000", "latin1");
 /** The header of files that are written now. */
 export const segmentHeader = Buffer.concat([magic, Buffer.from([2])]);
 
-/** The format of a file by its header; undefined where that is none that this version knows. */
+/** The format of a file by its header; undefined for one that this version does not know. */
 export function formatOf(header: Buffer): Format | undefined {
   const format = header[7];
   if (!header.subarray(0, 7).equals(magic)) return undefined;
@@ -64,7 +64,7 @@ export function cutBefore({ first, last, end, frameIndex }: Segment, next: numbe
   return { ...cut, isOpen: false, isCut: true };
 }
 
-/** What a segment's file ends with when it takes no more events. */
+/** The bytes that close a segment's file. */
 export function closingOf({ last, end, frameIndex }: Segment): Buffer {
   const trailer = Buffer.alloc(8);
   trailer.writeDoubleLE(end);
@@ -77,7 +77,10 @@ export function closingOffset(trailer: Buffer, fileSize: number): number | undef
   return Number.isInteger(offset) && offset >= headerSize && offset < fileSize - 8 ? offset : undefined;
 }
 
-/** The segment that begins with `first`, by the bytes from `offset` to the end of its file; undefined where they do not close it. */
+/**
+ * The segment that begins with `first`, by the bytes from `offset` to the end of its file; undefined where it is not
+ * closed.
+ */
 export function closedSegment(first: number, offset: number, bytes: Buffer): Segment | undefined {
   const closing = readFrame(bytes, 0, 2, first);
   if (closing.kind !== "closing" || closing.end !== bytes.length || closing.first < first) return undefined;

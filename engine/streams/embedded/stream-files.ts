@@ -9,9 +9,9 @@ import { headerSize, type Folder, type Segment } from "./segment.ts";
 
 /** In bytes. */
 export interface SegmentSizes {
-  /** A segment is closed at this size, so that space comes back in pieces of it. */
+  /** A segment is closed at this size, so that space is freed in pieces of it. */
   limit: number;
-  /** A segment that is settled as a whole goes if it is at least so large. */
+  /** A segment that is settled as a whole is removed if it is at least this large. */
   reclaimed: number;
 }
 
@@ -26,7 +26,7 @@ export class StreamFiles {
   #active: SegmentFile;
   /** The first sequences of settled segments whose files are still there. */
   readonly #settled = new Set<number>();
-  /** The first sequences of files that were to be the next segment and must be gone before anything is stored. */
+  /** The first sequences of incomplete files of a next segment, which must be removed before anything is stored. */
   readonly #leftover = new Set<number>();
 
   private constructor(folder: Folder, sizes: SegmentSizes, segments: SegmentList, active: SegmentFile) {
@@ -51,7 +51,7 @@ export class StreamFiles {
     this.segments.grew(count, bytes);
   }
 
-  /** Cuts what a failed write has left of pushes that are not stored. */
+  /** Cuts what a failed write has left in the file. */
   cut(): Promise<void> {
     return this.#active.cut();
   }
@@ -75,7 +75,7 @@ export class StreamFiles {
     }
   }
 
-  /** Whether nothing in the active segment is needed any more, and its space is worth a new one. */
+  /** Whether no event of the active segment is needed any more, and it is large enough to be replaced. */
   get isSpent(): boolean {
     const { last, end } = this.segments.active;
     return last <= this.segments.trimmed && end - headerSize >= this.#sizes.reclaimed;
@@ -93,7 +93,7 @@ export class StreamFiles {
     }
     this.segments.add(this.#active.segment);
     this.settle(this.segments.trimmed);
-    // It is not needed any more, whatever becomes of this.
+    // An error does not matter: this file is not written any more.
     await before.close().catch(() => undefined);
   }
 
@@ -111,15 +111,15 @@ export class StreamFiles {
     return this.#active.close();
   }
 
-  /** Ends the active segment and begins the next. Nothing is written to a suspect one, not even its end. */
+  /** Closes the active segment and begins the next. Nothing is written to a suspect one, not even its closing frame. */
   async #roll(): Promise<void> {
     if (!this.#active.isSuspect) await this.#active.finish();
     await this.begin();
   }
 
   /**
-   * Writes the segment by which the one with `position` ends there, where its file has more: it holds what the frame
-   * there has up to it, if that is a part.
+   * Ends the segment with `position` there, if its file has more events, by a new segment: that holds the events up to
+   * `position` of the frame which is cut, if one is.
    */
   async #endAfter(position: number): Promise<Segment | undefined> {
     const segment = this.segments.closedAt(position);
@@ -134,7 +134,7 @@ export class StreamFiles {
   }
 }
 
-/** The file that is appended to: that of the newest segment, if it takes more, else a new one. */
+/** The file that is appended to: that of the newest segment if it is open, otherwise a new one. */
 function openActive(folder: Folder, newest: Segment | undefined, trimmed: number): Promise<SegmentFile> {
   if (newest?.isOpen === true && newest.last >= trimmed) return SegmentFile.reopen(folder, newest);
   return SegmentFile.create(folder, Math.max(newest?.last ?? 0, trimmed) + 1);

@@ -37,7 +37,7 @@ test("an insert that is not answered is a pause that says so, and goes on waitin
     await scene.until((health) => health.paused === undefined);
   }));
 
-test("a look at the table that is not answered is a pause that says so", () =>
+test("a query of the table that is not answered is a pause that says so", () =>
   Scene.play("not-looked", server, async (scene) => {
     await scene.create([table], scene.config());
     await scene.post(eventsTo(5));
@@ -49,7 +49,7 @@ test("a look at the table that is not answered is a pause that says so", () =>
     });
     await scene.reopen();
     const { paused } = await scene.paused("transient");
-    expect(paused!.text).toMatch(/^no answer yet to the questions that come before inserts, sent at 20/);
+    expect(paused!.text).toMatch(/^no answer yet to the queries that check the table before inserts, sent at 20/);
     gate.open();
     await scene.until((health) => health.paused === undefined);
   }));

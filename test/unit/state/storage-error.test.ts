@@ -14,11 +14,11 @@ test.each([
   ["EMFILE", "STORAGE_UNAVAILABLE", "ulimit -n"],
   ["ENFILE", "STORAGE_UNAVAILABLE", "fs.file-max"],
   ["ENOMEM", "STORAGE_UNAVAILABLE", "memory"],
-  ["EIO", "STORAGE_UNAVAILABLE", "its disk does not read or write"],
+  ["EIO", "STORAGE_UNAVAILABLE", "its disk cannot be read or written"],
   ["EROFS", "STORAGE_UNAVAILABLE", "read-only"],
   ["EACCES", "STORAGE_UNAVAILABLE", "owner and mode"],
   // As LMDB gives them.
-  [5, "STORAGE_UNAVAILABLE", "its disk does not read or write"],
+  [5, "STORAGE_UNAVAILABLE", "its disk cannot be read or written"],
   [28, "DISK_FULL", "make room"],
   [-30_796, "STORAGE_FAILED", "the call failed"],
   ["EISDIR", "STORAGE_FAILED", "the call failed"],

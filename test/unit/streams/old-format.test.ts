@@ -69,6 +69,6 @@ test("a file that this version does not know is refused, not read as something e
   await segments.damage(path!, 7);
   await expect(segments.open()).rejects.toMatchObject({
     code: "STORAGE_FAILED",
-    message: expect.stringContaining("does not begin as a segment"),
+    message: expect.stringContaining("does not begin with the header of a segment"),
   });
 });
