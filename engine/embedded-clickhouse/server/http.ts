@@ -88,7 +88,7 @@ function refuseRoute(response: ServerResponse, pathname: string): void {
 /**
  * Parameters of a request whose body is a form, as clients send the statement and long query parameters.
  *
- * @returns all parameters, those of the address included; undefined where the body is no form.
+ * @returns all parameters, those of the address included; undefined if the body is not a form.
  */
 async function formOf(
   request: IncomingMessage,

@@ -46,7 +46,7 @@ function kindOf(error: unknown): "missing" | "locked" | "failed" {
 
 async function serve({ folder, port, lockWaitMs, ...credentials }: StartRequest): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  // In chDB, files of the working directory are tables: take one without files, whose name is no glob.
+  // In chDB, files of the working directory are tables: use one without files, whose name is not a glob pattern.
   process.chdir("/");
   await lockFolder(folder, lockWaitMs);
   const repaired = await repairDeduplicationLogs(join(folder, "engine"));

@@ -60,7 +60,7 @@ export class Scope {
     return [loop, new Scope(this.#variables, loop, this.#next + 3)];
   }
 
-  /** Reads a variable; undefined if there is none of that name. */
+  /** Reads a variable; undefined if there is no variable of that name. */
   variable(name: string): Code | undefined {
     const slot = this.#variables.get(name);
     return slot === undefined ? undefined : ({ slots }) => slots[slot];

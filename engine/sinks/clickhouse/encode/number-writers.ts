@@ -63,7 +63,7 @@ export function decimal(precision: number, scale: number): Writer {
 const layout = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,4}))?$/;
 
 /**
- * A number's text as a Decimal(precision, scale), without an exponent; undefined if it is no number, too big, or has
+ * A number's text as a Decimal(precision, scale), without an exponent; undefined if it is not a number, too big, or has
  * digits that the scale would cut: ClickHouse would drop them in silence.
  */
 function decimalText(text: string, precision: number, scale: number): string | undefined {

@@ -42,7 +42,7 @@ const trailer = new RegExp(String.raw`\s*\(([A-Z][A-Z0-9_]{2,})\)\s*(?:${version
 
 /**
  * Reads an error of ClickHouse: `Code: 60. DB::Exception: <message> (UNKNOWN_TABLE) (version 26.7.2.1)`, where the
- * parts may be repeated. The code comes from the header where there is one; undefined if the text is no such error.
+ * parts may be repeated. The code comes from the header where there is one; undefined if the text is not such an error.
  */
 export function parseServerError(body: string, header: string | undefined): RequestFailure | undefined {
   const code = header ?? /^\s*(?:__exception__\s+)?(?:\S+ )?Code: (\d+)/.exec(body)?.[1];

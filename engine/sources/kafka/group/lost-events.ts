@@ -32,8 +32,8 @@ interface AskedBrokers {
 }
 
 /**
- * Handles events that are no longer in the topic before they were read: waits until it is decided at which offset
- * reading goes on, and goes on there.
+ * Handles unread events that are no longer in the topic: waits until it is decided at which offset reading goes on, and
+ * goes on there.
  */
 export class LostEvents {
   readonly #options: LostEventsOptions;

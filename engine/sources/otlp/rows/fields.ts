@@ -120,7 +120,7 @@ export class Fields {
     return this.#places[2 * number + 1]!;
   }
 
-  /** Where in `parts` the only part of this field is; -1 where there is none, or several. */
+  /** The place in `parts` of the only part of this field; -1 if there is none, or several. */
   onlyPart(number: number): number {
     let only = -1;
     for (let at = 0; at < 3 * this.partCount; at += 3) {
