@@ -3,9 +3,9 @@ import { EngineError } from "../core/errors.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Listening, Repaired, StartRequest, StartReport } from "./server/protocol.ts";
 
-/** Threads for statements (8 at most), files and compression; a running statement keeps one to itself. */
+/** Threads for statements (at most 8), files and compression; each running statement occupies one. */
 const threads = "16";
-/** What the child inherits: nothing that could hold a secret of a pipeline. */
+/** The environment variables that the child inherits: none that could hold a secret of a pipeline. */
 const inherited = ["PATH", "HOME", "TMPDIR", "TZ", "LANG", "LC_ALL", "LD_LIBRARY_PATH"];
 const killAfterMs = 8_000;
 
@@ -15,13 +15,13 @@ export interface Exit {
   signal: NodeJS.Signals | null;
 }
 
-/** One life of the child process: it listens when `start` resolves, and never again after `exited` did. */
+/** One run of the child process: it listens when `start` has resolved, until `exited` resolves. */
 export class Child {
   readonly port: number;
   readonly version: string;
   readonly repaired: Repaired;
   readonly exited: Promise<Exit>;
-  /** The end of what it printed. */
+  /** The end of its output. */
   readonly printed: () => string;
   readonly #process: ChildProcess;
 
@@ -46,7 +46,7 @@ export class Child {
     const abort = (): void => void child.kill("SIGKILL");
     signal.addEventListener("abort", abort);
     try {
-      // Where it cannot be sent, the process has ended.
+      // If it cannot be sent, the process has ended.
       child.send(request, () => undefined);
       const report = await Promise.race([reportOf(child), exited]);
       if ("kind" in report && report.kind === "listening") return new Child(child, exited, printed, report);
@@ -61,7 +61,7 @@ export class Child {
     return this.#process.pid ?? 0;
   }
 
-  /** Lets it finish what runs; after a grace time it is killed. Resolves when it is gone. */
+  /** Lets running statements finish, and kills it after a grace time. Resolves when the process has ended. */
   async end(): Promise<void> {
     this.#process.kill("SIGTERM");
     const timer = setTimeout(() => this.#process.kill("SIGKILL"), killAfterMs);
@@ -74,7 +74,7 @@ function reportOf(child: ChildProcess): Promise<StartReport> {
   return new Promise((resolve) => child.once("message", (message) => resolve(message as StartReport)));
 }
 
-/** Resolves when the process is gone, or was never there. */
+/** Resolves when the process has ended, or could not be started. */
 function endOf(child: ChildProcess): Promise<Exit> {
   return new Promise((resolve) => {
     child.once("exit", (code, signal) => resolve({ code, signal }));
@@ -87,7 +87,7 @@ function environment(): NodeJS.ProcessEnv {
   return { ...(Object.fromEntries(kept) as NodeJS.ProcessEnv), UV_THREADPOOL_SIZE: threads };
 }
 
-/** Logs what the engine prints, and remembers the end of it: the reasons of a failed start are nowhere else. */
+/** Logs the output of the engine and keeps the end of it: only there are the reasons of a failed start. */
 function collectOutput(child: ChildProcess, log: Log): () => string {
   let last = "";
   for (const stream of [child.stdout, child.stderr]) {
@@ -103,7 +103,7 @@ function failure(end: StartReport | Exit, printed: string, folder: string): Engi
   const reason = "text" in end ? end.text : `the process ended with ${"signal" in end ? (end.signal ?? end.code) : ""}`;
   const cause = new Error(printed ? `${reason}: ${printed}` : reason);
   if ("kind" in end && end.kind === "missing") return new EngineError("CLICKHOUSE_MISSING", missing, { cause });
-  // The engine has a lock too: other programs of ClickHouse that run on its folder hold it.
+  // The engine has a lock too, which other ClickHouse programs on its folder hold.
   const isLocked = ("kind" in end && end.kind === "locked") || printed.includes("Cannot lock file");
   const text = isLocked ? "another process holds it. Stop that process, or use another data directory." : cause.message;
   return new EngineError(

@@ -8,14 +8,14 @@ import type { Log } from "../telemetry/log.ts";
 import { Child, type Exit } from "./child.ts";
 
 export interface EmbeddedOptions {
-  /** The data directory of the whole process; ClickHouse's own is the folder `clickhouse` in it. */
+  /** The data directory of the process; ClickHouse uses its folder `clickhouse`. */
   dataDir: string;
   log: Log;
   /** Called at every start and every unexpected end. */
   onEvent?: (event: ClickHouseEvent) => void;
   /** How long another process may take to release the data, in milliseconds; 30 s by default. */
   lockWaitMs?: number;
-  /** The file that the child runs; by default the bundled one. */
+  /** The script of the child; by default the bundled one. */
   entry?: string;
 }
 
@@ -23,21 +23,21 @@ export type ClickHouseEvent =
   { kind: "started"; pid: number; port: number; version: string } | ({ kind: "died" } & Exit);
 
 const repairedText =
-  "The deduplication logs of the embedded ClickHouse were mended: tokens that were noted without their rows are forgotten, " +
-  "so that these rows are written when they are sent again, and lines that could not be read are gone.";
+  "The deduplication logs of the embedded ClickHouse were repaired: tokens logged without their rows were removed, " +
+  "so that these rows are written when they are sent again, and unreadable lines were removed.";
 const firstPauseMs = 100;
 const longestPauseMs = 5_000;
-/** After a run as long as this the back-off starts anew. */
+/** After a run of this length the back-off starts anew. */
 const wellAfterMs = 30_000;
 
 /**
  * The embedded ClickHouse: a child process that speaks the ClickHouse HTTP protocol on loopback. After a crash it is
- * started again with back-off, on the same data and if possible on the same port. It ends with this process, however
- * that ends. A crash loses nothing that was answered.
+ * restarted with back-off, on the same data and if possible on the same port. It ends with this process, even if that
+ * is killed. A crash loses nothing that was acknowledged.
  */
 export class EmbeddedClickHouse {
   readonly username = "default";
-  /** Drawn at each start of this process, the same for every child. Never written anywhere. */
+  /** Drawn at each start of this process, the same for every child. Never stored. */
   readonly password = randomBytes(24).toString("base64url");
   readonly #options: EmbeddedOptions;
   readonly #closing = new AbortController();
@@ -58,7 +58,7 @@ export class EmbeddedClickHouse {
     return embedded;
   }
 
-  /** Where it listens, or did before it died: `http://127.0.0.1:PORT`. It may change when it is started again. */
+  /** The address where it listens, or did before it died: `http://127.0.0.1:PORT`. It may change at a restart. */
   get url(): string {
     return `http://127.0.0.1:${this.#current?.port ?? 0}`;
   }
@@ -68,10 +68,10 @@ export class EmbeddedClickHouse {
   }
 
   /**
-   * Runs one statement and returns its result as ClickHouse formats it; waits for a child that is being started.
+   * Runs one statement and returns its result as ClickHouse formats it; waits while a child starts.
    *
-   * @param format used where the statement does not name one.
-   * @throws EngineError QUERY_FAILED with what ClickHouse says, or that it died meanwhile.
+   * @param format used if the statement does not name one.
+   * @throws EngineError QUERY_FAILED with the error of ClickHouse, or because it died meanwhile.
    */
   async query(sql: string, format = "TabSeparated"): Promise<string> {
     if (this.#closing.signal.aborted) throw new EngineError("QUERY_FAILED", "The embedded ClickHouse is closed.");
@@ -84,7 +84,7 @@ export class EmbeddedClickHouse {
     return text;
   }
 
-  /** Ends the child. Safe to call twice. */
+  /** Stops the child. Safe to call twice. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#child.then(
@@ -127,7 +127,7 @@ export class EmbeddedClickHouse {
   #died(exit: Exit, pauseMs: number): void {
     const { log, onEvent } = this.#options;
     const printed = this.#current?.printed();
-    log.warn({ ...exit, printed, restart_in_ms: pauseMs }, "The embedded ClickHouse died and is started again.");
+    log.warn({ ...exit, printed, restart_in_ms: pauseMs }, "The embedded ClickHouse died and is restarted.");
     onEvent?.({ kind: "died", ...exit });
   }
 
@@ -140,7 +140,7 @@ export class EmbeddedClickHouse {
       if (!this.#closing.signal.aborted) {
         this.#options.log.error(
           { error: String(error) },
-          "The embedded ClickHouse cannot be started again; it is tried again.",
+          "The embedded ClickHouse could not be restarted; the restart is retried.",
         );
       }
       throw error;
@@ -148,12 +148,12 @@ export class EmbeddedClickHouse {
   }
 }
 
-/** How long to wait before a child is started that has died, or could not be started, so many times; in milliseconds. */
+/** How long to wait before the start after `attempt` crashes or failed starts in a row, in milliseconds. */
 function pauseAfter(attempt: number): number {
   return backOff(attempt, firstPauseMs, longestPauseMs, [1, 1]);
 }
 
 function brokeOff(cause: unknown): never {
-  const text = "The embedded ClickHouse died while it ran the statement, and is started again. Ask once more.";
+  const text = "The embedded ClickHouse died while it ran the statement, and is restarted. Send the statement again.";
   throw new EngineError("QUERY_FAILED", text, { cause });
 }

@@ -7,7 +7,7 @@ export class LazyEmbeddedClickHouse {
   readonly #log: Log;
   #server: Promise<EmbeddedClickHouse> | undefined;
   #url: string | undefined;
-  /** Called when it listens on another port than before. */
+  /** Called when its port has changed. */
   onAddressChanged: () => void = () => undefined;
 
   constructor(dataDir: string, log: Log) {
@@ -15,7 +15,7 @@ export class LazyEmbeddedClickHouse {
     this.#log = log;
   }
 
-  /** Where to reach it. Starts it first where it does not run. Throws CLICKHOUSE_MISSING where chDB is not installed. */
+  /** The address to reach it. Starts it if it does not run. Throws CLICKHOUSE_MISSING if chDB is not installed. */
   async connection(): Promise<{ url: string; username: string; password: string }> {
     const { url, username, password } = await this.#started();
     return { url, username, password };

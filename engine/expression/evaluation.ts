@@ -4,8 +4,8 @@ import type { FieldPick } from "../event/fields.ts";
 import { ExpressionError } from "./index.ts";
 
 /**
- * Hands each event and the object of its `fields` to `evaluate`; the events on which that fails, or that are no object,
- * come back as dead letters of the stage, with their text as it was.
+ * Calls `evaluate` with each event and the object of its `fields`; events on which that fails, or that are not objects,
+ * are returned as dead letters of the stage, with their original text.
  */
 export function evaluateEach(
   stage: "filter" | "stateless",

@@ -12,16 +12,16 @@ import { children, type Node } from "./syntax/ast.ts";
 /** A compiled filter: true keeps an event, false drops it. */
 export interface Filter {
   /**
-   * `clock` is the time of the batch, in milliseconds since the epoch. Throws ExpressionError if the evaluation fails or
-   * gives no bool.
+   * `clock` is the time of the batch, in milliseconds since the epoch. Throws ExpressionError if the evaluation fails
+   * or does not return a bool.
    */
   matches(record: Record<string, unknown>, clock: number): boolean;
 }
 
 /**
- * Compiles a filter against the fields of its source. Throws ExpressionError for
- * a blank expression, one that does not parse, an unknown name or function, kinds that do not go together, a result
- * that is no bool, and an expression that fails on a record of zero values.
+ * Compiles a filter against the fields of its source. Throws ExpressionError for a blank expression, one that does not
+ * parse, an unknown name or function, kinds that do not fit together, a result that is not a bool, and an expression
+ * that fails on a record of zero values.
  */
 export function compileFilter(expression: string, fields: readonly SchemaField[]): Filter {
   const whole = { start: 0, end: expression.length };
@@ -42,9 +42,9 @@ export function compileFilter(expression: string, fields: readonly SchemaField[]
 }
 
 /**
- * Evaluates a checked filter on a record of zero values, since one that fails there would fail on the first empty text.
- * A failure that comes from what an array or a map holds says nothing, because the schema does not know what they hold:
- * such expressions are allowed, and events on which they fail become dead letters. Throws ExpressionError.
+ * Evaluates a checked filter on a record of zero values, because a filter that fails there would fail on the first
+ * empty text. A failure caused by the content of an array or a map is ignored, because the schema does not declare that
+ * content: events on which such a filter fails become dead letters. Throws ExpressionError.
  */
 function probe(
   root: Node,
@@ -60,7 +60,7 @@ function probe(
   }
 }
 
-/** Whether the failed part has to do with an array or map of the record, directly or through a variable. */
+/** Whether the failed part reads an array or map of the record, directly or through a variable. */
 function readsContents(root: Node, { offset, end }: ExpressionError, fields: readonly SchemaField[]): boolean {
   const open = new Set(
     fields.filter(({ type }) => type === "array" || type === "map").map(({ name }) => name.split(".")[0]),

@@ -4,7 +4,7 @@
  *     text ──lexer──> tokens ──parser──> tree ──check──> types ──compile──> closures ──frame──> value
  *
  * - `syntax/` reads: `ast.ts` names the nodes, `operators.ts` is the one table of precedence.
- * - `check/` finds what can never work, before the first record comes.
+ * - `check/` finds errors that do not depend on the record.
  * - `compile/` makes closures, which run on one frame.
  * - `values/` is what an expression computes with: kinds, arithmetic, comparison, times, texts, and the budget of a run.
  * - `functions/` has a table for each family: the builtins, which filters know, and the helpers, which only stateless

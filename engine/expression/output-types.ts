@@ -6,19 +6,19 @@ import { timeText } from "./values/layouts.ts";
 import { Duration, Time } from "./values/time.ts";
 import { isMap, kindOf, pairs, put, sizeOf, type TextMap } from "./values/values.ts";
 
-/** What a conversion may use: one place to fail, and the budget that all outputs of a record share. */
+/** The context of a conversion: its error function, and the budget that all outputs of a record share. */
 export interface Converting {
   readonly fail: Fail;
   readonly budget: Budget;
 }
 
 /**
- * Turns the value of an expression into what a record holds: nil, bool, number, text, array or map; a bigint only where
- * an integer lies outside the range that a number keeps exactly. Throws BudgetExceeded.
+ * Converts the value of an expression to a value of a record: nil, bool, number, text, array or map; a bigint only for
+ * an integer outside the range that a number keeps exactly. Throws BudgetExceeded.
  */
 export type Conversion = (value: unknown, converting: Converting) => unknown;
 
-/** Levels of arrays and maps in an output: what an event may have, and what every later stage can write. */
+/** The most levels of arrays and maps in an output: as in an event, and as every later stage can write. */
 export const DEEPEST_OUTPUT = 100;
 
 /** The conversion of an `output_type` by its names (docs/reference/expressions.md, output_type); undefined for an unknown one. */
@@ -100,7 +100,7 @@ const toTexts: Conversion = (value, converting) => {
   return Array.from(value as readonly unknown[], (item) => toText(item, converting));
 };
 
-/** As it is, made of what JSON can say. */
+/** Unchanged, but with values of JSON only. */
 const unchanged: Conversion = (value, converting) => asJson(value, converting, 0);
 
 function asJson(value: unknown, converting: Converting, depth: number): unknown {
@@ -138,11 +138,11 @@ const byName: ReadonlyMap<string, Conversion> = new Map<string, Conversion>([
 ]);
 
 function misfit(outputType: string, value: unknown): string {
-  const found = typeof value === "string" ? "a text that says none" : kindOf(value);
+  const found = typeof value === "string" ? "a text that cannot be converted" : kindOf(value);
   return `output_type ${outputType} cannot be made of this: found ${found}`;
 }
 
-/** A number where it is exact. */
+/** A number if that is exact, else the bigint. */
 function narrowed(value: bigint): number | bigint {
   const number = Number(value);
   return Number.isSafeInteger(number) ? number : value;
@@ -150,7 +150,7 @@ function narrowed(value: bigint): number | bigint {
 
 const written = /^([+-]?)(0[xX][\da-fA-F_]+|0[bB][01_]+|0[oO]?[0-7_]+|0|[1-9][\d_]*)(?:\.\d*)?$/;
 
-/** A fraction is cut off; `0x`, `0b`, `0o` and a leading 0 say the base. The empty text is 0. */
+/** A fraction is cut off; `0x`, `0b`, `0o` and a leading 0 set the base. The empty text is 0. */
 function integerText(text: string, outputType: string, fail: Fail): bigint {
   if (text === "") return 0n;
   const found = written.exec(text);

@@ -13,14 +13,14 @@ import type { Type } from "./values/types.ts";
 import { compareTexts } from "./values/values.ts";
 import type { TextMap } from "./values/values.ts";
 
-/** One output of a stateless transform, as the file has it. */
+/** One output of a stateless transform, as in the file. */
 export interface TransformExpression {
   expression: string;
   output_name: string;
   output_type: string;
 }
 
-/** Compiled transforms: a new record from an old one. */
+/** The compiled outputs of a stateless transform: make a new record from a record. */
 export interface Transforms {
   /**
    * The record of the outputs alone, keys sorted. Every expression sees the original record. `clock` is the time of the
@@ -36,9 +36,9 @@ interface Output {
 }
 
 /**
- * Compiles the outputs of a stateless transform, checked against the fields of
- * its source; without fields every name is allowed, and one that the record lacks is nil. Of outputs with one name the
- * last counts, but all are evaluated. Throws ExpressionError, which names the output.
+ * Compiles the outputs of a stateless transform, checked against the fields of its source; without fields every name is
+ * allowed, and a name that the record lacks is nil. Of outputs with the same name the last counts, but all are
+ * evaluated. Throws ExpressionError, which names the output.
  */
 export function compileTransforms(
   list: readonly TransformExpression[],
@@ -70,7 +70,7 @@ function evaluate(outputs: readonly Output[], values: unknown[], record: TextMap
   }
 }
 
-/** `budget` is for what the outputs of one record hold together. */
+/** `budget` limits the size of all outputs of one record together. */
 function compileOutput(
   { expression, output_name, output_type }: TransformExpression,
   declared: Type | undefined,
@@ -97,7 +97,7 @@ function compileOutput(
         return convert(found, converting);
       } catch (error) {
         if (!(error instanceof BudgetExceeded)) throw error;
-        return fail("the outputs of one record hold more than they may");
+        return fail("the outputs of one record are larger than the limit");
       }
     };
     return { name: output_name, value };

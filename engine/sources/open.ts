@@ -9,12 +9,12 @@ import { kindOf, sourceKinds } from "./registry.ts";
 import { StreamSource } from "./stream/stream-source.ts";
 
 type Kinds = typeof sourceKinds;
-/** The kinds whose log is read again: pushed events are read from their stream, whatever kind they are of. */
+/** The kinds that are read from their own log. Pushed events of any kind are read from a stream of the data dir. */
 type ReadKind = { [K in keyof Kinds]: Kinds[K]["isPushed"] extends true ? never : K }[keyof Kinds];
 
-/** A pipeline as far as its source is concerned. */
+/** The part of a pipeline that its source needs. */
 export interface SourceSpec extends KafkaSpec {
-  /** Where pushed events lie; absent where none are pushed. */
+  /** The stream of pushed events; absent where the source is not pushed. */
   stream?: { folder: string; end: number };
   progress: Progress;
   pending: readonly BatchRecord[];
@@ -24,10 +24,10 @@ export interface SourceTools extends KafkaTools {
   disk: Disk;
 }
 
-/** A source, and how old its events may grow, in milliseconds. */
+/** A source, and the maximum age of its events, in milliseconds. */
 export interface OpenedSource {
   source: Source;
-  /** The stream's events up to a sequence are durable. */
+  /** Call it when the stream's events up to a sequence are durable. */
   arrived: (end: number) => void;
   maxAge: number;
 }
@@ -37,7 +37,7 @@ const openers: Readonly<Record<ReadKind, (spec: SourceSpec, tools: SourceTools) 
   kafka: openKafka,
 };
 
-/** Opens the source of a pipeline: that of its stream where events are pushed, else the one of its kind. */
+/** Opens the source of a pipeline: a stream where events are pushed, else the source of its kind. */
 export function openSource(spec: SourceSpec, tools: SourceTools): OpenedSource {
   const { pipeline_id, config, stream } = spec;
   if (stream !== undefined) return openStream(stream, spec, tools);

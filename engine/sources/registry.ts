@@ -17,7 +17,7 @@ export function kindOf({ type }: Pick<SourceConfig, "type">): SourceKind {
   return kind;
 }
 
-/** Whether events are pushed to a pipeline, and so lie in a stream of its own. */
+/** Whether events are pushed to the pipeline, and so stored in a stream of its own. */
 export function isPushed({ sources }: Pick<PipelineConfig, "sources">): boolean {
   return sources.some((source) => kindOf(source).isPushed);
 }
@@ -28,8 +28,8 @@ export function originOfFeed(feed: Feed): string | undefined {
 }
 
 /**
- * What is expected of the sources of a pipeline and is not so; undefined where nothing is. Files say the same long before;
- * this is the engine's own guard.
+ * What the sources of a pipeline lack: completes "expected ..."; undefined where they are valid. Validation of the
+ * files reports this earlier; this is the engine's own guard.
  */
 export function obstacleOf(sources: readonly SourceConfig[]): string | undefined {
   const [first] = sources;

@@ -1,6 +1,6 @@
 /**
- * Where log lines go. The text is a constant sentence, the data is in the fields. WARN: nothing is lost. ERROR:
- * an operator must act. A pino logger fits; only the command line makes one.
+ * Where log lines go. The text is a constant sentence, the data is in the fields. WARN: nothing is lost. ERROR: an
+ * operator must act. A pino logger implements it; only the command line creates one.
  */
 export interface Log {
   debug(fields: Record<string, unknown>, sentence: string): void;

@@ -35,11 +35,11 @@ export interface EngineMetrics {
   logsCut: Counter<"pipeline_id">;
   topicsRecreated: Counter<"pipeline_id">;
   positionsMoved: Counter<"pipeline_id">;
-  strangersCommits: Counter<"pipeline_id">;
+  foreignCommits: Counter<"pipeline_id">;
   ownerChecks: Counter<"pipeline_id">;
-  strangers: Gauge<"pipeline_id">;
+  foreignMembers: Gauge<"pipeline_id">;
   lag: Gauge<"pipeline_id">;
-  unsaid: Gauge<"pipeline_id">;
+  uncommitted: Gauge<"pipeline_id">;
   partitions: Gauge<"pipeline_id">;
   eventsAgedOut: Counter<"pipeline_id">;
   batchesReplayed: Counter<"pipeline_id">;
@@ -95,7 +95,7 @@ export function engineMetrics(registry: Registry, log: Log): EngineMetrics {
     ),
     processingDuration: histogram(
       "gfm_processing_duration_seconds",
-      "Time that a component took for a batch, in seconds.",
+      "Processing time of a component for a batch, in seconds.",
       durations,
       "pipeline_id",
       "component",
@@ -108,12 +108,17 @@ export function engineMetrics(registry: Registry, log: Log): EngineMetrics {
       "classification",
       "error_name",
     ),
-    sinkRetries: counter("gfm_sink_retries_total", "Rows of inserts that are retried.", "pipeline_id", "outcome"),
+    sinkRetries: counter(
+      "gfm_sink_retries_total",
+      "Rows of inserts that failed and are retried, counted at each failure.",
+      "pipeline_id",
+      "outcome",
+    ),
     batchRecords: histogram("gfm_sink_batch_size_records", "Rows per insert.", records, "pipeline_id"),
     batchBytes: histogram("gfm_sink_batch_size_bytes", "Bytes per insert.", bytes, "pipeline_id"),
     backpressureActive: gauge(
       "gfm_component_backpressure_active",
-      "1 while no more events are taken in because the buffer is full.",
+      "1 while the buffer is full and no more events are read or accepted.",
       "pipeline_id",
       "component",
     ),
@@ -132,7 +137,7 @@ export function engineMetrics(registry: Registry, log: Log): EngineMetrics {
     ),
     ingestorActive: gauge(
       "gfm_ingestor_backpressure_active",
-      "1 while no more events are taken in because the buffer is full.",
+      "1 while the buffer is full and no more events are read or accepted.",
       "pipeline_id",
     ),
     ingestorEvents: counter("gfm_ingestor_backpressure_events_total", "Episodes of back-pressure.", "pipeline_id"),
@@ -147,13 +152,13 @@ export function engineMetrics(registry: Registry, log: Log): EngineMetrics {
     receiverRequestsAlias: counter("gfm_receiver_request_count", "OTLP requests.", ...receiverLabels),
     receiverDuration: histogram(
       "gfm_receiver_request_duration_seconds",
-      "Time until an OTLP request is answered.",
+      "Duration of an OTLP request until its answer, in seconds.",
       durations,
       ...receiverLabels,
     ),
     receiverRefusals: counter(
       "sluice_otlp_refusals_total",
-      "OTLP requests of which nothing was stored.",
+      "OTLP requests that were refused: nothing of them is stored.",
       "pipeline_id",
       "component",
       "transport",
@@ -172,12 +177,12 @@ export function engineMetrics(registry: Registry, log: Log): EngineMetrics {
     ),
     logsCut: counter(
       "sluice_source_logs_cut_total",
-      "Partitions whose log ended before the next offset, and that are read on from its end.",
+      "Partitions whose log ended before the next offset to read; reading went on at its end.",
       "pipeline_id",
     ),
     topicsRecreated: counter(
       "sluice_source_topics_recreated_total",
-      "Topics that were deleted and created again, and whose new events are read.",
+      "Topics that were deleted and created again; the new topic is read.",
       "pipeline_id",
     ),
     positionsMoved: counter(
@@ -185,17 +190,17 @@ export function engineMetrics(registry: Registry, log: Log): EngineMetrics {
       "Partitions whose committed offset was changed from outside.",
       "pipeline_id",
     ),
-    strangersCommits: counter(
+    foreignCommits: counter(
       "sluice_kafka_strangers_commits_total",
-      "Offsets that other applications committed in the consumer group, and that are ignored.",
+      "Offsets that other applications committed in the consumer group; Sluice ignores them.",
       "pipeline_id",
     ),
     ownerChecks: counter(
       "sluice_kafka_owner_checks_total",
-      "Freezes of the process after which the owner of the consumer group was confirmed before any insert.",
+      "Freezes of the process; after each, the owner of the consumer group is confirmed before any insert.",
       "pipeline_id",
     ),
-    strangers: gauge(
+    foreignMembers: gauge(
       "sluice_kafka_strangers",
       "Members of the consumer group that are other applications: Sluice does not read their partitions.",
       "pipeline_id",
@@ -205,15 +210,19 @@ export function engineMetrics(registry: Registry, log: Log): EngineMetrics {
       "Offsets between the last event that is written and the end of the topic.",
       "pipeline_id",
     ),
-    unsaid: gauge(
+    uncommitted: gauge(
       "sluice_kafka_unsaid",
       "Offsets that are written and not yet committed to the consumer group.",
       "pipeline_id",
     ),
-    partitions: gauge("sluice_kafka_partitions", "Partitions that the consumer group has assigned.", "pipeline_id"),
+    partitions: gauge(
+      "sluice_kafka_partitions",
+      "Partitions that the consumer group has assigned to this process.",
+      "pipeline_id",
+    ),
     eventsAgedOut: counter(
       "sluice_events_aged_out_total",
-      "Events removed by max_age and never written.",
+      "Events older than max_age that were removed without being written.",
       "pipeline_id",
     ),
     batchesReplayed: counter(
@@ -249,7 +258,7 @@ export function engineMetrics(registry: Registry, log: Log): EngineMetrics {
     ),
     eventsSkipped: counter(
       "sluice_events_skipped_total",
-      "Events of pending batches that were gone from the source, or given up as perhaps written.",
+      "Events of pending batches that were skipped: gone from the source, or possibly written already.",
       "pipeline_id",
     ),
     dropsWaited: counter(
@@ -260,10 +269,15 @@ export function engineMetrics(registry: Registry, log: Log): EngineMetrics {
     ),
     clockSteps: counter("sluice_clock_steps_total", "Jumps of the wall clock by more than an hour.", "pipeline_id"),
     keys: gauge("sluice_dedup_keys", "Keys that dedup remembers.", "pipeline_id"),
-    keyBytes: gauge("sluice_dedup_bytes", "Bytes of the keys that dedup remembers.", "pipeline_id", "where"),
+    keyBytes: gauge(
+      "sluice_dedup_bytes",
+      "Bytes of the keys that dedup remembers, in memory and on disk.",
+      "pipeline_id",
+      "where",
+    ),
     rowsExcluded: counter(
       "sluice_rows_excluded_total",
-      "Rows that ClickHouse refused and that were taken out of their batch.",
+      "Rows that ClickHouse refused: they became dead letters, without the rest of their batch.",
       "pipeline_id",
     ),
     paused: gauge(
@@ -280,7 +294,7 @@ export function engineMetrics(registry: Registry, log: Log): EngineMetrics {
     ),
     atLeastOnce: gauge(
       "sluice_pipeline_at_least_once",
-      "1 where the target cannot drop a repeated insert.",
+      "1 if the target cannot drop a repeated insert: delivery is at least once.",
       "pipeline_id",
     ),
     threadDeaths: counter("sluice_thread_deaths_total", "Pipeline threads that died and were replaced."),
@@ -289,37 +303,37 @@ export function engineMetrics(registry: Registry, log: Log): EngineMetrics {
 
 type Metric = Counter | Gauge | Histogram;
 
-/** The functions that take a number, with the least that it may be. */
-const takers = { inc: 0, dec: 0, set: -Infinity, observe: 0 } as const;
+/** The methods that take a number, with the least valid number. */
+const numericMethods = { inc: 0, dec: 0, set: -Infinity, observe: 0 } as const;
 
 /**
- * A metric whose calls never throw: a number that it cannot take, or a label that it does not have, is left out and said
- * once. What is counted must not end what counts it.
+ * A metric whose calls never throw: a call with an invalid number or label is ignored, and the first one is logged. A
+ * wrong count must not break the code that it counts.
  */
 function neverThrowing<M extends Metric>(metric: M, name: string, log: Log): M {
-  let isSaid = false;
+  let isLogged = false;
   const refuse = (reason: string): void => {
-    if (isSaid) return;
-    isSaid = true;
+    if (isLogged) return;
+    isLogged = true;
     log.error(
       { metric: name, reason },
-      "A metric was given what it cannot take; that is left out, here and from now on.",
+      "A metric got an invalid number or label; such calls are ignored, and only the first one is logged.",
     );
   };
   const calls = metric as unknown as Record<string, ((...given: unknown[]) => unknown) | undefined>;
-  for (const [taker, least] of Object.entries(takers)) {
-    const call = calls[taker]?.bind(metric);
+  for (const [method, least] of Object.entries(numericMethods)) {
+    const call = calls[method]?.bind(metric);
     if (call === undefined) continue;
-    calls[taker] = (...given: unknown[]): void => {
+    calls[method] = (...given: unknown[]): void => {
       const value = given.find((one) => typeof one === "number");
       if (value !== undefined && !(Number.isFinite(value) && value >= least)) {
-        refuse(`${taker} of ${value}: expected a finite number${least === 0 ? " of at least 0" : ""}`);
+        refuse(`${method} of ${value}: expected a finite number${least === 0 ? " of at least 0" : ""}`);
         return;
       }
       try {
         call(...given);
       } catch (error) {
-        refuse(`${taker}: ${(error as Error).message}`);
+        refuse(`${method}: ${(error as Error).message}`);
       }
     };
   }

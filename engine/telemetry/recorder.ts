@@ -19,7 +19,7 @@ export class Recorder extends IntakeRecorder implements Telemetry {
     for (const component of components) {
       this.log.info(
         { pipeline_id, component, dead_letters },
-        "Component starts; events that it cannot process go to dead_letters.",
+        "Component started; events that it cannot process go to the stream named in dead_letters.",
       );
     }
   }
@@ -81,14 +81,14 @@ export class Recorder extends IntakeRecorder implements Telemetry {
     }
     for (const { component, reason } of rejections) this.metrics.deadLetters.inc({ pipeline_id, component, reason });
     if (rejections.length > 0) {
-      this.log.warn({ pipeline_id, count: rejections.length }, "Events went to the dead letters.");
+      this.log.warn({ pipeline_id, count: rejections.length }, "Events were written to the dead-letter queue.");
     }
   }
 
   batchReplayed({ pipeline_id, batch, rows }: EventOf<"batchReplayed">): void {
     this.observed(pipeline_id).counters.batches_replayed += 1;
     this.metrics.batchesReplayed.inc({ pipeline_id });
-    this.log.info({ pipeline_id, batch, rows }, "Batch of an earlier run is carried on.");
+    this.log.info({ pipeline_id, batch, rows }, "Pending batch of an earlier run is resumed.");
   }
 
   batchReprepared({ pipeline_id, batch, from, to }: EventOf<"batchReprepared">): void {
@@ -139,7 +139,7 @@ export class Recorder extends IntakeRecorder implements Telemetry {
     this.metrics.tokensWithoutRows.inc({ pipeline_id });
     this.log.warn(
       { pipeline_id, batch, rows },
-      "Table does not hold the batch whose answer was lost; the batch is sent with a new token.",
+      "The answer to an insert was lost and the table does not hold its rows; the batch is sent with a new token.",
     );
   }
 
@@ -156,7 +156,7 @@ export class Recorder extends IntakeRecorder implements Telemetry {
     this.metrics.clockSteps.inc({ pipeline_id });
     const sentence = held
       ? "The wall clock jumped by more than an hour; the pipeline keeps its own time for up to an hour."
-      : "The wall clock has kept its new time for an hour; the pipeline takes it.";
+      : "The wall clock has kept its new time for an hour; the pipeline now follows it.";
     this.log.warn({ pipeline_id, by_ms: by }, sentence);
   }
 
@@ -173,13 +173,13 @@ export class Recorder extends IntakeRecorder implements Telemetry {
     this.metrics.sinkErrors.inc({ pipeline_id, classification, error_name: failure.name });
     this.metrics.sinkRetries.inc({ pipeline_id, outcome: "retry" }, rows);
     const { class: kind, code, text } = failure;
-    this.log.warn({ pipeline_id, rows, class: kind, code, unknown, error: text }, "Insert failed; it is tried again.");
+    this.log.warn({ pipeline_id, rows, class: kind, code, unknown, error: text }, "Insert failed; it is retried.");
   }
 
   insertRepeated({ pipeline_id, batch }: EventOf<"insertRepeated">): void {
     this.observed(pipeline_id).counters.inserts_repeated += 1;
     this.metrics.insertsRepeated.inc({ pipeline_id });
-    this.log.info({ pipeline_id, batch }, "Insert is sent again with its token.");
+    this.log.info({ pipeline_id, batch }, "Insert is sent again with the same deduplication token.");
   }
 
   paused({ pipeline_id, pause }: EventOf<"paused">): void {
@@ -193,7 +193,7 @@ export class Recorder extends IntakeRecorder implements Telemetry {
     if (!this.observed(pipeline_id).pauseEnded(kind)) return;
     this.metrics.paused.set({ pipeline_id, class: kind }, 0);
     this.metrics.pausedSeconds.inc({ pipeline_id, class: kind }, seconds);
-    this.log.info({ pipeline_id, class: kind, seconds }, "Pipeline goes on.");
+    this.log.info({ pipeline_id, class: kind, seconds }, "Pause of the pipeline has ended.");
   }
 
   atLeastOnce({ pipeline_id, reason }: EventOf<"atLeastOnce">): void {

@@ -5,10 +5,13 @@ import type { Telemetry, EventOf } from "./telemetry.ts";
 import { type KeysHeld, type PipelineCounters, type SourceLag, zeroCounters } from "../core/counters.ts";
 import type { Pause } from "../core/pause.ts";
 
-/** Any client may join a group, under any name: at most so many members are shown, each with so much of its name. */
+/**
+ * Any client may join a group, under any name, so the number of members shown and the length of their names are
+ * limited.
+ */
 const [mostShown, longestShown] = [20, 100];
 
-/** Events of sources that are read from: log lines, metrics and counters of health. */
+/** The events of sources: log lines, metrics and counters of health. */
 class SourceRecorder implements Pick<
   Telemetry,
   | "eventsCompacted"
@@ -32,7 +35,7 @@ class SourceRecorder implements Pick<
     this.metrics = engineMetrics(registry, log);
   }
 
-  /** What a pipeline did since the process started, and what it waits for. */
+  /** What a pipeline has done since the process started, and its pauses. */
   observed(pipeline_id: string): Observed {
     const observed = this.#observed.get(pipeline_id) ?? new Observed();
     this.#observed.set(pipeline_id, observed);
@@ -62,7 +65,7 @@ class SourceRecorder implements Pick<
     this.metrics.positionsSkipped.inc({ pipeline_id }, count);
     this.log.error(
       { pipeline_id, topic, partition, from, to, count },
-      "Offsets that were to be read next are not in the topic; they are skipped.",
+      "The next offsets to read are not in the topic; they are skipped.",
     );
   }
 
@@ -71,17 +74,17 @@ class SourceRecorder implements Pick<
     this.metrics.logsCut.inc({ pipeline_id });
     this.log.error(
       { pipeline_id, topic, partition, from, to },
-      "The log of a partition ends before the offset that was to be read next. Reading goes on at its end; how many events the log lost, or holds anew before that end, is unknown.",
+      "The log of a partition ends before the next offset to read. Reading goes on at its end; it is unknown how many events the log lost, or received since below that end.",
     );
   }
 
   topicRecreated({ pipeline_id, topic, from, to, hasDedup }: EventOf<"topicRecreated">): void {
     this.observed(pipeline_id).counters.topics_recreated += 1;
     this.metrics.topicsRecreated.inc({ pipeline_id });
-    const effect = hasDedup ? " Its events whose keys were seen in the former topic are dropped as repeats." : "";
+    const effect = hasDedup ? " Its events with keys that the former topic had are dropped as duplicates." : "";
     this.log.error(
       { pipeline_id, topic, from, to },
-      `A topic was deleted and created again. The new one is read; how many events of the former one were not read is unknown.${effect}`,
+      `A topic was deleted and created again. The new topic is read; the number of unread events of the former topic is unknown.${effect}`,
     );
   }
 
@@ -89,7 +92,7 @@ class SourceRecorder implements Pick<
     this.observed(pipeline_id).counters.positions_moved += 1;
     this.metrics.positionsMoved.inc({ pipeline_id });
     const effect =
-      hasDedup && to < from ? " Events that are read again within the dedup window are dropped as repeats." : "";
+      hasDedup && to < from ? " Events that are read again within the dedup window are dropped as duplicates." : "";
     this.log.warn(
       { pipeline_id, topic, partition, from, to },
       `The offsets of the consumer group were changed from outside; reading goes on at the new offsets.${effect}`,
@@ -98,7 +101,7 @@ class SourceRecorder implements Pick<
 
   foreignCommit({ pipeline_id, topic, partition, offset, local }: EventOf<"foreignCommit">): void {
     this.observed(pipeline_id).counters.strangers_commits += 1;
-    this.metrics.strangersCommits.inc({ pipeline_id });
+    this.metrics.foreignCommits.inc({ pipeline_id });
     this.log.warn(
       { pipeline_id, topic, partition, offset, local },
       "Another application committed an offset in the consumer group; the offset is ignored.",
@@ -107,7 +110,7 @@ class SourceRecorder implements Pick<
 
   foreignMembers({ pipeline_id, members }: EventOf<"foreignMembers">): void {
     const observed = this.observed(pipeline_id);
-    this.metrics.strangers.set({ pipeline_id }, members.length);
+    this.metrics.foreignMembers.set({ pipeline_id }, members.length);
     if (members.length === 0) delete observed.strangers;
     else observed.strangers = members.slice(0, mostShown).map((name) => name.slice(0, longestShown));
     if (members.length > 0) {
@@ -142,7 +145,7 @@ class SourceRecorder implements Pick<
 
   lag({ pipeline_id, partitions, lag, unsaid }: EventOf<"lag">): void {
     this.observed(pipeline_id).source = { partitions, unsaid, ...(lag === undefined ? {} : { lag }) };
-    this.metrics.unsaid.set({ pipeline_id }, unsaid);
+    this.metrics.uncommitted.set({ pipeline_id }, unsaid);
     if (lag === undefined) this.metrics.lag.remove({ pipeline_id });
     else this.metrics.lag.set({ pipeline_id }, lag);
     this.metrics.partitions.set({ pipeline_id }, partitions);
@@ -157,10 +160,10 @@ async function forgetSeries(metric: EngineMetrics["paused"], pipeline_id: string
   }
 }
 
-/** What is known of a pipeline besides its catalog entry. Gone with the process. */
+/** The state of a pipeline besides its catalog entry. It is lost when the process ends. */
 class Observed {
   readonly counters: PipelineCounters = zeroCounters();
-  /** By class: a source and a target may keep a pipeline waiting at the same time. */
+  /** By class: a source and a target may pause a pipeline at the same time. */
   readonly #pauses = new Map<Pause["class"], { pause: Pause; began: number }>();
   at_least_once?: string;
   keys?: KeysHeld;
@@ -172,24 +175,24 @@ class Observed {
     return this.#pauses.values().next().value?.pause;
   }
 
-  /** Notes a pause, or what is said of one by now. */
+  /** Notes a pause, or the current text of one. */
   paused(pause: Pause): void {
     const { began = performance.now() } = this.#pauses.get(pause.class) ?? {};
     this.#pauses.set(pause.class, { pause, began });
   }
 
-  /** Forgets a pause; false where there is none. */
+  /** Removes a pause; false where there is none. */
   pauseEnded(kind: Pause["class"]): boolean {
     return this.#pauses.delete(kind);
   }
 
-  /** The pauses that are not over, and since how many seconds each has been known, by the monotonic clock. */
+  /** The pauses that have not ended, and the seconds since each began, by the monotonic clock. */
   get open(): { class: Pause["class"]; seconds: number }[] {
     return [...this.#pauses].map(([kind, { began }]) => ({ class: kind, seconds: (performance.now() - began) / 1000 }));
   }
 }
 
-/** Events of pushed requests: what was stored of them, and back-pressure. */
+/** The events of push requests: what was stored of them, and back-pressure. */
 export class IntakeRecorder
   extends SourceRecorder
   implements Pick<Telemetry, "eventAccepted" | "eventRefused" | "exportAnswered" | "backpressure">
@@ -227,7 +230,7 @@ export class IntakeRecorder
     if (active) {
       this.metrics.backpressureEvents.inc(labels);
       if (isIngestor) this.metrics.ingestorEvents.inc({ pipeline_id });
-      this.log.warn({ pipeline_id }, "Back-pressure: the buffer is full, no more events are taken in.");
+      this.log.warn({ pipeline_id }, "Back-pressure: the buffer is full, no more events are read or accepted.");
     } else {
       this.metrics.backpressureDuration.observe(labels, seconds);
       if (isIngestor) this.metrics.ingestorDuration.observe({ pipeline_id }, seconds);

@@ -12,11 +12,11 @@ import type { Pause } from "../core/pause.ts";
  */
 export interface Telemetry {
   statusChanged(event: { pipeline_id: string; from: Status | undefined; to: Status; reason?: string }): void;
-  /** The components of a pipeline start, in their order. */
+  /** The components of a pipeline started, in their order. */
   started(event: { pipeline_id: string; components: string[] }): void;
   eventAccepted(event: { pipeline_id: string; bytes: number }): void;
   eventRefused(event: { pipeline_id: string; status: number }): void;
-  /** A request for the OTLP receiver was answered; `refusal` says why nothing of it was stored. */
+  /** A request for the OTLP receiver was answered; `refusal` says why it was not stored. */
   exportAnswered(event: ExportEvent): void;
   eventsRead(event: { pipeline_id: string; count: number; bytes: number }): void;
   /** Events older than `max_age` were removed and never written. */
@@ -26,22 +26,28 @@ export interface Telemetry {
   batchCommitted(event: BatchRecord): void;
   batchReplayed(event: { pipeline_id: string; batch: number; rows: number }): void;
   batchReprepared(event: { pipeline_id: string; batch: number; from: number; to: number }): void;
-  /** The target may no longer recognise a repeat of a batch that may be in it; `choice` is what the options say. */
+  /**
+   * A batch may be in the target, and the target may no longer recognise a repeat of it; `choice` is the option
+   * `on_uncertain`.
+   */
   batchUncertain(event: {
     pipeline_id: string;
     batch: number;
     rows: number;
     choice: "insert" | "skip" | "pause";
   }): void;
-  /** Events of a batch under way are gone from the source, and it goes on without them. */
+  /** Events of a pending batch are gone from the source; it goes on without them. */
   rangeSkipped(event: { pipeline_id: string; batch: number; positions: string; count: number }): void;
-  /** Events of a batch under way were replaced by newer ones with their key in a compacted topic; it goes on without them. */
+  /** Compaction removed events of a pending batch from the topic; it goes on without them. */
   eventsCompacted(event: { pipeline_id: string; batch: number; count: number }): void;
-  /** Positions that were to be read next are not in the source; they are skipped. */
+  /** The next positions to read are not in the source; they are skipped. */
   positionsSkipped(event: { pipeline_id: string; topic: string; partition: number; from: number; to: number }): void;
-  /** The log of a partition ended at `to`, before what was to be read next, and it goes on there. */
+  /** The log of a partition ended at `to`, before the next offset to read; reading goes on there. */
   logCut(event: { pipeline_id: string; topic: string; partition: number; from: number; to: number }): void;
-  /** A topic was deleted and created again, by its ids, and the new one is read. `hasDedup`: the keys of the former one count. */
+  /**
+   * A topic was deleted and created again, as its id shows; the new topic is read. `hasDedup`: keys of the former topic
+   * still count.
+   */
   topicRecreated(event: { pipeline_id: string; topic: string; from: string; to: string; hasDedup: boolean }): void;
   /** A person has moved the consumer group; reading goes on there. `hasDedup`: events that are read again are dropped as repeats. */
   positionMoved(event: {
@@ -62,25 +68,28 @@ export interface Telemetry {
   wasFrozen(event: { pipeline_id: string }): void;
   /** The partitions that the group has given to this pipeline, by their topics. */
   assigned(event: { pipeline_id: string; partitions: Record<string, number[]> }): void;
-  /** How far the pipeline is behind its topics. */
+  /** The lag of the pipeline. */
   lag(event: { pipeline_id: string } & SourceLag): void;
-  /** Deferred duplicates of a batch are settled: those that were duplicates, and those that were released and are not. */
+  /** Deferred duplicates of a batch are settled: the number of confirmed duplicates, and of released events. */
   dropsWaited(event: { pipeline_id: string; batch: number; repeats: number; again: number }): void;
-  /** A batch may have been written, or the server took its repeat for written, but nothing is there: it gets a fresh token. */
+  /** The table does not hold a batch whose answer was lost, or that the server confirmed as a repeat: it gets a new token. */
   tokenWithoutRows(event: { pipeline_id: string; batch: number; rows: number }): void;
   /** The rows are in the table and in all views but the one that failed. */
   viewErrorIgnored(event: { pipeline_id: string; batch: number; rows: number }): void;
   /** The wall clock jumped by more than an hour, `by` so many milliseconds: the jump is `held`, or taken after an hour. */
   clockStepped(event: { pipeline_id: string; held: boolean; by: number }): void;
-  /** What dedup remembers now. */
+  /** The number and size of the keys that dedup remembers. */
   keysHeld(event: { pipeline_id: string } & KeysHeld): void;
   insertFailed(event: { pipeline_id: string; rows: number; failure: Failure; unknown: boolean }): void;
   insertRepeated(event: { pipeline_id: string; batch: number; rows: number }): void;
   paused(event: { pipeline_id: string; pause: Pause }): void;
   pauseEnded(event: { pipeline_id: string; class: Pause["class"]; seconds: number }): void;
-  /** Whether the target can drop a repeated insert, at each change: `reason` says why not, and how to mend it. */
+  /**
+   * Reported at each change of whether the target can drop a repeated insert: `reason` says why not, and how to mend
+   * it.
+   */
   atLeastOnce(event: { pipeline_id: string; reason?: string }): void;
-  /** The buffer is full, or has room again after so many seconds; `component` is who takes events, by default the `ingestor`. */
+  /** The buffer is full, or has room again after `seconds`; `component` takes the events, by default the `ingestor`. */
   backpressure(event: {
     pipeline_id: string;
     component?: "ingestor" | "otlp-receiver";
@@ -109,7 +118,7 @@ export interface ExportEvent {
   pipeline_id: string;
   signal: Signal;
   transport: "http" | "grpc";
-  /** One of a closed set: a label. */
+  /** One of a closed set, because it is a label of a metric. */
   refusal?: string;
   seconds: number;
   /** Bytes of the body: over HTTP as it was received, over gRPC decompressed. */

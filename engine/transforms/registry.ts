@@ -16,7 +16,7 @@ export const transforms: Readonly<{ [T in Type]: Create<T> }> = {
 
 /** The transform of an entry. Throws ExpressionError where the entry does not fit the fields. */
 export function createTransform(entry: TransformConfig, tools: TransformTools): Transform {
-  // An entry has the type that its line is for.
+  // The entry has the type of its line.
   const create = transforms[entry.type] as Create<Type>;
   return create(entry, tools);
 }

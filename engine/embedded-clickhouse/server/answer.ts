@@ -9,9 +9,9 @@ const encoders = { gzip: promisify(gzip), br: promisify(brotliCompress), deflate
 /** The figures in the headers of an answer. */
 export interface AnswerStats {
   format: string;
-  /** Rows of the result, for a statement that has one. */
+  /** Rows of the result, if the statement has one. */
   resultRows?: number;
-  /** Rows that an insert brought, where the engine counts them; those dropped as repeats are among them. */
+  /** Rows of an insert, where the engine counts them, including those dropped as repeats. */
   writtenRows?: number;
   elapsedSeconds: number;
 }
@@ -31,7 +31,7 @@ export async function answer(
   send(response, 200, await encoders[compression](bytes));
 }
 
-/** Answers with an exception, in the form that clients parse. */
+/** Answers with an exception, in the format that clients parse. */
 export function answerException(response: ServerResponse, exception: Exception, version: string): void {
   if (exception.status === 401) response.setHeader("WWW-Authenticate", 'Basic realm="ClickHouse server HTTP API"');
   response.setHeader("Content-Type", "text/plain; charset=UTF-8");
@@ -45,7 +45,7 @@ export function send(response: ServerResponse, status: number, bytes: Uint8Array
   response.end(bytes);
 }
 
-/** All figures are strings, as ClickHouse writes them. A figure that is not known is left out. */
+/** All figures are strings, as in ClickHouse. Unknown figures are left out. */
 function summary(facts: AnswerStats, bytes: number): string {
   const figures = {
     read_rows: facts.writtenRows,

@@ -8,10 +8,10 @@ export interface Credentials {
 }
 
 /**
- * Lets a request in by basic authentication, the `X-ClickHouse-User` and `X-ClickHouse-Key` headers, or the `user` and
- * `password` parameters.
+ * Authenticates a request by basic authentication, the `X-ClickHouse-User` and `X-ClickHouse-Key` headers, or the
+ * `user` and `password` parameters.
  *
- * @throws Exception 194 when it brings none, 516 when they are wrong.
+ * @throws Exception 194 for missing credentials, 516 for wrong ones.
  */
 export function authenticate(request: IncomingMessage, parameters: URLSearchParams, expected: Credentials): void {
   const given = credentialsOf(request, parameters);

@@ -5,12 +5,12 @@ import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { raise } from "./exception.ts";
 import type { SpoolFile } from "./spool.ts";
 
-/** Bytes of one body after decompression. An insert is one block of at most 256 MB, so this is far away. */
+/** The most bytes of a body after decompression. An insert of Sluice is one block of at most 256 MB, far below. */
 const maxBody = 1 << 30;
 
 /**
- * A request's body as the client meant it: decompressed, and complete. It is read once, in order: first a head, which
- * may hold the statement, then the rest.
+ * The body of a request, decompressed and complete. It is read once, in order: first a head, which may hold the
+ * statement, then the rest.
  */
 export class Body {
   readonly #request: IncomingMessage;
@@ -22,7 +22,7 @@ export class Body {
     this.#request = request;
   }
 
-  /** The first bytes: at least `limit`, or all there are. */
+  /** The first bytes: at least `limit`, or all if there are fewer. */
   async head(limit: number): Promise<{ bytes: Buffer; ended: boolean }> {
     const parts: Buffer[] = [];
     let length = 0;
@@ -35,12 +35,12 @@ export class Body {
     return { bytes: Buffer.concat(parts), ended: false };
   }
 
-  /** Appends what was not read yet. When it resolves, the whole body has come. */
+  /** Writes the unread rest to a file. When it resolves, the whole body has arrived. */
   async into(file: SpoolFile): Promise<void> {
     for (let chunk = await this.#next(); chunk; chunk = await this.#next()) await file.write(chunk);
   }
 
-  /** Reads what is left and drops it: an answer sent before the request was read may be lost. */
+  /** Reads the rest and drops it: an answer that is sent before the request was read may be lost. */
   async discard(): Promise<void> {
     const request = this.#request;
     if (this.#source === request) await this.#exhaust();
@@ -56,7 +56,7 @@ export class Body {
     try {
       while (!(await this.#chunks?.next())?.done);
     } catch {
-      // The client broke off: no answer is expected.
+      // The client has disconnected: it expects no answer.
     }
   }
 
@@ -89,7 +89,7 @@ function decoded(request: IncomingMessage): Readable {
     );
   }
   request.on("error", (error) => decoder.destroy(error));
-  // A reader gets the error from its iterator; without a reader yet, it must not be unhandled.
+  // A reader gets the error from its iterator; before there is one, the error must not be unhandled.
   decoder.on("error", () => undefined);
   return request.pipe(decoder);
 }

@@ -4,7 +4,7 @@ import { retry } from "../../flow/retry.ts";
 import { sleep } from "../../flow/sleep.ts";
 import { maxExecutionTime } from "./request.ts";
 
-/** What holds unless a request says otherwise; without these chDB behaves as a shell does, not as a server. */
+/** Defaults that a request may override; without them chDB behaves like a shell, not like a server. */
 const settings = [
   "--implicit_select=0",
   "--async_insert=0",
@@ -16,12 +16,12 @@ const settings = [
 /** Between two attempts to open a folder that is locked, in milliseconds. */
 const retryWait = 200;
 
-/** chDB is not installed, or there is none for this platform. */
+/** chDB is not installed, or does not exist for this platform. */
 export class ChdbMissingError extends Error {
   override readonly name = "ChdbMissingError";
 }
 
-/** The one data directory of this process. */
+/** The data directory of this process. */
 export class Database {
   /** The engine runs as long as a session is open. */
   readonly #first: Session;
@@ -33,8 +33,8 @@ export class Database {
   }
 
   /**
-   * Loads chDB and opens `folder`. A predecessor that is about to end may still have it locked, so it tries again for
-   * a while; chDB itself prints why it cannot.
+   * Loads chDB and opens `folder`. A previous process that is about to end may still have it locked, so it retries for
+   * a while; chDB itself prints why it cannot open it.
    *
    * @throws ChdbMissingError, or what the last attempt threw.
    */
@@ -52,12 +52,14 @@ export class Database {
     );
   }
 
-  /** One more session, with the settings as they are at the start. Takes about half a millisecond. */
+  /** A new session with the initial settings. Takes about half a millisecond. */
   session(): Session {
     return this.#open();
   }
 
-  /** What the engine is, and the settings that a session has at its start, where they are not the built-in ones. */
+  /**
+   * The version and time zone of the engine, and the initial settings of a session that differ from the built-in ones.
+   */
   async about(): Promise<{ version: string; timezone: string; settings: Map<string, string> }> {
     const sql = "SELECT version(), timezone(), groupArray((name, value)) FROM system.settings WHERE changed";
     const result = await this.#first.queryAsync(sql, { format: "JSONCompactEachRow" });

@@ -4,15 +4,15 @@ import { join } from "node:path";
 import { Parts } from "./parts.ts";
 import type { Repaired } from "./protocol.ts";
 
-/** Bytes that are looked at, from the end of a file: about 10,000 tokens, while what a kill leaves is among the newest. */
+/** Bytes that are read from the end of a file: about 10,000 tokens. A kill affects only the newest ones. */
 const tailBytes = 1 << 20;
 
 /**
- * Repairs the deduplication logs of all tables. ClickHouse notes the token of an insert before it puts its part in place.
- * Where it was killed between the two, it would say OK to the insert when that is sent again, and drop its rows.
+ * Repairs the deduplication logs of all tables. ClickHouse logs the token of an insert before it moves its part into
+ * place. If it is killed between the two, it would later answer OK when the insert is sent again, and drop its rows.
  *
- * A token too many that is forgotten (its part was moved to another table, or emptied by its TTL) means that an insert
- * from before that, sent again, is written again; a token too few that is forgotten means loss.
+ * Removing a token wrongly (its part was moved to another table, or emptied by its TTL) means that its insert, if sent
+ * again, is written twice; keeping one wrongly means loss.
  *
  * @param engine the data folder of ClickHouse. Nothing may have it open.
  */
@@ -26,7 +26,10 @@ export async function repairDeduplicationLogs(engine: string): Promise<Repaired>
   return repaired;
 }
 
-/** Every folder of a table: by its UUID, or by its name in an old database; there is a link by name to each UUID too. */
+/**
+ * The folders of all tables: named by UUID, or by table name in an old database. Links from names to UUID folders are
+ * skipped.
+ */
 async function* tables(engine: string): AsyncGenerator<string> {
   for (const top of ["store", "data"].map((name) => join(engine, name))) {
     for (const group of await folders(top)) {
@@ -66,7 +69,7 @@ async function repairFile(path: string, decided: Set<string>, parts: Parts): Pro
   }
 }
 
-/** The end of a file, from the beginning of a line. */
+/** The end of a file, from the start of a line. */
 async function lastLines(file: FileHandle, size: number): Promise<{ text: string; from: number }> {
   const start = Math.max(0, size - tailBytes);
   const buffer = Buffer.alloc(size - start);
@@ -91,16 +94,16 @@ async function entries(folder: string): Promise<Dirent[]> {
 }
 
 /**
- * The text of a deduplication log of ClickHouse: a line for each token that was noted (`1`) or forgotten (`2`), with the
- * part that it stands for and the block id, which is made of partition and token: `1\tall_7_7_0\tall_83…_19…\n`. When a
- * table is opened its logs are read from the oldest line to the newest.
+ * The text of a deduplication log of ClickHouse: a line for each token that was added (`1`) or removed (`2`), with its
+ * part and its block id, which consists of partition and token: `1\tall_7_7_0\tall_83…_19…\n`. When ClickHouse opens a
+ * table it reads its logs from the oldest line to the newest.
  */
 const form = /^([12])\t([^\t\n]*)\t([^\t\n]*)$/;
 const forgotten = "2";
-/** Bytes of the shortest record: less cannot be made into one. */
+/** Bytes of the shortest record: a shorter line cannot be overwritten with one. */
 const shortest = 3;
 
-/** Bytes to be overwritten by as many. */
+/** Bytes to write over as many old ones. */
 interface Edit {
   at: number;
   bytes: string;
@@ -108,23 +111,23 @@ interface Edit {
 
 interface Repairs {
   edits: Edit[];
-  /** Where the last whole line ends. What follows was cut off while it was written. */
+  /** The end of the last whole line. The rest was cut off while it was written. */
   end: number;
-  /** How many edits forget a token, and how many make an unreadable line readable. */
+  /** The number of edits that remove a token, and of those that make an unreadable line readable. */
   tokens: number;
   lines: number;
 }
 
 /**
- * Finds what has to change in a log so that it names no token whose rows are not there, and can be read to its end.
+ * Finds the edits after which a log has no token without rows, and can be read to its end.
  *
- * Every change keeps the length, so that the file is repaired in place: also on a full disk, and without a second file,
- * which would keep the table from being opened if it were left over. A record is forgotten as ClickHouse itself does it
- * when it drops a part, and by one byte, so that a kill meanwhile leaves it as it was or as it should be.
+ * Every edit keeps the length, so that the file is repaired in place: also on a full disk, and without a second file,
+ * which would prevent opening the table if it were left over. A token is removed as ClickHouse does it when it drops a
+ * part, by changing one byte, so that a kill meanwhile leaves the old or the new record.
  *
  * @param text one byte each character.
- * @param decided block ids that a newer line speaks of; those of this text are added.
- * @param isThere whether the rows of a part are there.
+ * @param decided block ids of newer lines; those of this text are added.
+ * @param isThere whether the rows of a part exist.
  */
 export function repairsOf(text: string, decided: Set<string>, isThere: (part: string) => boolean): Repairs {
   const { records, unreadable, end } = read(text);
@@ -144,9 +147,9 @@ function read(text: string) {
   for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n", end + 1)) {
     const [, operation, part, blockId] = form.exec(text.slice(at, end)) ?? [];
     if (operation !== undefined) records.push({ at, operation, part: part ?? "", blockId: blockId ?? "" });
-    // ClickHouse reads no further than here, and so would forget all following tokens.
+    // ClickHouse stops reading here, and so would lose all following tokens.
     else if (end - at >= shortest) unreadable.push({ at, length: end - at });
-    // It goes together with the next line.
+    // A line too short for a record is overwritten together with the next one.
     else continue;
     at = end + 1;
   }

@@ -1,4 +1,4 @@
-/** Codes that this server raises by itself; numbers and names are ClickHouse's. */
+/** Codes that this server raises itself, with the numbers and names of ClickHouse. */
 const codes = {
   BAD_ARGUMENTS: 36,
   NOT_IMPLEMENTED: 48,
@@ -20,7 +20,7 @@ const codes = {
   STD_EXCEPTION: 1001,
 } as const;
 
-/** Codes by HTTP status, as ClickHouse's HTTP interface chooses it; 500 for every code that is not here. */
+/** Codes by HTTP status, as in ClickHouse's HTTP interface; 500 for all other codes. */
 const statuses: readonly [status: number, codes: readonly number[]][] = Object.entries({
   400: [6, 8, 15, 25, 26, 27, 36, 37, 38, 41, 44, 53, 62, 72, 117, 123, 167, 168, 223, 321, 376, 427, 441, 675, 676],
   401: [194],
@@ -57,14 +57,14 @@ export class Exception extends Error {
   }
 }
 
-/** An error that this server raises by itself. */
+/** An error that this server raises itself. */
 export function raise(type: keyof typeof codes, text: string): Exception {
   return new Exception(codes[type], type, text);
 }
 
 /**
- * Reads what chDB says. For an insert from a file its text is an exception within an exception and names the file:
- * both go, so that the text is the one that a server gives for a body.
+ * Reads an error of chDB. For an insert from a file its text is an exception within an exception and names the file:
+ * both are removed, so that the text equals that of a server for a body.
  */
 export function exceptionFrom(error: unknown): Exception {
   const text = error instanceof Error ? error.message : String(error);
@@ -78,7 +78,7 @@ export function exceptionFrom(error: unknown): Exception {
   return new Exception(Number(code), type, message.trimEnd());
 }
 
-/** Takes `(NAME)` and `(version ...)` off the end. */
+/** Removes `(NAME)` and `(version ...)` from the end. */
 function withoutMarks(text: string): string {
   const shorter = text.trimEnd().replace(/ ?\((?:[A-Z][A-Z0-9_]{2,}|version [^()]*)\)\.?$/, "");
   return shorter.length < text.length ? withoutMarks(shorter) : text;

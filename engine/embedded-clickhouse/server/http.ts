@@ -7,14 +7,14 @@ import { Exception, exceptionFrom, raise } from "./exception.ts";
 import { maxQuery, type Queries } from "./queries.ts";
 import { parseRequest } from "./request.ts";
 
-/** What the server is. */
+/** The identity of the server. */
 export interface ServerIdentity extends Credentials {
   /** ClickHouse's version. */
   version: string;
   timezone: string;
 }
 
-/** ClickHouse's HTTP interface over `queries`. Not listening yet. */
+/** ClickHouse's HTTP interface on top of `queries`. Not listening yet. */
 export function httpServer(identity: ServerIdentity, queries: Queries): Server {
   const options = { maxHeaderSize: 1 << 20, keepAliveTimeout: 30_000, requestTimeout: 300_000 };
   const server = createServer(options, (request, response) => {
@@ -86,9 +86,9 @@ function refuseRoute(response: ServerResponse, pathname: string): void {
 }
 
 /**
- * Parameters of a request whose body is a form: clients send the statement and long query parameters so.
+ * Parameters of a request whose body is a form, as clients send the statement and long query parameters.
  *
- * @returns all parameters, those of the address included; undefined where the body is no form.
+ * @returns all parameters, those of the address included; undefined if the body is not a form.
  */
 async function formOf(
   request: IncomingMessage,

@@ -1,23 +1,23 @@
 import { raise } from "./exception.ts";
 import { type Reader, upper } from "./tokens.ts";
 
-/** An insert whose rows come with the request. */
+/** An insert whose rows are in the request. */
 export interface InsertWithData {
   kind: "insert";
-  /** Where the data starts, in bytes of the request. */
+  /** The start of the data, in bytes of the request. */
   dataAt: number;
-  /** Whether the engine counts the rows that it wrote: not for a SELECT from `input`. */
+  /** Whether the engine counts the written rows: not for a SELECT from `input`. */
   countsRows: boolean;
-  /** The statement that reads the data from the file at `path`, which is a plain ASCII path of ours. */
+  /** The statement that reads the data from the file at `path`, a plain ASCII path. */
   reading(path: string): string;
 }
 
 /**
- * Reads an insert whose first word was taken: `[INTO] [TABLE] target [(columns)] [SETTINGS ...] FORMAT name data`,
- * `... VALUES data`, or `... SELECT ... input('columns') ... FORMAT name data`.
+ * Reads an insert after its first word: `[INTO] [TABLE] target [(columns)] [SETTINGS ...] FORMAT name data`, `...
+ * VALUES data`, or `... SELECT ... input('columns') ... FORMAT name data`.
  *
- * @returns undefined for an insert that takes its rows from a SELECT alone.
- * @throws Exception 62 when it is none of these, 78 for a file of the client.
+ * @returns undefined for an insert whose rows come only from a SELECT.
+ * @throws Exception 62 for any other form, 78 for a file of the client.
  */
 export function insertWithData(reader: Reader): InsertWithData | undefined {
   reader.accepts("INTO");
@@ -73,7 +73,7 @@ function insertSelect(reader: Reader): InsertWithData | undefined {
 interface InputCall {
   start: number;
   end: number;
-  /** The literal that it was given, if any. */
+  /** Its string literal, if any. */
   columns: string[];
 }
 
@@ -84,7 +84,7 @@ function inputCall(reader: Reader, start: number): InputCall {
   return { start, end: close?.end ?? reader.text.length, columns };
 }
 
-/** The end of an insert with data: the clause that says its format, and where the data starts. */
+/** The end of an insert with data: the FORMAT clause, and the start of the data. */
 function withData(
   reader: Reader,
   build: (path: string, until: number, format: string) => string,
@@ -108,7 +108,7 @@ function withData(
   };
 }
 
-/** Data starts after the first line break after the format, or else after the blanks. */
+/** Data starts after the first line break after the format, or after the blanks if there is none. */
 function dataAfter(text: string, end: number): number {
   const gap = /[ \t\f]*\r?\n?/y;
   gap.lastIndex = end;

@@ -11,7 +11,7 @@ interface Named {
   timer: NodeJS.Timeout | undefined;
 }
 
-/** Sessions that a client names with `session_id`: they keep temporary tables and what `SET` and `USE` set. */
+/** Sessions that a client names with `session_id`: they keep temporary tables and the effects of `SET` and `USE`. */
 export class NamedSessions {
   readonly #sessions: Sessions;
   readonly #named = new Map<string, Named>();
@@ -20,7 +20,7 @@ export class NamedSessions {
     this.#sessions = sessions;
   }
 
-  /** @throws Exception 373 while another request uses the session, 372 when it must exist and does not. */
+  /** @throws Exception 373 while another request uses the session, 372 if it must exist and does not. */
   async run(wanted: NonNullable<QueryRequest["session"]>, run: Query, under: QuerySettings): Promise<ChdbResult> {
     const named = this.#find(wanted);
     if (under.settings.has("readonly"))
@@ -52,7 +52,7 @@ export class NamedSessions {
     return named;
   }
 
-  /** What comes with one request holds for that request: afterwards the session is as its statements left it. */
+  /** The settings of a request hold for that request only; afterwards the session is as its statements left it. */
   async #runOn(session: Session, run: Query, under: QuerySettings): Promise<ChdbResult> {
     if (under.settings.size === 0 && under.database === undefined) return this.#sessions.runOn(session, run, under);
     const earlier = await this.#sessions.runOn(session, { ...look, sql: lookAt([...under.settings.keys()]) }, nothing);

@@ -7,10 +7,10 @@ interface Part {
   last: number;
 }
 
-/** Blocks that lie in one part, from `first` up to `last` or less. */
+/** A first block of parts, and how far the parts reach that begin there or earlier. */
 interface BlockRange {
   first: number;
-  /** The furthest last block of all parts that begin here or earlier. */
+  /** The greatest last block of these parts. */
   last: number;
 }
 
@@ -19,7 +19,7 @@ export class Parts {
   /** By partition, by first block. */
   readonly #ranges = new Map<string, BlockRange[]>();
 
-  /** @param names of all folders of the table; those that are no finished part (`tmp_…`, `detached`) do not count. */
+  /** @param names of all folders of the table; those that are not finished parts (`tmp_…`, `detached`) are ignored. */
   constructor(names: readonly string[]) {
     const parts = names.flatMap((name) => parse(name) ?? []).toSorted((a, b) => a.first - b.first);
     for (const { partition, first, last } of parts) {
@@ -30,8 +30,8 @@ export class Parts {
   }
 
   /**
-   * Whether the rows of a part are there: in itself, or in one that it was merged or mutated into, whose blocks enclose
-   * its own. A name that is none of a part is taken to be there: it says nothing about rows.
+   * Whether the rows of a part exist: in the part itself, or in one that it was merged or mutated into, whose blocks
+   * enclose its own. True for a name that is not of a part: it says nothing about rows.
    */
   hold(name: string): boolean {
     const part = parse(name);

@@ -1,10 +1,10 @@
 import type { Credentials } from "./authentication.ts";
 
-/** Sent once by the parent over the IPC channel, which unlike arguments and variables no other process can read. */
+/** Sent once by the parent over the IPC channel. Other processes cannot read this, unlike arguments and variables. */
 export interface StartRequest extends Credentials {
   /** The folder of the embedded ClickHouse; the child makes it. */
   folder: string;
-  /** The port that an earlier child had, taken again if it is free; 0 for any free one. */
+  /** The port of an earlier child, reused if it is free; 0 for any free port. */
   port: number;
   /** How long another process may take to release the folder, in milliseconds. */
   lockWaitMs: number;
@@ -18,7 +18,7 @@ export interface Listening {
   repaired: Repaired;
 }
 
-/** Sent once by the child. Unless it is listening, it then ends. */
+/** Sent once by the child. It then ends, unless it is listening. */
 export type StartReport =
   | Listening
   /** chDB cannot be loaded here. */
@@ -27,9 +27,9 @@ export type StartReport =
   | { kind: "locked"; text: string }
   | { kind: "failed"; text: string };
 
-/** What was repaired in all deduplication logs. */
+/** The repairs of all deduplication logs. */
 export interface Repaired {
-  /** Tokens that were logged without their rows, and are dropped. */
+  /** Tokens that were logged without their rows, and were removed. */
   tokens: number;
   /** Lines that could not be read, or were cut off. */
   lines: number;

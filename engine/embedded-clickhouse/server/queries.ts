@@ -16,7 +16,7 @@ export interface Result {
   facts: AnswerStats;
 }
 
-/** Runs requests, a few statements at a time: an insert only once its whole body has arrived. */
+/** Runs requests, a few statements at a time. An insert starts only after its whole body has arrived. */
 export class Queries {
   readonly #limit = new ConcurrencyLimit(8, 1000);
   readonly #sessions: Sessions;
@@ -71,7 +71,7 @@ export class Queries {
 
   async #execute(run: Query, asked: QueryRequest, isWanted: () => boolean) {
     const result = await this.#limit.run(() => {
-      if (!isWanted()) throw raise("NETWORK_ERROR", "The client went away before its turn came. Nothing was done.");
+      if (!isWanted()) throw raise("NETWORK_ERROR", "The client disconnected before its statement was run.");
       return asked.session ? this.#named.run(asked.session, run, asked) : this.#sessions.run(run, asked);
     });
     return { rows: result.rowsRead, elapsed: result.elapsed, bytes: result.bytes() };
@@ -82,7 +82,7 @@ async function start(body: Body | undefined): Promise<{ bytes: Buffer; ended: bo
   return (await body?.head(maxQuery)) ?? { bytes: Buffer.alloc(0), ended: true };
 }
 
-/** A server would append the body to the statement; here bytes that are no insert's data never become SQL. */
+/** A server would append the body to the statement; here a body that is not the data of an insert never becomes SQL. */
 async function refuseMore(body: Body | undefined): Promise<void> {
   const more = await body?.head(1);
   if (more && more.bytes.length > 0) {
@@ -97,7 +97,7 @@ function readonly(): Error {
   );
 }
 
-/** Runs at most so many pieces of work at a time; others wait, in order. */
+/** Runs a limited number of tasks at a time; others wait, in order. */
 export class ConcurrencyLimit {
   readonly #most: number;
   readonly #mostWaiting: number;

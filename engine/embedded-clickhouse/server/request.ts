@@ -1,24 +1,24 @@
 import type { IncomingMessage } from "node:http";
 import { raise } from "./exception.ts";
 
-/** A request's parameters, read once. */
+/** The parameters of a request. */
 export interface QueryRequest {
-  /** The statement, or its beginning, given in the address. */
+  /** The statement, or its beginning, from the URL. */
   query: string;
-  /** Whether it must not change anything: true for GET, because a link can do that. */
+  /** Whether it must not change anything: true for GET, which a mere link can send. */
   readsOnly: boolean;
   queryId: string | undefined;
   database: string | undefined;
   defaultFormat: string;
-  /** Values of `{name:Type}`, as they came. */
+  /** Values of `{name:Type}`, as they were sent. */
   params: Map<string, string>;
   settings: Map<string, string>;
   session: { id: string; timeoutSeconds: number; mustExist: boolean } | undefined;
-  /** The answer's encoding, where the client takes one and asks for it. */
+  /** The encoding of the answer, where the client requests one that is supported. */
   compression: "gzip" | "br" | "deflate" | undefined;
 }
 
-/** Parameters with a meaning of their own; every other one is a setting. */
+/** Parameters with their own meaning; every other one is a setting. */
 const reserved: ReadonlySet<string> = new Set(
   (
     "query query_id database default_format user password quota_key role stacktrace session_id session_timeout " +
@@ -27,10 +27,10 @@ const reserved: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-/** Seconds that a statement may run, at most: none runs for ever. */
+/** The longest run of a statement, in seconds, if the request sets no limit. */
 export const maxExecutionTime = 300;
 
-/** @throws Exception 36 or 48 for a parameter that cannot be meant. */
+/** @throws Exception 36 or 48 for an invalid parameter. */
 export function parseRequest(request: IncomingMessage, parameters: URLSearchParams): QueryRequest {
   for (const name of ["compress", "decompress"]) {
     if (isOn(parameters.get(name))) {
@@ -62,7 +62,7 @@ function settingsOf(parameters: URLSearchParams): Map<string, string> {
   }
   const map = new Map(settings);
   if (Number(map.get("max_execution_time") ?? 1) === 0) map.set("max_execution_time", String(maxExecutionTime));
-  // The last one, because nothing can be set after it.
+  // `readonly` comes last, because after it nothing can be set.
   const readonly = map.get("readonly");
   map.delete("readonly");
   return readonly === undefined ? map : map.set("readonly", readonly);

@@ -16,9 +16,9 @@ import { Spool } from "./spool.ts";
 import { sleep } from "../../flow/sleep.ts";
 
 /**
- * The child process that alone owns chDB on one data directory, and speaks the ClickHouse HTTP protocol on loopback.
+ * The child process that owns chDB on one data directory, and serves the ClickHouse HTTP protocol on loopback.
  *
- * It starts with a request over the IPC channel, and reports its port there. It ends
+ * It starts with a request over the IPC channel, where it also reports its port. It ends
  * - at once when that channel closes, because the parent is gone (by a signal: a running query delays an exit);
  * - when the engine reports that it is broken;
  * - on SIGTERM, after the running statements, but at the latest after the grace time.
@@ -46,7 +46,7 @@ function kindOf(error: unknown): "missing" | "locked" | "failed" {
 
 async function serve({ folder, port, lockWaitMs, ...credentials }: StartRequest): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  // In chDB, files of the working directory are tables: take one without files, whose name is no glob.
+  // In chDB, files of the working directory are tables: use one without files, whose name is not a glob pattern.
   process.chdir("/");
   await lockFolder(folder, lockWaitMs);
   const repaired = await repairDeduplicationLogs(join(folder, "engine"));
@@ -99,10 +99,10 @@ class FolderLockedError extends Error {
 }
 
 /**
- * Locks a folder as long as this process runs. The engine has a lock of its own, but repairs must be done before the
- * engine opens the folder.
+ * Locks a folder as long as this process runs. The engine has its own lock, but takes it too late: repairs are done
+ * before it opens the folder.
  *
- * @throws FolderLockedError after `waitMs`. The lock is still waited for then, so the process should end.
+ * @throws FolderLockedError after `waitMs`. It still waits for the lock then, so the process should end.
  */
 async function lockFolder(folder: string, waitMs: number): Promise<void> {
   const timer = new AbortController();
@@ -110,7 +110,7 @@ async function lockFolder(folder: string, waitMs: number): Promise<void> {
     if (!timer.signal.aborted) throw new FolderLockedError(`another process holds ${folder}`);
   });
   try {
-    // Never closed: the system drops the lock with the process.
+    // Never closed: the system releases the lock when the process ends.
     await Promise.race([waitForLock(openSync(join(folder, "lock"), "a", 0o600)), refusal]);
   } finally {
     timer.abort();

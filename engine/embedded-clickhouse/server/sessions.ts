@@ -2,27 +2,30 @@ import type { ChdbResult, Session } from "chdb";
 import { exceptionFrom, raise } from "./exception.ts";
 import type { QueryRequest } from "./request.ts";
 
-/** What a statement runs under; each is undone afterwards. */
+/** The settings for one statement; all are undone afterwards. */
 export type QuerySettings = Pick<QueryRequest, "database" | "settings" | "params">;
 
 export interface Query {
   sql: string;
   format: string;
-  /** Whether the statement itself leaves its session as it was. */
+  /** Whether the statement itself leaves its session unchanged. */
   leavesSessionUnchanged: boolean;
 }
 
 /** Settings that cannot be set back, because they set others or forbid it. */
 const lasting = ["readonly", "compatibility", "profile"];
 
-/** Sessions that wait to be freed hold memory until every statement that ran beside them has ended. */
+/**
+ * The most closed sessions that wait to be freed: they hold memory until every statement that ran at the same time has
+ * ended.
+ */
 const maxLeaving = 500;
 
 /**
- * Runs statements, each as if on a session of its own: what one request sets, no other one sees. A session is used
- * again only after everything that was set was set back; after an error, or a statement that may have changed it, it
- * is closed. (A fresh session for every request would be simpler, but none is freed while any statement runs: one
- * long query, and a gigabyte is gone.)
+ * Runs statements, each as if on its own session: no request sees the settings of another. A session is reused only
+ * after all its settings were reset; after an error, or a statement that may have changed it, it is closed. (A new
+ * session for every request would be simpler, but no session is freed while any statement runs: one long query could
+ * cost a gigabyte.)
  */
 export class Sessions {
   readonly #open: () => Session;
@@ -34,7 +37,7 @@ export class Sessions {
 
   /**
    * @param initial the settings of a new session that differ from the built-in ones.
-   * @param broken called when the engine has shut itself down: from then on it refuses everything.
+   * @param broken called when the engine has shut itself down, after which it refuses every statement.
    */
   constructor(open: () => Session, initial: ReadonlyMap<string, string>, broken: () => void) {
     this.#open = open;
@@ -62,7 +65,7 @@ export class Sessions {
     return this.#open();
   }
 
-  /** Runs on a session of the caller's, and leaves there what was set. @throws Exception */
+  /** Runs on a session of the caller, and keeps the settings in it. @throws Exception */
   async runOn(session: Session, run: Query, under: QuerySettings): Promise<ChdbResult> {
     try {
       for (const sql of before(under)) await this.#query(session, sql, "Null");
@@ -72,14 +75,14 @@ export class Sessions {
     }
   }
 
-  /** Closes a session. Its memory is free when all that runs at this moment has ended. */
+  /** Closes a session. Its memory is freed when all statements that run at this moment have ended. */
   release(session: Session): void {
     session.close();
     this.#leaving += 1;
     void Promise.allSettled(this.#running).then(() => (this.#leaving -= 1));
   }
 
-  /** Resolves when nothing runs any more, and closes what is idle. */
+  /** Resolves when all statements have ended; closes idle sessions. */
   async close(): Promise<void> {
     while (this.#running.size > 0) await Promise.allSettled(this.#running);
     for (const session of this.#idle.splice(0)) session.close();
@@ -119,7 +122,7 @@ export class Sessions {
   }
 }
 
-/** The statements that set what a request asks for. */
+/** The statements that apply the settings of a request. */
 function before({ database, settings, params }: QuerySettings): string[] {
   const set = [...params, ...settings].map(([name, value]) => `${name} = ${literal(value)}`);
   return [

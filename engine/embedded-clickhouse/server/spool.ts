@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { raise } from "./exception.ts";
 
 /**
- * Where bodies wait until they are complete: in tmpfs while there is room for them, else in a folder of the data
- * directory. On Linux the files are nameless from the start, so that a killed process leaves none; elsewhere
- * they have names in the folder, which is emptied at the next start.
+ * Stores bodies until they are complete: in tmpfs while it has room, else in a folder of the data directory. On Linux
+ * the files are unlinked at once, so that a killed process leaves none; elsewhere they have names in the folder, which
+ * is emptied at the next start.
  */
 export class Spool {
   readonly #folder: string;
@@ -17,7 +17,7 @@ export class Spool {
     this.#memory = memory;
   }
 
-  /** `folder` belongs to the spool alone: what is in it goes. @throws Error where its name cannot stand in a statement. */
+  /** `folder` is for the spool only: its content is deleted. @throws Error if its name cannot be used in a statement. */
   static async open(folder: string, tmpfs = "/dev/shm", limit = 1 << 30): Promise<Spool> {
     if (process.platform !== "linux" && !/^[\w/. -]+$/.test(folder)) {
       throw new Error(
@@ -30,7 +30,7 @@ export class Spool {
     return new Spool(folder, new Tmpfs(tmpfs, limit));
   }
 
-  /** An empty file. Close it whatever happens. */
+  /** An empty file, which the caller must close. */
   async file(): Promise<SpoolFile> {
     const memory = (await this.#memory.hasRoom()) ? this.#memory : undefined;
     const file = memory && (await create(memory.folder).catch(() => undefined));
@@ -62,7 +62,7 @@ export class SpoolFile {
     this.#memory = memory;
   }
 
-  /** The path by which this process, and only this process, can read it. */
+  /** The path by which only this process can read it. */
   get path(): string {
     return this.#file.path;
   }
@@ -71,21 +71,21 @@ export class SpoolFile {
     return this.#memory !== undefined;
   }
 
-  /** Appends; moves the file to the disk when tmpfs is short. @throws Exception 243 when the disk is full too. */
+  /** Appends; moves the file to the disk when tmpfs is full. @throws Exception 243 when the disk is full too. */
   async write(chunk: Buffer): Promise<void> {
     if (this.#memory && !(await this.#fits(chunk, this.#memory))) await this.#toDisk();
     if (!this.#memory) await this.#file.handle.appendFile(chunk).catch(refuse);
     this.#size += chunk.length;
   }
 
-  /** Frees the space. */
+  /** Deletes the file. */
   async close(): Promise<void> {
     this.#memory?.release(this.#size);
     this.#memory = undefined;
     await discard(this.#file);
   }
 
-  /** Appends in tmpfs; false where our share of it, or all of it, is full. */
+  /** Appends in tmpfs; false if the share of the spool, or all of tmpfs, is full. */
   async #fits(chunk: Buffer, memory: Tmpfs): Promise<boolean> {
     if (!memory.reserve(chunk.length)) return false;
     try {
@@ -102,7 +102,7 @@ export class SpoolFile {
     const old = this.#file;
     const next = await create(this.#folder);
     try {
-      // Nothing after the size: a failed write may have left a part of its bytes.
+      // Only up to the size: a failed write may have left some bytes after it.
       const range = { start: 0, end: this.#size - 1, autoClose: false };
       const parts = this.#size > 0 ? old.handle.createReadStream(range) : [];
       for await (const part of parts) await next.handle.appendFile(part as Buffer);
@@ -139,10 +139,10 @@ function refuse(error: unknown): never {
   throw isFull(error) ? raise("NOT_ENOUGH_SPACE", "Not enough space to hold the body of the request.") : error;
 }
 
-/** The tmpfs, and how much of it the spool may use. */
+/** The tmpfs, and the share of it that the spool may use. */
 class Tmpfs {
   readonly folder: string;
-  /** Never more than this, however much there is. */
+  /** The limit, even if there is more. */
   readonly #limit: number;
   #used = 0;
   #room = 0;
@@ -152,7 +152,7 @@ class Tmpfs {
     this.#limit = limit;
   }
 
-  /** Whether there is room: the spool may use half of what is free. */
+  /** Whether there is room: the spool may use half of the free space. */
   async hasRoom(): Promise<boolean> {
     if (process.platform !== "linux") return false;
     const stat = await statfs(this.folder).catch(() => undefined);

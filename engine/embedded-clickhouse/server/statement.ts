@@ -3,19 +3,19 @@ import { type InsertWithData, insertWithData } from "./insert.ts";
 import { Reader, type Token, tokens, upper } from "./tokens.ts";
 
 /**
- * What a request asks for. Data that comes with an insert never becomes part of a text that is run, because the engine
- * runs what follows an empty line in it: the data goes to a file, and the statement names that file.
+ * The statement of a request. The data of an insert never becomes part of the executed text, because the engine would
+ * run what follows an empty line in it: the data is written to a file, which the statement names.
  */
 export type Statement = InsertWithData | PlainStatement;
 
 export interface PlainStatement {
   kind: "plain";
   sql: string;
-  /** Whether it leaves settings, database and temporary tables of its session as they were. */
+  /** Whether it leaves settings, database and temporary tables of its session unchanged. */
   leavesSessionUnchanged: boolean;
-  /** Whether it changes nothing anywhere. */
+  /** Whether it only reads. */
   readsOnly: boolean;
-  /** The format of the answer, where the statement names one. */
+  /** The format of the answer, if the statement names one. */
   format: string | undefined;
 }
 
@@ -23,12 +23,12 @@ const reading: ReadonlySet<string> = new Set("( SELECT WITH SHOW DESCRIBE DESC E
 const writing: ReadonlySet<string> = new Set("INSERT OPTIMIZE TRUNCATE ALTER DROP RENAME".split(" "));
 
 /**
- * Reads a request. The text of an insert ends where its data begins, so `bytes` may hold as much of the data as there is.
+ * Reads the statement of a request. The text of an insert ends where its data begins, so `bytes` may also contain data.
  *
  * @throws Exception 62 for more than one statement, as a server does; 78 and 358 for files on the server's machine.
  */
 export function parse(bytes: Buffer): Statement {
-  // One character a byte, so that offsets are those of the bytes; keywords and quotes are ASCII.
+  // Latin-1 makes one character of each byte, so that offsets are byte offsets; keywords and quotes are ASCII.
   const text = bytes.toString("latin1");
   const reader = new Reader(text);
   return (reader.accepts("INSERT") ? insertWithData(reader) : undefined) ?? plain(text);
@@ -55,7 +55,7 @@ function plain(text: string): PlainStatement {
   };
 }
 
-/** The tokens of the only statement. */
+/** The tokens of the statement, if it is the only one. */
 function alone(all: Token[]): Token[] {
   const stop = all.findIndex((token) => upper(token) === ";");
   const own = stop < 0 ? all : all.slice(0, stop);
@@ -68,7 +68,7 @@ function alone(all: Token[]): Token[] {
   return own;
 }
 
-/** Whatever the engine could take for the inline data of an insert must not hold the empty line that ends such data. */
+/** Text that the engine could read as inline data of an insert must not contain an empty line, which ends such data. */
 function refuseHiddenData(text: string, own: readonly Token[], words: readonly string[]): void {
   const insert = words.indexOf("INSERT");
   const data = own.find((_, i) => insert >= 0 && i > insert && (words[i] === "FORMAT" || words[i] === "VALUES"));

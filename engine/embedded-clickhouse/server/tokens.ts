@@ -15,8 +15,8 @@ const shapes: readonly [Token["kind"], RegExp][] = [
 ];
 
 /**
- * The tokens of a ClickHouse statement, one after the other, without comments. It stops where the caller stops, so
- * that data after a statement is never looked at. Ill-formed text gives some tokens; the engine is the one to refuse it.
+ * Yields the tokens of a ClickHouse statement, without comments. It is lazy, so that data after a statement is never
+ * read. Malformed text gives some tokens; the engine refuses it later.
  */
 export function* tokens(text: string): Generator<Token, undefined> {
   let at = 0;
@@ -52,7 +52,7 @@ export class Reader {
     this.#next = this.#tokens.next().value;
   }
 
-  /** The token that `take` gives. */
+  /** The token that `take` returns next. */
   get next(): Token | undefined {
     return this.#next;
   }
@@ -73,7 +73,7 @@ export class Reader {
     return this.sees(word) && this.take() !== undefined;
   }
 
-  /** Takes a bracket and everything up to the one that closes it; false where there is none. */
+  /** Takes a bracket and everything up to its closing bracket; false where there is none. */
   acceptsGroup(open: string, close: string): boolean {
     if (!this.accepts(open)) return false;
     for (let depth = 1; depth > 0;) {

@@ -5,7 +5,7 @@ import { predicates } from "../syntax/predicates.ts";
 import { arrayOf, bool, integer, isUnknown, itemOf, named, type Type, unknown } from "../values/types.ts";
 import { editsBetween } from "../../../schemas/edits-between.ts";
 
-/** A call of a function of the catalog: it exists, and takes these arguments. */
+/** Checks a call of a function of the catalog: that it exists, and takes these arguments. */
 export function checkCall(checker: Checker, node: CallNode, scope: TypeScope): Type {
   const definition = checker.functions.get(node.name);
   if (definition === undefined) {
@@ -27,7 +27,7 @@ function checkCount(checker: Checker, node: CallNode, { takes, optional = 0, res
   refuseCount(checker, node, least, most);
 }
 
-/** Throws unless the call has between `least` and `most` arguments. */
+/** Throws if the call does not have `least` to `most` arguments. */
 function refuseCount(checker: Checker, node: CallNode, least: number, most: number): void {
   const count = node.args.length;
   if (count >= least && count <= most) return;
@@ -91,7 +91,7 @@ export function checkPredicateCall(checker: Checker, node: CallNode, scope: Type
   return results[name]?.(collection, result) ?? unknown;
 }
 
-/** `; did you mean level?` where one of the names is close enough to be meant, otherwise nothing. */
+/** `; did you mean level?` if one of the names is close enough, otherwise the empty text. */
 export function nearest(name: string, names: readonly string[]): string {
   const most = Math.max(1, Math.floor(name.length / 3));
   const ranked = names

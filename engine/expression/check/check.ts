@@ -29,7 +29,7 @@ import {
   unknown,
 } from "../values/types.ts";
 
-/** What names mean at one place of an expression. */
+/** The meaning of names at one place of an expression. */
 export interface TypeScope {
   readonly variables: ReadonlyMap<string, Type>;
   /** The types of `#`, `#index` and `#acc` in the innermost predicate. */
@@ -37,15 +37,15 @@ export interface TypeScope {
 }
 
 /**
- * Finds what can never work before the first record comes: unknown names
- * and functions, wrong numbers of arguments, kinds that do not go together. Without an environment every name is
- * known and of unknown type. Returns the type of the whole. Throws ExpressionError.
+ * Finds errors that do not depend on the record: unknown names and functions, wrong numbers of arguments, kinds that do
+ * not fit together. Without an environment every name is known and of unknown type. Returns the type of the expression.
+ * Throws ExpressionError.
  */
 export function check(root: Node, source: string, functions: Catalog, environment: Type | undefined): Type {
   return new Checker(source, functions, environment).type(root, { variables: new Map(), pointers: undefined });
 }
 
-/** One check. The files that check a family of nodes come back here for the nodes below. */
+/** One check. The files that check a family of nodes call it for the child nodes. */
 export class Checker {
   readonly source: string;
   readonly functions: Catalog;
@@ -172,7 +172,7 @@ function literalType(value: unknown): Type {
   return types[typeof value] ?? unknown;
 }
 
-/** What is known of a value that is one of two. */
+/** The type of a value that has one of two types. */
 export function either(a: Type, b: Type): Type {
   if (a.kind === "nil") return b;
   if (b.kind === "nil") return a;

@@ -13,8 +13,8 @@ const types: Readonly<Record<SchemaField["type"], Type>> = {
 };
 
 /**
- * What an expression may know of the record: a map of the declared fields, dotted names as maps within maps. Where
- * both `user` and `user.id` are declared, the child wins.
+ * The type of the record: a map of the declared fields, with dotted names as nested maps. If both `user` and `user.id`
+ * are declared, `user.id` counts.
  */
 export function environment(fields: readonly SchemaField[]): Type {
   const root: Branch = new Map();

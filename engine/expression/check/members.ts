@@ -37,7 +37,7 @@ function keyOf(checker: Checker, node: MemberNode, object: Type, key: Type, name
     known ??
     checker.refuse(
       node.key,
-      `unknown field: the schema declares none of that name here${nearest(name, [...object.fields.keys()])}`,
+      `unknown field: the schema declares no such field here${nearest(name, [...object.fields.keys()])}`,
     )
   );
 }
@@ -57,7 +57,7 @@ function isPosition(type: Type): boolean {
   return isNumber(type) || isUnknown(type);
 }
 
-/** `object.name(args)`: of a kind that is known, and a name that times or durations have. */
+/** Checks `object.name(args)`: only times and durations have methods. */
 export function checkMethod(checker: Checker, node: MethodNode, scope: TypeScope): Type {
   const object = checker.type(node.object, scope);
   for (const argument of node.args) checker.type(argument, scope);

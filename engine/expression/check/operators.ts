@@ -20,7 +20,7 @@ import type { Type } from "../values/types.ts";
 
 type Family = "number" | Type["kind"];
 
-/** Pairs of operands that an operator takes, with the result. The first that fits counts. */
+/** Pairs of operand types that an operator takes, with the type of the result. The first that fits counts. */
 type Signature = readonly [Family, Family, Type | ((a: Type, b: Type) => Type)];
 
 const sum = (a: Type, b: Type): Type => (a.kind === "int" && b.kind === "int" ? integer : float);
@@ -57,7 +57,7 @@ const signatures: Readonly<Partial<Record<BinaryOperator, readonly Signature[]>>
   endsWith: [["string", "string", bool]],
 };
 
-/** What is known of the result where a type is not known. */
+/** The type of the result if an operand type is unknown. */
 const results: Readonly<Partial<Record<BinaryOperator, Type>>> = {
   "/": float,
   "**": float,
@@ -105,7 +105,7 @@ function checkSignature(checker: Checker, node: BinaryNode, a: Type, b: Type): T
   return isUnknown(a) || isUnknown(b) ? (results[operator] ?? unknown) : result;
 }
 
-/** The result of the first signature that the types may fit. */
+/** The result of the first signature that may fit the types. */
 function matched(rows: readonly Signature[], a: Type, b: Type): Type | undefined {
   const row = rows.find(([left, right]) => fits(a, left) && fits(b, right));
   if (row === undefined) return undefined;
@@ -121,7 +121,7 @@ function mismatched(checker: Checker, node: BinaryNode, a: Type, b: Type): never
     node.operator === "%" && isNumber(a) && isNumber(b)
       ? ": it takes integers, and the numbers of an event are floats: write int(…) around them"
       : "";
-  return checker.refuse(node, `\`${node.operator}\` does not go between ${named(a)} and ${named(b)}${hint}`);
+  return checker.refuse(node, `\`${node.operator}\` cannot be applied to ${named(a)} and ${named(b)}${hint}`);
 }
 
 function mayEqual(a: Type, b: Type): boolean {

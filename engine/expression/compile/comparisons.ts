@@ -29,7 +29,7 @@ function chain(codes: readonly Code[], operators: readonly Comparator[], fail: F
   };
 }
 
-/** A comparison with a literal number, the most frequent one: floats are compared at once. */
+/** A comparison with a literal number, which is the most frequent: floats are compared directly. */
 function against(value: Code, literal: number | bigint, limit: number, operator: Comparator, fail: Fail): Code {
   const test = orderTests[operator];
   const slow = (found: unknown): boolean => test(ordered(found, literal, fail));
@@ -75,7 +75,7 @@ export function compileEquality(compiler: Compiler, node: BinaryNode, scope: Sco
   return (frame) => equal(left(frame), right(frame), frame.budget) === wanted;
 }
 
-/** The value of a literal number that a float holds exactly. */
+/** The value of a literal number, if a float holds it exactly. */
 function numeric(node: Node | undefined): number | undefined {
   if (node?.kind !== "literal") return undefined;
   if (typeof node.value === "number") return node.value;

@@ -24,7 +24,9 @@ import { kindOf, put, type TextMap } from "../values/values.ts";
 /** Runs an expression on a record. Throws ExpressionError and nothing else. */
 export type Program = (record: TextMap, clock: number) => unknown;
 
-/** Compiles a tree to closures. The tree has been checked; what the check could not know is checked at run time. */
+/**
+ * Compiles a tree to closures. The tree has been checked; types that the check could not know are checked at run time.
+ */
 export function compile(root: Node, source: string, functions: Catalog): Program {
   const frame = new Frame();
   const code = new Compiler(source, functions, frame).code(root, new Scope());
@@ -38,7 +40,7 @@ export function compile(root: Node, source: string, functions: Catalog): Program
   };
 }
 
-/** Gives a place to errors that can occur anywhere: a spent budget, or values that nest too deep for the stack. */
+/** Adds the place to errors that can occur anywhere: an exceeded budget, or values that nest too deep for the stack. */
 function located(error: unknown, source: string, root: Span): ExpressionError {
   if (error instanceof ExpressionError) return error;
   return new ExpressionError("evaluate", source, root, reason(error), error);
@@ -47,10 +49,10 @@ function located(error: unknown, source: string, root: Span): ExpressionError {
 function reason(error: unknown): string {
   if (error instanceof BudgetExceeded) return "the evaluation needs more time or memory than one record may use";
   if (error instanceof RangeError) return "the values are too large or nest too deep";
-  return "the evaluator broke down: please report the expression";
+  return "internal error of the evaluator: please report the expression";
 }
 
-/** One compilation. The files that compile a family of nodes come back here for the nodes below. */
+/** One compilation. The files that compile a family of nodes call it for the child nodes. */
 export class Compiler {
   readonly source: string;
   readonly functions: Catalog;
@@ -115,7 +117,7 @@ export class Compiler {
     };
   }
 
-  /** Of a key that comes twice the first value counts. */
+  /** If a key occurs twice, the first value counts. */
   #map({ pairs }: MapNode, scope: Scope): Code {
     const compiled = pairs.map(({ key, value }) => ({
       key: this.code(key, scope),
@@ -146,7 +148,7 @@ export class Compiler {
     };
   }
 
-  /** All operands but the last must be bool; nil ends an `and` with nil. The last is returned as it is. */
+  /** All operands except the last must be bool; nil ends an `and` with nil. The last one is returned as it is. */
   #logical({ operator, operands }: LogicalNode, scope: Scope): Code {
     const codes = operands.map((operand) => this.code(operand, scope));
     const fails = operands.map((operand) => this.fail(operand));
@@ -196,7 +198,7 @@ export class Compiler {
   }
 }
 
-/** A field of the record. Names that every object inherits are looked up as own keys only. */
+/** A field of the record. Only own keys count, also for names that every object inherits. */
 export function field(name: string): Code {
   if (name === "$env") return ({ record }) => record;
   if (name in Object.prototype) return ({ record }) => (Object.hasOwn(record, name) ? (record[name] ?? null) : null);
@@ -204,7 +206,7 @@ export function field(name: string): Code {
   return ({ record }) => read(record) ?? null;
 }
 
-/** The call of a function of the catalog. The number of arguments has been checked; their kinds are checked here. */
+/** Calls a function of the catalog. The number of arguments has been checked; their kinds are checked here. */
 function compileCall(compiler: Compiler, node: CallNode, scope: Scope): Code {
   const definition = compiler.functions.get(node.name);
   if (definition === undefined) throw new Error(`function ${node.name} passed the check and does not exist`);
@@ -227,7 +229,7 @@ function guarded(code: Code, wanted: Parameter, fail: Fail, name: string): Code 
   };
 }
 
-/** Calls with up to three arguments make no array of them. */
+/** Calls with up to three arguments allocate no array. */
 function applied({ run }: FunctionDefinition, call: Call, codes: readonly Code[]): Code {
   const [a, b, c] = codes;
   if (a === undefined) return () => run(call);

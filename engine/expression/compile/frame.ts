@@ -4,15 +4,15 @@ import type { Fail } from "../values/arithmetic.ts";
 import type { PointerNode } from "../syntax/ast.ts";
 
 /**
- * What one evaluation works on. Every program has one frame and uses it again for each record, so an evaluation
- * allocates nothing of its own; evaluations of one program never overlap.
+ * The state of one evaluation. Every program has one frame and reuses it for each record, so an evaluation allocates no
+ * state; evaluations of one program never overlap.
  */
 export class Frame {
   record: TextMap = {};
   /** Milliseconds since the epoch. */
   clock = 0;
   readonly budget = new Budget();
-  /** Variables of `let`, and item, index and accumulator of predicates. The compiler gives out the places. */
+  /** Variables of `let`, and item, index and accumulator of predicates. The compiler assigns the slots. */
   readonly slots: unknown[] = [];
 
   begin(record: TextMap, clock: number): void {
@@ -33,8 +33,8 @@ export interface LoopSlots {
 }
 
 /**
- * What names mean at one place of an expression: variables and the innermost predicate, each with its slot in the
- * frame. Immutable: a declaration makes a new scope.
+ * The names at one place of an expression: variables and the innermost predicate, each with its slot in the frame.
+ * Immutable: a declaration makes a new scope.
  */
 export class Scope {
   readonly #variables: ReadonlyMap<string, number>;
@@ -48,32 +48,32 @@ export class Scope {
     this.#next = next;
   }
 
-  /** Adds a variable; gives its slot and the scope that sees it. */
+  /** Adds a variable; returns its slot and the scope that has it. */
   declare(name: string): [number, Scope] {
     const variables = new Map(this.#variables).set(name, this.#next);
     return [this.#next, new Scope(variables, this.#loop, this.#next + 1)];
   }
 
-  /** Enters a predicate; gives the slots of its item, index and accumulator. */
+  /** Enters a predicate; returns the slots of its item, index and accumulator. */
   loop(): [LoopSlots, Scope] {
     const loop = { item: this.#next, index: this.#next + 1, acc: this.#next + 2 };
     return [loop, new Scope(this.#variables, loop, this.#next + 3)];
   }
 
-  /** Reads a variable; undefined if there is none of that name. */
+  /** Reads a variable; undefined if there is no variable of that name. */
   variable(name: string): Code | undefined {
     const slot = this.#variables.get(name);
     return slot === undefined ? undefined : ({ slots }) => slots[slot];
   }
 
-  /** Reads `#`, `#index` or `#acc`. An item that is undefined belongs to a map, whose items have no order. */
+  /** Reads `#`, `#index` or `#acc`. An undefined item belongs to a map, whose items have no order. */
   pointer(name: PointerNode["name"], fail: Fail): Code {
     const slot = this.#loop?.[name];
-    if (slot === undefined) return () => fail("# has a meaning only in the predicate of filter, map and the like");
+    if (slot === undefined) return () => fail("# is defined only in the predicate of a function such as filter or map");
     if (name !== "item") return ({ slots }) => slots[slot];
     return ({ slots }) => {
       const item = slots[slot];
-      return item === undefined ? fail("expected an array, found map: its values have no place; use values(…)") : item;
+      return item === undefined ? fail("expected an array, found map: its values have no index; use values(…)") : item;
     };
   }
 }

@@ -28,7 +28,7 @@ const bodies: Readonly<Record<string, Body>> = {
   reduce,
 };
 
-/** `filter(list, predicate)` and its kin. */
+/** `filter(list, predicate)` and similar functions. */
 export function compileLoop(compiler: Compiler, node: CallNode, scope: Scope): Code {
   const { name, args } = node;
   const [collection, predicate, extra] = args;
@@ -94,7 +94,7 @@ function sum(loop: Loop): unknown {
   return total;
 }
 
-/** Groups keep the kind of their key: 1 and 1.0 are two. */
+/** Groups keep the kind of their key: 1 and 1.0 are two groups. */
 function groupBy(loop: Loop): unknown {
   const groups = new Map<unknown, unknown[]>();
   for (let index = 0; index < loop.length; index += 1) {
@@ -125,7 +125,7 @@ function reduce(loop: Loop, initial: Code | undefined): unknown {
   return accumulator;
 }
 
-/** A call of `filter`, `map` or the like in the text of an expression. */
+/** A call of a function such as `filter` or `map` in the text of an expression. */
 interface LoopSite {
   readonly name: string;
   readonly predicate: Code;
@@ -137,8 +137,8 @@ interface LoopSite {
 }
 
 /**
- * One run of a predicate over a collection. The items of a map have no order: a loop over one counts them, and fails
- * where an item itself is asked for.
+ * One run of a predicate over a collection. The items of a map have no order: a loop over a map counts them, and fails
+ * if the predicate reads an item.
  */
 class Loop {
   readonly length: number;
@@ -166,7 +166,7 @@ class Loop {
     return predicate(this.frame);
   }
 
-  /** The same where the predicate must give a bool. */
+  /** The same, for a predicate that must return a bool. */
   test(index: number): boolean {
     const found = this.at(index);
     if (typeof found === "boolean") return found;

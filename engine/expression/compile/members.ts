@@ -8,13 +8,13 @@ import type { TextMap } from "../values/values.ts";
 
 type Step = (object: unknown, frame: Frame) => unknown;
 
-/** A chain of members that ended at a nil before `?.` is undefined within the chain, and nil outside. */
+/** A chain of members that ended at a nil before `?.` is undefined within the chain and nil outside of it. */
 export function compileChain(compiler: Compiler, node: MemberNode | MethodNode, scope: Scope): Code {
   const link = compileLink(compiler, node, scope);
   return mayEnd(node) ? (frame) => link(frame) ?? null : link;
 }
 
-/** One link, with those before it. */
+/** One member of a chain, with those before it. */
 function compileLink(compiler: Compiler, node: MemberNode | MethodNode, scope: Scope): Code {
   const continues = isLink(node.object) && !(node.kind === "member" && node.computed);
   const object = continues ? compileLink(compiler, node.object, scope) : compiler.code(node.object, scope);

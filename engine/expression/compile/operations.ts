@@ -10,7 +10,7 @@ import { kindOf } from "../values/values.ts";
 
 type Strict = (a: unknown, b: unknown, fail: Fail, budget: Budget) => unknown;
 
-/** Operators that look at both operands, whatever these are. */
+/** Operators that always evaluate both operands. */
 const strict: Readonly<Record<string, Strict>> = { ...arithmetic, in: contained, "..": range };
 
 type TextTest = (text: string, other: string, fail: Fail, budget: Budget) => boolean;
@@ -64,7 +64,7 @@ function coalesce(left: Code, right: Code): Code {
   return (frame) => left(frame) ?? right(frame);
 }
 
-/** nil on either side is false; any other value that is no text is an error. */
+/** nil on either side gives false; any other value that is not a text is an error. */
 function compileTextTest(compiler: Compiler, node: BinaryNode, test: TextTest, scope: Scope): Code {
   const [left, right] = [compiler.code(node.left, scope), compiler.code(node.right, scope)];
   const fail = compiler.fail(node);
@@ -83,7 +83,7 @@ function literalPattern(source: string, fail: Fail): TextTest {
   return (text, _, __, budget) => isFound(compiled, text, budget);
 }
 
-/** `x in ["a", "b"]`: the texts of a literal array are a set. */
+/** `x in ["a", "b"]`: a literal array of texts becomes a set. */
 function literalMembership(compiler: Compiler, left: Node, right: Node, scope: Scope): Code | undefined {
   if (right.kind !== "array" || !right.items.every(isText)) return undefined;
   const texts = new Set<unknown>(right.items.map((item) => item.value));

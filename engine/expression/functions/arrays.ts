@@ -7,7 +7,7 @@ import { int } from "../values/values.ts";
 const anyArray = arrayOf(unknown);
 const item = ([list]: readonly Type[]): Type => (list === undefined ? unknown : itemOf(list));
 
-/** The item at an end of an array, a byte of a text, nil of anything else. */
+/** The item at one end of an array, a byte of a text, nil for anything else. */
 function end(index: 0 | -1): FunctionDefinition {
   return {
     takes: ["items"],
@@ -32,7 +32,10 @@ function reverse({ budget }: Call, list: unknown): unknown {
   return Array.from(list as readonly unknown[]).toReversed();
 }
 
-/** The first of equal items stays; 1 and 1.0 are equal, but wide integers only to themselves. Scalars are looked up, the others compared one by one. */
+/**
+ * Keeps the first of equal items; 1 and 1.0 are equal, wide integers equal only themselves. Scalars are looked up in a
+ * set, others are compared one by one.
+ */
 function uniq({ budget }: Call, list: unknown): unknown {
   const seen = new Set<unknown>();
   const compared: unknown[] = [];

@@ -6,7 +6,7 @@ import { mapFunctions } from "./maps.ts";
 import { textFunctions } from "./texts.ts";
 import { timeFunctions } from "./times.ts";
 
-/** Every builtin, except those that take a predicate. Filters know these alone. */
+/** Every builtin, except those that take a predicate. Filters have only these. */
 export const builtins: Catalog = catalog(
   textFunctions,
   numberFunctions,

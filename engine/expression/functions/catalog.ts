@@ -3,7 +3,7 @@ import type { Budget } from "../values/budget.ts";
 import type { Type } from "../values/types.ts";
 import type { Kind } from "../values/values.ts";
 
-/** What a function may use besides its arguments. One object per call in the text of an expression. */
+/** The context of a function besides its arguments. One object per call in the text of an expression. */
 export interface Call {
   readonly fail: Fail;
   readonly budget: Budget;
@@ -12,9 +12,9 @@ export interface Call {
 }
 
 /**
- * What a parameter takes; anything else is an error before the function runs, at the check where the type is known.
- * `position` is an integer, or a float that is cut to one; `sized` has a length; `zone` is a time zone. The check alone
- * looks at `items` and `numbers`: at run time their functions take what comes, and say themselves what they cannot use.
+ * What a parameter takes; anything else is an error before the function runs, at the check if the type is known.
+ * `position` is an integer, or a float that is cut to one; `sized` has a length; `zone` is a time zone. `items` and
+ * `numbers` are only for the check: at run time these functions take any value and report errors themselves.
  */
 export type Parameter =
   | "any"
@@ -33,15 +33,15 @@ export type Parameter =
 
 /** A builtin or helper: one row of a table. */
 export interface FunctionDefinition {
-  /** The parameters that must be given, then the ones that may be. */
+  /** The required parameters, then the optional ones. */
   readonly takes: readonly Parameter[];
-  /** How many of `takes` may be left out. */
+  /** The number of optional parameters in `takes`. */
   readonly optional?: number;
   /** Further arguments, any number. */
   readonly rest?: Parameter;
   /** The type of the result, as far as it is known before the run. */
   readonly gives: Type | ((args: readonly Type[]) => Type);
-  /** Arguments that were not given are undefined. nil is null. */
+  /** Omitted arguments are undefined. nil is null. */
   readonly run: (call: Call, ...args: unknown[]) => unknown;
 }
 
@@ -57,11 +57,11 @@ export function catalog(...tables: Readonly<Record<string, FunctionDefinition>>[
 interface Rule {
   /** Kinds that are taken at run time; undefined takes all. */
   readonly kinds: ReadonlySet<Kind> | undefined;
-  /** Whether a field declared as an integer passes the check: it is a float that holds an integer. */
+  /** Whether a field declared as an integer passes the check: its value is a float without a fraction. */
   readonly integral: boolean;
   /** In messages. */
   readonly expected: string;
-  /** Looked at by the check alone. */
+  /** Used only by the check. */
   readonly checkOnly?: true;
 }
 
@@ -90,7 +90,7 @@ const rules: Readonly<Record<Parameter, Rule>> = {
   zone: { kinds: new Set<Kind>(["timezone"]), integral: false, expected: "a time zone" },
 };
 
-/** Whether a value has to be looked at when the function is called. */
+/** Whether the kind of a value must be checked when the function is called. */
 export function isGuarded(wanted: Parameter): boolean {
   return rules[wanted].kinds !== undefined && rules[wanted].checkOnly !== true;
 }
@@ -100,7 +100,7 @@ export function takes(wanted: Parameter, kind: Kind): boolean {
   return rules[wanted].kinds?.has(kind) ?? true;
 }
 
-/** Whether a value of this type may be taken: what is not known is decided at run time. */
+/** Whether a value of this type may be taken: unknown types are decided at run time. */
 export function mayTake(wanted: Parameter, type: Type): boolean {
   if (type.kind === "unknown") return true;
   return type.kind === "integral" ? rules[wanted].integral : takes(wanted, type.kind);

@@ -5,7 +5,7 @@ import { characters } from "../values/text.ts";
 import { integer, text, unknown } from "../values/types.ts";
 import { int, isMap, kindOf, sizeOf } from "../values/values.ts";
 
-/** The names that `type` gives to kinds which the language itself does not name. */
+/** The names that `type` returns for kinds without a name in the language. */
 const typeNames: Readonly<Partial<Record<ReturnType<typeof kindOf>, string>>> = {
   time: "time.Time",
   duration: "time.Duration",
@@ -31,7 +31,7 @@ function fromJson({ budget, fail }: Call, source: unknown): unknown {
   return fail("fromJSON expects a text that is JSON, found another text");
 }
 
-/** Whether every number within is one: JSON.parse reads 1e400 as infinite. */
+/** Whether all numbers in a value are finite: JSON.parse reads 1e400 as infinite. */
 function isFinite(root: unknown): boolean {
   const open = [root];
   while (open.length > 0) {

@@ -13,7 +13,7 @@ import { replaced, splitText } from "./texts.ts";
 /** Times as `parseISO8601` accepts them. */
 const isoLayouts = ["2006-01-02 15:04:05.000000", "2006-01-02T15:04:05Z", "2006-01-02T15:04:05Z07:00"];
 
-/** A helper turns its arguments to text first; it ignores further ones. */
+/** A helper converts its arguments to text first; it ignores further ones. */
 function onTexts(
   count: 1 | 2 | 3,
   gives: Type,
@@ -31,7 +31,7 @@ function onTexts(
   };
 }
 
-/** An empty text has no part, prefix or suffix, not even an empty one. */
+/** An empty text has no part, prefix or suffix, not even the empty text. */
 function unlessEmpty(test: (value: string, other: string) => boolean): FunctionDefinition {
   return onTexts(2, bool, (_, value, other) => value !== "" && test(value, other));
 }
@@ -130,5 +130,5 @@ const ownHelpers: Readonly<Record<string, FunctionDefinition>> = {
   hasAnyKey: anyKey((name, key) => key !== "" && name === key),
 };
 
-/** Everything that stateless transforms know: the builtins, and helpers that replace those of the same name. */
+/** All functions of stateless transforms: the builtins, and the helpers, which replace builtins of the same name. */
 export const helpers: Catalog = new Map([...builtins, ...catalog(ownHelpers, queryHelpers, userAgentHelpers)]);

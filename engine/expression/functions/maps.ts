@@ -6,7 +6,7 @@ import { int, isMap, kindOf, pairs } from "../values/values.ts";
 
 type AnyMap = Parameters<typeof pairs>[0];
 
-/** Something made of the pairs of a map, in the order of its keys. */
+/** An array made from the pairs of a map, in the order of its keys. */
 function listed(make: (pair: [unknown, unknown]) => unknown, gives = arrayOf(unknown)): FunctionDefinition {
   return {
     takes: ["map"],

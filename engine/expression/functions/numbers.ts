@@ -4,7 +4,7 @@ import { ordered } from "../values/comparison.ts";
 import { float, integer, type Type, unknown } from "../values/types.ts";
 import { fits64, kindOf, wrapped } from "../values/values.ts";
 
-/** Digits of the longest integer; a longer text is not worth reading. */
+/** The most digits of an integer; longer texts are refused unread. */
 export const LONGEST_INTEGER = 64;
 
 type Numeric = number | bigint;
@@ -79,7 +79,7 @@ function toFloat({ fail }: Call, value: unknown): number {
   return read ?? fail("float expects a text that is a number, found another text");
 }
 
-/** The float that a text says; undefined if it says none, or one too large. */
+/** The float in a text; undefined if the text is not a number, or too large a number. */
 export function readFloat(text: string): number | undefined {
   const sign = text.startsWith("-") ? -1 : 1;
   // An underscore may stand between two digits.
@@ -156,7 +156,7 @@ function shift(move: (value: bigint, places: bigint) => bigint): FunctionDefinit
   };
 }
 
-/** The functions of bits of integers; numbers of an event go through `int(…)` first. */
+/** The functions of bits of integers; numbers of an event need `int(…)` first. */
 export const bitFunctions: Readonly<Record<string, FunctionDefinition>> = {
   bitand: bits((a, b) => a & b),
   bitor: bits((a, b) => a | b),

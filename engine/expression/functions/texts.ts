@@ -6,7 +6,7 @@ import { int, kindOf, textList } from "../values/values.ts";
 
 type Run = FunctionDefinition["run"];
 
-/** The arguments have been checked by the table: those of kind `string` are texts. */
+/** The arguments have been checked against the table: those of kind `string` are texts. */
 function onText(change: (value: string) => string): FunctionDefinition {
   return {
     takes: ["string"],
@@ -29,7 +29,7 @@ function onTwo(run: (value: string, other: string) => unknown, gives = bool): Fu
   };
 }
 
-/** Takes away the characters of `set` at both ends. */
+/** Removes the characters of `set` at both ends. */
 function trimSet(value: string, set: string): string {
   const unwanted = new Set(set);
   const characters = Array.from(value);
@@ -40,7 +40,10 @@ function trimSet(value: string, set: string): string {
   return characters.slice(start, end).join("");
 }
 
-/** At most `limit` parts, the last with the rest; a negative limit sets none. Without a separator one per character. */
+/**
+ * At most `limit` parts, the last with the rest; a negative limit means no limit. Without a separator one part per
+ * character.
+ */
 export function splitText(value: string, separator: string, limit: number, keep = false): string[] {
   if (limit === 0) return [];
   const most = limit < 0 ? Infinity : limit;
@@ -70,10 +73,13 @@ function splitting(keep: boolean): Run {
   };
 }
 
-/** Below this product of lengths the engine's own `replaceAll` is used, which gives a meaning to `$`. */
+/** Up to this product of lengths JavaScript's own `replaceAll` is used, which gives `$` a special meaning. */
 const QUICK = 65_536;
 
-/** The first `limit` occurrences; a negative limit sets none. An empty `old` stands before each character and at the end. */
+/**
+ * Replaces the first `limit` occurrences; a negative limit means all. An empty `old` occurs before each character and
+ * at the end.
+ */
 export function replaced({ budget }: Call, value: string, old: string, fresh: string, limit: number): string {
   if (limit < 0 && old !== "" && value.length * fresh.length <= QUICK && !fresh.includes("$")) {
     budget.make(value.length * (1 + fresh.length));
@@ -93,7 +99,7 @@ function interspersed(characters: readonly string[], fresh: string, count: numbe
   return count > characters.length ? changed + fresh : changed;
 }
 
-/** The limit of memory counts repeated text in full, character by character. */
+/** The memory limit counts repeated text in full, character by character. */
 function repeat({ budget, fail }: Call, value: unknown, times: unknown): unknown {
   const count = truncated(times, fail);
   if (count < 0) return fail("repeat expects a count of 0 or more, found a negative one");

@@ -15,7 +15,7 @@ function decoded(encoded: string): string | undefined {
   return Buffer.concat(bytes).toString();
 }
 
-/** The names and values of a query, in order. Undefined where a part of it is invalid: then all is lost. */
+/** The names and values of a query, in order. Undefined if any part of it is invalid. */
 function queryPairs(query: string): [string, string][] | undefined {
   const found: [string, string][] = [];
   for (const part of query.split("&")) {
@@ -29,7 +29,7 @@ function queryPairs(query: string): [string, string][] | undefined {
   return found;
 }
 
-/** A name that comes once has a text, one that is repeated an array of texts. */
+/** A single name has a text, a repeated name an array of texts. */
 function parseQuery(query: string): TextMap {
   const lists = new Map<string, string[]>();
   for (const [name, value] of queryPairs(query) ?? []) {
@@ -82,7 +82,7 @@ export const queryHelpers: Readonly<Record<string, FunctionDefinition>> = {
     run: ({ budget, fail }, value) => {
       if (typeof value !== "string") return "";
       budget.make(value.length);
-      return decoded(value) ?? fail("urlDecode expects two hexadecimal digits behind each %");
+      return decoded(value) ?? fail("urlDecode expects two hexadecimal digits after each %");
     },
   },
   extractPathType: {
@@ -93,7 +93,7 @@ export const queryHelpers: Readonly<Record<string, FunctionDefinition>> = {
   },
 };
 
-/** Answers, each with the words of a user agent that mean it; the first match counts. */
+/** The results, each with the words of a user agent that mean it; the first match counts. */
 type Rules = readonly (readonly [answer: string, ...words: string[]])[];
 
 const browsers: Rules = [

@@ -8,13 +8,13 @@ import { parse } from "../syntax/parser.ts";
 import { plainNumber, printed } from "../values/printing.ts";
 import { isMap, kindOf, pairs } from "../values/values.ts";
 
-/** What the reference says of one operator, function or method: how it is written, a sentence, and an example. */
+/** An operator, function or method in the reference: its form, its meaning, and an example. */
 export type Entry = readonly [written: string, says: string, example: string];
 
 /** Entries by name. Every example is evaluated on the sample below, as a stateless transform would. */
 export type Entries = Readonly<Record<string, Entry>>;
 
-/** The record that the examples are evaluated on, as an event would bring it. */
+/** The record that the examples are evaluated on, as in an event. */
 export const sample = `{
   "name": "Ann Lee",
   "level": "ERROR",
@@ -37,7 +37,7 @@ const clock = Date.UTC(2024, 4, 6, 7, 8, 9);
 /** The functions that an example may call: those of filters, or those of stateless transforms. */
 export type FunctionSet = "builtins" | "helpers";
 
-/** What an example gives, as the language would write it. Throws ExpressionError where it does not work. */
+/** The result of an example, as the language writes it. Throws ExpressionError if it fails. */
 export function resultOf(example: string, functionSet: FunctionSet): string {
   const functions = functionSet === "builtins" ? builtins : helpers;
   const root = parse(example);

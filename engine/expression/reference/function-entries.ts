@@ -17,23 +17,23 @@ export const textEntries: Entries = {
     "With the first `limit`, or all, occurrences replaced.",
     `replace("a-b-c", "-", "+")`,
   ],
-  repeat: ["repeat(text, times)", "So many times.", `repeat("ab", 3)`],
-  join: ["join(list, separator?)", "The texts of an array in one.", `join(tags, "-")`],
-  indexOf: ["indexOf(text, part)", "The byte at which the part begins first, or -1.", `indexOf(name, "e")`],
-  lastIndexOf: ["lastIndexOf(text, part)", "The byte at which it begins last, or -1.", `lastIndexOf(name, "e")`],
-  hasPrefix: ["hasPrefix(text, prefix)", "Whether the text begins so.", `hasPrefix(name, "Ann")`],
-  hasSuffix: ["hasSuffix(text, suffix)", "Whether the text ends so.", `hasSuffix(name, "Lee")`],
+  repeat: ["repeat(text, times)", "The text, repeated.", `repeat("ab", 3)`],
+  join: ["join(list, separator?)", "The texts of an array, joined.", `join(tags, "-")`],
+  indexOf: ["indexOf(text, part)", "The byte index of the first occurrence, or -1.", `indexOf(name, "e")`],
+  lastIndexOf: ["lastIndexOf(text, part)", "The byte index of the last occurrence, or -1.", `lastIndexOf(name, "e")`],
+  hasPrefix: ["hasPrefix(text, prefix)", "Whether the text begins with the prefix.", `hasPrefix(name, "Ann")`],
+  hasSuffix: ["hasSuffix(text, suffix)", "Whether the text ends with the suffix.", `hasSuffix(name, "Lee")`],
 };
 
 export const numberEntries: Entries = {
-  abs: ["abs(number)", "Without its sign.", "abs(-3)"],
+  abs: ["abs(number)", "The absolute value.", "abs(-3)"],
   ceil: ["ceil(number)", "The next whole number above, a float.", "ceil(ratio)"],
   floor: ["floor(number)", "The next whole number below, a float.", "floor(ratio)"],
   round: ["round(number)", "The nearest whole number, half away from zero, a float.", "round(ratio)"],
-  max: ["max(number or list, …)", "The largest; nil of none.", "max(status, [1, 900])"],
-  min: ["min(number or list, …)", "The smallest; nil of none.", "min(map(items, .n))"],
-  mean: ["mean(number or list, …)", "The mean; 0 of none.", "mean(1..4)"],
-  median: ["median(number or list, …)", "The median; 0 of none.", "median([5, 1, 9])"],
+  max: ["max(number or list, …)", "The largest; nil without numbers.", "max(status, [1, 900])"],
+  min: ["min(number or list, …)", "The smallest; nil without numbers.", "min(map(items, .n))"],
+  mean: ["mean(number or list, …)", "The mean; 0 without numbers.", "mean(1..4)"],
+  median: ["median(number or list, …)", "The median; 0 without numbers.", "median([5, 1, 9])"],
   int: ["int(value)", "The integer of a number (cut) or of a text of digits.", "int(ratio)"],
   float: ["float(value)", "The float of a number or of a text.", `float("1e3")`],
 };
@@ -43,20 +43,20 @@ export const conversionEntries: Entries = {
   type: ["type(value)", "The kind: nil, bool, int, float, string, array or map.", "type(status)"],
   string: ["string(value)", "As text; floats from a million on have an exponent.", "string(1e6)"],
   toJSON: ["toJSON(value)", "As JSON, indented, keys sorted.", "toJSON(tags[:1])"],
-  fromJSON: ["fromJSON(text)", "The value that JSON says.", `fromJSON("[1, true]")`],
+  fromJSON: ["fromJSON(text)", "The value of a JSON text.", `fromJSON("[1, true]")`],
   toBase64: ["toBase64(text)", "Its bytes in base64.", `toBase64("Ann")`],
-  fromBase64: ["fromBase64(text)", "The text whose bytes these are.", `fromBase64("QW5u")`],
+  fromBase64: ["fromBase64(text)", "The text of bytes in base64.", `fromBase64("QW5u")`],
 };
 
 export const arrayEntries: Entries = {
   first: ["first(list)", "The first item, or nil.", "first(tags)"],
   last: ["last(list)", "The last item, or nil.", "last(tags)"],
   take: ["take(list, count)", "The first items.", "take(tags, 2)"],
-  reverse: ["reverse(list)", "From the end.", "reverse(1..3)"],
+  reverse: ["reverse(list)", "The items in reverse order.", "reverse(1..3)"],
   uniq: ["uniq(list)", "The first of equal items.", "uniq(tags)"],
-  concat: ["concat(list, …)", "One after the other.", "concat(tags, [1])"],
+  concat: ["concat(list, …)", "The arrays, concatenated.", "concat(tags, [1])"],
   flatten: ["flatten(list)", "The items of arrays within, at any depth.", "flatten([1, [2, [3]]])"],
-  sort: ["sort(list, order?)", 'In order; `"desc"` turns it round.', `sort(tags, "desc")`],
+  sort: ["sort(list, order?)", 'Sorted; `"desc"` reverses the order.', `sort(tags, "desc")`],
 };
 
 export const mapEntries: Entries = {
@@ -71,7 +71,7 @@ export const timeEntries: Entries = {
   now: ["now(zone?)", "The time of the batch: a replay sees the same.", "now()"],
   date: [
     "date(text, layout?, zone?)",
-    "The time that a text says; layouts are written as `2006-01-02 15:04:05`.",
+    "The time in a text; layouts are written as `2006-01-02 15:04:05`.",
     `date("06.05.2024", "02.01.2006")`,
   ],
   duration: ["duration(text)", "A span such as `1h30m`; there is no `d`.", `duration("90s")`],
@@ -79,14 +79,14 @@ export const timeEntries: Entries = {
 };
 
 export const bitEntries: Entries = {
-  bitand: ["bitand(a, b)", "Bits that both have.", "bitand(12, 10)"],
-  bitor: ["bitor(a, b)", "Bits that one has.", "bitor(12, 10)"],
-  bitxor: ["bitxor(a, b)", "Bits that only one has.", "bitxor(12, 10)"],
-  bitnand: ["bitnand(a, b)", "Bits that only the first has.", "bitnand(12, 10)"],
-  bitnot: ["bitnot(a)", "All bits turned.", "bitnot(12)"],
-  bitshl: ["bitshl(a, places)", "Moved up.", "bitshl(3, 2)"],
-  bitshr: ["bitshr(a, places)", "Moved down, the sign stays.", "bitshr(-8, 1)"],
-  bitushr: ["bitushr(a, places)", "Moved down, zeros come in.", "bitushr(8, 1)"],
+  bitand: ["bitand(a, b)", "Bits set in both.", "bitand(12, 10)"],
+  bitor: ["bitor(a, b)", "Bits set in one or both.", "bitor(12, 10)"],
+  bitxor: ["bitxor(a, b)", "Bits set in only one.", "bitxor(12, 10)"],
+  bitnand: ["bitnand(a, b)", "Bits set in only the first.", "bitnand(12, 10)"],
+  bitnot: ["bitnot(a)", "All bits inverted.", "bitnot(12)"],
+  bitshl: ["bitshl(a, places)", "Shifted left.", "bitshl(3, 2)"],
+  bitshr: ["bitshr(a, places)", "Shifted right; keeps the sign.", "bitshr(-8, 1)"],
+  bitushr: ["bitushr(a, places)", "Shifted right, filled with zeros.", "bitushr(8, 1)"],
 };
 
 /** Functions whose second argument is evaluated for each item of the first. */
@@ -96,22 +96,22 @@ export const predicateEntries: Entries = {
   any: ["any(list, predicate)", "Whether it holds for some item.", `any(tags, # == "a")`],
   one: ["one(list, predicate)", "Whether it holds for exactly one item.", `one(tags, # == "a")`],
   filter: ["filter(list, predicate)", "The items for which it holds.", `filter(tags, # != "a")`],
-  map: ["map(list, predicate)", "What it gives for each item.", "map(items, .n * 10)"],
+  map: ["map(list, predicate)", "The result of the predicate for each item.", "map(items, .n * 10)"],
   count: ["count(list, predicate?)", "For how many items it holds.", "count(items, .n > 2)"],
-  sum: ["sum(list, predicate?)", "The sum of the items, or of what it gives for each.", "sum(items, .n)"],
+  sum: ["sum(list, predicate?)", "The sum of the items, or of the results of the predicate.", "sum(items, .n)"],
   find: ["find(list, predicate)", "The first item for which it holds, or nil.", "find(items, .n > 2)"],
   findIndex: ["findIndex(list, predicate)", "The index of that item, or nil.", "findIndex(items, .n > 2)"],
   findLast: ["findLast(list, predicate)", "The last item for which it holds, or nil.", `findLast(tags, # > "a")`],
   findLastIndex: ["findLastIndex(list, predicate)", "The index of that item, or nil.", `findLastIndex(tags, # > "a")`],
-  groupBy: ["groupBy(list, predicate)", "The items by what it gives for them.", "groupBy(tags, #)"],
+  groupBy: ["groupBy(list, predicate)", "The items, by the result of the predicate.", "groupBy(tags, #)"],
   sortBy: [
     "sortBy(list, predicate, order?)",
-    'The items in the order of what it gives; `"desc"` turns it round.',
+    'The items, sorted by the result of the predicate; `"desc"` reverses the order.',
     `sortBy(items, .n, "desc")`,
   ],
   reduce: [
     "reduce(list, predicate, initial?)",
-    "`#acc` holds what it gave for the items before.",
+    "The last result of the predicate; `#acc` is its result for the previous item.",
     "reduce(1..4, #acc * #)",
   ],
 };
@@ -121,28 +121,40 @@ export const replacingEntries: Entries = {
   trim: ["trim(value)", "Without white space at both ends.", `trim(" a ")`],
   upper: ["upper(value)", "In capitals.", "upper(nothing)"],
   lower: ["lower(value)", "In small letters.", "lower(ok)"],
-  split: ["split(value, separator)", "The parts; of an empty text the empty text.", `split(query, "&")`],
+  split: ["split(value, separator)", "The parts; the empty text for an empty text.", `split(query, "&")`],
   replace: ["replace(value, old, new)", "With all occurrences replaced.", `replace(status, "0", "x")`],
-  join: ["join(list, separator)", "The items as texts in one; of no array the empty text.", `join([1, nil, "a"], "-")`],
-  hasPrefix: ["hasPrefix(value, prefix)", "Whether it begins so; an empty text never does.", `hasPrefix("", "")`],
-  hasSuffix: ["hasSuffix(value, suffix)", "Whether it ends so; an empty text never does.", `hasSuffix(status, "3")`],
-  keys: ["keys(map)", "The keys, sorted; of no map an empty array.", "keys(name)"],
+  join: [
+    "join(list, separator)",
+    "The items as texts, joined; the empty text for anything but an array.",
+    `join([1, nil, "a"], "-")`,
+  ],
+  hasPrefix: [
+    "hasPrefix(value, prefix)",
+    "Whether it begins with the prefix; an empty text never does.",
+    `hasPrefix("", "")`,
+  ],
+  hasSuffix: [
+    "hasSuffix(value, suffix)",
+    "Whether it ends with the suffix; an empty text never does.",
+    `hasSuffix(status, "3")`,
+  ],
+  keys: ["keys(map)", "The keys, sorted; an empty array for anything but a map.", "keys(name)"],
 };
 
-/** Helpers that filters do not have by any name. */
+/** Helpers that filters do not have. */
 export const helperEntries: Entries = {
   toInt: ["toInt(value)", "The integer of a text; a fraction is rounded down; 0 for anything else.", `toInt("-4.2")`],
   toFloat: ["toFloat(value)", "The float of a text; 0 for anything else.", `toFloat("x")`],
-  // Without `as const` the type of every object's toString gets in the way.
+  // Without `as const` the type of `Object.prototype.toString` conflicts.
   toString: ["toString(value)", "As text, numbers without exponent.", "toString(big)"] as const,
   containsStr: [
     "containsStr(value, part)",
-    "Whether it holds the part; an empty text holds nothing.",
+    "Whether it contains the part; an empty text contains nothing.",
     `containsStr(name, "nn")`,
   ],
   waterfall: [
     "waterfall(a, b, …)",
-    "The first value that is neither nil nor empty, as text; an array alone gives its items.",
+    "The first value that is neither nil nor empty, as text; a single array stands for its items.",
     `waterfall(nothing, "", 0)`,
   ],
   parseISO8601: ["parseISO8601(text)", "Unix seconds; 0 for a text in another layout.", "parseISO8601(ts)"],
@@ -155,14 +167,14 @@ export const helperEntries: Entries = {
   ],
   getNestedParam: [
     "getNestedParam(query, name)",
-    "The same; a dot in the name is a dot.",
+    "The same; a dot in the name has no special meaning.",
     `getNestedParam("a.b=1", "a.b")`,
   ],
   urlDecode: ["urlDecode(text)", "With `%XX` and `+` decoded; a bad escape is an error.", `urlDecode("a%20b+c")`],
   extractPathType: ["extractPathType(path)", "`collect`, `set_cookie` or `unknown`.", `extractPathType("/g/collect")`],
   parseUserAgent: [
     "parseUserAgent(agent, what)",
-    "The `device`, `browser` or `os` that a browser claims.",
+    "The `device`, `browser` or `os` of a user agent.",
     `parseUserAgent(agent, "os")`,
   ],
   hasKeyPrefix: [
@@ -170,7 +182,7 @@ export const helperEntries: Entries = {
     "Whether a key begins with one of the prefixes.",
     `hasKeyPrefix(user, ["te"])`,
   ],
-  hasAnyKey: ["hasAnyKey(map, keys)", "Whether one of the keys is there.", `hasAnyKey(user, ["x", "id"])`],
+  hasAnyKey: ["hasAnyKey(map, keys)", "Whether the map has one of the keys.", `hasAnyKey(user, ["x", "id"])`],
 };
 
 /** Methods of times. */
@@ -192,7 +204,7 @@ export const timeMethodEntries: Entries = {
   In: [".In(zone)", "The same time in a zone.", `date(ts).In(timezone("Asia/Tokyo"))`],
   Format: [".Format(layout)", "As text, by a layout.", `date(ts).Format("02.01.2006")`],
   String: [".String()", "As text.", "date(ts).String()"],
-  Add: [".Add(duration)", "So much later.", `date(ts).Add(duration("1h"))`],
+  Add: [".Add(duration)", "The time plus the duration.", `date(ts).Add(duration("1h"))`],
   Sub: [".Sub(time)", "The span between two times.", "now().Sub(date(ts))"],
   Before: [".Before(time)", "Whether it is earlier.", "date(ts).Before(now())"],
   After: [".After(time)", "Whether it is later.", "date(ts).After(now())"],

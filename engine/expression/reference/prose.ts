@@ -18,9 +18,9 @@ export const kinds = `
 | array, map | as in JSON |
 | time, duration, timezone | made by \`date\`, \`now\`, \`duration\`, \`timezone\` |
 
-A whole number of an event beyond 2^53 is no float, which could not hold it, but an integer with all its digits: it
-compares, prints and passes on exactly. Computed with another number of the event, which is a float, it gives a float. One
-beyond 64 bits keeps its digits only where nothing is computed with it.
+A whole number of an event beyond 2^53 is an integer with all its digits, because a float could not hold it: it is
+compared, printed and passed on exactly. Computed with another number of the event, which is a float, it gives a float.
+A number beyond 64 bits keeps its digits only as long as nothing is computed with it.
 `;
 
 export const limits = `
@@ -35,10 +35,10 @@ export const limits = `
 | ${count.format(UNITS)} steps of the same kind | the outputs of one event together | the event fails |
 | ${DEEPEST_OUTPUT} levels of nesting | one output | the event fails |
 
-An event that fails goes to the dead letters alone; the others go on.
+An event that fails becomes a dead letter; the other events of its batch are processed.
 `;
 
-/** What each output_type makes of a value; the names in one cell mean the same. */
+/** The conversions of each output_type; the names in one cell are synonyms. */
 export const outputRules: readonly (readonly [names: readonly string[], rule: string, fails: string])[] = [
   [
     ["string", "bytes", "datetime"],
@@ -65,15 +65,15 @@ export const outputRules: readonly (readonly [names: readonly string[], rule: st
   [
     ["array", "map", "object"],
     "anything, as it is; times as RFC 3339, durations as nanoseconds",
-    "NaN, infinity, keys that are no text",
+    "NaN, infinity, keys that are not texts",
   ],
 ];
 
-/** Where the language differs from that of the service whose pipelines it runs. */
+/** The differences from the language of the service whose pipelines Sluice runs. */
 export const differences = `
 - Arrays and maps of the schema are arrays and maps of unknown items in the check, so \`tags[0]\` and \`user.name\` are
   allowed; there they were texts, and refused. A filter that fails on an empty array or map is allowed for that reason.
-- Precise type names such as \`int64\`, and \`datetime\` (a text), are known wherever a schema is.
+- Precise type names such as \`int64\`, and \`datetime\` (a text), are allowed in every schema.
 - Whole numbers beyond 2^53 keep their digits; there every number of an event was rounded to a float.
 - A float that does not fit an integer is an error; there the result depended on the processor.
 - \`keys\`, \`values\` and \`toPairs\` are sorted by key; there their order was random.

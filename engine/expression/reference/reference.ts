@@ -23,14 +23,14 @@ export async function reference(): Promise<string> {
     "## What an expression is made of",
     table(["written", "meaning", "example", "gives"], rows(Object.values(syntaxEntries))),
     "## Operators",
-    "From loose to tight: what has a higher level is put together first. `not` before `in`, `matches`, `contains`, `startsWith` and `endsWith` negates them.",
+    "From loose to tight: operators with a higher level bind first. `not` before `in`, `matches`, `contains`, `startsWith` and `endsWith` negates them.",
     operators(),
     "## Functions",
     ...builtinSections.flatMap(section),
     "## Functions of stateless transforms alone",
     ...helperSections.flatMap(section),
     "## output_type",
-    "What a stateless transform makes of the value of an expression, and the type of the field for the sink.",
+    "How a stateless transform converts the value of an expression. It is also the type of the field for the sink.",
     table(
       ["names", "makes", "fails on"],
       outputRules.map(([names, rule, fails]) => [names.map(code).join(" "), rule, fails]),
@@ -93,7 +93,7 @@ function line(cells: readonly string[]): string {
   return `| ${cells.map(cell).join(" | ")} |`;
 }
 
-/** A bar ends a cell, also in code. */
+/** A bar ends a table cell, even in code. */
 function cell(text: string): string {
   return text.replaceAll("|", String.raw`\|`);
 }

@@ -24,7 +24,7 @@ function ofHelpers(entries: Entries, all: Catalog = helpers): Readonly<Record<st
   return Object.fromEntries([...all].filter(([name]) => Object.hasOwn(entries, name)));
 }
 
-/** The functions that filters and stateless transforms know. */
+/** The functions of filters and stateless transforms. */
 export const builtinSections: readonly Section[] = [
   {
     title: "Texts",
@@ -35,7 +35,7 @@ export const builtinSections: readonly Section[] = [
   },
   { title: "Numbers", says: "", entries: tables.numberEntries, functions: numberFunctions, functionSet: "builtins" },
   {
-    title: "From one kind to another",
+    title: "Conversions",
     says: "",
     entries: tables.conversionEntries,
     functions: conversionFunctions,
@@ -67,11 +67,11 @@ export const builtinSections: readonly Section[] = [
   },
 ];
 
-/** The functions that stateless transforms know besides. */
+/** The functions that only stateless transforms have. */
 export const helperSections: readonly Section[] = [
   {
     title: "Helpers",
-    says: "They turn their arguments to text first: nil, arrays and maps become the empty text, numbers have no exponent. Further arguments are ignored.",
+    says: "They convert their arguments to text first: nil, arrays and maps become the empty text, numbers have no exponent. Further arguments are ignored.",
     entries: tables.helperEntries,
     functions: ofHelpers(tables.helperEntries),
     functionSet: "helpers",

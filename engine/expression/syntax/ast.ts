@@ -81,7 +81,7 @@ export interface ComparisonNode extends Span {
 
 /**
  * `object.key` or, `computed`, `object[key]`; `optional` with `?.`. A nil object of an optional member makes the whole
- * chain of dots behind it nil; brackets begin a new chain.
+ * following chain of dots nil; brackets begin a new chain.
  */
 export interface MemberNode extends Span {
   readonly kind: "member";

@@ -22,7 +22,7 @@ export class Cursor {
     return this.#peek(1);
   }
 
-  /** Where the token before the current one ends. */
+  /** The end of the previous token. */
   get end(): number {
     return this.#at === 0 ? 0 : this.#peek(-1).end;
   }
@@ -58,7 +58,7 @@ export class Cursor {
     return this.current.kind === kind ? this.take() : this.refuse(`expected ${what}`);
   }
 
-  /** Throws: the current token cannot stand here. */
+  /** Throws, because the current token is not allowed here. */
   refuse(expected: string): never {
     const found = this.current.kind === "end" ? "the expression ends" : "found this";
     throw this.error(this.current, `${expected}, ${found}`);

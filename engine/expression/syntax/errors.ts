@@ -1,6 +1,6 @@
 import { characters } from "../values/text.ts";
 
-/** Where a piece of an expression stands: UTF-16 offsets into its text, `end` not included. */
+/** The place of a part of an expression: UTF-16 offsets into its text, `end` not included. */
 export interface Span {
   readonly start: number;
   readonly end: number;
@@ -21,7 +21,7 @@ export class ExpressionError extends Error {
   readonly phase: Phase;
   /** The offending sub-expression, shortened. */
   readonly part: string;
-  /** The sentence without part and place. */
+  /** The message without part and place. */
   readonly detail: string;
   /** UTF-16 offset of the part in the expression. */
   readonly offset: number;
@@ -53,7 +53,7 @@ export class ExpressionError extends Error {
     this.#source = source;
   }
 
-  /** The same error, of the expression that makes this output. */
+  /** The same error, with the name of its output. */
   of(output: string): ExpressionError {
     return new ExpressionError(
       this.phase,

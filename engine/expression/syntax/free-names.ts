@@ -5,13 +5,16 @@ import { parse } from "./parser.ts";
 /** A field of the record that an expression reads by its name. */
 export interface FreeName {
   readonly name: string;
-  /** What the field has to be for the first use of it: `user.id` needs a map, `tags[0]` an array; undefined for other uses. */
+  /**
+   * The type that the first use of the field needs: a map for `user.id`, an array for `tags[0]`; undefined for other
+   * uses.
+   */
   readonly is: "map" | "array" | undefined;
 }
 
 /**
  * The fields that an expression reads, each once, in the order in which they are read. Functions, `let` variables and
- * `$env` are none, but `$env.name` reads a field. Throws ExpressionError for a text that does not parse.
+ * `$env` are not fields, but `$env.name` reads a field. Throws ExpressionError for a text that does not parse.
  */
 export function freeNames(expression: string): FreeName[] {
   const found = new Map<string, FreeName>();
@@ -20,15 +23,15 @@ export function freeNames(expression: string): FreeName[] {
 }
 
 /**
- * The keys of the record that expressions may read; undefined where one of them asks for the record itself, and so may
- * read any. Throws ExpressionError for a text that does not parse.
+ * The keys of the record that expressions may read; undefined where an expression uses the whole record and so may read
+ * any key. Throws ExpressionError for a text that does not parse.
  */
 export function namesRead(expressions: readonly string[]): string[] | undefined {
   const found = new Set(expressions.flatMap((expression) => namedIn(parse(expression))));
   return found.has("$env") ? undefined : [...found];
 }
 
-/** Every name but those of functions and members; variables are among them, which does no harm. */
+/** Every name except those of functions and members. This includes variables, which does no harm. */
 function namedIn(node: Node): string[] {
   return node.kind === "name" ? [node.name] : children(node).flatMap(namedIn);
 }

@@ -10,7 +10,7 @@ export interface Token {
   readonly end: number;
 }
 
-/** Names that are operators or statements, and so never the name of a field (except after a dot). */
+/** Reserved words: they cannot be names of fields, except after a dot. */
 const words = new Set("not in or and matches contains startsWith endsWith let if else".split(" "));
 
 /** Longest first: the lexer takes the first that fits. */
@@ -101,7 +101,7 @@ function match(pattern: RegExp, source: string, at: number): string | undefined 
   return pattern.exec(source)?.[0];
 }
 
-/** What a letter means after a backslash. */
+/** The meaning of a letter after a backslash. */
 const oneLetterEscapes: Readonly<Record<string, string>> = {
   a: "\x07",
   b: "\b",
@@ -120,8 +120,8 @@ const oneLetterEscapes: Readonly<Record<string, string>> = {
 const escape = /\\(?:x([\da-fA-F]{2})|u([\da-fA-F]{4})|U([\da-fA-F]{8})|([0-3][0-7]{2})|(.)|$)/gsu;
 
 /**
- * The value of a quoted literal, quotes included in `literal`. A surrogate that is written as an escape is U+FFFD, also
- * where two of them would make a pair: an escape stands for one whole character.
+ * The value of a quoted literal, quotes included in `literal`. A surrogate that is written as an escape becomes U+FFFD,
+ * even where two of them would form a pair: an escape stands for one whole character.
  */
 function unescape(literal: string, source: string, start: number): string {
   const quote = literal.charAt(0);
@@ -145,7 +145,7 @@ interface Place {
   written: string;
 }
 
-/** Undefined for a letter that is none: a quote is escaped only within its own kind. */
+/** Undefined for an invalid escape: a quote may be escaped only within quotes of its kind. */
 function oneLetterEscape(letter: string, quote: string): string | undefined {
   if ((letter === "'" || letter === '"') && letter !== quote) return undefined;
   return letter === "`" || letter === "?" ? undefined : oneLetterEscapes[letter];

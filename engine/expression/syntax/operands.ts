@@ -60,7 +60,7 @@ export function call(parser: Parser, name: string, start: number, given: readonl
   return parser.make({ kind: "call", name, args: [...given, ...rest], start, end: parser.cursor.end });
 }
 
-/** What follows an operand: `.key`, `?.key`, `[index]`, `[from:to]` and calls of methods. */
+/** The postfixes of an operand: `.key`, `?.key`, `[index]`, `[from:to]` and calls of methods. */
 export function postfix(parser: Parser, first: Node): Node {
   let node = first;
   for (;;) {
@@ -160,10 +160,10 @@ const words: ReadonlyMap<string, boolean | null> = new Map([
 ]);
 
 const LARGEST = 2n ** 63n - 1n;
-/** Enough for the largest in binary, with zeros before it. */
+/** Enough for the largest integer in binary, with leading zeros. */
 const MOST_DIGITS = 100;
 
-/** Takes the literal that comes next, if one does. */
+/** Takes a literal, if one comes next. */
 function literal(cursor: Cursor): LiteralNode | undefined {
   const { kind, value, start, end } = cursor.current;
   if (kind === "name") {

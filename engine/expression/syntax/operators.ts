@@ -6,7 +6,7 @@ export type BinaryOperator =
 export type UnaryOperator = "not" | "-" | "+";
 
 interface Binding {
-  /** How tightly it binds (docs/reference/expressions.md, Operators). */
+  /** Its precedence: higher binds tighter (docs/reference/expressions.md, Operators). */
   readonly level: number;
   readonly right?: true;
   readonly family: "pipe" | "logical" | "comparator" | "binary";
@@ -16,7 +16,7 @@ interface Binding {
   readonly negatable?: true;
 }
 
-/** Every operator between two operands, by its spelling. The one table of precedence. */
+/** All binary operators, by their spelling: the only table of precedence. */
 export const binary: ReadonlyMap<string, Binding> = new Map<string, Binding>([
   ["|", { level: 0, family: "pipe", is: "|" }],
   ["or", { level: 10, family: "logical", is: "or" }],
@@ -45,7 +45,7 @@ export const binary: ReadonlyMap<string, Binding> = new Map<string, Binding>([
   ["??", { level: 500, family: "binary", is: "??" }],
 ]);
 
-/** Operators before one operand. */
+/** Unary operators. */
 export const unary: ReadonlyMap<string, { readonly level: number; readonly is: UnaryOperator }> = new Map([
   ["not", { level: 50, is: "not" as const }],
   ["!", { level: 50, is: "not" as const }],

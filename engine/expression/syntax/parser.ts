@@ -15,12 +15,15 @@ export function parse(source: string): Node {
   return new Parser(source).parse();
 }
 
-/** Reads statements and operators; `operands.ts` reads what stands between them and comes back here. */
+/**
+ * Parses statements and operators; `operands.ts` parses the operands between them and calls back for nested
+ * expressions.
+ */
 export class Parser {
   readonly cursor: Cursor;
   #nodes = 0;
   #depth = 0;
-  /** How many predicates surround the current token. */
+  /** The number of predicates around the current token. */
   #predicates = 0;
 
   constructor(source: string) {
@@ -46,7 +49,7 @@ export class Parser {
     return node;
   }
 
-  /** Whether `#` and `.field` have a meaning at the current token. */
+  /** Whether `#` and `.field` are defined at the current token. */
   get inPredicate(): boolean {
     return this.#predicates > 0;
   }
@@ -183,7 +186,7 @@ export class Parser {
   }
 
   #piped(left: Node): Node {
-    const name = this.cursor.expectKind("name", "the name of a function behind `|`");
+    const name = this.cursor.expectKind("name", "the name of a function after `|`");
     return postfix(this, call(this, name.value, left.start, [left]));
   }
 

@@ -2,13 +2,13 @@ import type { ComparisonNode, ConditionalNode, LiteralNode, Node, PointerNode } 
 import { binary, unary } from "./operators.ts";
 import { predicates } from "./predicates.ts";
 
-/** How tightly a printed node holds together. Operators have the level of their table. */
+/** The precedence of a printed node. Operators have the level of their table. */
 const STATEMENT = -1;
 const POSTFIX = 1000;
 
 /**
- * The text of a tree in one spelling: parsing it gives the same tree again. Comments are lost, parentheses stand only
- * where they are needed.
+ * The text of a tree in its canonical form: parsing it gives the same tree. Comments are lost, and only needed
+ * parentheses are printed.
  */
 export function print(node: Node): string {
   switch (node.kind) {
@@ -49,7 +49,7 @@ export function print(node: Node): string {
   }
 }
 
-/** In parentheses, unless the node holds together at least as tightly as `level`. */
+/** In parentheses, unless the precedence of the node is at least `level`. */
 function within(node: Node, level: number): string {
   return levelOf(node) >= level ? print(node) : `(${print(node)})`;
 }
@@ -82,7 +82,7 @@ function printLiteral({ value }: LiteralNode): string {
   return /[.e]/.test(digits) ? digits : `${digits}.0`;
 }
 
-/** Characters that a quoted literal cannot hold, and what has no form of its own, as escapes. */
+/** Writes characters as escapes that a quoted literal cannot hold, or that are not printable. */
 function quoted(text: string): string {
   const escaped = JSON.stringify(text)
     .slice(1, -1)
@@ -98,7 +98,7 @@ function printKey(key: Node): string {
   return key.kind === "literal" && typeof key.value === "string" ? quoted(key.value) : `(${print(key)})`;
 }
 
-/** An operator that a unary operator stands before binds more tightly, or is in parentheses. */
+/** An operator after a unary operator binds tighter, or is in parentheses. */
 function printUnary(operator: string, operand: Node): string {
   const level = unary.get(operator)?.level ?? 0;
   const text = within(operand, level);

@@ -15,7 +15,7 @@ export function member(object: unknown, key: unknown, fail: Fail): unknown {
   return fail(`expected a map or an array before ${described(key)}, found ${kindOf(object)}`);
 }
 
-/** The keys of a record are texts, so another key is a mistake and not a missing one. */
+/** The keys of a record are texts, so a key of another kind is an error, not a missing key. */
 function usable(map: object, key: unknown, fail: Fail): unknown {
   if (typeof key === "string" || key === null || map instanceof Map) return key;
   return fail(`the key of a map is a text, found ${kindOf(key)}`);
@@ -46,7 +46,7 @@ export function truncated(value: unknown, fail: Fail): number {
   return Math.abs(number) < 2 ** 63 ? number : fail("the position does not fit 64 bits");
 }
 
-/** `object[from:to]`: ends are clamped, negative ones count from the end; texts are cut between bytes. */
+/** `object[from:to]`: the bounds are clamped, negative ones count from the end; texts are cut at bytes. */
 export function slice(object: unknown, from: unknown, to: unknown, fail: Fail, budget: Budget): unknown {
   if (!Array.isArray(object) && typeof object !== "string") {
     return fail(`expected an array or a text to slice, found ${kindOf(object)}`);
@@ -62,7 +62,7 @@ export function slice(object: unknown, from: unknown, to: unknown, fail: Fail, b
   return object.slice(start, end);
 }
 
-/** `needle in container`: an item of an array by value, a key of a map; nothing is in nil. */
+/** `needle in container`: finds an item of an array by value, or a key of a map; nothing is in nil. */
 export function contained(needle: unknown, container: unknown, fail: Fail, budget: Budget): boolean {
   if (container === null || container === undefined) return false;
   if (Array.isArray(container)) {
@@ -70,7 +70,7 @@ export function contained(needle: unknown, container: unknown, fail: Fail, budge
     return container.some((candidate) => equal(candidate, needle, budget));
   }
   if (isMap(container)) return hasKey(container, usable(container, needle, fail));
-  return fail(`expected an array or a map behind \`in\`, found ${kindOf(container)}`);
+  return fail(`expected an array or a map after \`in\`, found ${kindOf(container)}`);
 }
 
 /** `from..to`, both included; empty where `to` is below `from`. */

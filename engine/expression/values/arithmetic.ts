@@ -2,7 +2,7 @@ import type { Budget } from "./budget.ts";
 import { Duration, Time } from "./time.ts";
 import { areIntegers, fits64, kindOf, wrapped } from "./values.ts";
 
-/** Ends the evaluation with an error at the operator or call that it was made for. */
+/** Ends the evaluation with an error at its operator or call. */
 export type Fail = (detail: string) => never;
 
 export type Arithmetic = "+" | "-" | "*" | "/" | "%" | "**";
@@ -59,7 +59,7 @@ export function mismatch(expected: string, a: unknown, b: unknown): string {
   return `expected ${expected}, found ${kindOf(a)} and ${kindOf(b)}`;
 }
 
-/** 1 to any power is 1, as in IEEE 754; JavaScript says NaN for infinite ones. */
+/** 1 to any power is 1, as in IEEE 754; JavaScript returns NaN for infinite powers. */
 function power(base: number, exponent: number): number {
   return Math.abs(base) === 1 && !Number.isFinite(exponent) && !(Number.isNaN(exponent) && base === -1)
     ? 1

@@ -1,17 +1,17 @@
-/** Units of memory, and steps, that one evaluation may use. */
+/** The most units of memory, and the most steps, of one evaluation. */
 export const UNITS = 1_000_000;
 
-/** Characters of text that are read for one step, and that are made for one. */
+/** Characters of text that count as one step: when read, and when made. */
 const READ_PER_STEP = 64;
 export const MADE_PER_STEP = 16;
 
-/** Thrown inside an evaluation that used up its budget; `compile.ts` gives it a place. */
+/** Thrown inside an evaluation that exceeds its budget; `compile.ts` adds the place. */
 export class BudgetExceeded extends Error {}
 
 /**
- * What bounds one evaluation (docs/reference/expressions.md, Limits). Memory counts the items of arrays and maps
- * that are made, and repeated text. Steps bound the time, and what else takes memory: items that are visited or copied,
- * and text that is read or made.
+ * The limits of one evaluation (docs/reference/expressions.md, Limits). Memory counts the items of arrays and maps that
+ * are made, and repeated text. Steps limit the time, and other memory: items that are visited or copied, and text that
+ * is read or made.
  */
 export class Budget {
   #memory = UNITS;

@@ -4,8 +4,8 @@ import { compareTexts, hasKey, isMap, kindOf, own, pairs, sizeOf } from "./value
 import type { Budget } from "./budget.ts";
 
 /**
- * Below, at or above zero as `a` stands to `b`; NaN where one of them is not a number that can be ordered. Defined
- * between two numbers, texts, times or durations; anything else, nil too, is an error.
+ * Below, at or above zero as `a` is less than, equal to or greater than `b`; NaN if one of them is NaN. Defined between
+ * two numbers, texts, times or durations; anything else, nil too, is an error.
  */
 export function ordered(a: unknown, b: unknown, fail: Fail): number {
   if ((typeof a === "number" || typeof a === "bigint") && (typeof b === "number" || typeof b === "bigint")) {
@@ -23,7 +23,7 @@ function sign(value: bigint): number {
 
 export type Comparator = "<" | "<=" | ">" | ">=";
 
-/** What each operator says of the result of `ordered`. */
+/** The result of each operator, from the result of `ordered`. */
 export const orderTests: Readonly<Record<Comparator, (order: number) => boolean>> = {
   "<": (order) => order < 0,
   "<=": (order) => order <= 0,

@@ -6,7 +6,7 @@ export const months = "January February March April May June July August Septemb
 );
 export const days = "Sunday Monday Tuesday Wednesday Thursday Friday Saturday".split(" ");
 
-/** What is read of a date. Fields that the layout does not have keep these. */
+/** The parts of a date that are read. Parts that the layout does not have keep these values. */
 export interface Parts {
   year: number;
   month: number;
@@ -22,8 +22,8 @@ export interface Parts {
 }
 
 /**
- * A layout shows how the reference time, Mon Jan 2 15:04:05 MST 2006, would be written. Each piece has the pattern that
- * reads it, what it does to the parts, and how it is written. The first that fits the layout counts.
+ * A layout is the reference time, Mon Jan 2 15:04:05 MST 2006, in the wanted format. Each piece has the pattern that
+ * reads it, a function that sets the parts, and one that writes it. The first piece that fits the layout counts.
  */
 interface Piece {
   readonly reads: string;

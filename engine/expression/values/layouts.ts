@@ -29,7 +29,7 @@ interface Reader {
 const readers = new Map<string, Reader>();
 const MOST_READERS = 64;
 
-/** Reads a text by a layout; times that name no zone are in `zone`. Undefined where the text does not fit. */
+/** Reads a text by a layout; times without a zone are in `zone`. Undefined if the text does not fit. */
 export function parseTime(text: string, layout: string, zone: Timezone = Timezone.utc): Time | undefined {
   let reader = readers.get(layout);
   if (reader === undefined) {
@@ -50,7 +50,7 @@ function makeReader(layout: string): Reader {
     pattern += escaped(layout.slice(end, match.index));
     end = match.index + key.length;
     keys.push(key);
-    // Look ahead and refer back: what a piece has taken it never gives back, so that reading takes linear time.
+    // A lookahead with a back reference makes each piece atomic (no backtracking), so that reading takes linear time.
     pattern += `(?=(${readPiece(key, layout.slice(end))}))\\${keys.length}`;
   }
   return { pattern: new RegExp(`^${pattern}${escaped(layout.slice(end))}$`, "i"), keys };
@@ -108,7 +108,7 @@ function located(parts: Parts, zone: Timezone): Time {
   if (parts.zone === "UTC") return at(local, Timezone.utc);
   if (parts.zone !== undefined && parts.zone !== zone.abbreviation(local))
     return at(local, Timezone.fixed(0, parts.zone));
-  // The offset at the moment itself: twice, because it may change between the first guess and the moment.
+  // The offset at the moment itself, computed twice, because it may change between the first guess and the moment.
   const guess = local - zone.offset(local);
   return at(local - zone.offset(guess), zone);
 }

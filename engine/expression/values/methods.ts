@@ -5,7 +5,7 @@ import { Duration, Time } from "./time.ts";
 import { int, kindOf } from "./values.ts";
 import { Timezone } from "./zones.ts";
 
-/** What a method takes besides its object. */
+/** The parameter of a method besides its object. */
 type Argument = "time" | "duration" | "timezone" | "string";
 
 interface Method<T> {
@@ -53,7 +53,7 @@ export function hasMethod(kind: string, name: string): boolean {
   return (kind === "time" && timeMethods.has(name)) || (kind === "duration" && durationMethods.has(name));
 }
 
-/** `object.name(args)`: times and durations alone have methods. */
+/** `object.name(args)`: only times and durations have methods. */
 export function method(object: unknown, name: string, args: readonly unknown[], fail: Fail): unknown {
   if (object instanceof Time) return call(timeMethods.get(name), object, name, args, fail);
   if (object instanceof Duration) return call(durationMethods.get(name), object, name, args, fail);

@@ -2,23 +2,26 @@ import { RE2JS } from "re2js";
 import type { Fail } from "./arithmetic.ts";
 import type { Budget } from "./budget.ts";
 
-/** Compiled patterns that are kept; the one used longest ago goes first. Each may hold some megabytes of states. */
+/**
+ * The most compiled patterns that are kept; the least recently used is dropped first. Each may hold some megabytes of
+ * states.
+ */
 const MOST_PATTERNS = 64;
-/** UTF-16 units of a pattern. */
+/** The longest pattern, in UTF-16 units. */
 export const LONGEST_PATTERN = 10_000;
-/** Instructions of a compiled pattern that are as quick as none. */
+/** Patterns of up to this many instructions cost no extra steps. */
 const LIGHT = 64;
 
-/** A pattern in the dialect of RE2: its matching takes time in proportion to the text, whatever the two are. */
+/** A pattern in RE2 syntax: matching takes time linear in the length of the text. */
 export interface Pattern {
   readonly program: RE2JS;
-  /** About how many instructions it has: repetitions such as `{1,300}` are written out when it is compiled. */
+  /** Its approximate number of instructions: repetitions such as `{1,300}` are expanded when it is compiled. */
   readonly size: number;
 }
 
 const compiled = new Map<string, Pattern>();
 
-/** The compiled pattern. Compiling takes steps of the budget where the pattern is not known yet. */
+/** The compiled pattern. Compiling a new pattern takes steps of the budget. */
 export function pattern(source: string, fail: Fail, budget?: Budget): Pattern {
   const known = compiled.get(source);
   if (known !== undefined) compiled.delete(source);

@@ -5,7 +5,7 @@ import { isMap, kindOf, pairs } from "./values.ts";
 import { Timezone } from "./zones.ts";
 import type { Fail } from "./arithmetic.ts";
 
-/** A number with the fewest digits that say it exactly, never with an exponent. */
+/** A number with the fewest digits that represent it exactly, never with an exponent. */
 export function plainNumber(value: number | bigint): string {
   if (typeof value === "bigint") return value.toString();
   if (!Number.isFinite(value)) return infinite(value);
@@ -66,7 +66,7 @@ function collected(open: string, parts: readonly string[], budget: Budget): stri
   return text;
 }
 
-/** The text of a value as the helpers take their arguments: nil, arrays and maps are empty, numbers have no exponent. */
+/** The text of a value for the arguments of helpers: nil, arrays and maps are empty, numbers have no exponent. */
 export function bare(value: unknown): string {
   if (typeof value === "string") return value;
   if (typeof value === "boolean") return String(value);

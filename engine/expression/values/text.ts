@@ -1,6 +1,6 @@
 /**
- * Texts as the language sees them: `len` counts characters, while positions count bytes of UTF-8. Only texts with
- * characters beyond ASCII pay for the difference.
+ * Texts of the language: `len` counts characters, while positions count bytes of UTF-8. Only texts with characters
+ * beyond ASCII need a conversion.
  */
 
 /** Whether every character is one byte of UTF-8. */

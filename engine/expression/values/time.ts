@@ -37,7 +37,7 @@ function decimal(value: bigint, unit: bigint): string {
   return `${value / unit}${fraction === "" ? "" : `.${fraction}`}`;
 }
 
-/** A moment, with the zone that it is shown in. */
+/** A moment, with its time zone for printing. */
 export class Time {
   /** Since the epoch. */
   readonly nanoseconds: bigint;
@@ -63,7 +63,7 @@ export class Time {
     return Number(((this.nanoseconds % PER_SECOND) + PER_SECOND) % PER_SECOND);
   }
 
-  /** The clock on the wall of the zone, as a date whose UTC fields are to be read. */
+  /** The local time of the zone, as a date whose UTC fields hold it. */
   get wall(): Date {
     return new Date((this.unix + this.zone.offset(this.unix)) * 1000);
   }

@@ -1,14 +1,14 @@
 import type { Kind } from "./values.ts";
 
 /**
- * What is known of a value before the run. `integral` is a field declared as an integer: a float at run time, since
- * every number of a record is one, but fit for a position.
+ * The type of a value, as far as it is known before the run. `integral` is a field declared as an integer: a float at
+ * run time, since every number of a record is one, but valid as a position.
  */
 export interface Type {
   readonly kind: Kind | "unknown" | "integral";
-  /** Of an array: what is known of its items. Of a map that is not `fields`: of its values. */
+  /** The type of the items of an array, or of the values of a map without `fields`. */
   readonly item?: Type;
-  /** Of a map whose keys are all known. */
+  /** For a map whose keys are all known. */
   readonly fields?: ReadonlyMap<string, Type>;
 }
 

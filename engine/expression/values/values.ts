@@ -2,7 +2,7 @@ import { Duration, Time } from "./time.ts";
 import { Timezone } from "./zones.ts";
 
 /**
- * What an expression computes with, in one place:
+ * The values of expressions, in one place:
  *
  * - nil is `null` (a missing field too; inside a `?.` chain `undefined` marks that the chain has ended),
  * - bool, string and array are JavaScript's own,

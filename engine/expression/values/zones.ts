@@ -25,7 +25,7 @@ export class Timezone {
   static named(name: string): Timezone | undefined {
     if (name === "" || name === "UTC") return Timezone.utc;
     const known = zones.get(name);
-    // Intl knows offsets such as "+01:00" as well, which are no names.
+    // Intl knows offsets such as "+01:00" as well, which are not names.
     if (known !== undefined || !/^[A-Za-z]/.test(name)) return known;
     try {
       const made = new Timezone(name, formatOf(name), 0);
@@ -84,7 +84,7 @@ export function offsetText(seconds: number, colon = ""): string {
   return `${seconds < 0 ? "-" : "+"}${two(Math.trunc(minutes / 60))}${colon}${two(minutes % 60)}`;
 }
 
-/** Seconds since the epoch of midnight of a day of the Gregorian calendar. `Date.UTC` alone reads years below 100 as 19xx. */
+/** Seconds since the epoch of midnight of a day of the Gregorian calendar. `Date.UTC` reads years below 100 as 19xx. */
 export function civil(year: number, month: number, day: number): number {
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);

@@ -23,10 +23,10 @@ export interface ClickHouseSinkOptions {
   pipeline_id: string;
   /** With secrets resolved to their values. */
   sink: SinkConfig;
-  /** What feeds the sink. */
+  /** The fields that feed the sink. */
   schemas: Schemas;
   options: { create_table: boolean };
-  /** Where `host: embedded` is reached; a function where that may change. */
+  /** The address for `host: embedded`; a function where it may change. */
   embedded?: EmbeddedServer | (() => EmbeddedServer);
   /** The agent for HTTP connections; by default one of the sink's own, which applies its TLS settings. */
   agent?: Agent;
@@ -37,10 +37,10 @@ export interface ClickHouseSinkOptions {
 const metadataTimeout = 30_000;
 
 /**
- * Writes to one table of a ClickHouse over HTTP, one insert of JSONEachRow for each block.
+ * Writes to one ClickHouse table over HTTP, with one insert of JSONEachRow for each block.
  *
- * Before `open` succeeded the configured column types are taken for the real ones. `open` reads the table: its types
- * decide from then on how values are written and what becomes of null.
+ * Until `open` succeeds, the configured column types are used. `open` reads the table: from then on its types decide
+ * how values are written and what null becomes.
  */
 export class ClickHouseSink implements Sink {
   readonly #options: ClickHouseSinkOptions;
@@ -50,7 +50,7 @@ export class ClickHouseSink implements Sink {
   #encoders: RowEncoders;
   /** Bytes of the last insert: a guess at the next one. */
   #lastBodyBytes = 0;
-  /** How the table was described when it was opened; undefined before. */
+  /** The description of the table when it was opened; undefined before. */
   #description: string | undefined;
   #columns: readonly ColumnInfo[] = [];
   #hasWarned = false;
@@ -71,7 +71,10 @@ export class ClickHouseSink implements Sink {
     return this.#reader.written?.atLeastOnce;
   }
 
-  /** The walks over events whose own bytes can be rows. They change when the table is read, and after each change of it. */
+  /**
+   * The walks for events whose own bytes can be rows. They change when the table is read, and whenever it has been
+   * altered.
+   */
   rowWalks(origin: string | undefined): RowWalks | undefined {
     return this.#encoders.of(origin)?.rowWalks;
   }
@@ -109,7 +112,7 @@ export class ClickHouseSink implements Sink {
     if (cached !== undefined) return { kind: "read", reading: cached };
     const read = await this.#readNow(signal);
     if (read.kind !== "read" || read.reading.description === this.#description) return read;
-    // It was altered while rows were written: its new columns decide how the next rows are encoded.
+    // The table was altered while rows were written: its new columns decide how the next rows are encoded.
     const opened = await this.open(signal);
     return opened.kind === "ok" ? read : opened;
   }
@@ -172,7 +175,7 @@ export class ClickHouseSink implements Sink {
     return findTable(select, database, table);
   }
 
-  /** Why the settings profile of this user forbids the inserts; undefined if it does not. */
+  /** Why the settings profile of this user forbids inserts; undefined if it does not. */
   async #askProfile(select: Select, wanted: ClickHouseSettings): Promise<string | undefined> {
     const names = [...Object.keys(wanted), tokenSetting, PartitionLimit.setting];
     const profile = await readProfile(select, names);

@@ -25,24 +25,24 @@ import { FetchBuffer } from "./reading/fetch-buffer.ts";
 import { HeldPartitions } from "./reading/held-partitions.ts";
 import { PartitionReader } from "./reading/partition-reader.ts";
 
-/** What a Kafka source is made of. */
+/** The parts and settings of a Kafka source. */
 export interface KafkaSourceOptions extends OpeningOptions {
-  /** With its secrets resolved: one for all topics. */
+  /** With its secrets resolved; all topics share it. */
   connection: KafkaConnection;
   /** Members of the consumer group. */
   replicas: number;
   settings: KafkaSettings;
   log: Log;
-  /** Bytes of fetched events that are not read yet, at the most. */
+  /** The most bytes of fetched events that are not read yet. */
   bufferBytes: number;
   /** Opens the connections to the brokers; without one they are sockets of this machine. */
   socketFactory?: ISocketFactory;
 }
 
 /**
- * Topics as a pipeline reads them. The journal knows where each partition goes on; the consumer group says which
- * partitions this pipeline reads, and is kept informed of its offsets. A pipeline has one group, whose members subscribe
- * to all topics. Fetches belong to no group, so the same reader serves what comes next and what has to be made again.
+ * Reads the topics of a pipeline. The journal holds the next offset of each partition; the consumer group assigns the
+ * partitions, and gets the offsets as commits. A pipeline has one group, whose members subscribe to all topics. Fetches
+ * do not belong to the group, so the same code reads new events and reads the events of a pending batch again.
  */
 export class KafkaSource implements Source {
   readonly keepsReading = false;
@@ -65,7 +65,7 @@ export class KafkaSource implements Source {
   #membership: Membership | undefined;
   #isDraining = false;
   #closing: Promise<void> | undefined;
-  #looking: NodeJS.Timeout | undefined;
+  #topicCheck: NodeJS.Timeout | undefined;
   readonly #arrivals = new Arrivals();
 
   constructor(options: KafkaSourceOptions) {
@@ -127,16 +127,16 @@ export class KafkaSource implements Source {
       pause: this.#pause,
       signals: this.#signals!,
       rejoin: () => this.#membership!.rejoin(),
-      onFound: () => this.#commitBehind(),
+      onFound: () => this.#commitAgain(),
       onEnd: (feed, end) => this.#lag.end(feed, end),
     });
     this.#partitions = partitions;
     buffer.onChange = () => this.#changed();
     this.#membership = this.#joining(partitions, topics);
     this.#membership.join();
-    // Brokers before Kafka 3.1 take no fetch by the id of a topic.
+    // Brokers before Kafka 3.1 cannot fetch by topic id, so a recreated topic is not noticed by a fetch.
     const check = (): void => void partitions.checkTopics().catch(() => undefined);
-    this.#looking = setInterval(check, settings.metadataMaxAge).unref();
+    this.#topicCheck = setInterval(check, settings.metadataMaxAge).unref();
     return Promise.resolve();
   }
 
@@ -162,8 +162,8 @@ export class KafkaSource implements Source {
           this.#pause.leave();
           break;
         } catch (error) {
-          // Of a topic that was created again nothing is read: what was in it is gone.
-          await this.#lookAtTopic(feed).catch(() => undefined);
+          // A topic that was created again is not read: the events of the old one are gone.
+          await this.#checkTopic(feed).catch(() => undefined);
           if (!this.#positions.isThere(feed)) break;
           await this.#opening.wait({ class: "source", text: failureText(error) }, attempt, this.#signals!);
         }
@@ -180,7 +180,7 @@ export class KafkaSource implements Source {
   }
 
   acknowledge(ranges: readonly PositionRange[]): void {
-    this.#commitSoon(this.#positions.settle(ranges));
+    this.#commitFinal(this.#positions.settle(ranges));
   }
 
   drain(): void {
@@ -195,10 +195,10 @@ export class KafkaSource implements Source {
   async #close(): Promise<void> {
     this.#isDraining = true;
     this.#partitions?.end();
-    clearInterval(this.#looking);
+    clearInterval(this.#topicCheck);
     this.#ownerCheck.end();
     this.#backPressure.end();
-    this.#commitBehind();
+    this.#commitAgain();
     await this.#commits.flushed();
     this.#lag.stop();
     await Promise.allSettled([this.#partitions?.stop(), this.#membership?.leave()]);
@@ -234,18 +234,21 @@ export class KafkaSource implements Source {
   }
 
   #turn(): void {
-    this.#commitBehind();
-    // Fetches tell of the ends; while there are none, the brokers are asked.
+    this.#commitAgain();
+    // Fetches report the end offsets; without partitions to fetch, the brokers are asked for them.
     if (this.#partitions?.isEmpty !== false) void this.#opening.read().catch(() => undefined);
   }
 
-  /** Commits again where the group is behind: a commit may have failed, after which nothing was settled. */
-  #commitBehind(): void {
-    this.#commitSoon(this.#positions.uncommitted().keys());
+  /** Commits offsets that the group does not have: a commit may have failed with no later one to replace it. */
+  #commitAgain(): void {
+    this.#commitFinal(this.#positions.uncommitted().keys());
   }
 
-  /** Commits how far partitions have come. Before the first join there is no member to do it: its claims do. */
-  #commitSoon(feeds: Iterable<Feed>): void {
+  /**
+   * Commits the final offsets of partitions. Before the first join there is no member to commit them: the claims of
+   * that join do.
+   */
+  #commitFinal(feeds: Iterable<Feed>): void {
     if (this.#membership === undefined) return;
     for (const feed of feeds) this.#commits.add(feed, this.#positions.final(feed)!);
   }
@@ -255,7 +258,7 @@ export class KafkaSource implements Source {
     await this.#membership!.commit(offsets);
   }
 
-  async #lookAtTopic(feed: Feed): Promise<void> {
+  async #checkTopic(feed: Feed): Promise<void> {
     this.#positions.saw(await this.#brokers.topicIds([kafkaPartition(feed)!.topic]));
   }
 

@@ -25,7 +25,7 @@ function connectionObstacle(sources: readonly KafkaSourceConfig[]): string | und
   return "another mechanism than GSSAPI, for which this version has no client";
 }
 
-/** Without what says the same as leaving it out. */
+/** Leaves out members that mean the same as their absence. */
 function connectionOf({ connection_params }: KafkaSourceConfig): Record<string, unknown> {
   const members = Object.entries(connection_params);
   return Object.fromEntries(members.filter(([, value]) => value !== "" && value !== false && value !== undefined));

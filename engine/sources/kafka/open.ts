@@ -8,7 +8,7 @@ import type { Telemetry } from "../../telemetry/telemetry.ts";
 import type { KafkaSettings } from "./brokers/settings.ts";
 import { KafkaSource } from "./kafka-source.ts";
 
-/** Which pipeline reads from Kafka, and as who. */
+/** The pipeline that reads from Kafka, and its identity. */
 export interface KafkaSpec {
   pipeline_id: string;
   /** With its secrets resolved. */
@@ -17,7 +17,7 @@ export interface KafkaSpec {
   kafka: { dataDir: string; run: string; earlier: readonly string[]; settings: KafkaSettings };
 }
 
-/** What it is opened with. */
+/** The dependencies of a Kafka source. */
 export interface KafkaTools {
   journal: Journal;
   telemetry: Telemetry;
@@ -27,7 +27,7 @@ export interface KafkaTools {
   socketFactory?: ISocketFactory;
 }
 
-/** Bytes of fetched events that are not read yet, at the most. */
+/** The most bytes of fetched events that are not read yet. */
 const mostBuffered = 32 * 1024 * 1024;
 
 /** The source of a pipeline whose sources are all of type `kafka`. */
@@ -39,7 +39,7 @@ export function openKafka({ pipeline_id, config, kafka, options }: KafkaSpec, to
   const topics = sources.map(({ topic, source_id, consumer_group_initial_offset: start }) => {
     return [topic, { start, hasDedup: keyed.has(source_id) }] as const;
   });
-  // What a member may do and hold it does for all topics.
+  // The resources of a member are for all topics together.
   const resources = sources.map(({ source_id }) => config.resources.sources.find((of) => of.source_id === source_id));
   const memory = resources.map((of) => of?.limits.memory);
   const bytes = memory.reduce((sum, limit) => sum + (limit === undefined ? Infinity : quantityBytes(limit) / 4), 0);

@@ -11,7 +11,7 @@ export const otlp = {
   originOf: ({ type }) => type.slice("otlp.".length),
   originOfFeed: () => undefined,
   fieldsOf: ({ type }) => otlpFields[type],
-  // Its rows are made here and may leave fields out or have them null.
+  // The receiver makes its rows; fields may be absent or null.
   requiredFieldsOf: () => [],
   obstacleOf: () => undefined,
 } as const satisfies SourceKind<OtlpSourceConfig>;

@@ -12,7 +12,7 @@ import { isPassing, storageError } from "../../state/storage-error.ts";
 const readEvents = 10_000;
 const readBytes = 8 * 1024 * 1024;
 
-/** Events that were pushed: a reader of their durable stream, and word of what came in since. */
+/** Reads pushed events from their durable stream. */
 export class StreamSource implements Source {
   readonly keepsReading = true;
   readonly waitsForSettled = false;
@@ -26,8 +26,8 @@ export class StreamSource implements Source {
   #signals: SourceSignals | undefined;
 
   /**
-   * `end` is the newest durable sequence at the start, `position` the first one that no batch holds yet. By `pause` it
-   * waits while the stream cannot be read.
+   * `end` is the newest durable sequence at the start, `position` the first one that no batch holds yet. `pause` is the
+   * pause while the stream cannot be read.
    */
   constructor(reader: StreamReader, end: number, position: number, pause: SourcePause) {
     this.#reader = reader;
@@ -45,12 +45,12 @@ export class StreamSource implements Source {
     return Promise.resolve();
   }
 
-  /** A stream is in the data dir, whose lock the system holds for this process, also while it is stopped. */
+  /** Always: the stream is in the data dir, which this process keeps locked even while it is frozen. */
   mayWrite(): Promise<void> {
     return Promise.resolve();
   }
 
-  /** Tells that events up to `end` are durable. */
+  /** Call it when events up to `end` are durable. */
   arrived(end: number): void {
     if (end <= this.#end) return;
     this.#end = end;
@@ -60,11 +60,11 @@ export class StreamSource implements Source {
 
   async next(limit: number, maxBytes: number): Promise<Chunk[]> {
     if (this.#position > this.#lastToRead) return [];
-    // Of what arrives during the read it may bring nothing yet.
+    // The read may miss events that arrive during it.
     const end = this.#end;
     const runs = await this.#read(this.#position, limit, maxBytes);
     const chunks = chunksUpTo(this.#lastToRead, runs);
-    // Where the stream has nothing up to its end, events were dropped there: the next one comes after it.
+    // If the stream has no events up to its end, they were removed: the next one comes after it.
     const read = chunks.at(-1)?.last ?? (runs.length === 0 ? end : 0);
     this.#position = Math.max(this.#position, read + 1);
     return chunks;
@@ -102,7 +102,7 @@ export class StreamSource implements Source {
     await this.#reader.close();
   }
 
-  /** Reads the stream. What passes, such as too many open files, is a pause; what is damaged is thrown. */
+  /** Reads the stream. A transient error, such as too many open files, is a pause; damage is thrown. */
   #read(position: number, limit: number, maxBytes: number): Promise<Run[]> {
     const readOnce = async (): Promise<Run[]> => {
       const runs = await this.#reader.read(position, limit, maxBytes);
@@ -118,7 +118,7 @@ export class StreamSource implements Source {
 
   async #wait(text: string, attempt: number): Promise<void> {
     const { leave, drain } = this.#signals ?? {};
-    // A drain waits for no pause: what was not read stays in the stream.
+    // A drain does not wait in a pause: unread events stay in the stream.
     if (drain?.aborted !== true) await this.#pause.wait({ class: "disk", text }, attempt, drain ?? neverAborted);
     if (leave?.aborted === true || drain?.aborted === true) throw new LeftForLater(text);
   }

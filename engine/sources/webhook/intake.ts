@@ -7,12 +7,12 @@ import { isUtf8 } from "node:buffer";
 
 /** The largest event, in bytes. */
 const maxBody = 1024 * 1024;
-/** Bytes that bodies which are arriving hold at the most, all together. */
+/** The most bytes of all bodies that are arriving. */
 const arrivingBytes = 32 * 1024 * 1024;
 
 const route = /^\/v1\/pipelines\/([a-z0-9-]{1,64})\/topics\/input\/events$/;
 
-/** What the intake asks of the engine. */
+/** What the intake needs of the engine. */
 export interface WebhookPort {
   /** Whether a pipeline takes events, or why it does not. */
   admits(pipeline_id: string): "yes" | "unknown" | "over";
@@ -33,8 +33,8 @@ interface Reply {
 }
 
 /**
- * `POST /v1/pipelines/<id>/topics/input/events`: one JSON object a request, answered 202 after it is on disk
- * (docs/sources/webhook.md, Answers). What is answered with anything else was not stored.
+ * `POST /v1/pipelines/<id>/topics/input/events`: one JSON object per request, answered 202 after it is on disk
+ * (docs/sources/webhook.md, Answers). After any other answer the event was not stored.
  */
 export class WebhookIntake {
   readonly #port: WebhookPort;
@@ -66,7 +66,7 @@ export class WebhookIntake {
     return { status: 202 };
   }
 
-  /** What can be said before the body is read. */
+  /** The refusal that needs no body; undefined where there is none. */
   #refusal(request: IncomingMessage, pipeline_id: string | undefined): Reply | undefined {
     if (pipeline_id === undefined) return notFound("expected POST /v1/pipelines/<pipeline_id>/topics/input/events");
     if (request.method !== "POST") return { status: 405, message: "expected POST", headers: { allow: "POST" } };
@@ -115,7 +115,7 @@ function replyTo(error: unknown): Reply {
 function answer(request: IncomingMessage, response: ServerResponse, { status, message, headers }: Reply): void {
   if (response.destroyed) return;
   const body = message === undefined ? "{}" : JSON.stringify({ status, message });
-  // A body that was not read to its end cannot be followed by another request.
+  // After a body that was not read to its end, the connection cannot carry another request.
   const connection = request.complete ? {} : { connection: "close" };
   const length = Buffer.byteLength(body);
   response.writeHead(status, {
@@ -143,7 +143,7 @@ function notFound(message: string): Reply {
   return { status: 404, message };
 }
 
-/** Deeper events are refused: no later step has to guard its stack. */
+/** Deeper events are refused, so that later steps need no guard for their stack. */
 const maxDepth = 100;
 
 /** What is wrong with a body that should be one JSON object; undefined if nothing is. */

@@ -1,7 +1,7 @@
 import type { WebhookSourceConfig } from "../../../schemas/pipeline.ts";
 import type { SourceKind } from "../../core/source-kind.ts";
 
-/** Events that are posted over HTTP, one a request. A pipeline has one such source. */
+/** Events that are posted over HTTP, one per request. A pipeline has one such source. */
 export const webhook = {
   types: ["webhook"],
   isPushed: true,

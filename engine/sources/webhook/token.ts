@@ -5,7 +5,7 @@ export function newToken(): string {
   return randomBytes(32).toString("base64url");
 }
 
-/** What is kept of a token: SHA-256, hex. A token is random, so that no salt and no slow hash is needed. */
+/** The stored form of a token: SHA-256, hex. A token is random, so it needs no salt and no slow hash. */
 export function tokenHash(token: string): string {
   return createHash("sha256").update(token).digest("hex");
 }

@@ -25,32 +25,34 @@ const kinds: Record<FieldType, JsonKind> = {
   map: "object",
 };
 
-/** What later steps need of events, and what the walk over their bytes finds on its way. */
+/** What later steps need to know of events, which the scan of their bytes finds for them. */
 export interface Wanted {
-  /** Keys of the events themselves whose values will be asked for. */
+  /** Top-level keys whose values will be read. */
   keys: readonly string[];
-  /** The walks that find events' bytes to be rows as they are; asked for each part of a batch, as a table may change. */
+  /**
+   * The checks whether the bytes of events are valid rows; called for each part of a batch, because a table may change.
+   */
   rows: () => RowWalks | undefined;
 }
 
 const nothing: Wanted = { keys: [], rows: () => undefined };
 
 /**
- * What every source of JSON events does first: each declared field must be present, not null and of its kind
+ * The first step for every source of JSON events: each declared field must be present, not null and of its kind
  * (docs/pipelines.md, Declared fields). Fields that are not declared are kept. An event that breaks this is a dead
  * letter of the component `ingestor`.
  *
- * A walk over its bytes tells of most events that all is well. Of any other its parsed value decides. Where no field is
- * declared, as for OTLP, whose rows may leave fields out, the walk still tells what others want to know.
+ * A scan of the bytes passes most events. For the others the parsed value decides. Where no field is declared, as for
+ * OTLP, whose rows may leave fields out, the scan still collects what later steps need.
  */
 export class DeclaredFields implements Transform {
   readonly name = "ingestor";
   readonly #fields: readonly DeclaredField[];
-  /** Those whose name has a dot: a key, or a path. */
+  /** The fields whose name has a dot: a key, or a path. */
   readonly #dotted: readonly DeclaredField[];
   readonly #dottedPick: FieldPick;
   readonly #noted: readonly string[];
-  /** A name is declared twice, and maybe as two kinds: no event has both. */
+  /** A name is declared twice, maybe with two kinds, which no event can satisfy. */
   readonly #isContradictory: boolean;
   readonly #rows: Wanted["rows"];
   #scan: { of: EventScan; rows: RowWalks | undefined };
@@ -87,7 +89,7 @@ export class DeclaredFields implements Transform {
     return { of: new EventScan({ declared, noted: this.#noted, rows }), rows };
   }
 
-  /** Whether the walk tells that nothing is wrong with an event. */
+  /** Whether the scan shows that an event is valid. */
   #isSound(event: Event, notes: FieldNotes, place: number): boolean {
     const { of: scan } = this.#scan;
     if (!scan.passes(event, notes, place) || !scan.hasDeclared || this.#isContradictory) return false;
@@ -98,7 +100,7 @@ export class DeclaredFields implements Transform {
 
   #problem(event: Event): string | undefined {
     if (event.isTombstone) return "expected a JSON object, found a tombstone (null value)";
-    // What the walk passes is UTF-8. A parse would put U+FFFD in the place of what is none, and nothing would tell of it.
+    // The scan passes only UTF-8. JSON.parse would silently replace invalid bytes by U+FFFD.
     if (!isText(event)) return "expected a JSON object in UTF-8, found bytes that are not UTF-8";
     const { record } = event;
     if (record === undefined) return "expected a JSON object";
@@ -116,7 +118,7 @@ function kindOf(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "array";
   if (typeof value === "boolean") return "bool";
-  // JSON.parse reads 1e400 as Infinity, which no column and no comparison can mean.
+  // JSON.parse reads 1e400 as Infinity, which fits no column and no comparison.
   if (typeof value === "number" && !Number.isFinite(value)) return "number beyond the range of 64-bit floats";
   return typeof value === "bigint" ? "number" : typeof value;
 }
@@ -125,7 +127,7 @@ function isText({ received }: Event): boolean {
   return received === undefined || isUtf8(received);
 }
 
-/** The letter of an event. Bytes that are no text are kept as base64, which loses nothing. */
+/** The dead letter of an event. Bytes that are not text are kept as base64, which loses nothing. */
 function rejection(event: Event, problem: string): Rejection {
   const written: Pick<Rejection, "original_message" | "encoding"> = isText(event)
     ? { original_message: event.text }

@@ -11,13 +11,13 @@ import { Fingerprints } from "./fingerprint.ts";
 
 type DedupConfig = Extract<TransformConfig, { type: "dedup" }>;
 
-/** A dedup that shares the key memory of its pipeline. */
+/** A dedup, which shares the key memory of its pipeline. */
 export function createDedup(entry: DedupConfig, { keys, salt }: TransformTools): DedupTransform {
   const { key, time_window } = entry.config;
   return new DedupTransform(key, durationMs(time_window), keys, new Fingerprints(saltFor(entry, salt)));
 }
 
-/** Another key, or the key of another source, is another window: keys that were remembered for it do not count. */
+/** With another key or source the window begins empty: keys remembered for the old one do not count. */
 function saltFor({ source_id, config }: DedupConfig, salt: Uint8Array): Buffer {
   return createHmac("sha256", salt)
     .update(JSON.stringify([source_id, config.key]))
@@ -26,8 +26,8 @@ function saltFor({ source_id, config }: DedupConfig, salt: Uint8Array): Buffer {
 }
 
 /**
- * Drops events whose key was seen before, inside its window (docs/delivery-protocol.md, Dedup): the first one wins, also
- * within a batch. An event without a key is a dead letter.
+ * Drops events whose key was seen before, inside its window (docs/delivery-protocol.md, Dedup): the first event is
+ * kept, also within a batch. An event without a key is a dead letter.
  */
 export class DedupTransform implements Transform {
   readonly name = "dedup";

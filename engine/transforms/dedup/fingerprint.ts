@@ -6,20 +6,19 @@ const width = 4;
 const unitsPerBlock = 2 * width;
 
 /**
- * 128-bit fingerprints of texts, under a secret: Chaskey-12 (ISO/IEC 29192-6), a keyed function made of nothing but
- * additions, rotations and XORs of 32-bit words, over the UTF-16 units of the text, low byte first. Every text differs
- * from every other, those with lone surrogates too.
+ * 128-bit fingerprints of texts, under a secret: Chaskey-12 (ISO/IEC 29192-6), a keyed function that needs only
+ * additions, rotations and XORs of 32-bit words, over the UTF-16 units of the text, low byte first. Different texts
+ * have different inputs, also those with lone surrogates.
  *
- * Two different keys do not meet in practice: who does not know the secret cannot tell the words from random ones, so
- * the chance that any two of n keys share theirs is n * n / 2^129, which is 1.5e-25 for ten million keys, whoever chose
- * them. The secret must be random, stay as long as its fingerprints are kept, and never be shown; nor must a
- * fingerprint.
+ * Two different keys do not collide in practice: without the secret the words look random, so the probability that any
+ * two of n keys collide is n * n / 2^129, which is 1.5e-25 for ten million keys, even if an attacker chose them. The
+ * secret must be random, be kept as long as its fingerprints, and never be shown; nor may a fingerprint.
  *
- * Not for two threads at once; one instance reuses its memory.
+ * Not safe for two threads: an instance reuses its memory.
  */
 export class Fingerprints {
   readonly #secret: Int32Array;
-  /** Mask of the last block where it is full, and where it is padded. */
+  /** Masks of the last block: of a full one, and of a padded one. */
   readonly #full: Int32Array;
   readonly #padded: Int32Array;
   readonly #state = new Int32Array(width);
@@ -73,11 +72,11 @@ export class Fingerprints {
     return state;
   }
 
-  /** Behind the last block, of which so many units were there. */
+  /** Ends the fingerprint after the last block, which has `rest` units. */
   #finish(rest: number, into: Uint32Array, at: number): void {
     const state = this.#state;
     const mask = rest === unitsPerBlock ? this.#full : this.#padded;
-    // A 1 ends what is padded, so that a text differs from the same one with zeros after it.
+    // A 1 begins the padding, so that a text differs from the same text with zeros after it.
     if (mask === this.#padded) mixUnit(state, rest, 1);
     mixAll(state, mask);
     permute(state);
@@ -98,7 +97,7 @@ function mixAll(state: Int32Array, mask: Int32Array): void {
   for (let word = 0; word < width; word += 1) mix(state, word, mask[word] as number);
 }
 
-/** Twice the words, as an element of the field of 2^128 elements with x^128 + x^7 + x^2 + x + 1. */
+/** Doubles the words, as an element of the field of 2^128 elements with x^128 + x^7 + x^2 + x + 1. */
 function doubled(words: Int32Array): Int32Array {
   const [first, second, third, fourth] = words as unknown as [number, number, number, number];
   return Int32Array.of(
@@ -109,7 +108,7 @@ function doubled(words: Int32Array): Int32Array {
   );
 }
 
-/** Twelve rounds; the words are held outside of the array meanwhile, which is what makes them fast. */
+/** Twelve rounds; the words are in local variables meanwhile, which makes them fast. */
 function permute(state: Int32Array): void {
   let a = state[0] as number;
   let b = state[1] as number;

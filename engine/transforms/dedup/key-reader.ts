@@ -5,12 +5,14 @@ import type { Fingerprints } from "./fingerprint.ts";
 
 const [quote, minus, zero, nine] = Buffer.from('"-09') as unknown as [number, number, number, number];
 
-/** Whole numbers of so many digits have one text, which is their spelling. */
+/** Whole numbers of up to this many digits are spelled exactly as their text. */
 const mostDigits = 15;
 
-/** Reads the keys of events and makes their fingerprints, from their bytes alone where these spell the key's text. */
+/**
+ * Reads the keys of events and makes their fingerprints: straight from the bytes where these are the text of the key.
+ */
 export class KeyReader {
-  /** Keys of an event that it asks for. */
+  /** The keys of an event that it reads. */
   readonly reads: readonly string[];
   /** The fingerprint that was made last. */
   readonly print = new Uint32Array(4);
@@ -64,13 +66,13 @@ function isShortWhole(bytes: Buffer, start: number, end: number): boolean {
 }
 
 /**
- * The text by which the value of a dedup key is one with its equals; undefined for what is no key: nothing, null, an
- * empty string, an array, an object, and numbers beyond 64-bit floats, all of which JSON.parse reads as one.
+ * The text of a dedup key, which equal values share; undefined for a value that cannot be a key: nothing, null, an
+ * empty string, an array, an object, and numbers beyond 64-bit floats, all of which JSON.parse reads as Infinity.
  *
- * Types are not distinguished: the string `1` and the number 1 are one key. Numbers that are equal have one text: whole ones
- * all their digits, so 1, 1.0 and 1e0 are one key, 1e21 is a one and twenty-one zeros, and -0 is 0; others the shortest
- * text that reads as the same 64-bit float, such as `0.1` and `1e-7`. What only a float holds (a fraction, an exponent,
- * more than 80 digits) was rounded to one when it was parsed.
+ * Types are not distinguished: the string `1` and the number 1 are one key. Numbers that are equal have one text: whole
+ * ones all their digits, so 1, 1.0 and 1e0 are one key, 1e21 is a one and twenty-one zeros, and -0 is 0; others the
+ * shortest text that reads as the same 64-bit float, such as `0.1` and `1e-7`. A number with a fraction, an exponent or
+ * more than 80 digits was rounded to a float when it was parsed.
  */
 export function dedupKeyText(value: unknown): string | undefined {
   if (typeof value === "string") return value === "" ? undefined : value;
@@ -87,7 +89,7 @@ export function badDedupKey(name: string, value: unknown): string {
 
 function numberText(value: number): string | undefined {
   if (!Number.isFinite(value)) return undefined;
-  // Beyond the safe range String fills up with zeros, which are not the digits of a bigint that equals the number.
+  // Beyond the safe range String pads with zeros, which differ from the digits of an equal bigint.
   return Number.isInteger(value) && !Number.isSafeInteger(value) ? String(BigInt(value)) : String(value);
 }
 

@@ -1,14 +1,14 @@
 const shardCount = 256;
 
 /**
- * Which batch brought a key: from 128-bit fingerprints to owners, unsigned 32-bit numbers that are never 0. Words are
- * read from an array of the caller's, four from the index `at` on, and nothing is allocated for a key.
+ * Maps keys to owners: 128-bit fingerprints to unsigned 32-bit numbers that are never 0. The four words of a key are
+ * read from the caller's array, from the index `at` on; nothing is allocated per key.
  *
- * The keys of an owner that is gone are not taken out one by one: such a key may still be found, and the caller asks
- * whether its owner lives. A sweep drops them, and a shard that is full drops its own before it grows.
+ * The keys of an expired owner are not removed one by one: such a key may still be found, and the caller checks whether
+ * its owner lives. A sweep drops them, and a full shard drops its own before it grows.
  *
  * Each of 256 shards grows and shrinks alone, so that no more than one of them is in memory twice, and a key that makes
- * one grow waits for that one only. A key takes 27 to 53 bytes, and up to 67 where many others have gone.
+ * one grow waits for that one only. A key takes 27 to 53 bytes, and up to 67 after many others were removed.
  */
 export class KeyTable {
   readonly #shards: readonly KeyShard[];
@@ -45,17 +45,17 @@ export class KeyTable {
     }
   }
 
-  /** How many keys it holds, those of gone owners included that no sweep has met yet. */
+  /** The number of keys, including those of expired owners that no sweep has dropped yet. */
   get size(): number {
     return this.#shards.reduce((sum, { size }) => sum + size, 0);
   }
 
-  /** What its arrays take, in bytes. */
+  /** The size of its arrays, in bytes. */
   get bytes(): number {
     return this.#shards.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
-  /** By the highest bits of the first word; the place within a shard is by the lowest of the second. */
+  /** The highest bits of the first word choose the shard, the lowest bits of the second word the place in it. */
   #shardOf(words: Uint32Array, at: number): KeyShard {
     return this.#shards[(words[at] as number) >>> 24] as KeyShard;
   }
@@ -67,7 +67,7 @@ const ownerWord = 4;
 const fewestSlots = 16;
 
 /**
- * Whether the keys of this owner still count; once false, for good. Asked in a sweep and, of any owner in the table,
+ * Whether the keys of this owner still count; once false, for good. Called in a sweep and, for any owner in the table,
  * whenever a key is put in. Must not throw, nor use the table.
  */
 type IsLive = (owner: number) => boolean;
@@ -149,8 +149,8 @@ class KeyShard {
   }
 
   /**
-   * Makes room for one key more; says whether slots have moved. It grows also where keys of gone owners were dropped,
-   * but few: else the next look at all slots would be near.
+   * Makes room for one more key; returns whether slots have moved. It also grows if it could drop only few keys of
+   * expired owners: otherwise it would soon have to search all slots again.
    */
   #makeRoom(): boolean {
     const capacity = this.#mask + 1;
@@ -160,7 +160,7 @@ class KeyShard {
     return true;
   }
 
-  /** Begins after a free slot, over which no key moves; so each is looked at once. */
+  /** Begins after a free slot, over which no key moves, so that each slot is visited once. */
   #dropGone(): void {
     const mask = this.#mask;
     let start = 0;

@@ -10,7 +10,7 @@ import type { Fate, KeyMemory, Sight } from "../../core/key-memory.ts";
 import { FinalRepeats, ReservedKeys, WaitingDrops } from "./waiting-drops.ts";
 import { KeyTable } from "./key-table.ts";
 
-/** Limits of what is remembered, of all dedups of a pipeline together. */
+/** Limits of the key memory, for all dedups of a pipeline together. */
 export interface KeyLimits {
   /** Bytes on disk (`storage.size`). */
   storage: number;
@@ -18,17 +18,17 @@ export interface KeyLimits {
   memory: number;
 }
 
-/** What a batch holds of the table for one window. */
+/** The keys of a batch for one window. */
 interface Held {
   batch: number;
   since: number;
   until: number;
   keys: number;
-  /** Until the batch is written. */
+  /** Present until the batch is written. */
   open?: ReservedKeys;
 }
 
-/** What a batch that is not written yet holds, and the number of that in the table. */
+/** The keys of a batch that is not written yet, and their owner number in the table. */
 interface Reserving {
   owner: number;
   window: number;
@@ -36,30 +36,30 @@ interface Reserving {
   open: ReservedKeys;
 }
 
-/** Bytes on disk: of a key, and besides of each block. */
+/** Bytes on disk: of each key, and of each block in addition. */
 const keyBytes = 16;
 const blockBytes = 64;
-/** Shards of the table, and how many of them are swept in one look for room: all of a large one would take too long. */
+/** Shards of the table, and how many of them one sweep covers: a sweep of a whole large table would take too long. */
 const [shards, shardsPerLook] = [256, 32];
 /** Words of a fingerprint. */
 const width = 4;
 
 /**
- * The key memory of a pipeline: a table of fingerprints, each with the number of what its batch holds for its window.
- * Those numbers ascend; batches of one window expire in their order, so each window has a list of its own.
+ * The key memory of a pipeline: a table of fingerprints, each with an owner number, which stands for a batch and a
+ * window. Owner numbers ascend; batches of one window expire in order, so each window has its own list.
  */
 export class RememberedKeys implements KeyMemory {
   readonly #limits: KeyLimits;
   readonly #held = new Map<number, Held>();
-  /** What is held, by how long it counts, in the order in which it expires. */
+  /** The keys of batches by window, in the order in which they expire. */
   readonly #expiring = new Map<number, Map<number, Held>>();
-  /** What batches hold that are not written yet, by their numbers. */
+  /** The keys of batches that are not written yet, by batch. */
   readonly #reserving = new Map<number, Reserving[]>();
   readonly #drops = new WaitingDrops();
   readonly #table = new KeyTable((owner) => this.#held.has(owner));
   #owners = 0;
   #storage = 0;
-  /** Shards that may hold keys of batches that have expired since they were swept. */
+  /** The number of shards that may hold keys of expired batches. */
   #shardsToSweep = 0;
 
   constructor(limits: KeyLimits) {
@@ -73,7 +73,7 @@ export class RememberedKeys implements KeyMemory {
       const page = await journal.finalKeys(pipeline_id, after);
       if (page.length === 0) break;
       for (const { batch, since, until, prints } of page) {
-        // Stamps of the future are those of a clock that was set back while that could not be written.
+        // Times in the future come from a clock that was set back while the change could not be saved.
         const words = wordsOf(prints);
         repeats.look({ batch }, words);
         this.#take(words, { batch, ...timesSetBack({ since, until }, -Infinity, latest(clock)), keys: 0 });
@@ -200,7 +200,10 @@ export class RememberedKeys implements KeyMemory {
     return this.#hold(held) as Reserving;
   }
 
-  /** Takes a block of the journal. Of a key in several blocks the newest counts: it came when the others had expired. */
+  /**
+   * Loads a block of the journal. For a key in several blocks the newest block counts: the others had expired when it
+   * was made.
+   */
   #take(words: Uint32Array, held: Held): void {
     held.keys = words.length / width;
     this.#storage += blockBytes + held.keys * keyBytes;
@@ -217,7 +220,7 @@ export class RememberedKeys implements KeyMemory {
     return this.#held.get(this.#table.get(print, 0));
   }
 
-  /** Whom the drops of an earlier run wait for. */
+  /** Notes which keys the deferred duplicates of an earlier run wait for. */
   #noteDrops({ batch, clock, waiting }: BatchRecord, repeats: FinalRepeats): void {
     for (const drop of waiting) {
       const print = Uint32Array.from(drop.print);
@@ -226,12 +229,12 @@ export class RememberedKeys implements KeyMemory {
         continue;
       }
       const sight = this.look(print, clock);
-      const whom = sight === "waiting" ? this.#heldBy(print)!.open! : sight === "repeat" ? "written" : "free";
-      this.#drops.note(batch, drop.position, whom);
+      const awaited = sight === "waiting" ? this.#heldBy(print)!.open! : sight === "repeat" ? "written" : "free";
+      this.#drops.note(batch, drop.position, awaited);
     }
   }
 
-  /** What a batch under way has reserved a key with. */
+  /** The reservation of a key by a pending batch. */
   #openOf(batch: number, print: Uint32Array): ReservedKeys | undefined {
     const held = this.#heldBy(print);
     if (held?.batch === batch) return held.open;
@@ -252,7 +255,7 @@ export class RememberedKeys implements KeyMemory {
     return reserving;
   }
 
-  /** Frees the keys of positions, but for those that another batch has by now. */
+  /** Frees the keys of positions, except those that another batch has reserved since. */
   #free({ owner, held, open: { positions, words } }: Reserving, isFree: (position: number) => boolean): void {
     const print = new Uint32Array(width);
     positions.forEach((position, index) => {
@@ -264,7 +267,7 @@ export class RememberedKeys implements KeyMemory {
     });
   }
 
-  /** Forgets what a batch held that has no keys any more. */
+  /** Forgets a batch that has no keys left. */
   #drop({ owner, window, held }: Reserving): void {
     this.#forget(owner, held);
     this.#expiring.get(window)?.delete(owner);
@@ -287,12 +290,12 @@ export class RememberedKeys implements KeyMemory {
   }
 }
 
-/** No step of less than this was held. */
+/** Smaller steps of the clock were not held back. */
 function latest(clock: number): number {
   return clock + 3_600_000;
 }
 
 function wordsOf(prints: Uint8Array): Uint32Array {
-  // A copy, since its bytes may begin anywhere.
+  // A copy, because its bytes may not be aligned.
   return new Uint32Array(Uint8Array.from(prints).buffer);
 }

@@ -2,8 +2,8 @@ import type { Fate } from "../../core/key-memory.ts";
 import type { BatchRecord, FinalKeys, WaitingDrop } from "../../core/journal.ts";
 
 /**
- * The keys that a batch has reserved for one window, four words each, with the positions of the events that brought
- * them, until it is written or given up. It then says of each what became of it, however long that is asked.
+ * The keys that a batch has reserved for one window, four words each, with the positions of their events, until it is
+ * written or given up. After that it still tells the fate of each key.
  */
 export class ReservedKeys {
   readonly positions: number[];
@@ -12,7 +12,7 @@ export class ReservedKeys {
   #settle: () => void = () => undefined;
   /** Keys whose events are not in the table; few, or all. */
   #freed: ReadonlySet<string> | "all" = "all";
-  /** All keys, where that was asked for. */
+  /** All keys; made when first needed. */
   #texts: ReadonlySet<string> | undefined;
 
   constructor(positions: number[] = [], words: number[] = []) {
@@ -26,20 +26,20 @@ export class ReservedKeys {
     this.words.push(print[0]!, print[1]!, print[2]!, print[3]!);
   }
 
-  /** Whether a key is among those of an earlier run. The first call looks at all of them. */
+  /** Whether a key is among those of an earlier run. The first call makes an index of all of them. */
   holds(print: Uint32Array): boolean {
     this.#texts ??= new Set(this.positions.map((_position, index) => this.#text(index)));
     return this.#texts.has(print.join());
   }
 
-  /** It is written but for the events at `freed`, or given up. */
+  /** The batch is written except for the events at `freed`, or given up ("all"). */
   settle(freed: ReadonlySet<number> | "all"): void {
     this.#freed = freed === "all" ? freed : this.#textsOf(freed);
     this.#texts = undefined;
     this.#settle();
   }
 
-  /** Resolves when it is settled: whether the event that brought a key is in the table, or has freed it. */
+  /** Resolves when the batch is settled: whether the event of a key is in the table, or the key is free. */
   async fateOf(print: Uint32Array): Promise<Fate> {
     await this.#settled;
     return this.#freed === "all" || (this.#freed.size > 0 && this.#freed.has(print.join())) ? "free" : "written";
@@ -56,20 +56,20 @@ export class ReservedKeys {
 }
 
 /**
- * The keys that drops wait for: each drop for those of one batch, which say what became of its key. That holds whatever the clock
- * says meanwhile: neither the end of the window nor a clock that is set back makes a repeat pass.
+ * The keys that deferred duplicates wait for: each waits for the keys of one batch, which tell the fate of its key. The
+ * clock does not matter meanwhile: neither the end of the window nor a clock that is set back lets a duplicate pass.
  */
 export class WaitingDrops {
   /** By the batch of the drop, and its position. */
   readonly #waits = new Map<number, Map<number, ReservedKeys | Fate>>();
 
-  /** A drop of a batch waits for a key of another one, or of its own. */
+  /** Notes that a duplicate in a batch waits for a key of another batch, or of its own. */
   note(batch: number, position: number, keys: ReservedKeys | Fate): void {
     const waits = this.#waits.get(batch) ?? new Map<number, ReservedKeys | Fate>();
     this.#waits.set(batch, waits.set(position, keys));
   }
 
-  /** What became of the key that a drop repeats. */
+  /** The fate of the key that a duplicate repeats. */
   async of(batch: number, position: number, print: Uint32Array): Promise<Fate> {
     const keys = this.#waits.get(batch)?.get(position) ?? "free";
     return typeof keys === "string" ? keys : keys.fateOf(print);
@@ -80,9 +80,9 @@ export class WaitingDrops {
   }
 }
 
-/** Finds, while final keys are read, those that drops of batches under way repeat. */
+/** Finds, while final keys are loaded, those that duplicates in pending batches repeat. */
 export class FinalRepeats {
-  /** By the batch that drops wait for: the keys that were asked for, and whether they are final. */
+  /** By the batch that duplicates wait for: the keys to look for, and whether they are final. */
   readonly #asked = new Map<number, Map<string, boolean>>();
 
   constructor(pending: readonly BatchRecord[]) {
@@ -93,7 +93,7 @@ export class FinalRepeats {
     }
   }
 
-  /** Looks at the final keys of a batch. */
+  /** Notes the final keys of a batch. */
   look({ batch }: Pick<FinalKeys, "batch">, words: Uint32Array): void {
     const asked = this.#asked.get(batch);
     if (asked === undefined) return;
@@ -103,7 +103,7 @@ export class FinalRepeats {
     }
   }
 
-  /** Of a drop whose batch is not under way any more. */
+  /** The fate of a key of a batch that is no longer pending. */
   fateOf({ of, print }: WaitingDrop): Fate {
     return of !== undefined && this.#asked.get(of)?.get(print.join()) === true ? "written" : "free";
   }

@@ -15,12 +15,12 @@ export function createStateless({ config }: StatelessConfig, { fields }: Transfo
 }
 
 /**
- * Makes of each event a new one that holds the outputs of its expressions and nothing else (docs/pipelines.md,
- * Stateless). An event on which one of them fails is rejected whole, with its text as it was.
+ * Replaces each event by a new one that holds the outputs of its expressions and nothing else (docs/pipelines.md,
+ * Stateless). If an expression fails, the whole event is rejected, with its original text.
  */
 export class StatelessTransform implements Transform {
   readonly name = "stateless";
-  /** The fields that the sink is fed with. */
+  /** The fields of the output, which the sink gets. */
   readonly outputs: readonly SchemaField[];
   readonly reads: readonly string[];
   readonly #transforms: Transforms;

@@ -17,9 +17,10 @@ export interface UncertainBatch {
 
 const sentences: Readonly<Record<string, Counted>> = {
   "Batch may already be in the table, and the table may no longer drop a repeated insert.": "batches_uncertain",
-  "Table does not hold the batch whose answer was lost; the batch is sent with a new token.": "tokens_without_rows",
-  "Insert is sent again with its token.": "inserts_repeated",
-  "Batch of an earlier run is carried on.": "batches_replayed",
+  "The answer to an insert was lost and the table does not hold its rows; the batch is sent with a new token.":
+    "tokens_without_rows",
+  "Insert is sent again with the same deduplication token.": "inserts_repeated",
+  "Pending batch of an earlier run is resumed.": "batches_replayed",
 };
 
 /**

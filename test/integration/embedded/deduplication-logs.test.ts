@@ -21,7 +21,7 @@ afterEach(async () => {
 });
 
 function warn(fields: object, text: string): void {
-  if (text.includes("were mended")) mended.push(fields);
+  if (text.includes("were repaired")) mended.push(fields);
 }
 
 async function start(): Promise<EmbeddedClickHouse> {

@@ -171,7 +171,7 @@ describe("a number that no metric can take", () => {
       recorder.pauseEnded({ pipeline_id: "p", class: "setup", seconds });
     }
     recorder.inserted({ pipeline_id: "p", rows: -1, bytes: NaN, seconds: Infinity });
-    const said = log.lines.filter(({ sentence }) => sentence.startsWith("A metric was given"));
+    const said = log.lines.filter(({ sentence }) => sentence.startsWith("A metric got"));
     expect(said.map(({ level, fields }) => [level, fields["metric"]])).toEqual([
       ["error", "sluice_pipeline_paused_seconds_total"],
       ["error", "gfm_bytes_processed_total"],

@@ -85,7 +85,7 @@ describe("collections that are no arrays", () => {
     ["map(m, 1)", "array [1 1 1]"],
     ["count(m, true)", "int 3"],
     ["all(m, true)", "bool true"],
-    ["any(m, # == 1)", "fails: expected an array, found map: its values have no place; use values(…)"],
+    ["any(m, # == 1)", "fails: expected an array, found map: its values have no index; use values(…)"],
     ["none(em, true)", "bool true"],
     ["filter(m, true)", "fails: filter expects an array, found map"],
     ["filter(em, true)", "array []"],

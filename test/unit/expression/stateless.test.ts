@@ -93,7 +93,7 @@ describe("what can never work is refused, with the name of the output", () => {
     [["o", "nope", "string"], "o: `nope`: unknown name"],
     [["o", "nope(id)", "string"], "o: `nope(id)`: unknown function nope"],
     [["o", "id", "decimal"], "unknown output_type decimal: expected one of string"],
-    [["o", "name + 1", "int"], "`+` does not go between string and int"],
+    [["o", "name + 1", "int"], "`+` cannot be applied to string and int"],
     [["o", "id % 2", "int"], "write int(…) around them"],
     [["o", "user.nope", "string"], "`nope`: unknown field"],
   ] as [[string, string, string], string][])("%j: %s", (output, expected) => {

@@ -53,7 +53,7 @@ describe("times and durations", () => {
     [String.raw`date(ts) + duration("1h")`, "time 2024-03-01 11:20:30 +0000 UTC"],
     [String.raw`date(ts) == date("2024-03-01T12:20:30+02:00")`, "bool true"],
     [String.raw`date(ts) - duration("1h30m")`, "time 2024-03-01 08:50:30 +0000 UTC"],
-    ["date(ts) + 1", "refused: `+` does not go between time and int"],
+    ["date(ts) + 1", "refused: `+` cannot be applied to time and int"],
   ])("%s is %s", (expression, expected) => {
     expect(inFilter(expression)).toBe(expected);
   });
@@ -82,7 +82,7 @@ describe("duration", () => {
     [String.raw`duration("1h") * 1.5`, "float 5.4e+12"],
     [String.raw`duration("1h") > duration("1m")`, "bool true"],
     [String.raw`-duration("1h")`, "refused: expected a number, found duration"],
-    [String.raw`duration("1h") / 2`, "refused: `/` does not go between duration and int"],
+    [String.raw`duration("1h") / 2`, "refused: `/` cannot be applied to duration and int"],
     [String.raw`duration("1h") == duration("60m")`, "bool true"],
   ])("%s is %s", (expression, expected) => {
     expect(inFilter(expression)).toBe(expected);

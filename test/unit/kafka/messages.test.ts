@@ -99,11 +99,7 @@ test.each<[string, Buffer, string]>([
     "expected a message of at least 14 bytes within 25, found a size of 13",
   ],
   ["a value beyond it", wrong(30, int32(6)), "found a length of 6"],
-  [
-    "a value that ends before it",
-    wrong(30, int32(4)),
-    "expected a message to end behind its value, found 1 more bytes",
-  ],
+  ["a value that ends before it", wrong(30, int32(4)), "expected a message to end after its value, found 1 more bytes"],
   ["a value of a negative length", wrong(30, int32(-2)), "found a length of -2"],
   ["a key beyond it", wrong(26, int32(6)), "within their message"],
   ["compressed twice", around(around(messageBytes(one))), "found them compressed twice"],

@@ -170,7 +170,7 @@ test.each<[string, Buffer, string]>([
   [
     "a record too few",
     patched(ten, 57, int32(9)),
-    "expected the batch to end behind its last record, found 10 more bytes",
+    "expected the batch to end after its last record, found 10 more bytes",
   ],
   ["a record too many", patched(ten, 57, int32(11)), "expected a record of at least 6 bytes in 0, found a length of 0"],
   ["no count but records", patched(ten, 57, int32(0)), "found 100 more bytes"],
@@ -195,12 +195,12 @@ test.each<[string, Buffer, string]>([
   [
     "an offset that stays",
     holding(Buffer.concat([one, one]), 2),
-    "expected a record 1 to 5 offsets behind the first of its batch, found 0",
+    "expected a record 1 to 5 offsets after the first of its batch, found 0",
   ],
   [
     "an offset beyond the last",
     holding(recordBytes({ delta: 6, value: null })),
-    "expected a record 0 to 5 offsets behind the first of its batch, found 6",
+    "expected a record 0 to 5 offsets after the first of its batch, found 6",
   ],
   ["a value beyond its record", holding(valueOf(9)), "within the 7 bytes of their record, found lengths of -1 and 9"],
   ["a value where the headers are", holding(valueOf(2)), "found lengths of -1 and 2"],

@@ -138,8 +138,8 @@ test("a body that is not UTF-8 is refused", () => {
 
 const record = "resourceLogs[0].scopeLogs[0].logRecords[0]";
 const malformed: [string, string, string][] = [
-  ["no JSON", "{", "the body is no JSON: "],
-  ["nothing", "", "the body is no JSON: "],
+  ["no JSON", "{", "the body is not JSON: "],
+  ["nothing", "", "the body is not JSON: "],
   ["an array", "[]", "the body: expected an object, found an array"],
   ["a resource list that is none", '{"resourceLogs":{}}', "resourceLogs: expected an array, found an object"],
   ["a resource that is none", '{"resourceLogs":[null]}', "resourceLogs[0]: expected an object, found null"],

@@ -23,7 +23,7 @@ describe("the HTTP address", () => {
   test("a guess says which ports and how to end it", () => {
     expect(endpointOf(connection({ port: "9000" }))).toMatchObject({
       warning:
-        "connection_params.port 9000 is the port of the native protocol; using 8123 for HTTP. Set http_port to say so.",
+        "connection_params.port 9000 is the port of the native protocol; using 8123 for HTTP. Set http_port to choose it explicitly.",
     });
   });
 

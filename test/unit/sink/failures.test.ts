@@ -146,14 +146,14 @@ describe("a server that lacks something for a while is tried again, and says wha
       "Cannot open file a, errno: 23, strerror: Too many open files in system.",
       "fs.file-max",
     ],
-    ["room", 75, "Cannot write to file a, errno: 28, strerror: No space left on device.", "a disk of it is full"],
+    ["room", 75, "Cannot write to file a, errno: 28, strerror: No space left on device.", "one of its disks is full"],
     [
       "room, of a folder",
       1001,
       "filesystem error: in create_directories: No space left on device",
-      "a disk of it is full",
+      "one of its disks is full",
     ],
-    ["room, as it says itself", 243, "Cannot reserve 1.00 MiB, not enough space.", "a disk of it is full"],
+    ["room, as it says itself", 243, "Cannot reserve 1.00 MiB, not enough space.", "one of its disks is full"],
     ["room by a quota", 75, "Cannot write to file a, errno: 122, strerror: Disk quota exceeded.", "quota"],
     ["memory", 173, "Allocator: Cannot mmap 1.00 GiB., errno: 12, strerror: Cannot allocate memory.", "out of memory"],
     ["memory for the insert", 241, "Memory limit (total) exceeded", "more memory than it allows"],
@@ -172,7 +172,7 @@ describe("a server that lacks something for a while is tried again, and says wha
     expect(statementAnswer(server(code, text)).failure).toMatchObject({
       class: "transient",
       text: expect.stringMatching(
-        new RegExp(`^ClickHouse cannot now: .*${says}.*ClickHouse says NAME_${code}`),
+        new RegExp(`^ClickHouse cannot run this now: .*${says}.*ClickHouse says NAME_${code}`),
       ) as string,
     });
   });

@@ -180,7 +180,7 @@ describe("values that do not fit", () => {
     ["float", "DateTime64(3)", "-0.5", "got -0.5"],
     ["string", "DateTime64(9)", '"2262-04-11T23:47:16.854775808Z"', "2262-04-11T23:47:16.854775807Z"],
     ["string", "DateTime64(3)", '"1899-12-31"', "from 1900-01-01"],
-    ["string", "Decimal(5, 2)", '"1000"', "up to 3 digits before and 2 behind the point"],
+    ["string", "Decimal(5, 2)", '"1000"', "up to 3 digits before and 2 after the point"],
     ["string", "Decimal(5, 2)", '"1.005"', 'got "1.005"'],
     ["string", "Decimal(5, 2)", '"1,5"', 'got "1,5"'],
     ["float", "Decimal(38, 20)", "0.12345678901234567", "more than 15 digits"],

@@ -80,14 +80,14 @@ describe("what an output may hold", () => {
   const sixty = Array.from({ length: 60 }, (_, index) => `let v${index + 1} = [v${index}, v${index}];`).join(" ");
   test.each([
     ["nests too deep", "fromJSON(level)", "array", "a record nests at most 100 levels"],
-    ["repeats itself", `let v0 = "x"; ${sixty} v60`, "array", "nests|hold more than they may"],
+    ["repeats itself", `let v0 = "x"; ${sixty} v60`, "array", "nests|are larger than the limit"],
     [
       "holds one text many times",
       "map(1..100000, level)",
       "array",
-      "the outputs of one record hold more than they may",
+      "the outputs of one record are larger than the limit",
     ],
-    ["holds one text many times, as texts", "map(1..100000, level)", "[]string", "hold more than they may"],
+    ["holds one text many times, as texts", "map(1..100000, level)", "[]string", "are larger than the limit"],
   ])("an array that %s is an error of its event", (_title, expression, output_type, expected) => {
     const { passed, rejected } = stateless(["o", expression, output_type]).apply(events(body, '{"level":"[]"}'), {
       clock: 0,

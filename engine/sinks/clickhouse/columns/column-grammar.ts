@@ -12,8 +12,8 @@ type Arguments = readonly string[] | undefined;
 const notYet = /^(Nested|Object|Variant|Dynamic|BFloat16|Time|Time64|Point|Ring|Polygon)\b/;
 
 /**
- * Reads a column type: trimmed, case-sensitive, as ClickHouse spells it. A problem says why the text cannot be used
- * and completes a sentence that begins with the text itself.
+ * Reads a column type: trimmed, case-sensitive, as ClickHouse spells it. The text of a problem completes a sentence
+ * that begins with the column type.
  */
 export function parseColumnType(text: string): ColumnType | ColumnTypeProblem {
   return text.length > longest ? { problem: `is longer than ${longest} characters` } : parse(text.trim(), 0);
@@ -23,7 +23,7 @@ export function isProblem(parsed: Parsed): parsed is ColumnTypeProblem {
   return "problem" in parsed;
 }
 
-/** The column type that a mapping configures. Throws an Error that names field and column if it is none. */
+/** The column type that a mapping configures. Throws an Error that names field and column if it is invalid. */
 export function configuredType(entry: Mapping): ColumnType {
   const parsed = parseColumnType(entry.column_type);
   if (isProblem(parsed)) {
@@ -156,7 +156,7 @@ function map(list: readonly string[], depth: number): Parsed {
 
 const quotes: ReadonlySet<string> = new Set(["'", "`", '"']);
 
-/** Splits at the commas that lie in no bracket and no quotes, and trims the parts. */
+/** Splits at the commas outside of brackets and quotes, and trims the parts. */
 function splitArguments(inner: string): string[] {
   const parts: string[] = [];
   let [depth, from, quote] = [0, 0, ""];
@@ -177,7 +177,7 @@ function splitArguments(inner: string): string[] {
   return parts;
 }
 
-/** `'name' = number`, or names alone, which count on from the one before (the first is 1). */
+/** `'name' = number`, or a name alone, whose number is the previous one plus 1 (the first is 1). */
 function enumeration(bits: 8 | 16, list: readonly string[]): ColumnType | ColumnTypeProblem {
   const members = new Map<string, number>();
   const limit = 2 ** (bits - 1);
@@ -199,7 +199,7 @@ function enumeration(bits: 8 | 16, list: readonly string[]): ColumnType | Column
 
 type Zoned = Extract<ColumnType, { kind: "DateTime" | "DateTime64" }>;
 
-/** Zones are names: nothing else is let into a statement that creates a table. */
+/** Only zone names may become part of a statement that creates a table. */
 function withZone(type: Zoned, list: readonly string[]): ColumnType | ColumnTypeProblem {
   if (list.length === 0) return type;
   const zone = /^'([A-Za-z0-9_+\-/]+)'$/.exec(list[0] ?? "")?.[1];

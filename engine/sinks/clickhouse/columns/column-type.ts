@@ -6,9 +6,9 @@ export type ColumnType =
   | { kind: "Bool" | "String" | "UUID" | "Date" | "Date32" | "IPv4" | "IPv6" }
   | { kind: "Int" | "UInt"; bits: 8 | 16 | 32 | 64 | 128 | 256 }
   | { kind: "Float"; bits: 32 | 64 }
-  /** Bytes; absent where the mapping says only `FixedString`: the table then knows. */
+  /** Bytes; absent for a plain `FixedString` in the mapping: the table then decides. */
   | { kind: "FixedString"; length?: number }
-  /** `members` is absent where the mapping says only `Enum8`: the table then knows. */
+  /** `members` is absent for a plain `Enum8` in the mapping: the table then decides. */
   | { kind: "Enum"; bits: 8 | 16; members?: ReadonlyMap<string, number> }
   | { kind: "DateTime"; zone?: string }
   /** `precision` in digits of a fraction of the second, 0..9. */
@@ -31,18 +31,18 @@ export interface JsonType {
   kind: "JSON";
   /** `max_dynamic_paths` and `max_dynamic_types`, where they are given. */
   limits: Map<string, number>;
-  /** Types of the paths that have one; the names of a path are joined with dots. */
+  /** The types of typed paths; the names of a path are joined with dots. */
   paths: Map<string, ColumnType>;
-  /** What is left out: one path, or those that match a pattern, which is kept as the quoted text that it came as. */
+  /** Skipped paths: one path, or those that match a pattern, which is kept quoted, as it was written. */
   skips: ({ path: string } | { pattern: string })[];
 }
 
-/** Why a text is no column type that can be written: completes "column_type <text> ...". */
+/** Why a text is not a column type that can be written: completes "column_type <text> ...". */
 export interface ColumnTypeProblem {
   problem: string;
 }
 
-/** The type within `Nullable` and `LowCardinality`, which change how a value is stored and not what it is. */
+/** The type within `Nullable` and `LowCardinality`, which change how a value is stored, but not its kind. */
 export function bare(type: ColumnType): ColumnType {
   return type.kind === "Nullable" || type.kind === "LowCardinality" ? bare(type.of) : type;
 }
@@ -52,7 +52,7 @@ export function isNullable(type: ColumnType): boolean {
   return type.kind === "Nullable" || (type.kind === "LowCardinality" && isNullable(type.of));
 }
 
-/** Whether JSON or a tuple is anywhere in the type: how ClickHouse reads these depends on settings. */
+/** Whether the type contains JSON or a tuple, which ClickHouse reads by settings. */
 export function isStructured(type: ColumnType): boolean {
   switch (type.kind) {
     case "JSON":
@@ -69,7 +69,7 @@ export function isStructured(type: ColumnType): boolean {
   }
 }
 
-/** The type in ClickHouse's spelling: made from the parsed form, so it is safe within a statement. */
+/** The type in ClickHouse's spelling. It is printed from the parsed form, so it is safe in a statement. */
 export function columnTypeText(type: ColumnType): string {
   switch (type.kind) {
     case "Int":
@@ -118,10 +118,10 @@ function membersText(members: ReadonlyMap<string, number>): string {
   return [...members].map(([name, value]) => `'${name.replace(/[\\']/g, "\\$&")}' = ${value}`).join(", ");
 }
 
-/** Words that mean something else where a name could stand. */
+/** Keywords that cannot be unquoted names. */
 const words = /^(?:skip|max_dynamic_\w+|null|not|all|any|distinct|table|select|from|cast|default|as|in)$/i;
 
-/** The name as it stands in a statement: bare only where nothing can be misread. */
+/** The name as part of a statement: quoted, unless it is safe without quotes. */
 function nameText(name: string): string {
   return /^[A-Za-z_]\w*$/.test(name) && !words.test(name) ? name : `\`${name.replace(/[\\`]/g, String.raw`\$&`)}\``;
 }

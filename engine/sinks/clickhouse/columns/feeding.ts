@@ -28,13 +28,13 @@ const feeders: Readonly<Record<ColumnType["kind"], readonly FieldType[]>> = {
   Map: ["map"],
   /** With names; without them it is fed like an Array. */
   Tuple: ["map"],
-  /** ClickHouse takes objects alone at the top of a JSON column; a string is read as JSON. */
+  /** ClickHouse accepts only objects at the top of a JSON column; a string is read as JSON. */
   JSON: ["string", "map"],
   Nullable: [],
   LowCardinality: [],
 };
 
-/** True if a field of type `field` can feed the column, else why not: a sentence without its full stop. */
+/** True if a field of type `field` can feed the column, else the reason, without a full stop. */
 export function canFeed(field: FieldType, column: ColumnType): true | string {
   const type = bare(column);
   const allowed = type.kind === "Tuple" && type.names === undefined ? feeders.Array : feeders[type.kind];

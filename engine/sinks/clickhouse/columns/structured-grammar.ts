@@ -3,7 +3,7 @@ import type { ColumnType, ColumnTypeProblem, JsonType } from "./column-type.ts";
 /** Reads the type of an element. */
 type Parse = (text: string) => ColumnType | ColumnTypeProblem;
 
-/** The elements of `Tuple(T1, T2)` or `Tuple(a T1, b T2)`: all of them have a name, or none has. */
+/** The elements of `Tuple(T1, T2)` or `Tuple(a T1, b T2)`: either all have a name, or none. */
 export function tuple(list: readonly string[], parse: Parse): ColumnType | ColumnTypeProblem {
   const elements: { name: string | undefined; type: ColumnType }[] = [];
   for (const text of list) {
@@ -20,20 +20,20 @@ export function tuple(list: readonly string[], parse: Parse): ColumnType | Colum
   return { kind: "Tuple", elements: types, names };
 }
 
-/** A name is followed by a blank and a type; whatever else stands there is read as a type. */
+/** A name is followed by a blank and a type; anything else is read as a type. */
 function element(text: string): { name: string | undefined; type: string } {
   const found = leadingName(text);
   const type = found === undefined ? undefined : /^\s+([A-Za-z][\s\S]*)$/.exec(found.rest)?.[1];
   return type === undefined ? { name: undefined, type: text } : { name: found?.name, type };
 }
 
-/** The largest values that ClickHouse takes. */
+/** The largest values that ClickHouse accepts. */
 const limits: Readonly<Record<string, number>> = { max_dynamic_paths: 10_000, max_dynamic_types: 254 };
 
 const usage = "needs parameters such as max_dynamic_paths = 100, a.b UInt32, SKIP c or SKIP REGEXP 'd.*'";
 const regexp = /^SKIP\s+REGEXP\s+('(?:[^'\\]|\\[\s\S]|'')*')$/i;
 
-/** What stands in `JSON(...)`: limits, typed paths, and paths to leave out. */
+/** The parameters in `JSON(...)`: limits, typed paths, and paths to skip. */
 export function json(list: readonly string[], parse: Parse): ColumnType | ColumnTypeProblem {
   const type: JsonType = { kind: "JSON", limits: new Map(), paths: new Map(), skips: [] };
   for (const text of list.filter((part) => part !== "")) {
@@ -43,7 +43,7 @@ export function json(list: readonly string[], parse: Parse): ColumnType | Column
   return type;
 }
 
-/** Each reader says `false` once it has taken the text, a problem, or nothing where the text is not its own. */
+/** Each reader returns `false` if it has read the text, a problem, or undefined if the text is not of its kind. */
 type Outcome = false | string | undefined;
 
 function limit(text: string, { limits: found }: JsonType): Outcome {
@@ -84,7 +84,7 @@ function typedPath(text: string, { paths }: JsonType, parse: Parse): Outcome {
 /** A name as ClickHouse spells it: plain, or in back-quotes or double quotes. */
 const spelling = /^(?:[A-Za-z_]\w*|`(?:[^`\\]|\\[\s\S]|``)+`|"(?:[^"\\]|\\[\s\S]|"")+")/;
 
-/** A name at the start of a text, and what follows it; undefined where none stands there. */
+/** A name at the start of a text, and the rest of the text; undefined where there is none. */
 function leadingName(text: string): { name: string; rest: string } | undefined {
   const [token] = spelling.exec(text) ?? [];
   if (token === undefined) return undefined;

@@ -4,7 +4,7 @@ import { jsonConverter } from "./json-converter.ts";
 import { isObject, type Read, readers, readText, shortened } from "./values.ts";
 import { type ScalarType, writerOf } from "./scalar-writers.ts";
 
-/** Turns the values of one field into JSON text for one column. Made once, called for each event. */
+/** Converts the values of one field to JSON text for one column. Made once, called for each event. */
 export interface Converter {
   /** JSON text without a line break, or undefined if the value does not fit. */
   convert: (value: unknown) => string | undefined;
@@ -49,8 +49,8 @@ function within(column: ColumnType): Converter {
 }
 
 /**
- * A null within a value is no zero: where the type within holds none, it does not fit. What is not there at all, such as a
- * key of a named tuple, counts as a field that is missing.
+ * A null within a value does not become a zero: it does not fit an inner type that is not Nullable. An absent value,
+ * such as a key of a named tuple, counts as a missing field.
  */
 function elementOf(column: ColumnType, { convert, explain }: Converter): Converter {
   if (isNullable(column)) return { convert, explain };
@@ -84,7 +84,7 @@ function scalarConverter(read: Read, column: ScalarType, nullable: boolean): Con
   };
 }
 
-/** Null elements become NULL, where the element type holds it. */
+/** Null elements become NULL, where the element type is Nullable. */
 function arrayConverter(read: Read, of: ColumnType): Converter {
   const isOfText = bare(of).kind === "String";
   const readElement = readerWithin(of, (value) => (typeof value === "string" ? value : undefined));
@@ -132,7 +132,7 @@ function mapConverter(read: Read, { key, value: of }: Extract<ColumnType, { kind
   };
 }
 
-/** How a value within an array or a map is read: by the type that it must become. `asText` decides for strings. */
+/** Reads a value within an array or a map by its target type. `asText` decides for strings. */
 function readerWithin(column: ColumnType, asText: Read): Read {
   switch (column.kind) {
     case "Nullable":
@@ -162,7 +162,9 @@ function readerWithin(column: ColumnType, asText: Read): Read {
   }
 }
 
-/** A tuple without names is made of an array of its length. Null becomes a tuple of what each element has for nothing. */
+/**
+ * A tuple without names is made from an array of its length. Null becomes a tuple of the null values of its elements.
+ */
 function tupleConverter(read: Read, elements: readonly Converter[], empty: string | undefined): Converter {
   const isOfLength = (value: unknown): value is unknown[] => Array.isArray(value) && value.length === elements.length;
   const write = (values: readonly unknown[]): string | undefined => {
@@ -185,8 +187,8 @@ function tupleConverter(read: Read, elements: readonly Converter[], empty: strin
 }
 
 /**
- * A tuple with names is made of an object's own keys, whatever they are called. A key that is not there counts as a field
- * that is missing, and one that the tuple does not name is left out, as a field is that no mapping names.
+ * A tuple with names is made from an object's own keys, whatever their names. An absent key counts as a missing field.
+ * A key that the tuple does not name is left out, like a field without a mapping.
  */
 function namedTupleConverter(
   read: Read,

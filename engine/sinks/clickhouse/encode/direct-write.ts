@@ -5,15 +5,15 @@ import { rawWalk } from "./raw-values.ts";
 import { constantOf } from "./row-body.ts";
 import type { RowBody } from "./row-body.ts";
 
-/** Adds a value to a row as the converter of its column would write it, or adds nothing and says so. */
+/** Adds a value to a row exactly as the converter of its column would, or adds nothing and returns false. */
 export type DirectWrite = (value: unknown, body: RowBody) => boolean;
 
-/** For values that are never usual. */
+/** For pairs of types without a fast path. */
 export const noDirectWrite: DirectWrite = () => false;
 
 /**
- * What writes the usual values of a pair of types straight to bytes: most values of most rows that are made. It is for
- * speed alone, and leaves everything that is not usual to the converter.
+ * The fast path of a pair of types: writes the usual values, which are most values of most rows, straight to bytes. All
+ * others are left to the converter.
  */
 export function directWrite(source: FieldType, column: ColumnType): DirectWrite {
   const type = bare(column);
@@ -36,7 +36,7 @@ export function directWrite(source: FieldType, column: ColumnType): DirectWrite 
   }
 }
 
-/** Texts that a walk finds to be what the column takes, spelled as the converter spells them. */
+/** Strings that pass the walk of their column and are spelled as the converter spells them. */
 function writeText(type: ColumnType): DirectWrite {
   if (type.kind === "String") return (value, body) => typeof value === "string" && body.addShortText(value);
   const walk = rawWalk("string", type);
@@ -52,7 +52,7 @@ function writeText(type: ColumnType): DirectWrite {
   };
 }
 
-/** Characters of a time that has as many digits as the converter gives it; undefined where any may pass the walk. */
+/** Characters of a time with as many digits as the converter writes; undefined where any length may pass the walk. */
 function lengthOf(type: ColumnType): number | undefined {
   const seconds = "2024-05-31T12:30:45Z".length;
   if (type.kind === "DateTime") return seconds;

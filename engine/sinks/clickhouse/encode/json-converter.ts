@@ -3,20 +3,20 @@ import type { Converter } from "./converter.ts";
 import { deepest, isObject, shortened } from "./values.ts";
 import { quoted } from "./writer.ts";
 
-/** Why a value within the object cannot be written. Caught within this file. */
+/** Thrown for a value within the object that cannot be written. Caught in this file. */
 class Unfit extends Error {}
 
-/** The whole numbers that a path without a type of its own holds: those of Int64 and UInt64. */
+/** The range of whole numbers in an untyped path: that of Int64 and UInt64. */
 const [lowest, highest] = [-(2n ** 63n), 2n ** 64n - 1n];
 
-/** From here on JSON.stringify writes an exponent by itself. */
+/** From this number on JSON.stringify writes an exponent itself. */
 const exponentFrom = 1e21;
 
 /**
- * Objects, and texts that are JSON of an object, for a JSON column: ClickHouse takes nothing else at its top. What it
- * would refuse, and with it the whole batch, is found here: whole numbers that no path holds, two values for one path,
- * texts that are none. So is what it would change in silence within arrays.
- * `typed` has the converters of the paths that have a type.
+ * Writes objects, and strings with the JSON of an object, for a JSON column: ClickHouse accepts nothing else at its
+ * top. Refuses values for which ClickHouse would refuse the whole batch: whole numbers out of range, two values for one
+ * path, malformed text. Also refuses values in arrays that ClickHouse would silently change. `typed` has the converters
+ * of typed paths.
  */
 export function jsonConverter(typed: ReadonlyMap<string, Converter>, empty: string): Converter {
   const write = (value: unknown): string => {
@@ -66,7 +66,7 @@ class ObjectWriter {
     this.#typed = typed;
   }
 
-  /** `prefix` is the path of the object with a dot after it, kept only where a path has a type. */
+  /** `prefix` is the path of the object with a dot after it, used only if there are typed paths. */
   object(object: Record<string, unknown>, prefix: string, depth: number): string {
     mustBeFlat(depth, prefix);
     let text = "";
@@ -80,7 +80,7 @@ class ObjectWriter {
     return `{${text}}`;
   }
 
-  /** Nothing for a null in a path with a type: ClickHouse then stores what that type has for it. */
+  /** Nothing for a null in a typed path: ClickHouse then stores the default of that type. */
   #value(value: unknown, key: string, path: string, depth: number): string | undefined {
     const typed = this.#typed.size === 0 ? undefined : this.#typed.get(path);
     if (typed !== undefined) {
@@ -127,7 +127,7 @@ function scalarText(value: unknown): string | undefined {
   }
 }
 
-/** Floats that would be printed as whole numbers wider than any path holds get an exponent. */
+/** Floats that would be printed as whole numbers out of range get an exponent. */
 function numberText(value: number): string {
   const isWide = !Number.isSafeInteger(value) && Number.isInteger(value) && Math.abs(value) < exponentFrom;
   return isWide ? value.toExponential() : JSON.stringify(value);
@@ -143,8 +143,8 @@ function mustBeFlat(depth: number, at: string): void {
 }
 
 /**
- * What ClickHouse finds one type for: the elements of an array and of the arrays in it. Beside a fraction it rounds
- * whole numbers beyond 2^53, and a null beside an array it makes an empty array or refuses.
+ * The elements of an array and of the arrays in it, for which ClickHouse infers one type. With a fraction among them it
+ * rounds whole numbers beyond 2^53; with an array among them it makes a null an empty array or refuses it.
  */
 class JsonElements {
   #wide: bigint | undefined;
@@ -152,7 +152,10 @@ class JsonElements {
   readonly #nulls = new Set<number>();
   readonly #arrays = new Set<number>();
 
-  /** Notes an element, `level` arrays deep: what does not go with the others completes "expected ...", or undefined. */
+  /**
+   * Notes an element, `level` arrays deep. Returns a text that completes "expected ..." if it conflicts with the
+   * others.
+   */
   add(value: unknown, level: number): string | undefined {
     if (typeof value === "bigint") this.#wide ??= value;
     else if (typeof value === "number" && !Number.isSafeInteger(value)) this.#fraction ??= value;
@@ -165,8 +168,8 @@ class JsonElements {
 }
 
 /**
- * A path that has two values within an object, or within one of the objects in its arrays: `{"a.b": 1, "a": {"b": 2}}`.
- * Only a key with a dot can make one, because JSON.parse leaves one value for each key. Null is no value.
+ * A path with two values in an object, or in one of the objects in its arrays: `{"a.b": 1, "a": {"b": 2}}`. Only a key
+ * with a dot can cause this, because JSON.parse leaves one value for each key. Null does not count as a value.
  */
 function repeatedPath(object: Record<string, unknown>): string | undefined {
   const [objects, isDotted] = namespaces(object);

@@ -4,7 +4,7 @@ import type { RowWriter } from "../../../core/sink.ts";
 import { RowBody } from "./row-body.ts";
 import type { RowEncoders } from "./row-encoders.ts";
 
-/** Writes rows as lines of JSONEachRow, with the encoders of the moment at which it was made. */
+/** Writes rows as lines of JSONEachRow, with the encoders that were current when it was made. */
 export class JsonRowWriter implements RowWriter {
   readonly #encoders: Pick<RowEncoders, "of">;
   readonly #body: RowBody;
@@ -41,10 +41,13 @@ export class JsonRowWriter implements RowWriter {
   }
 }
 
-/** The fields of such an event are unknown: its source was removed. This is no mismatch with the table. */
+/**
+ * The dead letter of an event whose source was removed, so that its fields are unknown. This is not a mismatch with the
+ * table.
+ */
 function ofUnknownSource({ origin, text, position }: Event): Rejection {
-  const from = origin === undefined ? "one that does not say where it came from" : `one of "${origin}"`;
+  const from = origin === undefined ? "one without an origin" : `one of "${origin}"`;
   const expected = "failed to validate data: expected an event of a source of this pipeline";
-  const error = `${expected}, found ${from}; put its source back to send it again`;
+  const error = `${expected}, found ${from}; add that source again to reprocess the event`;
   return { component: "ingestor", reason: "parse_error", error, original_message: text, position };
 }

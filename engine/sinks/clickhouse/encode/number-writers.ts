@@ -1,7 +1,10 @@
 import { isRounded } from "./values.ts";
 import type { Writer } from "./writer.ts";
 
-/** Whole numbers within the range of the column. Those wider than 64 bits go as strings, so that no reader makes floats of them. */
+/**
+ * Whole numbers within the range of the column. Columns wider than 64 bits get strings, so that no reader turns them
+ * into floats.
+ */
 export function whole(signed: boolean, bits: 8 | 16 | 32 | 64 | 128 | 256): Writer {
   const min = signed ? -(2n ** BigInt(bits - 1)) : 0n;
   const max = 2n ** BigInt(signed ? bits - 1 : bits) - 1n;
@@ -20,7 +23,7 @@ export function whole(signed: boolean, bits: 8 | 16 | 32 | 64 | 128 | 256): Writ
   };
 }
 
-/** Finite numbers; a Float32 takes none that would become infinite. */
+/** Finite numbers; for a Float32 only those that stay finite. */
 export function float(bits: 32 | 64): Writer {
   const fits = bits === 32 ? (value: number) => Number.isFinite(Math.fround(value)) : Number.isFinite;
   return {
@@ -33,7 +36,7 @@ export function float(bits: 32 | 64): Writer {
   };
 }
 
-/** The most significant digits that a JSON number carries through a double without a change. */
+/** The most significant digits that survive in a double unchanged. */
 const exactDigits = 15;
 
 function isInexact(value: string | number | bigint): boolean {
@@ -52,7 +55,7 @@ export function decimal(precision: number, scale: number): Writer {
       const digits = decimalText(String(value), precision, scale);
       return digits === undefined ? undefined : `"${digits}"`;
     },
-    expected: `a number with up to ${precision - scale} digits before and ${scale} behind the point (as a string, if it has more than ${exactDigits} digits in all)`,
+    expected: `a number with up to ${precision - scale} digits before and ${scale} after the point (as a string, if it has more than ${exactDigits} digits in all)`,
     zero: "0",
   };
 }
@@ -60,7 +63,7 @@ export function decimal(precision: number, scale: number): Writer {
 const layout = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,4}))?$/;
 
 /**
- * A number's text as a Decimal(precision, scale), without an exponent; undefined if it is no number, too big, or has
+ * A number's text as a Decimal(precision, scale), without an exponent; undefined if it is not a number, too big, or has
  * digits that the scale would cut: ClickHouse would drop them in silence.
  */
 function decimalText(text: string, precision: number, scale: number): string | undefined {

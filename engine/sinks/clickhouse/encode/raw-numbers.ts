@@ -3,13 +3,13 @@ import type { Walk } from "../../../event/raw-json.ts";
 
 const [minus, plus, point, zero, letterE] = Buffer.from("-+.0e");
 
-/** Decimal digits that every double carries without a change. */
+/** Decimal digits that survive in every double unchanged. */
 const exactDigits = 15;
 
-/** Whole numbers of so many digits are written alike by all. */
+/** Whole numbers of so few digits have one spelling. */
 export const shortWhole = wholeWithin("9".repeat(exactDigits), "9".repeat(exactDigits));
 
-/** The values of an integer column. Wider ones than 64 bits are written as strings where they are not short. */
+/** The values of an integer column. In columns wider than 64 bits, values with more digits are written as strings. */
 export function rawInteger(isSigned: boolean, bits: number): Walk {
   if (bits > 64) return isSigned ? shortWhole : wholeWithin("", "9".repeat(exactDigits));
   const beyond = 2n ** BigInt(isSigned ? bits - 1 : bits);
@@ -30,7 +30,7 @@ export function wholeWithin(low: string, high: string): Walk {
   };
 }
 
-/** Whether digits spell more than as many others. */
+/** Whether digits spell a greater number than other digits of the same length. */
 function isAbove(bytes: DataView, at: number, limit: Uint8Array): boolean {
   for (let index = 0; index < limit.length; index += 1) {
     const difference = bytes.getUint8(at + index) - (limit[index] as number);

@@ -6,16 +6,16 @@ import type { Event } from "../../../event/event.ts";
 import { EventScan } from "../../../event/scan.ts";
 import type { RowBody } from "./row-body.ts";
 
-/** Names that are spelled in one way in JSON, and mean one key: no dot, no escape. */
+/** Names with one spelling in JSON, which mean one key: no dot, no escape. */
 const plainName = /^[^."\\\p{Cc}\p{Surrogate}]+$/u;
 
-/** Types whose zero is written for what is missing, and filled in by ClickHouse where a column has no DEFAULT. */
+/** Types whose zero is written for a missing value, as ClickHouse does for a column without a DEFAULT. */
 const zeroed: ReadonlySet<ColumnType["kind"]> = new Set(["Bool", "Int", "UInt", "Float", "String", "Map"]);
 
 /**
- * The walks that find out whether the bytes of an event are its row; undefined where they never are. ClickHouse fills a
- * column from the key of its name, so each field must have the name of its column, and a walk for all of `types`: the type
- * in the mapping, then the type in the table. `undefaulted` are the columns that are known to have no DEFAULT.
+ * The walks that check whether the bytes of an event are its row; undefined where they never are. ClickHouse fills a
+ * column from the key of the same name, so each field must have the name of its column, and a walk for all of `types`:
+ * the type in the mapping, then the type in the table. `undefaulted` are the columns that are known to have no DEFAULT.
  */
 export function rowWalksOf(
   mapping: readonly Mapping[],
@@ -32,7 +32,7 @@ export function rowWalksOf(
     const found = [...different.values()].map((type) => rawWalk(field.type, type));
     if (found.includes(undefined)) return undefined;
     walks.set(entry.name, (found as Walk[]).reduce(both));
-    // The type that the table has decides what becomes of null, and of what is missing.
+    // The type in the table decides how null and missing values are stored.
     const real = types(entry).at(-1)!;
     if (isNullable(real)) nullable.add(entry.name);
     if (undefaulted.has(entry.column_name) && (isNullable(real) || zeroed.has(bare(real).kind))) {
@@ -55,7 +55,10 @@ function both(one: Walk, other: Walk): Walk {
   };
 }
 
-/** Copies the bytes of events that are rows as they are. Whether it copies or encodes changes bytes, and never a row. */
+/**
+ * Copies the bytes of events that are rows already. A copy may differ from an encoded row in its bytes, but gives the
+ * same row.
+ */
 export class RawEvents {
   readonly walks: RowWalks | undefined;
   /** For events that were not scanned with these walks yet. */

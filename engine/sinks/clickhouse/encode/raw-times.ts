@@ -9,8 +9,8 @@ const clockLayout = Buffer.from("T00:00:00");
 const mostDigits = 9;
 
 /**
- * A time as `2024-05-31T12:30:45Z`, with up to nine digits of a fraction, from 1970 until before the second
- * `before`. ClickHouse cuts and fills the digits for its column, as we do.
+ * A time as `2024-05-31T12:30:45Z`, with up to nine digits of a fraction, from 1970 until before the second `before`.
+ * ClickHouse cuts or pads the digits for its column, like the converter.
  */
 export function rawTime(before: string): Walk {
   const [first, beyond] = [Buffer.from("1970-01-01T00:00:00"), Buffer.from(before)];
@@ -27,7 +27,7 @@ export function rawTime(before: string): Walk {
   };
 }
 
-/** A day that exists, and each second of which is within the range: most times are of the day of the one before. */
+/** A valid day, all of which is within the range: most times are of the same day as the one before. */
 class KnownDay {
   #first = 0;
   #second = 0;
@@ -72,7 +72,7 @@ function dayEnd(bytes: DataView, start: number): number {
   return day >= 1 && day <= daysOf(two(bytes, start + 6), year) ? start + dayLayout.length : 0;
 }
 
-/** Days of a month from 1 to 12; of any other, none. */
+/** Days of a month from 1 to 12; 0 for any other. */
 function daysOf(month: number, year: number): number {
   if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
   if (month < 1 || month > 12) return 0;

@@ -8,13 +8,13 @@ import { RawKeys } from "../../../event/raw-keys.ts";
 const [yes, no] = [Buffer.from("true"), Buffer.from("false")];
 
 /**
- * The walk over values of a source type that may stand in the row of a column as they are, or undefined where none may.
- * Where it passes a value, three things hold: the converter of the pair takes the value, range and all; ClickHouse
- * takes the bytes; and it stores the same for them as for what the converter writes.
+ * The walk that checks whether a value of a source type can be copied to the row unchanged; undefined where none can.
+ * For each value that it passes: the converter of the pair accepts the value and its range; ClickHouse accepts the
+ * bytes; and ClickHouse stores the same value as for the text of the converter.
  *
- * The third holds because they are the same bytes, but for four things. A text may hold escapes. A number for floats
- * may have zeros alone after its point. A time may have more or fewer digits of a fraction than its column.
- * Seconds for a DateTime may be a number.
+ * The third holds because the bytes are the same, except for four cases. A string may contain escapes. A float may have
+ * only zeros after its point. A time may have more or fewer digits of a fraction than its column. Seconds for a
+ * DateTime may be a number.
  *
  * Every other pair has no walk, as ClickHouse reads it by rules of its own or not at all: Decimal, IPv4, IPv6, JSON,
  * arrays, tuples and maps of anything but texts, numbers for a DateTime64, and whatever has to become text.
@@ -70,7 +70,7 @@ function textWalk(type: ColumnType): Walk | undefined {
   }
 }
 
-/** At most so many bytes. An escape is never shorter than what it stands for. */
+/** At most so many bytes. An escape is never shorter than its character. */
 function shortText(most: number): Walk {
   return (bytes, at) => {
     const end = textEnd(bytes, at);
@@ -116,7 +116,7 @@ const mostKeys = 200;
 
 /**
  * The values of a column that maps texts to texts. ClickHouse keeps every key that it is given, so none may stand there
- * twice. Nor may one begin with a digit: the numbers among the keys of an object come first, and the others as they stand.
+ * twice. Nor may a key begin with a digit, because JavaScript moves numeric keys of an object to the front.
  */
 function rawMap(): Walk {
   const keys = new RawKeys(new Map());

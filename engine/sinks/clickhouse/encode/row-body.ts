@@ -13,17 +13,17 @@ const [lineBreak, quote, backslash, minus, point, zero] = Buffer.from('\n"\\-.0'
 /** Bytes above the guess: encoded rows may be longer than their events. */
 const headroom = 4096;
 
-/** Shorter texts are written letter by letter: it takes longer to call what writes long ones fast. */
+/** Shorter strings are written letter by letter: for them a call of the fast native write costs more. */
 const short = 64;
 
 /** Most bytes of a character of a text, which is one or two of its units. */
 const widest = 3;
 
-/** Whole numbers are written in parts of so many digits, which 32 bits hold; fractions of so many are short. */
+/** Whole numbers are written in parts of this many digits, which fit 32 bits; fractions have at most 6 digits. */
 const part = { digits: 9, size: 10 ** 9 };
 const fraction = { digits: 6, size: 10 ** 6 };
 
-/** A few bytes that are added to every row, in groups of four, filled up with zeros. */
+/** A few bytes that are added to every row, in groups of four, padded with zeros. */
 export interface ConstantBytes {
   length: number;
   fours: Int32Array;
@@ -36,7 +36,7 @@ export function constantOf(text: string): ConstantBytes {
   return { length: bytes.length, fours };
 }
 
-/** The body of an insert while it grows, row by row: bytes of events that are rows as they are, and values as JSON. */
+/** The body of an insert, which grows row by row: bytes of events that are rows already, and values as JSON. */
 export class RowBody {
   #bytes: Buffer;
   #view: DataView;
@@ -52,12 +52,12 @@ export class RowBody {
     return this.#end;
   }
 
-  /** Takes back what was added since it had that length. */
+  /** Removes what was added after this length. */
   cutTo(length: number): void {
     this.#end = length;
   }
 
-  /** Bytes that lie among others, such as a row without its line break. */
+  /** A range of bytes, such as a row without its line break. */
   addBytes(bytes: Buffer, start = 0, end = bytes.length): void {
     this.#reserve(end - start);
     bytes.copy(this.#bytes, this.#end, start, end);
@@ -78,7 +78,7 @@ export class RowBody {
     this.#end += 1;
   }
 
-  /** Whether a walk passes what was added since it had that length. */
+  /** Whether a walk passes what was added after this length. */
   passes(length: number, walk: Walk): boolean {
     this.#reserve(1 + padding);
     this.#bytes[this.#end] = lineBreak;
@@ -93,7 +93,7 @@ export class RowBody {
     else if (!this.#addShortAscii(text)) this.#end = start + this.#bytes.write(text, start);
   }
 
-  /** A text as JSON, if it is short, and JSON spells each of its letters as itself in one byte; else adds nothing. */
+  /** A string as JSON, if it is short and has only ASCII letters without escapes; else adds nothing. */
   addShortText(text: string): boolean {
     const { length } = text;
     if (length > short) return false;
@@ -125,7 +125,8 @@ export class RowBody {
     const whole = Math.trunc(Math.abs(value));
     if (!(whole < part.size)) return false;
     const decimals = Math.round((Math.abs(value) - whole) * fraction.size);
-    // Decimals of so few digits are different numbers: the one that gives this number is its shortest spelling.
+    // Different decimals of so few digits are different numbers, so the one that equals this number is its shortest
+    // spelling.
     if ((whole * fraction.size + decimals) / fraction.size !== Math.abs(value)) return false;
     this.#reserve(2 * part.digits);
     this.#addSign(value);
@@ -141,7 +142,7 @@ export class RowBody {
     return this.#bytes.subarray(0, this.#end);
   }
 
-  /** A minus sign, if there is one; gives the number without it. */
+  /** Adds a minus sign, if there is one; returns the absolute number. */
   #addSign(value: number): number {
     if (value < 0) this.#bytes[this.#end++] = minus;
     return Math.abs(value);

@@ -9,7 +9,7 @@ import { type ConstantBytes, constantOf } from "./row-body.ts";
 
 /** An entry of a mapping, compiled. */
 export interface Column {
-  /** What stands before the value in a line: `{"a":` or `,"b":`. */
+  /** The text before the value in a line: `{"a":` or `,"b":`. */
   prefix: ConstantBytes;
   read: ReadField;
   /** Writes the usual values, as the converter would. */
@@ -19,7 +19,7 @@ export interface Column {
   subject: string;
 }
 
-/** `real` is the column type of the table, where that is known. Throws an Error where no value can be written. */
+/** `real` is the column type in the table, where it is known. Throws an Error where no value can be written. */
 export function columnOf(
   entry: Mapping,
   index: number,
@@ -43,7 +43,7 @@ export function columnOf(
   };
 }
 
-/** Values without a declared type are read by their kind, which is left to the converter. */
+/** The converter reads values without a declared type, by their JSON kind. */
 function directFor(entry: Mapping, schema: readonly SchemaField[], column: ColumnType): DirectWrite {
   const field = schema.find(({ name }) => name === entry.name);
   return field === undefined ? noDirectWrite : directWrite(field.type, column);
@@ -63,7 +63,10 @@ function convert(entry: Mapping, schema: readonly SchemaField[], column: ColumnT
   );
 }
 
-/** For a table whose column differs from the configured type: a value has to fit both, and is written for the real one. */
+/**
+ * For a column whose type in the table differs from the configured one: a value must fit both, and is written for the
+ * type in the table.
+ */
 function both(configured: Converter, real: Converter): Converter {
   const fits = (value: unknown): boolean =>
     value === null || value === undefined || configured.convert(value) !== undefined;

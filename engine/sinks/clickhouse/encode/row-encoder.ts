@@ -15,9 +15,9 @@ export type RealTypes = ReadonlyMap<string, ColumnType>;
 
 /**
  * Turns events into lines of JSONEachRow. The mapping is compiled once; a line is made in one pass, without an object
- * for the row. Where the table's column types are known they decide how a value is written and what null becomes; the
- * configured type still has to fit as well. The bytes of an event that are such a line already, or one that gives the
- * same row, are passed on.
+ * for the row. Where the column types of the table are known, they decide how a value is written and what null becomes;
+ * a value must fit the configured type as well. If the bytes of an event are such a line already, or one that gives the
+ * same row, they are copied.
  */
 export class RowEncoder {
   /** Sorted by name, as the insert lists them. */
@@ -49,19 +49,19 @@ export class RowEncoder {
     this.#raw = new RawEvents(rowWalksOf(mapping, schema, typesOf, undefaulted));
   }
 
-  /** Over the values of events whose own bytes can be rows; undefined where none can. */
+  /** The walks for events whose own bytes can be rows; undefined where none can. */
   get rowWalks(): RowWalks | undefined {
     return this.#raw.walks;
   }
 
-  /** Adds the row of an event to a body; gives it back where its values do not fit their columns. */
+  /** Adds the row of an event to a body; returns a rejection where its values do not fit their columns. */
   add(event: Event, body: RowBody): Rejection | undefined {
     if (!this.#raw.add(event, body) && !this.#add(event.value, body)) return this.#reject(event);
     body.endRow();
     return undefined;
   }
 
-  /** Adds the row of a value; nothing where it does not fit. */
+  /** Adds the row of a value; adds nothing where it does not fit. */
   #add(value: Record<string, unknown>, body: RowBody): boolean {
     const { length } = body;
     for (const { prefix, read, direct, converter } of this.#columns) {

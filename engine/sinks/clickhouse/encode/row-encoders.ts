@@ -5,12 +5,12 @@ import type { ColumnType } from "../columns/column-type.ts";
 import type { ColumnInfo } from "../target/table.ts";
 
 /**
- * The fields that feed a sink, by the origin of events; the key `undefined` is for events of any other origin. The value
- * is undefined for a source that was removed.
+ * The fields that feed a sink, by the origin of events; the key `undefined` is for all other origins. The value is
+ * undefined for a removed source.
  */
 export type Schemas = ReadonlyMap<string | undefined, readonly SchemaField[] | undefined>;
 
-/** The encoders of one mapping: each source of a pipeline feeds it with fields of its own. */
+/** The encoders of one mapping, one for the fields of each source of a pipeline. */
 export class RowEncoders {
   readonly #encoders: ReadonlyMap<string | undefined, RowEncoder | undefined>;
   readonly #first: RowEncoder;
@@ -56,7 +56,7 @@ export function encodersFor(
   const missing = sink.mapping.filter((_, index) => mapped[index] === undefined);
   if (missing.length > 0) {
     const names = missing.map((entry) => `"${entry.column_name}"`).join(", ");
-    return `has no column ${names} that can be written; add it to the table or take it out of the mapping`;
+    return `has no column ${names} that can be written; add it to the table or remove it from the mapping`;
   }
   try {
     const types = mapped.filter((column) => column !== undefined).map(realType);

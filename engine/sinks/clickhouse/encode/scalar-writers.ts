@@ -66,7 +66,7 @@ function uuid(value: string): string | undefined {
   return value.length === 36 || value.length === 32 ? uuidLayout.exec(value)?.slice(1).join("-") : undefined;
 }
 
-/** A zone (`%eth0`) is no part of an address; ClickHouse takes IPv4 addresses in an IPv6 column as `::ffff:a.b.c.d`. */
+/** A zone (`%eth0`) is not part of an address; an IPv6 column takes IPv4 addresses as `::ffff:a.b.c.d`. */
 function ipv6(value: string): string | undefined {
   return (isIPv6(value) && !value.includes("%")) || isIPv4(value) ? value : undefined;
 }
@@ -99,7 +99,7 @@ function dateTime64(precision: number): Writer {
   return time(precision, instant("1900-01-01"), precision === 9 ? lastNano : lastDay);
 }
 
-/** Days as text: a number would mean days to one and seconds to another. */
+/** Days as text: a number could mean days or seconds. */
 function date(kind: "Date" | "Date32"): Writer {
   const [first, last] = kind === "Date" ? ["1970-01-01", "2149-06-06"] : ["1900-01-01", "2299-12-31"];
   const convert = (value: string): string | undefined => {
@@ -111,7 +111,7 @@ function date(kind: "Date" | "Date32"): Writer {
 }
 
 /**
- * Texts in UTC with a `Z`, which ClickHouse reads alike for every zone and precision of the column when
+ * Times as text in UTC with a `Z`, which ClickHouse reads the same for every zone and precision of the column when
  * `date_time_input_format` is `best_effort`. Numbers are seconds since the epoch; negative ones are refused.
  */
 function time(precision: number, first: Instant, last: Instant): Writer {

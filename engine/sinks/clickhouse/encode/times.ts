@@ -4,7 +4,7 @@ export interface Instant {
   nanos: number;
 }
 
-/** From seconds since the epoch with a fraction: the digits that the number shows, not its binary noise. */
+/** From seconds since the epoch with a fraction: by the decimal digits of the number, not its binary value. */
 export function fromSeconds(value: number): Instant | undefined {
   if (!Number.isFinite(value) || value < 0) return undefined;
   if (Number.isInteger(value)) return { seconds: value, nanos: 0 };
@@ -18,7 +18,7 @@ function nanosOf(fraction: string): number {
   return fraction === "" ? 0 : Number(fraction.slice(0, 9).padEnd(9, "0"));
 }
 
-/** ISO 8601 in UTC with `precision` digits of the second: one text for every zone and precision of a column. */
+/** ISO 8601 in UTC with `precision` digits of a fraction. */
 export function isoText({ seconds, nanos }: Instant, precision: number): string {
   const whole = secondText(seconds);
   return precision === 0 ? `${whole}Z` : `${whole}.${String(nanos).padStart(9, "0").slice(0, precision)}Z`;
@@ -72,7 +72,7 @@ const layouts: readonly RegExp[] = [
   String.raw`(?<d>\d{1,2}) ${month} (?<y>\d{4})`,
 ].map((source, index) => new RegExp(`^${source}$`, index < 2 ? "" : "i"));
 
-/** Hours east of UTC of the zones that RFC 822 names. Other abbreviations mean different things to different people. */
+/** Hours east of UTC of the zones in RFC 822. Other abbreviations are ambiguous. */
 const zones: ReadonlyMap<string, number> = new Map([
   ...["UTC", "GMT", "UT", "Z"].map((name): [string, number] => [name, 0]),
   ...["PST", "MST", "CST", "EST"].map((name, index): [string, number] => [name, index - 8]),
@@ -118,7 +118,7 @@ function fromParts(parts: Parts): Instant | undefined {
   return { seconds: date + h * 3600 + mi * 60 + s - offset, nanos: nanosOf(parts["fraction"] ?? "") };
 }
 
-/** Midnight of the date, which must exist: ClickHouse would take 30 February for 1 March. */
+/** Midnight of the date, which must exist: ClickHouse would read 30 February as 1 March. */
 function dateSeconds(parts: Parts): number | undefined {
   const y = fullYear(parts["y"] ?? "");
   const m = parts["month"] === undefined ? Number(parts["m"]) : months.indexOf(parts["month"].toLowerCase()) + 1;
@@ -128,7 +128,7 @@ function dateSeconds(parts: Parts): number | undefined {
   return midnight.getUTCMonth() === m - 1 && midnight.getUTCDate() === d ? midnight.getTime() / 1000 : undefined;
 }
 
-/** Two digits from 69 on are of the last century. */
+/** Two digits from 69 on mean 19xx, others 20xx. */
 function fullYear(text: string): number {
   const year = Number(text);
   if (text.length === 4) return year;

@@ -1,13 +1,13 @@
 import type { FieldType } from "../../../../schemas/pipeline.ts";
 
-/** A value as its source type means it. Whole numbers beyond 2^53 are bigints, so that they are never rounded. */
+/** A value, read by its source type. Whole numbers beyond 2^53 are bigints, so that they are never rounded. */
 export type Scalar = string | boolean | number | bigint;
 export type Value = Scalar | readonly unknown[] | Record<string, unknown>;
 
-/** A JSON value as a source type reads it, or undefined if it is none. Never called with null or undefined. */
+/** Reads a JSON value as its source type; undefined if it does not fit. Never called with null or undefined. */
 export type Read = (value: unknown) => Value | undefined;
 
-/** As many digits as the widest whole number has, and some zeros before them. */
+/** The most characters of a whole number: the digits of the widest one, and some leading zeros. */
 const wholeText = /^[+-]?\d{1,100}$/;
 const numberText = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 const truths: ReadonlyMap<string, boolean> = new Map([
@@ -16,7 +16,7 @@ const truths: ReadonlyMap<string, boolean> = new Map([
 ]);
 
 /**
- * How each source type reads a JSON value. Bad text and fractions of whole numbers are refused: never written as 0 or cut.
+ * The readers of the source types. Bad text, and fractions for whole numbers, are refused: never written as 0 or cut.
  */
 export const readers: Readonly<Record<FieldType, Read>> = {
   string: readText,
@@ -32,7 +32,9 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Text as is, numbers in their shortest form without a needless exponent, objects and arrays as compact JSON. */
+/**
+ * Strings as they are, numbers in their shortest form without a needless exponent, objects and arrays as compact JSON.
+ */
 export function readText(value: unknown): string | undefined {
   switch (typeof value) {
     case "string":
@@ -47,7 +49,7 @@ export function readText(value: unknown): string | undefined {
   }
 }
 
-/** What a value has to be for `readText` and a String column to take it: completes "expected ...". */
+/** What `readText` accepts for a String column: completes "expected ...". */
 export function expectedText(value: unknown): string {
   if (typeof value === "string") return "text of whole Unicode characters";
   if (typeof value === "number") return `a number written out in digits, or as a string${beyond}`;
@@ -56,10 +58,10 @@ export function expectedText(value: unknown): string {
 
 const beyond = " (beyond 2^53 an exponent or a decimal point leaves the digits unknown)";
 
-/** Levels of nesting that are written as JSON text; an event nested deeper is made to exhaust the stack. */
+/** The deepest nesting that is written as JSON text. Deeper values could exhaust the stack. */
 export const deepest = 100;
 
-/** Whether JSON text of a value says what the event said. */
+/** Whether the JSON text of a value equals the value in the event. */
 function isFaithful(value: unknown, depth: number): boolean {
   if (typeof value === "number") return !isRounded(value);
   if (typeof value !== "object" || value === null) return true;
@@ -118,12 +120,12 @@ function narrow(value: bigint): number | bigint {
   return Number.isSafeInteger(number) ? number : value;
 }
 
-/** A whole number that the JSON parser may have rounded: its digits are not known any more. */
+/** Whether the JSON parser may have rounded a whole number, so that its digits are unknown. */
 export function isRounded(value: number): boolean {
   return Number.isInteger(value) && !Number.isSafeInteger(value);
 }
 
-/** Characters of a value that an error shows. */
+/** The most characters of a value that an error shows. */
 const shown = 80;
 
 /** A value as an error shows it: JSON, cut after 80 characters. */

@@ -5,9 +5,9 @@ import { quoteName, quoteTable } from "../transport/sql.ts";
 const blockRows = "1048449";
 
 /**
- * Sent with every insert, so that no profile decides otherwise (docs/delivery-protocol.md, One block, one token): one
- * block, deduplicated by its token, answered after it is written, nothing dropped or defaulted in silence. Blocks are
- * limited in rows alone: a limit in bytes would count memory of ClickHouse, which a client cannot know.
+ * Sent with every insert, so that no profile overrides them (docs/delivery-protocol.md, One block, one token): one
+ * block, deduplicated by its token, answered after it is written, nothing silently dropped or defaulted. Blocks are
+ * limited by rows only: a limit in bytes counts memory in ClickHouse, which a client cannot know.
  */
 const insertSettings: ClickHouseSettings = {
   insert_deduplicate: 1,
@@ -24,8 +24,8 @@ const insertSettings: ClickHouseSettings = {
 };
 
 /**
- * Sent as well where a column holds JSON or tuples, and only there, as an older server may not know them: a text that
- * looks like a date stays a text, and true beside numbers stays true.
+ * Sent only where a column has JSON or tuples, because an older server may not know these settings: a string that looks
+ * like a date stays a string, and true among numbers stays true.
  */
 const structuredSettings: ClickHouseSettings = {
   input_format_try_infer_dates: 0,
@@ -34,7 +34,7 @@ const structuredSettings: ClickHouseSettings = {
   input_format_json_named_tuples_as_objects: 1,
 };
 
-/** By this token the server recognises a repeated insert. */
+/** The token by which the server recognises a repeated insert. */
 export const tokenSetting = "insert_deduplication_token";
 
 /** Sent where errors in materialized views are ignored. */

@@ -6,7 +6,7 @@ import { ignoringViews, tokenSetting } from "./insert-settings.ts";
 import type { TargetReader } from "../target/target-reader.ts";
 import { allows, type Profile } from "./profile.ts";
 
-/** One insert: the rows of `block`, by `statement`, with the settings that every insert brings. */
+/** One insert: the rows of `block`, by `statement`, with the settings of every insert. */
 export interface Insert {
   block: Block;
   statement: string;
@@ -18,7 +18,7 @@ export interface Insert {
 
 /** Sends inserts to one table. */
 export class Inserter {
-  /** The limit of partitions, as far as this user may raise it. */
+  /** The limit of partitions per insert, which this user may be allowed to raise. */
   readonly partitions = new PartitionLimit();
   readonly #connection: Connection;
   readonly #target: TargetReader;
@@ -34,7 +34,7 @@ export class Inserter {
     const answer = await this.#send(insert, limit);
     if (answer.kind === "ok" || answer.failure.class !== "partitions") return answer;
     if (PartitionLimit.setting in limit || !this.partitions.raise()) return answer;
-    // A view exceeded the limit, and the table has the rows: without deduplication they would be doubled.
+    // A view exceeded the limit, and the table has the rows: if it does not deduplicate, they would be doubled.
     if (answer.kind === "unknown" && this.#target.written?.atLeastOnce !== undefined) return answer;
     const raised = await this.#send(insert, this.partitions.settings);
     if (raised.kind === "ok") return raised;
@@ -42,7 +42,7 @@ export class Inserter {
       this.partitions.giveUp();
       return answer;
     }
-    // The second attempt cannot have undone what the first one may have written.
+    // The first attempt may have written rows, whatever the second one answered.
     return { kind: answer.kind === "unknown" ? "unknown" : raised.kind, failure: raised.failure };
   }
 
@@ -62,7 +62,7 @@ export class Inserter {
   }
 }
 
-/** How many partitions one insert may write where the server's own limit is too low, by this setting. */
+/** The raised limit of partitions per insert, and its setting. */
 const name = "max_partitions_per_insert_block";
 const most = 1000;
 /** READONLY and SETTING_CONSTRAINT_VIOLATION. */
@@ -82,9 +82,9 @@ export class PartitionLimit {
     return this.#isRaised ? { [name]: String(most) } : {};
   }
 
-  /** Without a profile a higher limit is tried. */
+  /** If the profile is unknown, a higher limit is tried. */
   learn(profile: Profile | undefined): void {
-    // 0 is no limit at all.
+    // 0 means no limit.
     const current = Number(profile?.get(name)?.value ?? 1);
     this.#mayRaise = profile === undefined || (current > 0 && current < most && allows(profile, name, String(most)));
     this.#isRaised &&= this.#mayRaise;
@@ -101,7 +101,7 @@ export class PartitionLimit {
     return this.#isRaised;
   }
 
-  /** The server did not let it be raised. */
+  /** Call after the server refused the raised limit. */
   giveUp(): void {
     this.#mayRaise = false;
     this.#isRaised = false;

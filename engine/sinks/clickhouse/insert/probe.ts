@@ -6,13 +6,13 @@ import type { Connection, Request } from "../transport/connection.ts";
 import type { RequestFailure } from "../transport/request-error.ts";
 import { quoteName, quoteTable, quoteText } from "../transport/sql.ts";
 
-/** Where the rows of a block would go. */
+/** The table that the rows of a block are for. */
 export interface ProbedTable {
   database: string;
   table: string;
-  /** The columns that rows bring, with their types. */
+  /** The columns of the rows, with their types. */
   columns: readonly { name: string; type: string }[];
-  /** Settings that columns of such types need where they are created. */
+  /** Settings that creating columns of these types needs. */
   creation: ClickHouseSettings;
   /** Settings of an insert, without its token. */
   insertion: ClickHouseSettings;
@@ -20,21 +20,21 @@ export interface ProbedTable {
 
 type Search = Awaited<ReturnType<typeof findBadRows>>;
 
-/** A temporary table is seen in its session alone, so its name is free. */
+/** A temporary table is visible in its session only, so any name is free. */
 const copy = quoteName("sluice_probe");
 const copyInErrors = /`?_temporary_and_external_tables`?\.`?[\w-]+`?(?: \([0-9a-f-]{36}\))?/g;
 const accessDenied = 497;
 
-/** Seconds after its last statement until the server forgets a session: between two statements, and at the end. */
+/** Seconds after its last statement until the server ends a session: between two statements, and at the end. */
 const sessionTimeout = "60";
 const endOfSession = "0";
 
 /**
  * Tries the rows of one block without writing to their table (docs/delivery-protocol.md, Bad rows).
  *
- * First on a copy of the table, temporary and without storage: it has the types, defaults and constraints of the table.
- * Where no copy can be made, on the function `null`, which has the types alone: the bad rows that it finds are bad. If it
- * finds none, the answer is the reason why no copy could be made.
+ * First with a temporary copy of the table with the engine Null, which has the types, defaults and constraints of the
+ * table. If no copy can be made, with the table function `null`, which has only the types. Rows that it refuses are
+ * bad; if it refuses none, the answer is the reason why no copy could be made.
  */
 export class BlockProbe {
   readonly #connection: Connection;
@@ -91,7 +91,7 @@ export class BlockProbe {
     );
   }
 
-  /** An error names the copy: here it names the table. */
+  /** Replaces the name of the copy in an error by that of the table. */
   #ofTable(reason: RequestFailure): RequestFailure {
     const { database, table } = this.#table;
     return { ...reason, text: reason.text.replace(copyInErrors, () => `${database}.${table}`) };
@@ -118,7 +118,7 @@ export class BlockProbe {
   }
 }
 
-/** Sent once in a session, so that inserts need not repeat the settings. */
+/** Sent once per session, so that inserts need not repeat the settings. */
 function setStatement(settings: ClickHouseSettings): string {
   const list = Object.entries(settings).map(([name, value]) => `${name} = ${quoteText(String(value))}`);
   return `SET ${list.join(", ")}`;
@@ -128,15 +128,15 @@ function isDenied({ code }: Failure): boolean {
   return code === accessDenied;
 }
 
-/** Rows that are tried together, at most. */
+/** The most rows that are tried together. */
 const largestPiece = 1_000;
-/** How much larger a piece may be than the last one, where that was good. */
+/** The factor by which a piece may be larger than the last good one. */
 const growth = 4;
 
 /**
- * Finds the bad ones among `count` rows. `send` tries rows, given by their indexes; its answer names at most one bad row,
- * often none: a piece that fails is tried again without the row that was named, or else in halves. Pieces are
- * as small as bad rows are dense, so that each row is sent a few times even if all are bad.
+ * Finds the bad ones among `count` rows. `send` tries rows, given by their indexes; its answer names at most one bad
+ * row, often none. A piece that fails is tried again without the named row, or else in halves. The denser the bad rows,
+ * the smaller the pieces, so that each row is sent only a few times even if all are bad.
  *
  * An answer that is not about rows ends the search.
  */
@@ -146,7 +146,7 @@ export async function findBadRows(
 ): Promise<Extract<Probe, { kind: "found" | "failed" }>> {
   const bad: Extract<Probe, { kind: "found" }>["rows"] = [];
   const known = new Set<number>();
-  // Before the row `suspect` there is a bad one that was not named.
+  // There is an unnamed bad row before the row `suspect`.
   for (let at = 0, size = largestPiece, suspect = 0; ;) {
     const piece = pieceOf(at, size, count, known);
     if (piece.length === 0) break;
@@ -169,7 +169,7 @@ export async function findBadRows(
   return { kind: "found", rows: bad.toSorted((one, other) => one.row - other.row) };
 }
 
-/** Up to `size` rows from `at` on that are not known to be bad. */
+/** Up to `size` rows from `at` on, without those known to be bad. */
 function pieceOf(at: number, size: number, count: number, known: ReadonlySet<number>): number[] {
   const piece: number[] = [];
   for (let row = at; row < count && piece.length < size; row += 1) if (!known.has(row)) piece.push(row);

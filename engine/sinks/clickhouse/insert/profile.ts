@@ -8,11 +8,11 @@ interface ProfileSetting {
   value: string;
   min: string | null;
   max: string | null;
-  /** 1 where the profile forbids to change it. */
+  /** 1 where the profile forbids changing it. */
   readonly: number;
 }
 
-/** Settings by name; those that the server does not know are missing. */
+/** Settings by name, without those that the server does not know. */
 export type Profile = ReadonlyMap<string, ProfileSetting>;
 
 /** The settings `names` and `readonly` in the profile; undefined where that cannot be read. Throws a RequestError. */
@@ -27,7 +27,7 @@ export async function readProfile(select: Select, names: readonly string[]): Pro
   }
 }
 
-/** Why a user with this profile cannot insert with the settings `wanted` and a token; undefined if nothing forbids it. */
+/** Why this profile forbids inserts with the settings `wanted` and a token; undefined if it does not. */
 export function refusalOf(profile: Profile, wanted: ClickHouseSettings, username: string): string | undefined {
   const readonly = profile.get("readonly")?.value ?? "0";
   if (readonly !== "0") {
@@ -77,7 +77,7 @@ function obstacle(current: ProfileSetting, value: string): string | undefined {
   return undefined;
 }
 
-/** A statement may always set the value that the profile has already. */
+/** A statement may always set a setting to the value that it has already. */
 function isSame(current: string, wanted: string): boolean {
   return current === wanted || (current !== "" && wanted !== "" && Number(current) === Number(wanted));
 }

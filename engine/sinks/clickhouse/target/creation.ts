@@ -6,14 +6,14 @@ import { deduplicationWindow } from "./deduplication.ts";
 import { configuredType } from "../columns/column-grammar.ts";
 import { quoteName, quoteTable } from "../transport/sql.ts";
 
-/** Makes the table of a sink, and its database, unless they are there. Throws a RequestError. */
+/** Creates the table of a sink, and its database, unless they exist. Throws a RequestError. */
 export async function create(connection: Connection, sink: SinkConfig, signal: AbortSignal): Promise<void> {
   const [database, table] = statements(sink);
   await connection.run(database, { signal });
   await connection.run(table, { signal, settings: creationSettings(configuredTypes(sink.mapping)) });
 }
 
-/** Says that the table of a sink does not exist, and how to create it. */
+/** The error for a table that does not exist, with the way to create it. */
 export function missingTable(sink: SinkConfig): string {
   const name = `${sink.connection_params.database}.${sink.table}`;
   return `table ${name} does not exist, or this user may not see it; set x-sluice.create_table: true to have it created, or run ${statements(sink).join("; ")}`;
@@ -32,12 +32,12 @@ export function configuredTypes(mapping: readonly Mapping[]): string[] {
   return mapping.map((entry) => columnTypeText(configuredType(entry)));
 }
 
-/** Sent where columns of these types are created: ClickHouse then takes types that it would advise against as well. */
+/** Sent when columns of these types are created, to allow types that ClickHouse refuses by default. */
 export function creationSettings(types: readonly string[]): ClickHouseSettings {
   const has = (text: string): boolean => types.some((type) => type.includes(text));
   return {
     ...(has("LowCardinality(") ? { allow_suspicious_low_cardinality_types: 1 as const } : {}),
-    // Servers that know no Nullable(Tuple(...)) do not know its setting either.
+    // Servers without Nullable(Tuple(...)) do not know its setting either.
     ...(has("Nullable(Tuple(") ? { enable_nullable_tuple_type: 1 as const } : {}),
   };
 }

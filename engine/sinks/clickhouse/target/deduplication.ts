@@ -3,16 +3,16 @@ import { quoteTable, quoteText, type Select } from "../transport/sql.ts";
 import type { TableInfo } from "./table.ts";
 import { isUnreadable } from "../transport/request-error.ts";
 
-/** How far back repeats are recognised: 0 entries where they are not. */
+/** The deduplication window: 0 entries where repeats are not recognised. */
 export type Window = Reading["window"];
 
-/** How many inserts back a table that Sluice creates recognises a repeat, and what it advises for others. */
+/** The deduplication window, in inserts, of tables that Sluice creates; also the advice for other tables. */
 export const deduplicationWindow = 10_000;
 
 /** A window of fewer entries forgets a token too soon. */
 const smallestWindow = 100;
 
-/** The windows of tables without settings of their own. */
+/** The windows of tables without their own setting. */
 export interface WindowDefaults {
   plain: Window;
   replicated: Window;
@@ -58,7 +58,7 @@ export function isReplicated({ engine }: Pick<TableInfo, "engine">): boolean {
   return /^(Replicated|Shared)\w*MergeTree$/.test(engine);
 }
 
-/** How far back a table recognises a repeat of what was inserted into it. */
+/** The deduplication window of a table. */
 export function windowOf(table: TableInfo, defaults: WindowDefaults): Window {
   if (!table.engine.endsWith("MergeTree")) return { entries: 0, seconds: Infinity };
   const said = (setting: string): number | undefined => {
@@ -72,7 +72,7 @@ export function windowOf(table: TableInfo, defaults: WindowDefaults): Window {
   };
 }
 
-/** Why a table does not reliably drop a repeat, with the statement that changes that; undefined if it does. */
+/** Why a table does not reliably drop a repeated insert, with the statement that changes this; undefined if it does. */
 export function whyNotDeduplicated(table: TableInfo, { entries }: Window): string | undefined {
   const name = `${table.database}.${table.name}`;
   if (!table.engine.endsWith("MergeTree"))

@@ -22,11 +22,11 @@ export interface ColumnInfo {
   default_kind: string;
 }
 
-/** What a SELECT from `system.tables` takes for a `TableInfo`. */
+/** The columns of `system.tables` for a `TableInfo`. */
 export const tableInfo =
   "database, name, toString(uuid) AS uuid, engine, engine_full, partition_key, create_table_query, dependencies_database, dependencies_table";
 
-/** The table, or undefined where there is none that this user may see. */
+/** The table; undefined where it does not exist or this user may not see it. */
 export async function findTable(select: Select, database: string, table: string): Promise<TableInfo | undefined> {
   const rows = await select(
     `SELECT ${tableInfo} FROM system.tables WHERE database = ${quoteText(database)} AND name = ${quoteText(table)}`,

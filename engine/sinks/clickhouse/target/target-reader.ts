@@ -5,7 +5,7 @@ import { quoteText, type Select } from "../transport/sql.ts";
 import { findTable, tableInfo, type TableInfo } from "./table.ts";
 import { isUnreadable } from "../transport/request-error.ts";
 
-/** A reading may be this old, in milliseconds, and this part of the deduplication window. */
+/** The maximum age of a reading: in milliseconds, and as a part of the deduplication window. */
 const longestAge = 5_000;
 const partOfWindow = 1 / 20;
 
@@ -20,17 +20,17 @@ type TableSnapshot = TableInfo & {
 
 interface CachedReading {
   reading: Reading;
-  /** When it was asked for, by the monotonic clock, in milliseconds. */
+  /** The time of the request, by the monotonic clock, in milliseconds. */
   at: number;
-  /** Inserts that had been sent until then. */
+  /** The number of inserts sent before it. */
   sent: number;
-  /** Blocks that one insert made on average before that. */
+  /** The average number of blocks per insert before it. */
   blocksEach: number;
 }
 
 /**
- * Reads one table and knows which tables an insert into it writes. A reading is one small statement: the views are
- * followed again only after a description has changed.
+ * Reads the state of one table, and the tables that an insert into it writes. A reading is one small statement: the
+ * views are read again only after a description has changed.
  */
 export class TargetReader {
   readonly #database: string;
@@ -42,14 +42,14 @@ export class TargetReader {
   #seesParts = true;
   readonly #repairsTokens: boolean;
 
-  /** `repairsTokens`: at its start the server drops the tokens whose rows it does not have. */
+  /** `repairsTokens`: the server drops tokens without rows when it starts. */
   constructor(database: string, table: string, { repairsTokens = false } = {}) {
     this.#database = database;
     this.#table = table;
     this.#repairsTokens = repairsTokens;
   }
 
-  /** What an insert writes, as of the last reading; undefined before the first. */
+  /** The tables that an insert writes, as of the last reading; undefined before the first. */
   get written(): WrittenTables | undefined {
     return this.#written;
   }
@@ -59,14 +59,14 @@ export class TargetReader {
     this.#sent += 1;
   }
 
-  /** Starts anew with a table as it is now. Throws a RequestError. */
+  /** Takes a table in its current state, and forgets earlier readings. Throws a RequestError. */
   async learn(select: Select, table: TableInfo): Promise<void> {
     this.#seesParts = true;
     this.#cached = undefined;
     this.#written = await writtenTablesOf(select, table);
   }
 
-  /** The last reading, as long as it is recent: of this table, and few seconds and inserts old. */
+  /** The last reading, if it is of this table and only a few seconds and inserts old. */
   get cached(): Reading | undefined {
     if (this.#cached === undefined || this.#cached.reading.description !== this.#written?.tables[0]?.create_table_query)
       return undefined;
@@ -84,7 +84,10 @@ export class TargetReader {
     return reading;
   }
 
-  /** An insert into many partitions makes as many blocks: fewer of them then lie between two readings. */
+  /**
+   * The average number of blocks per insert. An insert into many partitions makes many blocks, so fewer inserts may lie
+   * between two readings.
+   */
   #blocksEach(reading: Reading, sent: number): number {
     const before = this.#cached;
     if (before?.reading.table !== reading.table || sent === before.sent) return before?.blocksEach ?? 1;
@@ -133,8 +136,8 @@ export class TargetReader {
   #query(tables: readonly TableInfo[]): string {
     const databases = tables.map(({ database }) => quoteText(database)).join(", ");
     const names = tables.map(({ name }) => quoteText(name)).join(", ");
-    // Inactive parts too: a number is used once, also where its part was merged away. In a replicated table the numbers
-    // of each partition begin at 0, so that its first block would not count.
+    // Inactive parts count too: a block number is used once, even if its part was merged. In a replicated table the
+    // numbers of each partition begin at 0, hence the + 1, so that the first block counts.
     const parts = `SELECT max(max_block_number) AS highest FROM system.parts WHERE database = ${quoteText(this.#database)} AND table = ${quoteText(this.#table)} GROUP BY partition_id`;
     return [
       `SELECT ${tableInfo}, data_paths, toUnixTimestamp(metadata_modification_time) * 1000 AS altered, toUnixTimestamp64Milli(now64(3)) AS time, uptime() AS uptime`,
@@ -144,7 +147,7 @@ export class TargetReader {
   }
 }
 
-/** Whether the table and all that an insert into it writes are described as before. */
+/** Whether the descriptions of the table and of all tables that an insert writes are unchanged. */
 function isUnchanged(snapshots: readonly TableSnapshot[], known: readonly TableInfo[]): boolean {
   return known.every((table) => {
     const snapshot = snapshots.find(({ database, name }) => database === table.database && name === table.name);
@@ -152,7 +155,7 @@ function isUnchanged(snapshots: readonly TableSnapshot[], known: readonly TableI
   });
 }
 
-/** Its UUID. Some databases show none: then the folder of its data, which no two tables share. */
+/** The UUID of a table. In databases without UUIDs the folder of its data, which is unique. */
 function identityOf({ uuid, data_paths }: TableSnapshot): string {
   return /[^0-]/.test(uuid) ? uuid : (data_paths[0] ?? "");
 }

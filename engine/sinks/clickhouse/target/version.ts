@@ -2,14 +2,14 @@ import type { Select } from "../transport/sql.ts";
 import { RequestError } from "../transport/request-error.ts";
 
 /**
- * The oldest ClickHouse that can be written to: 22.2 brought `insert_deduplication_token`, the youngest of all settings,
- * columns of the system's tables and headers that every insert needs.
+ * The oldest supported ClickHouse: 22.2 added `insert_deduplication_token`, the newest of the settings, system columns
+ * and headers that every insert needs.
  */
 const oldest = [22, 2] as const;
 
 /**
- * Why a server is too old to be written to; undefined where it is not, or where its version cannot be read. Asked first,
- * because an older server refuses the next statements with an unknown identifier. Throws a RequestError.
+ * Why a server is too old; undefined where it is not, or where its version cannot be read. Checked first, because an
+ * older server refuses the next statements with an unknown identifier. Throws a RequestError.
  */
 export async function whyTooOld(select: Select): Promise<string | undefined> {
   const version = await readVersion(select);
@@ -22,7 +22,7 @@ function isOlder(major: number, minor: number): boolean {
   return major < oldest[0] || (major === oldest[0] && minor < oldest[1]);
 }
 
-/** Servers that are far too old answer without the headers by which an answer is known to be ClickHouse's. */
+/** Much older servers answer without the headers that identify an answer of ClickHouse. */
 async function readVersion(select: Select): Promise<string> {
   try {
     const [row] = await select("SELECT version() AS version");

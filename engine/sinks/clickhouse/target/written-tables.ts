@@ -2,21 +2,21 @@ import { isReplicated, readWindowDefaults, whyNotDeduplicated, type Window, wind
 import type { Select } from "../transport/sql.ts";
 import { findTable, type TableInfo } from "./table.ts";
 
-/** The tables that an insert writes: its own, and through materialized views others. */
+/** The tables that an insert writes: its own table, and others through materialized views. */
 export interface WrittenTables {
-  /** The table itself, first, with its views at any depth and their targets, as they were described. */
+  /** The descriptions of the table itself, first, and of its views at any depth and their targets. */
   tables: readonly TableInfo[];
   /** `database.view`, at any depth. */
   views: readonly string[];
-  /** The smallest of all tables that are written. */
+  /** The smallest window of all tables that are written. */
   window: Window;
-  /** An insert surely makes one part, and the table has no view: if it fails, nothing was written. */
+  /** An insert always makes one part, and the table has no view: if an insert fails, it has written nothing. */
   isOnePart: boolean;
-  /** Why a repeated insert is not dropped everywhere, with the statement that changes that; undefined if it is. */
+  /** Why a repeated insert is not dropped everywhere, with the statement that changes this; undefined if it is. */
   atLeastOnce: string | undefined;
 }
 
-/** Tables that are looked at for one table; more of them count as unknown. */
+/** The most tables that are checked for one table; further ones count as unknown. */
 const mostTables = 100;
 
 /** Follows the materialized views of a table (docs/delivery-protocol.md, Who can deduplicate). */

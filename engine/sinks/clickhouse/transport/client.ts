@@ -9,7 +9,7 @@ import { withTimeLimit } from "./time-limit.ts";
 
 const compress = promisify(gzip);
 
-/** For a proxy that compresses answers although none was asked for. */
+/** For a proxy that compresses answers unasked. */
 const decoders = new Map<string, (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>>([
   ["gzip", promisify(gunzip)],
   ["deflate", promisify(inflate)],
@@ -17,19 +17,19 @@ const decoders = new Map<string, (bytes: Buffer, options: { maxOutputLength: num
 ]);
 
 /**
- * How long a request may be silent, in milliseconds. A block is below 256 MB and is in within seconds, or minutes with
- * heavy views; giving up earlier would send it again while the server still works on it. Not longer than the drain
- * limit of a stop, which is also 5 minutes.
+ * How long a request may wait without data, in milliseconds. A block of at most 256 MB is inserted within seconds, or
+ * minutes with heavy views; a shorter limit would repeat it while the server still works on it. Not longer than the
+ * drain limit of a stop, which is also 5 minutes.
  */
 const requestTimeout = 5 * 60_000;
 
-/** Sockets are dropped before the shortest keep-alive of a server (3 s) could close them under a request. */
+/** Idle sockets are closed before the shortest keep-alive of a server (3 s) could close them during a request. */
 const idleSocketLimit = 2_500;
 
-/** The largest answer that is read, in bytes: descriptions of tables and errors are far below. */
+/** The largest answer that is read, in bytes: table descriptions and errors are much smaller. */
 const largestAnswer = 16 << 20;
 
-/** A server with the login for it. */
+/** A server and its login. */
 export interface Target {
   url: string;
   username: string;
@@ -38,8 +38,8 @@ export interface Target {
 }
 
 /**
- * The stock client, quiet: it would print statements and headers. It makes its sockets with `agent`, and leaves answers as
- * they are.
+ * The official client, without its log, which would print statements and headers. It uses `agent` for its sockets, and
+ * leaves answers as they are.
  */
 export function clientFor({ url, username, password }: Target, agent: Agent): ClickHouseClient {
   return createClient({
@@ -52,7 +52,7 @@ export function clientFor({ url, username, password }: Target, agent: Agent): Cl
     log: { level: ClickHouseLogLevel.OFF },
     keep_alive: { enabled: true, idle_socket_ttl: idleSocketLimit, eagerly_destroy_stale_sockets: true },
     http_agent: agent,
-    // It would parse the summary of an answer and then count on an object.
+    // The client would parse the summary of an answer, and fail where it is not an object.
     json: { parse: () => undefined as never },
   });
 }
@@ -64,10 +64,12 @@ export function agentFor({ url, skipCertificate }: Target): Agent {
   return new TlsAgent({ ...options, ...(skipCertificate ? { rejectUnauthorized: false } : {}) });
 }
 
-/** How long `/ping` may take, in milliseconds: a server that works answers it at once. */
+/** How long `/ping` may take, in milliseconds: a healthy server answers at once. */
 const pingTimeout = 5_000;
 
-/** Whether a server, or a proxy before it, answers `/ping` with a status below 500. Needs no login. Never throws. */
+/**
+ * Whether a server, or a proxy in front of it, answers `/ping` with a status below 500. Needs no login. Never throws.
+ */
 export function isAnswering(url: string, agent: Agent, signal: AbortSignal): Promise<boolean> {
   const ask = (limited: AbortSignal): Promise<boolean> =>
     new Promise((resolve) => {
@@ -94,8 +96,8 @@ export async function bodyOf(
 }
 
 /**
- * The whole answer, as text. Throws an Error for one that is cut off, far larger than any that is asked for, or in an
- * encoding that is not read here: none is asked for.
+ * The whole answer, as text. Throws an Error for an answer that is cut off, far too large, or in an encoding that is
+ * not supported: none was requested.
  */
 export async function readAnswer(stream: Readable, encoding = "identity"): Promise<string> {
   const chunks: Buffer[] = [];

@@ -12,7 +12,7 @@ import { SentRequests } from "./sent-requests.ts";
 import { isOutOfTime } from "./time-limit.ts";
 import { parseClientError, type RequestFailure, RequestError } from "./request-error.ts";
 
-/** Where the embedded ClickHouse is reached. */
+/** The address of the embedded ClickHouse. */
 export interface EmbeddedServer {
   url: string;
   username: string;
@@ -24,22 +24,22 @@ export interface Request {
   settings?: ClickHouseSettings;
   /** Rows for an INSERT that ends in its FORMAT. */
   body?: Buffer;
-  /** The session of the server that the statement belongs to: statements of one session see its temporary tables. */
+  /** The server session of the statement: statements of one session see its temporary tables. */
   session?: string;
 }
 
 export interface ConnectionOptions {
-  /** Where `host: embedded` is reached; a function where that may change. */
+  /** The address for `host: embedded`; a function where it may change. */
   embedded?: EmbeddedServer | (() => EmbeddedServer);
   /** The agent for HTTP connections; by default one of its own. */
   agent?: Agent;
-  /** Whether bodies are compressed; by default, where the server is reached over the internet. */
+  /** Whether bodies are compressed; by default only if the server is reached over the internet. */
   compress?: boolean;
 }
 
 /**
- * The HTTP connection to one ClickHouse: one client, made when first needed, and made anew when the embedded server
- * came back at another address. Knows the password and never shows it.
+ * The HTTP connection to one ClickHouse: one client, made when first needed, and made anew when the address of the
+ * embedded server has changed. Never shows the password.
  */
 export class Connection {
   readonly #params: SinkConnection;
@@ -58,7 +58,7 @@ export class Connection {
     this.#endpoint = params.host === "embedded" ? undefined : endpointOf(params);
   }
 
-  /** That the port was guessed, to be logged once; undefined if it was not. */
+  /** The warning that the port was guessed, to be logged once; undefined if it was not. */
   get warning(): string | undefined {
     return typeof this.#endpoint === "object" ? this.#endpoint.warning : undefined;
   }
@@ -74,16 +74,16 @@ export class Connection {
     return this.#client?.target.username ?? this.#params.username ?? "default";
   }
 
-  /** The text without the password, should a server ever repeat it. */
+  /** The text without the password, in case a server repeats it. */
   redact(text: string): string {
     const secrets = [this.#params.password, this.#client?.target.password].filter((secret) => secret !== undefined);
     return secrets.reduce((clean, secret) => (secret === "" ? clean : clean.replaceAll(secret, "***")), text);
   }
 
-  /** Runs a statement and resolves with the text of its answer. Throws a RequestError for whatever goes wrong. */
+  /** Runs a statement and resolves with the text of its answer. Throws a RequestError for any failure. */
   async run(statement: string, request: Request): Promise<string> {
     if (request.signal.aborted) {
-      throw new RequestError({ from: "network", sent: false, text: "given up before it was sent" });
+      throw new RequestError({ from: "network", sent: false, text: "aborted before it was sent" });
     }
     const response = await this.#exchange(statement, request);
     // Before the text is cut: otherwise a part of a secret could remain at the cut.
@@ -181,12 +181,12 @@ export class Connection {
   }
 }
 
-/** A time limit that ran out, or an aborted caller. */
+/** A request that took too long, or that its caller aborted. */
 function givenUp(signal: AbortSignal, sent: boolean): RequestFailure {
-  return { from: "network", sent, text: isOutOfTime(signal) ? "it took too long" : "given up while it ran" };
+  return { from: "network", sent, text: isOutOfTime(signal) ? "it took too long" : "aborted while it ran" };
 }
 
-/** Private networks: they carry a body faster than it can be compressed. */
+/** Private networks: they transfer a body faster than it can be compressed. */
 const near = new BlockList();
 for (const [network, prefix] of [
   ["127.0.0.0", 8],

@@ -1,19 +1,19 @@
 import type { SinkConnection } from "../../../../schemas/pipeline.ts";
 
-/** Where the HTTP interface of a server is. */
+/** The address of the HTTP interface of a server. */
 export interface Endpoint {
   /** `http://host:port` or `https://host:port`, without credentials. */
   url: string;
-  /** That `port` was read as another one, to be logged once. */
+  /** The warning that another port than `port` is used, to be logged once. */
   warning?: string;
 }
 
-/** The format's `port` is the native one; these are the HTTP ports that stand beside the native defaults. */
+/** The format's `port` is the native one; these are the HTTP ports for the native default ports. */
 const httpPorts: Readonly<Record<string, string>> = { "9000": "8123", "9440": "8443" };
 
 /**
- * Finds the HTTP port: `http_port` if given, else 8123 for 9000 and 8443 for 9440, else `port` itself.
- * A text says why there is none.
+ * Finds the HTTP port: `http_port` if given, else 8123 for 9000 and 8443 for 9440, else `port` itself. Returns a text
+ * if there is none, with the reason.
  */
 export function endpointOf(connection: SinkConnection): Endpoint | string {
   const given = connection.http_port?.trim() ?? "";
@@ -27,11 +27,11 @@ export function endpointOf(connection: SinkConnection): Endpoint | string {
   const url = `${connection.secure ? "https" : "http"}://${host}:${port}`;
   if (!isOrigin(url)) return `connection_params.host: expected a host name or an address, got "${connection.host}"`;
   if (given !== "" || http === native) return { url };
-  const warning = `connection_params.port ${native} is the port of the native protocol; using ${http} for HTTP. Set http_port to say so.`;
+  const warning = `connection_params.port ${native} is the port of the native protocol; using ${http} for HTTP. Set http_port to choose it explicitly.`;
   return { url, warning };
 }
 
-/** No user, path or query may hide in a host name. */
+/** A host name must not contain a user, a path or a query. */
 function isOrigin(url: string): boolean {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   return (

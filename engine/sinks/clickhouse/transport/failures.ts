@@ -2,13 +2,13 @@ import type { Answer, Failure } from "../../../core/sink.ts";
 import { type RequestFailure, RequestError } from "./request-error.ts";
 import type { Connection } from "./connection.ts";
 
-/** What is known of the target when an insert fails. */
+/** Facts about the target that decide what a failed insert means. */
 export interface Target {
   /** Views that an insert into the table feeds, as `database.view`, at any depth. */
   views: readonly string[];
   /** Rows of the block. */
   rows: number;
-  /** One part for sure, and no view: any error then means that nothing was written. */
+  /** An insert always makes one part, and there is no view: any error then means that nothing was written. */
   isOnePart: boolean;
 }
 
@@ -33,12 +33,15 @@ export async function asAnswer<Result>(
   }
 }
 
-/** About a value of a row: parsing, types, ranges, constraints. */
+/** Codes about a value of a row: parsing, types, ranges, constraints. */
 const rowCodes = new Set([
   6, 25, 26, 27, 38, 41, 53, 69, 70, 72, 117, 130, 131, 190, 321, 349, 376, 407, 441, 467, 469, 632, 675, 676, 691,
 ]);
 
-/** Raised before the first part is written: login, rights, unknown database, table or column, the statement itself. */
+/**
+ * Codes raised before the first part is written: login, rights, unknown database, table or column, the statement
+ * itself.
+ */
 const earlyCodes = new Set([16, 47, 60, 62, 73, 81, 115, 164, 192, 193, 194, 195, 291, 452, 497, 516]);
 
 /** The server does not know whether the insert took place. */
@@ -59,7 +62,7 @@ export function insertAnswer(reason: RequestFailure, target: Target): FailedAnsw
 
 /** The same for statements that write no rows: no row can be the cause. */
 export function statementAnswer(reason: RequestFailure): FailedAnswer {
-  // A port that does not understand even a small statement is taken for one of another protocol.
+  // A port that does not understand a small statement is treated as a port of another protocol.
   if (reason.from === "garbled") return statementAnswer({ ...reason, from: "protocol" });
   const failure =
     reason.from === "server" ? serverFailure(reason, { views: [], rows: 0, isOnePart: true }) : otherFailure(reason);
@@ -88,11 +91,11 @@ function otherFailure(reason: Exclude<RequestFailure, { from: "server" }>): Fail
       return {
         class: "transient",
         name: "foreign_answer",
-        text: `an HTTP answer that is not ClickHouse's to this statement: ${reason.text}; a proxy must pass on query_id and the X-ClickHouse headers unchanged`,
+        text: `the HTTP answer is not ClickHouse's answer to this statement: ${reason.text}; a proxy must pass on query_id and the X-ClickHouse headers unchanged`,
       };
     case "http": {
       const isPassing = reason.status >= 500 || reason.status === 429 || reason.status === 408;
-      const text = `an HTTP answer ${reason.status} that is not ClickHouse's: ${reason.text}`;
+      const text = `the HTTP answer with status ${reason.status} is not from ClickHouse: ${reason.text}`;
       return { class: isPassing ? "transient" : "setup", name: `http_${reason.status}`, text };
     }
     case "protocol":
@@ -112,7 +115,8 @@ function serverFailure(reason: Extract<RequestFailure, { from: "server" }>, targ
   if (code === tooManyParts && text.includes("max_partitions_per_insert_block"))
     return { class: "partitions", ...said };
   const lack = unavailability(code, text);
-  if (lack !== undefined) return { class: "transient", ...said, text: `ClickHouse cannot now: ${lack}; ${said.text}` };
+  if (lack !== undefined)
+    return { class: "transient", ...said, text: `ClickHouse cannot run this now: ${lack}; ${said.text}` };
   if (transientCodes.has(code)) return { class: "transient", ...said };
   if (isFromView(text, target)) return { class: "view", ...said };
   if (!rowCodes.has(code)) return { class: "setup", ...said };
@@ -126,8 +130,8 @@ function isRefusal(failure: Failure, code: number, target: Target): boolean {
 }
 
 /**
- * `…: while pushing to view d.v`, at the very end, where nothing of an event can stand: what a text quotes of one ends
- * with a quote. Only known views of the table count.
+ * Whether an error ends with `…: while pushing to view d.v`. At the very end it cannot be quoted from an event, because
+ * a quotation ends with a quote. Only known views of the table count.
  */
 function isFromView(text: string, { views }: Target): boolean {
   const end = withoutQuoting(text)
@@ -136,19 +140,19 @@ function isFromView(text: string, { views }: Target): boolean {
   return views.some((view) => end.endsWith(`: while pushing to view ${withoutQuoting(view)}`));
 }
 
-/** Names are quoted where they are odd, and what they hold is escaped. */
+/** ClickHouse quotes and escapes unusual names. */
 function withoutQuoting(text: string): string {
   return text.replaceAll(/[`\\]/g, "");
 }
 
-/** The server was writing to some view, perhaps one created a moment ago: the table may have the rows. */
+/** Whether the server was writing to any view, maybe one created just now: the table may have the rows. */
 function isPushing(text: string): boolean {
   return /: while pushing to view [^']*$/.test(text);
 }
 
 /**
- * The row that an error names, from 0. Texts count from 1. A constraint names its row before it quotes values; a parse
- * error names it after what it quotes.
+ * The row that an error names, counted from 0; the texts count from 1. A constraint error names its row before it
+ * quotes values, a parse error after that.
  */
 function rowOf(code: number, text: string, rows: number): number | undefined {
   const named =
@@ -159,26 +163,24 @@ function rowOf(code: number, text: string, rows: number): number | undefined {
   return row >= 0 && row < rows ? row : undefined;
 }
 
-/**
- * Codes of a server that lacks a resource for a while, or that starts or stops: the same insert is tried again.
- */
+/** Codes of a server that lacks a resource for a while, or that starts or stops: the same insert is retried. */
 const transientCodes: ReadonlySet<number> = new Set([
   95, 96, 159, 173, 198, 201, 202, 203, 209, 210, 225, 236, 241, 242, 243, 244, 252, 254, 265, 279, 285, 286, 289, 290,
   297, 319, 364, 369, 384, 394, 411, 416, 425, 439, 473, 499, 500, 574, 667, 677, 695, 696, 700, 722, 734, 735, 738,
   745, 749, 762, 771, 776, 777, 778, 999, 1000,
 ]);
 
-/** Errors of its system that a server reports, by their number on Linux. */
+/** Errors of the operating system that a server reports, by their Linux number. */
 const systemErrors: readonly [errno: number, words: string, reason: string][] = [
   [24, "Too many open files", "its process has too many files open: raise its limit of open files (LimitNOFILE)"],
   [23, "Too many open files in system", "its machine has too many files open: raise fs.file-max there"],
-  [28, "No space left on device", "a disk of it is full: make room there"],
-  [122, "Disk quota exceeded", "a disk of it is full by its quota: make room there, or raise the quota"],
+  [28, "No space left on device", "one of its disks is full: free space there"],
+  [122, "Disk quota exceeded", "the quota of one of its disks is used up: free space there, or raise the quota"],
   [12, "Cannot allocate memory", "its machine is out of memory"],
   [11, "Resource temporarily unavailable", "it can start no more threads: raise its limit of processes (LimitNPROC)"],
 ];
 
-/** Codes that quote an error of the system: files, folders, threads, the standard library. */
+/** Codes whose text quotes an error of the operating system: files, folders, threads, the standard library. */
 const systemCodes: ReadonlySet<number> = new Set([
   74, 75, 76, 77, 87, 88, 172, 173, 204, 214, 239, 240, 272, 273, 294, 298, 299, 301, 363, 400, 411, 424, 425, 439, 458,
   460, 463, 531, 566, 586, 635, 641, 1000, 1001, 1002,
@@ -188,14 +190,14 @@ const systemCodes: ReadonlySet<number> = new Set([
 const meanings: ReadonlyMap<number, string> = new Map([
   [173, "it is out of memory"],
   [241, "the insert would take more memory than it allows"],
-  [243, "a disk of it is full: make room there"],
-  ...[225, 244, 999].map((code): [number, string] => [code, "it has no session with its Keeper: look at Keeper"]),
-  [242, "the table is read-only as long as its server has no session with Keeper: look at Keeper"],
-  [394, "the statement was cancelled there"],
-  [722, "it is being started, and loads its tables"],
+  [243, "one of its disks is full: free space there"],
+  ...[225, 244, 999].map((code): [number, string] => [code, "it has no session with Keeper: check Keeper"]),
+  [242, "the table is read-only as long as its server has no session with Keeper: check Keeper"],
+  [394, "the statement was cancelled on the server"],
+  [722, "it is being started and still loads its tables"],
 ]);
 
-/** Which resource a server lacks for any statement: completes "ClickHouse cannot now: ...". */
+/** Which resource a server lacks for any statement: completes "ClickHouse cannot run this now: ...". */
 function unavailability(code: number, text: string): string | undefined {
   return (systemCodes.has(code) ? systemUnavailability(text) : undefined) ?? meanings.get(code);
 }

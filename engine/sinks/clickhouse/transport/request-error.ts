@@ -1,12 +1,12 @@
-/** Why a statement got no good answer. `failures.ts` says what that means for a batch. */
+/** Why a statement failed. `failures.ts` says what that means for a batch. */
 export type RequestFailure =
   /** ClickHouse answered with an error. `text` is its message without code and version. */
   | { from: "server"; code: number; name: string; text: string }
-  /** Something answered in HTTP with an error that is not ClickHouse's: a proxy, another service. */
+  /** An HTTP error that is not from ClickHouse, but from a proxy or another service. */
   | { from: "http"; status: number; text: string }
-  /** A good HTTP answer that is not ClickHouse's answer to this statement. */
+  /** A successful HTTP answer that is not ClickHouse's answer to this statement. */
   | { from: "foreign"; text: string }
-  /** The port speaks ClickHouse's native protocol, as its answer says: the server read nothing further. */
+  /** The answer shows that the port speaks ClickHouse's native protocol: the server read nothing further. */
   | { from: "protocol"; text: string }
   /** The bytes that came back are not HTTP. */
   | { from: "garbled"; text: string }
@@ -15,7 +15,7 @@ export type RequestFailure =
   /** No connection can be made with these settings, whatever the server does: certificate, TLS, address. Nothing was sent. */
   | { from: "settings"; text: string };
 
-/** Thrown by whatever sends a statement. `asAnswer` turns it into an answer. */
+/** Thrown by everything that sends a statement. `asAnswer` turns it into an answer. */
 export class RequestError extends Error {
   readonly failure: RequestFailure;
 
@@ -26,15 +26,15 @@ export class RequestError extends Error {
   }
 }
 
-/** Unknown column or table, no right to read it. */
+/** Codes for an unknown column or table, or no right to read it. */
 const unreadableCodes = new Set([47, 60, 291, 497]);
 
-/** Whether a SELECT from a table of the system failed because this server, or this user, has nothing to read there. */
+/** Whether a SELECT from a system table failed because the server does not have it, or the user may not read it. */
 export function isUnreadable(error: unknown): boolean {
   return error instanceof RequestError && error.failure.from === "server" && unreadableCodes.has(error.failure.code);
 }
 
-/** Longest text of a server that is passed on, in characters. */
+/** The longest server text that is passed on, in characters. */
 const longest = 1000;
 
 const version = String.raw`\(version [^()]*(?:\([^()]*\))?[^()]*\)`;
@@ -42,7 +42,7 @@ const trailer = new RegExp(String.raw`\s*\(([A-Z][A-Z0-9_]{2,})\)\s*(?:${version
 
 /**
  * Reads an error of ClickHouse: `Code: 60. DB::Exception: <message> (UNKNOWN_TABLE) (version 26.7.2.1)`, where the
- * parts may be repeated. The code comes from the header where there is one; undefined if the text is no such error.
+ * parts may be repeated. The code comes from the header where there is one; undefined if the text is not such an error.
  */
 export function parseServerError(body: string, header: string | undefined): RequestFailure | undefined {
   const code = header ?? /^\s*(?:__exception__\s+)?(?:\S+ )?Code: (\d+)/.exec(body)?.[1];
@@ -63,10 +63,10 @@ export function clipped(text: string): string {
   return line.length <= longest ? line : `${line.slice(0, longest / 2)} … ${line.slice(-longest / 2)}`;
 }
 
-/** OpenSSL's errors come as EPROTO where they end a write. */
+/** An OpenSSL error that ends a write has the code EPROTO. */
 const tls = /^(EPROTO$|ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT|UNABLE_TO_)/;
 
-/** Error codes of this process or its machine, with the remedy. */
+/** Error codes that concern this process or its machine, with the remedy. */
 const own = new Map([
   ["EMFILE", "this process has too many files open: raise its limit of open files (ulimit -n, LimitNOFILE)"],
   ["ENFILE", "this machine has too many files open: raise fs.file-max"],
@@ -74,13 +74,13 @@ const own = new Map([
 ]);
 
 /**
- * Reads an error that the client threw instead of giving an answer. `sent`: whether anything of the request may have
- * reached the server. The error itself does not say so: a reset, a TLS error or an unreachable host may come before the
- * connection is made, and after the whole body was taken.
+ * Reads an error that the client threw. `sent`: whether any part of the request may have reached the server. The error
+ * itself does not say this: a reset, a TLS error or an unreachable host is possible before the connection is made, and
+ * after the whole body was sent.
  */
 export function parseClientError(error: unknown, sent: boolean): RequestFailure {
   const { code, message } = errorFields(error);
-  if (code.startsWith("HPE_")) return { from: "garbled", text: `the answer is no HTTP (${code})` };
+  if (code.startsWith("HPE_")) return { from: "garbled", text: `the answer is not HTTP (${code})` };
   const said = clipped(code === "" || message.includes(code) ? message : `${message} (${code})`);
   if (tls.test(code)) {
     const text = `TLS failed: ${clipped(message)}`;
@@ -90,7 +90,7 @@ export function parseClientError(error: unknown, sent: boolean): RequestFailure 
   return { from: "network", sent, text: reason === undefined ? said : `${reason}: ${said}` };
 }
 
-/** An error of several addresses tried in turn carries its facts in the errors within. */
+/** An error for several addresses, tried in turn, has the details in its inner errors. */
 function errorFields(error: unknown): { code: string; message: string } {
   const outer = (error ?? {}) as { errors?: unknown } & Fields;
   const inner = (Array.isArray(outer.errors) ? outer.errors[0] : outer) as Fields;

@@ -14,13 +14,13 @@ const queryIdHeader = "X-ClickHouse-Query-Id";
 const summaryHeader = "X-ClickHouse-Summary";
 const exceptionHeader = "X-ClickHouse-Exception-Code";
 
-/** Looked for at the very start: an error may quote an event with the same words. */
+/** Matched only at the very start, because an error may quote an event with the same words. */
 const nativePort = /^\s*Port \d+ is for clickhouse-client program/;
 
 /**
  * Why a response does not confirm its statement (docs/delivery-protocol.md, Answers); undefined if it does. A proxy may
- * answer 200 as well, so only ClickHouse's own answer to this very statement counts: it names the query, it has a
- * summary of an insert, and for an insert it has no body.
+ * answer 200 as well, so only ClickHouse's own answer to this statement counts: it has the id of the query, and for an
+ * insert a summary and no body.
  */
 export function failureOf(response: HttpResponse, isInsert: boolean): RequestFailure | undefined {
   const { status, text, queryId } = response;

@@ -1,29 +1,29 @@
 import type { Agent, ClientRequest } from "node:http";
 import type { Socket } from "node:net";
 
-/** How long a connection may take to be made, its TLS handshake included, in milliseconds. */
+/** The time limit for making a connection, including its TLS handshake, in milliseconds. */
 const connectTimeout = 10_000;
 
 /** A request on its way. */
 export interface SentRequest {
   /**
-   * Whether it may have reached the server: it got a connection that was open, with TLS one whose handshake was over. As
-   * long as it is false, not a byte of the request was written, its headers included.
+   * Whether it may have reached the server: it got an open connection, with TLS after the handshake. While it is false,
+   * no byte of the request was written, not even of its headers.
    */
   mayHaveArrived: boolean;
 }
 
-/** What an agent does for `http.request`, which its type does not say. */
+/** The method of an agent that `http.request` calls, which its type does not have. */
 type RequestingAgent = Agent & { addRequest(request: ClientRequest, ...options: unknown[]): void };
 
 /**
- * Finds out whether anything of a request was sent. Neither its error nor the client says so: a reset is the same error
- * before the connection was made and after the whole body was taken.
+ * Records whether any part of a request was sent. Neither its error nor the client says this: a reset gives the same
+ * error before the connection is made and after the whole body was sent.
  */
 export class SentRequests {
   readonly #requests = new Map<string, SentRequest>();
 
-  /** The agent, with its requests watched. A connection that is not made in time ends in an error. */
+  /** The agent, with its requests recorded. A connection that is not made in time ends with an error. */
   watch(agent: Agent): Agent {
     const watched = Object.create(agent) as RequestingAgent;
     watched.addRequest = (request, ...options) => {
@@ -33,7 +33,7 @@ export class SentRequests {
     return watched;
   }
 
-  /** Runs `work`, which makes a request with this `query_id`. */
+  /** Runs `work`, which sends a request with this `query_id`. */
   async during<Result>(queryId: string, work: (request: SentRequest) => Promise<Result>): Promise<Result> {
     const request = { mayHaveArrived: false };
     this.#requests.set(queryId, request);
@@ -44,7 +44,7 @@ export class SentRequests {
     }
   }
 
-  /** Nothing of the request is written before this. */
+  /** No part of the request is written before this. */
   #follow(socket: Socket & { secureConnecting?: boolean }, request: SentRequest | undefined): void {
     if (socket.destroyed) return;
     const arrive = (): void => {

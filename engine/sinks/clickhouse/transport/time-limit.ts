@@ -1,6 +1,6 @@
 /**
  * Runs `work` with a signal that aborts when `signal` does, and after so many milliseconds with a reason that
- * `isOutOfTime` knows. Leaves no timer and no listener.
+ * `isOutOfTime` knows. Removes its timer and its listener.
  */
 export async function withTimeLimit<Result>(
   signal: AbortSignal,

@@ -19,18 +19,18 @@ import type { KafkaSettings } from "./settings.ts";
 /** Where a partition is to be read from. */
 export interface FetchPlace {
   topic: string;
-  /** Id of the topic that is meant, where one is known: another topic of the same name is not read. */
+  /** Id of the topic, where it is known: another topic of the same name is not read. */
   id?: string;
   partition: number;
-  /** The first offset that is wanted. */
+  /** The first offset to read. */
   offset: number;
 }
 
 /** What one fetch asks for. */
 export interface FetchRequest {
-  /** In the order in which a broker is to fill its answer; those of a topic go together. */
+  /** The broker fills its answer in this order; places of one topic stand together. */
   places: readonly FetchPlace[];
-  /** Bytes of one partition; a batch that is larger comes whole. */
+  /** The most bytes of one partition; a batch that is larger is sent whole. */
   partitionMaxBytes: number;
   /** Milliseconds that the broker waits for `minBytes`. */
   wait: number;
@@ -42,11 +42,11 @@ interface ProtocolRequest {
   requestTimeout: number;
 }
 
-/** What is used of kafkajs's own classes. */
+/** The parts of kafkajs's internal classes that are used here. */
 interface Broker {
   isConnected(): boolean;
   connect(): Promise<void>;
-  /** What it speaks, by the keys of the requests; known once it is connected. */
+  /** The request versions that it supports, by API key; known once it is connected. */
   versions: Readonly<Record<number, { minVersion: number; maxVersion: number }>> | null;
   lookupRequest(key: number, request: unknown): (fields: object) => ProtocolRequest;
   connectionPool: { send(request: object): Promise<unknown> };
@@ -65,14 +65,14 @@ interface Cluster {
 }
 
 const readCommitted = 1;
-/** What a broker answers where the offset of a fetch is not, or no longer, there. */
+/** The error code for a fetch at an offset that is not, or no longer, in the partition. */
 export const outOfRange = 1;
-/** What it answers to a fetch by an id that no topic has: it was deleted, or the broker does not know it yet. */
+/** The error code for a fetch by an unknown topic id: the topic was deleted, or the broker does not know it yet. */
 export const unknownTopicId = 100;
 
 /**
- * The brokers of a cluster as they are read from: fetches that belong to no group, of any range, decoded by ourselves.
- * Here alone parts of kafkajs are used that it does not export.
+ * Reads from the brokers of a cluster: fetches any range outside of a consumer group, and decodes the answers itself.
+ * Only this file uses parts of kafkajs that it does not export.
  */
 export class Brokers {
   readonly #cluster: Cluster;
@@ -96,7 +96,7 @@ export class Brokers {
     await this.#cluster.connect();
   }
 
-  /** The id of the cluster. It is asked with one topic alone, so that other topics without a leader do not matter. */
+  /** The id of the cluster. The request names one topic, because a topic without a leader would make it fail. */
   async clusterId(topic: string): Promise<string> {
     await this.#know(topic);
     const found = await this.#cluster.metadata({ topics: [topic] });
@@ -104,7 +104,7 @@ export class Brokers {
     return found.clusterId;
   }
 
-  /** The node that leads each partition of a topic; one without a leader at the moment is left out. */
+  /** The node that leads each partition of a topic, without partitions that have no leader at the moment. */
   async leaders(topic: string): Promise<Map<number, number>> {
     await this.#know(topic);
     await this.#cluster.refreshMetadataIfNecessary();
@@ -112,7 +112,7 @@ export class Brokers {
     return new Map(partitions.map(({ partitionId, leader }) => [partitionId, leader]));
   }
 
-  /** Asks again which broker leads what: after an error that says that another one does. */
+  /** Reads anew which broker leads which partition, after an error that says that the leader has changed. */
   async refresh(): Promise<void> {
     await this.#cluster.refreshMetadata();
   }
@@ -122,20 +122,23 @@ export class Brokers {
     return this.#offset(topic, partition, true);
   }
 
-  /** The offset after the last that may be read. A broker that has just begun to lead, and does not know, is an error. */
+  /**
+   * The offset after the last that may be read. Throws where the broker became leader just now and does not know it
+   * yet.
+   */
   end(topic: string, partition: number): Promise<number> {
     return this.#offset(topic, partition, false);
   }
 
   /**
-   * The ids of topics, as the brokers that lead them know them. A topic whose brokers name none (before Kafka 2.8) is left
-   * out.
+   * The ids of topics, as the leaders of their partitions know them. Leaves out a topic whose brokers give no ids
+   * (before Kafka 2.8).
    */
   async topicIds(topics: Iterable<string>): Promise<Map<string, string>> {
     const found = new Map<string, string>();
     for (const topic of topics) {
       const id = await this.#topicId(topic).catch(async (error: unknown) => {
-        // Who leads it may have changed, or be gone.
+        // The leader may have changed, or be gone.
         await this.refresh().catch(() => undefined);
         throw error;
       });
@@ -144,7 +147,9 @@ export class Brokers {
     return found;
   }
 
-  /** By their ids, where all places name one and the broker speaks of ids (Kafka 3.1); else by the names of the topics. */
+  /**
+   * By topic ids where all places have one and the broker supports them (Kafka 3.1), else by the names of the topics.
+   */
   async fetch(nodeId: number, wanted: FetchRequest): Promise<FetchedPartition[]> {
     const { places, partitionMaxBytes, wait, minBytes } = wanted;
     const broker = await this.#connected(nodeId);
@@ -228,7 +233,7 @@ function byTopic(places: readonly FetchPlace[], maxBytes: number): { topic: stri
   return Array.from(topics, ([topic, partitions]) => ({ topic, partitions }));
 }
 
-/** The names of topics by their ids; undefined where a place names none. */
+/** The names of topics by their ids; undefined where a place has no id. */
 function namesById(places: readonly FetchPlace[]): Map<string, string> | undefined {
   const names = new Map<string, string>();
   for (const { topic, id } of places) {
@@ -253,7 +258,10 @@ function ownRequest(apiName: "Fetch" | "Metadata", apiVersion: number, body: Buf
   return { apiKey: apiKeys[apiName], apiVersion, apiName, encode };
 }
 
-/** Sends by the broker's connection, with its login and its order; `requestTimeout` in milliseconds, that of the client if not given. */
+/**
+ * Sends over the broker's authenticated connection, in order; `requestTimeout` in milliseconds, by default the
+ * client's.
+ */
 async function send<T>(
   { connectionPool }: Broker,
   request: object,
@@ -268,7 +276,7 @@ async function send<T>(
   return (await connectionPool.send({ request, response, ...timeout })) as T;
 }
 
-/** Where a partition is to be read from, of the topic with this id if there is one. */
+/** The place to read a partition from, of the topic with this id if one is given. */
 export function placeAt(feed: Feed, offset: number, id: string | undefined): FetchPlace {
   const { topic, partition } = kafkaPartition(feed)!;
   return { topic, partition, offset, ...(id === undefined ? {} : { id }) };
@@ -278,7 +286,7 @@ export function noLeader(feed: Feed): Error {
   return new Error(`${partitionText(feed)}: expected a leader, found none`);
 }
 
-/** An error as kafkajs names it, by the code that a broker answered. */
+/** The kafkajs error for the code that a broker answered. */
 export function brokerError(code: number): Error {
   return createErrorFromCode(code);
 }

@@ -23,7 +23,7 @@ export function kafkaClient(
     connectionTimeout,
     authenticationTimeout: connectionTimeout,
     requestTimeout: 30_000,
-    // The callers retry and report it: retries within the client would hide how long an outage lasts.
+    // The callers retry and report failures: retries within the client would hide how long an outage lasts.
     retry: { retries: 2, initialRetryTime: 100, maxRetryTime: 1_000 },
     logLevel: logLevel.WARN,
     logCreator: () => (entry) => log.debug({ client: clientId, reason: entry.log.message }, "Kafka client."),
@@ -36,7 +36,7 @@ export function kafkaClient(
   return new Kafka(config);
 }
 
-/** TLS is used where the protocol ends with SSL, at least version 1.2, and the system's CAs where no other is given. */
+/** TLS of at least version 1.2 where the protocol ends with SSL, with the system's CAs where no other is given. */
 function tlsOf(connection: KafkaConnection): KafkaConfig["ssl"] {
   const { protocol, root_ca, client_cert, client_key, skip_tls_verification } = connection;
   if (!protocol.endsWith("SSL")) return undefined;
@@ -63,7 +63,7 @@ function saslOf({ mechanism, username = "", password = "" }: KafkaConnection): S
   }
 }
 
-/** PEM as it is, or out of base64. */
+/** PEM text, given as it is or in base64. */
 function pemOf(text: string): string {
   return text.includes("-----BEGIN") ? text : Buffer.from(text, "base64").toString("utf8");
 }
@@ -79,15 +79,14 @@ export function patchKafkajs(): void {
 }
 
 /**
- * A connection that breaks within an answer leaves the first part of it, and kafkajs would take what the next connection
- * brings for the rest: nothing that comes by it is understood any more, and one that seems too short for its length ends
- * the process.
+ * A connection that breaks within an answer leaves the first part of it in a buffer. kafkajs would append the bytes of
+ * the next connection to it, misread every answer from then on, and end the process where a length does not fit.
  */
 function forgetPartsOfAnswers(): void {
   const { connect } = Connection.prototype;
   Connection.prototype.connect = function (this: Connection): Promise<boolean> {
     if (!this.isConnected()) {
-      // What the connection before still brings belongs to requests that were given up.
+      // Bytes that the previous connection still delivers belong to requests that were given up.
       if (this.socket?.connecting === false) this.socket.removeAllListeners("data");
       this.chunks = [];
       this.bytesBuffered = 0;
@@ -98,8 +97,8 @@ function forgetPartsOfAnswers(): void {
 }
 
 /**
- * Once a connection had an answer, kafkajs looks every millisecond for requests that wait to be sent, also where there are
- * none: nine connections, as a pipeline has with three brokers, cost 3.7 % of a core while nothing comes.
+ * After the first answer on a connection, kafkajs checks every millisecond for requests to send, even if none wait: the
+ * nine connections of an idle pipeline with three brokers cost 3.7 % of a core.
  */
 function lookOnlyForRequestsThatWait(): void {
   const { scheduleCheckPendingRequests } = RequestQueue.prototype;

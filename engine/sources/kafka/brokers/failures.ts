@@ -1,7 +1,7 @@
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import { quietAttempts, waysOut } from "../../../core/pause.ts";
 
-/** A failure that is about one topic of several. */
+/** A failure that concerns one topic of several. */
 export class TopicFailure extends Error {
   override readonly name = "TopicFailure";
   readonly topic: string;
@@ -12,7 +12,9 @@ export class TopicFailure extends Error {
   }
 }
 
-/** A failure of Kafka as an operator reads it: what kafkajs says, with the kind of error that it hides. Holds no secret. */
+/**
+ * A Kafka failure as text for operators: the message of kafkajs with the type of the error within it. Holds no secret.
+ */
 export function failureText(error: unknown): string {
   const { message, type } = rootOf(error);
   const kind = type === undefined || message.includes(type) ? "" : ` (${type})`;
@@ -32,13 +34,13 @@ const forOperators = new Set([
   "INVALID_SESSION_TIMEOUT",
 ]);
 
-/** Whether it goes on until a person does something, so that it is shown at once. */
+/** Whether it lasts until a person acts, so that it is shown at once. */
 function needsOperator(error: unknown): boolean {
   const { type, name } = rootOf(error);
   return (type !== undefined && forOperators.has(type)) || name === "KafkaJSSASLAuthenticationError";
 }
 
-/** Whether the group has no such member: it expired, or was removed. */
+/** Whether the group does not have this member: it expired, or was removed. */
 export function isUnknownMember(error: unknown): boolean {
   return rootOf(error).type === "UNKNOWN_MEMBER_ID";
 }
@@ -53,14 +55,14 @@ function rootOf(error: unknown): { message: string; name: string; type: string |
 }
 
 /**
- * What keeps a running source from reading: who fails, and why. The first one that lasts, or that needs a person, is a
- * pause; it ends when none is left.
+ * The failures that keep a running source from reading: what fails, and why. The first failure that lasts, or that
+ * needs a person, begins a pause; the pause ends when no failure is left.
  */
 export class SourceFailures {
   readonly #pipeline_id: string;
   readonly #telemetry: Telemetry;
   readonly #texts = new Map<string, string>();
-  /** When the pause began: as it is shown, and by the monotonic clock in milliseconds. */
+  /** When the pause began: the time that is shown, and the monotonic clock in milliseconds. */
   #since: { shown: string; at: number } | undefined;
 
   constructor(pipeline_id: string, telemetry: Telemetry) {
@@ -68,7 +70,7 @@ export class SourceFailures {
     this.#telemetry = telemetry;
   }
 
-  /** Something failed for the `attempt`th time in a row. */
+  /** Notes that `who` failed for the `attempt`th time in a row. */
   note(who: string, error: unknown, attempt: number): void {
     if (attempt < quietAttempts && !needsOperator(error)) return;
     const text = `${who}: ${failureText(error)}`;
@@ -79,7 +81,7 @@ export class SourceFailures {
     this.#telemetry.paused({ pipeline_id: this.#pipeline_id, pause });
   }
 
-  /** It works again. */
+  /** Notes that `who` works again. */
   clear(who: string): void {
     if (!this.#texts.delete(who) || this.#texts.size > 0 || this.#since === undefined) return;
     const seconds = (performance.now() - this.#since.at) / 1000;

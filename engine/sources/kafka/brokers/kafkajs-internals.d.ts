@@ -1,4 +1,4 @@
-/** The parts of kafkajs that it does not export. It is pinned to one version for their sake. */
+/** The parts of kafkajs that it does not export. Because of them kafkajs is pinned to one version. */
 declare module "kafkajs/src/protocol/requests/index.js" {
   export const requests: { Fetch: unknown };
 }
@@ -13,7 +13,7 @@ declare module "kafkajs/src/protocol/error.js" {
 }
 
 declare module "kafkajs/src/protocol/encoder.js" {
-  /** What a request is handed over as. */
+  /** A request, as the connection takes it. */
   export default class Encoder {
     writeBufferInternal(bytes: Buffer): void;
   }
@@ -25,7 +25,7 @@ declare module "kafkajs/src/network/connection.js" {
 
   export default class Connection {
     socket: Socket | undefined;
-    /** The part of an answer that has come so far. */
+    /** The part of an answer that has been received so far. */
     chunks: Buffer[];
     bytesBuffered: number;
     bytesNeeded: number;
@@ -42,7 +42,7 @@ declare module "kafkajs/src/network/requestQueue/index.js" {
   }
 
   export default class RequestQueue {
-    /** Requests that were sent and not answered, and those that wait to be sent. */
+    /** Requests that were sent and not yet answered, and those that wait to be sent. */
     inflight: Map<number, SocketRequest>;
     pending: SocketRequest[];
     requestTimeoutIntervalId: NodeJS.Timeout | undefined;

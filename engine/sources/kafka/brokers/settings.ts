@@ -1,15 +1,15 @@
 /** How Kafka is read, for all pipelines of a process. Times in milliseconds, sizes in bytes. */
 export interface KafkaSettings {
-  /** A member that is not heard for so long is taken for dead, and its partitions go to others. */
+  /** After this time without a heartbeat the group removes a member and gives its partitions to others. */
   sessionTimeout: number;
   heartbeatInterval: number;
-  /** A fetch is answered when so much is there, or after `fetchWait`. */
+  /** A broker answers a fetch when it has this many bytes, or after `fetchWait`. */
   fetchMinBytes: number;
   fetchWait: number;
-  /** The most that one fetch brings, of all partitions of a broker and of one of them. */
+  /** The most bytes of one fetch: of all partitions of a broker, and of one partition. */
   fetchMaxBytes: number;
   partitionMaxBytes: number;
-  /** How often it is looked for new partitions. */
+  /** How often members look for new partitions. */
   metadataMaxAge: number;
 }
 
@@ -23,7 +23,7 @@ export const defaultKafkaSettings: KafkaSettings = {
   metadataMaxAge: 60_000,
 };
 
-/** No fetch brings more than so many bytes, which may be held; a batch that is larger comes whole, alone. */
+/** Limits a fetch to `most` bytes, those that may be buffered; a batch that is larger is fetched whole and alone. */
 export function settingsWithin(settings: KafkaSettings, bufferBytes: number): KafkaSettings {
   const most = Math.max(1, Math.floor(bufferBytes));
   const { fetchMaxBytes, partitionMaxBytes, fetchMinBytes } = settings;

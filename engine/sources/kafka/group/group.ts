@@ -10,7 +10,7 @@ interface TopicEnds {
   offsets: { partition: number; low: string; high: string }[];
 }
 
-/** Topics and a consumer group, as anybody sees them who is not a member. */
+/** Reads topics and a consumer group without being a member of it. */
 export class Group {
   readonly #admin: Admin;
   readonly #brokers: Brokers;
@@ -25,10 +25,10 @@ export class Group {
     this.#topics = topics;
   }
 
-  /** Partitions are called as where no topic id is known. Throws what kafkajs throws. */
+  /** Feeds have the names that they have where no topic id is known. Throws what kafkajs throws. */
   async read(): Promise<GroupState> {
     await this.#connect();
-    // The topics first: kafkajs asks for all topics as long as it knows of none, and fails where one has no leader.
+    // The topics first: kafkajs asks for all topics as long as it knows none, and fails where one has no leader.
     const ends: TopicEnds[] = [];
     const before = new Map<string, string>();
     for (const topic of this.#topics) {
@@ -37,7 +37,8 @@ export class Group {
     }
     const topicIds = await this.topicIds();
     for (const [topic, id] of before) {
-      if (topicIds.get(topic) !== id) throw new Error(`topic ${topic}: it was created again while it was looked at`);
+      if (topicIds.get(topic) !== id)
+        throw new Error(`topic ${topic}: it was created again while its offsets were read`);
     }
     const cluster = await this.#brokers.clusterId(this.#topics[0]!);
     const [committed, members] = await Promise.all([this.#committed(cluster), this.#members()]);
@@ -51,7 +52,10 @@ export class Group {
     return { cluster, partitions, members, topicIds };
   }
 
-  /** The first offset of each partition that was written at a time (ms since the epoch) or later; its end if none was. */
+  /**
+   * The first offset of each partition with a timestamp at or after a time (ms since the epoch); the end if there is
+   * none.
+   */
   async offsetsSince(cluster: string, topic: string, time: number): Promise<Map<Feed, number>> {
     await this.#connect();
     const found = await this.#admin.fetchTopicOffsetsByTimestamp(topic, time);
@@ -74,7 +78,7 @@ export class Group {
     await this.#admin.disconnect();
   }
 
-  /** By number. Where there are several topics, a failure names its own. */
+  /** By partition number. Where there are several topics, a failure names its topic. */
   async #ends(topic: string): Promise<TopicEnds["offsets"]> {
     try {
       const found = await this.#admin.fetchTopicOffsets(topic);

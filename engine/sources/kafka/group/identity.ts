@@ -1,7 +1,7 @@
 /**
- * Who reads: a data dir, and the run of the process that holds it. A run id is drawn at each start and kept in the data
- * dir with its earlier ones, before it is used, so that a data dir knows what it said itself, and a copy of it does not
- * know what the original said later.
+ * Identifies the reader: a data dir, and the run of the process that uses it. Each start draws a run id and saves it in
+ * the data dir with the earlier ones before it is used. So a data dir recognises its own commits, and a copy of it does
+ * not know the later runs of the original.
  */
 export interface KafkaIdentity {
   /** Id of the data dir. */
@@ -11,7 +11,7 @@ export interface KafkaIdentity {
   earlier: ReadonlySet<string>;
 }
 
-/** What a commit says of who made it. */
+/** The reader that a commit names. */
 export interface Claim {
   dataDir: string;
   run: string;
@@ -23,8 +23,8 @@ export function claimText({ dataDir, run }: Claim, offset: number): string {
 }
 
 /**
- * Who committed an offset; undefined where no Sluice did. Tools that move a group keep or empty the metadata, so the
- * offset in it has to be the one that was committed.
+ * The Sluice run that committed an offset; undefined where another application did. Tools that move a group keep or
+ * empty the metadata, so the offset in it must equal the committed one.
  */
 export function claimOf(metadata: string | null | undefined, offset: number): Claim | undefined {
   const found = /^([0-9a-f]{16}):([0-9a-f]{8}):(\d{1,16})$/.exec(metadata ?? "");

@@ -16,28 +16,31 @@ export interface LostEventsOptions {
   telemetry: Telemetry;
 }
 
-/** Which partitions are looked at. */
-export interface LostLook {
-  /** This one alone. */
+/** Which partitions are checked. */
+export interface LostCheck {
+  /** Only this one. */
   only?: Feed;
   /** Batches are in flight. */
   isRunning?: boolean;
 }
 
 interface AskedBrokers {
-  /** How the group stands. Throws what kafkajs throws. */
+  /** Reads the state of the group. Throws what kafkajs throws. */
   read(): Promise<GroupState>;
-  /** A pause for what is lost. Throws LeftForLater. */
+  /** A pause because events are lost. Throws LeftForLater. */
   wait(text: string, attempt: number, signals: SourceSignals): Promise<void>;
 }
 
-/** Events that were to be read and are not in the topic: waits until it is decided where reading goes on, and goes on there. */
+/**
+ * Handles unread events that are no longer in the topic: waits until it is decided at which offset reading goes on, and
+ * goes on there.
+ */
 export class LostEvents {
   readonly #options: LostEventsOptions;
   readonly #positions: KafkaPositions;
   readonly #brokers: AskedBrokers;
-  /** One at a time: what another look has brought to its place is not placed twice. */
-  readonly #looks = new Mutex();
+  /** One check at a time, so that no partition is placed twice. */
+  readonly #checks = new Mutex();
 
   constructor(options: LostEventsOptions, positions: KafkaPositions, brokers: AskedBrokers) {
     this.#options = options;
@@ -46,25 +49,28 @@ export class LostEvents {
   }
 
   /**
-   * Where the topic does not hold what comes next in a partition, or in this one: brings it to where it can be read, as
-   * the options or a person decide, and waits for that. Resolves with whether batches from before have to be settled
-   * first; where `isRunning`, that is waited for here.
+   * Finds partitions (all, or this one) whose next offset is not in the topic, and sets them to an offset that can be
+   * read, as the options or a person decide; waits for that decision. Resolves with whether earlier batches must be
+   * settled first; where `isRunning`, it waits for that itself.
    */
-  async find(signals: SourceSignals, { only, isRunning = false }: LostLook = {}): Promise<boolean> {
+  async find(signals: SourceSignals, { only, isRunning = false }: LostCheck = {}): Promise<boolean> {
     let isMoved = false;
-    for (let [attempt, looks] = [1, 1]; ; attempt += 1, looks += 1) {
-      const looked = await this.#looks.run(() => this.#lookOnce({ only, isRunning, isSure: looks > 1 }));
-      if (looked.kind === "all there") return isMoved;
-      if (looked.kind === "lost") await this.#brokers.wait(looked.text, attempt, signals);
+    for (let [attempt, checks] = [1, 1]; ; attempt += 1, checks += 1) {
+      const found = await this.#checks.run(() => this.#checkOnce({ only, isRunning, isSure: checks > 1 }));
+      if (found.kind === "none") return isMoved;
+      if (found.kind === "lost") await this.#brokers.wait(found.text, attempt, signals);
       else {
-        isMoved ||= looked.isMove;
-        [attempt, looks] = [0, 0];
+        isMoved ||= found.isMove;
+        [attempt, checks] = [0, 0];
       }
     }
   }
 
-  /** Looks for what is lost, and brings it to where it goes on if that is said. `isSure`: it was seen before. */
-  async #lookOnce({
+  /**
+   * Looks for lost events, and sets the partition to the offset where it goes on, if that is decided. `isSure`: an
+   * earlier check found the same.
+   */
+  async #checkOnce({
     only,
     isRunning,
     isSure,
@@ -72,28 +78,30 @@ export class LostEvents {
     only: Feed | undefined;
     isRunning: boolean;
     isSure: boolean;
-  }): Promise<{ kind: "all there" } | { kind: "lost"; text: string } | { kind: "placed"; isMove: boolean }> {
+  }): Promise<{ kind: "none" } | { kind: "lost"; text: string } | { kind: "placed"; isMove: boolean }> {
     const state = await this.#brokers.read();
     const lost = findLost(state, this.#positions, only);
-    if (lost === undefined) return { kind: "all there" };
-    // A broker that has just begun to lead, or lags, may say for a moment what is not so.
+    if (lost === undefined) return { kind: "none" };
+    // A broker that lags, or became leader just now, may report outdated offsets for a moment.
     const isLost = isSure || lost.kind === "removed";
     if (isLost && lost.kind === "cut") await this.#positions.noteCut(lost.feed, lost.end);
     const placed = placedByPerson(lost, state);
-    const isSaid = placed !== undefined || this.#options.options.on_lost === "skip";
-    if (!isLost || !isSaid || (isRunning && !this.#mayPlace(lost, placed))) {
+    const isDecided = placed !== undefined || this.#options.options.on_lost === "skip";
+    if (!isLost || !isDecided || (isRunning && !this.#mayPlace(lost, placed))) {
       return { kind: "lost", text: lostText(lost) };
     }
     return { kind: "placed", isMove: await this.#goOn(lost, placed, isRunning) };
   }
 
-  /** Whether nothing in flight of a partition would take it back to where it was. */
+  /** Whether no batch in flight would set a partition back to its old offset. */
   #mayPlace(lost: Lost, placed: Map<Feed, number> | undefined): boolean {
     if (lost.kind === "recreated" || (lost.kind === "removed" && placed === undefined)) return true;
     return this.#positions.isSettled(lost.feed);
   }
 
-  /** Brings what is lost to where it goes on. Resolves with whether that holds once batches from before are settled. */
+  /**
+   * Sets the partitions to where they go on. Resolves with whether that takes effect once earlier batches are settled.
+   */
   async #goOn(lost: Lost, placed: Map<Feed, number> | undefined, isRunning: boolean): Promise<boolean> {
     const { telemetry, pipeline_id, topics } = this.#options;
     if (lost.kind === "recreated") {
@@ -117,16 +125,16 @@ export class LostEvents {
   }
 }
 
-/** What was to be read next and is not in the topic (docs/delivery-protocol.md, Kafka). */
+/** A next offset that is not in the topic (docs/delivery-protocol.md, Kafka). */
 type Lost =
-  /** The topic was deleted and created again. Nothing of the new one has been read. */
+  /** The topic was deleted and created again. Nothing of the new topic has been read. */
   | ({ kind: "recreated"; partitions: PartitionState[] } & Recreated)
-  /** The log ends, or ended when it was looked at first, before the next offset: it has lost events. */
+  /** The log ends, or ended at the first check, before the next offset: it has lost events. */
   | { kind: "cut"; feed: Feed; next: number; low: number; end: number }
   /** The log begins after the next offset: its first events were removed. */
   | { kind: "removed"; feed: Feed; next: number; low: number; end: number };
 
-/** The first thing that is lost, of all partitions or of this one; undefined where nothing is. */
+/** The first loss, of all partitions or of this one; undefined where nothing is lost. */
 function findLost(state: GroupState, positions: KafkaPositions, only?: Feed): Lost | undefined {
   const recreated = positions.recreated().find(({ topic }) => only === undefined || isOf(topic, only));
   if (recreated !== undefined) {
@@ -134,7 +142,7 @@ function findLost(state: GroupState, positions: KafkaPositions, only?: Feed): Lo
     return { kind: "recreated", ...recreated, partitions };
   }
   for (const feed of only === undefined ? positions.feeds : [only]) {
-    // A topic has never fewer partitions than before: one that is gone ends before everything.
+    // The number of partitions of a topic never falls: a partition that is gone counts as cut to nothing.
     const { low, high } = state.partitions.find((of) => of.feed === feed) ?? { low: 0, high: 0 };
     const next = positions.next(feed);
     const cut = positions.cut(feed);
@@ -151,7 +159,7 @@ function isOf(topic: string, feed: Feed): boolean {
   return kafkaPartition(feed)!.topic === topic;
 }
 
-/** What is lost, as an operator reads it. */
+/** The loss as text for operators. */
 function lostText(lost: Lost): string {
   if (lost.kind === "recreated") {
     const { topic, from, to } = lost;
@@ -164,8 +172,8 @@ function lostText(lost: Lost): string {
 }
 
 /**
- * Where a person has put the consumer group meanwhile, in every partition that is lost; undefined where that is not so.
- * Brokers refuse to move a group that has members.
+ * The offsets that a person has since set in the consumer group for every lost partition; undefined where one was not
+ * set. Brokers refuse to move a group that has members.
  */
 function placedByPerson(lost: Lost, { partitions, members }: GroupState): Map<Feed, number> | undefined {
   if (members.length > 0) return undefined;

@@ -11,13 +11,13 @@ export interface MemberOptions {
   groupId: string;
   topics: readonly string[];
   settings: KafkaSettings;
-  /** The group gave these partitions to this member, by their topics; it may be called again with the same ones. */
+  /** Called when the group has assigned these partitions, by topic; maybe again with the same ones. */
   onAssigned(partitions: Readonly<Record<string, number[]>>): void;
-  /** It is no member at the moment, and tries to be one again: why, and after how many attempts in vain. */
+  /** Called when it is not a member and joins again: with the error, and the number of failed attempts. */
   onFailure(error: unknown, attempt: number): void;
 }
 
-/** What is committed for a partition. */
+/** An offset to commit for a partition. */
 export interface Commit {
   feed: Feed;
   /** The next offset to read. */
@@ -26,19 +26,19 @@ export interface Commit {
 }
 
 const [firstWait, longestWait] = [200, 10_000];
-/** How long the end of a member waits for its group, in milliseconds. */
+/** How long a member that stops waits to leave its group, in milliseconds. */
 const longestLeave = 3_000;
 
 /**
- * A member of the consumer group. It holds partitions, sends heartbeats and commits; it reads nothing, as events are
- * fetched by who knows where to read. A member that kafkajs gives up is made anew until `stop`.
+ * A member of the consumer group. It holds partitions, sends heartbeats and commits; it does not fetch events, which
+ * the fetcher does. When kafkajs gives up a consumer, a new one is made, until `stop`.
  */
 export class Member {
   readonly #options: MemberOptions;
   readonly #stopped = new AbortController();
   readonly #running: Promise<void>;
   #joined: Promise<Consumer> | undefined;
-  /** Ends the life of the consumer that there is. */
+  /** Ends the current consumer. */
   #end: (reason?: unknown) => void = () => undefined;
 
   constructor(options: MemberOptions) {
@@ -46,18 +46,18 @@ export class Member {
     this.#running = this.#run();
   }
 
-  /** Throws what kafkajs throws: a member that lost its partitions cannot commit them. */
+  /** Throws what kafkajs throws: a member cannot commit partitions that it has lost. */
   async commit(commits: readonly Commit[]): Promise<void> {
     if (this.#joined === undefined) throw new Error("expected a member of the group, found none: it joins again");
     const end = this.#end;
-    // Until its first join has ended, kafkajs takes a commit and says nothing of it.
+    // Before its first join has ended, kafkajs drops a commit without an error.
     const consumer = await this.#joined;
     const offsets = commits.map(({ feed, offset, metadata }) => {
       const { topic, partition } = kafkaPartition(feed)!;
       return { topic, partition, offset: String(offset), metadata };
     });
     await consumer.commitOffsets(offsets).catch((error: unknown) => {
-      // A consumer that has lost its id and could not join again at once sends no heartbeats, and never joins by itself.
+      // A consumer that has lost its id and could not rejoin at once sends no heartbeats, and never joins by itself.
       if (isUnknownMember(error)) end(error);
       throw error;
     });
@@ -75,7 +75,7 @@ export class Member {
       const started = performance.now();
       const error = await this.#live();
       if (signal.aborted) return;
-      // One that lived for a while begins its attempts anew.
+      // After a consumer that ran for a while the attempts are counted from the start.
       if (performance.now() - started > longestWait) attempt = 1;
       this.#options.onFailure(error, attempt);
       this.#options.onAssigned({});
@@ -83,7 +83,7 @@ export class Member {
     }
   }
 
-  /** One life of a consumer: resolves with what ended it. */
+  /** Runs one consumer; resolves with the error that ended it. */
   async #live(): Promise<unknown> {
     const { kafka, groupId, topics, settings } = this.#options;
     const { sessionTimeout, heartbeatInterval, metadataMaxAge } = settings;
@@ -94,7 +94,7 @@ export class Member {
       heartbeatInterval,
       rebalanceTimeout,
       metadataMaxAge,
-      // It fetches nothing: this is how long it sleeps between heartbeats.
+      // It fetches nothing: this is the time between its heartbeats.
       maxWaitTimeInMs: Math.max(50, Math.floor(heartbeatInterval / 2)),
       allowAutoTopicCreation: false,
       retry: { retries: 3, initialRetryTime: 100, maxRetryTime: 1_000, restartOnFailure: () => Promise.resolve(false) },
@@ -107,18 +107,18 @@ export class Member {
     const onStop = (): void => end();
     consumer.on("consumer.crash", ({ payload }) => end(payload.error));
     signal.addEventListener("abort", onStop);
-    const silence = new Silence(rebalanceTimeout + sessionTimeout, end);
-    consumer.on("consumer.heartbeat", () => silence.ends());
+    const heartbeatTimeout = new HeartbeatTimeout(rebalanceTimeout + sessionTimeout, end);
+    consumer.on("consumer.heartbeat", () => heartbeatTimeout.restart());
     const pause = (): void => consumer.pause(topics.map((topic) => ({ topic })));
     consumer.on("consumer.group_join", ({ payload }) => {
-      silence.ends();
+      heartbeatTimeout.restart();
       this.#options.onAssigned(payload.memberAssignment);
     });
     let joining: Promise<void> | undefined;
     try {
       await consumer.connect();
       await consumer.subscribe({ topics: [...topics], fromBeginning: true });
-      silence.ends();
+      heartbeatTimeout.restart();
       joining = consumer.run({ autoCommit: false, eachBatch: () => Promise.resolve(pause()) });
       pause();
       this.#joined = joining.then(() => consumer);
@@ -129,17 +129,17 @@ export class Member {
     } finally {
       this.#joined = undefined;
       signal.removeEventListener("abort", onStop);
-      silence.watchNoMore();
+      heartbeatTimeout.stop();
       await leave(consumer, joining);
     }
   }
 }
 
 /**
- * Notices a consumer that neither sends heartbeats nor joins for longer than a rebalance and a session take together:
- * kafkajs leaves one so that has lost its id and meets an error when it joins again.
+ * Detects a consumer that neither sends heartbeats nor joins for longer than a rebalance and a session together.
+ * kafkajs leaves a consumer in this state when it has lost its id and fails to rejoin.
  */
-class Silence {
+class HeartbeatTimeout {
   readonly #limit: number;
   readonly #onLimit: (reason: Error) => void;
   #timer: NodeJS.Timeout | undefined;
@@ -150,21 +150,21 @@ class Silence {
     this.#onLimit = onLimit;
   }
 
-  /** Something was heard, or is to be heard from now on. */
-  ends(): void {
+  /** Restarts the time limit: after a heartbeat or a join, or when the consumer starts. */
+  restart(): void {
     clearTimeout(this.#timer);
     const text = `expected a heartbeat or a join of the consumer group within ${this.#limit} ms, found none: it joins again`;
     this.#timer = setTimeout(() => this.#onLimit(new Error(text)), this.#limit).unref();
   }
 
-  watchNoMore(): void {
+  stop(): void {
     clearTimeout(this.#timer);
   }
 }
 
 /**
- * Leaves the group. A consumer that is just joining cannot leave before it has joined, and would be a member for good if
- * it was left alone; where that takes long, it is not waited for.
+ * Leaves the group. A consumer that is joining cannot leave before it has joined, and would stay a member if it was
+ * abandoned; this waits a limited time for it.
  */
 function leave(consumer: Consumer, joining: Promise<void> | undefined): Promise<void> {
   const left = Promise.resolve(joining)
@@ -174,7 +174,7 @@ function leave(consumer: Consumer, joining: Promise<void> | undefined): Promise<
   return waitAtMost(longestLeave, left);
 }
 
-/** Resolves when `work` is done, or after so many milliseconds. Rejects as `work` does until then. */
+/** Resolves when `work` is done, or after so many milliseconds. Rejects where `work` rejects before that. */
 export async function waitAtMost(milliseconds: number, work: Promise<unknown> | undefined): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, milliseconds)));

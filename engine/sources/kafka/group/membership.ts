@@ -27,19 +27,19 @@ export interface MembershipOptions {
   signals: SourceSignals;
   /** What a member needs, by its number from 1. */
   member(number: number): Omit<MemberOptions, "onAssigned" | "onFailure">;
-  /** These partitions, and no others, may be read. */
+  /** Called with the partitions that may be read from now on; no others may. */
   onHeld: (feeds: ReadonlySet<Feed>) => void;
 }
 
 /**
- * The members of a pipeline in its consumer group, and the partitions that they hold together. After each join it is
- * checked again whose the group is, and our claim is committed, before any event of a new partition is read.
+ * The members of a pipeline in its consumer group, and the partitions that they hold together. After each join it
+ * checks again which Sluice owns the group, and commits its own claim, before it reads any event of a new partition.
  */
 export class Membership {
   readonly #options: MembershipOptions;
   #members: Member[] = [];
   readonly #held = new Map<Member, readonly Feed[]>();
-  /** Counts the assignments: what an older one began gives way to a newer one. */
+  /** Counts the assignments: work for an older assignment stops when a newer one arrives. */
   #assignment = 0;
   #foreign = "";
   #isClosed = false;
@@ -67,7 +67,7 @@ export class Membership {
     }
   }
 
-  /** Commits what is final in partitions, by the members that hold them. Throws what kafkajs throws. */
+  /** Commits the final offsets of partitions, each by the member that holds it. Throws what kafkajs throws. */
   async commit(offsets: ReadonlyMap<Feed, number>): Promise<void> {
     const { identity } = this.#options;
     const commits: Commit[] = [...offsets].map(([feed, offset]) => {
@@ -97,7 +97,7 @@ export class Membership {
     this.#held.clear();
   }
 
-  /** What a member was given of the topics that are read here. */
+  /** The partitions assigned to a member, of the topics that are read here. */
   #feedsOf(partitions: Readonly<Record<string, number[]>>): Feed[] {
     const { topics, positions } = this.#options;
     return topics.flatMap((topic) => (partitions[topic] ?? []).map((partition) => positions.feed(topic, partition)));
@@ -114,7 +114,7 @@ export class Membership {
     this.#claims.run(() => this.#claim(assignment)).catch(() => undefined);
   }
 
-  /** Checks whose the group is, and says in it that these partitions are ours. */
+  /** Checks which Sluice owns the group, and commits a claim on these partitions. */
   async #claim(assignment: number): Promise<void> {
     const isCurrent = (): boolean => assignment === this.#assignment;
     await retryWhile(
@@ -133,7 +133,7 @@ export class Membership {
     const state = await opening.read();
     if (!isCurrent()) return;
     const judged = judge(state, opening.known, false);
-    if (judged.kind === "owner") return this.#giveWay(judged.text);
+    if (judged.kind === "owner") return this.#waitForOwnership(judged.text);
     this.#reportForeign(judged.foreignMembers);
     if (opening.known.recreated.size > 0) return this.rejoin();
     await opening.placeNew(state, judged);
@@ -153,7 +153,10 @@ export class Membership {
     telemetry.foreignMembers({ pipeline_id, members });
   }
 
-  /** A topic that is read was created again: leaves the group, waits until it is decided where reading goes on, and joins again. */
+  /**
+   * Called when a topic was created again: leaves the group, waits until it is decided where reading goes on, and joins
+   * again.
+   */
   rejoin(): Promise<void> {
     return (this.#rejoining ??= this.#rejoin().finally(() => (this.#rejoining = undefined)));
   }
@@ -179,7 +182,7 @@ export class Membership {
     }
   }
 
-  /** Reads nothing any more, and is no member. Resolves with the number of this state of the assignments. */
+  /** Stops reading and leaves the group. Resolves with the number of this assignment. */
   async #leaveGroup(): Promise<number> {
     this.#options.onHeld(new Set());
     const assignment = (this.#assignment += 1);
@@ -187,8 +190,8 @@ export class Membership {
     return assignment;
   }
 
-  /** The group is another Sluice's: leaves it, reads nothing, and joins again when it is ours. */
-  async #giveWay(text: string): Promise<void> {
+  /** Called when another Sluice owns the group: leaves it, reads nothing, and joins again when the group is ours. */
+  async #waitForOwnership(text: string): Promise<void> {
     const { opening, signals } = this.#options;
     const assignment = await this.#leaveGroup();
     let reason = text;
@@ -207,7 +210,7 @@ export class Membership {
   }
 }
 
-/** How long to wait after so many attempts at the group in vain, in milliseconds. */
+/** How long to wait after so many failed attempts, in milliseconds. */
 function waitAfter(attempt: number): number {
   return Math.min(5_000, 200 * attempt);
 }

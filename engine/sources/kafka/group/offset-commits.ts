@@ -5,15 +5,15 @@ import { waitAtMost } from "./member.ts";
 const lastWait = 3_000;
 
 /**
- * Commits to the group how far the pipeline has come. The journal is the truth: a commit that is late or lost does no
- * harm, so one is under way at a time and holds what is newest then.
+ * Commits the offsets of the pipeline to the group. The journal is authoritative: a commit that is late or lost does no
+ * harm, so there is one commit at a time, with the newest offsets.
  */
 export class OffsetCommits {
   readonly #commit: (offsets: ReadonlyMap<Feed, number>) => Promise<void>;
   #offsets = new Map<Feed, number>();
   #underway: Promise<void> | undefined;
 
-  /** `commit` may throw; what it was given is not committed again by itself. */
+  /** `commit` may throw; its offsets are not committed again by themselves. */
   constructor(commit: (offsets: ReadonlyMap<Feed, number>) => Promise<void>) {
     this.#commit = commit;
   }
@@ -24,18 +24,18 @@ export class OffsetCommits {
     this.#underway ??= this.#commitAll().finally(() => (this.#underway = undefined));
   }
 
-  /** Resolves when everything was committed, or after a moment. */
+  /** Resolves when everything is committed, or after `lastWait`. */
   flushed(): Promise<void> {
     return waitAtMost(lastWait, this.#underway);
   }
 
   async #commitAll(): Promise<void> {
-    // What is added in the same turn goes together.
+    // Offsets that are added in the same turn are committed together.
     await new Promise((resolve) => setImmediate(resolve));
     while (this.#offsets.size > 0) {
       const offsets = this.#offsets;
       this.#offsets = new Map();
-      // What could not be committed goes with what comes next, at the latest with the claims of the next join.
+      // A failed commit is not repeated: later offsets, or at the latest the claims of the next join, replace it.
       await this.#commit(offsets).catch(() => undefined);
     }
   }

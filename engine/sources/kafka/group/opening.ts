@@ -11,7 +11,7 @@ import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import { kafkaPartition, partitionOf } from "../positions/feed.ts";
 import type { Group } from "./group.ts";
 import type { GroupState } from "../positions/group-state.ts";
-import { LostEvents, type LostLook } from "./lost-events.ts";
+import { LostEvents, type LostCheck } from "./lost-events.ts";
 import type { KafkaIdentity } from "./identity.ts";
 import { judge, type Judgement, type Known } from "./ownership.ts";
 import type { KafkaPositions } from "../positions/positions.ts";
@@ -21,7 +21,7 @@ type Ours = Extract<Judgement, { kind: "ours" }>;
 
 /** A topic that is read. */
 export interface TopicOptions {
-  /** Where it begins if neither the journal nor the group knows an offset, and the options do not say. */
+  /** Where it begins if the journal, the group and the options have no offset. */
   start: KafkaSourceConfig["consumer_group_initial_offset"];
   hasDedup: boolean;
 }
@@ -34,22 +34,21 @@ export interface OpeningOptions {
   options: Pick<EngineOptions, "start" | "take_over" | "on_lost">;
   journal: Journal;
   telemetry: Telemetry;
-  /** Where it waits while brokers fail, or the group is not ours. */
+  /** The pause in which it waits while brokers fail, or another Sluice owns the group. */
   pause: SourcePause;
 }
 
-/** What was found before the first join. */
+/** The result of the checks before the first join. */
 export interface Opened {
   /** Pending batches that were given up, by their numbers. */
   givenUp: number[];
-  /** A person has moved the group: what is pending is settled first. */
+  /** A person has moved the group: pending batches are settled first. */
   isMoved: boolean;
 }
 
 /**
- * Before the first read of a start: whether this group is ours to read, and where each partition goes on
- * (docs/delivery-protocol.md, Kafka). Everything that follows from it is journaled before anything is committed to the
- * group.
+ * Decides before the first read whether this pipeline may read the group, and where each partition goes on
+ * (docs/delivery-protocol.md, Kafka). The decisions are journaled before anything is committed to the group.
  */
 export class Opening {
   readonly #options: OpeningOptions;
@@ -77,7 +76,7 @@ export class Opening {
     });
   }
 
-  /** What is known here of the group, for `judge`. */
+  /** The local facts about the group, for `judge`. */
   get known(): Known {
     const { pipeline_id, identity, options } = this.#options;
     const positions = this.#positions;
@@ -99,17 +98,17 @@ export class Opening {
   /** Waits until the brokers answer and the group is ours. Throws LeftForLater. */
   async run(signals: SourceSignals): Promise<Opened> {
     const { judgement, of } = await this.#until(signals, () => this.#ourState(signals));
-    // Found out once: another attempt finds fewer batches in the journal, and partitions where they go on.
+    // Decided once: a second attempt would find fewer batches in the journal, and partitions that were placed already.
     const taken = this.#further(judgement.taken);
     const read = this.#readByAnother(taken);
     const isMoved = await this.#until(signals, () => this.#place(of, { ...judgement, taken }, read));
-    if (taken.size > 0 || read.length > 0) this.#tellTakenOver(read);
+    if (taken.size > 0 || read.length > 0) this.#reportTakenOver(read);
     const isCut = await this.#until(signals, () => this.checkRange(signals));
     this.#pause.leave();
     return { givenUp: read.map(({ batch }) => batch), isMoved: isMoved || isCut };
   }
 
-  /** Whether the brokers still have what ranges hold; waits until they answer. Throws LeftForLater. */
+  /** Whether the brokers still have the events of ranges; waits until they answer. Throws LeftForLater. */
   async stillHolds(ranges: readonly PositionRange[], signals: SourceSignals): Promise<boolean> {
     if (!ranges.every(({ feed }) => this.#positions.isRead(feed))) return false;
     const { partitions } = await this.#until(signals, () => this.read());
@@ -121,7 +120,7 @@ export class Opening {
     });
   }
 
-  /** How the group stands, with the partitions by the topics that are there now. Throws what kafkajs throws. */
+  /** The state of the group, with partitions of the topics as they are now. Throws what kafkajs throws. */
   async read(): Promise<GroupState> {
     const state = this.#positions.there(await this.#group.read());
     this.#onRead(state);
@@ -135,13 +134,13 @@ export class Opening {
   }
 
   /** See `LostEvents.find`. */
-  checkRange(signals: SourceSignals, look?: LostLook): Promise<boolean> {
+  checkRange(signals: SourceSignals, look?: LostCheck): Promise<boolean> {
     return this.#lostEvents.find(signals, look);
   }
 
   /**
-   * Partitions of which nothing was known here go on where the group stands in them, or begin. Offsets that other
-   * applications have committed are reported and ignored. `taken`: where those go on that are taken over.
+   * Partitions without a local offset go on at the group's offset, or begin. Offsets that other applications have
+   * committed are reported and ignored. `taken`: the offsets of partitions that are taken over.
    */
   async placeNew(
     of: GroupState,
@@ -151,7 +150,7 @@ export class Opening {
     const { telemetry, pipeline_id } = this.#options;
     const recreated = this.#recreated;
     const begins = new Map([...found, ...taken, ...(await this.#begins(of, fresh))]);
-    // What becomes of a topic that was created again is no matter of where the group stands alone.
+    // The group's offset alone does not decide about a topic that was created again.
     for (const feed of begins.keys()) if (recreated.has(kafkaPartition(feed)!.topic)) begins.delete(feed);
     await this.#positions.noteTopicIds();
     for (const [feed, offset] of foreign) {
@@ -194,11 +193,11 @@ export class Opening {
     }
   }
 
-  /** Places everything that was found; resolves with whether a person has moved the group. */
+  /** Sets all partitions to the offsets found; resolves with whether a person has moved the group. */
   async #place(of: GroupState, judged: Ours, givenUp: readonly BatchRecord[]): Promise<boolean> {
     const { journal, pipeline_id, telemetry } = this.#options;
     const { moved, taken } = judged;
-    // From the newest to the oldest: what a crash leaves of them is then a beginning, which names no more than before.
+    // From the newest to the oldest: after a crash the batches that are left are the oldest ones, without a gap.
     for (const record of givenUp.toReversed()) {
       await journal.giveUp(record);
       for (const range of rangesOf(record)) this.#positions.givenUp(range);
@@ -217,8 +216,8 @@ export class Opening {
   }
 
   /**
-   * Where partitions begin that have no offset anywhere: those of a topic that is new here as the options say, later
-   * ones at their beginning.
+   * Where partitions without any offset begin: those of a new topic as the options say, those added later at their
+   * beginning.
    */
   async #begins({ cluster, partitions }: GroupState, fresh: readonly Feed[]): Promise<[Feed, number][]> {
     const begins: [Feed, number][] = [];
@@ -234,7 +233,7 @@ export class Opening {
     return begins;
   }
 
-  /** Where something was read elsewhere. In other partitions what was prepared here holds what comes next. */
+  /** The next offsets of partitions that the other run has read. In the others the batches prepared here decide. */
   #further(taken: ReadonlyMap<Feed, number>): Map<Feed, number> {
     return new Map([...taken].filter(([feed, offset]) => this.#positions.final(feed) !== offset));
   }
@@ -244,13 +243,13 @@ export class Opening {
     return readByAnother(journal.pending(pipeline_id), (feed) => taken.get(feed));
   }
 
-  #tellTakenOver(givenUp: readonly BatchRecord[]): void {
+  #reportTakenOver(givenUp: readonly BatchRecord[]): void {
     const { telemetry, pipeline_id, options } = this.#options;
     const rows = givenUp.reduce((sum, record) => sum + record.rows, 0);
     telemetry.takenOver({ pipeline_id, run: options.take_over!, batches: givenUp.length, rows });
   }
 
-  /** Tries until the brokers answer, and the disk has room for what is journaled. */
+  /** Retries until the brokers answer, and the disk has room for the journal. */
   #until<T>(signals: SourceSignals, work: () => Promise<T>): Promise<T> {
     return retry(work, async (error, attempt) => {
       if (error instanceof LeftForLater) throw error;
@@ -259,7 +258,7 @@ export class Opening {
   }
 }
 
-/** What is waited for after an error. Throws it where it is the journal's and no wait can mend it. */
+/** What to wait for after an error. Throws an error of the journal that waiting cannot mend. */
 function waitedFor(error: unknown): Waited {
   if (!(error instanceof EngineError)) return { class: "source", text: failureText(error) };
   if (!isPassing(error)) throw error;
@@ -267,15 +266,15 @@ function waitedFor(error: unknown): Waited {
 }
 
 /**
- * Of pending batches, in their order, those that a run that is taken over may have read. `upTo`: the next offset of that
- * run in a feed; undefined where it has none. Behind the first of them in a feed nothing pending is kept: that feed is
- * read again from there, in its order.
+ * Of pending batches, in their order, those that the run that is taken over may have read. `upTo`: the next offset of
+ * that run in a feed; undefined where it has none. After the first such batch of a feed no pending batch is kept: the
+ * feed is read again from there, in order.
  */
 function readByAnother(pending: readonly BatchRecord[], upTo: (feed: Feed) => number | undefined): BatchRecord[] {
   const again = new Set<Feed>();
   const isRead = ({ feed, first }: PositionRange): boolean => again.has(feed) || first < (upTo(feed) ?? -Infinity);
   return pending.filter((record) => {
-    // What was judged again lies before all positions: no other run has read it.
+    // Events that dedup has released lie before all positions: no other run has read them.
     if (!holdsPositions(record) || !rangesOf(record).some(isRead)) return false;
     for (const { feed } of rangesOf(record)) again.add(feed);
     return true;

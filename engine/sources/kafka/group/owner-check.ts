@@ -1,6 +1,6 @@
 /**
- * Before something is written, asks whether the group is still this pipeline's, where the process or its machine was
- * frozen meanwhile: the group may have given its partitions to others.
+ * Checks before each write whether the process or its machine was frozen, and if so, whether this pipeline still owns
+ * the group: the group may have given its partitions to others.
  */
 export class OwnerCheck {
   readonly #freezes: FreezeDetector;
@@ -9,11 +9,11 @@ export class OwnerCheck {
   #checking: Promise<void> | undefined;
 
   /**
-   * `sessionTimeout`: after how many milliseconds without a heartbeat the group takes a member for dead. `check` resolves
-   * when the group is known to be ours, `onFrozen` is called before it.
+   * `sessionTimeout`: milliseconds without a heartbeat after which the group removes a member. `check` resolves when
+   * the ownership is confirmed; `onFrozen` is called before it.
    */
   constructor(sessionTimeout: number, check: () => Promise<void>, onFrozen: () => void) {
-    // The last heartbeat was some time before the freeze, and the clocks are read some time apart.
+    // The last heartbeat was some time before the freeze, and the clocks are read at intervals.
     this.#freezes = new FreezeDetector(sessionTimeout / 2);
     this.#check = check;
     this.#onFrozen = onFrozen;
@@ -27,7 +27,7 @@ export class OwnerCheck {
     this.#freezes.end();
   }
 
-  /** Resolves when nothing speaks against a write: at once, unless there was a freeze. Rejects as `check` does. */
+  /** Resolves when a write is allowed: at once, unless there was a freeze. Rejects as `check` does. */
   passed(): Promise<void> {
     if (!this.#freezes.wasFrozen) return Promise.resolve();
     return (this.#checking ??= this.#ask().finally(() => (this.#checking = undefined)));
@@ -43,9 +43,9 @@ export class OwnerCheck {
 }
 
 /**
- * Notices that this process, or its machine, was frozen for so long that its group may have taken it for dead. A stopped
- * process shows in both clocks, a frozen machine maybe in the wall clock alone, and a busy thread, which sends no
- * heartbeats either, in both. A step of the wall clock looks the same, and costs no more than a question to the group.
+ * Detects that this process, or its machine, was frozen for so long that the group may have removed its members. A
+ * stopped process shows in both clocks, and so does a busy thread, which sends no heartbeats either; a frozen machine
+ * may show in the wall clock alone. A step of the wall clock looks the same, and costs one more check of the group.
  */
 export class FreezeDetector {
   readonly #most: number;
@@ -54,12 +54,12 @@ export class FreezeDetector {
   #wasFrozen = false;
   #timer: NodeJS.Timeout | undefined;
 
-  /** `most`: how long it may be frozen unnoticed, in milliseconds. */
+  /** `most`: a freeze up to this long is ignored, in milliseconds. */
   constructor(most: number) {
     this.#most = most;
   }
 
-  /** From now on the clocks are read often enough that time without a freeze is not taken for one. */
+  /** Begins to read the clocks, often enough that normal time does not look like a freeze. */
   begin(): void {
     [this.#monotonic, this.#wall] = [performance.now(), Date.now()];
     this.#timer ??= setInterval(() => this.wasFrozen, this.#most / 4).unref();
@@ -74,7 +74,7 @@ export class FreezeDetector {
     return this.#wasFrozen;
   }
 
-  /** What may have happened meanwhile is known. */
+  /** Forgets the freeze. */
   reset(): void {
     this.#wasFrozen = false;
   }

@@ -3,7 +3,7 @@ import { kafkaPartition, partitionText } from "../positions/feed.ts";
 import type { GroupState, PartitionState } from "../positions/group-state.ts";
 import { claimOf, memberOf, type Claim, type KafkaIdentity } from "./identity.ts";
 
-/** What is known here of a group, and what the options say. */
+/** The local facts about a group, and the options. */
 export interface Known {
   groupId: string;
   identity: KafkaIdentity;
@@ -11,38 +11,41 @@ export interface Known {
   next: (feed: Feed) => number | undefined;
   /** The run that may be taken over. */
   takeOver: string | undefined;
-  /** How far a partition had been read before its log was cut, and it went back; undefined where it did not. */
+  /**
+   * The offset up to which a partition had been read before its log was cut and reading went back; undefined where it
+   * did not.
+   */
   readBeforeCut: (feed: Feed) => number | undefined;
-  /** Whether it is undecided where a partition goes on, as its log was cut. */
+  /** Whether the log of a partition was cut and it is undecided where it goes on. */
   isCut: (feed: Feed) => boolean;
-  /** Topics that were created again, and of which nothing is read yet. */
+  /** Topics that were created again and are not read yet. */
   recreated: ReadonlySet<string>;
 }
 
-/** What follows from how a group stands (docs/delivery-protocol.md, Kafka). */
+/** What follows from the state of a group (docs/delivery-protocol.md, Kafka). */
 export type Judgement =
-  /** Another Sluice reads, or read, as this group: nothing may be read. */
+  /** Another Sluice reads, or has read, with this group: nothing may be read. */
   | { kind: "owner"; text: string; run: string }
   | {
       kind: "ours";
-      /** Where a person has moved a partition that has been read here before: the next offset. */
+      /** Partitions with a local offset that a person has moved: the next offset. */
       moved: Map<Feed, number>;
-      /** What another application has committed in such a partition, which is ignored. */
+      /** Offsets that another application has committed in such partitions; they are ignored. */
       foreign: Map<Feed, number>;
-      /** Where the group stands in partitions of which nothing is known here. */
+      /** The group's offsets of partitions without a local offset. */
       found: Map<Feed, number>;
-      /** Partitions of a run that is taken over, before a join: the next offset. Later we have gone on from there. */
+      /** Partitions of a run that is taken over, before a join: the next offset. Later they have local offsets. */
       taken: Map<Feed, number>;
-      /** Neither here nor in the group is an offset known. */
+      /** Partitions without an offset, both here and in the group. */
       fresh: Feed[];
-      /** Client ids of live members that are no Sluice. */
+      /** Client ids of live members that are other applications. */
       foreignMembers: string[];
     };
 
 /**
- * Judges how a group stands. An offset without a claim was committed by a person where this is asked `isBeforeJoin` and
- * the group has no member: brokers refuse to move a group that has members. Else another application committed it, and
- * it is ignored.
+ * Judges the state of a group. A person committed an offset without a claim if it is found `isBeforeJoin` in a group
+ * without members: brokers refuse to move a group that has members. Otherwise another application committed it, and it
+ * is ignored.
  */
 export function judge(state: GroupState, known: Known, isBeforeJoin: boolean): Judgement {
   const members = state.members.map((client) => ({ client, claim: memberOf(client) }));
@@ -76,7 +79,7 @@ function judgePartition(
   const claim = claimOf(committed.metadata, committed.offset);
   if (isBeforeJoin && claim !== undefined && claim.run === takeOver) judged.taken.set(feed, committed.offset);
   else if (local === undefined) {
-    // A claim on a topic that was created again is one on the topic before it.
+    // A claim on a topic that was created again belongs to the former topic.
     if (claim !== undefined && recreated.has(kafkaPartition(feed)!.topic)) judged.fresh.push(feed);
     else judged.found.set(feed, committed.offset);
   } else if (claim === undefined && (committed.offset !== local || (isPerson && isCut(feed)))) {
@@ -84,7 +87,7 @@ function judgePartition(
   }
 }
 
-/** The Sluice that this group belongs to, if it is not this one. */
+/** The Sluice that owns this group, if it is another one. */
 function ownerOf(
   { partitions }: GroupState,
   known: Known,

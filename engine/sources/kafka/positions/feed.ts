@@ -14,20 +14,20 @@ export function kafkaFeed({ cluster, topic, partition, id }: KafkaPartition): Fe
   return `${cluster}/${topic}/${partition}${id === undefined ? "" : `/${id}`}`;
 }
 
-/** A feed as an operator reads it, beside its cluster. */
+/** A feed as text for operators, without its cluster. */
 export function partitionText(feed: Feed): string {
   const { topic, partition } = kafkaPartition(feed)!;
   return `partition ${partition} of topic ${topic}`;
 }
 
-/** What a feed stands for; undefined where it is none of Kafka's. */
+/** The partition that a feed names; undefined where it is not a Kafka feed. */
 export function kafkaPartition(feed: Feed): KafkaPartition | undefined {
   const [cluster, topic, partition, id, ...rest] = feed.split("/");
   if (cluster === undefined || topic === undefined || partition === undefined || rest.length > 0) return undefined;
   return { cluster, topic, partition: Number(partition), ...(id === undefined ? {} : { id }) };
 }
 
-/** What telemetry calls a partition. */
+/** The fields that name a partition in telemetry. */
 export function partitionOf(feed: Feed): { topic: string; partition: number } {
   const { topic, partition } = kafkaPartition(feed)!;
   return { topic, partition };

@@ -7,13 +7,13 @@ export interface Committed {
   metadata: string | null;
 }
 
-/** A partition as the broker and the group know it. */
+/** The state of a partition at the broker and in the group. */
 export interface PartitionState {
   feed: Feed;
   /** The first offset that is there, and the one after the last that may be read. */
   low: number;
   high: number;
-  /** Absent where the group has committed nothing. */
+  /** Absent where the group has no committed offset. */
   committed?: Committed;
 }
 
@@ -24,6 +24,6 @@ export interface GroupState {
   partitions: PartitionState[];
   /** Client ids of the live members. */
   members: string[];
-  /** By topic, as the brokers name them; before Kafka 2.8 they name none. */
+  /** By topic; brokers before Kafka 2.8 have no topic ids. */
   topicIds: ReadonlyMap<string, string>;
 }

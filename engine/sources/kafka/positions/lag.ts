@@ -4,7 +4,10 @@ import type { KafkaPositions } from "./positions.ts";
 
 const every = 10_000;
 
-/** How far the pipeline is behind the ends of its partitions, reported every ten seconds, and as soon as it is known. */
+/**
+ * The lag of the pipeline: the offsets between its positions and the ends of its partitions. Reported every ten
+ * seconds, and as soon as it is known.
+ */
 export class Lag {
   readonly #pipeline_id: string;
   readonly #telemetry: Telemetry;
@@ -12,7 +15,7 @@ export class Lag {
   readonly #onTurn: () => void;
   readonly #ends = new Map<Feed, number>();
   #held: ReadonlySet<Feed> = new Set();
-  /** The partitions that are counted: those that are held, and before that all that there are. */
+  /** The partitions that are counted: those that are assigned, and before the first assignment all. */
   #counted: ReadonlySet<Feed> = new Set();
   #timer: NodeJS.Timeout | undefined;
 
@@ -24,7 +27,7 @@ export class Lag {
     this.#onTurn = onTurn;
   }
 
-  /** It is known where these partitions go on. None is read yet. */
+  /** The next offsets of these partitions are known. None is read yet. */
   opened(feeds: Iterable<Feed>): void {
     this.#count(feeds);
   }
@@ -51,7 +54,7 @@ export class Lag {
     if (isNew && this.#areEndsKnown) this.#report();
   }
 
-  /** The figures of the last report hold while the pipeline is at rest. */
+  /** Reports once more: these figures hold until the source is opened again. */
   stop(): void {
     clearInterval(this.#timer);
     if (this.#timer !== undefined) this.#report();
@@ -67,9 +70,9 @@ export class Lag {
     for (const feed of this.#counted) {
       lag += Math.max(0, (this.#ends.get(feed) ?? 0) - (this.#positions.final(feed) ?? 0));
     }
-    // What is not known is not nothing.
+    // An unknown lag is left out: it is not 0.
     const known = this.#areEndsKnown ? { lag } : {};
-    const unsaid = [...this.#positions.uncommitted().values()].reduce((sum, behind) => sum + behind, 0);
+    const unsaid = [...this.#positions.uncommitted().values()].reduce((sum, count) => sum + count, 0);
     this.#telemetry.lag({ pipeline_id: this.#pipeline_id, partitions: this.#held.size, unsaid, ...known });
   }
 }

@@ -4,21 +4,21 @@ import { kafkaPartition } from "./feed.ts";
 import type { GroupState } from "./group-state.ts";
 import { TopicIds, type Recreated } from "./topic-ids.ts";
 
-/** How far the partitions of topics have come here, as the next offset of each. The journal has it first. */
+/** The next offset of each partition. Every change is written to the journal first. */
 export class KafkaPositions {
   readonly #topics: ReadonlySet<string>;
   readonly #pipeline_id: string;
   readonly #journal: Journal;
   #cluster = "";
-  /** Behind the last that is final. */
+  /** The offset after the last final one. */
   readonly #final = new Map<Feed, number>();
-  /** Behind the last that was handed out, or that a pending batch holds. */
+  /** The offset after the last that was handed out, or that a pending batch holds. */
   readonly #next = new Map<Feed, number>();
-  /** What the group has committed, as far as that is known. */
+  /** The committed offsets of the group, as far as they are known. */
   readonly #committed = new Map<Feed, number>();
-  /** Partitions that a person has moved, as long as batches from before are settled. */
+  /** Partitions that a person has moved, until the batches from before the move are settled. */
   readonly #moved = new Set<Feed>();
-  /** Where those of them end that were cut: what batches from before have read after it is gone. */
+  /** The ends of those of them whose log was cut: events after it that earlier batches have read are gone. */
   readonly #goneFrom = new Map<Feed, number>();
   #cutLogs: Readonly<Record<Feed, CutLog>>;
   readonly #topicIds: TopicIds;
@@ -32,7 +32,7 @@ export class KafkaPositions {
     this.#topicIds = new TopicIds(notes.topicIds);
   }
 
-  /** Takes what the journal knows of the topics in this cluster. */
+  /** Loads the positions of the topics in this cluster from the journal. */
   learn(cluster: string): void {
     this.#cluster = cluster;
     const progress = this.#journal.progress(this.#pipeline_id);
@@ -49,7 +49,9 @@ export class KafkaPositions {
     }
   }
 
-  /** Takes which topics are there, and calls the partitions by them. Throws where a broker does not know of the newest. */
+  /**
+   * Learns the current topic ids, and names the partitions by them. Throws where a broker does not know the newest id.
+   */
   there(state: GroupState): GroupState {
     const { cluster, topicIds, partitions } = state;
     this.#topicIds.saw(cluster, topicIds);
@@ -60,27 +62,27 @@ export class KafkaPositions {
     return { ...state, partitions: named };
   }
 
-  /** Takes which topics are there. Throws where a broker does not know of the newest. */
+  /** Learns the current topic ids. Throws where a broker does not know the newest id. */
   saw(topicIds: ReadonlyMap<string, string>): void {
     this.#topicIds.saw(this.#cluster, topicIds);
   }
 
-  /** Topics that were created again, and of which anything was read before. */
+  /** Topics that were created again and had been read before. */
   recreated(): Recreated[] {
     return this.#topicIds.recreated(this.#cluster).filter(({ topic }) => this.isKnown(topic));
   }
 
-  /** The id of the topic that a feed is a partition of; undefined where none is known. */
+  /** The id of the topic of a feed; undefined where it is not known. */
   topicIdOf(feed: Feed): string | undefined {
     return this.#topicIds.idOf(feed);
   }
 
-  /** Whether anything of a topic is known here. */
+  /** Whether a partition of a topic has an offset here. */
   isKnown(topic: string): boolean {
     return [...this.#final.keys()].some((feed) => kafkaPartition(feed)!.topic === topic);
   }
 
-  /** Partitions of which anything is known here. */
+  /** Partitions that have an offset here. */
   get feeds(): Feed[] {
     return [...this.#final.keys()];
   }
@@ -93,7 +95,7 @@ export class KafkaPositions {
     return this.#next.get(feed);
   }
 
-  /** Partitions go on at these offsets, whatever was before. Throws what the journal throws; nothing has changed then. */
+  /** Sets the offsets at which partitions go on. Throws what the journal throws, and has then changed nothing. */
   async place(offsets: ReadonlyMap<Feed, number>, options: { isMove?: boolean } = {}): Promise<void> {
     if (offsets.size === 0) return;
     const isCut = [...offsets.keys()].some((feed) => this.#cutLogs[feed] !== undefined);
@@ -112,8 +114,8 @@ export class KafkaPositions {
   }
 
   /**
-   * Topics are read as they are there now, from these offsets on: those that were created again, or whose ids are new
-   * here. Of their partitions nothing else is known then. Throws what the journal throws.
+   * Begins to read topics by their current ids, from these offsets on: topics that were created again, or whose ids are
+   * new here. Forgets what else it knew of their partitions. Throws what the journal throws.
    */
   async begin(topics: readonly string[], offsets: ReadonlyMap<Feed, number> = new Map()): Promise<void> {
     if (topics.length === 0) return;
@@ -129,20 +131,20 @@ export class KafkaPositions {
     }
   }
 
-  /** Notes the ids of topics that are known by their names alone so far, or not at all. Throws what the journal throws. */
+  /** Notes the ids of topics that are known by name only, or not at all. Throws what the journal throws. */
   noteTopicIds(): Promise<void> {
     const recreated = this.#topicIds.recreated(this.#cluster).map(({ topic }) => topic);
     const unread = recreated.filter((topic) => !this.isKnown(topic));
     return this.begin([...this.#topicIds.unnoted(this.#cluster), ...unread]);
   }
 
-  /** Where the log of a partition was cut, as long as nothing says where it goes on. */
+  /** The cut of a partition's log, as long as it is undecided where reading goes on. */
   cut(feed: Feed): CutLog | undefined {
     const cut = this.#cutLogs[feed];
     return cut?.isSettled === true ? undefined : cut;
   }
 
-  /** Notes that a log ends before what is to be read next, so that it does not pass for read when it has grown. */
+  /** Notes that a log ends before the next offset, so that the loss is still known after the log has grown past it. */
   async noteCut(feed: Feed, end: number): Promise<void> {
     const before = this.cut(feed);
     if (before !== undefined && before.end <= end) return;
@@ -151,13 +153,19 @@ export class KafkaPositions {
     this.#cutLogs = cutLogs;
   }
 
-  /** How far a partition had been read before its log was cut and it went back; undefined where it did not. */
+  /**
+   * The offset up to which a partition had been read before its log was cut and reading went back; undefined where it
+   * did not.
+   */
   readBeforeCut(feed: Feed): number | undefined {
     const cut = this.#cutLogs[feed];
     return cut?.isSettled === true ? cut.next : undefined;
   }
 
-  /** Offsets from here on are not those that batches of an earlier start have read; Infinity where all are. */
+  /**
+   * From this offset on the log no longer holds the events that batches of an earlier start have read; Infinity where
+   * it holds all.
+   */
   goneFrom(feed: Feed): number {
     return this.#goneFrom.get(feed) ?? Infinity;
   }
@@ -167,7 +175,7 @@ export class KafkaPositions {
     return this.#final.get(feed) === this.#next.get(feed);
   }
 
-  /** Batches from before a move are settled: what is read from now on counts. */
+  /** All batches from before a move are settled: from now on `settle` counts for moved partitions too. */
   began(): void {
     this.#moved.clear();
     this.#goneFrom.clear();
@@ -184,8 +192,8 @@ export class KafkaPositions {
   }
 
   /**
-   * Ranges are final. Those of a partition come in their order; where a person has moved it meanwhile, that counts.
-   * Returns the partitions of these topics that come further with them.
+   * Notes that ranges are final. Those of a partition come in order; a partition that a person has moved meanwhile
+   * keeps that position. Returns the partitions whose position has advanced.
    */
   settle(ranges: readonly PositionRange[]): Feed[] {
     return ranges.flatMap(({ feed, last }) => {
@@ -201,17 +209,17 @@ export class KafkaPositions {
     this.#committed.set(feed, offset);
   }
 
-  /** Offsets that are final here, and that the group does not know of, by partition. */
+  /** The number of final offsets that are not committed to the group, by partition. */
   uncommitted(): Map<Feed, number> {
-    const unsaid = new Map<Feed, number>();
+    const uncommitted = new Map<Feed, number>();
     for (const [feed, final] of this.#final) {
-      const behind = final - (this.#committed.get(feed) ?? final);
-      if (behind > 0) unsaid.set(feed, behind);
+      const count = final - (this.#committed.get(feed) ?? final);
+      if (count > 0) uncommitted.set(feed, count);
     }
-    return unsaid;
+    return uncommitted;
   }
 
-  /** What a partition of one of the topics that are read is called. */
+  /** The feed of a partition of a topic that is read. */
   feed(topic: string, partition: number): Feed {
     return this.#topicIds.feedRead(this.#cluster, topic, partition);
   }
@@ -235,7 +243,10 @@ export class KafkaPositions {
     return { topicIds, cutLogs: this.#cutLogs, ...changes };
   }
 
-  /** What is left to say of cut logs where these partitions go on elsewhere: how far they had come, until the next time. */
+  /**
+   * The noted cuts, now that these partitions are placed: the first placement after a cut keeps how far the partition
+   * had been read, the next one removes the note.
+   */
   #cutLogsPlaced(feeds: Iterable<Feed>): Readonly<Record<Feed, CutLog>> {
     const cutLogs = { ...this.#cutLogs };
     for (const feed of feeds) {

@@ -10,27 +10,27 @@ interface Named {
 /** A topic that was deleted and created again. */
 export interface Recreated {
   topic: string;
-  /** The id of the one that is read here, and of the one that is there. */
+  /** The ids of the topic that is read here, and of the topic that exists now. */
   from: string;
   to: string;
 }
 
 /**
- * Which topic a name stands for. Kafka gives each topic an id, so that one that was created again is known for another
- * one; its partitions are feeds of their own, like those of another cluster. Those of the first topic of a name are called
- * as where no id is known, so that what earlier versions noted stays theirs.
+ * The topic that a name means. Kafka gives each topic an id, which shows that a topic was created again; the partitions
+ * of the new topic are feeds of their own, like those of another cluster. Feeds of the first topic of a name have no id
+ * in them, so that the positions noted by earlier versions stay valid.
  */
 export class TopicIds {
   /** By cluster and topic, oldest first: the last one is read. */
   readonly #read: Record<string, string[]>;
-  /** What the brokers said last, by topic. */
+  /** The ids that the brokers named last, by topic. */
   readonly #there = new Map<string, string>();
 
   constructor(noted: Readonly<Record<string, string[]>> = {}) {
     this.#read = { ...noted };
   }
 
-  /** The ids that the brokers name. Throws where one is that of a topic before the one that is read: a broker lags. */
+  /** The ids that the brokers name. Throws where an id is older than the one that is read: the broker lags. */
   saw(cluster: string, there: ReadonlyMap<string, string>): void {
     for (const [topic, id] of there) {
       const read = this.#of({ cluster, topic });
@@ -48,7 +48,7 @@ export class TopicIds {
     return this.#feed({ cluster, topic }, partition, this.#of({ cluster, topic }).at(-1));
   }
 
-  /** A partition of the topic that is there now. */
+  /** A partition of the topic that exists now. */
   feedThere(cluster: string, topic: string, partition: number): Feed {
     const id = this.#there.get(topic);
     return id === undefined ? this.feedRead(cluster, topic, partition) : this.#feed({ cluster, topic }, partition, id);
@@ -60,7 +60,7 @@ export class TopicIds {
     return found && (found.id ?? this.#of(found)[0]);
   }
 
-  /** Topics of which another one is there than is read. */
+  /** Topics whose current id is not the one that is read. */
   recreated(cluster: string): Recreated[] {
     return [...this.#there].flatMap(([topic, to]) => {
       const from = this.#of({ cluster, topic }).at(-1);
@@ -68,12 +68,12 @@ export class TopicIds {
     });
   }
 
-  /** Topics that are there with an id, of which none was noted yet. */
+  /** Topics whose id has not been noted yet. */
   unnoted(cluster: string): string[] {
     return [...this.#there.keys()].filter((topic) => this.#of({ cluster, topic }).length === 0);
   }
 
-  /** What is to be noted where topics are read as they are there now. */
+  /** The ids to note when topics are read by their current ids. */
   notes(cluster: string, topics: Iterable<string>): Record<string, string[]> {
     const notes = { ...this.#read };
     for (const topic of topics) {
@@ -83,7 +83,7 @@ export class TopicIds {
     return notes;
   }
 
-  /** They are noted: from now on these are read. */
+  /** Takes ids that have been noted: from now on these topics are read. */
   noted(notes: Readonly<Record<string, string[]>>): void {
     Object.assign(this.#read, notes);
   }

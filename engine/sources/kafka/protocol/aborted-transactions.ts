@@ -2,7 +2,7 @@ import type { BatchHead } from "./batch-head.ts";
 import { Unreadable } from "./unreadable.ts";
 import { Varints } from "./varints.ts";
 
-/** A transaction that its producer gave up. The broker names those that reach into what it sends. */
+/** A transaction that was aborted. The broker lists those that overlap the records it sends. */
 export interface AbortedTransaction {
   producerId: bigint;
   firstOffset: number;
@@ -10,11 +10,11 @@ export interface AbortedTransaction {
 
 const abortMark = 0;
 
-/** Tells events of transactions that were given up from events that count, over the batches of one partition in order. */
+/** Tells events of aborted transactions from committed ones, over the batches of one partition in order. */
 export class AbortedTransactions {
-  /** By first offset, the next one last. */
+  /** By descending first offset, the next one last. */
   readonly #ahead: AbortedTransaction[];
-  /** Producers within a transaction that they will give up. */
+  /** Producers within a transaction that will be aborted. */
   readonly #producers = new Set<bigint>();
 
   constructor(transactions: readonly AbortedTransaction[]) {
@@ -22,8 +22,8 @@ export class AbortedTransactions {
   }
 
   /**
-   * Whether the events of a batch were given up. Asked for every batch, in order, since control batches tell where a
-   * transaction ends; `recordsOf` gives the bytes of the batch's records out of their compression.
+   * Whether the events of a batch were aborted. Call it for every batch, in order, because control batches mark where a
+   * transaction ends; `recordsOf` gives the decompressed records of the batch.
    */
   includes(batch: BatchHead, recordsOf: (batch: BatchHead) => Buffer): boolean {
     for (let next = this.#ahead.at(-1); next !== undefined; next = this.#ahead.at(-1)) {
@@ -39,7 +39,7 @@ export class AbortedTransactions {
   }
 }
 
-/** The kind of the mark that the first record of a control batch is: its key is a version and a kind, two bytes each. */
+/** The kind of mark in a control batch: the key of its first record is a version and a kind, two bytes each. */
 function markOf(records: Buffer): number {
   const reader = new Varints(records, 0);
   const length = reader.next();

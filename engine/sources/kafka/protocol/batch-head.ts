@@ -1,20 +1,20 @@
 import { Unreadable } from "./unreadable.ts";
 
-/** Offset and length: what stands before that which the length counts. */
+/** Offset and length, the bytes before those that the length counts. */
 export const prefixBytes = 12;
-/** Records of every format have their magic byte, the number of the format, in one place. */
+/** The place of the magic byte, the number of the format, which all formats share. */
 const magicAt = 16;
 
 /** A record batch of format 2, or a message of format 0 or 1, in the records of a partition. */
 export interface Entry {
   start: number;
   end: number;
-  /** Of a batch its first offset, of a message its own, and of messages compressed together the last. */
+  /** The first offset of a batch, the offset of a message, or the last offset of messages compressed together. */
   offset: number;
   format: number;
 }
 
-/** The entry at a place; undefined if the bytes end before it does, as a broker may cut the last one. */
+/** The entry at a place; undefined if it is cut off, as a broker may cut the last one. */
 export function entryAt(bytes: Buffer, start: number): Entry | undefined {
   if (bytes.length - start < prefixBytes) return undefined;
   const length = bytes.readInt32BE(start + 8);
@@ -25,7 +25,7 @@ export function entryAt(bytes: Buffer, start: number): Entry | undefined {
   return { start, end, offset: offsetAt(bytes, start), format: bytes.readInt8(start + magicAt) };
 }
 
-/** Offsets above it are refused: a number would not hold those of a batch after it exactly. */
+/** Greater offsets are refused: a number would not hold the offsets of such a batch exactly. */
 const mostOffset = 2 ** 53 - 2 ** 32;
 
 /** An offset as a number. */
@@ -35,20 +35,20 @@ export function offsetAt(bytes: Buffer, at: number): number {
   throw new Unreadable(`expected an offset of at most ${mostOffset}, found ${bytes.readBigInt64BE(at)}`);
 }
 
-/** From the start of a batch to its first record. */
+/** Bytes from the start of a batch to its first record. */
 const headBytes = 61;
 
-/** What stands before the records of a batch of format 2. */
+/** The fields before the records of a batch of format 2. */
 export interface BatchHead {
   baseOffset: number;
-  /** The offset of its last record as it was written. Compaction may have taken that record away. */
+  /** The offset of its last record when it was written. Compaction may have removed that record. */
   lastOffset: number;
   /** A number of `codecNames`. */
   codec: number;
   isTransactional: boolean;
-  /** It holds no events: a mark that a transaction ended, or another note of the brokers. */
+  /** It holds no events, but a mark that a transaction ended, or another control record. */
   isControl: boolean;
-  /** Who wrote it; -1 where the producer is neither idempotent nor transactional. */
+  /** The producer; -1 where it is neither idempotent nor transactional. */
   producerId: bigint;
   count: number;
   /** Where its records are, still compressed. */

@@ -6,7 +6,10 @@ import { Varints } from "./varints.ts";
 /** Attributes, time, offset, length of the key, length of the value and number of headers, a byte each. */
 const leastRecord = 6;
 
-/** The records of batches of format 2, of one batch after the other: to make an object for each would cost as much as its records. */
+/**
+ * Reads the records of batches of format 2. One object serves all batches: an object per batch would cost as much as
+ * reading its records.
+ */
 export class BatchRecords implements RunSource {
   #bytes: Buffer = Buffer.alloc(0);
   #at = 0;
@@ -17,7 +20,7 @@ export class BatchRecords implements RunSource {
   /** Offset of the record read last, counted from the base. */
   #delta = -1;
 
-  /** Goes to the records of a batch, which are `start` to `end` of some bytes, out of their compression. */
+  /** Opens the decompressed records of a batch, which are `start` to `end` of some bytes. */
   open(batch: BatchHead, bytes: Buffer, start: number, end: number): this {
     this.#bytes = bytes;
     this.#at = start;
@@ -84,7 +87,7 @@ export class BatchRecords implements RunSource {
 
   #checkEnd(): void {
     if (this.#at === this.#end) return;
-    throw new Unreadable(`expected the batch to end behind its last record, found ${this.#end - this.#at} more bytes`);
+    throw new Unreadable(`expected the batch to end after its last record, found ${this.#end - this.#at} more bytes`);
   }
 
   #unfit(length: number, at: number): Unreadable {
@@ -94,7 +97,7 @@ export class BatchRecords implements RunSource {
 
   #outOfOrder(delta: number): Unreadable {
     const span = `${this.#delta + 1} to ${this.#lastDelta}`;
-    return new Unreadable(`expected a record ${span} offsets behind the first of its batch, found ${delta}`);
+    return new Unreadable(`expected a record ${span} offsets after the first of its batch, found ${delta}`);
   }
 }
 

@@ -3,16 +3,16 @@ import { lz4 } from "./lz4.ts";
 import { tooLarge, Unreadable } from "./unreadable.ts";
 import { zstd } from "./zstd.ts";
 
-/** How records are compressed, by the number that stands for it on the wire. */
+/** The compression codecs, by their number in the protocol. */
 export const codecNames = ["none", "gzip", "snappy", "lz4", "zstd"] as const;
 
 /**
- * Takes bytes out of their compression; throws if they are not what it says, or come to more than `most` bytes.
- * It never takes much more memory than `most`.
+ * Decompresses bytes; throws if they are malformed, or come to more than `most` bytes. It never takes much more memory
+ * than `most`.
  */
 export type Decompress = (bytes: Buffer, most: number) => Buffer;
 
-/** A batch that comes to more is refused: brokers take batches of 1 MB, compressed, unless they are configured otherwise. */
+/** A larger batch is refused: by default brokers accept batches of 1 MB, compressed. */
 const mostBytes = 128 * 1024 * 1024;
 
 /** Decompresses the records of batches. */
@@ -25,7 +25,10 @@ export class Codecs {
     this.#most = most;
   }
 
-  /** `most`: bytes that the records of one batch may come to. A package that does not load fails only batches that need it. */
+  /**
+   * `most`: the most bytes of the decompressed records of a batch. A package that does not load fails only batches that
+   * need it.
+   */
   static async load(most: number = mostBytes): Promise<Codecs> {
     const loads = [Promise.resolve((bytes: Buffer) => bytes), Promise.resolve(gzip), snappy(), lz4(), zstd()];
     const loaded = await Promise.allSettled(loads);
@@ -35,7 +38,7 @@ export class Codecs {
     );
   }
 
-  /** Throws `Unreadable`. Without compression the bytes are those that were given. */
+  /** Throws `Unreadable`. Without compression it returns the given bytes. */
   decompress(codec: number, bytes: Buffer): Buffer {
     const decompress = this.#codecs[codec];
     if (decompress === undefined) {
@@ -50,7 +53,7 @@ export class Codecs {
   }
 }
 
-/** Says why a codec is not there, once a batch needs it. */
+/** Throws why a codec did not load, once a batch needs it. */
 function failing(reason: unknown): Decompress {
   return () => {
     throw new Error(`its package did not load: ${textOf(reason)}`);
@@ -60,7 +63,8 @@ function failing(reason: unknown): Decompress {
 const [leastChunk, mostChunk] = [64, 1024 * 1024];
 
 function gzip(bytes: Buffer, most: number): Buffer {
-  // The last four bytes say what they come to: one chunk of that size is a fifth faster than many of the usual one.
+  // The last four bytes hold the decompressed size: one chunk of that size is a fifth faster than many of the default
+  // size.
   const size = bytes.length < 4 ? 0 : bytes.readUInt32LE(bytes.length - 4);
   const chunkSize = Math.min(Math.max(leastChunk, size), mostChunk);
   try {
@@ -74,11 +78,14 @@ function textOf(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).slice(0, 200);
 }
 
-/** How Java's library begins: its magic bytes, then its version and the oldest that can read it, 4 bytes each. */
+/**
+ * The head of the Java library's format: magic bytes, its version, and the oldest version that can read it, 4 bytes
+ * each.
+ */
 const javaMagic = Buffer.from("\x82SNAPPY\0", "latin1");
 const javaHead = javaMagic.length + 8;
 
-/** Snappy as Kafka's clients write it: one block, or Java's frame around many, each after its length. */
+/** Snappy as Kafka's clients write it: one block, or the Java format with many blocks, each after its length. */
 async function snappy(): Promise<Decompress> {
   const { uncompressSync } = await import("snappy");
   const take = (block: Buffer): Buffer => uncompressSync(block, { asBuffer: true }) as Buffer;
@@ -105,7 +112,7 @@ function blocksOf(bytes: Buffer): Buffer[] {
   return blocks;
 }
 
-/** What a block comes to, which its first bytes say: a varint of at most 32 bits. */
+/** The decompressed size of a block, which its first bytes hold: a varint of at most 32 bits. */
 function sizeOf(block: Buffer): number {
   let size = 0;
   for (let at = 0; at < 5; at += 1) {

@@ -9,8 +9,8 @@ const versions = { first: 4, last: 11 };
 /** A broker's answer to a fetch. */
 export interface FetchResponse {
   /**
-   * Milliseconds for which the client has to leave the broker alone: 0 before version 8, when the broker waited itself.
-   * Under this name kafkajs waits, if it is handed the response.
+   * Milliseconds for which the client must not send: 0 before version 8, when the broker waited itself. kafkajs obeys a
+   * response field of this name.
    */
   clientSideThrottleTime: number;
   /** Kafka's error code for the whole answer; 0 if there is none, and always before version 7. */
@@ -20,7 +20,7 @@ export interface FetchResponse {
   partitions: FetchedPartition[];
 }
 
-/** What a fetch brought for one partition. Offsets that the broker does not know are -1. */
+/** The part of a fetch response for one partition. Offsets that the broker does not know are -1. */
 export interface FetchedPartition {
   topic: string;
   partition: number;
@@ -29,7 +29,7 @@ export interface FetchedPartition {
   highWatermark: number;
   /** Events after it belong to transactions that are still open. */
   lastStableOffset: number;
-  /** The first offset that the broker still has; -1 before version 5. */
+  /** The first offset in the log; -1 before version 5. */
   logStartOffset: number;
   abortedTransactions: AbortedTransaction[];
   /** Batches one after the other; a part of the response, not a copy. */
@@ -57,7 +57,7 @@ function readTopic(reader: FieldReader, version: number): FetchedPartition[] {
   return reader.list("partitions", () => readPartition(reader, version, topic));
 }
 
-// The order of the properties is the order of the wire.
+// The properties are in the order of the protocol.
 function readPartition(reader: FieldReader, version: number, topic: string): FetchedPartition {
   const head = {
     topic,
@@ -77,7 +77,7 @@ function readAborted(reader: FieldReader): AbortedTransaction {
   return { producerId: reader.bigint("producer id"), firstOffset: reader.int64("first offset") };
 }
 
-/** The first version of a Fetch request that names topics by their ids, and the one that is spoken here. */
+/** The version of Fetch requests that is used here, the first that names topics by their ids. */
 export const fetchByIdVersion = 13;
 
 /** What a fetch asks for, of topics by their ids. */
@@ -92,7 +92,7 @@ export interface FetchById {
 
 const unknown = -1;
 
-/** The body of a Fetch request of version 13, after the client id of its head: no replica's, and without a session. */
+/** The body of a Fetch request of version 13, after the request header: from a consumer, without a fetch session. */
 export function fetchByIdRequest({ wait, minBytes, maxBytes, isolationLevel, topics }: FetchById): Buffer {
   const writer = new RequestWriter().noTags();
   writer.int32(unknown).int32(wait).int32(minBytes).int32(maxBytes).int8(isolationLevel);
@@ -100,7 +100,7 @@ export function fetchByIdRequest({ wait, minBytes, maxBytes, isolationLevel, top
   writer.int32(noSession).int32(noEpoch);
   writer.list(topics, ({ id, partitions }) => {
     writer.uuid(id).list(partitions, ({ partition, offset, maxBytes: most }) => {
-      // Neither the leader's epoch nor that of the last event is known; the start of the log is a replica's matter.
+      // The leader epoch and the epoch of the last event are unknown; only replicas send a log start offset.
       writer.int32(partition).int32(unknown).int64(offset).int32(unknown).int64(unknown).int32(most).noTags();
     });
     writer.noTags();
@@ -131,7 +131,7 @@ export function decodeFetchById(payload: Buffer, nameOf: (id: string) => string)
   return { clientSideThrottleTime, errorCode, sessionId, partitions };
 }
 
-// The order of the properties is the order of the wire.
+// The properties are in the order of the protocol.
 function readPartitionById(reader: FieldReader, topic: string): FetchedPartition {
   const head = {
     topic,

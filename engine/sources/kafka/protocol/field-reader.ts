@@ -1,6 +1,6 @@
 import { Unreadable } from "./unreadable.ts";
 
-/** Reads the fields of a response one after the other, never beyond its bytes. Each names itself for the error. */
+/** Reads the fields of a response in order, never beyond its bytes. Each read has the name of the field, for errors. */
 export class FieldReader {
   readonly #subject: string;
   readonly #bytes: Buffer;
@@ -60,7 +60,7 @@ export class FieldReader {
     return items;
   }
 
-  /** As Kafka's tools print it; undefined for the one that stands for none. */
+  /** As Kafka's tools print it; undefined for the id of all zeros, which means none. */
   uuid(field: string): string | undefined {
     const start = this.#take(16, field);
     const id = this.#bytes.subarray(start, start + 16);
@@ -92,7 +92,7 @@ export class FieldReader {
     return items;
   }
 
-  /** Passes over tagged fields, which tell nothing that is needed here. */
+  /** Skips tagged fields, none of which is needed here. */
   tags(field: string): void {
     for (let left = this.#uvarint(field); left > 0; left -= 1) {
       this.#uvarint(field);

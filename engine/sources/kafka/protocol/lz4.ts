@@ -3,7 +3,10 @@ import { tooLarge, Unreadable } from "./unreadable.ts";
 
 const magic = 0x184d2204;
 
-/** An LZ4 frame. The library sets no bound, so what the frame may come to is read from the heads of its blocks. */
+/**
+ * Decompresses an LZ4 frame. The library has no size limit, so the most that the frame may come to is computed from its
+ * block heads.
+ */
 export async function lz4(): Promise<Decompress> {
   const { decompressFrameSync } = await import("lz4-napi");
   return (bytes, most) => {
@@ -13,7 +16,9 @@ export async function lz4(): Promise<Decompress> {
   };
 }
 
-/** Where a frame ends, and the bytes that it can come to at most. Clients fill all blocks but the last, so that is close. */
+/**
+ * Where a frame ends, and the most bytes that it can come to. Clients fill all blocks but the last, so that is close.
+ */
 function extent(bytes: Buffer): { end: number; largest: number } {
   const { flags, blockSize, headEnd } = headOf(bytes);
   const hasBlockChecksums = (flags & 0x10) !== 0;
@@ -36,7 +41,7 @@ function extent(bytes: Buffer): { end: number; largest: number } {
 
 interface FrameHead {
   flags: number;
-  /** What one block can come to. */
+  /** The most bytes that one block can come to. */
   blockSize: number;
   headEnd: number;
 }
@@ -52,8 +57,8 @@ function headOf(bytes: Buffer): FrameHead {
 }
 
 /**
- * The frame with the checksum of its head put right: the clients that wrote messages of format 0 took it over the magic
- * bytes too, and libraries refuse that.
+ * The frame with the correct checksum of its head: the clients that wrote messages of format 0 computed it over the
+ * magic bytes too, and libraries refuse that.
  */
 export function withHeadChecksum(frame: Buffer): Buffer {
   const { headEnd } = headOf(frame);

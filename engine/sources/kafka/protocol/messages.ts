@@ -2,11 +2,11 @@ import { offsetAt, prefixBytes } from "./batch-head.ts";
 import type { RecordRun, RunSource } from "./record-run.ts";
 import { Unreadable } from "./unreadable.ts";
 
-/** A message of format 0 or 1, of brokers before 0.11 or of topics that are as old. */
+/** A message of format 0 or 1, from brokers or topics of the time before Kafka 0.11. */
 export interface Message {
   offset: number;
   format: number;
-  /** A number of `codecNames`: not 0 if the value is more messages, compressed together. */
+  /** A number of `codecNames`: not 0 if the value holds several messages, compressed together. */
   codec: number;
   start: number;
   /** -1 if the value is null. */
@@ -14,7 +14,7 @@ export interface Message {
   end: number;
 }
 
-/** The message at a place: it has to be whole. Its checksum is not checked, as that of a batch is not. */
+/** The message at a place, which must be whole. Its checksum is not checked, for the same reasons as that of a batch. */
 export function messageAt(bytes: Buffer, at: number, limit: number): Message {
   const size = at + prefixBytes <= limit ? bytes.readInt32BE(at + 8) : 0;
   const end = at + prefixBytes + size;
@@ -27,7 +27,7 @@ export function messageAt(bytes: Buffer, at: number, limit: number): Message {
   const valueAt = pastBytes(bytes, keyAt, end);
   const valueEnd = pastBytes(bytes, valueAt, end);
   if (valueEnd !== end)
-    throw new Unreadable(`expected a message to end behind its value, found ${end - valueEnd} more bytes`);
+    throw new Unreadable(`expected a message to end after its value, found ${end - valueEnd} more bytes`);
   return {
     offset: offsetAt(bytes, at),
     format,
@@ -51,7 +51,7 @@ export class Messages implements RunSource {
   readonly bytes: Buffer;
   readonly nextOffset: number;
   readonly #end: number;
-  /** What is added to the offsets as they are written: format 1 counts compressed messages from 0. */
+  /** Added to the written offsets: format 1 counts compressed messages from 0. */
   readonly #shift: number;
   readonly #format: number;
   #at: number;
@@ -101,7 +101,7 @@ export class Messages implements RunSource {
   }
 }
 
-/** The offset, as it is written, of the last of some messages. */
+/** The offset of the last of some messages, as it is written. */
 function lastOf(bytes: Buffer, start: number, end: number): number {
   let last = 0;
   for (let at = start; at < end;) {

@@ -11,8 +11,8 @@ import { Unreadable, UnreadableRecords } from "./unreadable.ts";
 const lz4 = 3;
 
 /**
- * The events that a fetch brought for one partition, run by run: in the order of the topic, from the offset that was
- * asked for, of committed transactions only, out of their compression. A batch is decompressed when its turn comes.
+ * The events of a fetch for one partition, run by run: in the order of the topic, from the requested offset on,
+ * decompressed, of committed transactions only. A batch is decompressed when its turn comes.
  *
  *     const batches = new RecordBatches(fetched, position, codecs, run);
  *     while (batches.next()) take(run);
@@ -26,13 +26,13 @@ export class RecordBatches {
   readonly #aborted: AbortedTransactions;
   readonly #batchRecords = new BatchRecords();
   #at = 0;
-  /** The offset after the last entry that was opened: no entry begins before it. */
+  /** The offset after the last entry that was opened: no later entry begins before it. */
   #floor = 0;
   #source: RunSource | undefined;
   #failure: UnreadableRecords | undefined;
   #nextOffset: number;
 
-  /** `from`: the offset that was asked for. Batches may begin before it. */
+  /** `from`: the requested offset. Batches may begin before it. */
   constructor(fetched: FetchedPartition, from: number, codecs: Codecs, run: RecordRun) {
     this.#fetched = fetched;
     this.#from = from;
@@ -43,16 +43,16 @@ export class RecordBatches {
   }
 
   /**
-   * Where to go on after what was handed out. After the last run it is after the last whole batch, whatever that
-   * held: marks of transactions, events given up or compacted away move it as well.
+   * The next offset to read. After the last run it is the offset after the last whole batch: transaction marks, and
+   * aborted or compacted events, count too.
    */
   get nextOffset(): number {
     return this.#nextOffset;
   }
 
   /**
-   * Fills the run with the next records; false if there are no more. Throws `UnreadableRecords` once all that lies
-   * before the broken place was handed out.
+   * Fills the run with the next records; false if there are no more. Throws `UnreadableRecords` once all records before
+   * the broken place were handed out.
    */
   next(): boolean {
     this.#run.clear();
@@ -61,7 +61,7 @@ export class RecordBatches {
       this.#fill();
     } catch (error) {
       if (!(error instanceof Unreadable)) throw error;
-      this.#pass(this.#behindRun());
+      this.#pass(this.#afterRun());
       this.#failure = new UnreadableRecords(this.#fetched.topic, this.#fetched.partition, this.#nextOffset, error);
       if (this.#run.count === 0) throw this.#failure;
     }
@@ -76,12 +76,12 @@ export class RecordBatches {
       if (run.count === 0) run.bytes = this.#source.bytes;
       else if (run.bytes !== this.#source.bytes) return;
       this.#source.fill(run, this.#from);
-      this.#pass(this.#source.isRead ? this.#source.nextOffset : this.#behindRun());
+      this.#pass(this.#source.isRead ? this.#source.nextOffset : this.#afterRun());
       if (this.#source.isRead) this.#source = undefined;
     }
   }
 
-  #behindRun(): number {
+  #afterRun(): number {
     return this.#run.count === 0 ? 0 : this.#run.offsets[this.#run.count - 1]! + 1;
   }
 
@@ -89,7 +89,7 @@ export class RecordBatches {
     this.#nextOffset = Math.max(this.#nextOffset, offset);
   }
 
-  /** The next entry with events to hand out; undefined at the end, where an entry that the broker cut is left alone. */
+  /** The next entry with events to hand out; undefined at the end, where an entry that the broker cut is ignored. */
   #open(): RunSource | undefined {
     const { records } = this.#fetched;
     while (this.#at < records.length) {
@@ -102,7 +102,10 @@ export class RecordBatches {
     return undefined;
   }
 
-  /** Brokers send the first batch whole, however large: fetching the same part of it for ever would be a standstill. */
+  /**
+   * Brokers send the first batch whole, however large. A first batch that is cut would be fetched again for ever, so it
+   * is an error.
+   */
   #refuseOnlyCut(): undefined {
     if (this.#at > 0) return undefined;
     throw new Unreadable(`expected at least one whole batch, found ${this.#fetched.records.length} bytes of one`);
@@ -140,7 +143,7 @@ export class RecordBatches {
     this.#pass(lastOffset + 1);
   }
 
-  /** Offsets only rise: an entry that goes back would be handed out twice, or left out. */
+  /** Offsets only rise: records of an entry with a lower offset would be handed out twice, or left out. */
   #raiseFloor(firstOffset: number, lastOffset: number): void {
     if (firstOffset < this.#floor) {
       throw new Unreadable(`expected a batch at offset ${this.#floor} or above, found one at ${firstOffset}`);

@@ -6,14 +6,14 @@ const usualCapacity = 4096;
 const nothing: Buffer = Buffer.alloc(0);
 
 /**
- * Where the values of some records of one partition lie, as arrays side by side: an object per record would cost more
- * than all else together. The arrays are filled anew for each run, so what is wanted is copied out before the next.
+ * Where the values of some records of one partition lie, as parallel arrays: an object per record would cost more than
+ * everything else together. The arrays are filled anew for each run, so copy the values before the next one.
  *
  *     for (let i = 0; i < run.count; i += 1)
  *       if (run.ends[i] >= 0) at += run.bytes.copy(body, at, run.starts[i], run.ends[i]);
  */
 export class RecordRun {
-  /** What the values lie in. Nothing writes to it again, so it may be kept. */
+  /** The bytes that hold the values. They are never written again, so they may be kept. */
   bytes = nothing;
   count = 0;
   /** Bytes of all values of the run together. */
@@ -42,7 +42,7 @@ export class RecordRun {
 /** Records that lie in the same bytes: those of one batch, or of one message of the older formats. */
 export interface RunSource {
   readonly bytes: Buffer;
-  /** The offset after the last one, whether or not that record is still there. Holds once `isRead`. */
+  /** The offset after the last record, even if compaction has removed that record. Valid once `isRead`. */
   readonly nextOffset: number;
   readonly isRead: boolean;
   /**
@@ -53,8 +53,8 @@ export interface RunSource {
 }
 
 /**
- * The records `from` until before `to` of a run, as events: views of its bytes, whose positions are their offsets and
- * whose origin is their topic.
+ * The records `from` (included) to `to` (excluded) of a run, as events: views of its bytes. Their positions are the
+ * offsets, their origin is the topic.
  */
 export function eventsOf(
   { bytes, offsets, starts, ends }: RecordRun,

@@ -1,6 +1,6 @@
 /**
- * Writes a request of a flexible version, field after field: lengths are unsigned varints that are one too large, so that
- * 0 is null, and each structure ends with its tagged fields, of which none are ever written here.
+ * Writes a request of a flexible version, field after field. Lengths are unsigned varints plus one, so that 0 is null;
+ * each structure ends with its tagged fields, none of which are written here.
  */
 export class RequestWriter {
   readonly #parts: Buffer[] = [];
@@ -28,7 +28,7 @@ export class RequestWriter {
     return this;
   }
 
-  /** A topic id, as `FieldReader.uuid` reads it; without one, the id that stands for none. */
+  /** A topic id, as `FieldReader.uuid` reads it; without one, the id of all zeros. */
   uuid(id?: string): this {
     this.#parts.push(id === undefined ? Buffer.alloc(16) : Buffer.from(id, "base64url"));
     return this;

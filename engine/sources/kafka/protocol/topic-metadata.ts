@@ -1,22 +1,22 @@
 import { FieldReader } from "./field-reader.ts";
 import { RequestWriter } from "./request-writer.ts";
 
-/** The first version of a Metadata request that names topic ids, and the one that is spoken here. */
+/** The version of Metadata requests that is used here, the first whose answer has topic ids. */
 export const topicMetadataVersion = 10;
 
-/** What a broker says of a topic. */
+/** The metadata of a topic. */
 export interface TopicMetadata {
   /** Kafka's error code; 0 if there is none. */
   errorCode: number;
-  /** As Kafka's tools print it: base64url of 16 bytes. Absent where the cluster gives its topics none. */
+  /** As Kafka's tools print it: base64url of 16 bytes. Absent where the topics of the cluster have no ids. */
   id?: string;
 }
 
-/** The body of a Metadata request of version 10 about these topics, after the client id of its head. */
+/** The body of a Metadata request of version 10 for these topics, after the request header. */
 export function topicMetadataRequest(topics: readonly string[]): Buffer {
   const writer = new RequestWriter().noTags();
   writer.list(topics, (topic) => writer.uuid().text(topic).noTags());
-  // A topic that is not there is not created, and no authorized operations are asked for.
+  // Do not create missing topics, do not return authorized operations.
   return writer.int8(0).int8(0).int8(0).noTags().bytes;
 }
 

@@ -1,9 +1,11 @@
-/** Bytes that cannot be read: not what Kafka's protocol says, or too large. The message says what was expected and what was found. */
+/** Bytes that break Kafka's protocol, or come to too many. The message says what was expected and what was found. */
 export class Unreadable extends Error {
   override readonly name: string = "Unreadable";
 }
 
-/** The records of a partition cannot be read at an offset. Reading again gives the same bytes, so a person has to look. */
+/**
+ * The records of a partition cannot be read at an offset. Reading again gives the same bytes, so a person has to act.
+ */
 export class UnreadableRecords extends Unreadable {
   override readonly name = "UnreadableRecords";
   readonly topic: string;

@@ -1,8 +1,8 @@
 import { Unreadable } from "./unreadable.ts";
 
 /**
- * Reads the zigzag varints of records. It checks no bounds, and after the end of the bytes it reads zeros: whoever
- * reads with it compares `at` with the end before using what was read.
+ * Reads the zigzag varints of records. It does not check bounds, and reads zeros after the end of the bytes: callers
+ * compare `at` with the end before they use a value.
  */
 export class Varints {
   readonly bytes: Buffer;
@@ -28,7 +28,7 @@ export class Varints {
     return (raw >>> 1) ^ -(raw & 1);
   }
 
-  /** Goes past a number of 64 bits. */
+  /** Skips a number of 64 bits. */
   skip(): void {
     const { bytes } = this;
     let { at } = this;

@@ -2,10 +2,10 @@ import * as zlib from "node:zlib";
 import type { Decompress } from "./codecs.ts";
 import { tooLarge, Unreadable } from "./unreadable.ts";
 
-/** Node has zstd from 22.15 on; the types are those of the oldest Node that the project runs on. */
+/** Node has zstd from 22.15 on; the type definitions are those of the oldest supported Node. */
 type Native = (bytes: Buffer, options: { maxOutputLength: number }) => Buffer;
 
-/** Takes out one frame; throws if it comes to more than `room` bytes. */
+/** Decompresses one frame; throws if it comes to more than `room` bytes. */
 type TakeFrame = (frame: Buffer, room: number) => Buffer;
 
 /** Zstandard: Node's own where it has it, else WebAssembly, whose memory grows to what the largest batch took and stays. */
@@ -38,7 +38,7 @@ function nativeFrame(native: Native): TakeFrame {
   };
 }
 
-/** Once for the thread: to initialise the library again breaks its memory. */
+/** Once in each thread: a second initialisation breaks the library's memory. */
 let initialised: Promise<void> | undefined;
 
 async function wasmFrame(): Promise<TakeFrame> {
@@ -46,7 +46,7 @@ async function wasmFrame(): Promise<TakeFrame> {
   await (initialised ??= init());
   return (frame, room) => {
     try {
-      // The library takes its room from the frame where that says its size, which was compared with the bound before.
+      // Where the frame states its size, the library allocates that much; the size was compared with the limit before.
       const bytes = decompress(frame, { defaultHeapSize: room });
       return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     } catch (error) {
@@ -56,20 +56,20 @@ async function wasmFrame(): Promise<TakeFrame> {
 }
 
 const magic = 0xfd2fb528;
-/** What one block can come to. */
+/** The most bytes that one block can come to. */
 const mostOfBlock = 128 * 1024;
 
 /** One of the frames that compressed bytes are made of. */
 interface ZstdFrame {
   start: number;
   end: number;
-  /** What it comes to, if its head says so. Java's client does not write it. */
+  /** Its decompressed size, if its head has it. Java's client does not write it. */
   size: number | undefined;
-  /** What it can come to at most: its size, or else the sum over its blocks. */
+  /** The most bytes that it can come to: its size, or else the sum over its blocks. */
   largest: number;
 }
 
-/** The frames of some bytes, which have to be whole. */
+/** The frames in some bytes, all of which must be whole. */
 function framesOf(bytes: Buffer): ZstdFrame[] {
   const frames: ZstdFrame[] = [];
   for (let at = 0; at < bytes.length || frames.length === 0; at = frames.at(-1)!.end) frames.push(frameAt(bytes, at));
@@ -110,7 +110,7 @@ function sizeOf(bytes: Buffer, at: number, sizeBytes: number): number | undefine
   return bytes.readUIntLE(at, sizeBytes) + (sizeBytes === 2 ? 256 : 0);
 }
 
-/** Where the blocks of a frame end, and what they can come to. */
+/** Where the blocks of a frame end, and the most bytes that they can come to. */
 function blocksAt(bytes: Buffer, start: number): { end: number; largest: number } {
   let largest = 0;
   for (let at = start; at + 3 <= bytes.length;) {
@@ -123,7 +123,7 @@ function blocksAt(bytes: Buffer, start: number): { end: number; largest: number 
   throw cut();
 }
 
-/** Kinds of blocks. The others are bytes as they are, which say their size, and one that is not in use. */
+/** Kinds of blocks. The other two are uncompressed bytes, which have their size, and a reserved kind. */
 const [repeated, compressed] = [1, 2];
 
 function cut(): Unreadable {

@@ -1,9 +1,9 @@
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
 
-/** A buffer that is full for less is what reading at full speed looks like. */
+/** The buffer must be full for this long: shorter times are normal when reading at full speed. */
 const leastMs = 1_000;
 
-/** Tells of episodes in which nothing more is fetched, because the pipeline takes less than the topic brings. */
+/** Reports back-pressure: episodes in which fetches stop because the pipeline is slower than the topic. */
 export class BackPressure {
   readonly #pipeline_id: string;
   readonly #telemetry: Telemetry;
@@ -16,7 +16,7 @@ export class BackPressure {
     this.#telemetry = telemetry;
   }
 
-  /** Whether there is room for more now. */
+  /** Notes whether the buffer has room now. */
   look(hasRoom: boolean): void {
     if (hasRoom) this.end();
     else if (this.#since === undefined) this.#timer ??= setTimeout(() => this.#begin(), leastMs).unref();

@@ -16,16 +16,16 @@ interface Reading {
   feed: Feed;
   topic: string;
   batches: RecordBatches;
-  /** The next of the run. */
+  /** The index of the next record of the run. */
   at: number;
-  /** What was handed out, so far. */
+  /** The offset up to which events were handed out. */
   last: number;
   bytes: number;
 }
 
 /**
- * What was fetched and not read yet, partition by partition as it came, still as the broker sent it: records are looked
- * for when they are handed out.
+ * Fetched records that were not read yet, in the order of their arrival, as the broker sent them: they are decoded when
+ * they are handed out.
  */
 export class FetchBuffer {
   readonly #codecs: Codecs;
@@ -35,10 +35,10 @@ export class FetchBuffer {
   #reading: Reading | undefined;
   #bytes = 0;
   #failure: unknown;
-  /** Called when there is more, or more room. */
+  /** Called when there are more events, or more room. */
   onChange: () => void = () => undefined;
 
-  /** `most`: bytes that are held before no more is fetched. */
+  /** `most`: bytes in the buffer from which on nothing more is fetched. */
   constructor(codecs: Codecs, most: number) {
     this.#codecs = codecs;
     this.#most = most;
@@ -48,13 +48,13 @@ export class FetchBuffer {
     return this.#queue.length === 0 && this.#reading === undefined && this.#failure === undefined;
   }
 
-  /** Whether anything of a partition is held. */
+  /** Whether the buffer holds anything of a partition. */
   holds(feed: Feed): boolean {
     return this.#reading?.feed === feed || this.#queue.some((one) => one.feed === feed);
   }
 
   get hasRoom(): boolean {
-    // However little may be held: what is fetched alone is read before anything else is.
+    // An empty buffer always has room, however small the limit: a single fetch may exceed it.
     return this.#bytes < this.#most || this.#bytes === 0;
   }
 
@@ -64,7 +64,7 @@ export class FetchBuffer {
     this.onChange();
   }
 
-  /** Forgets what was fetched of a partition. */
+  /** Drops what was fetched of a partition. */
   drop(feed: Feed): void {
     if (this.#reading?.feed === feed) this.#end(this.#reading);
     for (const one of this.#queue) if (one.feed === feed) this.#bytes -= one.fetched.records.length;
@@ -92,7 +92,7 @@ export class FetchBuffer {
     return chunks;
   }
 
-  /** What cannot be read is said when its turn comes: what was handed out before it in the same go is not lost. */
+  /** Keeps an error for the next call if this call already has events to hand out, so that these are not lost. */
   #someOr(reading: Reading, limit: number, isLater: boolean): Chunk | "failed" | undefined {
     try {
       return this.#some(reading, limit);
@@ -113,7 +113,7 @@ export class FetchBuffer {
     return { feed, topic, batches, at: 0, last: from - 1, bytes: records.length };
   }
 
-  /** The next events of the run, or word that there are no more up to an offset; undefined where there is nothing to say. */
+  /** The next events of the run, or an empty chunk up to an offset without events; undefined where there is neither. */
   #some(reading: Reading, limit: number): Chunk | undefined {
     const run = this.#run;
     if (reading.at >= run.count) {

@@ -11,32 +11,37 @@ import type { KafkaSettings } from "../brokers/settings.ts";
 export interface FetcherOptions {
   brokers: Brokers;
   topics: readonly string[];
-  /** What a partition of one of the topics is called. */
+  /** The feed of a partition of one of the topics. */
   feedOf: (topic: string, partition: number) => Feed;
-  /** The id of the topic of a partition, where one is known. */
+  /** The id of the topic of a partition, where it is known. */
   topicIdOf: (feed: Feed) => string | undefined;
   settings: KafkaSettings;
   buffer: FetchBuffer;
-  /** A fetch failed so many times in a row; `undefined`: fetches work again. */
+  /** Called when a fetch has failed `attempt` times in a row; with `undefined` when fetches work again. */
   onFailure: (error: unknown, attempt: number) => void;
-  /** It was found out who leads what, before any partition is fetched. What it throws is tried again. */
+  /** Called when the leaders of all partitions are known, before any is fetched. If it throws, this is tried again. */
   onLeaders: () => Promise<void>;
-  /** The next offset of a partition, or its topic, is not there. It is fetched no more until it is set again. */
+  /**
+   * Called when the next offset of a partition, or its topic, does not exist. The partition is not fetched until it is
+   * set again.
+   */
   onGone: (feed: Feed) => void;
-  /** How far a partition goes: the offset after the last that may be read. */
+  /** Called with the end of a partition: the offset after the last that may be read. */
   onEnd: (feed: Feed, end: number) => void;
 }
 
-/** Stands for the loop that finds out who leads what. */
+/** The key of the loop that looks up the leaders. */
 const unknown = -1;
-/** Another broker leads the partition by now, or none. */
+/** Error codes that say that another broker leads the partition by now, or none. */
 const moved = new Set([3, 5, 6, 9, 74, 75, 76]);
 const [firstWait, longestWait] = [200, 10_000];
 
-/** Fetches partitions from the brokers that lead them, one request a broker at a time, as long as there is room. */
+/**
+ * Fetches partitions from the brokers that lead them, one request per broker at a time, as long as the buffer has room.
+ */
 export class Fetcher {
   readonly #options: FetcherOptions;
-  /** The next offset to fetch, of each partition that may be read; those that brought something last are last. */
+  /** The next offset to fetch, of each partition that may be read; those that delivered records last are last. */
   readonly #next = new Map<Feed, number>();
   readonly #stopped = new AbortController();
   /** The node that leads each partition. */
@@ -50,18 +55,18 @@ export class Fetcher {
     this.#change();
   }
 
-  /** From now on the partition is fetched, from this offset on. */
+  /** Begins to fetch a partition, from this offset on. */
   set(feed: Feed, offset: number): void {
     this.#next.set(feed, offset);
     this.#follow();
   }
 
-  /** It is fetched no more; what a request under way brings of it is dropped. */
+  /** Stops fetching a partition; drops what a running request delivers of it. */
   unset(feed: Feed): void {
     this.#next.delete(feed);
   }
 
-  /** There may be room again. */
+  /** Call it when the buffer may have room again. */
   look(): void {
     this.#wake();
   }
@@ -72,7 +77,7 @@ export class Fetcher {
     await Promise.all(this.#following.values());
   }
 
-  /** Each broker that leads a partition has a loop of its own: a broker that waits for events delays no other. */
+  /** Each broker that leads a partition has its own loop: a broker that waits for events does not delay the others. */
   #follow(): void {
     if (this.#following.has(unknown) || this.#stopped.signal.aborted) return;
     this.#begin(unknown, () => this.#findLeaders());
@@ -82,7 +87,7 @@ export class Fetcher {
     if (this.#following.has(node)) return;
     const done = work().finally(() => {
       this.#following.delete(node);
-      // What was set while the loop was ending.
+      // Partitions that were set while the loop was ending.
       if (node !== unknown && this.#wantedOf(node).size > 0 && !this.#stopped.signal.aborted) this.#follow();
     });
     this.#following.set(node, done);
@@ -96,8 +101,8 @@ export class Fetcher {
         for (const [partition, node] of await brokers.leaders(topic)) leaders.set(feedOf(topic, partition), node);
       }
       this.#leaders = leaders;
-      const orphan = [...this.#next.keys()].find((feed) => !leaders.has(feed));
-      if (orphan !== undefined) throw noLeader(orphan);
+      const leaderless = [...this.#next.keys()].find((feed) => !leaders.has(feed));
+      if (leaderless !== undefined) throw noLeader(leaderless);
       await this.#options.onLeaders();
     });
     for (const node of new Set(this.#leaders.values())) this.#begin(node, () => this.#fetchFrom(node));
@@ -116,16 +121,16 @@ export class Fetcher {
       });
       if (!isMoved) continue;
       await this.#untilDone(() => this.#options.brokers.refresh());
-      // Who leads what is looked up anew when this loop is gone.
+      // The leaders are looked up anew after this loop has ended.
       return;
     }
   }
 
-  /** Whether some partition is led by another broker. Throws what is wrong with one when all others are taken. */
+  /** Whether another broker leads a partition by now. The error of a partition is thrown after all others were taken. */
   async #fetchOnce(node: number): Promise<boolean> {
     const { brokers, buffer, feedOf, topicIdOf, settings, onEnd, onGone } = this.#options;
     const offsets = this.#wantedOf(node);
-    // After a failure of one, others have gone on.
+    // During the back-off after a failure the buffer or the partitions may have changed.
     if (offsets.size === 0 || !buffer.hasRoom) return false;
     const { partitionMaxBytes, fetchWait: wait, fetchMinBytes: minBytes } = settings;
     const places = Array.from(offsets, ([feed, offset]) => placeAt(feed, offset, topicIdOf(feed)));
@@ -153,9 +158,9 @@ export class Fetcher {
 
   #take(feed: Feed, fetched: FetchedPartition, from: number): void {
     if (fetched.records.length === 0) return;
-    // A broker fills its answer in the order that it is asked in: what has waited comes first.
+    // A broker fills its answer in the order of the request: partitions that waited longest come first.
     this.#next.delete(feed);
-    this.#next.set(feed, offsetBehind(fetched.records, from));
+    this.#next.set(feed, offsetAfter(fetched.records, from));
     this.#options.buffer.push(feed, from, fetched);
   }
 
@@ -163,7 +168,7 @@ export class Fetcher {
     return new Map([...this.#next].filter(([feed]) => this.#leaders.get(feed) === node));
   }
 
-  /** Tries until it works, with back-off; each failure makes the leaders be asked for anew. */
+  /** Retries with back-off until it works; after each failure the leaders are looked up anew. */
   async #untilDone(work: () => Promise<void>): Promise<void> {
     const { signal } = this.#stopped;
     const workOnce = async (): Promise<void> => {
@@ -183,7 +188,7 @@ export class Fetcher {
     this.#options.onFailure(failure, attempt);
     await sleep(backOff(attempt, firstWait, longestWait), signal);
     await this.#options.brokers.refresh().catch(() => undefined);
-    // A broker that is gone says of none of its partitions who leads it now.
+    // A broker that is gone cannot say who leads its partitions now.
     this.#follow();
   }
 
@@ -197,8 +202,8 @@ export class Fetcher {
   }
 }
 
-/** The offset after the last whole batch, which its head tells; `from` where there is none. */
-function offsetBehind(records: Buffer, from: number): number {
+/** The offset after the last whole batch, from its head; `from` where there is none. */
+function offsetAfter(records: Buffer, from: number): number {
   let next = from;
   for (let at = 0; at < records.length;) {
     const entry = entryAt(records, at);

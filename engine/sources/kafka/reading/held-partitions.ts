@@ -14,11 +14,11 @@ import { UnreadableRecords } from "../protocol/unreadable.ts";
 import type { FetchBuffer } from "./fetch-buffer.ts";
 import { Fetcher } from "./fetcher.ts";
 
-/** Before a partition is fetched again that may have been lost and is not, in milliseconds. */
+/** Wait before a partition is fetched again after its next offset was missing, in milliseconds. */
 const leastWait = 200;
-/** Between two attempts to find out where a partition goes on, in milliseconds. */
+/** Wait between two attempts to find where a partition goes on, in milliseconds. */
 const retryWait = 1_000;
-/** Between two attempts to read records that cannot be read, in milliseconds. */
+/** Wait between two attempts to read unreadable records, in milliseconds. */
 const unreadableWait = 30_000;
 
 export interface HeldPartitionsOptions {
@@ -29,20 +29,20 @@ export interface HeldPartitionsOptions {
   positions: KafkaPositions;
   opening: Opening;
   failures: SourceFailures;
-  /** Entered while it is not known where a partition goes on. */
+  /** The pause while it is undecided where a partition goes on. */
   pause: SourcePause;
   signals: SourceSignals;
-  /** Leaves the group and joins it again, as a topic was created again. */
+  /** Leaves the group and joins it again, because a topic was created again. */
   rejoin: () => Promise<void>;
-  /** A partition whose next offset was gone has one again. */
+  /** Called when a partition whose next offset was missing has one again. */
   onFound: () => void;
-  /** How far a partition goes: the offset after the last that may be read. */
+  /** Called with the end of a partition: the offset after the last that may be read. */
   onEnd: (feed: Feed, end: number) => void;
 }
 
 /**
- * The partitions that the group has assigned to this pipeline: each is fetched from where the pipeline has come to. One
- * whose next offset is not in its topic is fetched again once it is known where it goes on.
+ * The partitions that the group has assigned to this pipeline. Each is fetched from its next offset on. If that offset
+ * is not in the topic, the partition is fetched again once it is decided where it goes on.
  */
 export class HeldPartitions {
   readonly #options: HeldPartitionsOptions;
@@ -50,7 +50,7 @@ export class HeldPartitions {
   #held: ReadonlySet<Feed> = new Set();
   /** Those of them that are fetched. */
   readonly #reading = new Set<Feed>();
-  /** Those whose next offset is gone. They are placed anew once what was fetched of them before is read. */
+  /** Those whose next offset is missing. They are placed anew once everything fetched of them is read. */
   readonly #lost = new Set<Feed>();
   #isClosed = false;
 
@@ -108,14 +108,14 @@ export class HeldPartitions {
     this.#placeLost();
   }
 
-  /** Asks whether the topics are still the same: one that was created again may hold what comes next by its name. */
+  /** Checks whether a topic was created again: a fetch by name would read the new topic at the old offset. */
   async checkTopics(): Promise<void> {
     const { opening, rejoin } = this.#options;
     if (this.isEmpty || !(await opening.isRecreated())) return;
     void rejoin();
   }
 
-  /** From now on no partition is read that is not read already. */
+  /** From now on no further partition is read. */
   end(): void {
     this.#isClosed = true;
   }
@@ -169,12 +169,12 @@ export class HeldPartitions {
     pause.leave();
     failures.clear("offsets");
     onFound();
-    // A broker that does not know of the topic yet is not asked without a pause.
+    // Without this wait a broker that does not know the topic yet would be asked in a tight loop.
     await sleep(leastWait, signals.drain);
     this.#read(feed);
   }
 
-  /** Bytes that are no records stay so until a person mends the topic: it is tried again every 30 seconds. */
+  /** Unreadable records stay so until a person mends the topic: the partition is tried again every 30 seconds. */
   #unreadable(error: UnreadableRecords): void {
     const { positions, failures } = this.#options;
     const feed = positions.feed(error.topic, error.partition);

@@ -7,17 +7,17 @@ import { RecordBatches } from "../protocol/record-batches.ts";
 import { eventsOf, RecordRun } from "../protocol/record-run.ts";
 
 const readBytes = 4 * 1024 * 1024;
-/** So many answers in a row without an event, where there should be some, are a failure. */
+/** After this many answers in a row without the expected events, the read fails. */
 const mostEmpty = 20;
 
-/** Reads ranges of partitions again, without any group knowing of it. */
+/** Reads ranges of partitions again, outside of the consumer group. */
 export class PartitionReader {
   readonly #brokers: Brokers;
   readonly #codecs: Codecs;
   readonly #topicIdOf: (feed: Feed) => string | undefined;
   readonly #run = new RecordRun();
 
-  /** `topicIdOf`: the id of the topic of a partition, where one is known. */
+  /** `topicIdOf`: the id of the topic of a partition, where it is known. */
   constructor(brokers: Brokers, codecs: Codecs, topicIdOf: (feed: Feed) => string | undefined = () => undefined) {
     this.#brokers = brokers;
     this.#codecs = codecs;
@@ -25,26 +25,26 @@ export class PartitionReader {
   }
 
   /**
-   * What is left of a range, from an offset on. Throws what kafkajs throws, and UnreadableRecords; it can be read on from
-   * there, by whoever leads the partition then.
+   * The rest of a range, from an offset on. Throws what kafkajs throws, and UnreadableRecords; the caller can then go
+   * on at the offset reached.
    */
   async *read({ feed, last: end }: PositionRange, from: number): AsyncGenerator<Chunk> {
     const { topic, partition } = kafkaPartition(feed)!;
     let empty = 0;
     for (let position = from; position <= end;) {
-      const fetched = await this.#freshly(() => this.#fetch(feed, position));
+      const fetched = await this.#refreshingLeaders(() => this.#fetch(feed, position));
       if (fetched === "gone") {
-        const earliest = await this.#freshly(() => this.#brokers.earliest(topic, partition));
+        const earliest = await this.#refreshingLeaders(() => this.#brokers.earliest(topic, partition));
         if (earliest <= position) return;
         position = earliest;
         continue;
       }
       if (fetched === undefined) {
-        // So answers, too, a broker that holds its client back, that takes its time to read, or that leads since just now.
-        const behind = await this.#freshly(() => this.#brokers.end(topic, partition));
-        if (behind <= position) return;
+        // A broker also answers without events when it throttles the client, reads slowly, or became leader just now.
+        const logEnd = await this.#refreshingLeaders(() => this.#brokers.end(topic, partition));
+        if (logEnd <= position) return;
         empty += 1;
-        if (empty === mostEmpty) throw noEvents(topic, partition, position, behind);
+        if (empty === mostEmpty) throw noEvents(topic, partition, position, logEnd);
         continue;
       }
       empty = 0;
@@ -61,7 +61,7 @@ export class PartitionReader {
     }
   }
 
-  /** What came from an offset on; undefined where nothing did, `gone` where it lies before or after all there is. */
+  /** The records from an offset on; undefined where none came, `gone` where the offset is out of range. */
   async #fetch(feed: Feed, offset: number): Promise<FetchedPartition | "gone" | undefined> {
     const { topic, partition } = kafkaPartition(feed)!;
     const leader = (await this.#brokers.leaders(topic)).get(partition);
@@ -79,8 +79,8 @@ export class PartitionReader {
     return fetched.records.length === 0 ? undefined : fetched;
   }
 
-  /** After a failure another broker may lead: the next attempt asks again which one. */
-  async #freshly<T>(work: () => Promise<T>): Promise<T> {
+  /** After a failure another broker may lead: refreshes the leaders for the next attempt. */
+  async #refreshingLeaders<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {

@@ -10,13 +10,13 @@ import messagesFile from "../proto/messages.json" with { type: "json" };
 interface MessageField {
   readonly id: number;
   readonly repeated?: boolean;
-  /** Exactly one of these says what it holds: a scalar type, an enum or a message, by its name. */
+  /** Exactly one of these names its type: a scalar type, an enum or a message. */
   readonly scalar?: string;
   readonly enum?: string;
   readonly message?: string;
 }
 
-/** The fields of a message by their names in JSON: in lower camel case, and as the .proto file spells them. */
+/** The fields of a message by their JSON names: in lower camel case, and as the .proto file spells them. */
 type MessageType = ReadonlyMap<string, MessageField>;
 
 const messages: Readonly<Record<string, Readonly<Record<string, MessageField>>>> = messagesFile.messages;
@@ -47,12 +47,12 @@ function snakeCase(key: string): string {
 const ids = new Set(["traceId", "spanId", "parentSpanId", "trace_id", "span_id", "parent_span_id"]);
 const enums = new Map(Object.entries(enumNumbers).map(([name, numbers]) => [name, enumScalar(numbers)]));
 
-/** Where a value is: the keys and the places that lead to it. */
+/** The path to a value: object keys and array indexes. */
 type Path = (string | number)[];
 
 /**
- * The request that is written as OTLP/JSON, in protobuf's encoding. Unknown fields are left out; null is as good as
- * absent. Throws MalformedRequest for what is no JSON, or has another shape.
+ * Encodes an OTLP/JSON request as protobuf. Unknown fields are left out; null counts as absent. Throws MalformedRequest
+ * for a body that is not JSON, or has another shape.
  */
 export function wireOf(signal: Signal, body: Buffer): Buffer {
   const writer = new WireWriter(body.length + 64);
@@ -61,12 +61,12 @@ export function wireOf(signal: Signal, body: Buffer): Buffer {
 }
 
 function parsed(body: Buffer): unknown {
-  if (!isUtf8(body)) throw new MalformedRequest("the body is no JSON: expected UTF-8, found bytes that are not UTF-8");
+  if (!isUtf8(body)) throw new MalformedRequest("the body is not JSON: expected UTF-8, found bytes that are not UTF-8");
   const text = body.toString("utf8");
   try {
     return mayHoldWide(body) ? parseExactly(text) : (JSON.parse(text) as unknown);
   } catch (error) {
-    throw new MalformedRequest(`the body is no JSON: ${(error as SyntaxError).message}`, { cause: error });
+    throw new MalformedRequest(`the body is not JSON: ${(error as SyntaxError).message}`, { cause: error });
   }
 }
 
@@ -76,7 +76,7 @@ function writeMessage(writer: WireWriter, type: string, value: unknown, path: Pa
     throw refusal(path, "an object", kindOf(value));
   const fields = messageTypes.get(type)!;
   const object = value as Readonly<Record<string, unknown>>;
-  // What JSON.parse made has no keys but its own.
+  // The results of JSON.parse have own keys only.
   for (const key in object) {
     const field = fields.get(key);
     const inner = object[key];
@@ -125,7 +125,7 @@ function refusal(path: Path, expected: string, found: string): MalformedRequest 
   return new MalformedRequest(`${where.slice(1) || "the body"}: expected ${expected}, found ${found}`);
 }
 
-/** Says no more of a text than that it is one: it may be a secret. */
+/** Names the kind of a value. Never quotes a string: it may be a secret. */
 function kindOf(value: unknown): string {
   if (Array.isArray(value)) return "an array";
   if (typeof value === "string") return "a string";

@@ -1,6 +1,6 @@
 import type { WireWriter } from "../protobuf/wire-writer.ts";
 
-/** Writes a JSON value as a scalar; what was expected instead, where it is none. */
+/** Writes a JSON value as a scalar; returns what was expected where the value does not fit. */
 type WriteScalar = (writer: WireWriter, value: unknown) => string | undefined;
 
 const [two32, two64] = [2 ** 32, 2n ** 64n];
@@ -10,7 +10,7 @@ const base64 = /^[\w+/-]*={0,2}$/;
 const base64Ids: Readonly<Record<number, number>> = { 24: 16, 22: 16, 12: 8, 11: 8 };
 const namedDoubles: Readonly<Record<string, number>> = { NaN: NaN, Infinity, "-Infinity": -Infinity };
 
-/** How a value of each scalar type is spelled in OTLP/JSON. */
+/** The writers of scalar types, from their spelling in OTLP/JSON. */
 export const scalars: Readonly<Record<string, WriteScalar>> = {
   string: (writer, value) => {
     if (typeof value !== "string") return "a string";
@@ -43,7 +43,7 @@ export const scalars: Readonly<Record<string, WriteScalar>> = {
   sfixed64: whole(-(2n ** 63n), 2n ** 63n - 1n, (writer, high, low) => writer.fixed64(high, low)),
 };
 
-/** The id of a trace or a span: hexadecimal, or base64 where the length shows that. */
+/** The id of a trace or a span: hexadecimal, or base64 where the length shows it. */
 export const id: WriteScalar = (writer, value) => {
   if (typeof value !== "string") return "a string of hexadecimal digits";
   if (hexDigits.test(value)) {
@@ -79,7 +79,7 @@ function whole(
   };
 }
 
-/** Wide numbers are bigints, or texts of digits. */
+/** Wide numbers are bigints, or strings of digits. */
 function wholeOf(value: unknown): number | bigint | undefined {
   if (typeof value === "bigint") return value;
   if (typeof value === "number") return Number.isSafeInteger(value) ? value : undefined;

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import protobuf from "protobufjs";
 
-/** Where the official .proto files lie; their paths are those that they import one another by. */
+/** The folder of the official .proto files; the paths in it are those that their imports use. */
 const folder = new URL("./", import.meta.url);
 const services = ["logs", "trace", "metrics"].map(
   (name) => `opentelemetry/proto/collector/${name}/v1/${name}_service.proto`,

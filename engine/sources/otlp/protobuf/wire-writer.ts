@@ -3,10 +3,10 @@ import { fixed32, fixed64, lengthGiven, varint } from "./wire.ts";
 /** The longest length of a message's content, in bytes. */
 const longestLength = 5;
 
-/** Half of a pair of surrogates, which stands for no character. */
+/** A lone surrogate, which is not a character. */
 const halfCharacter = /\p{Surrogate}/u;
 
-/** Halves as three bytes each, which are no UTF-8: whoever reads the text finds them. */
+/** Writes lone surrogates as three bytes each, which are not valid UTF-8, so that later validation finds them. */
 function wideBytes(text: string): Buffer {
   const parts = Array.from(text, (character) => {
     const code = character.codePointAt(0)!;
@@ -16,7 +16,7 @@ function wideBytes(text: string): Buffer {
   return Buffer.concat(parts);
 }
 
-/** Writes protobuf's encoding, as long as it needs. */
+/** Writes protobuf's encoding; its buffer grows as needed. */
 export class WireWriter {
   #bytes: Buffer;
   #length = 0;
@@ -34,7 +34,7 @@ export class WireWriter {
     this.uint32((id << 3) | kind);
   }
 
-  /** A whole number of 64 bits, given as its halves. */
+  /** A whole number of 64 bits, given as its lower and upper 32 bits. */
   varint(high: number, low: number): void {
     let upper = high >>> 0;
     let lower = low >>> 0;
@@ -55,7 +55,7 @@ export class WireWriter {
     this.#length = this.#bytes.writeUInt32LE(value >>> 0, this.#length);
   }
 
-  /** 64 bits, given as their halves. */
+  /** 64 bits, given as their lower and upper 32 bits. */
   fixed64(high: number, low: number): void {
     this.fixed32(low);
     this.fixed32(high);
@@ -66,7 +66,7 @@ export class WireWriter {
     this.#length = this.#bytes.writeDoubleLE(value, this.#length);
   }
 
-  /** A text or bytes, with their length. */
+  /** A string or bytes, with their length. */
   content(given: string | Uint8Array): void {
     const value = typeof given === "string" && halfCharacter.test(given) ? wideBytes(given) : given;
     const size = typeof value === "string" ? Buffer.byteLength(value) : value.length;
@@ -77,13 +77,13 @@ export class WireWriter {
     this.#length += size;
   }
 
-  /** Begins the content of a message, or of a list of numbers; `close` is given what this returns. */
+  /** Begins the content of a message, or of a list of numbers; pass the result to `close`. */
   open(): number {
     this.#byte(0);
     return this.#length;
   }
 
-  /** Ends what `open` began: its length, for which one byte was left, is put before it. */
+  /** Ends the content that `open` began, and writes its length before it, for which `open` left one byte. */
   close(start: number): void {
     const size = this.#length - start;
     if (size < 128) {

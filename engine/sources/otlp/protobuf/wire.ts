@@ -1,12 +1,12 @@
-/** Messages and groups inside one another, as deep as protobuf libraries read them. */
+/** The deepest nesting of messages and groups, as in protobuf libraries. */
 export const deepest = 100;
 
-/** The kinds of encoding that a tag names. */
+/** The wire types of protobuf, by the number in a tag. */
 export const [varint, fixed64, lengthGiven, group, groupEnd, fixed32] = [0, 1, 2, 3, 4, 5];
 
 /**
- * Reads protobuf's encoding. Every read gets the offset at which the message that holds it ends, and throws MalformedRequest
- * rather than go beyond.
+ * Reads protobuf's encoding. Every read takes the offset at which the enclosing message ends, and throws
+ * MalformedRequest instead of reading beyond it.
  */
 export class Wire {
   readonly bytes: Buffer;
@@ -31,7 +31,7 @@ export class Wire {
     return tag;
   }
 
-  /** Where the content ends whose length comes next; `at` is then where it begins. */
+  /** Reads the length of a content, and returns where the content ends; `at` is then where it begins. */
   content(end: number): number {
     const first = this.at < end ? this.bytes[this.at]! : 128;
     const size = first < 128 ? first : this.#long(end, 7, "a length");
@@ -61,7 +61,7 @@ export class Wire {
     throw this.refusal("a whole number of at most 10 bytes", "more");
   }
 
-  /** Goes over as many bytes, and says where they begin. */
+  /** Skips `count` bytes, and returns where they begin. */
   take(count: number, end: number): number {
     const start = this.at;
     if (count > end - start) throw this.refusal(`a value of ${count} bytes`, `${end - start} bytes`);
@@ -78,7 +78,7 @@ export class Wire {
     return this.#view.getFloat64(place, true);
   }
 
-  /** Goes over the content of a field that is not known. */
+  /** Skips the content of an unknown field. */
   skip(tag: number, end: number, depth: number): void {
     if (depth > deepest) throw this.tooDeep();
     switch (tag & 7) {
@@ -119,7 +119,7 @@ export class Wire {
     }
   }
 
-  /** Up to 32 bits in at most 5 bytes, of which the last is no greater than `last`. */
+  /** Up to 32 bits in at most 5 bytes, the last of which is at most `last`. */
   #long(end: number, last: number, what: string): number {
     let value = 0;
     for (let index = 0; index < 5; index += 1) {
@@ -134,8 +134,11 @@ export class Wire {
   }
 }
 
-/** Thrown for bytes that are no request of their signal. The message says where, what was expected and what was found. */
+/**
+ * Thrown for bytes that are not a request of their signal. The message has the place, what was expected and what was
+ * found.
+ */
 export class MalformedRequest extends Error {}
 
-/** Thrown for a request whose rows would take more memory than one request may: it has to be sent in smaller ones. */
+/** Thrown for a request whose rows would take more memory than one request may: the sender must split it. */
 export class OversizedRequest extends MalformedRequest {}

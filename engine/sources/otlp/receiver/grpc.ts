@@ -22,7 +22,7 @@ const services: Record<Signal, string> = {
   metrics: "opentelemetry.proto.collector.metrics.v1.MetricsService",
 };
 
-/** Milliseconds. A connection that is quiet is asked whether it lives; one without a call for a while is let go of. */
+/** Milliseconds. A quiet connection gets keep-alive pings; one without calls for a while is closed. */
 const times = {
   "grpc.keepalive_time_ms": 60_000,
   "grpc.keepalive_timeout_ms": 20_000,
@@ -32,8 +32,8 @@ const times = {
 const limits = { "grpc.max_receive_message_length": maxBody, "grpc.max_concurrent_streams": 100 };
 
 /**
- * OTLP over gRPC: the three Export services and `grpc.health.v1`, on connections that were accepted elsewhere. Requests may be
- * compressed with gzip. The answers are too small for that, and no server of this library compresses.
+ * OTLP over gRPC: the three Export services and `grpc.health.v1`, on connections that another server accepted. Requests
+ * may be compressed with gzip. Answers are not: they are small, and servers of this library cannot compress.
  */
 export class OtlpGrpc {
   readonly #server = new Server({ ...times, ...limits, "grpc.enable_channelz": 0 });
@@ -50,12 +50,12 @@ export class OtlpGrpc {
     this.#connections = this.#server.createConnectionInjector(ServerCredentials.createInsecure());
   }
 
-  /** Takes a connection over. */
+  /** Serves an accepted connection. */
   accept(socket: Duplex): void {
     this.#connections.injectConnection(socket);
   }
 
-  /** Lets calls under way end, for `grace` milliseconds, and takes no new ones; closes the connections then. */
+  /** Refuses new calls, waits up to `grace` milliseconds for running ones, then closes the connections. */
   drain(grace: number): void {
     for (const name of ["", ...Object.values(services)]) this.#health.setStatus(name, "NOT_SERVING");
     this.#connections.drain(grace);
@@ -70,12 +70,13 @@ export class OtlpGrpc {
 
 const asItIs = (bytes: Buffer): Buffer => bytes;
 
-/** Its one method takes and gives bytes, which the receiver reads itself. */
+/** Its one method takes and returns bytes, which the receiver decodes itself. */
 function definition(service: string): ServiceDefinition {
   return {
     Export: {
       path: `/${service}/Export`,
-      // A single message looks the same on its way; so read, a call can be refused before its message is there.
+      // On the wire a single message looks the same as a stream. As a stream, a call can be refused before its message
+      // has arrived.
       requestStream: true,
       responseStream: false,
       requestSerialize: asItIs,
@@ -91,7 +92,7 @@ type Call = ServerReadableStream<Buffer, Buffer>;
 /** How long a message may take to arrive, in milliseconds. */
 const messageTimeout = 15_000;
 
-/** Calls whose message is still arriving: each holds up to a whole message, before and after decompression. */
+/** The most calls whose message is still arriving: each holds up to a whole message, before and after decompression. */
 const mostArriving = 50;
 
 /** The empty Export…ServiceResponse. */
@@ -141,8 +142,9 @@ class ExportCalls {
 }
 
 /**
- * The one message of a call, decompressed. Throws Refused where there is none or another one, and where it is slow or breaks off.
- * The library has answered a message that is too large, or cannot be decompressed, itself: that looks like breaking off.
+ * The one message of a call, decompressed. Throws Refused where there is no message or a second one, and where it is
+ * slow or breaks off. The library itself answers a message that is too large or cannot be decompressed: here that looks
+ * like a call that broke off.
  */
 function readMessage(call: Call): Promise<Buffer> {
   return new Promise((resolve, reject) => {
@@ -166,7 +168,7 @@ function readMessage(call: Call): Promise<Buffer> {
   });
 }
 
-/** What a call that is refused ends with. Exporters repeat one without room only where a RetryInfo tells them to. */
+/** The status of a refused call. Exporters retry RESOURCE_EXHAUSTED only where a RetryInfo is attached. */
 function statusOf(outcome: Outcome): Partial<StatusObject> {
   const { grpc: code, retryAfter } = answerTo(outcome);
   const { message: details } = outcome;

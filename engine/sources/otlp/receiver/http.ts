@@ -5,7 +5,7 @@ import { BodyRefused, discardBody, readBody, type BodyLimits } from "../../../ht
 import { answerTo, encodeStatus, type Outcome, outcomeOf, refusal, Refused } from "./outcome.ts";
 import { type Encoding, maxBody, pipelineNamed, type Received, type Receiver, tooMany } from "./receiver.ts";
 
-/** Bytes that bodies which are arriving hold at the most, all together. */
+/** The most bytes of all bodies that are arriving. */
 const arrivingBytes = 64 * 1024 * 1024;
 
 const signals = new Map<string, Signal>([
@@ -14,7 +14,7 @@ const signals = new Map<string, Signal>([
   ["/v1/metrics", "metrics"],
 ]);
 
-/** For probes: whoever answers is well, and is ready as long as it listens. */
+/** The answers to probes: a process that answers is healthy, and ready as long as it listens. */
 const probes = new Map([
   ["/healthz", { status: "ok" }],
   ["/readyz", { status: "ready" }],
@@ -74,7 +74,7 @@ export class OtlpHttp {
     return this.#receiver.take({ pipeline_id, signal, encoding, body, isCompressed });
   }
 
-  /** The answer to what is no export. */
+  /** The answer to a request that is not an export. */
   #replyElsewhere(request: IncomingMessage, path: string): Reply {
     const probe = probes.get(path);
     if (probe !== undefined && request.method === "GET") {
@@ -101,7 +101,7 @@ function encodingOf({ headers }: IncomingMessage): Encoding {
   return headers["content-type"]?.trim().toLowerCase().startsWith(types.protobuf) === true ? "protobuf" : "json";
 }
 
-/** Throws Refused for an encoding that is none of the two. */
+/** Throws Refused for any other encoding. */
 function isGzip(encoding = "identity"): boolean {
   const name = encoding.trim().toLowerCase();
   if (name === "gzip") return true;
@@ -125,7 +125,7 @@ function errorReply(status: number, code: number, message: string, encoding: Enc
 
 function answer(request: IncomingMessage, response: ServerResponse, { status, type, body, headers }: Reply): void {
   if (response.destroyed) return;
-  // A body that was not read to its end cannot be followed by another request.
+  // After a body that was not read to its end, the connection cannot carry another request.
   const connection = request.complete ? {} : { connection: "close" };
   const length = Buffer.byteLength(body);
   response.writeHead(status, { "content-type": type, "content-length": length, ...connection, ...headers });

@@ -9,27 +9,27 @@ interface Answer {
   http: number;
   /** The code of gRPC, and of the google.rpc.Status in the body of an HTTP error. */
   grpc: status;
-  /** Seconds after which a sender should try again; absent where the same request can never be taken. */
+  /** Seconds after which a sender should retry; absent where the same request can never be accepted. */
   retryAfter?: number;
 }
 
 /**
- * The outcome table (docs/sources/otlp.md, Answers). Exporters repeat a request after 429 and 503, and after UNAVAILABLE
- * and DEADLINE_EXCEEDED, and after RESOURCE_EXHAUSTED where a wait is named; after anything else they drop it. Everything but
- * `stored` was not stored. The names are labels of a metric.
+ * The outcomes of a request (docs/sources/otlp.md, Answers). Exporters retry after 429, 503, UNAVAILABLE and
+ * DEADLINE_EXCEEDED, and after RESOURCE_EXHAUSTED with a RetryInfo; after anything else they drop the request. Only
+ * `stored` means that the request was stored. The names are labels of a metric.
  */
 export const answers = {
   stored: { http: 200, grpc: status.OK },
   no_header: { http: 400, grpc: status.INVALID_ARGUMENT },
   unknown_pipeline: { http: 404, grpc: status.NOT_FOUND },
   other_signal: { http: 400, grpc: status.INVALID_ARGUMENT },
-  /** Terminated, about to be deleted or made anew. */
+  /** The pipeline is terminated, or about to be deleted or created anew. */
   over: { http: 409, grpc: status.FAILED_PRECONDITION },
   malformed: { http: 400, grpc: status.INVALID_ARGUMENT },
   other_encoding: { http: 415, grpc: status.UNIMPLEMENTED },
   /** The body, after decompression. */
   too_large: { http: 413, grpc: status.RESOURCE_EXHAUSTED },
-  /** Its rows are more than a stream, or the memory for one request, can ever hold. */
+  /** Its rows need more room than a stream, or the memory for one request, can ever have. */
   never_fits: { http: 413, grpc: status.INVALID_ARGUMENT },
   busy: { http: 429, grpc: status.RESOURCE_EXHAUSTED, retryAfter: 1 },
   stream_full: { http: 429, grpc: status.RESOURCE_EXHAUSTED, retryAfter: 1 },
@@ -41,10 +41,10 @@ export const answers = {
 
 export type OutcomeKind = keyof typeof answers;
 
-/** What became of a request, in the same words for both transports. */
+/** The outcome of a request, the same for both transports. */
 export interface Outcome {
   kind: OutcomeKind;
-  /** A sentence for the sender; empty where the request was stored. */
+  /** A message for the sender; empty where the request was stored. */
   message: string;
 }
 
@@ -54,15 +54,15 @@ export function answerTo({ kind }: Outcome): Answer {
   return answers[kind];
 }
 
-/** Letters of a message at the most: it may quote what was sent. */
+/** The longest message, in characters: it may quote the request. */
 const longestMessage = 300;
 
 export function refusal(kind: Exclude<OutcomeKind, "stored">, message: string): Outcome {
-  // Half a character would be no text, which neither transport can carry.
+  // Both transports need well-formed text, so a character is never cut in two.
   return { kind, message: Buffer.from(message.slice(0, longestMessage)).toString("utf8") };
 }
 
-/** Ends the reading of a request whose outcome is known. */
+/** Thrown to stop reading a request whose outcome is known. */
 export class Refused extends Error {
   readonly outcome: Outcome;
 
@@ -91,14 +91,14 @@ export function outcomeOf(error: unknown): Outcome {
   }
 }
 
-/** What an answer says beyond its status: google.rpc.Status, as both transports carry it. */
+/** The google.rpc.Status of an answer, the same for both transports. */
 interface StatusMessage {
   /** A code of gRPC. */
   code: number;
   message: string;
 }
 
-/** The two messages of google.rpc that are sent, and what they are made of. */
+/** The two messages of google.rpc that are sent, and their parts. */
 const root = protobuf.Root.fromJSON({
   nested: {
     Any: { fields: { type_url: { type: "string", id: 1 }, value: { type: "bytes", id: 2 } } },
@@ -115,7 +115,7 @@ const root = protobuf.Root.fromJSON({
 });
 const [Status, RetryInfo] = [root.lookupType("Status"), root.lookupType("RetryInfo")];
 
-/** A status in protobuf. With `retryAfter`, in seconds, it says in a RetryInfo when the sender should try again. */
+/** A status in protobuf. `retryAfter`, in seconds, adds a RetryInfo. */
 export function encodeStatus({ code, message }: StatusMessage, retryAfter?: number): Buffer {
   const details = retryAfter === undefined ? [] : [retryInfo(retryAfter)];
   return Buffer.from(Status.encode({ code, message, details }).finish());

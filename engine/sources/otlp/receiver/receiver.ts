@@ -9,15 +9,15 @@ import { gunzip } from "node:zlib";
 /** The largest body, in bytes, as it is sent and after decompression. */
 export const maxBody = 4 * 1024 * 1024;
 
-/** The answer to a sender where there is no room for its request. */
-export const tooMany = "too many requests at once: send it again after the time that is named";
+/** The message of an answer where there is no room for the request. */
+export const tooMany = "too many requests at once: retry after the time in this answer";
 
 export type Transport = "http" | "grpc";
 export type Encoding = "protobuf" | "json";
 
 /** A request that was answered. */
 export interface Answered {
-  /** Undefined where no pipeline of that name takes OTLP: anybody may send any name. */
+  /** Undefined where no pipeline of that name takes OTLP: senders may name any pipeline. */
   pipeline_id: string | undefined;
   signal: Signal;
   transport: Transport;
@@ -30,7 +30,7 @@ export interface Answered {
   records: number;
 }
 
-/** What the receiver asks of the engine. */
+/** What the receiver needs of the engine. */
 export interface OtlpPort {
   /** Whether a pipeline takes a signal, or why it does not. */
   admits(pipeline_id: string, signal: Signal): "yes" | "unknown" | "other signal" | "over";
@@ -43,7 +43,7 @@ export interface OtlpPort {
   answered(answered: Answered): void;
 }
 
-/** A whole request, as a transport hands it over. */
+/** A whole request, as a transport received it. */
 export interface ExportRequest {
   pipeline_id: string;
   signal: Signal;
@@ -52,15 +52,15 @@ export interface ExportRequest {
   isCompressed: boolean;
 }
 
-/** What became of a request, and what was stored of it. */
+/** The outcome of a request, and what was stored of it. */
 export interface Received {
   outcome: Outcome;
   push?: Push;
 }
 
 /**
- * Takes what exporters send, for all pipelines and over both transports: looks up the pipeline, makes rows of the records
- * and answers when they are on disk (docs/sources/otlp.md, Answers). What is refused was not stored, not even a part of it.
+ * Receives OTLP requests, for all pipelines and over both transports: looks up the pipeline, makes rows of the records
+ * and answers when they are on disk (docs/sources/otlp.md, Answers). No part of a refused request is stored.
  */
 export class Receiver {
   readonly port: OtlpPort;
@@ -71,7 +71,7 @@ export class Receiver {
     this.#slots = new Room(maxConcurrentRequests);
   }
 
-  /** The pipeline that takes a request; throws Refused where none does, which can be said before the body is there. */
+  /** The pipeline that takes a request; throws Refused where none does. Needs no body. */
   pipelineFor(pipeline_id: string | undefined, signal: Signal): string {
     if (pipeline_id === undefined) {
       throw new Refused("no_header", `missing ${pipelineHeaders[0]} header: expected the id of a pipeline`);
@@ -89,13 +89,13 @@ export class Receiver {
     return pipeline_id;
   }
 
-  /** Decodes and stores a request. Never throws. Where all slots are taken, nothing of it is looked at. */
+  /** Decodes and stores a request. Never throws. Refuses it undecoded where all slots are taken. */
   async take({ pipeline_id, signal, encoding, body, isCompressed }: ExportRequest): Promise<Received> {
     if (!this.#slots.take(1)) return { outcome: refusal("busy", tooMany) };
     try {
       const bytes = isCompressed ? await inflate(body, maxBody) : body;
       const push = rowsOf(signal, bytes, encoding, Date.now());
-      // Its pipeline may have ended meanwhile; of a request without records no later step would notice.
+      // The pipeline may have ended meanwhile; no later step would notice that for a request without records.
       this.pipelineFor(pipeline_id, signal);
       if (push.ends.length > 0) await this.port.store(pipeline_id, push);
       return { outcome: stored, push };
@@ -106,7 +106,7 @@ export class Receiver {
     }
   }
 
-  /** Tells of an answer. `asked` is the pipeline that was named, `started` when, by `performance.now()`. */
+  /** Reports an answer. `asked` is the pipeline that the request names, `started` its arrival by `performance.now()`. */
   answered(
     { outcome, push }: Received,
     request: { asked: string | undefined; signal: Signal; transport: Transport; started: number; bytesIn: number },
@@ -128,7 +128,7 @@ export class Receiver {
 
 const inflated = promisify(gunzip);
 
-/** What a gzip body holds. Throws Refused where that is more than `most` bytes, of which no more are ever made. */
+/** Decompresses a gzip body. Throws Refused where it comes to more than `most` bytes; never makes more than that. */
 async function inflate(body: Buffer, most: number): Promise<Buffer> {
   try {
     return await inflated(body, { maxOutputLength: most });
@@ -140,10 +140,10 @@ async function inflate(body: Buffer, most: number): Promise<Buffer> {
   }
 }
 
-/** The header that names the pipeline, and its aliases. The first of them that says anything counts. */
+/** The header that names the pipeline, and its aliases. The first one that is not empty counts. */
 const pipelineHeaders = ["x-sluice-pipeline-id", "x-service-pipeline-id", "x-glassflow-pipeline-id"] as const;
 
-/** The pipeline that a request is for, its first one where several are named; undefined where none is. */
+/** The pipeline that a request names, the first where it names several; undefined where it names none. */
 export function pipelineNamed(header: (name: string) => string | undefined): string | undefined {
   for (const name of pipelineHeaders) {
     // Both transports join headers of one name with commas, which no pipeline id has.

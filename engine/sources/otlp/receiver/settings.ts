@@ -1,6 +1,6 @@
 /** How OTLP is received, for all pipelines together. */
 export interface OtlpSettings {
-  /** Requests that are decoded and stored at once; more are refused, to be sent again. */
+  /** The most requests that are decoded and stored at the same time; others are refused, to be retried. */
   maxConcurrentRequests: number;
 }
 

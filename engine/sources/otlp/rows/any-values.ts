@@ -8,11 +8,11 @@ const form: MessageForm = {
   fields: { 1: "text", 2: "varint", 3: "varint", 4: "fixed64", 5: "message", 6: "message", 7: "text" },
   oneOf: [1, 2, 3, 4, 5, 6, 7],
 };
-/** The tags of a value that is nothing but a text, a bool, a whole number or a double. */
+/** The tags of a value that is just a string, a bool, an integer or a double. */
 const [textTag, boolTag, intTag, doubleTag] = [0x0a, 0x10, 0x18, 0x21];
 const [quote, comma, colon, openObject, closeObject, openArray, closeArray] = Buffer.from('",:{}[]');
 
-/** What is needed to read one value while those that hold it are being read. */
+/** The buffers for one level of nested values. */
 class Level {
   readonly value = new Fields(form);
   /** An array's or a list's. */
@@ -20,23 +20,26 @@ class Level {
   readonly pairs = new Pairs();
 }
 
-/** Writes the values of attributes and bodies, and lists of attributes. `depth` is that of the message that is meant. */
+/**
+ * Writes the values of attributes and bodies, and lists of attributes. `depth` is the nesting depth of the message to
+ * write.
+ */
 export class AnyValues {
   readonly #wire: Wire;
   readonly #levels: Level[] = [];
-  /** The JSON of the array or list that is written as a text. */
+  /** The JSON of an array or list that a row holds as a string. */
   readonly #nested = new JsonBytes(256);
 
   constructor(wire: Wire) {
     this.#wire = wire;
   }
 
-  /** Writes a list of attributes, which is parts `number` of a message, as an object of texts. */
+  /** Writes a list of attributes, which is parts `number` of a message, as an object of strings. */
   attributes(out: JsonBytes, of: Fields, number: number, depth: number): void {
     this.#object(out, of, number, depth, true);
   }
 
-  /** Writes the value that is parts `number` of a message as a text. */
+  /** Writes the value that is parts `number` of a message as a string. */
   text(out: JsonBytes, of: Fields, number: number, depth: number): void {
     const only = of.onlyPart(number);
     if (only >= 0 && this.#usualText(out, of.parts[only + 1]!, of.parts[only + 2]!)) return;
@@ -70,7 +73,7 @@ export class AnyValues {
     out.byte(closeObject!);
   }
 
-  /** Reads the pairs that do not count: a request is as malformed with them as it would be without. */
+  /** Reads the replaced pairs too, because a malformed one makes the request malformed. */
   #checkOthers(out: JsonBytes, list: Pairs, counting: ReadonlySet<number>, depth: number, isText: boolean): void {
     const { length } = out;
     for (let pair = 0; pair < list.count; pair += 1) {
@@ -92,7 +95,7 @@ export class AnyValues {
     else this.#asJson(out, value, depth + 1);
   }
 
-  /** Writes a value that is a text, a bool, a whole number or a double and nothing else; false for all others. */
+  /** Writes a value that is just a string, a bool, an integer or a double; false for all others. */
   #usualText(out: JsonBytes, start: number, end: number): boolean {
     const wire = this.#wire;
     const tag = end - start < 2 ? 0 : wire.bytes[start];
@@ -178,7 +181,7 @@ export class AnyValues {
     out.byte(closeArray!);
   }
 
-  /** Reads the arrays and lists that the value held before it was set anew: they may be malformed. */
+  /** Reads the arrays and lists that a later value has replaced: they may be malformed. */
   #checkReplaced({ parts, firstPart }: Fields, depth: number): void {
     if (firstPart === 0) return;
     const { list } = this.#level(depth);
@@ -202,7 +205,7 @@ function writeQuotedInt(out: JsonBytes, high: number, low: number): void {
   out.byte(quote!);
 }
 
-/** NaN and infinities, which JSON has not, are texts. */
+/** NaN and infinities, which JSON does not have, are strings. */
 function writeDecimal(out: JsonBytes, value: number): void {
   if (Number.isFinite(value)) out.ascii(decimal(value));
   else out.quoted(decimal(value));

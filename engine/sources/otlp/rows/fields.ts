@@ -1,8 +1,8 @@
 import { fixed32, fixed64, lengthGiven, varint, deepest, type Wire } from "../protobuf/wire.ts";
 
 /**
- * How a field is encoded, and what becomes of it when it comes more than once: of a number or a text the last one
- * counts; of messages, and of lists of numbers, every one is a part.
+ * How a field is encoded. Where it occurs more than once, the last number or string counts; messages and lists of
+ * numbers are parts, which all count.
  */
 export type FieldKind = "varint" | "fixed64" | "fixed32" | "text" | "message" | "fixed64s" | "varints";
 
@@ -18,28 +18,31 @@ const codes: Readonly<Record<FieldKind, number>> = {
 };
 const unknown = 255;
 
-/** The fields of a message that are read, by their numbers. Others are gone over. */
+/** The fields of a message that are read, by their numbers. Others are skipped. */
 export interface MessageForm {
   readonly fields: Readonly<Record<number, FieldKind>>;
-  /** At most one of these fields is set: the one that came last. */
+  /** Of these fields only the last one that occurs is set. */
   readonly oneOf?: readonly number[];
 }
 
 /**
- * Where the fields of one message lie. What came in pieces is read piece by piece into the same places, as protobuf
- * merges it. Used again for each message of its form.
+ * Where the fields of one message lie. The pieces of a message that occurs several times are read one by one into the
+ * same places, as protobuf merges them. Reused for each message of its form.
  */
 export class Fields {
-  /** Of each part its field's number, where it begins and where it ends. */
+  /** For each part the number of its field, its start and its end. */
   parts = new Int32Array(3 * 16);
   partCount = 0;
-  /** The first part of `oneOf` that counts: those before were of a field that another one replaced. */
+  /** The first part of `oneOf` that counts: earlier ones belong to a field that was replaced. */
   firstPart = 0;
   /** Which one of `oneOf` is set; 0 for none. */
   chosen = 0;
   readonly #codes: Uint8Array;
   readonly #oneOf: Uint8Array;
-  /** Of a number of 64 or 32 bits where it lies, or -1; of a text where it begins and ends; of a varint its halves. */
+  /**
+   * For a number of 64 or 32 bits its place, or -1; for a string its start and end; for a varint its lower and upper
+   * half.
+   */
   readonly #places: Int32Array;
   readonly #blank: Int32Array;
 
@@ -56,7 +59,7 @@ export class Fields {
     this.#places = this.#blank.slice();
   }
 
-  /** Forgets the message before. */
+  /** Forgets the previous message. */
   begin(): void {
     this.#places.set(this.#blank);
     this.partCount = 0;
@@ -83,13 +86,13 @@ export class Fields {
     }
   }
 
-  /** Forgets the message before, and notes the fields of this one. */
+  /** Forgets the previous message, and notes the fields of this one. */
   read(wire: Wire, start: number, end: number, depth: number): void {
     this.begin();
     this.scan(wire, start, end, depth);
   }
 
-  /** Forgets the message before, and notes the fields of this one, which came as parts `number` of another message. */
+  /** Forgets the previous message, and notes the fields of this one, which is parts `number` of another message. */
   readParts(wire: Wire, of: Fields, number: number, depth: number): void {
     this.begin();
     const { parts, partCount } = of;
@@ -98,17 +101,17 @@ export class Fields {
     }
   }
 
-  /** Where the text begins, or the number of 64 or 32 bits, which is -1 where it is not there. */
+  /** The start of the string, or the place of the number of 64 or 32 bits: -1 where it is absent. */
   start(number: number): number {
     return this.#places[2 * number]!;
   }
 
-  /** Where the text ends. */
+  /** The end of the string. */
   end(number: number): number {
     return this.#places[2 * number + 1]!;
   }
 
-  /** The lower and upper 32 bits of a varint, signed; 0 where it is not there. */
+  /** The lower and upper 32 bits of a varint, signed; 0 where it is absent. */
   low(number: number): number {
     return this.#places[2 * number]!;
   }
@@ -117,7 +120,7 @@ export class Fields {
     return this.#places[2 * number + 1]!;
   }
 
-  /** Where in `parts` the only part of this field is; -1 where there is none, or several. */
+  /** The place in `parts` of the only part of this field; -1 if there is none, or several. */
   onlyPart(number: number): number {
     let only = -1;
     for (let at = 0; at < 3 * this.partCount; at += 3) {
@@ -149,7 +152,7 @@ export class Fields {
     }
   }
 
-  /** A single number of a list is a run of one. */
+  /** A single number of a list counts as a list of one. */
   #add(wire: Wire, number: number, kind: number, end: number): void {
     let start = wire.at;
     if (kind === lengthGiven) {

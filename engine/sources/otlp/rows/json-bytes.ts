@@ -1,14 +1,17 @@
 import { isUtf8 } from "node:buffer";
 import { OversizedRequest } from "../protobuf/wire.ts";
 
-/** So many bytes the rows of one request may take: each row repeats what its resource and its scope say. */
+/** The most bytes of the rows of one request: each row repeats the attributes of its resource and its scope. */
 export const mostBytes = 64 << 20;
 
 const [quote, backslash, letterU, zero, minus] = Buffer.from('"\\u0-');
 const mostInt = 2 ** 31 - 1;
 const hexDigits = Buffer.from("0123456789abcdef");
 const beyondAscii = 255;
-/** How each byte of ASCII stands in a JSON text: as it is (0), after a backslash as the letter given, or `u` as \u00... */
+/**
+ * How each ASCII byte is written in a JSON string: as it is (0), after a backslash as the given letter, or `u` for
+ * \u00..
+ */
 const escapes = Uint8Array.from({ length: 256 }, (_, byte) => escapeOf(byte));
 
 function escapeOf(byte: number): number {
@@ -26,13 +29,13 @@ export class JsonBytes {
     this.bytes = Buffer.allocUnsafeSlow(capacity);
   }
 
-  /** Makes room for so many more bytes. */
+  /** Makes room for that many more bytes. */
   reserve(count: number): Buffer {
     if (this.length + count > this.bytes.length) this.#grow(this.length + count);
     return this.bytes;
   }
 
-  /** Writes bytes that are JSON already; few of them, else `append` is faster. */
+  /** Writes bytes that are JSON already. For many bytes `append` is faster. */
   put(json: Uint8Array): void {
     const bytes = this.reserve(json.length);
     const at = this.length;
@@ -56,8 +59,8 @@ export class JsonBytes {
   }
 
   /**
-   * Writes UTF-8 as a JSON text; bytes that are none stay as they are, so that whoever reads the row finds them. False
-   * where it is not all ASCII.
+   * Writes UTF-8 as a JSON string; invalid bytes stay as they are, so that later validation finds them. False where it
+   * is not all ASCII.
    */
   text(source: Uint8Array, start: number, end: number): boolean {
     const bytes = this.reserve(end - start + 2);
@@ -78,7 +81,7 @@ export class JsonBytes {
     return true;
   }
 
-  /** Writes bytes as a text of lower-case hexadecimal digits. */
+  /** Writes bytes as a string of lower-case hexadecimal digits. */
   hex(source: Uint8Array, start: number, end: number): void {
     const bytes = this.reserve(2 * (end - start) + 2);
     let at = this.length;
@@ -106,7 +109,7 @@ export class JsonBytes {
     this.#digits(value, width);
   }
 
-  /** Writes the digits of an unsigned number of 64 bits, given as its halves. */
+  /** Writes the digits of an unsigned number of 64 bits, given as its lower and upper 32 bits. */
   uint64(high: number, low: number): void {
     const upper = high >>> 0;
     const lower = low >>> 0;
@@ -114,7 +117,7 @@ export class JsonBytes {
     else this.ascii(((BigInt(upper) << 32n) | BigInt(lower)).toString());
   }
 
-  /** Writes a signed number of 64 bits, given as its halves. */
+  /** Writes a signed number of 64 bits, given as its lower and upper 32 bits. */
   int64(high: number, low: number): void {
     if (high >= 0) {
       this.uint64(high, low);
@@ -125,7 +128,7 @@ export class JsonBytes {
     this.uint64(lower === 0 ? ~high + 1 : ~high, lower);
   }
 
-  /** Writes ASCII that needs no escapes as a text. */
+  /** Writes ASCII that needs no escapes as a string. */
   quoted(text: string): void {
     this.byte(quote!);
     this.ascii(text);
@@ -157,14 +160,14 @@ export class JsonBytes {
     this.length += width;
   }
 
-  /** Writes the rest of a text, from the first byte on that does not stand for itself. */
+  /** Writes the rest of a string, from the first byte on that needs an escape. */
   #escaped(source: Uint8Array, start: number, end: number): boolean {
     for (let from = start; from < end; from += 1) {
       const byte = source[from]!;
       const escape = escapes[byte]!;
       if (escape === beyondAscii) {
         const rest = Buffer.from(source.buffer, source.byteOffset + from, end - from);
-        // Each byte a character, and back: what is escaped is ASCII.
+        // Latin-1 maps each byte to a character and back: only ASCII is escaped.
         const encoding = isUtf8(rest) ? "utf8" : "latin1";
         const json = JSON.stringify(rest.toString(encoding)).slice(1);
         this.length += this.reserve(Buffer.byteLength(json, encoding)).write(json, this.length, encoding);
@@ -203,7 +206,7 @@ export class JsonBytes {
   }
 }
 
-/** The shortest decimal that means this number, never with an exponent; NaN, +Inf and -Inf for what has none. */
+/** The shortest decimal of a number, never with an exponent; NaN, +Inf and -Inf for numbers without one. */
 export function decimal(value: number): string {
   if (Number.isNaN(value)) return "NaN";
   if (!Number.isFinite(value)) return value > 0 ? "+Inf" : "-Inf";
@@ -222,7 +225,7 @@ function spelledOut(mantissa: string, exponent: number): string {
   return sign + digits.padEnd(exponent + 1, "0");
 }
 
-/** Writes a field's number; null for NaN and infinities, which JSON has not. */
+/** Writes a number; null for NaN and infinities, which JSON does not have. */
 export function writeNumber(out: JsonBytes, value: number): void {
   if (!Number.isFinite(value)) out.ascii("null");
   else if (Number.isSafeInteger(value) && value > 0) out.digits(value);

@@ -1,6 +1,6 @@
 import type { MessageForm } from "./fields.ts";
 
-/** A kind of metric: where its parts are, by the numbers of their fields. What it has not is null in its rows. */
+/** A kind of metric: its parts, by the numbers of their fields. Parts that it does not have are null in its rows. */
 export interface MetricKind {
   readonly name: string;
   /** The field of the metric that holds the data, the form of the data and that of a data point, which is parts 1. */

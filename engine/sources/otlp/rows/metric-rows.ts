@@ -33,7 +33,7 @@ export class MetricRows implements ItemRows {
     kind.points.write(metric, kind.data, depth + 2);
   }
 
-  /** Reads the data that the metric held before it was set anew: they may be malformed. */
+  /** Reads the data that later data of the metric have replaced: they may be malformed. */
   #checkReplaced(depth: number): void {
     const [{ out, ends, wire }, { parts, firstPart }] = [this.#row, this.#metric];
     const [{ length }, rows] = [out, ends.length];
@@ -75,7 +75,7 @@ const key = {
   quantiles: Buffer.from(',"quantiles":'),
   quantileValues: Buffer.from(',"quantile_values":'),
 };
-/** What a kind of metric has not. */
+/** The form of a part that a kind of metric does not have. */
 const noExponential = Buffer.from(
   ',"scale":null,"zero_count":null,"zero_threshold":null,"positive_offset":null,"positive_bucket_counts":[]' +
     ',"negative_offset":null,"negative_bucket_counts":[]',
@@ -157,7 +157,7 @@ class DataPoints {
     this.#double(key.max, max, "null");
   }
 
-  /** Writes null for what this kind has not, and `absent` for what this point has not. */
+  /** Writes null where this kind does not have the field, and `absent` where this point does not. */
   #double(json: Uint8Array, number: number | undefined, absent: "0" | "null"): void {
     if (number === undefined) this.#row.missing(json);
     else this.#row.double(json, this.#point, number, absent);

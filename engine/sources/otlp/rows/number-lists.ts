@@ -4,7 +4,7 @@ import type { RowWriter } from "./row-writer.ts";
 
 const [openArray, closeArray, comma] = Buffer.from("[],");
 
-/** Writes repeated numbers as arrays; `[]` for a field that a kind of message has not. */
+/** Writes repeated numbers as arrays; `[]` for a field that a kind of message does not have. */
 export class NumberLists {
   readonly #row: RowWriter;
   readonly #pair = new Fields({ fields: { 1: "fixed64", 2: "fixed64" } });
@@ -58,7 +58,7 @@ export class NumberLists {
     });
   }
 
-  /** Goes over the parts; `next` is called before each number. */
+  /** Reads the parts; `next` is called before each number. */
   #array(
     { parts, partCount }: Fields,
     number: number | undefined,

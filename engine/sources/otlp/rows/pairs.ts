@@ -1,19 +1,19 @@
 import { Fields } from "./fields.ts";
 import type { Wire } from "../protobuf/wire.ts";
 
-/** Numbers that are noted of a pair: key's start and end, value's start and end, and a fingerprint of the key. */
+/** The numbers noted for each pair: start and end of its key and of its value, and a fingerprint of the key. */
 const width = 5;
-/** So many keys are compared each with each. */
+/** Up to this many keys are compared pairwise. */
 const few = 32;
 const [keyTag, valueTag] = [0x0a, 0x12];
 
-/** The pairs of one attribute list, and which of them count: of those with one key, the last. */
+/** The pairs of one attribute list, and which of them count: for each key the last pair. */
 export class Pairs {
   count = 0;
   readonly #pair = new Fields({ fields: { 1: "text", 2: "message" } });
   #notes = new Int32Array(width * 16);
 
-  /** Notes the pairs that are parts `number` of a message. None of their values is looked at. */
+  /** Notes the pairs that are parts `number` of a message. Their values are not read. */
   collect(wire: Wire, of: Fields, number: number, depth: number): void {
     this.count = 0;
     const { parts, partCount } = of;
@@ -44,7 +44,7 @@ export class Pairs {
     return this.#notes[width * pair + 3]!;
   }
 
-  /** The fields of a pair that is not spelled as usual; its value is parts 2. */
+  /** The fields of a pair that is not encoded as usual; its value is parts 2. */
   other(wire: Wire, pair: number, depth: number): Fields {
     this.#pair.read(wire, -2 - this.#notes[width * pair + 2]!, this.valueEnd(pair), depth);
     return this.#pair;
@@ -55,7 +55,7 @@ export class Pairs {
     if (this.count < 2 || (this.count <= few && this.#areSurelyDistinct(bytes))) return undefined;
     const last = new Map<string, number>();
     for (let pair = 0; pair < this.count; pair += 1) {
-      // As many texts as there are bytes: keys that are no UTF-8 stay apart.
+      // Latin-1 is one to one, so that different keys that are not UTF-8 stay different.
       last.set(bytes.toString("latin1", this.keyStart(pair), this.keyEnd(pair)), pair);
     }
     return last.size === this.count ? undefined : [...last.values()];
@@ -93,7 +93,7 @@ export class Pairs {
     notes[at + 4] = fingerprint(bytes, keyStart, keyEnd);
   }
 
-  /** Keys beyond ASCII may be spelled in several ways, and are compared as texts. */
+  /** Keys beyond ASCII may have several encodings, and are compared as strings. */
   #areSurelyDistinct(bytes: Buffer): boolean {
     const notes = this.#notes;
     for (let pair = 0; pair < this.count; pair += 1) {
@@ -126,7 +126,7 @@ export class Pairs {
 
 const beyondAscii = -1;
 
-/** Tells most keys apart. */
+/** Differs for most different keys. */
 function fingerprint(bytes: Buffer, start: number, end: number): number {
   let print = end - start;
   let all = 0;

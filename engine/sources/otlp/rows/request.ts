@@ -7,7 +7,7 @@ export interface ItemRows {
   write(start: number, end: number, depth: number): void;
 }
 
-/** What holds the items, alike for all signals: a request's resources, of each its scopes, of each its items. */
+/** The structure that all signals share: a request has resources, a resource has scopes, a scope has items. */
 const form = { fields: { 1: "message" } } as const;
 const resourceForm = { fields: { 1: "message", 2: "message", 3: "text" } } as const;
 

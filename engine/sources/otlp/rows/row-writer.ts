@@ -8,7 +8,7 @@ const [openObject, closeObject] = Buffer.from("{}");
 
 const attributesKey = Buffer.from(',"attributes":');
 
-/** Writes the members of rows that all signals have, from the fields of the message that a row is made of. */
+/** Writes the members of rows that all signals have, from the fields of the message that becomes a row. */
 export class RowWriter {
   readonly wire: Wire;
   readonly out: JsonBytes;
@@ -25,7 +25,7 @@ export class RowWriter {
     this.origin = new Origin(this.wire, this.values);
   }
 
-  /** Writes a key, which comes with a comma before it and its colon: `,"body":`. */
+  /** Writes a key, given with a comma before it and its colon: `,"body":`. */
   key(json: Uint8Array): void {
     this.out.put(json);
   }
@@ -33,7 +33,7 @@ export class RowWriter {
   /** Makes an object of the members that were written since `start`. */
   close(start: number): void {
     this.out.byte(closeObject!);
-    // In the place of the comma before the first member.
+    // The brace replaces the comma before the first member.
     this.out.bytes[start] = openObject!;
   }
 
@@ -47,7 +47,7 @@ export class RowWriter {
     this.out.text(this.wire.bytes, fields.start(number), fields.end(number));
   }
 
-  /** Writes the key and the text, unless it is empty. */
+  /** Writes the key and the string, unless it is empty. */
   textUnlessEmpty(json: Uint8Array, fields: Fields, number: number): void {
     if (fields.start(number) === fields.end(number)) return;
     this.key(json);
@@ -83,7 +83,7 @@ export class RowWriter {
   }
 
   /**
-   * Ends the row that began at `start` with what its scope has in common, and with its own attributes, which are parts
+   * Ends the row that began at `start` with the members of its scope, and with its own attributes, which are parts
    * `number` of its message.
    */
   end(start: number, fields: Fields, number: number, depth: number): void {
@@ -105,7 +105,7 @@ export class RowWriter {
     this.out.ascii("null");
   }
 
-  /** Writes the key and a word of ours, which needs no escapes. */
+  /** Writes the key and a constant word, which needs no escapes. */
   name(json: Uint8Array, name: string): void {
     this.key(json);
     this.out.quoted(name);
@@ -118,7 +118,7 @@ export class RowWriter {
     this.out.int64(value >> 31, value);
   }
 
-  /** Writes the key and a double; `absent` where it is not there, null where JSON has no such number. */
+  /** Writes the key and a double; `absent` where it is absent, null where JSON does not have such a number. */
   double(json: Uint8Array, fields: Fields, number: number, absent: "0" | "null"): void {
     const place = fields.start(number);
     this.key(json);
@@ -126,7 +126,7 @@ export class RowWriter {
     else writeNumber(this.out, this.wire.double(place));
   }
 
-  /** Writes the key and an unsigned whole number of 64 bits; 0 where it is not there. */
+  /** Writes the key and an unsigned whole number of 64 bits; 0 where it is absent. */
   count(json: Uint8Array, fields: Fields, number: number): void {
     const place = fields.start(number);
     this.key(json);
@@ -140,7 +140,7 @@ const nameKey = Buffer.from(',"scope_name":');
 const versionKey = Buffer.from(',"scope_version":');
 const originAttributesKey = Buffer.from(',"scope_attributes":');
 
-/** What the rows of one scope share, as the JSON members that each of them has. It is made once. */
+/** The JSON members that all rows of one scope have. They are written once. */
 class Origin {
   members: Buffer = Buffer.alloc(0);
   readonly #json = new JsonBytes(1024);
@@ -156,7 +156,7 @@ class Origin {
     this.#values = values;
   }
 
-  /** Turns to the resource of a message that holds it at `depth` as parts 1. Its scope has to follow. */
+  /** Reads the resource that is parts 1 of a message at `depth`. Read its scope next. */
   turnToResource(of: Fields, depth: number): void {
     this.#resource.readParts(this.#wire, of, 1, depth);
     this.#json.length = 0;
@@ -165,7 +165,7 @@ class Origin {
     this.#resourceEnd = this.#json.length;
   }
 
-  /** Turns to the scope of a message that holds it at `depth` as parts 1. */
+  /** Reads the scope that is parts 1 of a message at `depth`. */
   turnToScope(of: Fields, depth: number): void {
     const json = this.#json;
     const scope = this.#scope;

@@ -13,23 +13,24 @@ const itemRows: Readonly<Record<Signal, (row: RowWriter) => ItemRows>> = {
   metrics: (row) => new MetricRows(row),
 };
 
-/** Rows seldom take more than so many times the bytes of their request. */
+/** Rows seldom take more than this many times the bytes of their request. */
 const usualGrowth = 3;
 
 /**
  * One event for each log record, span or data point of an export request, with the fields of its signal. Throws
- * MalformedRequest for bytes that are no such request, and OversizedRequest where its rows would take too many.
+ * MalformedRequest for bytes that are not such a request, and OversizedRequest where its rows would take too much
+ * memory.
  *
- * The rows are written straight from protobuf's encoding, without an object for each message: that is several times as
- * fast as decoding them first, and takes no more memory than the rows do, whatever is sent. A request in JSON is
- * first written in that encoding, so that there is one way to make rows.
+ * The rows are written straight from protobuf's encoding, without an object per message: that is several times as fast
+ * as decoding first, and takes no more memory than the rows, whatever the request holds. A JSON request is converted to
+ * protobuf first, so that there is one way to make rows.
  */
 export function rowsOf(signal: Signal, body: Buffer, encoding: "protobuf" | "json", receivedAt: number): Push {
   const request = encoding === "json" ? wireOf(signal, body) : body;
   const out = new JsonBytes(Math.min(mostBytes, usualGrowth * request.length + 1024));
   const row = new RowWriter(request, out);
   writeRequest(row, itemRows[signal](row));
-  // Not copied but where most of the memory would be kept for nothing.
+  // Copied only where most of the buffer would be kept for nothing.
   const bytes = 2 * out.length < out.bytes.length ? Buffer.from(out.written()) : out.written();
   return { bytes, ends: row.ends, receivedAt, signal };
 }

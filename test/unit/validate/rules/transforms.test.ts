@@ -116,7 +116,7 @@ describe("filter", () => {
       code: "EXPRESSION",
       path: "transforms[0].config.expression",
       at: 'id == "1"',
-      found: 'an error: `id == "1"`: `==` does not go between float and string',
+      found: 'an error: `id == "1"`: `==` cannot be applied to float and string',
     },
     {
       title: "a duration in days",
