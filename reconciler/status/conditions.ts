@@ -72,7 +72,7 @@ function ownConditions(observation: Observation): Condition[] {
   }
   if (change.kind === "refuse" || change.cause === "InvalidFile") return stalled(change.cause, placed(change));
   if (suspended !== undefined && change.calls.length > 0 && hasNotBegun(outcome)) {
-    return [ready("False", "Suspended", `${change.kind}: ${reasonText(change.why)}; suspended: ${suspended.message}`)];
+    return [ready("False", "Suspended", `${change.kind}: ${reasonText(change.why)}; ${suspended.message}`)];
   }
   if (outcome?.result === "held") return stalled(outcome.cause ?? "EventsHeld", outcome.message ?? outcome.kind);
   if (outcome?.result === "refused") return stalled("ReconciliationFailed", outcome.message ?? outcome.kind);

@@ -176,7 +176,7 @@ describe("sluice suspend and resume", () => {
     [["suspend", "order"], "sluice: there is no pipeline order, and no file describes one"],
     [
       ["resume", "orders"],
-      "sluice: orders is not suspended by itself; x-sluice.suspend in its file is lifted in its file",
+      "sluice: orders is not suspended individually; where its file sets x-sluice.suspend, change the file",
     ],
     [["resume"], "sluice: the suspension of everything cannot be lifted: there is none"],
     [
@@ -192,7 +192,7 @@ describe("sluice suspend and resume", () => {
     await stop();
     await writeFile(join(world.dataDir, "holds.json"), "{");
     await start();
-    expect((await sluice("suspend", "orders")).err).toContain("holds.json is damaged, so that it is unknown");
+    expect((await sluice("suspend", "orders")).err).toContain("holds.json is damaged, so it is unknown");
     expect((await sluice("resume")).code).toBe(0);
     expect((await sluice("suspend", "orders")).code).toBe(0);
   });
