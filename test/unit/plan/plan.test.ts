@@ -391,7 +391,7 @@ describe("depends_on", () => {
     const world = { wanted: [on("zebra"), back, { id: "alpha" }] };
     for (const id of ["orders", "zebra"]) {
       expect(changeFor(world, id)).toMatchObject({ kind: "refuse", calls: [] });
-      expect(changeFor(world, id).reason).toContain("which waits for this one");
+      expect(changeFor(world, id).reason).toContain("which depends on this one");
     }
     expect(changeFor(world, "alpha")).toMatchObject({ kind: "create" });
   });
