@@ -178,7 +178,7 @@ describe("sluice suspend and resume", () => {
       ["resume", "orders"],
       "sluice: orders is not suspended individually; where its file sets x-sluice.suspend, change the file",
     ],
-    [["resume"], "sluice: the suspension of everything cannot be lifted: there is none"],
+    [["resume"], "sluice: there is no suspension of everything to lift"],
     [
       ["suspend", "orders", "--reason", "x".repeat(501)],
       "sluice: --reason: expected at most 500 characters, found 501",
@@ -198,7 +198,7 @@ describe("sluice suspend and resume", () => {
   });
 
   test("help says what they do not do", async () => {
-    expect((await sluice("suspend", "--help")).out.replace(/\s+/g, " ")).toContain("what runs goes on");
+    expect((await sluice("suspend", "--help")).out.replace(/\s+/g, " ")).toContain("running pipelines run on");
     expect((await sluice("resume", "--help")).out.replace(/\s+/g, " ")).toContain("starts no pipeline");
   });
 });
