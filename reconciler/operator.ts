@@ -14,25 +14,25 @@ import { printable } from "./language/problem.ts";
 /** Who asks, as they call themselves, and why. */
 export type Asker = Omit<Hold, "since">;
 
-/** What an operator's suspension or resumption did. */
+/** The result of a suspension or resumption by an operator. */
 export interface SuspensionResult {
   /** Absent for everything. */
   pipeline_id?: string;
   /** The suspension that was set, or lifted. */
   hold: Hold;
-  /** Pipelines on which a change is at work, which is carried to its end. */
+  /** Pipelines with a change under way, which is completed. */
   under_way: string[];
 }
 
-/** Where a rollback leads. */
+/** The result of a rollback. */
 export interface Rollback {
   revision: string;
   commit: string;
   author?: string;
   subject?: string;
-  /** The newest revision: when the followed ref leaves it, the pin is over. */
+  /** The newest revision: when the followed ref moves on from it, the pin ends. */
   head: string;
-  /** What there is to do, for people, as it is known at this moment. */
+  /** The plan for people, as known at this moment. */
   plan: string;
 }
 
@@ -44,7 +44,7 @@ export interface OperatorDependencies {
   requests: Requests;
   telemetry: Telemetry;
   busy: () => ReadonlyMap<string, Underway>;
-  /** What a turn on this revision would do at this moment. */
+  /** The plan of a turn on this revision at this moment. */
   preview: (revision: Revision) => Plan | Promise<Plan>;
   /** A turn is under way, or is asked for. */
   isWorking: () => boolean;
@@ -55,7 +55,7 @@ export interface OperatorDependencies {
 /** Milliseconds that a rollback waits for the repository. */
 const rollbackTimeout = 120_000;
 
-/** What a person does to the reconciler. Nothing here touches the engine: the next turn keeps to what was said. */
+/** The commands of an operator. They never call the engine: the next turn follows them. */
 export class Operator {
   readonly #dependencies: OperatorDependencies;
 
@@ -63,7 +63,7 @@ export class Operator {
     this.#dependencies = dependencies;
   }
 
-  /** Asks for a turn now; gives the token that is echoed when it has ended. */
+  /** Requests a turn now; returns the token that is echoed when it has ended. */
   reconcile(): string {
     const token = this.#dependencies.requests.ask();
     this.#dependencies.look();
@@ -81,7 +81,7 @@ export class Operator {
     return { requested_at: token, state, under_way, ...endOf(turn, status.snapshot()) };
   }
 
-  /** Leaves a pipeline, or everything, as it is until it is resumed. Throws HoldError. */
+  /** Suspends a pipeline, or everything, until it is resumed. Throws HoldError. */
   async suspend(pipeline_id: string | undefined, asker: Asker): Promise<SuspensionResult> {
     const { holds, status, engine, telemetry } = this.#dependencies;
     const isKnown = (id: string): boolean =>
@@ -102,8 +102,8 @@ export class Operator {
   }
 
   /**
-   * Pins a commit, or with `isDry` only says what that would do. `revision` is a commit, or the
-   * id of a revision; first digits do for those that were seen last. Throws HoldError and SourceError.
+   * Pins a commit, or with `isDry` only returns the plan. `revision` is a commit, or the id of a revision; of recently
+   * seen ones, the first digits are enough. Throws HoldError and SourceError.
    */
   async rollBack(revision: string, asker: Asker, isDry: boolean): Promise<Rollback> {
     const { source, holds, telemetry, preview } = this.#dependencies;
@@ -119,7 +119,7 @@ export class Operator {
     return rollback;
   }
 
-  /** Lifts the pin; gives the revision that was pinned. Throws HoldError where there is none. */
+  /** Lifts the pin; returns the revision that was pinned. Throws HoldError where there is none. */
   async cancelRollback({ by }: Asker): Promise<{ revision: string }> {
     const { holds, telemetry } = this.#dependencies;
     const { pin } = holds.state;

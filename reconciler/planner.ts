@@ -29,7 +29,7 @@ export interface MadePlan {
 /** Milliseconds that loading a revision for a preview may take. */
 const loadTimeout = 60_000;
 
-/** Looks at all that a plan depends on, at one moment, and makes it. */
+/** Takes a snapshot of all that a plan depends on, and makes the plan. */
 export class Planner {
   readonly #dependencies: PlannerDependencies;
 
@@ -47,7 +47,7 @@ export class Planner {
     return { plan, suspended: new Set(ids.filter((one) => holds.of(one) !== undefined)) };
   }
 
-  /** What a turn on this revision would do, without a memory of the files that are followed. */
+  /** The plan for this revision. Leaves the cache of the followed files as it is. */
   async preview(revision: Revision): Promise<Plan> {
     const desired = await new Loader().load(revision.files, AbortSignal.timeout(loadTimeout));
     return (await this.make(revision, desired)).plan;

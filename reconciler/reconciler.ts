@@ -26,7 +26,7 @@ export type { ReconcileSnapshot } from "./status/status.ts";
 export interface ReconcilerOptions {
   source: RevisionSource;
   engine: AppliedEngine;
-  /** Where the inventory is kept. The folder exists and is this process's own. */
+  /** Where the inventory is stored. The folder exists and belongs to this process alone. */
   dataDir: string;
   log: Log;
   registry: Registry;
@@ -34,23 +34,23 @@ export interface ReconcilerOptions {
   interval: number;
   /** How many pipelines one revision may delete, such as `5 or 20%`, which is the default. */
   maxDeletions?: string;
-  /** Milliseconds that a turn waits for slow changes, default 10,000; they go on during the next turns. */
+  /** Milliseconds that a turn waits for slow changes, default 10,000; they continue during the next turns. */
   applyTimeout?: number;
 }
 
 /** Milliseconds. */
 const defaultApplyTimeout = 10_000;
 
-/** Triggers that wait for the end of the back-off of a source that failed; a person, or a change, does not wait. */
+/** Triggers that wait for the back-off of a failed source. A person, or a change, does not wait. */
 const respectsBackOff: ReadonlySet<Trigger> = new Set<Trigger>(["poll", "retry"]);
 
 /**
- * Makes the engine match the source, again and again: fetch a revision, load its files, observe the engine, plan, apply.
- * A step that fails ends the turn, and what runs goes on as it was; only a source that cannot be read does not end it
- * where a last good revision is known, which then stays in effect.
+ * Makes the engine match the source in a loop: fetch a revision, load its files, observe the engine, plan, apply. A
+ * step that fails ends the turn and leaves running pipelines as they are. If the source cannot be read, the turn
+ * continues with the last good revision, where one is known.
  */
 export class Reconciler {
-  /** What a person may do to it. */
+  /** The commands of an operator. */
   readonly operator: Operator;
   readonly #options: ReconcilerOptions;
   readonly #source: PinnedSource;
@@ -69,7 +69,7 @@ export class Reconciler {
   #endPause: (() => void) | undefined;
   #isTurning = false;
 
-  /** Reads the inventory, the journal of operations and what an operator holds. Throws where one of the first two is damaged. */
+  /** Reads the inventory, the journal of operations, and suspensions. Throws where one of the first two is damaged. */
   constructor(options: ReconcilerOptions) {
     const { engine, log, registry, dataDir } = options;
     this.#options = options;
@@ -114,7 +114,7 @@ export class Reconciler {
     }
   }
 
-  /** Asks for a turn soon. Any number of calls before it begins are one. */
+  /** Requests a turn. All calls before it begins cause one turn. */
   trigger(trigger: Trigger = "manual"): void {
     this.#pending ??= trigger;
     this.#endPause?.();
@@ -124,12 +124,12 @@ export class Reconciler {
     return this.#status.snapshot();
   }
 
-  /** What was done to the pipelines, newest first; kept over restarts. */
+  /** The completed operations, newest first; kept over restarts. */
   history(request: PageRequest): HistoryPage {
     return this.#history.page(request);
   }
 
-  /** One turn. Never throws: what goes wrong is in its result. Not to be called while another one is under way. */
+  /** One turn. Never throws: its result has the error. Must not be called while another one is under way. */
   async turn(trigger: Trigger, signal: AbortSignal): Promise<Turn> {
     const requestedAt = this.#requests.newest;
     const turn: Turn = {
@@ -163,7 +163,7 @@ export class Reconciler {
     if (polled.error !== undefined) turn.fetchError = polled.error;
   }
 
-  /** Reading the same files again would say the same. */
+  /** The same revision has the same files, so they are not loaded again. */
   async #load(turn: Turn, signal: AbortSignal): Promise<void> {
     const { revision } = turn;
     if (revision === undefined) return;
@@ -182,7 +182,7 @@ export class Reconciler {
     this.#telemetry.planMade(plan);
   }
 
-  /** Nothing, while everything is suspended: the plan says what waits. */
+  /** Nothing while everything is suspended; the plan names the waiting changes. */
   async #carryOut(turn: Turn, signal: AbortSignal): Promise<void> {
     if (this.#holds.state.everything !== undefined) return;
     const { plan, suspended = new Set(), desired, revision } = turn;

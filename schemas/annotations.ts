@@ -7,7 +7,7 @@ import schema from "./pipeline-v3.schema.json" with { type: "json" };
 export const effects = ["none", "hot", "restart", "forget", "refuse"] as const;
 export type Effect = (typeof effects)[number];
 
-/** The class of the highest; `none` for no effects. */
+/** The highest of the classes; `none` for an empty list. */
 export function highest(given: Iterable<Effect>): Effect {
   let top: Effect = "none";
   for (const effect of given) if (effects.indexOf(effect) > effects.indexOf(top)) top = effect;
@@ -34,9 +34,9 @@ export interface SchemaNode {
   "x-effect-with-dedup"?: Effect;
   "x-secret"?: boolean;
   "x-expected"?: string;
-  /** Where the default is no constant: what it is, in words. */
+  /** The default in words, if it is not a constant. */
   "x-default"?: string;
-  /** What else must hold, in words. */
+  /** A further rule, in words. */
   "x-rule"?: string;
 }
 
@@ -44,20 +44,22 @@ export const rootNode = schema as unknown as SchemaNode;
 
 const definitions = schema.definitions as unknown as Readonly<Record<string, SchemaNode>>;
 
-/** What a node says with what it refers to; its own words win. */
+/** A node with the keywords of its `$ref`; its own win. */
 export function resolved(node: SchemaNode): SchemaNode {
   const target = node.$ref === undefined ? undefined : definitions[node.$ref.replace("#/definitions/", "")];
   return { ...target, ...node };
 }
 
-/** Where a field is in a document. In a list any segment means an entry: its index, or a name that the caller chose. */
+/**
+ * The path of a field in a document. In a list any segment means an entry: its index, or a name that the caller chose.
+ */
 export type Path = readonly (string | number)[];
 
 /**
- * The class of change at `path`, from the annotation of the schema: the one of the deepest annotated field on the way,
- * the highest where variants of a source or transform share a field. `withDedup` says that the source of a
- * `resources.transform` entry has a dedup transform, which makes its replicas immutable.
- * Throws a RangeError for a path that the schema does not know.
+ * The class of change at `path`, from the annotation of the schema: that of the deepest annotated field on the path,
+ * the highest if variants of a source or transform share a field. `withDedup` says that the source of a
+ * `resources.transform` entry has a dedup transform, which makes its replicas immutable. Throws a RangeError for a path
+ * that the schema does not know.
  */
 export function effectOf(path: Path, { withDedup = false } = {}): Effect {
   const fields = nodesAt(path);

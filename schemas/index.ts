@@ -1,4 +1,4 @@
-/** The language: what a pipeline file may say, and the one canonical form of what it says. */
+/** The language: the format of pipeline files, and their canonical form. */
 export { canonicalDuration, durationMs, parseDuration, printDuration } from "./duration.ts";
 export { effects, highest, type Effect } from "./annotations.ts";
 export { effectOf, isSecret, type Path } from "./annotations.ts";

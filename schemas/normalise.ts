@@ -115,7 +115,7 @@ function normaliseTransform(transform: TransformDocument): TransformConfig {
 
 type OutputDocument = StatelessDocument["config"]["transforms"][number];
 
-/** A list of texts is no list of anything; other names of one basic type convert alike. */
+/** A list of texts is a type of its own; other names of one basic type convert alike. */
 function normaliseOutput({ expression, output_name, output_type }: OutputDocument): OutputDocument {
   return { expression, output_name, output_type: output_type === "[]string" ? output_type : basicType(output_type) };
 }
@@ -165,11 +165,11 @@ function normaliseSink(sink: SinkDocument): SinkConfig {
 const quoted = /('(?:[^'\\]|\\.)*'?|`(?:[^`\\]|\\.)*`?|"(?:[^"\\]|\\.)*"?)/s;
 
 /**
- * A column type with its blanks where ClickHouse puts them, so that `Map(String,String)` and `Map( String, String )` are
- * one text. What stands in quotes stays as it is; whether the type exists is not looked at.
+ * A column type with its blanks where ClickHouse puts them, so that `Map(String,String)` and `Map( String, String )`
+ * are one text. Quoted text stays as it is; whether the type exists is not checked.
  */
 export function canonicalColumnType(text: string): string {
-  // Every second part is what stands in quotes.
+  // Every second part is quoted.
   const parts = text.split(quoted).map((part, index) => (index % 2 === 1 ? part : spaced(part)));
   return parts.join("").trim();
 }
@@ -184,8 +184,8 @@ function spaced(part: string): string {
 
 /**
  * Spellings that the v3 format takes and the schema does not name: blanks around version, pipeline_id and source types,
- * and upper case in source types and initial offsets.
- * Gives back a copy along the changed parts; whatever is not of the expected shape stays as it is, for the schema to refuse.
+ * and upper case in source types and initial offsets. Returns a copy with the changed parts; a value of another shape
+ * stays as it is, and the schema refuses it.
  */
 export function tidy(document: unknown): unknown {
   if (!isObject(document)) return document;

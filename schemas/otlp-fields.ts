@@ -7,7 +7,7 @@ const uints = (...names: string[]): SchemaField[] => names.map((name) => ({ name
 const floats = (...names: string[]): SchemaField[] => names.map((name) => ({ name, type: "float" }));
 const arrays = (...names: string[]): SchemaField[] => names.map((name) => ({ name, type: "array" }));
 
-/** What every record has of the resource and the scope that it came from, and of its own. */
+/** The fields that every record has: of its resource, of its scope, and its own attributes. */
 const origin: readonly SchemaField[] = [
   { name: "resource_attributes", type: "map" },
   ...strings("scope_name", "scope_version"),
@@ -44,7 +44,7 @@ export const otlpFields: Readonly<Record<Signal, readonly SchemaField[]>> = {
     ...uints("count"),
     ...floats("sum", "min", "max"),
     ...arrays("bucket_counts", "explicit_bounds"),
-    // Of exponential histograms and summaries alone.
+    // Only of exponential histograms and summaries.
     { name: "scale", type: "int" },
     ...uints("zero_count"),
     ...floats("zero_threshold"),

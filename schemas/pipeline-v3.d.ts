@@ -34,7 +34,7 @@ export interface PipelineV3 {
   join?: JoinDocument;
   sink: SinkDocument;
   /**
-   * What people note about the pipeline.
+   * Notes for people.
    */
   metadata?: {
     /**
@@ -114,7 +114,7 @@ export interface KafkaSourceDocument {
   source_id: string;
   connection_params: KafkaConnection;
   /**
-   * Topic to read. Another one is read from its beginning, or from x-sluice.start; what was not read yet of the old one stays unread. The same for a source that is added or removed.
+   * Topic to read. After a change, the new topic is read from its beginning, or from x-sluice.start; messages of the old topic that were not read yet stay unread. The same applies to a source that is added or removed.
    */
   topic: string;
   /**
@@ -169,7 +169,7 @@ export interface KafkaSourceDocument {
      */
     fields?: SchemaFieldDocument[];
     /**
-     * Given on reading, ignored on writing.
+     * Present when a pipeline is read, ignored when it is written.
      */
     parsed_fields?: SchemaFieldDocument[];
   };
@@ -297,7 +297,7 @@ export interface DedupDocument {
    */
   config: {
     /**
-     * Field that tells events apart.
+     * Field that identifies an event.
      */
     key: string;
     /**
@@ -307,11 +307,11 @@ export interface DedupDocument {
   };
 }
 /**
- * Makes each event anew from expressions.
+ * Computes a new event from each event with expressions.
  */
 export interface StatelessDocument {
   /**
-   * Makes new fields.
+   * Computes new fields.
    */
   type: "stateless";
   /**
@@ -371,7 +371,7 @@ export interface StatelessDocument {
  */
 export interface JoinDocument {
   /**
-   * A disabled join is as good as none.
+   * A disabled join has no effect.
    */
   enabled: boolean;
   /**
@@ -478,7 +478,7 @@ export interface SinkDocument {
  */
 export interface SinkConnectionDocument {
   /**
-   * Host name, or `embedded`: the ClickHouse that Sluice carries.
+   * Host name, or `embedded`: the ClickHouse inside Sluice.
    */
   host: string;
   /**
@@ -561,7 +561,7 @@ export interface ResourcesDocument {
      */
     replicas?: number;
     /**
-     * What the stage asks for.
+     * What the stage requests.
      */
     requests?: {
       /**
@@ -609,7 +609,7 @@ export interface ResourcesDocument {
      */
     replicas?: number;
     /**
-     * What the stage asks for.
+     * What the stage requests.
      */
     requests?: {
       /**
@@ -644,7 +644,7 @@ export interface ResourcesDocument {
      */
     replicas?: number;
     /**
-     * What the stage asks for.
+     * What the stage requests.
      */
     requests?: {
       /**
@@ -672,19 +672,19 @@ export interface ResourcesDocument {
   };
 }
 /**
- * What Git says beyond the v3 format.
+ * Settings of Sluice beyond the v3 format.
  */
 export interface SluiceDirectives {
   /**
-   * What the pipeline should be. Default: "Running".
+   * The wanted state of the pipeline. Default: "Running".
    */
   state?: "Running" | "Stopped" | "Terminated";
   /**
-   * Report on this pipeline and touch nothing. Default: false.
+   * Report on this pipeline and change nothing. Default: false.
    */
   suspend?: boolean;
   /**
-   * false keeps the pipeline when its file goes. Default: true.
+   * false keeps the pipeline when its file is removed. Default: true.
    */
   prune?: boolean;
   /**
@@ -698,19 +698,19 @@ export interface SluiceDirectives {
    */
   adopt?: boolean;
   /**
-   * What to do when somebody changes, stops or deletes the pipeline through the engine while its file stays as it is: put it back, say so, or let it be. Default: "correct".
+   * What to do when the pipeline is changed, stopped or deleted through the engine and not in its file: correct it, report it, or ignore it. Default: "correct".
    */
   drift?: "correct" | "report" | "ignore";
   /**
-   * Carry out a refused change by making the pipeline anew: what it has accepted is written first, dead letters, the dedup memory and a generated token go, the Kafka consumer group is kept. Default: false.
+   * Carry out a refused change by recreating the pipeline: accepted events are written first; dead letters, dedup keys and a generated token are lost; the Kafka consumer group is kept. Default: false.
    */
   recreate?: boolean;
   /**
-   * Whether a filter that came from version v2 has been looked at: false holds the pipeline back until then.
+   * Whether a filter from version v2 was reviewed: false blocks the pipeline until then.
    */
   filters_reviewed?: boolean;
   /**
-   * Token of the webhook, brought instead of generated. Use a reference such as `${env:NAME}`. Default: a generated one.
+   * Token of the webhook, in place of a generated one. Use a reference such as `${env:NAME}`. Default: a generated one.
    */
   access_token?: string;
   /**
@@ -718,23 +718,23 @@ export interface SluiceDirectives {
    */
   create_table?: boolean;
   /**
-   * Where a group without offsets begins: earliest, latest or an ISO 8601 time. Default: consumer_group_initial_offset of the source.
+   * Where a consumer group without committed offsets begins: earliest, latest or an ISO 8601 time. Default: consumer_group_initial_offset of the source.
    */
   start?: string;
   /**
-   * What to do with a batch of which nobody can tell whether it was written: send it again (rows may stand there twice), take it as written (rows may be missing), or wait. Default: "insert".
+   * What to do with a batch that may or may not have been written: send it again (rows may be doubled), count it as written (rows may be missing), or pause. Default: "insert".
    */
   on_uncertain?: "insert" | "skip" | "pause";
   /**
-   * What to do when a source no longer has events that were to be read: wait, or go on with what is left. Default: "pause".
+   * What to do when events that were to be read are gone from their source: pause, or continue with the remaining ones. Default: "pause".
    */
   on_lost?: "pause" | "skip";
   /**
-   * What to do when a materialized view refuses rows that the table has taken: wait, or go on without that view. Default: "pause".
+   * What to do when a materialized view refuses rows that the table has stored: pause, or continue without that view. Default: "pause".
    */
   on_view_error?: "pause" | "skip";
   /**
-   * The run of another Sluice, as the pause PausedOwner names it, from whose place in the consumer group this one goes on.
+   * The run of another Sluice, as the pause PausedOwner names it: this one continues from the offsets that it committed.
    */
   take_over?: string;
 }

@@ -85,7 +85,7 @@ export interface JoinConfig {
 
 /** Connection fields besides `host` are absent where `host` is `embedded` and the file left them out. */
 export interface SinkConnection {
-  /** A host name, or `embedded`: the ClickHouse that Sluice carries. */
+  /** A host name, or `embedded`: the ClickHouse inside Sluice. */
   host: string;
   port?: string;
   http_port?: string;
@@ -137,25 +137,32 @@ export interface ResourcesConfig {
 }
 
 /**
- * What Git says beyond the v3 format, from the `x-sluice` key of a file: the part that the engine acts on, with every
- * default filled in. A change applies to batches in flight as well.
- * The part that only the reconciler acts on (`state`, `suspend`, `prune`, …) never reaches the engine.
+ * The options of the engine from the `x-sluice` key of a file, with every default filled in. A change applies to
+ * batches in flight as well. The part that only the reconciler acts on (`state`, `suspend`, `prune`, …) never reaches
+ * the engine.
  */
 export interface EngineOptions {
   /** Create a missing target database and table from the mapping. Default false. */
   create_table: boolean;
   /**
-   * A batch may have been written, and the target no longer shows whether it was. `insert` (default): it is sent again,
-   * so its rows may stand there twice. `skip`: it counts as written, so its rows may be missing. `pause`: a person decides.
+   * For a batch that may have been written while the target can no longer show whether it was. `insert` (default): it
+   * is sent again, so its rows may be doubled. `skip`: it counts as written, so its rows may be missing. `pause`: a
+   * person decides.
    */
   on_uncertain: "insert" | "skip" | "pause";
-  /** A source no longer has events that were to be read. `pause` (default), or `skip`: go on with what is left. */
+  /**
+   * For events that were to be read and are gone from their source. `pause` (default), or `skip`: continue with the
+   * remaining ones.
+   */
   on_lost: "pause" | "skip";
-  /** A materialized view refuses rows that the table has taken. `pause` (default), or `skip`: go on without that view. */
+  /**
+   * For a materialized view that refuses rows which the table has stored. `pause` (default), or `skip`: continue
+   * without that view.
+   */
   on_view_error: "pause" | "skip";
   /** Where a Kafka group without offsets begins: `earliest`, `latest` or an ISO 8601 time. Absent: as the source says. */
   start?: string;
-  /** The run of another Sluice, as a pause named it, whose place in the consumer group is taken over. */
+  /** The run of another Sluice whose committed offsets are taken over; the pause `PausedOwner` names it. */
   take_over?: string;
   /** The webhook's token, brought instead of generated: a secret reference such as `${env:ORDERS_TOKEN}`. */
   access_token?: string;

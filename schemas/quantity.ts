@@ -1,7 +1,7 @@
 /**
- * Quantities as pipeline files write them (docs/reference/pipeline.md): a decimal number, then nothing, one of
- * `n u m k M G T P E`, one of `Ki Mi Gi Ti Pi Ei`, or a decimal exponent. Sizes of the stream also take KB, MB, GB and TB
- * in any case, powers of 1024 like their binary brothers.
+ * Quantities as pipeline files write them (docs/reference/pipeline.md): a decimal number, then nothing, one of `n u m k
+ * M G T P E`, one of `Ki Mi Gi Ti Pi Ei`, or a decimal exponent. Sizes of the stream also take KB, MB, GB and TB in any
+ * case, powers of 1024 like `Ki Mi Gi Ti`.
  */
 const grammar = /^([+-])?(\d+(?:\.\d*)?|\.\d+)(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|[eE][+-]?\d{1,2}|[kKmMgGtT][bB])?$/;
 const thousands = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];

@@ -90,7 +90,7 @@ function typeOf(field: SchemaNode, sections: readonly Section[]): string {
   return words[[field.type].flat()[0] ?? ""] ?? "";
 }
 
-/** The variant of a source or transform, else what it is. */
+/** The variant of a source or transform, else its type. */
 function labelOf(place: string): string {
   return /\(([^(]*)\)$/.exec(place)?.[1] ?? "mapping";
 }
@@ -123,7 +123,7 @@ function rulesOf(field: SchemaNode): string[] {
   return rules.map((rule) => `${rule.charAt(0).toUpperCase()}${rule.slice(1)}.`);
 }
 
-/** What goes without saying is left out. */
+/** Obvious expectations are left out. */
 function isPlain(expected: string | undefined): boolean {
   return expected !== undefined && expected !== "a text that is not blank";
 }
@@ -140,7 +140,7 @@ function code(text: string): string {
   return text.includes("`") ? text : `\`${text}\``;
 }
 
-/** What stands above the tables of the reference: how to read them, and the grammars that fields share. */
+/** The head of the reference: how to read the tables, and the grammars that fields share. */
 const pageHead = `<!-- Generated from schemas/pipeline-v3.schema.json by \`npm run schemas\`. Change the schema, not this file. -->
 
 # The v3 format
@@ -156,8 +156,8 @@ One YAML or JSON document is one pipeline. This page tells every field; what a p
 | \`none\` | nothing |
 | \`hot\` | it is applied while the pipeline runs |
 | \`restart\` | stop (what is held is written first), update, resume; nothing is lost |
-| \`forget\` | restart, and what was remembered for dedup or join is lost |
-| \`refuse\` | not possible: the change is refused, and the pipeline runs on as it is |
+| \`forget\` | restart, and the state of dedup or join is lost |
+| \`refuse\` | not possible: the change is refused, and the pipeline runs on unchanged |
 
 A change has the highest effect of its fields. Two spellings of one meaning are no change.
 

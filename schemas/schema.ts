@@ -2,8 +2,8 @@ import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import schema from "./pipeline-v3.schema.json" with { type: "json" };
 
 /**
- * Our own annotations: the class of change, secrets, what a message says is expected and under which code, and for the
- * reference a default that depends on something and a rule that no schema can express.
+ * Our own annotations: the class of change, secrets, the expectation and the code of a message, and for the reference a
+ * default that is not a constant and a rule that no schema can express.
  */
 const annotations = ["x-effect", "x-effect-with-dedup", "x-secret", "x-code", "x-expected", "x-default", "x-rule"];
 
@@ -30,7 +30,7 @@ function validator(): ValidateFunction {
   return compiled;
 }
 
-/** Every breach of the v3 schema by a tidied document; none means that it is a PipelineV3. */
+/** Every breach of the v3 schema by a tidied document; without one, it is a PipelineV3. */
 export function schemaErrors(document: unknown): SchemaError[] {
   const validate = validator();
   return validate(document) ? [] : ((validate.errors ?? []) as SchemaError[]);

@@ -34,9 +34,9 @@ export interface DaemonOptions {
   env?: Record<string, string>;
   /** `HOST:PORT` of the listeners. Default: 8081 and 8080 on loopback, or free ports where these are taken; no OTLP. */
   listeners?: Listeners;
-  /** Is given every line of its log. */
+  /** Receives each line of its log. */
   onLine?: (line: string) => void;
-  /** Puts a command line inside of another one, such as that of a namespace. */
+  /** Wraps a command line in another one, for example to run it in a network namespace. */
   wrap?: (command: string[]) => string[];
 }
 
@@ -48,7 +48,7 @@ export interface Listeners {
   otlpHttp?: string;
 }
 
-/** `sluice run` as a child process, and the other commands against it: what a person would type. */
+/** `sluice run` as a child process, and the other commands against it, as a person would type them. */
 export class Daemon {
   readonly listeners: Listeners;
   readonly #options: DaemonOptions;
@@ -73,7 +73,7 @@ export class Daemon {
     });
   }
 
-  /** Starts it; resolves when it listens. Throws what it said if it ends instead. */
+  /** Starts it; resolves when it listens. Throws with its log if it ends before. */
   static async start(options: DaemonOptions): Promise<Daemon> {
     const listeners = options.listeners ?? { api: await freeAddress(8081), events: await freeAddress(8080) };
     const daemon = new Daemon(options, listeners);
@@ -135,7 +135,7 @@ export class Daemon {
     return this.get(`/api/v1/pipeline/${pipeline_id}/health`);
   }
 
-  /** Resolves with the turn that has dealt with a commit. */
+  /** Resolves with the turn that completed a commit. */
   async reconciled(commit: string): Promise<Reconcile["history"][number]> {
     return this.until(
       async () => {
@@ -147,7 +147,7 @@ export class Daemon {
     );
   }
 
-  /** Resolves when everything that a pipeline accepted is settled. */
+  /** Resolves when every accepted event of a pipeline is settled. */
   async settled(pipeline_id: string): Promise<Health> {
     return this.until(async () => {
       const health = await this.health(pipeline_id);
@@ -155,7 +155,7 @@ export class Daemon {
     }, `to settle the events of ${pipeline_id}`);
   }
 
-  /** Looks again and again until `look` finds something; what it throws meanwhile is no answer yet. */
+  /** Polls `look` until it returns a value; an error counts as none. */
   async until<T>(look: () => Promise<T | undefined>, what: string): Promise<T> {
     const until = Date.now() + 60_000;
     while (Date.now() < until && !this.hasEnded) {
@@ -164,7 +164,7 @@ export class Daemon {
       await sleep(50);
     }
     throw new Error(
-      `waited in vain for sluice run ${what}; its last lines were:\n${this.#lastLines.slice(-20).join("\n")}`,
+      `timed out while waiting for sluice run ${what}; its last lines were:\n${this.#lastLines.slice(-20).join("\n")}`,
     );
   }
 
@@ -174,7 +174,7 @@ export class Daemon {
   }
 }
 
-/** A loopback address with the port that is wished, or any free one where that is taken. */
+/** A loopback address with the preferred port, or a free one if that is in use. */
 export async function freeAddress(wished: number): Promise<string> {
   for (const port of [wished, 0]) {
     const server = createServer();

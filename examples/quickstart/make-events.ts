@@ -1,17 +1,17 @@
 import { writeFileSync } from "node:fs";
 
 /**
- * Writes events.ndjson: the same events each time. Every line is a request body as it is sent, whom it is sent to, and
- * what must become of it: `row`, `filtered`, `dead letter` (accepted, then set aside) or `refused` (answered 400).
+ * Writes events.ndjson: the same events each time. Every line has a request body, its pipeline and its expected result:
+ * `row`, `filtered`, `dead letter` (accepted, not written) or `refused` (answered 400).
  */
-type Fate = "row" | "filtered" | "dead letter" | "refused";
+type Expected = "row" | "filtered" | "dead letter" | "refused";
 
 const services = ["api", "billing", "search", "mail"];
 const countries = ["DE", "FR", "SE", "US", "JP"];
 const start = Date.UTC(2026, 0, 5, 8, 0, 0);
 const lines: string[] = [];
 
-function line(pipeline_id: string, expect: Fate, body: unknown): void {
+function line(pipeline_id: string, expect: Expected, body: unknown): void {
   lines.push(JSON.stringify({ pipeline_id, expect, body: typeof body === "string" ? body : JSON.stringify(body) }));
 }
 

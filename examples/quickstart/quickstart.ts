@@ -8,8 +8,8 @@ import { PipelineRepository } from "./repository.ts";
 import { count, post, readSamples, type Sample } from "./sample.ts";
 
 /**
- * The quickstart: a Git repository of two pipelines, `sluice run` on it, a few thousand events, three commits, and what
- * came of them. `--exit` ends it after the last chapter, with 0 only if every count is right.
+ * The quickstart: a Git repository of two pipelines, `sluice run` on it, a few thousand events, three commits, and the
+ * result of each. `--exit` ends it after the last step, with 0 only if every count is right.
  */
 const project = dirname(dirname(fileURLToPath(import.meta.url)));
 const example = join(project, "examples", "quickstart");
@@ -34,7 +34,7 @@ async function main(): Promise<void> {
     await lookAtEverything(daemon, samples);
     process.exitCode = tell.sum() ? 0 : 1;
     if (isToExit) return;
-    tell.say("\nIt stays up until Ctrl-C. Commit something of your own and see what it says.");
+    tell.say("\nIt runs until Ctrl-C. Commit a change of your own and watch the result.");
     await daemon.ended();
   } finally {
     await daemon.stop();
@@ -63,11 +63,11 @@ async function showFirstPlan(daemon: Daemon, repository: PipelineRepository): Pr
   const started = performance.now();
   await daemon.reconciled(commit);
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
-  tell.say(`Both pipelines run ${seconds} s later. This was the plan, and what became of it:`);
+  tell.say(`Both pipelines run ${seconds} s later. This was the plan, and its result:`);
   await showTurn(daemon, commit);
 }
 
-/** Shows the plan for a commit and what became of it; returns that in a word for each pipeline that it touched. */
+/** Shows the plan for a commit and its outcomes; returns the result for each changed pipeline. */
 async function showTurn(daemon: Daemon, commit: string): Promise<Record<string, string>> {
   const { plan = "", outcomes } = await daemon.reconciled(commit);
   tell.show(plan);
@@ -127,7 +127,7 @@ async function changeFilter(
   repository: PipelineRepository,
   tokens: Record<string, string>,
 ): Promise<void> {
-  tell.chapter("A commit changes the filter: the pipeline drains, and goes on with the new one");
+  tell.chapter("A commit changes the filter: the pipeline drains, and continues with the new one");
   const commit = await repository.change(
     "app-errors.yaml",
     'level == "ERROR" and status_code >= 500',
@@ -142,7 +142,7 @@ async function changeFilter(
 }
 
 async function rename(daemon: Daemon, repository: PipelineRepository): Promise<void> {
-  tell.chapter("A commit renames a pipeline: it goes on as it runs");
+  tell.chapter("A commit renames a pipeline: it runs on without a restart");
   const commit = await repository.change(
     "checkout-orders.yaml",
     "name: Checkout orders",
@@ -159,7 +159,7 @@ async function changeImmutable(
   repository: PipelineRepository,
   tokens: Record<string, string>,
 ): Promise<void> {
-  tell.chapter("A commit changes what cannot change: it is refused, and the pipeline goes on");
+  tell.chapter("A commit changes an immutable field: it is refused, and the pipeline runs on");
   const commit = await repository.change("app-errors.yaml", "max_bytes: 64Mi", "max_bytes: 128Mi", "Buffer more");
   await showTurn(daemon, commit);
   const { pipelines } = await daemon.get<Reconcile>("/api/v1/reconcile");
@@ -176,7 +176,7 @@ async function changeImmutable(
 }
 
 async function lookAtEverything(daemon: Daemon, samples: Sample[]): Promise<void> {
-  tell.chapter("What there is to look at");
+  tell.chapter("Where to look further");
   await showCommand(
     daemon,
     "sql",

@@ -2,7 +2,7 @@ import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { simpleGit, type SimpleGit } from "simple-git";
 
-/** The Git repository of the story: where a team would keep its pipelines. */
+/** The Git repository of the quickstart, as a team would keep its pipelines. */
 export class PipelineRepository {
   readonly folder: string;
   readonly #git: SimpleGit;
@@ -41,7 +41,7 @@ export class PipelineRepository {
     return this.#git.revparse(["HEAD"]);
   }
 
-  /** Replaces a text in a file, which must be there once, and commits. */
+  /** Replaces a text that must occur once in a file, and commits. */
   async change(file: string, from: string, to: string, message: string): Promise<string> {
     const path = join(this.folder, file);
     const text = await readFile(path, "utf8");

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 
-/** A request as it is sent, and what must become of it. */
+/** A request and its expected result. */
 export interface Sample {
   pipeline_id: string;
   expect: "row" | "filtered" | "dead letter" | "refused";

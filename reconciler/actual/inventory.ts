@@ -7,28 +7,28 @@ import { Mutex } from "../../engine/language.ts";
 /** A pipeline that this reconciler created or took over. */
 export interface InventoryEntry {
   file: string;
-  /** What the file said last, for the time when it is gone. */
+  /** From the last valid file, for when the file was removed, as is `suspend`. */
   prune: boolean;
   suspend: boolean;
-  /** Last revision of which the pipeline holds everything; absent until the first. */
+  /** Last revision that the pipeline matched completely; absent before the first. */
   revision?: string;
-  /** Fingerprint of what its file asks for, as it was last found or made so. */
+  /** Fingerprint of its file when the pipeline last matched it. */
   applied?: string;
-  /** Fingerprint of what the engine held then. */
+  /** Fingerprint of what the engine held at that time. */
   left?: string;
-  /** A change was begun since: what differs may be a part of it. */
+  /** A change was begun since: a difference may come from it, and not from a drift. */
   changing?: true;
   /** Its file said `x-sluice.state: Terminated`. */
   terminated?: true;
-  /** Its deletion was begun, and is carried to its end unless its file comes back. */
+  /** Its deletion was begun, and is completed unless its file is restored. */
   ending?: true;
-  /** How often it was put back lately after a drift, oldest first. */
+  /** How often it was corrected lately after a drift, oldest first. */
   corrections?: Correction[];
   /** These fields drifted again and again: they are no longer corrected. */
   fight?: Fight;
 }
 
-/** A drift that was put back. */
+/** A drift that was corrected. */
 export interface Correction {
   /** ISO 8601, UTC. */
   at: string;
@@ -61,8 +61,8 @@ export interface InventoryState {
 
 /**
  * What this reconciler owns, in `<data-dir>/reconciler.json`. Only what is in it may be pruned. An entry is written
- * before its pipeline is created and leaves after the pipeline was deleted, so that a crash in between never leaves a
- * pipeline without an owner.
+ * before its pipeline is created and removed after the pipeline was deleted, so that a crash between the two never
+ * leaves a pipeline that is not owned.
  */
 export class Inventory {
   readonly #path: string;
@@ -82,8 +82,8 @@ export class Inventory {
   }
 
   /**
-   * Reads the file, or begins without one. A file that cannot be understood is an error: going on without it would
-   * mean that removed files prune nothing any more, without a word.
+   * Reads the file, or begins without one. A file that cannot be understood is an error: going on without it would mean
+   * that removed files no longer prune anything, without an error.
    */
   static read(dataDir: string): Inventory {
     const path = join(dataDir, "reconciler.json");
@@ -102,7 +102,7 @@ export class Inventory {
     return this.#state;
   }
 
-  /** Owns a pipeline from now on, or notes what has become of it. The entry stays as it is. */
+  /** Adds or replaces the entry of a pipeline. The entry itself is never altered. */
   own(pipeline_id: string, entry: InventoryEntry): void {
     if (isSame(this.#state.pipelines[pipeline_id], entry)) return;
     this.#state.pipelines[pipeline_id] = entry;

@@ -6,7 +6,7 @@ import type { ActualPipeline, ActualState, Interrupted, Underway } from "./state
 /** What is read of the engine. */
 export type ObservedEngine = Pick<Engine, "list" | "get" | "health">;
 
-/** The engine and the inventory at this moment, as the planner wants them. */
+/** The engine and the inventory at this moment, as the planner reads them. */
 export function snapshot(
   engine: ObservedEngine,
   inventory: Inventory,
@@ -28,13 +28,13 @@ export function snapshot(
   return { pipelines, owned, busy, now: Date.now(), ...(interrupted && { interrupted }) };
 }
 
-/** One pipeline at this moment; undefined where it is gone. */
+/** One pipeline at this moment; undefined where it does not exist. */
 export function presentOf(engine: ObservedEngine, pipeline_id: string): ActualPipeline | undefined {
   const health = healthOf(engine, pipeline_id);
   return health && actualPipeline(engine.get(pipeline_id), health);
 }
 
-/** Health of a pipeline; undefined for one that is gone by now. */
+/** Health of a pipeline; undefined for one that was deleted meanwhile. */
 export function healthOf(engine: ObservedEngine, pipeline_id: string): PipelineHealth | undefined {
   try {
     return engine.health(pipeline_id);
@@ -59,7 +59,7 @@ function actualPipeline(
     pending_batches,
     dead_letters: dead_letters.total_messages,
     ...(source?.lag !== undefined && { lag: source.lag }),
-    ...(source !== undefined && { unsaid: source.unsaid }),
+    ...(source !== undefined && { uncommitted: source.unsaid }),
     ...(keys !== undefined && { keys: keys.keys }),
     ...(paused !== undefined && { paused: paused.text }),
     ...(intake === "closed" && { intake }),

@@ -17,15 +17,15 @@ export interface ActualPipeline {
   dead_letters: number;
   /** Offsets of its topic that it has not settled yet; absent where it reads from no topic, or has not begun to. */
   lag?: number;
-  /** Offsets that are settled and that its consumer group does not know of; absent where nobody knows, as with `lag`. */
-  unsaid?: number;
+  /** Settled offsets that are not committed to its consumer group yet; absent where that is unknown, as with `lag`. */
+  uncommitted?: number;
   /** Keys that dedup remembers; absent without dedup, or where it has not begun to. */
   keys?: number;
-  /** Why it waits, where it does. */
+  /** Why it is paused, where it is. */
   paused?: string;
-  /** It refuses new events: its end has begun. */
+  /** It refuses new events, because its deletion has begun. */
   intake?: "closed";
-  /** Secrets that are no longer what it runs with. Absent where all are. */
+  /** Secrets whose value has changed or is missing since it started. Absent where there are none. */
   secrets?: Omit<StaleSecrets, "pipeline_id">;
 }
 
@@ -33,34 +33,34 @@ export interface ActualPipeline {
 export interface Underway {
   /** What the file asked for (`wishOf`); absent for a deletion. */
   wish?: string;
-  /** It waits for a stop to end. Until then another change may take its place. */
+  /** It waits for a stop to end. Until then another change may replace it. */
   isStopping: boolean;
-  /** The stop is the first step to its end, and no event comes in any more. */
+  /** The stop is the first step of a deletion: the pipeline refuses new events. */
   isEnding?: true;
 }
 
-/** A change that was begun and has not come to its end, and on which nobody is at work. */
+/** A change that was begun and not completed, and that is not being carried out at this moment. */
 export interface Interrupted {
   /** The revision that asked for it. */
   revision: string;
-  /** The pipeline ran before and was stopped on the way to something else: it is not to stay so. */
+  /** The pipeline ran before and was stopped only as a step of the change: it must not stay stopped. */
   isOwed: boolean;
-  /** Of a recreation: the state of what it makes, or that this is not known any more. */
+  /** For a recreation: the wished state of the new pipeline, or `lost` where its config is no longer known. */
   successor?: WishedState | "lost";
 }
 
-/** All that a plan has to know about what is there. */
+/** The actual state, as far as a plan depends on it. */
 export interface ActualState {
   pipelines: ReadonlyMap<string, ActualPipeline>;
   /** Pipelines of the inventory: only these may be pruned. */
   owned: Readonly<Record<string, InventoryEntry>>;
-  /** Pipelines on which an earlier plan is still at work. */
+  /** Pipelines whose change of an earlier plan is still being carried out. */
   busy: ReadonlyMap<string, Underway>;
-  /** Milliseconds since the epoch; decides when a drift is put back once more. */
+  /** Milliseconds since the epoch; decides when a drift is corrected again. */
   now: number;
-  /** What the revision that is planned may delete; absent for no limit. */
+  /** How many pipelines this revision may delete; absent for no limit. */
   budget?: DeletionBudget;
-  /** What earlier plans have begun, by pipeline_id. Absent where nothing was. */
+  /** Interrupted changes of earlier plans, by pipeline_id. Absent where there are none. */
   interrupted?: ReadonlyMap<string, Interrupted>;
 }
 

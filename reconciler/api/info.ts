@@ -1,19 +1,19 @@
 import manifest from "../../package.json" with { type: "json" };
 
-/** What a process says about itself. Holds no secret and no path of its machine. */
+/** The description of a process. Holds no secret and no path of its machine. */
 export interface Info {
   version: string;
   node: string;
   pid: number;
   /** ISO 8601, UTC. */
   started_at: string;
-  /** Tells one data dir of a machine from another. */
+  /** Identifies the data dir. */
   data_dir_id: string;
   /** What each listener is bound to, such as `127.0.0.1:8081`; `off` where there is none. */
   listeners: Record<string, string>;
 }
 
-/** What this process says about itself; `listeners` may still grow. */
+/** The description of this process; `listeners` may still grow. */
 export function processInfo(dataDirId: string, listeners: Record<string, string>): () => Info {
   const fixed = {
     version: manifest.version,

@@ -6,7 +6,7 @@ import type { HistoryPage } from "../apply/history.ts";
 import type { Info } from "./info.ts";
 import { pageOf } from "./http/page.ts";
 
-/** Where the status API reads. It never changes anything: only these members are used. */
+/** The sources of the status API. It uses only these members, which change nothing. */
 export interface StatusSources {
   engine: Pick<Engine, "list" | "get" | "health" | "deadLetters">;
   reconciler: Pick<Reconciler, "snapshot" | "history">;
@@ -36,7 +36,7 @@ export const readRoutes: readonly ReadRoute[] = [
   { path: "/api/v1/info", read: ({ info }): Info => info() },
 ];
 
-/** A pipeline that was deleted has its history for a while. */
+/** The history of a deleted pipeline is kept for a while. */
 function historyOf(
   { engine, reconciler }: StatusSources,
   pipeline_id: string,
@@ -47,7 +47,7 @@ function historyOf(
   return page;
 }
 
-/** What stands where a secret was written as plain text. */
+/** Replaces a secret that was written as plain text. */
 const redacted = "<redacted>";
 
 /** A value that is one reference and nothing else. */
@@ -58,7 +58,7 @@ const userInfo = /(\/\/)[^/?#\s]*@/g;
 
 /**
  * `config` as it may leave the process: credentials that were given as plain text are replaced, references to
- * credentials stay, since they say where a secret is and not what it is. What is a credential, the schema says.
+ * credentials stay, since they do not contain the secret. The schema marks credentials.
  */
 function redact(config: PipelineConfig): PipelineConfig {
   return redactAt(config, []) as PipelineConfig;
@@ -102,7 +102,7 @@ function pipelineRecord(view: PipelineView): PipelineRecord {
   };
 }
 
-/** Follows join and dedup alone; filters and stateless transforms do not show in it. */
+/** Depends on join and dedup alone, not on filters and stateless transforms. */
 function transformationType(config: PipelineConfig): TransformationType {
   const dedups = config.transforms.some((transform) => transform.type === "dedup");
   if (config.join !== undefined) return dedups ? "Join & Deduplication" : "Join";

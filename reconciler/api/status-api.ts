@@ -7,7 +7,7 @@ import type { PureCalls } from "./pure/pure-calls.ts";
 import { readRoutes, type StatusSources } from "./routes.ts";
 import type { ReconcileSnapshot } from "../reconciler.ts";
 
-/** Everything here is data for programs: a browser must not guess types, frame it, keep it or run anything from it. */
+/** All answers are data for programs: a browser must not guess types, frame, cache or execute them. */
 const headers = {
   "Cache-Control": "no-store",
   "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
@@ -18,13 +18,13 @@ const headers = {
 
 /**
  * The read-only status API as an Express app. It reads `sources` anew for each request and answers every other method
- * with 405, but for the pure calls: those take a POST with a body, answer it in a thread of their own, and change
- * nothing either. Whoever listens bounds headers, connections and times.
+ * with 405. Only the pure calls take a POST with a body; they answer it in a separate thread and change nothing. The
+ * listener limits headers, connections and times.
  */
 export function statusApi(sources: StatusSources & { log: Log; pure: Pick<PureCalls, "ask"> }): Express {
   const app = bareApp();
   app.use(httpMetrics(sources.registry), setHeaders);
-  // Before the routes, since a pipeline may have the name of a pure call.
+  // Before the other routes, because a pipeline_id may equal the name of a pure call.
   for (const path of purePaths) app.post(path, markRoute(path), answerPureCall(path, sources.pure));
   for (const { path, handler } of allRoutes(sources))
     app.all(expressPath(path), markRoute(path), refuseChanges, handler);
@@ -81,10 +81,10 @@ const setHeaders: RequestHandler = (_req, res, next) => {
 };
 
 const answerNotFound: RequestHandler = (_req, res) => {
-  sendError(res, { status: 404, code: "not_found", message: "there is nothing at this URL: / lists what there is" });
+  sendError(res, { status: 404, code: "not_found", message: "nothing is at this URL: / lists all URLs" });
 };
 
-/** Leaves the template of the URL for the metrics: a label must not grow with the ids that callers ask for. */
+/** Stores the template of the URL for the metrics: a label must not grow with the ids in URLs. */
 function markRoute(path: string): RequestHandler {
   return (_req, res, next) => {
     res.locals["route"] = path;
@@ -92,7 +92,7 @@ function markRoute(path: string): RequestHandler {
   };
 }
 
-/** Why the process is not ready to be relied upon; empty once it is. */
+/** Why the process is not ready; empty once it is. */
 function notReady(snapshot: ReconcileSnapshot): string[] {
   return snapshot.lastTurn !== undefined ? [] : ["the source was not fetched yet"];
 }

@@ -25,7 +25,7 @@ export interface ApplyOptions extends Pick<JobDependencies, "engine" | "inventor
   onLate: (outcome: Outcome) => void;
 }
 
-/** A change that was begun, or that waits for the end of its back-off. */
+/** A change that is carried out, or that waits for the end of its back-off. */
 type Begun = Pick<Job, "outcome" | "isReplaced">;
 
 /** A plan on its way to the engine. */
@@ -33,18 +33,20 @@ export interface Order {
   plan: Plan;
   desired: ReadonlyMap<string, DesiredPipeline>;
   origin: Origin;
-  /** Pipelines that were suspended when the plan was made: what it does to them, it does in spite of that. */
+  /**
+   * Pipelines that were suspended when the plan was made: their changes in this plan are made despite the suspension.
+   */
   suspended: ReadonlySet<string>;
   /** Milliseconds that the turn waits for slow changes. They go on after it. */
   applyTimeout: number;
 }
 
 /**
- * Carries out plans. Each pipeline is on its own: one that fails or drains for minutes delays no other. What a crash
- * interrupts is planned anew from what the engine then is; the operations tell the planner what was begun.
+ * Carries out plans. Pipelines are independent: one that fails or drains for minutes delays no other. After a crash, a
+ * new plan is made from the state of the engine; the open operations say which changes were begun.
  *
  * A change that still waits for a stop is replaced by a newer one of the same pipeline: a stop may take minutes, and
- * what it was for may be hopeless.
+ * its change may no longer be wanted.
  */
 export class Apply {
   readonly #options: ApplyOptions;
@@ -56,12 +58,12 @@ export class Apply {
     this.#options = options;
   }
 
-  /** Pipelines on which a change is still at work. */
+  /** Pipelines whose change is still being carried out. */
   get busy(): ReadonlyMap<string, Underway> {
     return new Map([...this.#jobs].map(([id, job]) => [id, job.underway]));
   }
 
-  /** Begins every change that makes calls, and gives what became of each when all have ended or `applyTimeout` is over. */
+  /** Begins every change that makes calls. Returns their outcomes when all have ended or `applyTimeout` is over. */
   async carryOut(order: Order, signal: AbortSignal): Promise<Outcome[]> {
     const { changes } = order.plan;
     // Without an await since the plan was made: a change that is replaced must not make another call.
@@ -78,8 +80,8 @@ export class Apply {
   }
 
   /**
-   * Brings the inventory up to date before anything is done. Pipelines are owned before they are made, so that a crash
-   * in between leaves no pipeline that may not be pruned.
+   * Brings the inventory up to date before anything is done. A pipeline is owned before it is created, so that a crash
+   * between the two leaves no pipeline that is never pruned.
    */
   #note({ plan, desired, origin: { revision } }: Order): void {
     const { inventory, engine, operations, telemetry } = this.#options;
@@ -105,7 +107,7 @@ export class Apply {
     for (const id of Object.keys(inventory.state.pipelines)) if (!known.has(id)) inventory.release(id);
   }
 
-  /** Ends the jobs whose place a change takes, and gives them by pipeline. */
+  /** Ends the jobs that changes of this plan replace, and returns them by pipeline. */
   #replace(changes: readonly Change[]): Map<string, Job> {
     const replaced = new Map<string, Job>();
     for (const change of changes) {
@@ -126,7 +128,7 @@ export class Apply {
   ): Begun {
     const { pipeline_id } = change;
     const { desired, origin, suspended } = order;
-    // What is stopped for nothing waits for no back-off.
+    // A pipeline that was stopped for the replaced change does not wait for a back-off.
     const backingOff = earlier === undefined ? this.#backingOff(change, order) : undefined;
     if (backingOff !== undefined) return { outcome: Promise.resolve(backingOff), isReplaced: false };
     const before = change.after.flatMap((id) => begun.get(id)?.outcome ?? []);
@@ -145,7 +147,7 @@ export class Apply {
     const content = contentOf(change, desired.get(pipeline_id));
     const count = this.#backoff.count(pipeline_id, content);
     if (kind === "resume" && count >= resumesAtMost) {
-      const message = `it failed again after each of ${count} resumes: ${reasonText(change.why)}. Mend the cause and push a change`;
+      const message = `it failed again after each of ${count} resumes: ${reasonText(change.why)}. Correct the cause and push a change`;
       return { pipeline_id, kind, result: "refused", message };
     }
     const stalls = this.#backoff.stalls(pipeline_id, content);

@@ -9,19 +9,19 @@ const longest = { generic: 300_000, waiting: 30_000 };
 const spread = [0.8, 1] as const;
 
 interface Attempts {
-  /** What was attempted: another content starts anew. */
+  /** What was attempted: the back-off begins again for another content. */
   content: string;
   count: number;
   /** Milliseconds since the epoch. */
   next: number;
-  /** Why no further try can help. */
+  /** Why it is not tried again. */
   stalls?: string;
 }
 
 /**
- * When each pipeline may be tried again: after 1 s, 2 s, 4 s, … up to 5 min, less a little at random; never where the error
- * says that trying cannot help. A change of what is to be applied is tried at once, so that a mended file never waits for
- * the back-off of the broken one.
+ * When each pipeline may be tried again: after 1 s, 2 s, 4 s, … up to 5 min, less a little at random; never after an
+ * error that no retry resolves. Another content is tried at once, so that a corrected file never waits for the back-off
+ * of the broken one.
  */
 export class Backoff {
   readonly #attempts = new Map<string, Attempts>();
@@ -38,7 +38,7 @@ export class Backoff {
     return next > Date.now() + longest.generic ? 0 : next;
   }
 
-  /** Why it is not tried again before something changes; undefined where it is. */
+  /** Why it is not tried again before its content changes; undefined where it is tried again. */
   stalls(pipeline_id: string, content: string): string | undefined {
     return this.#of(pipeline_id, content)?.stalls;
   }
@@ -72,11 +72,11 @@ function waitAfter(count: number, policy: Exclude<ErrorPolicy, "stalling">): num
 }
 
 /**
- * What a call that failed means for the next try.
+ * Whether and when a failed call is tried again.
  *
- * - `stalling`: this config can never work; it is not tried again before it is changed.
- * - `waiting`: the pipeline is not where the plan found it, and is looked at again soon. Nothing is wrong.
- * - `generic`: it is tried again, less and less often. A secret that is missing may come, a disk may be emptied.
+ * - `stalling`: this config can never work; it is tried again only after it was changed.
+ * - `waiting`: the status of the pipeline has changed since the plan; it is planned again soon. This is no error.
+ * - `generic`: it is tried again with growing pauses, for example until a missing secret is set or a disk has room.
  */
 type ErrorPolicy = "stalling" | "waiting" | "generic";
 

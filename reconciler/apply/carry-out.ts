@@ -10,12 +10,12 @@ import { hindranceOf } from "../plan/decide/index.ts";
 import type { Hindrance } from "../plan/reason.ts";
 import { hindranceText } from "../plan/render/index.ts";
 
-/** What becomes of new events: they are taken, or refused from the beginning of the call on. */
+/** Whether new events are accepted, or refused from the beginning of the call on. */
 export interface Intake {
   intake?: "closed";
 }
 
-/** What is done to the engine. */
+/** The calls that a change makes to the engine. */
 export interface AppliedEngine extends Pick<
   Engine,
   | "get"
@@ -36,13 +36,13 @@ export interface AppliedEngine extends Pick<
   resume(pipeline_id: string, intake?: Intake): Promise<void>;
 }
 
-/** What a call brought to light. */
+/** What a call reports besides its success. */
 export interface CallResult {
   /** A webhook token was generated. Its value is not shown: `sluice token rotate` prints a new one. */
   generatedToken?: boolean;
 }
 
-/** A deletion that must wait, since it would lose events, offsets or dead letters. */
+/** A deletion that would lose events, offsets or dead letters, and has to wait. */
 export class DeletionBlockedError extends Error {
   readonly hindrance: Hindrance;
 
@@ -52,18 +52,18 @@ export class DeletionBlockedError extends Error {
   }
 }
 
-/** What is to be made of a pipeline. Of one whose file can no longer say it, no document is left. */
+/** The wanted pipeline. Without its document where its file no longer describes it. */
 export type Wanted = Pick<DesiredPipeline, "pipeline_id" | "config" | "options"> & Partial<DesiredPipeline>;
 
-/** What is known of a change when its calls are made. */
+/** The change whose calls are made, and its context. */
 export interface MadeChange extends Partial<Pick<Recreation, "loses">> {
   pipeline_id: string;
   calls: readonly Call[];
 }
 
 /**
- * Makes the lifecycle call of a change at `index`. `desired` is there for every change but a deletion. On the way to its
- * end a pipeline takes no event. Throws DeletionBlockedError where that has to wait.
+ * Makes the lifecycle call of a change at `index`. `desired` is there for every change but a deletion. A pipeline that
+ * is about to be deleted takes no event. Throws DeletionBlockedError where the deletion has to wait.
  */
 export async function carryOut(
   engine: AppliedEngine,
@@ -112,7 +112,7 @@ async function deleteEmpty(engine: AppliedEngine, { pipeline_id, loses }: MadeCh
   await engine.delete(pipeline_id);
 }
 
-/** Letters that came after the plan had said how many are lost: the next plan says how many there are now. */
+/** Dead letters that arrived after the plan had counted those that are lost: the next plan counts them again. */
 function moreLetters({ dead_letters }: ActualPipeline, loses: MadeChange["loses"]): Hindrance | undefined {
   if (loses === undefined || dead_letters <= loses.dead_letters) return undefined;
   const facts = { planned: loses.dead_letters, present: dead_letters };

@@ -8,7 +8,7 @@ import type { Outcome, OutcomeResult } from "./outcome.ts";
 const ofOne = 50;
 const ofAll = 5_000;
 
-/** So many pieces of history, and where the next page begins. */
+/** A page of records, and where the next page begins. */
 export interface HistoryPage {
   /** Newest first. */
   records: OperationRecord[];
@@ -25,9 +25,9 @@ export interface PageRequest {
 }
 
 /**
- * What was done to the pipelines, in `<data-dir>/history.ndjson`: the newest records of each pipeline, and of all. Those of a
- * pipeline that was deleted stay until they are the oldest of all. A line that cannot be understood is left out: the past
- * must not keep anything from running.
+ * The completed operations of all pipelines, in `<data-dir>/history.ndjson`: the newest records of each pipeline, and
+ * of all. Those of a pipeline that was deleted stay until they are the oldest of all. A line that cannot be parsed is
+ * left out: a damaged history must not keep Sluice from starting.
  */
 export class OperationHistory {
   readonly #file: LineFile;
@@ -100,7 +100,7 @@ function parse(line: string): OperationRecord | undefined {
   }
 }
 
-/** One change of one pipeline: what was planned for it, and what became of it. Holds no secret. */
+/** One change of one pipeline: what was planned, and its outcome. Holds no secret. */
 export interface OperationRecord extends Origin {
   /** Grows with each operation of a data dir. */
   id: number;
@@ -113,15 +113,17 @@ export interface OperationRecord extends Origin {
   result: OutcomeResult;
   message?: string;
   measured: Measured;
-  /** How often the process ended during it; it was carried on each time. */
+  /** How often the process ended during the change; it was continued each time. */
   interrupted?: number;
 }
 
-/** What a change cost, over all its tries. */
+/** Figures of a change, over all its tries. */
 interface Measured {
   /** From the beginning of the first try to the end of the last one. */
   seconds: number;
-  /** Milliseconds from the beginning of its stop until it ran again. Absent where it was not stopped, or stays so. */
+  /**
+   * Milliseconds from the beginning of its stop until it ran again. Absent where it was not stopped, or stays stopped.
+   */
   pause_ms?: number;
   /** Events that were settled while it was being stopped. */
   events_drained: number;

@@ -24,28 +24,28 @@ export interface JobDependencies {
   operations: Operations;
   backoff: Backoff;
   concurrency: ConcurrencyLimit;
-  /** Whether a pipeline is suspended at this moment: a change that waited is then not begun. */
+  /** Whether a pipeline is suspended at this moment: a change that waits is then not begun. */
   isSuspended: (pipeline_id: string) => boolean;
 }
 
-/** One change, and what has to end before it is begun. */
+/** One change, and the changes that have to end before it is begun. */
 export interface Task {
   change: Action;
   /** Absent for a deletion. */
   desired: DesiredPipeline | undefined;
   origin: Origin;
-  /** It was planned although the pipeline was suspended. */
+  /** It was planned although the pipeline is suspended. */
   wasSuspended: boolean;
   /** Changes of the same plan that come first. */
   before: readonly Promise<Outcome>[];
-  /** The job of the same pipeline whose place it takes. */
+  /** The job of the same pipeline that it replaces. */
   earlier: Job | undefined;
   signal: AbortSignal;
 }
 
 /**
- * A change on its way through its calls. Another job may take its place while it waits for a stop: it makes no further
- * call then, and the other one goes on with the pipeline as it is.
+ * Makes the calls of one change. While it waits for a stop, another job may replace it: it then makes no further call,
+ * and the other job continues with the pipeline as it is.
  */
 export class Job {
   /** Never rejects. */
@@ -53,7 +53,7 @@ export class Job {
   readonly #task: Task;
   readonly #dependencies: JobDependencies;
   #call: Call | undefined;
-  /** Until the job that it replaces has ended. */
+  /** True until the job that it replaces has ended. */
   #isWaiting: boolean;
   #isReplaced = false;
 
@@ -111,12 +111,12 @@ export class Job {
     const operation = operations.begin({ change, desired, origin, present: presentOf(engine, pipeline_id) });
     const outcome = (await this.#callsOf(operation)) ?? this.#applied();
     if (outcome.result === "applied") await operations.end(operation, outcome);
-    // What the end of this process cut off is carried on by the next one.
+    // The next process continues a change that the end of this one interrupted.
     else if (!signal.aborted) await operations.attemptFailed(operation, outcome);
     return outcome;
   }
 
-  /** Makes the calls in their order; gives what became of the change where one of them ends it. */
+  /** Makes the calls in order; returns the outcome of the change where one of them ends it. */
   async #callsOf(operation: Operation): Promise<Outcome | undefined> {
     for (const [index, call] of this.#task.change.calls.entries()) {
       if (this.#isReplaced) return this.#end("replaced");
@@ -138,7 +138,7 @@ export class Job {
     return this.#end("applied");
   }
 
-  /** Makes one call; gives what became of the change where that ends it. */
+  /** Makes one call; returns the outcome of the change where that ends it. */
   async #make(operation: Operation, call: Call, index: number): Promise<Outcome | undefined> {
     const { change, signal } = this.#task;
     const { engine, operations, telemetry } = this.#dependencies;
@@ -165,14 +165,14 @@ export class Job {
     }
   }
 
-  /** What is made of an interrupted recreation is what it had begun with. */
+  /** An interrupted recreation creates the config with which it was begun. */
   #wanted({ successor }: Operation): Wanted | undefined {
     const { change, desired } = this.#task;
     const isCarriedOn = change.cause === "Interrupted" && successor !== undefined && successor !== "lost";
     return isCarriedOn ? { ...successor, pipeline_id: change.pipeline_id } : desired;
   }
 
-  /** A pipeline that was stopped for an edit which then failed goes on with what it had. */
+  /** A pipeline that was stopped for an edit which then failed is resumed with its old config. */
   async #failed(call: Call, error: unknown): Promise<Outcome> {
     const { change, desired, signal } = this.#task;
     const { pipeline_id, calls } = change;
@@ -225,9 +225,9 @@ export class Job {
     }
   }
 
-  /** The change whose place this one took did not end where it was expected to. */
+  /** The replaced change did not leave the pipeline in the status that this one was planned for. */
   #planAnew({ result, message = result }: Outcome): Outcome {
-    const why = `the change before it did not end as planned (${message}): it is planned anew`;
+    const why = `the previous change did not end as planned (${message}): a new plan is made`;
     return { ...this.#end("failed", why), next_attempt: new Date().toISOString() };
   }
 
@@ -247,7 +247,7 @@ function settledBy(before: PipelineHealth, after: PipelineHealth | undefined): n
   return Math.max(0, settledIn(after) - settledIn(before));
 }
 
-/** Of one that has no stream: since the process started. */
+/** Without a stream, the count since the process started. */
 function settledIn({ source, stream, counters }: PipelineHealth): number {
   if (source === undefined) return stream.last - stream.messages;
   return counters.rows_written + counters.events_filtered + counters.duplicates_dropped + counters.dead_lettered;

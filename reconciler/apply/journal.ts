@@ -3,13 +3,13 @@ import { LineFile } from "./line-file.ts";
 import { addLine } from "./operation.ts";
 import type { Operation, OperationLine } from "./operation.ts";
 
-/** The journal is written anew when it has so many lines for each operation that is open. */
+/** The journal is rewritten when it has this many lines for each open operation. */
 const linesPerOperation = 200;
 
 /**
- * What is being done to the engine, in `<data-dir>/operations.ndjson`: before each lifecycle call a line says which, after
- * it one what became of it. Empty while no operation is open. After a crash it says what was under way; whether the call
- * in question had its effect, the engine says.
+ * The journal of open operations, `<data-dir>/operations.ndjson`: a line before each lifecycle call names it, a line
+ * after it has its result. Empty while no operation is open. After a crash it shows which call was being made; the
+ * state of the engine shows whether that call had its effect.
  */
 export class Journal {
   readonly #file: LineFile;
@@ -28,8 +28,8 @@ export class Journal {
   }
 
   /**
-   * Reads the file, or begins without one. A last line that was cut off was never acted upon. Any other line that cannot
-   * be understood is an error: what was under way would be forgotten.
+   * Reads the file, or begins without one. No call follows a last line that was cut off, so it is dropped. Any other
+   * damaged line is an error: without it, an open operation would be forgotten.
    */
   static read(dataDir: string): Journal {
     const path = join(dataDir, "operations.ndjson");
@@ -48,7 +48,7 @@ export class Journal {
       }
     }
     const journal = new Journal(file, open, lines.length);
-    // No operation of another process is under way now.
+    // The process that made these calls has ended.
     for (const operation of open.values()) {
       if (operation.lastAttempt === undefined)
         void journal.say({ op: operation.id, says: "interrupted" }).catch(() => undefined);
@@ -64,7 +64,7 @@ export class Journal {
     return this.#last;
   }
 
-  /** What happened counts at once; resolves when it would survive a power cut. */
+  /** Applies a line at once; resolves when it is durable. */
   say(line: Said): Promise<void> {
     const dated: OperationLine = { ...line, at: new Date().toISOString() };
     addLine(this.#open, dated);

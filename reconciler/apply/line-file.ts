@@ -7,25 +7,25 @@ import { type Group, GroupCommit } from "../../engine/language.ts";
 interface Piece {
   /** The JSON of each line. */
   lines: readonly string[];
-  /** It stands for everything before it too. */
+  /** It replaces all lines before it. */
   isWhole: boolean;
 }
 
 /**
- * A file of lines that only grows until it is replaced. What is said at the same time shares one write, and is one line
- * of the file: a power cut within a write may leave any part of it, with zeros between, and then that line alone is
- * damaged, which is the last one.
+ * A file of lines to which lines are appended, until all are replaced. Concurrent lines share one write and become one
+ * line of the file: a power cut during a write may leave any part of it, with zeros between, so that only the last line
+ * can be damaged.
  */
 export class LineFile {
   readonly #path: string;
   /** Bytes that this process knows to be durable; what follows is the rest of a write that failed. */
   #length: number | undefined;
-  /** What is perhaps in the place of the file, as a replacement failed that may have been made. */
+  /** The text that the file perhaps holds, because a replacement failed and may have been made. */
   #replacement: string | undefined;
   #file: FileHandle | undefined;
   readonly #pieces = new GroupCommit<Piece>({
     write: (group) => this.#writeGroup(group),
-    // Without what could not be written, what follows from it must not be there either.
+    // A later line may depend on one that could not be written, so none is written after it.
     follows: ({ isWhole }) => !isWhole,
     // Nothing closes this object: the file is open only while there is something to write.
     idle: () => this.#letGo(),
@@ -35,18 +35,21 @@ export class LineFile {
     this.#path = path;
   }
 
-  /** Opens a file, or begins without one, and gives its lines. What a power cut left of a last write is left out. */
+  /**
+   * Opens a file, or begins without one, and gives its lines. The rest of a last write that a power cut interrupted is
+   * dropped.
+   */
   static read(path: string): { file: LineFile; lines: string[] } {
     const lines = goodText(path).split("\n").slice(0, -1);
     return { file: new LineFile(path), lines: lines.flatMap(linesOf) };
   }
 
-  /** Adds a line. Resolves when it would survive a power cut. */
+  /** Adds a line. Resolves when it is durable. */
   append(line: object): Promise<void> {
     return this.#pieces.add({ lines: [JSON.stringify(line)], isWhole: false });
   }
 
-  /** Puts other lines in the place of all that were said so far. Without lines, a power cut may bring the old ones back. */
+  /** Replaces all lines. Without new lines, the old ones may be back after a power cut. */
   replace(lines: readonly object[]): Promise<void> {
     return this.#pieces.add({ lines: lines.map((line) => JSON.stringify(line)), isWhole: true });
   }
@@ -74,7 +77,7 @@ export class LineFile {
     if (whole >= 0) {
       await file.truncate(0);
       this.#length = 0;
-      // What follows is written to a file that is opened anew, and so synced, empty.
+      // The next write opens the file again, which syncs that it is empty.
       await this.#letGo();
       return;
     }
@@ -85,9 +88,9 @@ export class LineFile {
   }
 
   /**
-   * Opens the file at the end of what is durable. What an earlier process has left is written anew: it may be readable
-   * and not on the disk, or end here and not there. What was cut off is synced to be gone before anything is added: a
-   * power cut could else keep what was added, and bring back the rest of what was cut off behind it.
+   * Opens the file at the end of its durable part. The lines of an earlier process are written again, because they may
+   * be readable and not synced. The truncation is synced before anything is added: otherwise a power cut could keep the
+   * new lines and bring back the truncated bytes after them.
    */
   async #open(): Promise<FileHandle> {
     const length = await this.#durableLength();
@@ -111,7 +114,7 @@ export class LineFile {
     return this.#length ?? this.#begin(goodText(this.#path));
   }
 
-  /** Puts a whole text in the place of the file; returns its bytes. */
+  /** Replaces the file with a text; returns its bytes. */
   async #begin(text: string): Promise<number> {
     this.#replacement = text;
     await writeFileDurably(this.#path, text);
@@ -136,7 +139,10 @@ function readText(path: string): string {
   }
 }
 
-/** Without what a write that was cut off has left: what follows the last line, and that line where it is damaged. */
+/**
+ * The text without the rest of an interrupted write: the bytes after the last line end, and the last line if it is
+ * damaged.
+ */
 function goodText(path: string): string {
   const text = readText(path);
   const end = text.lastIndexOf("\n") + 1;
@@ -154,7 +160,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** What was said in one line of the file. One that is damaged is given as it is: whoever reads it decides. */
+/** The lines that one line of the file holds. A damaged one is returned as it is: the caller decides. */
 function linesOf(text: string): string[] {
   if (!text.startsWith("[") || !isJson(text)) return [text];
   return (JSON.parse(text) as unknown[]).map((line) => JSON.stringify(line));

@@ -5,7 +5,7 @@ import type { Call } from "../plan/calls.ts";
 import type { Cause, ChangeKind } from "../plan/change.ts";
 import type { OutcomeResult } from "./outcome.ts";
 
-/** What a plan said of a change, as it is kept. Holds no value of a field. */
+/** The plan of a change, as it is stored. Holds no value of a field. */
 export interface Predicted {
   kind: ChangeKind;
   cause: Cause;
@@ -43,7 +43,7 @@ export interface Successor {
   state: WishedState;
 }
 
-/** Since when a pipeline does not run because of a change, and whether it has to run again. */
+/** Since when a change keeps a pipeline stopped, and whether the pipeline has to run again. */
 export interface Off {
   /** ISO 8601, UTC. */
   since: string;
@@ -58,13 +58,13 @@ export interface MadeCall {
   seconds: number;
 }
 
-/** A change from its first call to its end, over all its tries, and over crashes. */
+/** A change from its first call to its end, over all tries and crashes. */
 export interface Operation {
   id: number;
   pipeline_id: string;
   origin: Origin;
   plan: Predicted;
-  /** Salted digest of what is asked for: the same again is the same operation. */
+  /** Salted digest of the wanted config: the same config continues the same operation. */
   content: { salt: string; digest: string };
   /** ISO 8601, UTC. */
   began: string;
@@ -74,7 +74,7 @@ export interface Operation {
   calling?: number;
   ranBefore: boolean;
   off?: Off;
-  /** Of a recreation; `lost` where a secret stands in its file as plain text. */
+  /** For a recreation; `lost` where its file holds a secret in plain text. */
   successor?: Successor | "lost";
   tries: number;
   /** How often the process ended meanwhile. */
@@ -85,7 +85,7 @@ export interface Operation {
   /** Milliseconds that it did not run, so far. Absent where it ran all the time, or is not running again. */
   pause?: number;
   made: MadeCall[];
-  /** What became of the last try, where that was not the end. */
+  /** The result of the last try, where the operation goes on. */
   lastAttempt?: { result: OutcomeResult; message?: string };
 }
 
@@ -98,21 +98,21 @@ export type Beginning = Pick<
 /** One thing that happened to an operation; `at` is ISO 8601, UTC. */
 export type OperationLine = { op: number; at: string } & (
   | { says: "begin"; what: Beginning }
-  /** It is tried again, or carried on, with these calls. */
+  /** It is tried again, or continued, with these calls. */
   | { says: "again"; calls: Call[] }
   | { says: "calling"; index: number }
   | { says: "called"; index: number; result: MadeCall["result"]; seconds: number; drained?: number }
-  /** It runs again as it did before. */
+  /** The pipeline runs again with its old config. */
   | { says: "resumed" }
   | { says: "attempt-failed"; result: OutcomeResult; message?: string }
-  /** The process that made its calls is gone. */
+  /** The process that made its calls has ended. */
   | { says: "interrupted" }
-  /** A whole operation, after the journal was written anew. */
+  /** A whole operation, after the journal was rewritten. */
   | { says: "snapshot"; operation: Operation }
   | { says: "end" }
 );
 
-/** Calls remembered of one operation: one that is tried for days must not grow. */
+/** Calls kept of one operation, so that one that is tried for days does not grow. */
 const madeAtMost = 20;
 
 /** Adds one more line to the open operations. Throws RangeError for a line about an operation that was not begun. */
@@ -157,7 +157,7 @@ function calling(operation: Operation, index: number, at: string): void {
   operation.calling = index;
   const call = calls[index];
   if (call !== "stop" && call !== "terminate") return;
-  // Where no resume or deletion follows, the stop itself was asked for.
+  // Without a following resume or deletion, the stop is the purpose of the change.
   const isPassing = ["resume", "delete"].includes(calls.slice(index + 1).find((next) => next !== "update") ?? "");
   operation.off ??= { since: at, isOwed: ranBefore && isPassing };
 }

@@ -26,7 +26,7 @@ export interface Begun {
 /** Fields that are named in a record. */
 const fieldsAtMost = 50;
 
-/** Causes that are no end of what was begun: it goes on by itself, or when a hindrance is gone. */
+/** Causes with which a begun change stays open: it continues by itself, or after a hindrance is resolved. */
 const goesOn: ReadonlySet<Cause> = new Set<Cause>([
   "InTransition",
   "InProgress",
@@ -37,8 +37,8 @@ const goesOn: ReadonlySet<Cause> = new Set<Cause>([
 ]);
 
 /**
- * The open operations. Each step is written to the journal, and the end of each to the history. A pipeline
- * has at most one. It stays open over tries and crashes until what was asked for is reached or something else is asked for.
+ * The open operations. Each step is written to the journal, and the end of each to the history. A pipeline has at most
+ * one. It stays open over tries and crashes, until the wanted state is reached or the file wants another one.
  */
 export class Operations {
   readonly #journal: Journal;
@@ -55,7 +55,7 @@ export class Operations {
     this.#last = Math.max(journal.last, history.last);
   }
 
-  /** What was begun and has not come to its end, as the planner has to know it, by pipeline. */
+  /** The open operations for the planner, by pipeline. */
   get interrupted(): ReadonlyMap<string, Interrupted> {
     return new Map(
       this.#open().map(({ pipeline_id, origin, off, successor }): [string, Interrupted] => {
@@ -70,7 +70,7 @@ export class Operations {
     return this.#open().find((operation) => operation.pipeline_id === pipeline_id);
   }
 
-  /** Begins an operation, or goes on with the one that was begun for the same. Durable with its first call. */
+  /** Begins an operation, or continues the one for the same wanted config. Durable with its first call. */
   begin(begun: Begun): Operation {
     const { change, desired, origin, present } = begun;
     const { pipeline_id, calls } = change;
@@ -98,7 +98,7 @@ export class Operations {
     return operation;
   }
 
-  /** Says which call is made now. Resolves when that is durable; the call must not be made before. */
+  /** Records which call is made next. Resolves when that is durable; the call must not be made before. */
   async calling({ id }: Operation, index: number): Promise<void> {
     await this.#journal.say({ op: id, says: "calling", index });
   }
@@ -119,7 +119,9 @@ export class Operations {
     await this.#record(operation, { result, ...(message !== undefined && { message }) });
   }
 
-  /** The record is durable before the journal forgets, so that none is missing after a crash. */
+  /**
+   * The record in the history is durable before the journal drops the operation, so that none is missing after a crash.
+   */
   async end(operation: Operation, outcome: Pick<Outcome, "result" | "message">): Promise<void> {
     this.#ending.add(operation.id);
     await this.#record(operation, outcome);
@@ -128,8 +130,8 @@ export class Operations {
   }
 
   /**
-   * Ends what a plan shows to be over: what reached its end before a crash, and what no file asks for any more. What has a
-   * pipeline out of service, or gone, stays open until that is put right.
+   * Ends the operations that a plan shows to be over: completed before a crash, or no longer wanted by any file. One
+   * that left its pipeline stopped or deleted stays open until the pipeline is restored.
    */
   settle(
     changes: readonly Change[],
@@ -152,7 +154,7 @@ export class Operations {
     return [...this.#journal.open.values()].filter(({ id }) => !this.#ending.has(id));
   }
 
-  /** Lines about what has happened already: nothing waits until they are durable. */
+  /** Lines about past events: no caller waits until they are durable. */
   #note(line: Said): void {
     this.#journal.say(line).catch((error: unknown) => this.#telemetry.journalNotSaved(error));
   }
@@ -191,7 +193,7 @@ function quantitiesOf({ held, pending_batches, dead_letters, lag, keys }: Actual
   };
 }
 
-/** A file may hold a secret as plain text, so that only a digest of what it asks for is kept. */
+/** A file may hold a secret in plain text, so only a digest of its content is kept. */
 function sealed(desired: DesiredPipeline | undefined, salt = randomBytes(16).toString("hex")): Operation["content"] {
   const wish = desired === undefined ? "" : wishOf(desired);
   return { salt, digest: createHmac("sha256", salt).update(wish).digest("hex") };
@@ -230,8 +232,8 @@ function givenUp({ lastAttempt }: Operation): Pick<Outcome, "result" | "message"
 }
 
 /**
- * What a recreation is going to make, for the time when its file can no longer say it. References to secrets are kept; a
- * secret that stands in the file as plain text is not, and without it nothing can be made.
+ * The config that a recreation will create, for when its file no longer describes it. References to secrets are kept. A
+ * plain-text secret is not stored, and without it the pipeline cannot be created.
  */
 function successorOf({ config, options, directives }: DesiredPipeline): Successor | "lost" {
   const isOpen =

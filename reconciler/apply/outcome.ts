@@ -2,17 +2,17 @@ import type { Call } from "../plan/calls.ts";
 import type { ChangeKind, HindranceCause } from "../plan/change.ts";
 
 /**
- * What became of a change.
+ * The result of a change.
  *
  * - `applied`: every call was made.
- * - `failed`: a call failed; the pipeline is where that left it, and it is tried again at `next_attempt`.
- * - `waiting`: it failed before, and it is not yet time to try again; or the pipeline is not where the plan found it.
+ * - `failed`: a call failed; the pipeline stays as that call left it, and the change is tried again at `next_attempt`.
+ * - `waiting`: it failed before and its back-off is not over; or the status of the pipeline has changed since the plan.
  * - `blocked`: a dependency's change was not applied.
- * - `held`: a pipeline that is to end still holds something; it ends by itself when that is gone.
- * - `refused`: trying again cannot help before a person has changed something.
+ * - `held`: the pipeline to be deleted still holds events, offsets or dead letters; it is deleted when it holds none.
+ * - `refused`: a person has to change something before it is tried again.
  * - `replaced`: a newer revision asked for something else while it waited for a stop.
  * - `suspended`: an operator suspended the pipeline before the first call.
- * - `under way`: it was begun and goes on beside the next turns.
+ * - `under way`: it was begun and continues during the next turns.
  */
 export type OutcomeResult =
   "applied" | "failed" | "waiting" | "blocked" | "held" | "refused" | "replaced" | "suspended" | "under way";
@@ -23,7 +23,7 @@ export interface Outcome {
   result: OutcomeResult;
   /** Why it was not applied. */
   message?: string;
-  /** What holds it, where it is `held`; `InTransition` where it only waits for the engine. */
+  /** What it waits for, where it is `held`; `InTransition` where it only waits for the engine. */
   cause?: HindranceCause | "InTransition";
   /** The call that failed. */
   call?: Call;

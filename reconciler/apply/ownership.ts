@@ -17,7 +17,7 @@ export function own(inventory: Inventory, { pipeline_id, file, directives }: Des
 
 type Known = { [Fact in keyof InventoryEntry]?: InventoryEntry[Fact] | undefined };
 
-/** The pipeline is what its file says, of this revision: what differs from now on is a drift, or another file. */
+/** The pipeline matches its file of this revision: a later difference is a drift, or a change of the file. */
 export function inSync(inventory: Inventory, desired: DesiredPipeline, revision: string, present: () => Kept): void {
   const entry = inventory.state.pipelines[desired.pipeline_id];
   const asked = fingerprintOf(desired);
@@ -27,7 +27,7 @@ export function inSync(inventory: Inventory, desired: DesiredPipeline, revision:
   own(inventory, desired, { ...known, ...anew(entry, asked) });
 }
 
-/** Owns what a change is about to be made of, and notes what the plan found out about it. */
+/** Owns the pipeline of a change before it is made, and stores what the plan found out about it. */
 export function begin(inventory: Inventory, desired: DesiredPipeline, change: Change, now: number): void {
   const { cause, drift } = change;
   const calls: readonly Call[] = change.calls;
@@ -44,7 +44,7 @@ export function begin(inventory: Inventory, desired: DesiredPipeline, change: Ch
   own(inventory, desired, { ...changing, ...(isOver ? settled : anew(entry, fingerprintOf(desired))) });
 }
 
-/** A change was carried out. It may have made less than all that the file says, where that is refused. */
+/** A change was carried out. It may have applied only a part of the file, where the rest is refused. */
 export function applied(
   inventory: Inventory,
   desired: DesiredPipeline,
@@ -54,16 +54,16 @@ export function applied(
 ): void {
   if (now === undefined || differencesOf(desired, now).length > 0) return;
   inSync(inventory, desired, revision, () => now);
-  if (change.cause === "Drifted") putBack(inventory, desired, change, Date.now());
+  if (change.cause === "Drifted") withInterrupted(inventory, desired, change, Date.now());
 }
 
-/** A changed file begins anew: corrections and fights of the earlier one no longer count. */
+/** After a change of the file, earlier corrections and fights no longer count. */
 function anew(entry: InventoryEntry | undefined, asked: string): Partial<typeof settled> {
   return entry?.applied === undefined || entry.applied === asked ? {} : settled;
 }
 
-/** A drift was put back. */
-function putBack(inventory: Inventory, desired: DesiredPipeline, { drift }: Change, now: number): void {
+/** A drift was corrected. */
+function withInterrupted(inventory: Inventory, desired: DesiredPipeline, { drift }: Change, now: number): void {
   if (drift === undefined) return;
   const before = recentOf(inventory.state.pipelines[desired.pipeline_id]?.corrections, now);
   const correction: Correction = { at: new Date(now).toISOString(), fields: bounded(drift.fields) };
@@ -73,18 +73,18 @@ function putBack(inventory: Inventory, desired: DesiredPipeline, { drift }: Chan
 /** Forgets corrections and fights. */
 const settled = { corrections: undefined, fight: undefined };
 
-/** More is not kept. */
+/** Corrections that are kept. */
 const mostCorrections = 20;
 const bounded = (fields: readonly string[]): string[] => fields.slice(0, 20);
 
-/** What a try is about: another one begins its back-off anew. */
+/** What a try attempts: the back-off begins again for another value. */
 export function contentOf({ calls }: Change, desired: DesiredPipeline | undefined): string {
   return `${calls.at(-1)} ${desired === undefined ? "" : wishOf(desired)}`;
 }
 
 /**
- * Notes the deletions that this plan begins, before they are: they count against what their revision may delete, also
- * after a crash, and are carried to their end whatever later revisions remove.
+ * Stores the deletions of this plan before they begin: they count for the limit of their revision, also after a crash,
+ * and are completed whatever later revisions remove.
  */
 export function noteDeletions(inventory: Inventory, { changes }: Plan, revision: string): void {
   const deletions = inventory.deletionsOf(revision);
@@ -92,7 +92,7 @@ export function noteDeletions(inventory: Inventory, { changes }: Plan, revision:
   for (const { pipeline_id, kind, calls } of changes) {
     const entry = inventory.state.pipelines[pipeline_id];
     if (kind !== "delete" || calls.length === 0 || entry === undefined) continue;
-    // What its file had terminated takes a single call.
+    // The deletion of a pipeline that its file had terminated is a single call.
     const isAllowed = entry.ending === true || (entry.terminated === true && calls.length === 1);
     if (!isAllowed) begun += 1;
     inventory.own(pipeline_id, { ...entry, changing: true, ending: true });

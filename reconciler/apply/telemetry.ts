@@ -6,7 +6,7 @@ import type { Outcome } from "./outcome.ts";
 export interface ApplyTelemetry {
   callEnded(call: Call, result: "success" | "error", seconds: number): void;
   changeEnded(change: Change, outcome: Outcome): void;
-  /** The drift of a pipeline has come back so often that it is no longer corrected. */
+  /** A pipeline drifted so often that its drift is no longer corrected. */
   fightBegan(change: Change): void;
   /** A webhook token was generated for a new pipeline. */
   tokenGenerated(pipeline_id: string): void;

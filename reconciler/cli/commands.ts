@@ -1,6 +1,6 @@
 import type { ExitCode, Invocation } from "./invocation/invocation.ts";
 
-/** Is given a text for each argument of its command, a list of texts for one that takes many. */
+/** Receives a text for each argument of its command, or a list of texts for one that takes many. */
 export type Action = (invocation: Invocation, ...args: never[]) => Promise<ExitCode>;
 
 /** One command of `sluice`. Its settings are those that name it in the table of settings. */
@@ -10,7 +10,7 @@ export interface Command {
   /** Arguments in commander's notation: `<ID>` is needed, `[ID]` is not, `[PATH...]` takes many. */
   args: string;
   description: string;
-  /** Loads what the command needs and nothing else, so that checking a file does not load the engine. */
+  /** Loads only what the command needs, so that checking a file does not load the engine. */
   load: () => Promise<Action>;
 }
 
@@ -24,8 +24,8 @@ const deadLetters = () => import("./client/dead-letters.ts");
 const token = () => import("./client/token.ts");
 
 export const groups: Readonly<Record<string, string>> = {
-  dlq: "look at the dead letters of a pipeline, and deal with them",
-  token: "look at or replace the access token of a webhook pipeline",
+  dlq: "show, take out or reprocess the dead letters of a pipeline",
+  token: "show or replace the access token of a webhook pipeline",
 };
 
 export const commands: readonly Command[] = [
@@ -38,7 +38,7 @@ export const commands: readonly Command[] = [
   command(
     "validate",
     "[PATH...]",
-    "check pipeline files without running anything",
+    "check pipeline files without running them",
     async () => (await import("./files/validate.ts")).validate,
   ),
   command(
@@ -54,8 +54,13 @@ export const commands: readonly Command[] = [
     async () => (await import("./files/init.ts")).init,
   ),
   command("get", "[ID]", "list the pipelines of the running daemon, or show one", async () => (await pipelines()).get),
-  command("health", "[ID]", "show how the pipelines are, or one of them", async () => (await pipelines()).health),
-  command("info", "", "show what the running daemon is and where it listens", async () => (await pipelines()).info),
+  command("health", "[ID]", "show the health of the pipelines, or of one", async () => (await pipelines()).health),
+  command(
+    "info",
+    "",
+    "show the version of the running daemon and where it listens",
+    async () => (await pipelines()).info,
+  ),
   command(
     "reconcile",
     "",
@@ -65,13 +70,13 @@ export const commands: readonly Command[] = [
   command(
     "suspend",
     "[ID]",
-    "let the reconciler leave a pipeline, or everything, as it is; what runs goes on",
+    "stop applying changes to a pipeline, or to all; running pipelines run on",
     async () => (await suspension()).suspend,
   ),
   command(
     "resume",
     "[ID]",
-    "let the reconciler change a pipeline, or everything, again; starts no pipeline",
+    "apply changes to a pipeline, or to all, again; starts no pipeline",
     async () => (await suspension()).resume,
   ),
   command(
@@ -114,5 +119,5 @@ export const commands: readonly Command[] = [
   ),
   command("token show", "<ID>", "show when the token was made and last used", async () => (await token()).showToken),
   command("token rotate", "<ID>", "make a new token and print it, once", async () => (await token()).rotateToken),
-  command("sql", "<QUERY>", "ask the embedded ClickHouse", async () => (await pipelines()).sql),
+  command("sql", "<QUERY>", "run a query on the embedded ClickHouse", async () => (await pipelines()).sql),
 ];

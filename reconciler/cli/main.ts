@@ -17,7 +17,7 @@ export async function main(argv: string[], context: Context): Promise<ExitCode> 
   }
 }
 
-/** Expected failures are a sentence for the user; anything else is a defect, and its stack says where. */
+/** Expected failures are a sentence for the user; anything else is a defect, and is printed with its stack. */
 function sentence(error: unknown): string {
   if (error instanceof CliError || error instanceof SourceError) return error.message;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);

@@ -52,7 +52,7 @@ function groupOf(root: CommanderCommand, name: string): CommanderCommand {
   return found ?? root.command(name).description(groups[name] ?? "");
 }
 
-/** A setting as flags. Defaults are not given to commander: an absent flag must leave room for the other origins. */
+/** A setting as flags. commander does not know the defaults: without a flag, the other origins of the setting apply. */
 function optionsOf(setting: Setting): Option[] {
   const remarks = [setting.variable, setting.default === undefined ? "" : `default: ${setting.default}`];
   const allowed = setting.enum ? ` (${expectation(setting)})` : "";

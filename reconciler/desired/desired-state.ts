@@ -1,13 +1,13 @@
 import type { EngineOptions, Path, PipelineConfig, PipelineV3 } from "../../schemas/index.ts";
 import type { Place, Problem } from "../language/problem.ts";
 
-/** What the files below the watched path ask for. */
+/** The desired state: what the files below the watched path describe. */
 export interface DesiredState {
-  /** Every pipeline whose document is good, by pipeline_id. */
+  /** Every pipeline with a valid document, by pipeline_id. */
   pipelines: DesiredPipeline[];
-  /** Every document or file that is not; it changes nothing that runs. */
+  /** Every invalid document or file; it changes no running pipeline. */
   refused: RefusedDocument[];
-  /** Everything there is to say, warnings included, by file, line and column. */
+  /** All problems, warnings included, by file, line and column. */
   problems: Problem[];
 }
 
@@ -34,28 +34,28 @@ export type WishedState = "Running" | "Stopped" | "Terminated";
 
 export type DriftMode = "correct" | "report" | "ignore";
 
-/** What the reconciler alone acts on, from the `x-sluice` key. */
+/** The directives for the reconciler alone, from the `x-sluice` key. */
 export interface Directives {
   state: WishedState;
   suspend: boolean;
   prune: boolean;
   depends_on: string[];
-  /** What is done about changes that were made through the engine while the file stayed as it is. */
+  /** How changes are treated that were made through the engine and not in the file. */
   drift: DriftMode;
   adopt: boolean;
   recreate: boolean;
 }
 
 /**
- * A document, or a file that could not be read at all, which is not applied. The pipelines that it names stay as they
- * are: they are neither changed nor pruned. Where its pipelines cannot be read, everything that was last seen in
- * `file` stays, which `freezesFile` says.
+ * A document, or a file that could not be read at all, which is not applied. The pipelines that it names are neither
+ * changed nor pruned. If its pipelines cannot be read, `freezesFile` is true: every pipeline that was last in `file`
+ * stays as it is.
  */
 export interface RefusedDocument {
   file: string;
   line: number;
   freezesFile: boolean;
-  /** In a file that could not be read: what looks like one. */
+  /** In a file that could not be parsed: the texts that look like one. */
   pipeline_ids: string[];
   problems: Problem[];
 }

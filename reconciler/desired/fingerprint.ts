@@ -6,8 +6,8 @@ import type { DesiredPipeline } from "./desired-state.ts";
 const made = new WeakMap<DesiredPipeline, string>();
 
 /**
- * What a file asks of the engine, in a few letters that give away no secret: two files that differ by a plain-text secret
- * alone have the same. Directives to the reconciler alone, such as `drift`, are not part of it.
+ * A digest of what a file asks of the engine, without plain-text secrets: two files that differ only in such a secret
+ * have the same. Directives to the reconciler alone, such as `drift`, are not part of it.
  */
 export function fingerprintOf(desired: DesiredPipeline): string {
   let found = made.get(desired);
@@ -18,13 +18,13 @@ export function fingerprintOf(desired: DesiredPipeline): string {
   return found;
 }
 
-/** The same of what the engine holds; only a file has a `state`. */
+/** The same digest of what the engine holds; only a file has a `state`. */
 export function fingerprint(of: { config: PipelineConfig; options: EngineOptions }, state = ""): string {
   const text = JSON.stringify([shown(of.config, []), shown(of.options, ["x-sluice"]), state]);
   return createHash("sha256").update(text).digest("base64url").slice(0, 22);
 }
 
-/** All that a file asks for, as one text: two that are equal ask for the same. It may hold a secret and stays in memory. */
+/** All that a file asks for, as one text for comparison. It may hold a secret and is kept in memory only. */
 export function wishOf({ config, options, directives }: DesiredPipeline): string {
   return JSON.stringify([config, options, directives]);
 }

@@ -10,7 +10,7 @@ import type { SourceFile } from "../language/source-text.ts";
 const longestBlock = 20;
 
 /**
- * What the files of a folder ask for. Never throws for what a file holds, and one file never touches the pipeline of
+ * The desired state of a folder. Never throws for the content of a file, and one file never affects the pipeline of
  * another, except that two documents with one pipeline_id are both refused. Files that `isPipelineFile` refuses are
  * left out.
  */
@@ -25,7 +25,7 @@ export function validate(files: readonly SourceFile[]): Problem[] {
 
 /**
  * Loads one revision after the other: a file with the same path and the same bytes as last time is not read again, and
- * what it asks for is the same object. The result is that of `load`.
+ * its pipelines are the same objects. The result is that of `load`.
  */
 export class Loader {
   #known: ReadonlyMap<string, ReadFile> = new Map();

@@ -8,11 +8,11 @@ import { parse } from "../language/parse.ts";
 import type { SourceFile } from "../language/source-text.ts";
 import { inVersion3 } from "../migrate/document.ts";
 
-/** A file as it was read and checked by itself: the same as long as its path and its bytes are. */
+/** A file, read and checked alone: the same object while its path and its bytes stay the same. */
 export interface ReadFile {
   file: SourceFile;
   documents: ReadDocument[];
-  /** Where it could not be read. */
+  /** Present if it could not be read. */
   unread?: RefusedDocument;
 }
 
@@ -21,13 +21,13 @@ export interface ReadDocument {
   line: number;
   claims: Claims;
   checked: CheckedDocument;
-  /** Absent where the document by itself is in error. */
+  /** Absent where the document alone has an error. */
   pipeline?: DesiredPipeline;
 }
 
 /**
- * Reads a file. The documents with the places of all their fields are not kept, as they take many times the memory of
- * the text: a place that is asked for is looked up in the text again.
+ * Reads a file. The parsed documents are not kept, because the places of all fields take many times the memory of the
+ * text: a place is looked up in the text again when it is needed.
  */
 export function readFile(file: SourceFile): ReadFile {
   const { documents, problem, text } = parse(file);
@@ -59,7 +59,7 @@ function readDocument(document: Document, reread: () => Document): ReadDocument 
   return isRefused(problemsOf(checked)) ? read : { ...read, pipeline: desiredPipeline(document, reread) };
 }
 
-/** Whether a document of which this is said is not applied. */
+/** Whether a document with these problems is not applied. */
 export function isRefused(problems: readonly Problem[]): boolean {
   return problems.some(({ severity }) => severity === "error");
 }
@@ -108,12 +108,14 @@ function directivesOf(written: PipelineV3): Directives {
 /** Other spellings of a key in a file. */
 const aliases: Readonly<Record<string, string>> = { max_age: "maxAge", max_bytes: "maxBytes", max_msgs: "maxMsgs" };
 
-/** What an entry of a list is known by; the first key that it has counts, with its type and source where it has them. */
+/**
+ * The keys that identify an entry of a list; the first that it has counts, with its type and source where it has them.
+ */
 const names = ["column_name", "output_name", "name", "source_id", "type"] as const;
 
 /**
  * Finds where the fields of a canonical config are written in the document that it was made from: lists may stand in
- * another order there, keys in another spelling, and what was filled in by default is placed at what encloses it.
+ * another order there, keys in another spelling, and a default has the place of the mapping that encloses it.
  */
 function placeIn(document: Document, config: PipelineConfig): (path: Path) => Place {
   return (path) => {
@@ -143,7 +145,7 @@ function spelling(holder: unknown, key: string | number): string | number {
   return alias !== undefined && entry(holder, key) === undefined && entry(holder, alias) !== undefined ? alias : key;
 }
 
-/** The index of the entry that became `wanted`; -1, which is nowhere, if there is none. */
+/** The index of the entry that became `wanted`; -1 if there is none. */
 function indexOf(entries: readonly unknown[], wanted: unknown): number {
   if (typeof wanted !== "object" || wanted === null) return entries.indexOf(wanted);
   const name = names.find((one) => entry(wanted, one) !== undefined) ?? "type";

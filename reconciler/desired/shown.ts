@@ -2,10 +2,10 @@ import { isDeepStrictEqual } from "node:util";
 import { isSecret } from "../../schemas/index.ts";
 import type { Path } from "../../schemas/index.ts";
 
-/** What stands where a secret was written as plain text. */
+/** Replaces a secret that was written as plain text. */
 const hidden = "<secret>";
 
-/** References to secrets, and nothing else: they say where a secret is, not what it is. */
+/** Matches a text of references only: they name a secret and do not contain it. */
 const references = /^(\$\{(env|file):[^${}]+\})+$/;
 
 /** A value of a config as it may be shown: secrets in plain text are replaced, references to secrets stay. */
@@ -20,7 +20,7 @@ export function shown(value: unknown, path: Path): unknown {
   return typeof value === "string" ? value.replaceAll(/(:\/\/)[^\s/?#@]*@/g, `$1${hidden}@`) : value;
 }
 
-/** Whether something of a value is not shown. */
+/** Whether a part of a value is not shown. */
 export function isHidden(value: unknown, path: Path): boolean {
   return !isDeepStrictEqual(value, shown(value, path));
 }

@@ -8,15 +8,15 @@ import type { Remote } from "./remote.ts";
 import { type Signature, SourceError } from "./revision.ts";
 
 /**
- * What the clone keeps: what was fetched last, the last that was good, and the commit that was asked for by its hash.
- * Each is a commit, or an annotated tag that names one.
+ * The references of the clone: the last fetched revision, the last good one, and the commit that was requested by its
+ * hash. Each is a commit, or an annotated tag that names one.
  */
 export type Kept = "head" | "good" | "pin";
 
-/** Each fetch adds a pack; from here on they are made one. */
+/** Each fetch adds a pack; from this number on, they are repacked into one. */
 const packsAtMost = 50;
 
-/** As deep as the history goes. */
+/** The whole history. */
 const whole = "--depth=2147483647";
 
 /** Checks the signature of what a reference of the clone points to. */
@@ -28,17 +28,17 @@ export interface NamedObject {
   tag?: string;
 }
 
-/** A commit that was read, and who signed it where that was asked. */
+/** A commit that was read, and its signature where signatures are verified. */
 export interface Found extends Read {
   signature?: Signature;
 }
 
-/** Damage of the local copy: mended by throwing it away. Never shown to people. */
+/** Damage of the local copy, which is then deleted and cloned again. Never shown to people. */
 class DamagedClone extends Error {}
 
 /**
  * The local copy of a remote: a bare, shallow repository that is never checked out, so that no link is followed, no
- * filter or hook runs, and no half-written working copy is read. When it is damaged it is thrown away and made anew.
+ * filter or hook runs, and no half-written working copy is read. A damaged copy is deleted and cloned again.
  */
 export class Clone {
   readonly #folder: string;
@@ -54,20 +54,22 @@ export class Clone {
     this.#check = check;
   }
 
-  /** Files and facts of `tip`, which is fetched where it is not here; newer ones where it has moved on meanwhile. */
+  /**
+   * Files and facts of `tip`, which is fetched if it is missing; those of a newer commit if the branch has moved on.
+   */
   async newest(tip: Tip, wanted: Wanted, signal: AbortSignal): Promise<Found> {
     const fetch = () =>
       tip.name === undefined ? this.#fetchCommit(tip.sha, "head", signal) : this.#follow(tip.ref, signal);
     return this.#healed(() => this.#attempt("head", tip.object, fetch, wanted, signal), signal);
   }
 
-  /** Files and facts of commit `sha`, which is fetched where it is not here, and is kept as `pin` where it is good. */
+  /** Files and facts of commit `sha`, which is fetched if it is missing, and is kept as `pin` if it is good. */
   async pinned(sha: string, wanted: Wanted, signal: AbortSignal): Promise<Found> {
     const fetch = () => this.#fetchCommit(sha, "pin", signal);
     return this.#healed(() => this.#attempt("pin", sha, fetch, wanted, signal), signal);
   }
 
-  /** Files and facts of what is kept, without the network; undefined where it is not there, or not whole. */
+  /** Files and facts of a kept commit, without the network; undefined if it is missing or incomplete. */
   async local(kept: Kept, wanted: Wanted, signal: AbortSignal): Promise<Found | undefined> {
     const object = await this.#object(kept, signal);
     return object && this.#read(object, wanted, signal).catch((error: unknown) => this.#orNothing(error, signal));
@@ -78,14 +80,14 @@ export class Clone {
     return (await this.#object(kept, signal))?.commit;
   }
 
-  /** The commits before `sha`, which is here; they are named in it also where they are not. */
+  /** The parents of `sha`, which must exist here; the parents need not. */
   async parentsOf(sha: string, signal: AbortSignal): Promise<string[]> {
     const text = await this.#git.text(this.#folder, ["cat-file", "commit", sha], signal);
     const headers = text.slice(0, text.indexOf("\n\n"));
     return [...headers.matchAll(/^parent ([0-9a-f]+)$/gm)].map(([, parent = ""]) => parent);
   }
 
-  /** What was fetched last is good. */
+  /** Marks the last fetched revision as good. */
   async keepHead(signal: AbortSignal): Promise<void> {
     await this.#git.text(this.#folder, ["update-ref", nameOf("good"), nameOf("head")], signal);
   }
@@ -136,7 +138,10 @@ export class Clone {
     return { ...read, ...(signature && { signature }) };
   }
 
-  /** Makes the folder where it is missing or worn out. Locks in it are left over from a killed process: we are alone here. */
+  /**
+   * Creates the folder if it is missing or damaged. No other process uses it, so any lock in it is left over from a
+   * killed process.
+   */
   async #prepare(signal: AbortSignal): Promise<void> {
     if ((await this.#packs()) > packsAtMost) await this.#compact(signal);
     const packs = await this.#packs();
@@ -170,7 +175,7 @@ export class Clone {
     );
   }
 
-  /** What a reference of ours points to; undefined where it is missing, or leads to no commit that is here. */
+  /** What a reference of ours points to; undefined if it is missing, or its commit is. */
   async #object(kept: Kept, signal: AbortSignal): Promise<NamedObject | undefined> {
     const format = "--format=%(objectname) %(objecttype) %(*objectname) %(*objecttype)";
     const line = await this.#said(["for-each-ref", format, nameOf(kept)], signal);
@@ -182,7 +187,7 @@ export class Clone {
     return commit === undefined ? undefined : { commit, tag: object };
   }
 
-  /** Output of a command that only looks; undefined where it finds nothing, or damage. */
+  /** Output of a read-only command; undefined if it finds nothing, or damage. */
   async #said(args: string[], signal: AbortSignal): Promise<string | undefined> {
     try {
       return (await this.#git.text(this.#folder, args, signal)).trim() || undefined;
@@ -197,7 +202,7 @@ export class Clone {
     if (error instanceof SourceError && error.reason.startsWith("Signature")) throw error;
   }
 
-  /** After a fetch that went well: a tag may name a file or a folder, which is not damage. */
+  /** After a successful fetch: a tag may name a file or a folder, which is not damage. */
   async #noCommit(kept: Kept, signal: AbortSignal): Promise<Error> {
     const type = await this.#said(["cat-file", "-t", `${nameOf(kept)}^{}`], signal);
     if (type === undefined || type === "commit") return new DamagedClone(`${nameOf(kept)} is missing after a fetch`);
@@ -207,12 +212,12 @@ export class Clone {
     );
   }
 
-  /** The `+` follows a branch also where its history was replaced. */
+  /** The `+` also follows a branch whose history was rewritten. */
   async #follow(ref: string, signal: AbortSignal): Promise<void> {
     await this.#fetch(`+${ref}:${nameOf("head")}`, "--depth=1", signal);
   }
 
-  /** Some servers give no commit that no branch points to: then the branches are fetched, with their history. */
+  /** Some servers refuse a commit to which no branch points: then the branches are fetched, with their history. */
   async #fetchCommit(sha: string, kept: Kept, signal: AbortSignal): Promise<void> {
     try {
       await this.#fetch(`+${sha}:${nameOf(kept)}`, "--depth=1", signal);
@@ -223,7 +228,7 @@ export class Clone {
       if (type !== "commit") {
         throw new SourceError(
           "CommitNotFound",
-          `${this.#remote.display}: expected commit ${sha}, but no branch contains it, and the server does not give it by itself: push it, or name another one`,
+          `${this.#remote.display}: expected commit ${sha}, but no branch contains it, and the server does not serve it directly: push it, or name another one`,
         );
       }
       await this.#git.text(this.#folder, ["update-ref", nameOf(kept), sha], signal);
@@ -243,7 +248,7 @@ export class Clone {
     }
   }
 
-  /** A fetch failed: was it the remote, or this folder? What a sound repository can say to itself, ours must say too. */
+  /** Finds out whether a failed fetch is the fault of the remote or of this folder: an intact folder passes `fsck`. */
   async #isOurFault(error: unknown, signal: AbortSignal): Promise<boolean> {
     if (!(error instanceof SourceError) || !suspicious.has(error.reason)) return false;
     if (error.reason === "GitOperationFailed" && damage.test(error.message)) return true;

@@ -15,7 +15,10 @@ export interface Wanted {
   display: string;
 }
 
-/** Reads the files of commit `sha` from the repository in `folder`, as far as `blobs` has none of them. Nothing is checked out. */
+/**
+ * Reads the files of commit `sha` from the repository in `folder`, except those that `blobs` has. Nothing is checked
+ * out.
+ */
 export async function readCommit(
   git: Git,
   folder: string,
@@ -46,7 +49,7 @@ export async function readCommit(
   };
 }
 
-/** Git LFS would have to run, and ask another server, to have the file. */
+/** The file itself is on another server, which only Git LFS would ask. */
 function isPointer(bytes: Buffer): boolean {
   return bytes.subarray(0, 42).toString("latin1") === "version https://git-lfs.github.com/spec/v1";
 }

@@ -3,7 +3,10 @@ import type { SecretSource } from "../../engine/index.ts";
 import type { Remote } from "./remote.ts";
 import { SourceError } from "./revision.ts";
 
-/** How we show a remote who we are, and know who it is. Files and references are read anew for every exchange. */
+/**
+ * The credentials for a remote, and how its identity is checked. Files and references are read again for every
+ * exchange.
+ */
 export interface AccessSettings {
   /** For https. A text or a reference. */
   username?: string;
@@ -27,7 +30,7 @@ export interface Granted {
   ssh: string[];
 }
 
-/** Resolves the settings of access at the moment of use, so that a secret that was rotated needs no restart. */
+/** Resolves the credentials at the moment of use, so that a rotated secret needs no restart. */
 export class Credentials {
   readonly #settings: AccessSettings;
   readonly #remote: Remote;
@@ -85,7 +88,7 @@ async function readable(flag: string, file: string | undefined): Promise<void> {
   });
 }
 
-/** Trust is never given silently: an unknown host is refused, and where known hosts are given, no other list counts. */
+/** An unknown host is refused, and if known hosts are given, no other list counts. */
 function sshOptions(key: string | undefined, knownHosts: string | undefined): string[] {
   const options = [
     "-o BatchMode=yes",

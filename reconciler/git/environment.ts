@@ -7,7 +7,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export interface GitTimeouts {
   /** Without a byte of output. */
   silence: number;
-  /** All in all. */
+  /** In total. */
   total: number;
 }
 
@@ -29,7 +29,7 @@ export function localEnvironment(from: Environment): Record<string, string> {
   return { ...environment, LC_ALL: "C", GIT_TERMINAL_PROMPT: "0", ...configuration(ownSettings) };
 }
 
-/** The variables of a command that speaks with `remote`. */
+/** The variables of a command that connects to `remote`. */
 export function remoteEnvironment(
   from: Environment,
   remote: Remote,
@@ -40,20 +40,20 @@ export function remoteEnvironment(
   return {
     ...environment,
     GIT_ALLOW_PROTOCOL: "file:git:http:https:ssh",
-    // Headers alone, which say more than git does: the status and for how long it is to be left in peace.
+    // Traces the headers alone: git does not report the HTTP status and Retry-After.
     ...(remote.url.startsWith("http") && { GIT_TRACE_CURL: "1", GIT_TRACE_CURL_NO_DATA: "1" }),
-    // A variable, since one of the user's would win over a setting.
+    // A variable, because a variable of the user would win over a setting.
     ...(granted.caFile !== undefined && { GIT_SSL_CAINFO: granted.caFile }),
     ...sshCommand(environment, granted),
     ...configuration([...ownSettings, ...remoteSettings(remote, granted, timeouts)]),
   };
 }
 
-/** The options of ours come first, since ssh takes the first that it is given. */
+/** Our options come first, because ssh uses the first value of an option. */
 function sshCommand(environment: Record<string, string>, { ssh }: Granted): Record<string, string> {
   const given = environment["GIT_SSH_COMMAND"] ?? (environment["GIT_SSH"] === undefined ? "ssh" : undefined);
   const [, program = "", rest = ""] = /^((?:\S*\/)?ssh)(?:\s+(.*))?$/s.exec(given ?? "") ?? [];
-  // Another program than OpenSSH has options of its own; the settings that only OpenSSH knows bring it back.
+  // A program other than OpenSSH is kept, unless the settings need options of OpenSSH.
   const asked = ssh.some((option) => /IdentitiesOnly|UserKnownHostsFile/.test(option));
   if (program === "" && !asked) return {};
   return { GIT_SSH_COMMAND: [program || "ssh", ...ssh, rest].join(" ").trim(), GIT_SSH_VARIANT: "ssh" };
@@ -65,13 +65,13 @@ const ownSettings: readonly [string, string][] = [
   ["core.hooksPath", "/dev/null"],
   ["core.fsmonitor", "false"],
   ["fetch.unpackLimit", "1"],
-  // Signatures are looked at in their own place, with no key of the person who runs this.
+  // Signatures are verified elsewhere, without the keys of the user who runs this.
   ["log.showSignature", "false"],
 ];
 
 /**
- * Git's HTTP helper outlives a git that is killed, so it has to give up by itself, and first. A redirect is not
- * followed by git, which would take the header with the credentials to wherever it leads.
+ * Git's HTTP helper survives a killed git, so it must time out earlier. Git does not follow redirects, because it would
+ * send the header with the credentials to any other host.
  */
 function remoteSettings({ url }: Remote, { authorization }: Granted, { silence }: GitTimeouts): [string, string][] {
   return [

@@ -5,7 +5,7 @@ export interface Answer {
   status: number;
   /** Milliseconds during which it must not be asked again (`Retry-After`). */
   retryAfter?: number;
-  /** It counts requests, and this was one too many. */
+  /** The request was refused by a rate limit. */
   limited: boolean;
   location?: string;
 }
@@ -13,10 +13,10 @@ export interface Answer {
 /** Milliseconds. A server that asks for more than a day is broken. */
 const longestWait = 24 * 60 * 60 * 1000;
 
-/** A line of GIT_TRACE_CURL, which is among what git says on its standard error. */
+/** A line of GIT_TRACE_CURL on the standard error of git. */
 const traceLine = /^\d\d:\d\d:\d\d\.\d+ \S+ +(.*)$/;
 
-/** What git itself says, without the trace. */
+/** The output of git itself, without the trace. */
 export function withoutTrace(output: string): string {
   return output
     .split("\n")
@@ -24,7 +24,7 @@ export function withoutTrace(output: string): string {
     .join("\n");
 }
 
-/** Why a connection could not be made, of which git itself says less. */
+/** Why a connection failed, from the trace: git itself says less. */
 export function connectionTrouble(output: string): string {
   return [...output.matchAll(/== Info: connect to .* failed: (.*)$/gm)].map(([, why]) => why).join("\n");
 }
@@ -74,9 +74,9 @@ function bounded(milliseconds: number): number | undefined {
   return Number.isNaN(milliseconds) ? undefined : Math.min(Math.max(0, milliseconds), longestWait);
 }
 
-/** Why git failed, from what it said (`text`, in English) and from what an HTTP server answered last. */
+/** Why git failed, from its output (`text`, in English) and the last HTTP answer. */
 export function reasonOf(text: string, answer: Answer | undefined): SourceReason {
-  // Names that a person chose say nothing of what went wrong.
+  // Names that a person chose do not describe the failure.
   const said = text.replaceAll(/'[^'\n]*'/g, "''");
   const here = match(said, local);
   if (here !== undefined) return here;
@@ -95,7 +95,7 @@ function match(said: string, table: readonly (readonly [RegExp, SourceReason])[]
   return table.find(([pattern]) => pattern.test(said))?.[1];
 }
 
-/** Trouble of this machine, whatever the remote does. */
+/** Failures of this machine, independent of the remote. */
 const local: readonly (readonly [RegExp, SourceReason])[] = [
   [/spawn git E(NOENT|ACCES)/, "GitNotInstalled"],
   [/No space left on device|Disk quota exceeded|ENOSPC|EDQUOT/, "DiskFull"],
@@ -104,7 +104,7 @@ const local: readonly (readonly [RegExp, SourceReason])[] = [
   [/insufficient permission for adding an object/, "CacheNotWritable"],
 ];
 
-/** The first that fits counts: the lines that follow a cause often only say that it all failed. */
+/** The first match counts: the lines after a cause often only repeat that the command failed. */
 const remote: readonly (readonly [RegExp, SourceReason])[] = [
   [/Could not resolve (host|proxy)|Name or service not known|name resolution|nodename nor servname/, "HostNotFound"],
   [/unable to look up .* \(port/, "HostNotFound"],
@@ -143,7 +143,7 @@ export function wayOut(reason: SourceReason, { retryAfter, location }: Partial<A
     case "RateLimited":
       return retryAfter === undefined ? "" : `; the next request is made in ${Math.ceil(retryAfter / 1000)} s`;
     case "Redirected":
-      return `; it points to ${location ?? "another place"}: where that is meant, name it with --repo, since credentials are not taken to another host`;
+      return `; it points to ${location ?? "another place"}: if that is intended, name it with --repo: credentials are not sent to another host`;
     case "DiskFull":
     case "CacheNotWritable":
       return "; the folder of --data-dir must be writable and have room";
@@ -152,12 +152,12 @@ export function wayOut(reason: SourceReason, { retryAfter, location }: Partial<A
   }
 }
 
-/** Trouble with the folder of the data dir, in the words of a source. */
+/** A failure of the folder in the data dir, as an error of the source. */
 export function ofDisk(error: unknown, home: string): unknown {
   const { code, syscall } = (error ?? {}) as NodeJS.ErrnoException;
   if (error instanceof SourceError || code === undefined) return error;
   const reason = code === "ENOSPC" || code === "EDQUOT" ? "DiskFull" : "CacheNotWritable";
-  // Node tells of a folder that it cannot make on a read-only disk as of one that is not there.
+  // On a read-only disk Node reports a folder that it cannot create as missing.
   const isOurs = /^(ENOSPC|EDQUOT|EROFS|EACCES|EPERM|ENOTDIR|EEXIST)$/.test(code) || syscall === "mkdir";
   if (!isOurs) return error;
   return new SourceError(reason, `${home} cannot be written (${code}): it must be a folder of this user, with room`);

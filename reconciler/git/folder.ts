@@ -23,7 +23,7 @@ interface Found {
   bytes: number;
 }
 
-/** How often a folder that is not there is looked for, in milliseconds. */
+/** How often to look for a missing folder, in milliseconds. */
 const lookEvery = 250;
 
 /** A plain folder, without Git: its files as they are now. Hidden files and folders are left out. */
@@ -70,7 +70,7 @@ export class Folder implements RevisionSource {
   /** Resolves when the watch has begun: every later change is reported, also the creation of the folder. */
   async watch(onChange: () => void): Promise<void> {
     if (existsSync(this.#folder)) return this.#watchFolder(onChange);
-    // chokidar calls a watch on what is not there ready before it would notice that it comes.
+    // chokidar reports a watch on a missing folder as ready before it can detect its creation.
     this.#waiting = setInterval(() => {
       if (!existsSync(this.#folder)) return;
       clearInterval(this.#waiting);
@@ -89,7 +89,7 @@ export class Folder implements RevisionSource {
       clearTimeout(this.#timer);
       this.#timer = setTimeout(onChange, this.#quiet);
     });
-    // What cannot be watched is still polled: the next fetch says what is wrong with it.
+    // A folder that cannot be watched is still polled: the next fetch reports the error.
     watcher.on("error", () => undefined);
     await new Promise<void>((ready) => watcher.once("ready", ready));
   }
@@ -134,7 +134,10 @@ export class Folder implements RevisionSource {
     }
   }
 
-  /** A link to a file inside the folder is read (a mounted ConfigMap is made of them), any other is named and left. */
+  /**
+   * A link to a file inside the folder is read (a mounted ConfigMap is made of them), any other is reported and not
+   * read.
+   */
   async #file(root: string, path: string, isLink: boolean, skipped: SkippedFile[]): Promise<Found | undefined> {
     const target = await realpath(join(root, path)).catch(() => undefined);
     const facts = target === undefined ? undefined : await stat(target).catch(() => undefined);
@@ -152,7 +155,7 @@ export class Folder implements RevisionSource {
   }
 }
 
-/** The file's bytes at one moment, or why there are none: a file that is being written says nothing yet. */
+/** The file's bytes at one moment, or why there are none: a file that is being written is not read yet. */
 async function contents(file: string): Promise<Buffer | string> {
   try {
     const before = await stat(file);

@@ -6,7 +6,7 @@ import { type Environment, type GitTimeouts, localEnvironment, remoteEnvironment
 import type { Remote } from "./remote.ts";
 import { SourceError } from "./revision.ts";
 
-/** A failure of git with what the server answered, as long as the command may still be mended. */
+/** A failure of git with the answer of the server, for a command that may be tried at another URL. */
 class Refusal extends SourceError {
   readonly answer: Answer | undefined;
 
@@ -27,14 +27,14 @@ interface Run<Result> {
 
 /**
  * Runs the system's `git` in a folder, for one remote. It prompts for nothing, speaks no protocol but file, git, http,
- * https and ssh, and always comes back: with an answer, or with a SourceError that holds no credential.
+ * https and ssh, and always ends: with its output, or with a SourceError that holds no credential.
  */
 export class Git {
   readonly #remote: Remote;
   readonly #credentials: Credentials;
   readonly #environment: Environment;
   readonly #timeouts: GitTimeouts;
-  /** Differs from that of the remote where its server has sent us to another path of its own. */
+  /** Differs from that of the remote after its server redirected to another of its paths. */
   #url: string;
 
   constructor(remote: Remote, credentials: Credentials, environment: Environment, timeouts: GitTimeouts) {
@@ -45,7 +45,7 @@ export class Git {
     this.#url = remote.url;
   }
 
-  /** Output of `git <args>` in `folder`, which asks no remote. */
+  /** Output of `git <args>` in `folder`, without a remote. */
   text(folder: string, args: string[], signal: AbortSignal): Promise<string> {
     const environment = localEnvironment(this.#environment);
     const { redact } = this.#remote;
@@ -60,7 +60,7 @@ export class Git {
     return this.#run({ folder, args: ["cat-file"], environment, redact, input, command: catFile }, signal);
   }
 
-  /** Output of a git command that asks the remote: `args` is given its URL. */
+  /** Output of a git command that connects to the remote: `args` receives its URL. */
   async exchange(folder: string, args: (url: string) => string[], signal: AbortSignal): Promise<string> {
     const granted = await this.#credentials.resolve();
     try {
@@ -83,7 +83,7 @@ export class Git {
 
   async #run<Result>(run: Run<Result>, signal: AbortSignal): Promise<Result> {
     const { folder, input, command } = run;
-    // A folder that is not a repository, or no longer one, must not be taken for a part of one around it.
+    // Git must not use a repository in a parent folder instead of a damaged one.
     const environment = { ...run.environment, GIT_CEILING_DIRECTORIES: dirname(resolve(folder)) };
     const options = (abort: AbortSignal) => ({
       baseDir: folder,
@@ -129,7 +129,7 @@ async function catFile(git: SimpleGit): Promise<Buffer> {
   return (await git.binaryCatFile(["--batch"])) as Buffer;
 }
 
-/** Ours alone: none of these comes from a repository. */
+/** All of these are our own; none comes from a repository. */
 const allowed = {
   allowUnsafeSshCommand: true,
   allowUnsafeAskPass: true,
@@ -151,15 +151,15 @@ function movedTo(answer: Answer | undefined, url: string): string | undefined {
   return isSame && path !== undefined && `${target.origin}${path}` !== url ? `${target.origin}${path}` : undefined;
 }
 
-/** What a server says of another place, for people. */
+/** The target of a redirect, for people. */
 function shown(location: string, redact: (text: string) => string): string {
   const text = redact(location).replace(/\/info\/refs(\?.*)?$/, "");
   return text.replaceAll(/\p{Cc}/gu, "?").slice(0, 200);
 }
 
 /**
- * Aborts `work` after so many milliseconds, or with `signal`; in that case it rejects at once, since git may need a
- * moment to end. Removes its listener from `signal`, which lives as long as the process.
+ * Aborts `work` after so many milliseconds, or with `signal`; it then rejects at once, because git may need a moment to
+ * end. Removes its listener from `signal`, which lives as long as the process.
  */
 async function bounded<Result>(
   signal: AbortSignal,
@@ -183,7 +183,7 @@ async function bounded<Result>(
 
 const outOfTime = "out of time";
 
-/** The lines that say why, without progress, on one line. */
+/** The error lines, without progress, as one line. */
 function essence(output: string): string {
   const lines = output
     .split(/[\r\n]+/)

@@ -2,7 +2,7 @@ import { mkdir, readdir, rm } from "node:fs/promises";
 import type { Git } from "./git.ts";
 import type { Remote } from "./remote.ts";
 
-/** Whether a history contains a commit, or that it is longer than what is looked at. */
+/** Whether a history contains a commit; `unknown` if it is longer than the part that was fetched. */
 export type Containment = "yes" | "no" | "unknown";
 
 /** How many generations of commits are fetched, until the commit is found. */
@@ -11,8 +11,8 @@ const depths = [100, 10_000];
 const tip = "refs/sluice/tip";
 
 /**
- * The commits of what is followed, without their files where the server can leave them out: for what a shallow clone
- * cannot know. It is kept apart from the clone, since a repository that lacks files would ask for them at any command.
+ * The commits of the followed reference, without files if the server supports that: a shallow clone does not know them.
+ * It is separate from the clone, because git would fetch missing files during any command.
  */
 export class History {
   readonly #folder: string;
@@ -31,7 +31,7 @@ export class History {
       return await this.#search(ref, commit, signal);
     } catch {
       signal.throwIfAborted();
-      // Whatever is wrong with this folder, it can all be had again.
+      // The folder is a cache: it is deleted after any failure and fetched again.
       await rm(this.#folder, { recursive: true, force: true });
       return this.#search(ref, commit, signal);
     }
@@ -45,7 +45,7 @@ export class History {
       if (commits.split("\n").includes(commit)) return "yes";
       const shallow = await this.#git.text(this.#folder, ["rev-parse", "--is-shallow-repository"], signal);
       if (shallow.trim() === "false") return "no";
-      // A server that cannot leave files out would send those of thousands of commits.
+      // A server without filters would send the files of thousands of commits.
       if (await this.#hasFiles(signal)) return "unknown";
     }
     return "unknown";
@@ -69,7 +69,7 @@ export class History {
     await this.#git.exchange(this.#folder, (url) => ["-c", `remote.sluice.url=${url}`, ...fixed, ...some], signal);
   }
 
-  /** Looks at what is here alone: a file that is missing is not asked for. */
+  /** Reads only what is here: missing files are not fetched. */
   async #hasFiles(signal: AbortSignal): Promise<boolean> {
     const args = ["rev-list", "--objects", "--missing=print", "--max-count=1", tip];
     const objects = await this.#git.text(this.#folder, args, signal);

@@ -5,9 +5,9 @@ import type { Clone, Found } from "./clone.ts";
 import type { History } from "./history.ts";
 import type { Reference, Tip } from "./reference.ts";
 
-/** What is remembered, beside the clone, of the last revision that was good. */
+/** The stored facts of the last good revision, beside the clone. */
 export interface LastGood {
-  /** What was followed, such as `branch main`: it is not used where something else is followed. */
+  /** What was followed, such as `branch main`: the record is not used if the settings follow something else. */
   followed: string;
   /** Branch or tag as the remote named it. */
   name?: string;
@@ -15,11 +15,11 @@ export interface LastGood {
   path: string;
   /** SHA-256 of the paths and bytes of the files under `path`. */
   digest: string;
-  /** Commits that were followed, the newest last. */
+  /** Followed commits, the newest last. */
   commits: string[];
 }
 
-/** How many of the commits that were followed are remembered. */
+/** How many followed commits are stored. */
 const remembered = 200;
 
 export function digestOf({ files }: Pick<Revision, "files">): string {
@@ -33,7 +33,10 @@ export function withCommit(commits: readonly string[], sha: string): string[] {
   return [...commits.filter((one) => one !== sha), sha].slice(-remembered);
 }
 
-/** Undefined where there is none that can be read: it is a help for bad times, and the next fetch writes it anew. */
+/**
+ * Undefined if it is missing or unreadable: it is only needed while the remote is down, and the next fetch writes it
+ * again.
+ */
 export async function readLastGood(file: string): Promise<LastGood | undefined> {
   try {
     const { format, ...record } = JSON.parse(await readFile(file, "utf8")) as LastGood & { format: number };
@@ -44,7 +47,7 @@ export async function readLastGood(file: string): Promise<LastGood | undefined> 
   }
 }
 
-/** Whole or not at all, also where the process is killed in between. */
+/** Written atomically, also if the process is killed meanwhile. */
 export async function writeLastGood(file: string, record: LastGood): Promise<void> {
   await writeFile(`${file}.new`, JSON.stringify({ format: 1, ...record }), { mode: 0o600, flush: true });
   await rename(`${file}.new`, file);
@@ -61,7 +64,10 @@ interface Step {
   signal: AbortSignal;
 }
 
-/** Notes for the operator on how one revision followed the last: a moved tag, a rewritten history. It is followed anyway. */
+/**
+ * Notes for the operator on how a revision follows the last one: a moved tag, a rewritten history. It is applied
+ * anyway.
+ */
 export async function revisionNotes(step: Step): Promise<string[]> {
   const { reference, before, tip, found, clone, signal } = step;
   if (before === undefined || before.sha === found.sha || tip.name === undefined) return [];
@@ -69,7 +75,7 @@ export async function revisionNotes(step: Step): Promise<string[]> {
     return [`tag ${tip.name} was moved from ${before.sha} to ${found.sha}, and is followed`];
   }
   if (before.name !== tip.name) return [`the default branch is now ${tip.name}, it was ${before.name}`];
-  // A push of one commit, or of a merge, says so by itself.
+  // The last commit is a parent of the new one, so nothing was rewritten.
   if ((await clone.parentsOf(found.sha, signal)).includes(before.sha)) return [];
   return ofHistory(step, before.sha, tip.name);
 }

@@ -3,7 +3,7 @@ import { SourceError } from "./revision.ts";
 /** Bounds on what a repository can make this process read. */
 export interface SourceLimits {
   files: number;
-  /** A larger file is skipped, and named. */
+  /** A larger file is skipped and reported. */
   fileBytes: number;
   /** Of all files together. */
   bytes: number;
@@ -16,7 +16,7 @@ export function isCandidate(path: string): boolean {
   return /\.(ya?ml|json)$/i.test(path);
 }
 
-/** Refuses a folder that holds more than is read at once, so that a part of it is never taken for the whole. */
+/** Refuses a folder beyond the limits, so that a part of it is never applied as the whole. */
 export function checkLimits(files: readonly { bytes: number }[], limits: SourceLimits, where: string): void {
   if (files.length > limits.files) {
     throw new SourceError(

@@ -3,7 +3,7 @@ import { patternsOf, readTip, type Reference, type Tip } from "./reference.ts";
 import type { Remote } from "./remote.ts";
 import { type RequestListener, SourceError } from "./revision.ts";
 
-/** Asks a remote, in one round trip, what a reference stands for at the moment. */
+/** Asks a remote, in one round trip, for the present commit of a reference. */
 export class Lookup {
   readonly #reference: Reference;
   readonly #folder: string;
@@ -18,7 +18,7 @@ export class Lookup {
     this.#remote = remote;
   }
 
-  /** Throws SourceError, which names what there is, where the remote has no such branch or tag. */
+  /** Throws SourceError, which lists the existing ones, if the remote has no such branch or tag. */
   async tip(signal: AbortSignal, onRequest?: RequestListener): Promise<Tip> {
     const patterns = patternsOf(this.#reference);
     const list = () => this.#list(patterns ?? [], signal);
@@ -61,7 +61,7 @@ function namesUnder(listing: string, under: string): string[] {
   return refs.filter((ref) => ref.startsWith(under) && !ref.endsWith("^{}")).map((ref) => ref.slice(under.length));
 }
 
-/** Tells `listener` how long `work` took, and how it ended. */
+/** Reports the duration and the result of `work` to `listener`. */
 export async function timed<Result>(
   op: Parameters<RequestListener>[0],
   listener: RequestListener | undefined,

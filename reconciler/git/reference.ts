@@ -1,7 +1,7 @@
 import { SourceError } from "./revision.ts";
 import type { SourceDescription } from "./revision.ts";
 
-/** What of a repository is followed. A commit stays as it is; a branch and a tag may move. */
+/** The followed reference. A commit never changes; a branch and a tag may move. */
 export type Reference =
   | { kind: "default" }
   | { kind: "branch"; name: string }
@@ -15,11 +15,11 @@ export interface ReferenceSettings {
   commit?: string;
 }
 
-/** What a remote says that a reference stands for at the moment. */
+/** The present target of a reference at the remote. */
 export interface Tip {
   /** The name at the remote, such as `refs/heads/main`. */
   ref: string;
-  /** The commit, also where an annotated tag names it. */
+  /** The commit, also for an annotated tag. */
   sha: string;
   /** The commit, or the annotated tag. */
   object: string;
@@ -27,7 +27,7 @@ export interface Tip {
   name?: string;
 }
 
-/** Throws SourceError URLInvalid where the settings name two things, or something that Git has no name for. */
+/** Throws SourceError URLInvalid if the settings name two references, or an invalid one. */
 export function readReference({ branch, tag, commit }: ReferenceSettings): Reference {
   const given = Object.entries({ branch, tag, commit }).flatMap(([name, value]) => (value === undefined ? [] : [name]));
   if (given.length > 1) {
@@ -39,14 +39,14 @@ export function readReference({ branch, tag, commit }: ReferenceSettings): Refer
   return { kind: "commit", sha: fullHash(commit, "--commit") };
 }
 
-/** A part of a hash is not taken: what it stands for may change with the next push. */
+/** A shortened hash is refused: it may become ambiguous with the next push. */
 export function fullHash(text: string, subject: string): string {
   if (/^([0-9a-f]{40}|[0-9a-f]{64})$/i.test(text)) return text.toLowerCase();
   const found = JSON.stringify(text.slice(0, 100));
   throw new SourceError("URLInvalid", `${subject}: expected the whole hash of a commit, 40 digits, got ${found}`);
 }
 
-/** Names as Git allows them, minus what a shell or an option parser could take for something else. */
+/** Names that Git allows, without those that a shell or an option parser could misread. */
 function checkName(kind: "branch" | "tag", name: string, example: string): string {
   const fits = /^[^-/.][^\s~^:?*[\\\p{Cc}]*$/u.test(name) && !/\.\.|\/\/|@\{|\/$|\.lock$|\.$/.test(name);
   if (fits) return name;
@@ -62,7 +62,7 @@ export function patternsOf(reference: Reference): string[] | undefined {
   return undefined;
 }
 
-/** Reads the output of `ls-remote --symref`; undefined where the remote has no such thing. */
+/** Reads the output of `ls-remote --symref`; undefined if the remote has no such reference. */
 export function readTip(reference: Reference, output: string): Tip | undefined {
   if (reference.kind === "commit") return { ref: reference.sha, sha: reference.sha, object: reference.sha };
   const found = new Map(

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { SourceError } from "./revision.ts";
 
-/** A remote that may be handed to Git. */
+/** A checked remote. */
 export interface Remote {
   /** For Git's command line: holds no password. */
   url: string;
@@ -9,9 +9,9 @@ export interface Remote {
   display: string;
   /** Value of an HTTP `Authorization` header, from the user and password of the URL. */
   authorization?: string;
-  /** What is unsafe about the way there, in words; absent for a safe one. */
+  /** Why the connection is not secure; absent for a secure one. */
   warning?: string;
-  /** Takes every credential of this remote, and everything that looks like one, out of a text. */
+  /** Removes the credentials of this remote, and whatever looks like one, from a text. */
   readonly redact: (text: string) => string;
 }
 
@@ -19,8 +19,8 @@ const expected =
   "a folder, file:///folder, https://host/repository.git, ssh://user@host/repository.git, user@host:repository.git or git://host/repository.git";
 
 /**
- * Takes a remote apart. Refuses what Git would read as an option or as a command to run (`-x`, `ext::sh -c …`), and
- * protocols that it does not know by itself. Throws SourceError URLInvalid.
+ * Parses a remote. Refuses what Git would read as an option or as a command to run (`-x`, `ext::sh -c …`), and
+ * protocols that need a helper program. Throws SourceError URLInvalid.
  */
 export function parseRemote(text: string): Remote {
   if (text === "" || text.startsWith("-") || hasControl(text)) throw invalid(text);
@@ -44,8 +44,8 @@ export function parseRemote(text: string): Remote {
 }
 
 /**
- * A folder, `file://`, or `user@host:path`: nothing in it is a secret. A folder is meant from where we stand, not from
- * the clone.
+ * A folder, `file://`, or `user@host:path`: nothing in it is a secret. A relative folder is resolved from the working
+ * directory, not from the clone.
  */
 function plain(text: string): Remote {
   const isFolder = !text.startsWith("file:") && !/^[^/]+:/.test(text);
@@ -60,11 +60,11 @@ function ssh(text: string, url: URL): Remote {
   return { url: url.href, display: url.href, redact: redactor(secrets) };
 }
 
-/** The protocol of `git daemon` has no place for credentials, so that none may be in the URL. */
+/** The protocol of `git daemon` has no credentials, so the URL must have none. */
 function anonymous(text: string, url: URL): Remote {
   if (url.hostname === "" || url.hostname.startsWith("-") || url.username !== "" || url.password !== "")
     throw invalid(text);
-  const warning = `${url.href} neither encrypts nor says who answers: use https or ssh, or ask for signatures with --verify-gpg or --verify-ssh`;
+  const warning = `${url.href} is neither encrypted nor authenticated: use https or ssh, or verify signatures with --verify-gpg or --verify-ssh`;
   return { url: url.href, display: url.href, warning, redact: redactor([]) };
 }
 
@@ -101,7 +101,7 @@ function redactor(secrets: readonly string[]): (text: string) => string {
       .replaceAll(/(ssh:\/\/[^\s/:@]*):[^\s/@]*@/gi, "$1:[redacted]@");
 }
 
-/** A secret as the URL spells it, and last as it is meant. */
+/** A secret as the URL spells it, and last in plain text. */
 function spellings(encoded: string): string[] {
   if (encoded === "") return [];
   try {

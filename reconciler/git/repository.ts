@@ -32,12 +32,12 @@ export interface RepositoryOptions extends ReferenceSettings {
   /** Folder inside the repository, default its root. */
   path?: string;
   dataDir: string;
-  /** What git may see of the process's environment. */
+  /** The environment of the process, of which git receives a part. */
   env: Environment;
   access?: AccessSettings;
-  /** Resolves the references of `access`. Where absent, they are taken as they are. */
+  /** Resolves the references of `access`. If absent, they are used as they are. */
   secrets?: SecretSource;
-  /** Where given, a commit that none of these keys signed is refused. */
+  /** If given, a commit that none of these keys signed is refused. */
   verify?: SignatureSettings;
   timeouts?: GitTimeouts;
   limits?: SourceLimits;
@@ -45,7 +45,7 @@ export interface RepositoryOptions extends ReferenceSettings {
 
 /**
  * A branch, a tag or a commit of a Git repository. An unchanged remote costs one round trip: `ls-remote` comes first.
- * Of the commits, the one at the tip is verified where that is asked for; those before it are not looked at.
+ * With signature keys, the commit at the tip is verified; earlier commits are not.
  */
 export class Repository implements RevisionSource {
   readonly #remote: Remote;
@@ -66,7 +66,7 @@ export class Repository implements RevisionSource {
   #pinned: Revision | undefined;
   /** The accepted keys with which `#good` and `#pinned` were verified. */
   #keys = "";
-  /** The folder is for one at a time: a fetch would take the locks of another for leftovers. */
+  /** One fetch at a time uses the folder: another would delete its locks as leftovers. */
   readonly #mutex = new Mutex();
 
   /** Throws SourceError URLInvalid or InvalidPath. Touches neither disk nor network. */
@@ -135,7 +135,7 @@ export class Repository implements RevisionSource {
       const sha = fullHash(commit, "the commit to go back to");
       await this.#readKeys(signal);
       if (this.#pinned?.sha === sha) return this.#pinned;
-      // What is kept as the pin was found in the history before it was kept.
+      // A commit is kept as the pin only after it was found in the history.
       if ((await this.#clone.commitOf("pin", signal)) !== sha) await this.#mustContain(sha, signal);
       const found = await this.#clone.pinned(sha, this.#wanted, signal);
       this.#pinned = this.#revision(found, this.#name, []);
@@ -156,14 +156,14 @@ export class Repository implements RevisionSource {
     });
   }
 
-  /** What was verified with other keys than those that are accepted now has to be verified again. */
+  /** Forgets what was verified with other keys than the present ones. */
   async #readKeys(signal: AbortSignal): Promise<void> {
     const keys = (await this.#signatures?.readKeys(signal)) ?? "";
     if (keys !== this.#keys) [this.#good, this.#pinned] = [undefined, undefined];
     this.#keys = keys;
   }
 
-  /** A tag that is signed itself must be good; the commit of one that is not. */
+  /** Verifies a signed tag itself; otherwise its commit. */
   async #check(folder: string, { commit, tag }: NamedObject, signal: AbortSignal): Promise<Signature | undefined> {
     if (this.#signatures === undefined) return undefined;
     const text = async (type: string, sha: string) => this.#git.text(folder, ["cat-file", type, sha], signal);
@@ -174,7 +174,7 @@ export class Repository implements RevisionSource {
     return this.#signatures.verify(folder, "commit", commit, await text("commit", commit), signal);
   }
 
-  /** Throws SourceError unless what is followed contains `sha`, or did when it was followed. */
+  /** Throws SourceError unless the followed reference contains `sha`, or once pointed to it. */
   async #mustContain(sha: string, signal: AbortSignal): Promise<void> {
     const record = await this.#recall();
     if (record?.commits.includes(sha) === true || this.#commits.includes(sha)) return;
@@ -205,7 +205,7 @@ export class Repository implements RevisionSource {
     return record?.followed === this.#followed ? record : undefined;
   }
 
-  /** For a restart while the remote is down. Where it cannot be written, what was read is good all the same. */
+  /** Stores the revision for a restart while the remote is down. A failed write does not make the revision bad. */
   async #remember(revision: Revision, notes: string[], signal: AbortSignal): Promise<void> {
     const { sha } = revision;
     this.#commits.splice(0, Infinity, ...withCommit((await this.#recall())?.commits ?? this.#commits, sha));
@@ -217,7 +217,7 @@ export class Repository implements RevisionSource {
     } catch (error) {
       signal.throwIfAborted();
       const why = error instanceof Error ? error.message : String(error);
-      revision.notes = [...notes, `it could not be kept for a restart without the remote: ${why}`];
+      revision.notes = [...notes, `it could not be stored for a restart while the remote is down: ${why}`];
     }
   }
 

@@ -8,7 +8,7 @@ export interface Revision {
   sha: string;
   /** Candidates for pipeline files under the watched path, ordered by path. */
   files: RevisionFile[];
-  /** What lies under the watched path, and was not read. A pipeline whose file is named here is left as it runs. */
+  /** Files under the watched path that were not read. The pipeline of such a file stays as it is. */
   skipped: SkippedFile[];
   /** The branch, where one is followed. */
   branch?: string;
@@ -18,18 +18,18 @@ export interface Revision {
   author?: string;
   /** First line of the commit's message, without control characters, at most 200 characters. */
   subject?: string;
-  /** Who signed the commit, or the tag that names it; absent where signatures are not asked for. */
+  /** The signature of the commit, or of its tag; absent if signatures are not verified. */
   signature?: Signature;
-  /** What a person should know of how this revision came about, such as a history that was rewritten. */
+  /** Notes for the operator, such as a rewritten history. */
   notes?: string[];
 }
 
-/** A signature that holds. It speaks for the files of this commit, and says nothing of the commits before it. */
+/** A valid signature. It covers the files of this commit, and not earlier commits. */
 export interface Signature {
   kind: "gpg" | "ssh";
   /** Of the key, as gpg or ssh-keygen writes it. */
   fingerprint: string;
-  /** As the file of accepted keys names the holder. */
+  /** The name of the holder in the file of accepted keys. */
   signer: string;
 }
 
@@ -45,7 +45,7 @@ export interface SkippedFile {
   reason: string;
 }
 
-/** Where a source looks, for people: no credentials. */
+/** The description of a source, without credentials. */
 export interface SourceDescription {
   kind: "git" | "dir";
   url: string;
@@ -61,40 +61,40 @@ export type RequestListener = (op: "ls-remote" | "fetch", result: "success" | "e
 
 /**
  * Where revisions come from. The reconciler calls `fetch` once per turn and never twice at a time. An error of `fetch`
- * is a SourceError and means that nothing is known, so nothing is changed.
+ * is a SourceError; no pipeline is changed because of it.
  */
 export interface RevisionSource {
   readonly description: SourceDescription;
-  /** What is unsafe about the way to the source as it is set up, for the log of the start. */
+  /** Why the connection to the source is not secure, for the log at the start. */
   readonly warnings?: readonly string[];
-  /** The newest revision, complete or not at all. The same object again while nothing has changed. */
+  /** The newest revision, always complete. The same object while nothing has changed. */
   fetch(signal: AbortSignal, onRequest?: RequestListener): Promise<Revision>;
   /**
-   * The last revision that was good: fetched whole, and verified where that is asked for. From disk, without the
-   * network, so that it is also there after a restart while the remote is down. Undefined where there is none.
+   * The last good revision: fetched completely, and verified if signatures are. It comes from disk, so it exists after
+   * a restart while the remote is down. Undefined where there is none.
    */
   cached?(signal: AbortSignal): Promise<Revision | undefined>;
   /**
    * The files of `commit`, a full hash, which must be one that the followed branch or tag contains, or once pointed to;
-   * verified where that is asked for. Throws SourceError otherwise. What `fetch` and `cached` give stays as it is.
+   * verified if signatures are. Throws SourceError otherwise. Does not change the results of `fetch` and `cached`.
    */
   at?(commit: string, signal: AbortSignal): Promise<Revision>;
-  /** Calls `onChange` when a fetch is likely to give another revision. Where absent, only polling tells. */
+  /** Calls `onChange` when a fetch is likely to return another revision. If absent, the source is only polled. */
   watch?(onChange: () => void): Promise<void>;
   /** Releases watchers. Safe to call twice. */
   close(): Promise<void>;
 }
 
-/** Why a revision could not be had. A closed set: the reason of a condition. */
+/** Why a revision could not be fetched. A closed set: the reason of a condition. */
 export type SourceReason =
-  // The way to the remote.
+  // The connection to the remote.
   | "HostNotFound"
   | "ConnectionRefused"
   | "ConnectionFailed"
   | "TLSFailed"
   | "HostKeyRejected"
   | "Timeout"
-  // What it answered.
+  // The answer of the remote.
   | "AuthenticationFailed"
   | "RepositoryNotFound"
   | "RateLimited"
@@ -102,20 +102,20 @@ export type SourceReason =
   | "Redirected"
   | "TransferIncomplete"
   | "TransferCorrupt"
-  // What it holds.
+  // The content of the repository.
   | "RepositoryEmpty"
   | "BranchNotFound"
   | "TagNotFound"
   | "CommitNotFound"
   | "TooLarge"
-  // Signatures. That one cannot be checked never means that it is bad.
+  // Signatures. One that cannot be checked is never reported as invalid.
   | "SignatureMissing"
   | "SignatureInvalid"
   | "SignatureKeyUnknown"
   | "SignatureKeyExpired"
   | "SignatureKeyRevoked"
   | "VerificationUnavailable"
-  // Here.
+  // This machine.
   | "URLInvalid"
   | "InvalidPath"
   | "CredentialsNotFound"
@@ -124,7 +124,7 @@ export type SourceReason =
   | "CacheNotWritable"
   | "GitOperationFailed";
 
-/** Reasons that stand until a person has changed something. */
+/** Reasons that last until a person changes something. */
 const lasting: ReadonlySet<SourceReason> = new Set([
   "URLInvalid",
   "InvalidPath",
@@ -150,7 +150,7 @@ export class SourceError extends Error {
     if (retryAfter !== undefined) this.retryAfter = retryAfter;
   }
 
-  /** Trying again cannot help before a person has changed something. */
+  /** True if a retry fails until a person changes something. */
   get stalls(): boolean {
     return lasting.has(this.reason);
   }

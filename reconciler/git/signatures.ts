@@ -17,15 +17,15 @@ export interface SignatureSettings {
 const checkTimeout = 30_000;
 const keyFileBytes = 1 << 20;
 
-/** What a program said, and whether it could be run at all. */
+/** The output and the exit code of a program. */
 interface Said {
   code: number;
   output: string;
 }
 
 /**
- * Checks signatures of commits and tags by Git's own means, against the given keys alone: no keyring, no configuration
- * and no trust of the person who runs this counts, no key is looked for elsewhere, no agent is started.
+ * Checks signatures of commits and tags with Git itself, against the given keys alone: the keyring, configuration and
+ * trust of the user do not count, no key server is asked, no agent is started.
  */
 export class Signatures {
   readonly #settings: SignatureSettings;
@@ -40,7 +40,7 @@ export class Signatures {
     this.#environment = environment;
   }
 
-  /** Reads the files of keys again. Gives a text that changes with them. Throws SourceError VerificationUnavailable. */
+  /** Reads the key files again. Returns a text that changes with them. Throws SourceError VerificationUnavailable. */
   async readKeys(signal: AbortSignal): Promise<string> {
     const { gpg, ssh } = this.#settings;
     const files = { gpg: await contents("--verify-gpg", gpg), ssh: await contents("--verify-ssh", ssh) };
@@ -56,8 +56,8 @@ export class Signatures {
   }
 
   /**
-   * Who signed `sha` of the repository in `folder`. Throws SourceError: one of the reasons `Signature…` where the
-   * signature does not hold, VerificationUnavailable where that cannot be found out. `text` is the object as it is.
+   * Who signed `sha` of the repository in `folder`. Throws SourceError: a reason `Signature…` if the signature is not
+   * valid, VerificationUnavailable if that cannot be checked. `text` is the raw object.
    */
   async verify(
     folder: string,
@@ -110,7 +110,7 @@ export class Signatures {
     const why = output.replaceAll(this.#home, "…").replaceAll(/\s+/g, " ").trim().slice(-300);
     throw new SourceError(
       "VerificationUnavailable",
-      `--verify-gpg ${this.#settings.gpg}: expected public keys as gpg --armor --export writes them, gpg said: ${why}`,
+      `--verify-gpg ${this.#settings.gpg}: expected public keys as gpg --armor --export writes them, gpg reported: ${why}`,
     );
   }
 
@@ -137,7 +137,7 @@ export class Signatures {
   }
 }
 
-/** Settings of ours alone: whatever the user's own Git configuration says of signatures does not count. */
+/** Our settings for signatures, in place of those of the user's Git configuration. */
 function environmentOf(home: string, allowedSigners: string): Record<string, string> {
   const settings = [
     ["gpg.program", "gpg"],
@@ -191,7 +191,7 @@ async function contents(flag: string, path: string | undefined): Promise<Buffer 
   }
 }
 
-/** What `git verify-commit --raw` said of a signature, and its exit code. */
+/** The output of `git verify-commit --raw`, and its exit code. */
 interface GitOutput {
   code: number;
   output: string;
@@ -216,7 +216,7 @@ function readGpgStatus(subject: string, { code, output }: GitOutput): Signature 
   return { kind: "gpg", fingerprint: fields[9] ?? fields[0] ?? "", signer: good.slice(good.indexOf(" ") + 1) };
 }
 
-/** Reads what ssh-keygen said. Throws SourceError unless an allowed signer made the signature. */
+/** Reads the output of ssh-keygen. Throws SourceError unless an allowed signer made the signature. */
 function readSshOutput(subject: string, { code, output }: GitOutput): Signature {
   const match = /^Good "git" signature(?: for (.+))? with (\S+) key (SHA256:\S+)$/m.exec(output);
   const [, signer, , fingerprint] = match ?? [];
@@ -238,14 +238,14 @@ type Badness = Extract<SourceReason, `Signature${string}`>;
 const sentences: Readonly<Record<Badness, string>> = {
   SignatureMissing: "is not signed",
   SignatureInvalid: "has a signature that does not match its content: it was changed after it was signed",
-  SignatureKeyUnknown: "is signed with a key that is none of the accepted ones",
-  SignatureKeyExpired: "is signed with an accepted key, which is not valid any more, or was not when it signed",
+  SignatureKeyUnknown: "is signed with a key that is not accepted",
+  SignatureKeyExpired: "is signed with an accepted key that has expired, or had when it signed",
   SignatureKeyRevoked: "is signed with an accepted key that was revoked",
 };
 
 function bad(subject: string, reason: Badness, key = ""): SourceError {
   const which = key === "" ? "" : ` (key ${key})`;
-  return new SourceError(reason, `${subject} ${sentences[reason]}${which}; nothing of it is applied`);
+  return new SourceError(reason, `${subject} ${sentences[reason]}${which}; it is not applied`);
 }
 
 /** A signature that cannot be checked is never reported as a bad one. */

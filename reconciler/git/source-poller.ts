@@ -8,13 +8,13 @@ export interface PollResult {
   error?: Error;
 }
 
-/** Milliseconds: the first back-off, and the longest that the source did not ask for. */
+/** Milliseconds: the first back-off, and the longest without a Retry-After. */
 const first = 1_000;
 const longest = 300_000;
-/** The shares of a back-off between which it is drawn at random: many processes do not poll at once. */
+/** The wait is a random share of the back-off between these two, so that many processes do not poll at once. */
 const spread = [0.9, 1.1] as const;
 
-/** Failures that are often over soon: the source is polled again before the interval is over. */
+/** Failures that often end soon: the source is polled again before the interval is over. */
 const transient: ReadonlySet<SourceReason> = new Set<SourceReason>([
   "HostNotFound",
   "ConnectionRefused",
@@ -27,9 +27,9 @@ const transient: ReadonlySet<SourceReason> = new Set<SourceReason>([
 ]);
 
 /**
- * Polls a source with back-off. While the source cannot be read, the last good revision stays in effect, and the source is polled
- * again after 1 s, 2 s, 4 s, … up to 5 min. After an answer that limits the rate or refuses the credentials it is not
- * polled before the interval is over, and never before a time that it named.
+ * Polls a source with back-off. While the source cannot be read, the last good revision stays in effect, and the source
+ * is polled again after 1 s, 2 s, 4 s, … up to 5 min. After an answer that limits the rate or refuses the credentials
+ * it is not polled before the interval is over, and never before the end of its Retry-After.
  */
 export class SourcePoller {
   readonly #source: RevisionSource;
@@ -50,10 +50,7 @@ export class SourcePoller {
     return this.#error === undefined ? undefined : Math.max(0, this.#next - performance.now());
   }
 
-  /**
-   * Polls the source. `urgent` does not wait for the end of a back-off, only for a time that the source has named.
-   * Rejects only when `signal` aborts.
-   */
+  /** Polls the source. `urgent` ignores the back-off, but not a Retry-After. Rejects only when `signal` aborts. */
   async poll(urgent: boolean, signal: AbortSignal, onRequest?: RequestListener): Promise<PollResult> {
     const isBackingOff = performance.now() < this.#next && (!urgent || isLimited(this.#error));
     if (this.#error === undefined || !isBackingOff) {
@@ -87,7 +84,7 @@ export class SourcePoller {
     try {
       return await this.#source.cached?.(signal);
     } catch {
-      // Why there is none, such as a key that is no longer accepted, says less than why the source cannot be read.
+      // The error of the source explains more than why there is no cached revision, such as a removed key.
       signal.throwIfAborted();
       return undefined;
     }

@@ -10,8 +10,8 @@ export interface TreeFile {
 }
 
 /**
- * Sorts the output of `git ls-tree -r -z -l` into what is read and what is named and left: symbolic links and
- * submodules lead out of the commit, and a huge file is no pipeline.
+ * Sorts the output of `git ls-tree -r -z -l` into files to read and files to skip: symbolic links and submodules point
+ * outside of the commit, and a huge file is not a pipeline.
  */
 export function parseTree(output: string, limits: SourceLimits): { files: TreeFile[]; skipped: SkippedFile[] } {
   const files: TreeFile[] = [];
@@ -37,8 +37,8 @@ export function tooLarge(bytes: number, limits: SourceLimits): string {
 }
 
 /**
- * Takes the output of `git cat-file --batch` apart: `<object> blob <size>\n<bytes>\n` for each object, in the order
- * asked. Throws where the output is not complete: the object store is then damaged.
+ * Parses the output of `git cat-file --batch`: `<object> blob <size>\n<bytes>\n` for each object, in the order asked.
+ * Throws where the output is not complete: the object store is then damaged.
  */
 function parseBatch(output: Buffer, files: readonly TreeFile[]): { object: string; bytes: Buffer }[] {
   let at = 0;
@@ -54,7 +54,7 @@ function parseBatch(output: Buffer, files: readonly TreeFile[]): { object: strin
   });
 }
 
-/** Contents of the files of the commit that was read last: of the next one, only what is new is read. */
+/** Contents of the files of the last commit, so that only new files of the next one are read. */
 export class Blobs {
   #known: ReadonlyMap<string, Buffer> = new Map();
 

@@ -6,8 +6,8 @@ import { ownHold } from "./hold.ts";
 import type { Hold, HoldsState } from "./hold.ts";
 
 /**
- * The plan in which a pipeline that an operator suspended is left alone, as if its file said so; it is not deleted either
- * where its file is gone.
+ * The plan without changes of the pipelines that an operator suspended, as if their files suspended them; they are not
+ * deleted either if their files are removed.
  */
 export function planWithHolds(actual: ActualState, wanted: WantedState, holds: HoldsState): Plan {
   const pipelines = wanted.pipelines.map((one) => suspended(one, holds));
@@ -20,7 +20,7 @@ function suspended(desired: DesiredPipeline, holds: HoldsState): DesiredPipeline
   return { ...desired, directives: { ...desired.directives, suspend: true } };
 }
 
-/** A change of another kind that the plan makes in spite of a suspension stays. */
+/** Changes that the plan makes despite a suspension stay. */
 function leftAlone(change: Change, hold: Hold | undefined): Change {
   if (hold === undefined) return change;
   if (change.kind === "no-op" && change.cause === "Suspended") return suspendedBy(hold, change);

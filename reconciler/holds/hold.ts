@@ -1,8 +1,8 @@
-/** Who keeps the reconciler from something, since when, and why. */
+/** A suspension or pin: who set it, when, and why. */
 export interface Hold {
   /** ISO 8601, UTC. */
   since: string;
-  /** As the person called themselves. */
+  /** The name that the person gave. */
   by?: string;
   reason?: string;
 }
@@ -12,7 +12,7 @@ export interface Pin extends Hold {
   commit: string;
   /** As a revision's id. */
   revision: string;
-  /** The commit at which the followed ref was when the pin was made. */
+  /** The commit of the followed ref when the pin was made. */
   head: string;
   author?: string;
   subject?: string;
@@ -27,7 +27,7 @@ export interface HoldsState {
   pin?: Pin;
 }
 
-/** A hold that cannot be set or lifted, and why. */
+/** A suspension or pin that cannot be set or lifted, and why. */
 export class HoldError extends Error {}
 
 /** The suspension of this pipeline alone. `constructor` is an id that a pipeline may have. */

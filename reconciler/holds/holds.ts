@@ -12,8 +12,8 @@ const longestName = 100;
 const mostPipelines = 10_000;
 
 /**
- * Suspensions and the pin of an operator, in `<data-dir>/holds.json`: they stay over restarts until they are lifted. A file
- * that is damaged suspends everything, since it is unknown what must not be changed.
+ * Suspensions and the pin of an operator, in `<data-dir>/holds.json`: they stay over restarts until they are lifted. A
+ * file that is damaged suspends everything, because it is unknown which pipelines were suspended.
  */
 export class Holds {
   readonly #path: string;
@@ -42,7 +42,7 @@ export class Holds {
 
   static #damaged(path: string, what: string): Holds {
     const damage =
-      `${path} ${what}, so that it is unknown what was suspended: everything is suspended now. Restore it and restart, or run ` +
+      `${path} ${what}, so it is unknown what was suspended: everything is suspended now. Restore it and restart, or run ` +
       `"sluice resume", which renames it and begins without any suspension or pin`;
     return new Holds(path, { ...nothing, everything: { since: new Date().toISOString(), reason: damage } }, damage);
   }
@@ -51,7 +51,7 @@ export class Holds {
     return this.#state;
   }
 
-  /** Why the file could not be understood, where that is so. */
+  /** Why the file could not be read, where that is so. */
   get damage(): string | undefined {
     return this.#damage;
   }
@@ -71,7 +71,7 @@ export class Holds {
       throw new HoldError(`--reason: expected at most ${longestReason} characters, found ${reason.length}`);
     }
     if (Object.keys(this.#state.pipelines).length >= mostPipelines) {
-      throw new HoldError(`${mostPipelines} pipelines are suspended, and no more can be: suspend everything`);
+      throw new HoldError(`${mostPipelines} pipelines are suspended, which is the maximum: suspend everything`);
     }
     const hold = { since: new Date().toISOString(), ...whoAndWhy(by, reason) };
     if (pipeline_id === undefined) await this.#change((state) => ({ ...state, everything: hold }));
@@ -84,7 +84,7 @@ export class Holds {
     if (pipeline_id === undefined) return this.#resumeEverything();
     this.#refuseDamage();
     const hold = ownHold(this.#state, pipeline_id);
-    if (hold === undefined) throw new HoldError(`${pipeline_id} is not suspended by itself${this.#elsewhere()}`);
+    if (hold === undefined) throw new HoldError(`${pipeline_id} is not suspended individually${this.#elsewhere()}`);
     await this.#change(({ pipelines, ...state }) => {
       const others = Object.entries(pipelines).filter(([id]) => id !== pipeline_id);
       return { ...state, pipelines: Object.fromEntries(others) };
@@ -101,7 +101,7 @@ export class Holds {
     return made;
   }
 
-  /** Lifts the pin, also where that cannot be saved: it is found to be over again after a restart. */
+  /** Lifts the pin, even if that cannot be saved: after a restart it is found to be over again. */
   async unpin(): Promise<void> {
     await this.#change(unpinned).finally(() => (this.#state = unpinned(this.#state)));
   }
@@ -110,8 +110,8 @@ export class Holds {
     const { everything } = this.#state;
     if (everything === undefined) {
       const ids = Object.keys(this.#state.pipelines);
-      const own = ids.length === 0 ? "" : `; by themselves are: ${ids.slice(0, 10).join(", ")}`;
-      throw new HoldError(`the suspension of everything cannot be lifted: there is none${own}`);
+      const own = ids.length === 0 ? "" : `; suspended individually: ${ids.slice(0, 10).join(", ")}`;
+      throw new HoldError(`there is no suspension of everything to lift${own}`);
     }
     if (this.#damage !== undefined) await rename(this.#path, `${this.#path}.damaged`);
     this.#damage = undefined;
@@ -120,15 +120,16 @@ export class Holds {
   }
 
   #elsewhere(): string {
-    if (this.#state.everything !== undefined) return `: everything is, which "sluice resume" without an ID lifts`;
-    return "; x-sluice.suspend in its file is lifted in its file";
+    if (this.#state.everything !== undefined)
+      return `: everything is suspended, and "sluice resume" without an ID resumes it`;
+    return "; where its file sets x-sluice.suspend, change the file";
   }
 
   #refuseDamage(): void {
     if (this.#damage !== undefined) throw new HoldError(this.#damage);
   }
 
-  /** One after the other, and in memory only what would survive a power cut. */
+  /** One change at a time. The memory follows only after the file is durable. */
   #change(change: (state: HoldsState) => HoldsState): Promise<void> {
     return this.#changes.run(async () => {
       const state = change(this.#state);
@@ -149,7 +150,7 @@ function whoAndWhy(by = "", reason = ""): Omit<Hold, "since"> {
   return { ...(name !== "" && { by: name }), ...(why !== "" && { reason: why }) };
 }
 
-/** It is shown in lists and logs. */
+/** On one line: it is shown in lists and logs. */
 function onOneLine(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ").trim();
 }

@@ -4,7 +4,7 @@ import { HoldError } from "./hold.ts";
 import type { Pin } from "./hold.ts";
 import type { Holds } from "./holds.ts";
 
-/** Called with a pin that is over because the followed ref moved. */
+/** Called with a pin that ended because the followed ref moved. */
 export type LiftListener = (pin: Pin, head: Revision) => void;
 
 /**
@@ -35,7 +35,7 @@ export class PinnedSource implements RevisionSource {
       if (pin === undefined) return this.#head;
       if (this.#head.sha === pin.head) return this.#at(pin.commit, signal);
       this.#onLift(pin, this.#head);
-      // The next turn would find the same, so that a full disk needs not to end this one.
+      // The next turn detects the move again, so a full disk need not end this turn.
       await this.#holds.unpin().catch(() => undefined);
       return this.#head;
     });
@@ -50,8 +50,8 @@ export class PinnedSource implements RevisionSource {
   }
 
   /**
-   * The revision of a rollback, and the newest one, as it is now or, where the remote is away, was last seen. Throws
-   * HoldError where there is nothing to go back to, and SourceError.
+   * The revision of a rollback, and the newest one; while the remote cannot be reached, the last known one. Throws
+   * HoldError where there is no earlier commit, and SourceError.
    */
   target(commit: string, signal: AbortSignal): Promise<{ revision: Revision; head: Revision }> {
     return this.#requests.run(async () => {

@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from "node:http";
 
-/** What a delivery says. Only `push` is a reason to look at the source; `unreadable` is not of its content type. */
+/** The kind of a delivery. Only `push` triggers a poll; `unreadable` does not match its content type. */
 export type Delivery = "push" | "ping" | "other branch" | "other event" | "unreadable";
 
-/** Headers that name the event, and what they call a push. GitLab's system hooks tell of pushes among other things. */
+/** Headers that name the event, and their names for a push. GitLab's system hooks report pushes among other events. */
 const events: readonly { header: string; pushes: readonly string[] }[] = [
-  // Gitea and Forgejo call themselves GitHub too, for programs that know no other.
+  // Gitea and Forgejo also send the header of GitHub, for compatibility.
   { header: "x-forgejo-event", pushes: ["push"] },
   { header: "x-gitea-event", pushes: ["push"] },
   { header: "x-github-event", pushes: ["push"] },
@@ -13,8 +13,8 @@ const events: readonly { header: string; pushes: readonly string[] }[] = [
 ];
 
 /**
- * Reads a body whose signature is valid. A body that says no branch counts as a push of the branch that is followed: to poll
- * once more costs little. `branch` is absent where no branch is followed, or it is not known yet which.
+ * Reads a body whose signature is valid. A body without a branch counts as a push to the followed branch: one more poll
+ * costs little. `branch` is absent if no branch is followed, or it is not known yet.
  */
 export function readDelivery(headers: IncomingHttpHeaders, body: Buffer, branch: string | undefined): Delivery {
   const named = events.find(({ header }) => header in headers);

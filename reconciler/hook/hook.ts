@@ -6,9 +6,9 @@ import { ClientRateLimit, Throttle } from "./rate-limit.ts";
 import { isProven, isSigned } from "./signature.ts";
 
 export interface HookOptions {
-  /** The secrets that are valid at this moment. Rejects where they cannot be had. */
+  /** The secrets that are valid at this moment. Rejects if they cannot be read. */
   secrets: () => Promise<readonly string[]>;
-  /** The branch that is followed, where one is, and is known. */
+  /** The followed branch, if there is one and it is known. */
   branch: () => string | undefined;
   /** Polls the source soon. */
   onPush: () => void;
@@ -18,10 +18,10 @@ export interface HookOptions {
 
 const path = "/hook";
 
-/** A push of some thousand commits fits; a larger one is found by the next poll. */
+/** A push of some thousand commits fits; after a larger one the next poll finds the commits. */
 const bodyBytes = 5 << 20;
 
-/** Bytes that all bodies which are arriving hold together. */
+/** Bytes of all bodies that are being received. */
 const arrivingBytes = 32 << 20;
 
 /** Milliseconds. */
@@ -33,14 +33,14 @@ const drainTime = 1000;
 interface Answer {
   status: number;
   message: string;
-  /** Absent where the request was not for the hook at all. */
+  /** Absent if the request was not for the hook. */
   result?: HookResult;
   headers?: Record<string, string>;
 }
 
 /**
- * The push hook: `POST /hook` from a Git host that knows a secret triggers a poll of the source, and nothing else.
- * Nothing in a body is trusted, kept or logged: it says at most that another branch was pushed. A repeated delivery is
+ * The push hook: `POST /hook` from a Git host that proves a secret triggers a poll of the source, and nothing else. No
+ * part of a body is trusted, kept or logged: it can only show that another branch was pushed. A repeated delivery is
  * one more poll. Malformed requests are refused, and the rate of refused requests is limited by address.
  */
 export class Hook {
@@ -55,14 +55,14 @@ export class Hook {
     this.#throttle = new Throttle(options.onPush);
   }
 
-  /** Answers a request. Whoever listens bounds headers, connections and times. */
+  /** Answers a request. The listener limits headers, connections and times. */
   readonly handle: RequestListener = (request, response) => {
     void this.#answer(request).then(async (answer) => {
       const { result } = answer;
       if (result !== undefined) this.#options.telemetry.answered(result, request.socket.remoteAddress);
       if (failed.has(result)) this.#rateLimit.add(request.socket.remoteAddress, performance.now());
       reply(request, response, answer);
-      // A sender that is cut off while it sends may never see the answer.
+      // A sender whose connection is closed while it sends may never see the answer.
       const timeout = Math.min(drainTime, this.#limits.timeout ?? drainTime);
       if (answer.status !== 408) await discardBody(request, { ...this.#limits, timeout });
       response.end();
@@ -75,7 +75,7 @@ export class Hook {
 
   async #answer(request: IncomingMessage): Promise<Answer> {
     const { method, url = "", headers, socket } = request;
-    if (url.split("?", 1)[0] !== path) return { status: 404, message: `there is nothing here but ${path}` };
+    if (url.split("?", 1)[0] !== path) return { status: 404, message: `not found: this port serves only ${path}` };
     if (method !== "POST") {
       return { status: 405, message: `${path} expects POST, found ${method}`, headers: { allow: "POST" } };
     }
@@ -115,7 +115,7 @@ const answers: Readonly<Record<Delivery, Answer>> = {
   push: { status: 202, result: "accepted", message: "the source is polled soon" },
   ping: { status: 200, result: "ignored", message: "the hook works" },
   "other branch": { status: 200, result: "ignored", message: "another branch is followed" },
-  "other event": { status: 200, result: "ignored", message: "only pushes matter" },
+  "other event": { status: 200, result: "ignored", message: "only push events are used" },
   unreadable: {
     status: 400,
     result: "malformed",
@@ -137,7 +137,7 @@ function tooMany(seconds: number): Answer {
 function reply(request: IncomingMessage, response: ServerResponse, { status, message, headers }: Answer): void {
   if (response.destroyed) return;
   const body = JSON.stringify({ status, message });
-  // A body that was not read to its end cannot be followed by another request.
+  // The connection cannot be used again after a body that was not read to its end.
   const connection = request.complete ? {} : { connection: "close" };
   const length = Buffer.byteLength(body);
   response.writeHead(status, {

@@ -4,15 +4,15 @@ const burst = 20;
 /** Milliseconds after which it may make one more. */
 const refill = 3000;
 
-/** Addresses that are remembered; then the one that was refused longest ago is forgotten. */
+/** Addresses that are stored; beyond this number, the one with the oldest refusal is dropped. */
 const remembered = 1024;
 
-/** Limits the refused requests of an address, so that no sender can try many secrets or make us read many bodies. */
+/** Limits the refused requests of an address, so that no sender can try many secrets or send many bodies. */
 export class ClientRateLimit {
   /** The time from which an address may make a whole burst again. */
   readonly #fullAt = new Map<string, number>();
 
-  /** Milliseconds until a request of this address is read again; 0 for now. */
+  /** Milliseconds until a request of this address is read again; 0 if it is read now. */
   wait(address: string | undefined, now: number): number {
     const fullAt = this.#fullAt.get(networkOf(address)) ?? 0;
     return Math.max(0, fullAt - now - (burst - 1) * refill);
@@ -29,7 +29,7 @@ export class ClientRateLimit {
   }
 }
 
-/** Of an IPv6 address its /64 network, which is what one sender usually has. */
+/** For an IPv6 address its /64 network, because one sender usually has a whole one. */
 function networkOf(address = ""): string {
   if (!address.includes(":") || address.includes(".")) return address;
   const [head = ""] = address.split("::");
@@ -60,7 +60,7 @@ export class Throttle {
     else this.#timer = setTimeout(() => this.#now(), wait);
   }
 
-  /** A poll that was triggered and did not happen yet is left to the interval. */
+  /** Drops a triggered poll that has not run; the interval polls instead. */
   close(): void {
     clearTimeout(this.#timer);
   }

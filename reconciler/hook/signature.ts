@@ -1,7 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 
-/** Headers with an HMAC-SHA256 of the body in hexadecimal digits, and what stands before them. */
+/** Headers with an HMAC-SHA256 of the body in hexadecimal digits, and the prefix of the digits. */
 const hmacHeaders: Readonly<Record<string, string>> = {
   "x-hub-signature-256": "sha256=",
   "x-gitea-signature": "",
@@ -12,13 +12,13 @@ const hmacHeaders: Readonly<Record<string, string>> = {
 /** Seconds by which the clock of a sender may differ, where the time of a delivery is signed. */
 const tolerance = 300;
 
-/** Whether a request carries a signature or token at all: otherwise its body is not read. */
+/** Whether a request has a signature or token: otherwise its body is not read. */
 export function isSigned(headers: IncomingHttpHeaders): boolean {
   return [...Object.keys(hmacHeaders), "x-gitlab-token", "webhook-signature"].some((name) => name in headers);
 }
 
 /**
- * Whether whoever sent `body`, the raw bytes, knows one of `secrets`:
+ * Whether the sender of `body`, the raw bytes, knows one of `secrets`:
  *
  * - GitHub, Gitea, Forgejo and others with HMAC-SHA256 sign the body (`X-Hub-Signature-256`, `X-Gitea-Signature`,
  *   `X-Forgejo-Signature`, `X-Signature`).
@@ -47,7 +47,7 @@ function hmacProofs(headers: IncomingHttpHeaders, body: Buffer): Proof[] {
   });
 }
 
-/** By way of a hash, so that not even the length of a secret shows. */
+/** Compares hashes, so that the time does not reveal the length of a secret. */
 function tokenProof(headers: IncomingHttpHeaders): Proof | undefined {
   const given = headers["x-gitlab-token"];
   if (typeof given !== "string") return undefined;

@@ -3,16 +3,16 @@ import { printable, problem, pathText, type Place, type Problem } from "./proble
 import { duplicates, entryOf, valueOf, type Entry, type Node } from "./node.ts";
 import type { SourceText } from "./source-text.ts";
 
-/** One document of a file: its value, tidied, and the place of each of its fields. */
+/** One document of a file: its tidied value, and the place of each field. */
 export class Document {
   readonly file: string;
   readonly value: unknown;
-  /** Problems of its text, such as duplicate keys. The rest of the document is checked all the same. */
+  /** Problems of its text, such as duplicate keys. The rest of the document is checked anyway. */
   readonly problems: Problem[];
   readonly #source: SourceText;
   readonly #root: Node;
 
-  /** `problems` are what is known of it already; else its double keys are looked for. */
+  /** `problems` are known ones; if absent, duplicate keys are searched. */
   constructor(source: SourceText, root: Node, problems: Problem[] = duplicateKeys(source, root)) {
     this.file = source.file;
     this.#source = source;
@@ -21,17 +21,19 @@ export class Document {
     this.problems = problems;
   }
 
-  /** The same document with more to say about it. */
+  /** The same document with more problems. */
   with(problems: readonly Problem[], root = this.#root): Document {
     return new Document(this.#source, root, [...this.problems, ...problems]);
   }
 
-  /** Where the value at `path` is written; where it is missing or empty, the key of what should hold it. */
+  /** The place of the value at `path`; of the key that should hold it if the value is missing or empty. */
   place(path: Path = []): Place {
     return this.#source.place(this.#find(path).at);
   }
 
-  /** Where character `offset` of the text at `path` is written; where escapes or folded lines hide it, the text itself. */
+  /**
+   * The place of character `offset` of the text at `path`; of the text itself if escapes or folded lines prevent that.
+   */
   placeInside(path: Path, offset: number): Place {
     const { at, node } = this.#find(path);
     const start = /["']/.test(this.#source.text.charAt(at)) ? at + 1 : at;
@@ -45,7 +47,7 @@ export class Document {
     for (const segment of path) {
       const step = stepInto(node, segment);
       if (step === undefined) return { at: holder, node: undefined };
-      // An entry of a list that is nothing is written nowhere.
+      // An empty entry of a list has no place.
       if (step.at >= 0) holder = step.at;
       node = step.value;
     }

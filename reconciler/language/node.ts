@@ -26,7 +26,9 @@ export interface Entry {
   value: Node;
 }
 
-/** The plain value. `__proto__` becomes an ordinary key. Of duplicate keys, which are refused anyhow, the last counts. */
+/**
+ * The plain value. `__proto__` becomes an ordinary key. Of duplicate keys, which are refused anyway, the last counts.
+ */
 export function valueOf(node: Node): unknown {
   if (node.kind === "scalar") return node.value;
   if (node.kind === "list") return node.items.map(valueOf);

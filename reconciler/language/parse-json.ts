@@ -10,7 +10,7 @@ interface Token {
   at: number;
   /** Punctuation, or empty. */
   mark: string;
-  /** What JSON.parse says of a text, number or word. */
+  /** The value of a text, number or word, by JSON.parse. */
   value?: string | number | boolean | null;
 }
 

@@ -69,7 +69,7 @@ class Composer {
     return roots;
   }
 
-  /** The next node; undefined at the end of what holds it. */
+  /** The next node; undefined at the end of its collection. */
   #node(): Node | undefined {
     const event = this.#events[this.#next];
     if (event === undefined || event.type === EVENT_ID.POP || event.type === EVENT_ID.DOCUMENT) return undefined;
@@ -169,7 +169,7 @@ class Composer {
   }
 }
 
-/** The parser's error in our words. Its snippet of the file is left out: it may hold a secret. */
+/** The parser's error as a problem, without its excerpt of the file, which may hold a secret. */
 function syntaxProblem(source: SourceText, error: YAMLException): Problem {
   const at = Math.min(error.mark?.position ?? 0, source.text.length);
   if (error.reason.startsWith("nesting exceeded")) {

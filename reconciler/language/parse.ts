@@ -5,11 +5,11 @@ import { parseJson } from "./parse-json.ts";
 import { parseYaml } from "./parse-yaml.ts";
 import { decode, type SourceFile, type SourceText } from "./source-text.ts";
 
-/** What a file holds. Where it could not be read, `documents` is empty and `problem` says why. */
+/** What a file holds. If it could not be read, `documents` is empty and `problem` says why. */
 export interface ParsedFile {
   documents: Document[];
   problem?: Problem;
-  /** The text, for guesses about a file that could not be parsed; absent where it is no text. */
+  /** The text, to search a file that could not be parsed; absent if it is not text. */
   text?: string;
 }
 

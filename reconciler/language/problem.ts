@@ -9,7 +9,7 @@ export interface Place {
   column: number;
 }
 
-/** Something about a file that its author should know. Never holds a secret. */
+/** A problem of a file. Never holds a secret. */
 export interface Problem extends Place {
   code: Code;
   severity: Severity;
@@ -23,7 +23,7 @@ export interface Problem extends Place {
   suggestion?: string;
 }
 
-/** What a problem says: `subject: expected …, got …`. The subject is the path unless `subject` names it. */
+/** The parts of a message `subject: expected …, got …`. The subject is the path unless `subject` names it. */
 export interface Finding {
   path?: Path;
   subject?: string;
@@ -32,7 +32,7 @@ export interface Finding {
   suggestion?: string | undefined;
 }
 
-/** Characters of a part of a message; much of what is quoted comes from outside. */
+/** Characters of a part of a message, which may quote text from outside. */
 const longest = 600;
 
 export function problem(code: Code, { file, line, column }: Place, finding: Finding): Problem {
@@ -58,7 +58,7 @@ export function pathText(path: Path): string {
 
 const shown = 60;
 
-/** Text from outside as it may be shown: on one line, without control characters, and not too long. */
+/** Text from outside, made safe to show: on one line, without control characters, and cut. */
 export function printable(text: string, most = shown): string {
   const clean = text.replace(
     /[\p{Cc}\p{Cf}\u2028\u2029]/gu,
@@ -76,7 +76,7 @@ export function found(value: unknown, path: Path): string {
   return kindOf(value);
 }
 
-/** A value's kind with its article, for secrets and for values that stand where something else was expected. */
+/** A value's kind with its article, for secrets and for values of a wrong kind. */
 export function kindOf(value: unknown): string {
   if (value === undefined || value === null) return "nothing";
   if (Array.isArray(value)) return "a list";
@@ -89,10 +89,10 @@ function kind(value: unknown): string {
   return typeof value === "number" ? "number" : "true-or-false value";
 }
 
-/** Words that are looked at; in longer lists what was meant may be missed. */
+/** Words that are compared; in a longer list the intended one may be missed. */
 const most = 1000;
 
-/** The known word that was probably meant: at most a third of its letters away; undefined if none is near. */
+/** The known word that was probably intended: at most a third of its letters differ; undefined if there is none. */
 export function nearest(word: string, known: Iterable<string>): string | undefined {
   if (word.length > 64) return undefined;
   let best: { word: string; edits: number } | undefined;

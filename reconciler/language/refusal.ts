@@ -1,6 +1,6 @@
 import type { Problem } from "./problem.ts";
 
-/** Ends the reading of a file: what follows cannot be trusted. Never leaves the parser that throws it. */
+/** Stops the parsing of a file at its first problem. Never leaves the parser that throws it. */
 export class Refusal extends Error {
   readonly problem: Problem;
 

@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { maxFileBytes } from "./limits.ts";
 import { problem, type Place, type Problem } from "./problem.ts";
 
-/** A file below the watched path, as it was read. `path` is what messages call it. */
+/** A file below the watched path, as it was read. Messages name it by `path`. */
 export interface SourceFile {
   path: string;
   bytes: Uint8Array;
@@ -89,7 +89,7 @@ function invalidByte(path: string, bytes: Uint8Array): Problem {
   });
 }
 
-/** Whether some continuation could make the bytes valid. */
+/** Whether further bytes could make the bytes valid. */
 function beginsAsUtf8(bytes: Uint8Array): boolean {
   try {
     new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: true });

@@ -2,13 +2,13 @@ import type { Path } from "../../schemas/index.ts";
 import type { Document } from "./document.ts";
 import { problem, type Finding, type Problem } from "./problem.ts";
 
-/** More entries the schema refuses, and rules look no further. */
+/** The schema refuses more entries, so rules read no further. */
 const mostSources = 100;
 const mostTransforms = 200;
 
 /**
- * A part of a document that may be of any shape: rules read through it whether or not the schema is kept, and see
- * nothing where a value is missing or of another kind. So both layers report together.
+ * A part of a document of any shape: rules read it even if it breaks the schema, and find no value where one is missing
+ * or of a wrong kind. So both layers report in one run.
  */
 export class View {
   readonly document: Document;
@@ -33,7 +33,7 @@ export class View {
     return new View(this.document, [...this.path, key], held).get(...rest);
   }
 
-  /** Entries of a list, at most `most` of them; none if it is no list. */
+  /** Entries of a list, at most `most`; none if it is not a list. */
   items(most?: number): View[] {
     if (!Array.isArray(this.value)) return [];
     return this.value.slice(0, most).map((item, index) => new View(this.document, [...this.path, index], item));
@@ -51,7 +51,7 @@ export class View {
     return type === undefined ? transforms : transforms.filter((transform) => transform.get("type").text === type);
   }
 
-  /** Members of a mapping; none if it is no mapping. */
+  /** Members of a mapping; none if it is not a mapping. */
   members(): View[] {
     return isMap(this.value) ? Object.keys(this.value).map((key) => this.get(key)) : [];
   }
@@ -65,7 +65,7 @@ export class View {
     return this.text?.includes("${") ?? false;
   }
 
-  /** The text; undefined if it is none. */
+  /** The text; undefined for another kind of value. */
   get text(): string | undefined {
     return typeof this.value === "string" ? this.value : undefined;
   }
@@ -89,5 +89,5 @@ function isMap(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** What a rule is: it reads a document and says what is wrong with it. */
+/** A rule: it reads a document and yields its problems. */
 export type Rule = (document: View) => Iterable<Problem>;

@@ -11,21 +11,24 @@ import { undeclaredFields } from "./undeclared.ts";
 import type { Remark, Warn } from "./warning.ts";
 
 export interface MigrateOptions {
-  /** Negates the filter, so that the pipeline goes on doing what it did. Default false: the text stays, and its meaning turns round. */
+  /**
+   * Negates the filter, so that the pipeline keeps its behaviour. Default false: the text stays, and its meaning is
+   * inverted.
+   */
   keepBehaviour?: boolean;
 }
 
 /** A v2 document in v3. */
 export interface Conversion {
   root: MapPart;
-  /** The same, marked for review where it has a filter that was not reviewed yet. */
+  /** The same, marked for review if it has a filter that was not reviewed yet. */
   marked: MapPart;
-  /** What the author should know, in no order. */
+  /** Remarks for the author, in no order. */
   remarks: Remark[];
 }
 
 /**
- * Converts a v2 document (docs/pipelines.md, Files of version v2). Says nothing about whether the result is a valid v3
+ * Converts a v2 document (docs/pipelines.md, Files of version v2). Does not check that the result is a valid v3
  * document. Changes nothing in `document`. Throws MigrationError, and nothing else.
  */
 export function convert(document: unknown, { keepBehaviour = false }: MigrateOptions = {}): Conversion {
@@ -55,7 +58,7 @@ export function convert(document: unknown, { keepBehaviour = false }: MigrateOpt
   return { root: converted, marked: waits ? markedForReview(converted, filter) : converted, remarks };
 }
 
-/** The column that a field goes to: its own, else that of the oldest mapping. */
+/** The column of a field: its own, else that of the oldest mapping. */
 function columnFinder(root: Field): (entry: SchemaEntry) => Field {
   const tables = root.get("sink", "mapping").items().length > 0 ? [] : root.get("sink", "table_mapping").items();
   const columns = new Map<string, Field>();

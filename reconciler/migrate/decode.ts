@@ -43,7 +43,7 @@ function obstacles(errors: readonly ErrorObject[]): Obstacle[] {
   }));
 }
 
-/** A value of a wrong kind is not shown, only its kind: it may be a password without quotes. */
+/** For a value of a wrong kind only the kind is shown: it may be a password without quotes. */
 function foundBy(keyword: string, data: unknown): string {
   if (keyword === "maxItems" && Array.isArray(data)) return `${data.length}`;
   return keyword === "format" ? found(data, []) : kindOf(data);

@@ -9,7 +9,7 @@ import type { Part } from "./part.ts";
 
 /** A v2 document as v3. */
 export interface Converted extends Conversion {
-  /** The v3 document, each field where the v2 field is written that it was made from; held back as `marked` is. */
+  /** The v3 document, marked for review. Each field has the place of the v2 field from which it was made. */
   document: Document;
   /** The remarks of the conversion, with their places. */
   problems: Problem[];
@@ -19,7 +19,7 @@ export function isVersion2(document: Document): boolean {
   return View.of(document).get("version").text === "v2";
 }
 
-/** Converts a v2 document; gives back the problems that keep it from that. */
+/** Converts a v2 document; returns the problems if it cannot be converted. */
 export function convertDocument(document: Document, options: MigrateOptions = {}): Converted | Problem[] {
   if (document.problems.length > 0) return document.problems;
   const version = View.of(document).get("version");
@@ -41,8 +41,8 @@ export function convertDocument(document: Document, options: MigrateOptions = {}
 }
 
 /**
- * The document as it can be judged and run: version v2 never runs, so one of v2 is read as the v3 document that it
- * becomes (docs/pipelines.md, Files of version v2). One that cannot be converted stays what it is, with an error.
+ * The document to check and run: version v2 never runs, so a v2 document is replaced by its v3 form (docs/pipelines.md,
+ * Files of version v2). One that cannot be converted stays v2, with an error.
  */
 export function inVersion3(document: Document): Document {
   if (!isVersion2(document)) return document;
@@ -53,7 +53,7 @@ export function inVersion3(document: Document): Document {
     found: '"v2": the document is read as the v3 document that it becomes',
     suggestion: "write that down with sluice migrate --write",
   });
-  // Of a filter that waits for a person, the rule of v3 speaks.
+  // The v3 rule reports a filter that waits for a review.
   const others = converted.problems.filter(({ code }) => code !== "V2_FILTER");
   return converted.document.with([remark, ...others]);
 }
@@ -69,7 +69,7 @@ interface Written {
   at: number;
 }
 
-/** The part as if it had been read from a file, each piece where `written` says that its v2 field stands. */
+/** The part as nodes of a file, each with the place that `written` has for its v2 field. */
 export function nodeOf(part: Part, written: (path: Path) => Written): Node {
   const { at } = written(part.at);
   if (part.kind === "scalar") return { kind: "scalar", at, value: part.value };

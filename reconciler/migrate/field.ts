@@ -1,6 +1,6 @@
 import type { Path } from "../../schemas/index.ts";
 
-/** A spot in a v2 document, with what is there. Version v2 makes no difference between missing, null, empty and zero. */
+/** A field of a v2 document, with its value. Version v2 makes no difference between missing, null, empty and zero. */
 export class Field {
   readonly path: Path;
   readonly value: unknown;
@@ -42,7 +42,7 @@ export class Field {
     return this.value === true;
   }
 
-  /** Whether it holds a value that is not zero; of a collection, that there is one. */
+  /** Whether it holds a value that is not zero; for a collection, whether it exists. */
   get isGiven(): boolean {
     return Boolean(this.value);
   }

@@ -24,8 +24,8 @@ export function sidesOf(root: Field): Side | undefined {
 }
 
 /**
- * The join. A field without a column that would be called like another output is left out: nothing could tell the two
- * apart, and nothing writes it.
+ * The join. A field without a column whose name equals another output is left out: the two could not be distinguished,
+ * and no column uses it.
  */
 export function joinOf(root: Field, { left, right }: Side, outputs: readonly JoinOutput[]): Part {
   const join = root.get("join");
@@ -58,13 +58,13 @@ function sideOf(side: Field, join: Field): Part {
 /** A field of the joined event. */
 export interface JoinOutput {
   entry: SchemaEntry;
-  /** Its own name there; empty where it keeps its name. */
+  /** Its name in the joined event; empty if it keeps its name. */
   output_name: string;
-  /** Where that is written. */
+  /** The place of that name. */
   from: Field;
 }
 
-/** What the joined event holds. `columnOf` tells the column that a field goes to, if it goes to one. */
+/** The fields of the joined event. `columnOf` returns the column of a field, if it has one. */
 export function joinOutputs(
   entries: readonly SchemaEntry[],
   columnOf: (entry: SchemaEntry) => Field,

@@ -14,10 +14,10 @@ export type { Warning } from "./warning.ts";
 export interface Migration {
   /**
    * The v3 document as a person would write it: defaults are not filled in, and what the v2 document lacks is missing.
-   * Nothing of it is shared with the v2 document.
+   * It shares no object with the v2 document.
    */
   config: Record<string, unknown>;
-  /** What the author must add or check. Where none is an error, `config` is valid. */
+  /** What the author must add or check. If none is an error, `config` is valid. */
   warnings: Warning[];
 }
 
@@ -25,9 +25,9 @@ export interface Migration {
 const notRun: readonly string[] = ["NOT_SUPPORTED", "NOT_SUPPORTED_YET"];
 
 /**
- * Makes a v3 document of a v2 one (docs/pipelines.md, Files of version v2). Pure. What keeps the result from being valid
- * v3 is a warning, except what Sluice does not run. Throws MigrationError for a document that is not of the types of version
- * v2 or whose join has no two sides, and nothing else.
+ * Converts a v2 document to v3 (docs/pipelines.md, Files of version v2). Pure. Errors of the result are among the
+ * warnings, except those for features that Sluice does not run. Throws MigrationError for a document that is not of the
+ * types of version v2 or whose join has no two sides, and nothing else.
  */
 export function migrate(v2: unknown, options: MigrateOptions = {}): Migration {
   const { root, remarks } = convert(v2, options);

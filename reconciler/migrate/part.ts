@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Path } from "../../schemas/index.ts";
 import type { Field } from "./field.ts";
 
-/** A part of the v3 document that knows what of the v2 document it was made from. */
+/** A part of the v3 document with the v2 fields from which it was made. */
 export type Part = ScalarPart | ListPart | MapPart;
 
 interface Origin {
@@ -27,7 +27,7 @@ export interface MapPart extends Origin {
   readonly members: ReadonlyMap<string, Part>;
 }
 
-/** A value of its own that stands for `field`, or is made from it. */
+/** A scalar that replaces `field`, or is made from it. */
 export function leaf(value: ScalarPart["value"], field: Field): ScalarPart {
   return { kind: "scalar", value, ...origin(field) };
 }
@@ -44,20 +44,20 @@ export function list(items: readonly Part[], field: Field, around: readonly Fiel
 }
 
 /**
- * A mapping made from `field`, without what is undefined. Keys that stand beside each other in `field` keep their order
- * there; they share the places that they have here.
+ * A mapping made from `field`, without what is undefined. Keys that are siblings in `field` keep their order from
+ * there, in the positions that they have here.
  */
 export function mapping(members: Readonly<Record<string, Part | undefined>>, field: Field): MapPart {
   const given = Object.entries(members).filter((member): member is [string, Part] => member[1] !== undefined);
   return { kind: "map", members: new Map(inOrderOf(field, given)), ...origin(field) };
 }
 
-/** The same part, which leaves comments to others. */
+/** The same part without comments. */
 export function withoutComments<Kind extends Part>(part: Kind): Kind {
   return { ...part, keeps: [] };
 }
 
-/** Everything that a field holds, as it is; undefined if it holds nothing. */
+/** The unchanged value of a field; undefined if it is empty. */
 export function copied(field: Field): Part | undefined {
   return field.exists ? copy(field) : undefined;
 }
@@ -83,7 +83,7 @@ function inOrderOf(field: Field, members: readonly [string, Part][]): [string, P
   return members.map((member) => (isSibling(member[1]) ? (siblings[next++] ?? member) : member));
 }
 
-/** The plain value, made anew. */
+/** A new plain value. */
 export function valueOf(part: Part): unknown {
   if (part.kind === "scalar") return part.value;
   if (part.kind === "list") return part.items.map(valueOf);

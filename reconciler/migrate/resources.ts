@@ -5,7 +5,7 @@ import { sourceOf, type Topic } from "./schema-list.ts";
 import { hasDedup } from "./transforms.ts";
 import type { Warn } from "./warning.ts";
 
-/** Resources; undefined where the document says nothing of them. */
+/** Resources; undefined if the document has none. */
 export function resourcesOf(
   root: Field,
   topics: readonly Topic[],
@@ -85,7 +85,7 @@ function transformsOf(root: Field, topics: readonly Topic[]): Part | undefined {
   return entries.length === 0 ? undefined : list(entries, component);
 }
 
-/** A component with what v2 says of it; undefined if that is nothing. */
+/** A component with its resources in v2; undefined if it has none. */
 function whole(
   component: Field,
   before: Readonly<Record<string, Part | undefined>>,

@@ -8,12 +8,12 @@ export interface SchemaEntry {
   column_name: Field;
   column_type: Field;
   field: Field;
-  /** The list that it is in, the innermost last. */
+  /** The lists that contain it, the innermost last. */
   within: readonly Field[];
 }
 
 /**
- * The one list that serves wire schema, join and mapping: `schema.fields`, and for a topic that it has nothing for, the
+ * The one list that serves wire schema, join and mapping: `schema.fields`, and for a topic without fields there, the
  * topic's own `schema_fields`, else its `schema.fields`.
  */
 export function schemaList(root: Field, topics: readonly Topic[]): SchemaEntry[] {
@@ -40,7 +40,7 @@ function entriesOf(within: readonly Field[], idOf: (field: Field) => string): Sc
   });
 }
 
-/** What tells a field of a source from every other one. */
+/** The key of a field: its source and its name. */
 export function fieldKey(source_id: string, name: string): string {
   return JSON.stringify([source_id, name]);
 }
@@ -49,7 +49,7 @@ export function fieldKey(source_id: string, name: string): string {
 export interface Topic {
   /** Its `id`, or its `name` where that is empty. */
   source_id: string;
-  /** Where the source_id is written. */
+  /** The place of the source_id. */
   id: Field;
   field: Field;
 }

@@ -34,7 +34,7 @@ function connectionOf(sink: Field, warn: Warn): Part {
     warn("V2_DROPPED", nested, {
       expected: "the whole connection in one place",
       found: `${ignored.join(", ")} beside it in sink, which v2 does not read then`,
-      suggestion: `add to connection_params what belongs there`,
+      suggestion: `move it to connection_params`,
     });
   }
   const from = isNested ? nested : sink;
@@ -102,7 +102,7 @@ function nameFinder(outputs: readonly JoinOutput[] = []): (field: Field) => Fiel
   };
 }
 
-/** A password, which v2 keeps in base64 and v3 as it is. */
+/** A password, which is in base64 in v2 and plain in v3. */
 function passwordOf(password: Field, warn: Warn): Part | undefined {
   if (password.text === "") return undefined;
   const decoded = decodedBase64(password.text);
@@ -115,11 +115,11 @@ function passwordOf(password: Field, warn: Warn): Part | undefined {
 
 function unchanged(password: string): string {
   return password.includes("${")
-    ? "a reference, which was not changed: see that it does not lead to the base64 of v2"
+    ? "a reference, which was not changed: check that its value is not in base64, as in v2"
     : "a text that is not base64, which was not changed";
 }
 
-/** The text that was encoded; undefined where the text is more likely plain, which must stay as it is. */
+/** The text that was encoded; undefined if the text is more likely plain, and must stay as it is. */
 function decodedBase64(encoded: string): string | undefined {
   const digits = encoded.replaceAll(/[\r\n]/g, "");
   const bytes = Buffer.from(digits, "base64");

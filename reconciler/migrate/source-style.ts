@@ -12,7 +12,7 @@ import {
 } from "yaml";
 import type { Path } from "../../schemas/index.ts";
 
-/** What a person wrote around a field of a YAML file, and how the field itself is written. */
+/** The comments around a field of a YAML file, and the style of the field. */
 export interface FieldStyle {
   /** Comment lines above it. */
   before: string | undefined;
@@ -28,7 +28,7 @@ export interface FieldStyle {
   path: Path;
 }
 
-/** How every field of a document is written, by its path. */
+/** The styles of the fields of a document, by path. */
 export class SourceStyle {
   readonly #byPath = new Map<string, FieldStyle>();
   readonly #open = new Set<string>();
@@ -36,7 +36,7 @@ export class SourceStyle {
   /** The comment at the top of the document. */
   readonly header: string | undefined;
 
-  /** Aliases are not followed: what an anchor holds has its comments where it is written. */
+  /** Aliases are not followed: the comments of an anchor belong to the anchor itself. */
   constructor(document: Document.Parsed | undefined, source: string) {
     const contents = document?.contents;
     if (contents === undefined || contents === null) return;
@@ -98,7 +98,7 @@ export class SourceStyle {
     const isBlockStyle = isCollection(value) && value.flow !== true;
     this.#note({
       before: name.commentBefore ?? undefined,
-      // The comment beside the key of a block looks the same as one above its first field.
+      // The parser gives a comment beside the key of a block as a comment above its first field.
       beside: (isBlockStyle ? value.commentBefore : value?.comment) ?? undefined,
       after: (isBlockStyle ? value.comment : undefined) ?? undefined,
       space: name.spaceBefore === true,
@@ -121,7 +121,7 @@ function key(path: Path): string {
 
 type Block = YAMLMap<Node, Node | null> | YAMLSeq<Node>;
 
-/** A block on the way to a node, with the entry of it that the way goes through. */
+/** A block on the path to a node, with its entry on that path. */
 interface Step {
   block: Block;
   entry: number;

@@ -5,14 +5,14 @@ import type { SchemaEntry, Topic } from "./schema-list.ts";
 import type { UndeclaredField } from "./undeclared.ts";
 import type { Warn } from "./warning.ts";
 
-/** What is known of the document when its sources are made. */
+/** The parts of the document that sources need. */
 export interface SourceParts {
   topics: readonly Topic[];
   entries: readonly SchemaEntry[];
   undeclared: readonly UndeclaredField[];
 }
 
-/** Keys that v3 does not allow for sources that are pushed to; other types keep everything. */
+/** Keys that v3 does not allow for push sources; other types keep all keys. */
 const forbidden = ["topic", "connection_params", "schema_registry"];
 const pushed: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^otlp\./, [...forbidden, "schema_fields"]],
@@ -63,7 +63,7 @@ function registryOf(registry: Field): Part | undefined {
   return mapping(Object.fromEntries(members), registry);
 }
 
-/** Without empty texts, which mean there what missing keys mean. */
+/** Without empty texts, which mean the same as missing keys. */
 function connectionOf(connection: Field): Part | undefined {
   if (!connection.exists) return undefined;
   const given = kafkaKeys.filter((key) => connection.get(key).value !== "");
@@ -85,7 +85,7 @@ function fieldsOf(
   return parts.length === 0 ? undefined : list(parts, within.at(-1) ?? topic, within.slice(0, -1));
 }
 
-/** Each field once, however many columns it goes to. */
+/** Each field once, even if it feeds several columns. */
 function each(entries: readonly SchemaEntry[]): SchemaEntry[] {
   const byMeaning = new Map<string, SchemaEntry>();
   for (const entry of entries) {

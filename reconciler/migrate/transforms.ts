@@ -43,7 +43,7 @@ function transformOf(type: string, { enabled, source: [source_id, named], config
     source_id: isOwn ? id : withoutComments(id),
     config: withoutComments(config),
   };
-  // In the order of v3: in v2 most of these are other fields.
+  // In the order of v3: in v2 most of these fields are elsewhere.
   return { ...mapping({}, field), members: new Map(Object.entries(members)) };
 }
 
@@ -65,7 +65,7 @@ function filterOf(root: Field, topics: readonly Topic[], keepBehaviour: boolean,
   return transformOf("filter", { enabled: filter.get("enabled"), source, config, field: filter });
 }
 
-/** The opposite of an expression, on the lines that it has; undefined and a warning where it is none. */
+/** The opposite of an expression, on the lines that it has; undefined and a warning if it does not parse. */
 function negated(expression: Field, warn: Warn): string | undefined {
   const inner = expression.text.trim();
   try {
@@ -76,7 +76,7 @@ function negated(expression: Field, warn: Warn): string | undefined {
     warn("V2_FILTER", expression, { expected: "an expression that can be negated", found });
     return undefined;
   }
-  // A comment at the end would hide the parenthesis.
+  // After a comment, the parenthesis needs a new line.
   return inner.includes("//") ? `!(${inner}\n)` : `!(${inner})`;
 }
 
@@ -85,15 +85,15 @@ function toReview(root: Field, expression: Field, warn: Warn): void {
   warn("V2_FILTER", expression, {
     expected: "an expression that is true for the events to keep",
     found: "one that is true for the events to drop, as v2 has it; its text was not changed",
-    suggestion: "turn it round, or see that it is meant so, then write x-sluice.filters_reviewed: true",
+    suggestion: "negate it, or check that it is intended so, then write x-sluice.filters_reviewed: true",
   });
 }
 
 function negatedReviewed(expression: Field, warn: Warn): void {
   warn("V2_FILTER", expression, {
     expected: "an expression that was not negated yet",
-    found: "one that x-sluice.filters_reviewed says is meant as v3 has it; it was negated all the same",
-    suggestion: "convert the file without keeping the behaviour of v2, or see that the filter keeps what it should",
+    found: "one that x-sluice.filters_reviewed marks as a v3 filter; it was negated anyway",
+    suggestion: "convert the file without keeping the behaviour of v2, or check that the filter keeps the right events",
   });
 }
 
@@ -114,14 +114,14 @@ function statelessOf(stateless: Field, topics: readonly Topic[]): Part {
   return transformOf("stateless", { enabled: stateless.get("enabled"), source, config, field: stateless });
 }
 
-/** Whether a person has looked at the filter and says that it is meant as v3 has it. */
+/** Whether a person has reviewed the filter and confirmed that it has the meaning of v3. */
 export function isReviewed(root: Field): boolean {
   return root.get("x-sluice", "filters_reviewed").isOn;
 }
 
 /**
- * The same document with `x-sluice.filters_reviewed: false`, which holds it back until a person has set it to true.
- * What is there already stays: anything but true and false is an error of its own.
+ * The same document with `x-sluice.filters_reviewed: false`, which blocks it until a person sets true. An existing
+ * value stays: anything but true and false is an error itself.
  */
 export function markedForReview(root: MapPart, filter: Field): MapPart {
   const directives = root.members.get("x-sluice") ?? withoutComments(mapping({}, filter));

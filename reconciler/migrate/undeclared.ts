@@ -13,9 +13,8 @@ export interface UndeclaredField {
 }
 
 /**
- * The fields that v3 must declare because the stateless transform reads them: of the transform's own source alone, and
- * only what is a field, so that no call and no variable becomes a field that every event has to have. Their types are
- * guesses, of which the author is warned.
+ * The fields that v3 must declare because the stateless transform reads them: only those of the transform's own source,
+ * and no calls or variables, because every event must have a declared field. Their types are guessed, with a warning.
  */
 export function undeclaredFields(
   root: Field,
@@ -28,7 +27,7 @@ export function undeclaredFields(
   const [source_id] = sourceOf(stateless.get("source_id"), topics, stateless);
   if (!topics.some((topic) => topic.source_id === source_id)) return [];
   const declared = entries.filter((one) => one.source_id === source_id).map(({ name }) => name.text);
-  // Where a part of a field is declared, the field is.
+  // A field counts as declared if a part of it is.
   const known = new Set(declared.flatMap((name) => [name, name.split(".", 1)[0] ?? ""]));
   const outputs = stateless.get("config", "transform").items();
   const types = new Map(
@@ -39,7 +38,7 @@ export function undeclaredFields(
     const field = output.get("expression");
     for (const one of namesIn(field.text).filter(({ name }) => !known.has(name))) {
       known.add(one.name);
-      // What the use of the name tells, else the output of that name, else the output that reads it.
+      // The type by the use of the name, else of the output with that name, else of the output that reads it.
       const type = basicName(one.is ?? types.get(one.name) ?? output.get("output_type").text);
       found.push({ source_id, name: one.name, type, field });
       warn("V2_FIELD_ADDED", field, {
@@ -60,7 +59,7 @@ function namesIn(expression: string): FreeName[] {
   }
 }
 
-/** The one type that an output may have and a field may not has another name there. */
+/** The one output type that is not a field type, as a field type. */
 function basicName(type: string): string {
   return type === "[]string" ? "array" : type;
 }

@@ -3,13 +3,13 @@ import type { Code } from "../language/codes.ts";
 import { type Finding, type Place, type Problem, problem } from "../language/problem.ts";
 import type { Field } from "./field.ts";
 
-/** What a conversion says about a field of the v2 document, before its place in the file is looked up. */
+/** A remark about a field of the v2 document, without its place in the file. */
 export interface Remark {
   code: Code;
   finding: Finding & { path: Path };
 }
 
-/** Takes the remarks of a conversion. */
+/** Receives the remarks of a conversion. */
 export type Warn = (code: Code, field: Field, finding: Omit<Finding, "path">) => void;
 
 /**
@@ -18,14 +18,14 @@ export type Warn = (code: Code, field: Field, finding: Omit<Finding, "path">) =>
  */
 export type Warning = Omit<Problem, keyof Place>;
 
-/** Stands where a problem has no file. */
+/** The place of a problem without a file. */
 export const nowhere: Place = { file: "", line: 1, column: 1 };
 
 export function withoutPlace({ file: _file, line: _line, column: _column, ...said }: Problem): Warning {
   return said;
 }
 
-/** One thing that keeps a v2 document from being converted. */
+/** One reason why a v2 document cannot be converted. */
 export type Obstacle = Omit<Finding, "path"> & { path: Path };
 
 /**
@@ -34,7 +34,7 @@ export type Obstacle = Omit<Finding, "path"> & { path: Path };
  */
 export class MigrationError extends Error {
   readonly reason: "undecodable" | "join";
-  /** In the order of the document; the message is their sentences. */
+  /** In the order of the document; the message joins them. */
   readonly obstacles: readonly Obstacle[];
 
   constructor(reason: MigrationError["reason"], obstacles: readonly Obstacle[]) {

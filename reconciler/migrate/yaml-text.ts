@@ -5,13 +5,13 @@ import { valueOf, type ListPart, type MapPart, type Part } from "./part.ts";
 
 export interface YamlText {
   text: string;
-  /** For each document, the v2 fields whose comments have no place in it. */
+  /** For each document, the v2 fields whose comments were dropped. */
   lost: Path[][];
 }
 
 /**
- * The YAML of a file whose documents were converted, with the comments, blank lines and ways of writing of the file that
- * it was. Of a document that was not converted, for which `roots` has undefined, every letter stays.
+ * The YAML of a converted file, with the comments, blank lines and styles of the original. A document that was not
+ * converted, for which `roots` has undefined, stays exactly as it is.
  */
 export function yamlText(file: string, roots: readonly (MapPart | undefined)[]): YamlText {
   const parsed = parseAllDocuments(file, { logLevel: "silent" });
@@ -46,7 +46,7 @@ class Writer {
     const document = new Document(valueOf(root), { aliasDuplicateObjects: false });
     this.#members(root, document.contents);
     const [first] = isMap(document.contents) ? document.contents.items : [];
-    // What stands at the top of a file speaks of the file, even if the first field has no place.
+    // A comment at the top of a file is about the file, even if the first field was dropped.
     if (isScalar(first?.key)) first.key.commentBefore = lines(this.#style.header, first.key.commentBefore) ?? null;
     document.commentBefore = original?.commentBefore ?? null;
     document.comment = lines(original?.contents?.comment, original?.comment) ?? null;
@@ -86,7 +86,7 @@ class Writer {
       this.#value(part, value);
     });
     const [first] = node.items;
-    // A field that was added looks like those that were there.
+    // An added field has the style of the original fields.
     for (const item of node.items) if (isMap(first) && isMap(item) && first.flow === true) item.flow ??= true;
   }
 
@@ -112,7 +112,7 @@ class Writer {
     return original.flow === true && !this.#source.slice(start, end).includes("\n") && isFlat(part);
   }
 
-  /** A blank line is written once, where the first part stands that comes from below it. */
+  /** A blank line is written once, above the first part that was below it. */
   #spaceAbove({ at }: Part, isEntry: boolean): boolean {
     const style = this.#style.at(at);
     if (style?.isEntry !== isEntry || !style.space) return false;

@@ -1,7 +1,7 @@
 import type { Status } from "../../engine/index.ts";
 import type { WishedState } from "../desired/desired-state.ts";
 
-/** The lifecycle calls of the engine, as a plan announces them and the apply makes them. */
+/** The lifecycle calls of the engine, in the words of plans. */
 export const lifecycleCalls = [
   "create",
   "stop",
@@ -16,7 +16,7 @@ export const lifecycleCalls = [
 
 export type Call = (typeof lifecycleCalls)[number];
 
-/** Calls after which a pipeline does not run with the values of secrets that it ran with. */
+/** Calls after which a pipeline runs with newly resolved secrets, or does not run. */
 export const renewing: ReadonlySet<Call> = new Set<Call>([
   "configure",
   "resume",
@@ -26,18 +26,18 @@ export const renewing: ReadonlySet<Call> = new Set<Call>([
   "delete",
 ]);
 
-/** Calls to make in order, or that nothing can be done before the engine has ended what it is doing. */
+/** Calls to make in order, or `wait` while the engine is in a transition. */
 export type Route = Call[] | "wait";
 
-/** Where a pipeline stands. `isShut`: it refuses new events since its deletion began, and takes them again when resumed. */
+/** The status of a pipeline. `isShut`: it refuses new events, because its deletion began, until it is resumed. */
 export interface Standing {
   status: Status;
   isShut: boolean;
 }
 
 /**
- * The way to `wished` for a pipeline that exists, through an edit if there is one. `hot` are calls that work in every
- * status. A pipeline that must be edited at rest carries the hot changes along in the edit.
+ * The calls that bring an existing pipeline to `wished`, with an edit if there is one. `hot` are calls that work in
+ * every status. An edit of a stopped pipeline includes the hot changes.
  */
 export function route({ status, isShut }: Standing, wished: WishedState, edit: boolean, hot: Call[]): Route {
   const update: Call[] = edit ? ["update"] : hot;
@@ -63,7 +63,9 @@ function toRunning(status: Status, throughRest: boolean, update: Call[]): Route 
   }
 }
 
-/** A failed pipeline processes nothing, so it may stay what it is. A terminated one has no stream that could buffer. */
+/**
+ * A failed pipeline processes nothing, so it need not be stopped. A terminated one has no stream that buffers events.
+ */
 function toStopped(status: Status, isShut: boolean, update: Call[]): Route {
   const open: Call[] = isShut ? ["resume", "stop"] : [];
   switch (status) {
@@ -79,12 +81,13 @@ function toStopped(status: Status, isShut: boolean, update: Call[]): Route {
   }
 }
 
-/** Why a pipeline ends: its file is gone, or it is made anew, because a change of it is one that no pipeline can take. */
+/** Why a pipeline is deleted: its file was removed, or it is recreated for a change of an immutable field. */
 export type Ending = "prune" | "recreate";
 
 /**
- * The way to the end: it refuses new events from the first call on, and what it has accepted is written, and told where
- * it was read from, before it is deleted. A terminated one whose file is gone has been told to let go of all that.
+ * The calls of a deletion: the pipeline refuses new events from the first call on. Before it is deleted, accepted
+ * events are written and offsets are committed; not so for a terminated one whose file was removed, since its file
+ * dropped them.
  */
 export function routeToEnd({ status, isShut }: Standing, isSettled: boolean, ending: Ending): Route {
   switch (status) {
@@ -102,7 +105,7 @@ export function routeToEnd({ status, isShut }: Standing, isSettled: boolean, end
   }
 }
 
-/** Whether a deletion follows: a pipeline that is stopped, or resumed, on its way there takes no event any more. */
+/** Whether a deletion follows: a pipeline that is stopped or resumed before its deletion takes no events. */
 export function endsLater(calls: readonly Call[], index: number): boolean {
   return calls.includes("delete", index);
 }

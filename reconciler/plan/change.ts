@@ -6,8 +6,8 @@ import type { Loss } from "./loss.ts";
 import type { Caution, Reason } from "./reason.ts";
 
 /**
- * What is to be done with one pipeline, and why: its kind says which. `refuse` and `no-op` make no call; a refusal waits
- * for a person. Holds no secret.
+ * The planned change of one pipeline, and its reason. `refuse` and `no-op` make no call; a refusal waits for a person.
+ * Holds no secret.
  */
 export type Change = Creation | Edit | Recreation | StateChange | Deletion | Refusal | NoOp;
 
@@ -20,7 +20,7 @@ export interface Creation extends Acting {
   kind: "create";
 }
 
-/** Fields of the pipeline change; of a `rename` only the name, while it runs. */
+/** Fields change; with `rename` only the name, while the pipeline runs. */
 export interface Edit extends Acting {
   kind: "update" | "rename";
 }
@@ -28,7 +28,7 @@ export interface Edit extends Acting {
 /** The pipeline is deleted, and created as its file says. */
 export interface Recreation extends Acting {
   kind: "recreate";
-  /** What it throws away. It does not go through with more than that. */
+  /** What is lost. The recreation stops if it would lose more. */
   loses: { dead_letters: number };
 }
 
@@ -57,45 +57,47 @@ interface Acting extends Common {
   cause: ActingCause;
   /** Lifecycle calls, in order. */
   calls: Call[];
-  /** It takes the place of a change under way, when the stop that this one waits for has ended. */
+  /** It replaces a change under way, after the stop of that change has ended. */
   replaces?: true;
-  /** What the inverse of this plan does not bring back. Absent where it brings everything back. */
+  /** What the inverse of this plan does not restore. Absent where it restores everything. */
   irreversible?: Loss[];
 }
 
 interface Common {
   pipeline_id: string;
-  /** `why` in one word of a closed set. */
+  /** The reason in one word of a closed set. */
   cause: Cause;
   why: Reason;
   /** The highest class of its fields. */
   effect: Effect;
-  /** Where the reason is written: the field of a refusal, else the pipeline. Absent where no file is left. */
+  /** The place in the file: the field of a refusal, else the pipeline. Absent where there is no file. */
   file?: string;
   line?: number;
   column?: number;
   fields: FieldChange[];
-  /** What is planned and is perhaps not meant; a person should look at it. Absent where there is nothing of that kind. */
+  /** Planned effects that are perhaps not intended. Absent where there are none. */
   cautions?: Caution[];
-  /** What was changed through the engine while the file stayed as it is. Absent where nothing was, or it is ignored. */
+  /**
+   * Fields that were changed through the engine and not in the file. Absent where there are none, or drift is ignored.
+   */
   drift?: Drift;
-  /** Why a secret of the pipeline has no value any more. It runs on with the one that it has. */
+  /** Why a secret of the pipeline no longer has a value. The pipeline runs on with the old value. */
   missing_secret?: string;
-  /** Pipelines whose changes of this plan come first. */
+  /** Pipelines whose changes in this plan are made first. */
   after: string[];
 }
 
 /**
  * Why, in one word: the reason of conditions and a metric label.
  *
- * - Calls are made (`ActingCause`): `Interrupted` where a pipeline is put back that a change has left half done, `Inverted`
- *   where a plan is undone.
- * - Nothing to do: `InSync`, `Suspended`, `DriftIgnored`, `PruneDisabled`, `NotOwned` (not made from this source); `Drifted`
- *   too, where that is only reported, or put back later.
+ * - Calls are made (`ActingCause`): `Interrupted` where a half-done change is undone or completed, `Inverted` where a
+ *   plan is undone.
+ * - Nothing to do: `InSync`, `Suspended`, `DriftIgnored`, `PruneDisabled`, `NotOwned` (not created from this source);
+ *   `Drifted` too, where it is only reported, or corrected later.
  * - Later, by itself: `InTransition`, `InProgress`, `DependencyNotReady`, `PruneHeld`.
  * - Refused until a person changes something (`RefusalCause`). `InvalidFile` leaves a running pipeline at its last good
- *   file. The hindrances `EventsHeld`, `GroupBehind` and `DeadLettersHeld` keep a pipeline whose end has begun until what it
- *   holds is gone, and all its offsets are committed.
+ *   file. The hindrances `EventsHeld`, `GroupBehind` and `DeadLettersHeld` keep a pipeline whose deletion has begun
+ *   until its events are written, its offsets committed and its dead letters taken out.
  */
 export type Cause = ActingCause | IdleCause | RefusalCause;
 
@@ -134,7 +136,7 @@ export type RefusalCause =
   | "DeletionBudget"
   | HindranceCause;
 
-/** What keeps a pipeline whose end has begun. */
+/** What blocks the deletion of a pipeline after it has begun. */
 export type HindranceCause = "EventsHeld" | "GroupBehind" | "DeadLettersHeld";
 
 /** One field that differs between the engine and the file. Safe to show: secrets are replaced. */
@@ -150,26 +152,26 @@ export interface FieldChange {
   secret?: true;
 }
 
-/** What is done about a drift: `wait` puts it back later, `fight` no more. */
+/** What is done about a drift: `wait` corrects it later, `fight` corrects it no more. */
 export type Stance = "correct" | "wait" | "report" | "fight";
 
-/** What was changed in the engine while the file stayed as it is. */
+/** Fields that were changed in the engine and not in the file. */
 export interface Drift {
   /** Paths of the fields, `x-sluice.state` where it was stopped, started or deleted. */
   fields: string[];
   stance: Stance;
-  /** Corrections of the same fields within the last hour; of a fight, those that it took. */
+  /** Corrections of the same fields within the last hour; for a fight, within the hour before it. */
   times: number;
   /** When it is corrected, where that waits: milliseconds since the epoch. */
   next?: number;
 }
 
-/** What Git wants, and what could not be read of it. */
+/** The desired state, and the files that could not be read. */
 export interface WantedState extends Pick<DesiredState, "pipelines" | "refused"> {
   skipped: readonly SkippedFile[];
 }
 
-/** Changes in the order in which they are begun: dependencies first, deletions last, else by pipeline_id. */
+/** Changes in the order in which they begin: dependencies first, deletions last, else by pipeline_id. */
 export interface Plan {
   changes: Change[];
 }
@@ -179,12 +181,12 @@ export function hasCalls(plan: Plan): boolean {
   return plan.changes.some(doesSomething);
 }
 
-/** Whether it takes the place of a change under way. */
+/** Whether it replaces a change under way. */
 export function isReplacing(change: Change): boolean {
   return doesSomething(change) && change.replaces === true;
 }
 
-/** Whether the engine is called for it, or a change under way is ended early. */
+/** Whether it calls the engine, or ends a change under way early. */
 export function doesSomething(change: Change): change is Action {
   return change.kind !== "refuse" && change.kind !== "no-op";
 }

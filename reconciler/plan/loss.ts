@@ -1,4 +1,4 @@
-/** Something that a change takes away for good: its inverse does not bring it back. The figures are those of the plan. */
+/** What a change loses for good: its inverse does not restore it. The figures are those at planning. */
 export type Loss<Code extends LossCode = LossCode> = {
   [One in Code]: { code: One; facts: LossFacts[One] };
 }[Code];
@@ -9,16 +9,16 @@ export interface LossFacts {
   /** Events that were accepted and not written. */
   AcceptedEvents: { held: number; pending_batches: number };
   DeadLetters: { count: number };
-  /** What dedup remembers. `keys` is absent where that is not known. */
+  /** The keys of dedup. `keys`, their number, is absent where it is not known. */
   DedupKeys: { keys?: number };
   /** A generated token. `pipeline_id` where another one is generated, which `sluice token rotate` prints. */
   AccessToken: { pipeline_id?: string };
-  /** Values that the pipeline runs with, of references whose value is another one by now. */
+  /** The old values of secret references whose value has changed. */
   SecretValues: { secrets: string[] };
-  /** How far its consumer group was before this run's place in it is taken over. */
+  /** The committed offsets of its consumer group before the offsets of this run are taken over. */
   GroupPlace: { run: string };
-  /** It had failed; an inverse leaves it Stopped. */
+  /** The pipeline had failed; an inverse leaves it Stopped. */
   Failure: Record<string, never>;
-  /** Its end had begun; an inverse lets it take events. */
+  /** Its deletion had begun; an inverse lets it take events. */
   BegunEnd: Record<string, never>;
 }

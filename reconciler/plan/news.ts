@@ -1,15 +1,15 @@
 import type { Change, Plan } from "./change.ts";
 
 /**
- * What a plan says to a person, as data: two plans are the same news if and only if these are deeply equal. What is as its
- * file says only counts.
+ * What a plan reports, as data: a plan is logged again if and only if this is no longer deeply equal. Pipelines that
+ * match their files are only counted.
  */
 export function newsOfPlan({ changes }: Plan): unknown {
   const open = changes.filter(({ cause }) => cause !== "InSync");
   return [changes.length - open.length, open.map(newsOfChange)];
 }
 
-/** What is not printed is left out, and so are figures of losses, which grow by themselves. */
+/** Without what is not printed, and without the figures of losses, which grow without a change. */
 function newsOfChange(change: Change): unknown {
   const { pipeline_id, kind, cause, why, effect, calls, after, fields, cautions } = change;
   const isPlaced = kind === "refuse" || cause === "InvalidFile";
@@ -17,9 +17,9 @@ function newsOfChange(change: Change): unknown {
   return [pipeline_id, kind, kind === "update" ? effect : "", why, calls, after, fields, cautions, place];
 }
 
-/** What keeps a pipeline from being as its file says; undefined where nothing does that a person should know. */
+/** What keeps a pipeline from matching its file; undefined where there is nothing that a person should know. */
 export function newsOfBlockage({ kind, cause, why }: Change): unknown {
   if (kind !== "refuse" && cause !== "PruneHeld" && cause !== "InvalidFile") return undefined;
-  // What it holds grows less meanwhile, which is no other refusal.
+  // Its held events decrease meanwhile, which makes no new refusal.
   return cause === "EventsHeld" || cause === "GroupBehind" ? [cause] : [cause, why];
 }

@@ -7,8 +7,8 @@ import type { Cause, ChangeKind, HindranceCause } from "./change.ts";
 import type { Loss, LossCode } from "./loss.ts";
 
 /**
- * Why a change is what it is, as data: a code, and the facts that its sentence names. Two reasons are the same news if and
- * only if they are deeply equal, so that facts hold nothing that the sentence leaves out. Holds no secret.
+ * Why a change is what it is, as data: a code, and the facts that its sentence names. Reasons are compared deeply to
+ * find out what is new, so facts hold nothing that the sentence leaves out. Holds no secret.
  */
 export type Reason<Code extends ReasonCode = ReasonCode> = {
   [One in Code]: { code: One; facts: ReasonFacts[One] };
@@ -16,7 +16,7 @@ export type Reason<Code extends ReasonCode = ReasonCode> = {
 
 export type ReasonCode = keyof ReasonFacts;
 
-/** A reason that says more about another one. */
+/** A reason that contains another one. */
 interface Wrapped {
   of: Reason;
 }
@@ -31,7 +31,7 @@ type Nothing = Record<string, never>;
 export interface ReasonFacts {
   // Calls are made.
   New: Beginning;
-  /** It was deleted in the engine, and is created again. */
+  /** The pipeline was deleted in the engine, and is created again. */
   CreatedAgain: Beginning & { lost: LossCode[] };
   Edited: Edit;
   StateDiffers: StateDifference & { failure?: string };
@@ -44,11 +44,11 @@ export interface ReasonFacts {
   SecretsToo: Wrapped & { secrets: string[] };
   /** A pipeline that an interrupted change had stopped runs again as it was. */
   RunsAgain: Wrapped & { revision: string };
-  /** An interrupted recreation had deleted it: it is created. */
+  /** A pipeline that an interrupted recreation had deleted is created. */
   RecreationFinished: Wrapped & { revision: string };
-  /** A deletion that no file asks for any more is taken back, although the file asks for something that is refused. */
+  /** A begun deletion is cancelled because the file no longer wants it, although the rest of the file is refused. */
   EndTakenBack: Wrapped;
-  /** A change in place of the one under way. */
+  /** A change that replaces the one under way. */
   Replaces: Wrapped;
   StopsAfterAll: Nothing;
 
@@ -61,7 +61,7 @@ export interface ReasonFacts {
   PruneHeld: Gone & { unread: string };
   NotOwned: Nothing;
   InProgress: Nothing;
-  /** A change under way goes on, as the one that would take its place needs another pipeline. */
+  /** A change under way continues, because the one that would replace it depends on another pipeline. */
   InProgressMeanwhile: { dependency: NotRunning };
   InTransition: { status: Status };
   EndWaits: { trigger: EndTrigger; wait: EndWait };
@@ -69,7 +69,7 @@ export interface ReasonFacts {
   DriftLeft: Wrapped & { mode: "report" | "ignore" };
   DriftWaits: Wrapped & { times: number; next: number };
 
-  // What a drift is about.
+  // The subject of a drift.
   FieldsDiffer: { paths: string[] };
   StatusDiffers: { status: Status };
   DeletedInEngine: { lost: LossCode[] };
@@ -83,9 +83,9 @@ export interface ReasonFacts {
   EmptySource: Nothing;
   DeletionBudget: Gone & { waiting: number; begun: number; of: number; limit: DeletionLimit };
   EndHindered: { trigger: EndTrigger; hindrance: Hindrance };
-  /** What an interrupted recreation was to create is not known any more. */
+  /** The config that an interrupted recreation was to create is no longer known. */
   SuccessorLost: Wrapped & { revision: string };
-  /** Of the inverse of a plan: it undoes a change, but for what is lost. */
+  /** For the inverse of a plan: it undoes a change, except for what is lost. */
   Undoes: { kind: ChangeKind; lost: Loss[] };
 }
 
@@ -97,7 +97,7 @@ export interface Beginning {
   shared: SharedTopic[];
 }
 
-/** Where a topic is read from while its consumer group has no offsets of it. */
+/** Where reading a topic starts if its consumer group has no offsets of it. */
 export interface TopicStart {
   topic: string;
   group: string;
@@ -112,7 +112,7 @@ export interface SharedTopic extends Omit<TopicStart, "group"> {
   goesOn: boolean;
 }
 
-/** What a plan does that is perhaps not meant. Both pipelines write to one table. */
+/** A planned effect that is perhaps not intended: both pipelines write to one table. */
 export interface Caution {
   code: "RowsTwice";
   facts: SharedTopic;
@@ -131,14 +131,14 @@ export interface Holdings extends Unwritten {
 export interface Edit {
   paths: string[];
   reading: Rereading;
-  /** Where the status changes too. */
+  /** Present if the status changes too. */
   state?: StateDifference;
   writes: Unwritten;
   /** It was changed in the engine as well, which this undoes. */
   isDrifted: boolean;
 }
 
-/** A pipeline that is made anew, because `path` cannot change after creation. */
+/** A pipeline that is recreated, because `path` cannot change after creation. */
 export interface Recreation {
   path: string;
   writes: Unwritten;
@@ -147,30 +147,30 @@ export interface Recreation {
   isDrifted: boolean;
 }
 
-/** What an edit of topics, brokers or options does to where a pipeline reads. */
+/** How an edit of topics, brokers or options changes the position from which a pipeline reads. */
 export interface Rereading {
   /** Where the topics are read if the new brokers are another cluster. */
   elsewhere: TopicStart[];
   added: TopicStart[];
   removed?: { topics: string[]; lag: number; becomesLetters: boolean };
   begins: boolean;
-  /** The run whose place in the consumer group is taken. */
+  /** The run whose committed offsets are taken over. */
   take_over?: string;
 }
 
 export interface StateDifference {
   status: Status;
   wish: WishedState;
-  /** Its end had begun; `refuses`: it takes no events since. */
+  /** Its deletion had begun; `refuses`: it takes no events since. */
   ending?: "reads" | "refuses";
-  /** What becomes of events that are not written yet. */
+  /** What happens to events that are not written yet. */
   leaves?:
     | { way: "unread"; topics: string[]; lag: number }
     | { way: "written"; writes: Unwritten; max_age: string }
     | { way: "dropped"; held: number };
 }
 
-/** The place of a consumer group that outlives its pipeline. */
+/** The committed offsets of a consumer group that stay after its pipeline is deleted. */
 export interface GroupPlace {
   group: string;
   topics: string[];
@@ -183,7 +183,7 @@ export interface GroupPlace {
 export type RecreatedPosition =
   { reads: "anew"; topics: TopicStart[] } | { reads: "on"; group: string } | { reads: "left"; place: GroupPlace };
 
-/** What a deletion does to what is there. */
+/** What a deletion does to events, dead letters and offsets of the pipeline. */
 export interface Deletion {
   /** `dropped`: by a file that had it terminated; `kept`: written first, and dead letters keep it. */
   way: "dropped" | "kept";
@@ -191,18 +191,18 @@ export interface Deletion {
   place?: GroupPlace;
 }
 
-/** Why a pipeline ends: its file is gone, or a field changed that only another pipeline can have. */
+/** Why a pipeline is deleted: its file was removed, or an immutable field changed. */
 export type EndTrigger = { ending: "prune"; file: string } | { ending: "recreate"; path: string };
 
-/** What the end of a pipeline waits for, which comes by itself. */
+/** What a deletion waits for without a person. */
 export type EndWait = { for: "status"; status: Status } | { for: "settled" | "written"; holds: Unsettled };
 
-/** What keeps a pipeline from its end. `uncommitted` is absent where all offsets are, or there are none. */
+/** What blocks a deletion. `uncommitted` is absent where all offsets are committed, or there are none. */
 export interface Unsettled extends Holdings {
   uncommitted?: number | "unknown";
 }
 
-/** Why a pipeline whose end has begun cannot be deleted yet. */
+/** Why a pipeline whose deletion has begun cannot be deleted yet. */
 export interface Hindrance {
   cause: HindranceCause;
   why:
@@ -212,17 +212,17 @@ export interface Hindrance {
           pipeline_id: string;
           ending: Ending;
           holds: Unsettled;
-          /** It reads a topic, and is sent nothing. */
+          /** It reads a topic, and no sender pushes events to it. */
           reads: boolean;
           failed: boolean;
-          /** Why it cannot settle that. */
+          /** Why it cannot write or commit. */
           trouble?: string;
         };
       }
     | { code: "MoreDeadLetters"; facts: { planned: number; present: number } };
 }
 
-/** A dependency that does not run, and will not by this plan. `status` is absent where it is not there. */
+/** A dependency that does not run, and will not after this plan. `status` is absent where it does not exist. */
 export interface NotRunning {
   pipeline_id: string;
   status?: Status;
@@ -233,7 +233,7 @@ export interface NotRunning {
     | { is: "unknown" };
 }
 
-/** What keeps a file from being used: its first problem, and how many more there are. */
+/** Why a file cannot be used: its first problem, and how many more there are. */
 export type FileObstacle = { problem: string; more: number } | { path: string; skipped: string } | { file: string };
 
 /** Ids that vanished from a file, and ids that are new in it. */

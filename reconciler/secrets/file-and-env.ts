@@ -5,11 +5,11 @@ import { isAbsolute } from "node:path";
 import { EngineError } from "../../engine/index.ts";
 import type { SecretSource } from "../../engine/index.ts";
 
-/** A credential is short; a mounted secret of Kubernetes may have up to 1 MiB, but is then not a credential. */
+/** A credential is short. A mounted Kubernetes secret may have 1 MiB, but a credential never has. */
 const fileBytes = 64 * 1024;
 
 /**
- * References in a text, replaced by what they stand for, at the moment of use:
+ * Replaces the references in a text by their values, at the moment of use:
  *
  * - `${env:NAME}`: a variable of the environment that the command line handed over.
  * - `${file:/path}`: content of a file, without one line end at its end, such as a mounted secret.
@@ -27,7 +27,7 @@ export class FileAndEnvSecrets implements SecretSource {
 
   async resolve(text: string): Promise<string> {
     let resolved = "";
-    // Every second part is what looks like a reference.
+    // Every second part looks like a reference.
     for (const [index, part] of text.split(/(\$\$\{|\$\{[^}]*\}?)/).entries()) {
       resolved += index % 2 === 0 ? part : await this.#replace(part);
     }
@@ -39,7 +39,7 @@ export class FileAndEnvSecrets implements SecretSource {
     const [, scheme, name = ""] = /^\$\{(env|file):([^${}]+)\}$/.exec(part) ?? [];
     if (scheme === "env") return this.#variable(part, name);
     if (scheme === "file") return content(part, name);
-    // What only looks like a reference may be a password with a `${` in it, so it is not shown.
+    // It may be a password that contains `${`, so it is not shown.
     throw notFound(
       "${…}",
       "is not a known form of reference",
@@ -67,7 +67,11 @@ async function content(reference: string, path: string): Promise<string> {
   } catch (error) {
     if (error instanceof EngineError) throw error;
     const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
-    throw notFound(reference, `cannot be read (${code})`, "check the path and the rights of the user that runs sluice");
+    throw notFound(
+      reference,
+      `cannot be read (${code})`,
+      "check the path and the permissions of the user that runs sluice",
+    );
   } finally {
     await file?.close();
   }

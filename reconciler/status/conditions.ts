@@ -21,12 +21,12 @@ export type ConditionType =
   | "Pinned";
 
 /**
- * A condition as kstatus knows it. Those besides `Ready` and `SourceVerified` are there only while they are True.
- * `Drifted`: it was changed through the engine while its file stayed as it is; whether it is Ready is another matter. With
- * these a pipeline, or the source, does well: its target cannot drop a repeated insert, so that rows may stand there twice
- * (`AtLeastOnce`); its consumer group has members that are not Sluice, so that it does not read the partitions which they
- * have (`ForeignMembers`); a secret that it was started with is gone, so that it cannot be started again
- * (`SecretMissing`); it is left as it is until it is resumed (`Suspended`); it is kept at an earlier commit (`Pinned`).
+ * A condition as kstatus knows it. All but `Ready` and `SourceVerified` exist only while they are True. `Drifted`: it
+ * was changed through the engine and not in its file; it may still be Ready. The following do not affect `Ready`: the
+ * target cannot drop a repeated insert, so rows may be in the table twice (`AtLeastOnce`); the consumer group has
+ * members that are not Sluice, and their partitions are not read (`ForeignMembers`); a secret is missing, so the
+ * pipeline cannot be started again (`SecretMissing`); it is not changed until it is resumed (`Suspended`); it is kept
+ * at an earlier commit (`Pinned`).
  */
 export interface Condition {
   type: ConditionType;
@@ -47,18 +47,18 @@ export interface Observation {
   busy: boolean;
   /** Absent where no good file describes it. */
   wished?: WishedState;
-  /** Why it is left alone, where it is. */
+  /** The suspension, where there is one. */
   suspended?: Condition;
 }
 
-/** Conditions of a pipeline, with what its target cannot do, and who else reads for it. */
+/** The conditions of a pipeline. */
 export function conditionsOf(observation: Observation): Condition[] {
-  const { at_least_once, strangers = [], pipeline_id = "" } = observation.health ?? {};
+  const { at_least_once, strangers: members = [], pipeline_id = "" } = observation.health ?? {};
   return [
     ...ownConditions(observation),
     ...drifted(observation),
     ...(at_least_once === undefined ? [] : [atLeastOnce(at_least_once)]),
-    ...(strangers.length === 0 ? [] : [foreignMembers(pipeline_id, strangers)]),
+    ...(members.length === 0 ? [] : [foreignMembers(pipeline_id, members)]),
     ...(observation.change.missing_secret === undefined ? [] : [secretMissing(observation.change.missing_secret)]),
     ...(observation.suspended === undefined ? [] : [observation.suspended]),
   ];
@@ -72,7 +72,7 @@ function ownConditions(observation: Observation): Condition[] {
   }
   if (change.kind === "refuse" || change.cause === "InvalidFile") return stalled(change.cause, placed(change));
   if (suspended !== undefined && change.calls.length > 0 && hasNotBegun(outcome)) {
-    return [ready("False", "Suspended", `${change.kind}: ${reasonText(change.why)}; suspended: ${suspended.message}`)];
+    return [ready("False", "Suspended", `${change.kind}: ${reasonText(change.why)}; ${suspended.message}`)];
   }
   if (outcome?.result === "held") return stalled(outcome.cause ?? "EventsHeld", outcome.message ?? outcome.kind);
   if (outcome?.result === "refused") return stalled("ReconciliationFailed", outcome.message ?? outcome.kind);
@@ -93,18 +93,18 @@ const stances: Readonly<Record<Stance, string>> = {
   fight: "DriftFight",
 };
 
-/** Which fields drifted, from what their file says to what the engine has, until they are put back. */
+/** The drifted fields with their values in the file and in the engine, until they are corrected. */
 function drifted({ change: { drift, fields }, outcome }: Observation): Condition[] {
   if (drift === undefined || outcome?.result === "applied") return [];
-  const told = fields.slice(0, 5).map(({ path, from, to, secret }) => {
+  const shown = fields.slice(0, 5).map(({ path, from, to, secret }) => {
     const values = secret === true ? "a secret" : `${text(from)} in the engine, ${text(to)} in its file`;
     return `${path}: ${values}`;
   });
   const more = fields.length > 5 ? `; and ${fields.length - 5} more` : "";
-  return [{ type: "Drifted", status: "True", reason: stances[drift.stance], message: told.join("; ") + more }];
+  return [{ type: "Drifted", status: "True", reason: stances[drift.stance], message: shown.join("; ") + more }];
 }
 
-/** A value, not more of it than fits a line. */
+/** A value, cut to one line. */
 function text(value: unknown): string {
   if (value === undefined) return "nothing";
   const all = JSON.stringify(value);
@@ -150,13 +150,13 @@ const notes: ReadonlySet<string> = new Set(["Suspended", "DriftIgnored", "PruneD
 
 /** What is known of a source after a turn. */
 export interface SourceObservation {
-  /** Why the turn ended early. */
+  /** The error that ended the turn. */
   error?: Error;
-  /** Why no newer revision could be had, while the last good one holds. */
+  /** Why the newest revision could not be fetched, while the last good one stays in effect. */
   fetchError?: Error;
-  /** The last one that was had. */
+  /** The last good one. */
   revision?: string;
-  /** Of `revision`; absent where none is asked for. */
+  /** Of `revision`; absent where signatures are not verified. */
   signature?: Signature;
 }
 
@@ -175,7 +175,7 @@ function ownSourceConditions(seen: SourceObservation, open: Open): Condition[] {
   }
   if (revision === undefined) return progressing("the source was not fetched yet");
   if (open.stalled.length === 0 && open.retrying.length === 0) {
-    return [ready("True", "ReconciliationSucceeded", `every pipeline is as ${revision} says`)];
+    return [ready("True", "ReconciliationSucceeded", `every pipeline matches ${revision}`)];
   }
   const message = `${revision}: these differ from their files: ${listed([...open.stalled, ...open.retrying])}`;
   return open.retrying.length > 0
@@ -200,7 +200,9 @@ function verification(seen: SourceObservation): Condition | undefined {
   };
 }
 
-/** What keeps a source from being Ready: pipelines and files that wait for a person, and such that go on by themselves. */
+/**
+ * Why a source is not Ready: pipelines and files that wait for a person (`stalled`), and pipelines that are retried.
+ */
 export interface Open {
   stalled: string[];
   retrying: string[];
@@ -232,7 +234,7 @@ function progressing(what: string, health?: PipelineHealth): Condition[] {
   return [ready("Unknown", reason, message), { type: "Reconciling", status: "True", reason, message }];
 }
 
-/** What a stop waits for, where that is why nothing else happens. */
+/** What a stop waits for, where the change waits for that stop. */
 function pendingBatches(health: PipelineHealth | undefined): string | undefined {
   if (health?.overall_status !== "Stopping" || health.pending_batches === 0) return undefined;
   const { pending_batches: count, paused } = health;
@@ -244,11 +246,11 @@ function atLeastOnce(message: string): Condition {
   return { type: "AtLeastOnce", status: "True", reason: "TargetCannotDeduplicate", message };
 }
 
-/** They call themselves as they like, and there may be any number. */
-function foreignMembers(pipeline_id: string, strangers: readonly string[]): Condition {
+/** Their names are any text, and there may be any number of them. */
+function foreignMembers(pipeline_id: string, members: readonly string[]): Condition {
   const message =
     `consumer group ${consumerGroup(pipeline_id)} has members that are not Sluice, whose partitions are not read here: ` +
-    `${listed(strangers.map((one) => printable(one)))}. Give them a group of their own`;
+    `${listed(members.map((one) => printable(one)))}. Give them a group of their own`;
   return { type: "ForeignMembers", status: "True", reason: "NotSluice", message };
 }
 

@@ -3,22 +3,28 @@ import type { Change } from "../plan/change.ts";
 import { reasonText, suspensionText } from "../plan/render/index.ts";
 import type { Condition } from "./conditions.ts";
 
-/** Why a pipeline is left alone: an operator said so of it, or of everything, or its file does. */
+/** The suspension that applies to a pipeline: its own, that of everything, or that of its file. */
 export function suspensionOf(
   change: Change,
   own: Hold | undefined,
   everything: Hold | undefined,
 ): Condition | undefined {
   if (own !== undefined) {
-    return suspended("SuspendedByOperator", `${suspensionText(own)}. "sluice resume ${change.pipeline_id}" lifts it`);
+    return suspended(
+      "SuspendedByOperator",
+      `suspended ${suspensionText(own)}. "sluice resume ${change.pipeline_id}" resumes it`,
+    );
   }
   if (everything !== undefined) {
-    return suspended("EverythingSuspended", `everything is, ${suspensionText(everything)}. "sluice resume" lifts it`);
+    return suspended(
+      "EverythingSuspended",
+      `everything is suspended ${suspensionText(everything)}. "sluice resume" resumes it`,
+    );
   }
   return change.cause === "Suspended" ? suspended("SuspendedByFile", reasonText(change.why)) : undefined;
 }
 
-/** Conditions of the source, with what an operator holds. `waiting` are pipelines that would be changed. */
+/** Conditions of the source, with suspensions and a pin. `waiting` are pipelines that would be changed. */
 export function withHolds(conditions: Condition[], { everything, pin }: HoldsState, waiting: string[]): Condition[] {
   const [first, ...rest] = conditions;
   const isHeld = everything !== undefined && waiting.length > 0 && first?.status === "True";
@@ -27,7 +33,7 @@ export function withHolds(conditions: Condition[], { everything, pin }: HoldsSta
   return [
     ...(isHeld || first === undefined ? summary : [first]),
     ...rest,
-    ...(everything === undefined ? [] : [suspended("EverythingSuspended", suspensionText(everything))]),
+    ...(everything === undefined ? [] : [suspended("EverythingSuspended", `suspended ${suspensionText(everything)}`)]),
     ...(pin === undefined ? [] : [pinned(pin)]),
   ];
 }
@@ -42,6 +48,6 @@ function pinned(pin: NonNullable<HoldsState["pin"]>): Condition {
     type: "Pinned",
     status: "True",
     reason: "RolledBack",
-    message: `${pin.revision}, ${suspensionText(pin)}; ${until}`,
+    message: `pinned to ${pin.revision} ${suspensionText(pin)}; ${until}`,
   };
 }

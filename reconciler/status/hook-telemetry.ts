@@ -2,7 +2,7 @@ import { Counter } from "prom-client";
 import type { Registry } from "prom-client";
 import type { Log } from "../../engine/index.ts";
 
-/** What became of a request to the push hook. A closed set: a metric label. */
+/** The result of a request to the push hook. A closed set: a metric label. */
 export type HookResult =
   "accepted" | "ignored" | "bad_signature" | "too_large" | "rate_limited" | "malformed" | "failed";
 

@@ -3,11 +3,11 @@ import type { Registry } from "prom-client";
 
 const seconds = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1800];
 
-/** What runs, as a label: an alert can say since which version something is so. */
+/** The running version as a label, so that an alert can compare versions. */
 export function exposeBuild(registry: Registry, labels: { version: string; node: string }): void {
   const build = new Gauge({
     name: "sluice_build_info",
-    help: "The versions of Sluice and of Node that run.",
+    help: "The running versions of Sluice and of Node.",
     labelNames: ["version", "node"],
     registers: [registry],
   });
@@ -20,30 +20,30 @@ export function createMetrics(registry: Registry) {
   return {
     turns: new Counter({
       name: "sluice_gitops_reconcile_total",
-      help: "Turns of the reconciler, by result and trigger.",
+      help: "Reconciliations (turns of the reconciler), by result and trigger.",
       labelNames: ["result", "trigger"],
       registers,
     }),
     turnSeconds: new Histogram({
       name: "sluice_gitops_reconcile_duration_seconds",
-      help: "Duration of a turn of the reconciler.",
+      help: "Duration of a reconciliation.",
       labelNames: ["result"],
       buckets: seconds,
       registers,
     }),
     lastSuccess: new Gauge({
       name: "sluice_gitops_last_success_timestamp_seconds",
-      help: "When a turn last ended with every pipeline as the source says.",
+      help: "When a reconciliation last ended with every pipeline matching the source.",
       registers,
     }),
     lastAttempt: new Gauge({
       name: "sluice_gitops_last_attempt_timestamp_seconds",
-      help: "When the last turn of the reconciler ended.",
+      help: "When the last reconciliation ended.",
       registers,
     }),
     inProgress: new Gauge({
       name: "sluice_gitops_in_progress_start_time_seconds",
-      help: "When the current turn began; 0 between turns.",
+      help: "When the current reconciliation began; 0 while there is none.",
       registers,
     }),
     gitRequests: new Counter({
@@ -79,13 +79,13 @@ export function createMetrics(registry: Registry) {
     }),
     pruneBlocked: new Counter({
       name: "sluice_gitops_prune_blocked_total",
-      help: "Deletions, also those of a recreation, that were refused or must wait, by reason; counted once when that begins.",
+      help: "Deletions, including those of recreations, that were refused or wait, by reason; counted once when that begins.",
       labelNames: ["reason"],
       registers,
     }),
     driftDetected: new Counter({
       name: "sluice_gitops_drift_detected_total",
-      help: "Drifts: pipelines that were changed through the engine and not through their file; counted once when detected.",
+      help: "Drifts: pipelines that were changed through the engine and not in their file; counted once when detected.",
       registers,
     }),
     driftCorrected: new Counter({
@@ -95,7 +95,7 @@ export function createMetrics(registry: Registry) {
     }),
     fights: new Counter({
       name: "sluice_gitops_fights_total",
-      help: "Drifts that came back so often that they are no longer corrected; counted once when that begins.",
+      help: "Drifts that returned so often that they are no longer corrected; counted once when that begins.",
       registers,
     }),
     immutable: new Counter({
@@ -133,7 +133,7 @@ export function createStateGauges(registry: Registry, collect: (gauges: StateGau
     }),
     suspendedSince: new Gauge({
       name: "sluice_gitops_suspended_since_timestamp_seconds",
-      help: "When a pipeline was suspended; for one that its file suspends, when this process first saw that.",
+      help: "When a pipeline was suspended; if its file suspends it, when this process first read that file.",
       labelNames: ["pipeline_id"],
       registers,
     }),

@@ -16,7 +16,7 @@ export class Requests {
     return this.#asked;
   }
 
-  /** What a turn that begins now answers: the newest token, where there is one. */
+  /** The token that a turn which begins now answers: the newest, where there is one. */
   get newest(): string | undefined {
     return this.#asked === "" ? undefined : this.#asked;
   }
@@ -35,24 +35,24 @@ export class Requests {
   }
 }
 
-/** How a request for a turn stands. */
+/** The state of a request for a turn. */
 export interface ReconcileAnswer {
   requested_at: string;
-  /** `ended`: a turn that began after the request, and every change that was begun, have ended. */
+  /** `ended`: a turn that began after the request has ended, and so has every change that was begun. */
   state: "waiting" | "under way" | "ended";
-  /** Pipelines on which a change is at work. */
+  /** Pipelines with a change under way. */
   under_way: string[];
   /** Of the last turn. Absent before it has ended. */
   result?: TurnResult;
   revision?: string;
   error?: string;
-  /** Pipelines and the source, where they are not as the files say. */
+  /** Pipelines, and the source, that do not match the files. */
   open: { name: string; reason: string; message: string }[];
   /** Documents that cannot be used, such as `orders.yaml:3:1: …`. */
   problems: string[];
 }
 
-/** How the last turn ended, and what is not as the files say now. */
+/** The result of the last turn, and what does not match the files now. */
 export function endOf(
   turn: Turn,
   now: ReconcileSnapshot,

@@ -21,7 +21,7 @@ import type { Requests } from "./reconcile-request.ts";
 import { isSettled } from "./turn.ts";
 import type { Turn } from "./turn.ts";
 
-/** A condition with the time since which its status and reason are what they are: ISO 8601, UTC. */
+/** A condition with the time of the last change of its status or reason: ISO 8601, UTC. */
 export interface TimedCondition extends Condition {
   lastTransitionTime: string;
 }
@@ -31,15 +31,15 @@ export interface PipelineStatus {
   /** Absent where no file describes it. */
   file?: string;
   conditions: TimedCondition[];
-  /** Nothing is changed about it: an operator, or its file, said so. */
+  /** An operator, or its file, has suspended it. */
   suspended: boolean;
   /** Who suspended this pipeline alone, and why. */
   suspension?: Hold;
   /** Absent where the engine has no such pipeline. */
   status?: string;
-  /** Last revision of which the pipeline holds everything. */
+  /** Last revision that the pipeline matched completely. */
   lastAppliedRevision?: string;
-  /** What the last plan said of it. */
+  /** Its change in the last plan. */
   change: ShownChange;
   outcome?: Outcome;
 }
@@ -50,7 +50,7 @@ export interface ReconcileSnapshot {
   conditions: TimedCondition[];
   lastAttemptedRevision?: string;
   lastAppliedRevision?: string;
-  /** Token of the newest request for a turn that a turn has answered; absent where there was none since the start. */
+  /** Token of the newest request that a turn has answered; absent where there was none since the start. */
   lastHandledReconcileAt?: string;
   /** Who suspended everything, and why. */
   suspension?: Hold;
@@ -72,7 +72,7 @@ export interface StatusOptions {
   inventory: Inventory;
   holds: Holds;
   requests: Requests;
-  /** Pipelines on which a change is at work. */
+  /** Pipelines with a change under way. */
   busy: () => ReadonlyMap<string, unknown>;
 }
 
@@ -97,7 +97,7 @@ export class Status {
     this.#options = options;
   }
 
-  /** Takes a turn that has ended. Where a step failed, what is known of the pipelines stays. */
+  /** Records a turn that has ended. After a failed step, the known state of the pipelines stays. */
   record(turn: Turn): void {
     this.#last = turn;
     this.#options.requests.handle(turn.requestedAt);
@@ -114,7 +114,7 @@ export class Status {
     this.#history.add(turn);
   }
 
-  /** Takes the end of a change that outlasted its turn. */
+  /** Records the outcome of a change that ended after its turn. */
   late(outcome: Outcome): void {
     const entry = this.#entries.get(outcome.pipeline_id);
     if (entry?.outcome?.result === "under way") entry.outcome = outcome;
@@ -132,7 +132,7 @@ export class Status {
     return this.#history.entries.flatMap(({ revision }) => revision ?? []);
   }
 
-  /** Whether the last plan spoke of this pipeline. */
+  /** Whether the last plan has this pipeline. */
   knows(pipeline_id: string): boolean {
     return this.#entries.has(pipeline_id);
   }
@@ -221,7 +221,7 @@ export class Status {
     };
   }
 
-  /** Pipelines that are not as their files say, and files of which no pipeline is known. */
+  /** Pipelines that do not match their files, and unusable files without a known pipeline. */
   #open(pipelines: readonly PipelineStatus[]): Open {
     const has = (type: string) => (one: PipelineStatus) => one.conditions.some((condition) => condition.type === type);
     const names = (list: readonly PipelineStatus[]) => list.map(({ pipeline_id }) => pipeline_id);

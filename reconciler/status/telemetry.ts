@@ -21,11 +21,11 @@ export type Telemetry = ReturnType<typeof createTelemetry>;
 export function createTelemetry(log: Log, registry: Registry) {
   const metrics = createMetrics(registry);
   const news = new News();
-  /** What keeps which pipeline from being as its file says. */
+  /** Why a pipeline does not match its file, by pipeline_id. */
   const blockages = new News();
   const drifts = new News();
   const secrets = new News();
-  /** When the newest commit was made that not everything is as: ISO 8601. */
+  /** When the newest commit that is not fully applied was made: ISO 8601. */
   let unapplied: string | undefined;
   return {
     turnBegan(): void {
@@ -61,8 +61,7 @@ export function createTelemetry(log: Log, registry: Registry) {
       const { id, author, subject, skipped = [], notes = [], signature } = revision ?? {};
       const signed = signature && `${signature.signer}, ${signature.kind} key ${signature.fingerprint}`;
       log.info({ revision: id, author, subject, signed, pipelines: desired?.pipelines.length }, "A revision was read.");
-      for (const note of notes)
-        log.warn({ revision: id, note }, "The history of the source changed in an unusual way.");
+      for (const note of notes) log.warn({ revision: id, note }, "The followed reference changed in an unusual way.");
       for (const { path, reason } of skipped) log.warn({ file: path, reason }, "A file was not read.");
       for (const { file, line, column, code, message, severity } of desired?.problems ?? []) {
         const fields = { at: `${file}:${line}:${column}`, code, problem: message };
@@ -79,7 +78,7 @@ export function createTelemetry(log: Log, registry: Registry) {
         secretMissing(change);
       }
       const ids = plan.changes.map(({ pipeline_id }) => pipeline_id);
-      for (const told of [blockages, drifts, secrets]) told.keepOnly(ids);
+      for (const facts of [blockages, drifts, secrets]) facts.keepOnly(ids);
       if (!news.isNew("plan", newsOfPlan(plan)) || !hasCalls(plan)) return;
       log.info({ plan: printPlan(plan) }, `The plan: ${summary(plan)}.`);
       for (const { pipeline_id, cautions = [] } of plan.changes) {
@@ -95,7 +94,7 @@ export function createTelemetry(log: Log, registry: Registry) {
 
     fightBegan({ pipeline_id, drift }: Change): void {
       metrics.fights.inc();
-      log.error({ pipeline_id, ...drift }, "The drift of a pipeline keeps coming back; it is no longer corrected.");
+      log.error({ pipeline_id, ...drift }, "A pipeline keeps drifting; its drift is no longer corrected.");
     },
 
     changeEnded(change: Action, { result, message, next_attempt }: Outcome): void {
@@ -110,9 +109,9 @@ export function createTelemetry(log: Log, registry: Registry) {
       if (result === "applied") log.info({ pipeline_id, kind, calls, loses }, "A change was applied.");
       else if (result === "replaced") log.info({ pipeline_id, kind }, "A change was replaced by a newer one.");
       else if (result === "suspended")
-        log.info({ pipeline_id, kind }, "A change was not begun: the pipeline is suspended.");
+        log.info({ pipeline_id, kind }, "A change was not made: the pipeline is suspended.");
       else if (result === "waiting")
-        log.debug({ pipeline_id, kind, reason: message }, "A change waits for its pipeline.");
+        log.debug({ pipeline_id, kind, reason: message }, "A change waits for its next attempt.");
       else if (result === "held") log.warn({ pipeline_id, kind, reason: message }, "A pipeline cannot be deleted yet.");
       else log.error({ pipeline_id, kind, error: message, next_attempt }, "A change could not be applied.");
     },
@@ -168,10 +167,10 @@ export function createTelemetry(log: Log, registry: Registry) {
     },
   };
 
-  /** Logs that a secret is gone when that begins, not at every turn. */
+  /** Logs a missing secret when it begins to be missing, not at every turn. */
   function secretMissing({ pipeline_id, missing_secret: reason }: Change): void {
     if (!secrets.isNew(pipeline_id, reason) || reason === undefined) return;
-    log.warn({ pipeline_id, reason }, "A secret is missing; the pipeline goes on with its old value.");
+    log.warn({ pipeline_id, reason }, "A secret is missing; the pipeline runs on with the old value.");
   }
 
   /** Counts and logs a refusal when it begins, not at every turn. */
@@ -196,7 +195,7 @@ export function createTelemetry(log: Log, registry: Registry) {
     metrics.driftDetected.inc();
     log.warn(
       { pipeline_id, fields, stance: drift.stance },
-      "A pipeline drifted: it was changed while its file was not.",
+      "A pipeline drifted: it was changed through the engine and not in its file.",
     );
   }
 }
@@ -212,23 +211,23 @@ const pruneCauses: ReadonlySet<string> = new Set([
   "IdChanged",
 ]);
 
-/** What was said last of each subject, so that a turn repeats nothing. */
+/** The last logged facts of each subject, so that a turn logs only changes. */
 class News {
-  readonly #said = new Map<string, unknown>();
+  readonly #logged = new Map<string, unknown>();
 
-  /** Whether these facts are other ones than last time; undefined for none. */
+  /** Stores the facts; true if they differ from the last ones. Undefined for none. */
   isNew(subject: string, facts: unknown): boolean {
-    if (isDeepStrictEqual(this.#said.get(subject), facts)) return false;
-    if (facts === undefined) this.#said.delete(subject);
-    else this.#said.set(subject, facts);
+    if (isDeepStrictEqual(this.#logged.get(subject), facts)) return false;
+    if (facts === undefined) this.#logged.delete(subject);
+    else this.#logged.set(subject, facts);
     return true;
   }
 
   /** Forgets all other subjects. */
   keepOnly(subjects: readonly string[]): void {
-    if (this.#said.size === 0) return;
+    if (this.#logged.size === 0) return;
     const known = new Set(subjects);
-    for (const subject of this.#said.keys()) if (!known.has(subject)) this.#said.delete(subject);
+    for (const subject of this.#logged.keys()) if (!known.has(subject)) this.#logged.delete(subject);
   }
 }
 

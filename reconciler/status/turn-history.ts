@@ -4,9 +4,9 @@ import { printPlan } from "../plan/render/index.ts";
 import { resultOf } from "./turn.ts";
 import type { Trigger, Turn, TurnResult } from "./turn.ts";
 
-/** A turn that is worth remembering. */
+/** A turn in the history. */
 export interface HistoryEntry {
-  /** Absent where none could be had. */
+  /** Absent where none could be fetched. */
   revision?: string;
   author?: string;
   subject?: string;
@@ -18,13 +18,13 @@ export interface HistoryEntry {
   /** The plan for people. */
   plan?: string;
   outcomes: Outcome[];
-  /** Why the turn ended early, or went on with the last good revision. */
+  /** The error that ended the turn, or with which it used the last good revision. */
   error?: string;
 }
 
 const kept = 20;
 
-/** The last turns that changed something or met something new, newest first; and the first, whatever it met. */
+/** The last turns that changed or found something new, newest first, and always the first turn. */
 export class History {
   readonly #entries: HistoryEntry[] = [];
 
@@ -42,17 +42,17 @@ export class History {
     this.#entries.splice(kept);
   }
 
-  /** Completes the entry that left this change under way. */
+  /** Sets the outcome of a change that was under way at the end of its turn. */
   late(outcome: Outcome): void {
     this.#complete(outcome.pipeline_id, () => outcome);
   }
 
-  /** Says of the change of this pipeline that is under way that it is carried no further. */
+  /** Sets the outcome of the change under way of this pipeline to replaced. */
   replaced(pipeline_id: string, message: string): void {
     this.#complete(pipeline_id, (outcome) => ({ ...outcome, result: "replaced", message }));
   }
 
-  /** No pipeline has two changes under way. */
+  /** A pipeline has at most one change under way. */
   #complete(pipeline_id: string, end: (outcome: Outcome) => Outcome): void {
     for (const { outcomes } of this.#entries) {
       const index = outcomes.findIndex((one) => one.pipeline_id === pipeline_id && one.result === "under way");
@@ -64,7 +64,7 @@ export class History {
   }
 }
 
-/** Waiting for the next try is none: it would push everything else out. */
+/** Waiting for the next try is not new: it would push all other turns out. */
 function isNews({ result }: Outcome): boolean {
   return result !== "waiting" && result !== "refused" && result !== "blocked" && result !== "suspended";
 }

@@ -4,10 +4,10 @@ import type { DesiredState } from "../desired/desired-state.ts";
 import type { Revision } from "../git/revision.ts";
 import type { Plan } from "../plan/change.ts";
 
-/** What woke the reconciler: the interval, the end of a back-off or of a slow change, the folder, a push, or a person. */
+/** What caused a turn: the interval, the end of a back-off or of a slow change, the folder, a push, or a person. */
 export type Trigger = "start" | "poll" | "retry" | "change" | "webhook" | "manual";
 
-/** One turn of the reconciler: each step adds what it found out. What a failed step would have added is absent. */
+/** One turn of the reconciler: each step adds its result. The result of a failed step is absent. */
 export interface Turn {
   readonly trigger: Trigger;
   readonly started: Date;
@@ -15,7 +15,7 @@ export interface Turn {
   readonly began: number;
   /** The newest request for a turn that was made before this one began. */
   readonly requestedAt?: string;
-  /** The newest one; the last good one where `fetchError` says why there is no newer one. */
+  /** The newest one; the last good one if `fetchError` is present. */
   revision?: Revision;
   fetchError?: Error;
   desired?: DesiredState;
@@ -23,19 +23,19 @@ export interface Turn {
   /** Pipelines that were suspended when the plan was made. */
   suspended?: ReadonlySet<string>;
   outcomes?: Outcome[];
-  /** The step that failed ended the turn. Nothing that runs was changed by it. */
+  /** The error of the step that ended the turn. It changed no running pipeline. */
   error?: Error;
 }
 
 export type TurnResult = "success" | "incomplete" | "error";
 
-/** Whether everything is as Git says after this turn, as far as it can be seen at its end. */
+/** Whether everything matches Git at the end of this turn. */
 export function resultOf(turn: Turn): TurnResult {
   if (turn.error !== undefined || turn.fetchError !== undefined || turn.plan === undefined) return "error";
   return isSettled(turn) ? "success" : "incomplete";
 }
 
-/** Whether everything is as the revision of this turn says, be it the newest or the last good one. */
+/** Whether everything matches the revision of this turn, which is the newest or the last good one. */
 export function isSettled({ error, plan, desired, outcomes = [] }: Turn): boolean {
   if (error !== undefined || plan === undefined) return false;
   const applied = new Set(outcomes.filter(({ result }) => result === "applied").map(({ pipeline_id }) => pipeline_id));
@@ -54,7 +54,7 @@ const settledCauses: ReadonlySet<string> = new Set([
   "NotOwned",
 ]);
 
-/** The shares of the interval between which a pause is drawn at random: many processes do not ask at once. */
+/** The pause is a random share of the interval between these two, so that many processes do not poll at once. */
 const spread = [0.95, 1.05] as const;
 
 /** Milliseconds after which a pipeline in transition is looked at again. */
@@ -65,7 +65,7 @@ export function jittered(interval: number): number {
   return jitter(interval, spread);
 }
 
-/** Milliseconds until something that failed, or waits for the engine, is worth another look. */
+/** Milliseconds until a failed change, or one that waits for the engine, is tried again. */
 export function untilRetry({ plan: made, outcomes = [] }: Turn): number {
   const times = outcomes.flatMap(({ next_attempt }) => (next_attempt === undefined ? [] : [Date.parse(next_attempt)]));
   const waits = made?.changes.some(({ cause }) => cause === "InTransition") ? [transitionWait] : [];

@@ -2,8 +2,8 @@ import { printable, problem, type Problem } from "../language/problem.ts";
 import type { Claims } from "./claims.ts";
 
 /**
- * The problems that documents have together: a pipeline_id or a table that two of them name, a depends_on that names no
- * pipeline, and dependency cycles. Documents without such a problem are not in the result.
+ * The problems between documents: a pipeline_id or a table that two of them name, a depends_on that names no pipeline,
+ * and dependency cycles. Documents without such a problem are not in the result.
  */
 export function problemsBetween(all: readonly Claims[]): Map<Claims, Problem[]> {
   const byId = claimsById(all);
@@ -21,7 +21,7 @@ export function problemsBetween(all: readonly Claims[]): Map<Claims, Problem[]> 
   return together;
 }
 
-/** The pipeline that a document speaks of; undefined if it does not say. */
+/** The pipeline_id of a document; undefined if it has none. */
 function pipelineIdOf({ pipeline_ids }: Claims): string | undefined {
   return pipeline_ids.at(-1);
 }
@@ -69,8 +69,8 @@ function dependencyProblems(claims: Claims, cycles: DependencyCycles): Problem[]
       return [problem("DEPENDS_ON_MISSING", place, { path, expected, found })];
     }
     if (own === undefined || !cycles.inOne(own, id)) return [];
-    const circle = id === own ? "itself" : `${found}, which waits for this one`;
-    const expected = "pipelines that do not wait for this one";
+    const circle = id === own ? "itself" : `${found}, which depends on this one`;
+    const expected = "pipelines that do not depend on this one";
     return [problem("DEPENDS_ON", place, { path, expected, found: circle })];
   });
 }
@@ -85,7 +85,7 @@ class DependencyCycles {
     this.#after = new Map(waits);
     for (const [id, after] of this.#after) {
       if (id === undefined || this.#components.has(id)) continue;
-      // Most depend on nothing, and are a component by themselves.
+      // Most depend on no other, and each is a component of its own.
       if (after.length === 0) this.#components.set(id, this.#components.size);
       else this.#walk(id);
     }
@@ -131,7 +131,7 @@ class DependencyCycles {
     return { id, after };
   }
 
-  /** What nothing above can be reached from is a component with all that was entered after it. */
+  /** A node that reaches none above it is a component with all nodes entered after it. */
   #leave(id: string, numbers: Map<string, number>, lowest: Map<string, number>, open: string[]): void {
     if (lowest.get(id) !== numbers.get(id)) return;
     const component = this.#components.size;
@@ -146,7 +146,7 @@ function lower(lowest: Map<string, number>, id: string, to: number | undefined):
   if (to !== undefined && to < (lowest.get(id) ?? Infinity)) lowest.set(id, to);
 }
 
-/** Claims by the table that the documents write to, as far as they say it. */
+/** Claims by the table that the documents write to, if they name it. */
 function claimsByTable(all: readonly Claims[]): Map<string | undefined, Claims[]> {
   const byTable = new Map<string | undefined, Claims[]>();
   for (const claims of all) {
@@ -158,7 +158,7 @@ function claimsByTable(all: readonly Claims[]): Map<string | undefined, Claims[]
   return byTable;
 }
 
-/** One table for two pipelines is sometimes meant, and often a copied file. Said of each. */
+/** One table for two pipelines is sometimes intended, and often a copied file. Reported for each. */
 function sharedTable(claims: Claims, byTable: ReadonlyMap<string | undefined, Claims[]>): Problem[] {
   const { key, path, place } = claims.table;
   const same = key === undefined ? [] : (byTable.get(key) ?? []);

@@ -6,13 +6,13 @@ import { rules } from "./rules/index.ts";
 import { schemaProblems } from "./schema-problems.ts";
 import { View } from "../language/view.ts";
 
-/** Problems of a document at most; the last one then says that there are more. */
+/** Problems of a document at most; the last one then reports that there are more. */
 const most = 100;
 /** Problems of one rule at most; a file from outside may have any number. */
 const mostOfRule = 200;
 const severities: readonly Severity[] = ["error", "warning", "info"];
 
-/** The problems of a document by itself: of its text, and of its content by schema and rules. */
+/** The problems of a single document: of its text, and of its content by schema and rules. */
 export interface CheckedDocument {
   file: string;
   /** Of the text, found while it was parsed. */
@@ -20,12 +20,12 @@ export interface CheckedDocument {
   content: readonly Problem[];
 }
 
-/** Every problem of a document by itself, in the order of the file. */
+/** Every problem of a single document, in the order of the file. */
 export function check(document: Document): readonly Problem[] {
   return problemsOf(checkDocument(document));
 }
 
-/** Checks a document by itself. The problems of a v2 document say already why it could not be converted to v3. */
+/** Checks a single document. A v2 document already has the problems that prevent its conversion to v3. */
 export function checkDocument(document: Document): CheckedDocument {
   const { file, problems } = document;
   return { file, reading: problems, content: contentProblems(document) };
@@ -48,7 +48,7 @@ function contentProblems(document: Document): Problem[] {
   return version === undefined ? v3Problems(document) : [version];
 }
 
-/** Errors first, so that a cut never lets a document pass. */
+/** Errors first, so that the limit never hides the only error of a document. */
 function capped(file: string, all: readonly Problem[]): readonly Problem[] {
   if (all.length <= most) return all;
   const worst = all.toSorted((a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity));
@@ -74,7 +74,7 @@ function* first<Item>(limit: number, items: Iterable<Item>): Iterable<Item> {
   }
 }
 
-/** The problem of a document that is not a v3 pipeline; nothing else of it is checked then. */
+/** The problem of a document that is not a v3 pipeline; it is then not checked further. */
 function versionProblem(document: Document): Problem | undefined {
   const root = View.of(document);
   const pipeline = "a pipeline: a mapping with version, pipeline_id, sources and sink";

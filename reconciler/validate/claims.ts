@@ -16,16 +16,16 @@ export interface Claim {
 }
 
 /**
- * What other documents may say too, or must: enough to judge many of them together when only one was read again, so
- * without the document itself.
+ * The values of a document that checks between documents need, without the document itself: so a changed file does not
+ * require reading the others again.
  */
 export interface Claims {
-  /** Every pipeline that the document speaks of, whether or not the rest of it is valid; more than one where the key stands twice. */
+  /** Every pipeline_id of the document, whether or not the rest is valid; more than one if the key is duplicate. */
   pipeline_ids: string[];
-  /** What stands under pipeline_id, of whatever kind. */
+  /** The value under pipeline_id, of any kind. */
   written: unknown;
   id: Claim;
-  /** `key` is what makes it one table; undefined where the document does not say it all. */
+  /** `key` identifies the table; undefined if the document does not name it completely. */
   table: Claim & { key: string | undefined };
   depends_on: Claim[];
 }
@@ -46,7 +46,7 @@ function claimOf({ document, path, text }: View): Claim {
   return { text, path, place: document.place(path) };
 }
 
-/** Host, port, database and table: what makes it one table. Two names of one host are two. */
+/** Host, port, database and table: what identifies a table. Two names of one host count as two. */
 function tableKey(root: View): string | undefined {
   const sink = root.get("sink");
   const connection = sink.get("connection_params");

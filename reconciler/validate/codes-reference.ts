@@ -5,13 +5,13 @@ const head = `<!-- Generated from reconciler/validate/codes.ts by \`npm run sche
 
 # Problem codes
 
-\`sluice validate\` tells every problem of every file with its place: \`orders.yaml:12:18: error PIPELINE_ID: pipeline_id:
+\`sluice validate\` reports every problem of every file with its place: \`orders.yaml:12:18: error PIPELINE_ID: pipeline_id:
 expected …, got …\`. Codes are stable.`;
 
 const sections: readonly (readonly [Severity, string])[] = [
-  ["error", "Errors refuse the document; a pipeline that runs goes on with its last good one."],
-  ["warning", "Warnings let it pass: it runs, but perhaps not as meant."],
-  ["info", "Infos are worth knowing, and nothing has to be mended."],
+  ["error", "A document with an error is refused; a running pipeline keeps its last good document."],
+  ["warning", "A document with warnings is applied: it runs, but perhaps not as intended."],
+  ["info", "Infos need no correction."],
 ];
 
 /** The text of `docs/reference/problem-codes.md`. */

@@ -155,13 +155,13 @@ function suggestion({ keyword, params, parentSchema, data }: SchemaError): strin
     : undefined;
 }
 
-/** A number that was rounded, such as what YAML makes of 12e00099, no longer tells its own text. */
+/** A number that was rounded, such as 12e00099 in YAML, no longer shows its own text. */
 function inQuotes(parentSchema: SchemaError["parentSchema"], data: number | boolean): string {
   const isRounded = typeof data === "number" && Math.abs(data) > Number.MAX_SAFE_INTEGER;
   return parentSchema?.["x-secret"] === true || isRounded ? "put it in quotes" : `put it in quotes: "${data}"`;
 }
 
-/** A key that the format does not know at `path`, with what was probably meant. */
+/** A key that the format does not have at `path`, with the probably intended one. */
 function unknownKey(document: Document, path: Path, key: string, error: SchemaError): Problem {
   const known = Object.keys((error.parentSchema?.["properties"] as object | undefined) ?? {});
   const merge =

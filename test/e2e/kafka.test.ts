@@ -153,7 +153,7 @@ test("a refused change is carried out by recreate: the group goes on where it st
       `/api/v1/pipeline/${pipeline_id}`,
     )) as { resources?: { transform: { storage: { size: string } }[] } };
     return resources?.transform[0]?.storage.size === "2Gi" ? true : undefined;
-  }, "to make the pipeline anew");
+  }, "to recreate the pipeline");
   await produce(topic, 601, 1_000);
   await holds(daemon, span(1, 1_000));
 });

@@ -37,7 +37,7 @@ export function errorBody(error: unknown): ErrorBody {
   return { status: 500, code: "internal_error", message: "Internal server error" };
 }
 
-/** The last handler of an app: answers what routes threw, and logs what callers must not see. */
+/** The last handler of an app: answers errors of routes, and logs details that callers must not see. */
 export function answerErrors(log: Log): ErrorRequestHandler {
   return (error: unknown, req, res, next) => {
     const body = errorBody(error);

@@ -45,5 +45,5 @@ function tooLarge(): ApiError {
 }
 
 function brokenOff(): ApiError {
-  return new ApiError(400, "bad_request", "the body broke off");
+  return new ApiError(400, "bad_request", "the body ended early");
 }

@@ -9,8 +9,8 @@ const durationBuckets = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 const knownMethods = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
 /**
- * Counts and times every request of an app (docs/reference/metrics.md, Requests). The label `path` is the template that a
- * route left in `res.locals.route`, `unknown` where none matched.
+ * Counts and times every request of an app (docs/reference/metrics.md, Requests). The label `path` is the template of
+ * the route, from `res.locals.route`; `unknown` if none matched.
  */
 export function httpMetrics(registry: Registry): RequestHandler {
   const labelNames = ["method", "path", "status"] as const;
@@ -42,12 +42,12 @@ export function httpMetrics(registry: Registry): RequestHandler {
 
 const readMethods = ["GET", "HEAD"];
 
-/** Bytes of a refused request that are read and thrown away, so that its sender sees the answer. */
+/** Bytes of a refused request that are read and discarded, so that its sender receives the answer. */
 const bodyAllowance = 1024 * 1024;
 
 /**
- * Refuses every method that could change something, on every URL, known or not. The repository is the one way to
- * change pipelines, and the answer says so.
+ * Refuses every method that could change something, on every URL, known or not. The answer says that pipelines are
+ * changed through the repository.
  */
 export const refuseChanges: RequestHandler = (req, res, next) => {
   if (readMethods.includes(req.method)) return next();

@@ -49,8 +49,8 @@ const evaluationShape = shapes.compile<Evaluation>({
 });
 
 /**
- * `POST /api/v1/transform/expression/evaluate`: what a stateless transform makes of a sample. No schema is known, so a
- * field that the sample lacks is nil.
+ * `POST /api/v1/transform/expression/evaluate`: the output of a stateless transform for a sample. There is no schema,
+ * so a field that the sample lacks is nil.
  */
 export function evaluate(body: unknown): PureAnswer {
   if (shaped(typeShape, body).type !== known) {

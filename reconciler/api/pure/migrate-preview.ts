@@ -6,9 +6,9 @@ import { PureError } from "./request.ts";
 const longestHeader = 4096;
 
 /**
- * `POST /api/v1/pipeline/migrate-preview`: the v3 document that a v2 one becomes, nothing else in the body. What its
- * author must add or check stands in `X-Sluice-Warnings`, a JSON array, cut at whole warnings where it would be too
- * long; `X-Sluice-Warning-Count` says how many there are.
+ * `POST /api/v1/pipeline/migrate-preview`: converts a v2 document; the body is the v3 document alone. What its author
+ * must add or check is in the header `X-Sluice-Warnings`, a JSON array, cut after a whole warning if it is too long;
+ * `X-Sluice-Warning-Count` says how many there are.
  */
 export function previewMigration(body: unknown): PureAnswer {
   const { config, warnings } = converted(body);
@@ -41,7 +41,7 @@ function header(warnings: readonly Warning[]): string {
   return `[${texts.join(",")}]`;
 }
 
-/** JSON in the characters that a header may have. */
+/** JSON in ASCII, as headers require. */
 function ascii(json: string): string {
   return json.replaceAll(/[^ -~]/g, (unit) => String.raw`\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

@@ -11,11 +11,11 @@ export interface PureAnswer {
   headers?: Record<string, string>;
 }
 
-/** A question that changes nothing: what it answers depends on the body alone (and on the clock, for `now()`). */
+/** A call without side effects: its answer depends on the body alone (and on the clock, for `now()`). */
 export interface PureCall {
-  /** Throws PureError for what is wrong with the body, and nothing else unless we are at fault. */
+  /** Throws PureError for an invalid body; any other error is a defect. */
   answer: (body: unknown) => PureAnswer;
-  /** The answer to a body that needs more time or memory than one call may use. */
+  /** The error for a body that needs more time or memory than one call may use. */
   exhausted: { status: number; code: string };
 }
 
@@ -34,7 +34,7 @@ export const pureCalls = {
 
 export type PurePath = keyof typeof pureCalls;
 
-/** Answers one call, whatever the bytes are. Throws only where we are at fault. */
+/** Answers one call, whatever the bytes are. Any error that it throws is a defect. */
 export function answerPurely(path: PurePath, bytes: Buffer): PureAnswer {
   try {
     return pureCalls[path].answer(parsed(bytes));

@@ -10,7 +10,7 @@ export interface ToPure {
 
 export type FromPure = { type: "ready" } | { type: "answer"; answer: PureAnswer } | { type: "failed"; error: string };
 
-/** Bounds of the pure calls of a process. */
+/** Limits of the pure calls of a process. */
 export interface PureLimits {
   /** Milliseconds that one call may run; then its thread is ended. */
   time: number;
@@ -28,8 +28,8 @@ interface Job extends ToPure {
 }
 
 /**
- * Answers pure calls in a thread of their own, one after the other, so that no body, however hostile, delays anything
- * else. The thread starts with the first call; one that uses up its time or memory is ended and replaced by a new one.
+ * Answers pure calls in a separate thread, one after the other, so that no hostile body delays other work. The thread
+ * starts with the first call; a new one replaces a thread that exceeds its time or memory.
  */
 export class PureCalls {
   readonly #limits: PureLimits;
@@ -45,8 +45,8 @@ export class PureCalls {
   }
 
   /**
-   * The answer to one call; `exhausted` where it needs more time or memory than it may. Throws ApiError 503 where too
-   * many wait, and any other error where we are at fault. A call whose `signal` aborts while it waits is forgotten.
+   * The answer to one call; `exhausted` if it exceeds its time or memory. Throws ApiError 503 if too many calls wait;
+   * any other error is a defect. A waiting call whose `signal` aborts is dropped.
    */
   async ask(path: PurePath, bytes: Uint8Array, signal: AbortSignal): Promise<PureAnswer | "exhausted"> {
     if (this.#isClosed || this.#waiting.length >= this.#limits.waiting) {
@@ -82,7 +82,7 @@ export class PureCalls {
     else if (this.#isReady) this.#start();
   }
 
-  /** A thread may take a while to load: the time of a call counts from when it runs. */
+  /** The time of a call counts from when the thread is ready, because loading may take long. */
   #start(): void {
     const { path, bytes } = this.#running!;
     this.#worker!.postMessage({ path, bytes } satisfies ToPure);
@@ -93,12 +93,12 @@ export class PureCalls {
     const { memory } = this.#limits;
     const resourceLimits = { maxOldGenerationSizeMb: memory, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 };
     const worker = new Worker(entryPoint(), { resourceLimits });
-    // It owns nothing that a process would have to wait for.
+    // The thread has no state, so the process may end without it.
     worker.unref();
     this.#worker = worker;
     worker.on("message", (message: FromPure) => this.#heard(worker, message));
     worker.on("error", (error: NodeJS.ErrnoException) => this.#died(worker, error));
-    worker.on("exit", () => this.#died(worker, new Error("the thread of pure calls ended by itself")));
+    worker.on("exit", () => this.#died(worker, new Error("the thread of pure calls ended unexpectedly")));
   }
 
   #heard(worker: Worker, message: FromPure): void {
@@ -142,7 +142,11 @@ export class PureCalls {
 }
 
 function closing(): ApiError {
-  return new ApiError(503, "service_unavailable", "the call was given up: the process stops, or its caller left");
+  return new ApiError(
+    503,
+    "service_unavailable",
+    "the call was cancelled: the process stops, or its caller disconnected",
+  );
 }
 
 /** The bundled entry: beside this file when this runs from the bundle, in `dist/` when it runs from its sources. */

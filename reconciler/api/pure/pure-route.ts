@@ -27,7 +27,7 @@ export function answerPureCall(path: PurePath, calls: Pick<PureCalls, "ask">): R
           .send(answer.body);
       }
     } finally {
-      // What is left of a body that was refused is not read.
+      // The rest of a refused body is not read.
       if (!req.complete && !res.headersSent) res.set("Connection", "close");
     }
   };

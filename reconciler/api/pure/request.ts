@@ -6,8 +6,8 @@ import type { ErrorBody } from "../http/api-error.ts";
 export const shapes = new Ajv({ strict: true });
 
 /**
- * The body, which has that shape. Throws PureError with status 422 that names the first thing that is wrong
- * (docs/api.md, Calls that compute).
+ * The body, which has that shape. Throws PureError with status 422 that names the first error (docs/api.md, Calls that
+ * compute).
  */
 export function shaped<T>(shape: ValidateFunction<T>, body: unknown): T {
   if (shape(body)) return body;
@@ -19,7 +19,7 @@ export function shaped<T>(shape: ValidateFunction<T>, body: unknown): T {
   throw new PureError(422, "", `validation failed: ${where} ${message}${named}`);
 }
 
-/** What is wrong with the body of a pure call. */
+/** An error in the body of a pure call. */
 export class PureError extends Error {
   readonly body: ErrorBody;
 

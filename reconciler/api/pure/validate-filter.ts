@@ -26,7 +26,9 @@ const filterShape = shapes.compile<FilterToValidate>({
   },
 });
 
-/** `POST /api/v1/filter/validate`: whether a filter fits its fields, by the rules that hold where pipelines are created. */
+/**
+ * `POST /api/v1/filter/validate`: whether a filter compiles against its fields, by the same rules as for a pipeline.
+ */
 export function validateFilter(body: unknown): PureAnswer {
   const { expression, fields } = shaped(filterShape, body);
   const schema = fields.map(schemaField);

@@ -33,7 +33,7 @@ function pipelineTable(records: PipelineRecord[]): string {
   );
 }
 
-/** `sluice health [ID]`: how the pipelines are, or one of them. */
+/** `sluice health [ID]`: the health of all pipelines, or of one. */
 export async function health(invocation: Invocation, id?: string): Promise<ExitCode> {
   const daemon = daemonOf(invocation);
   if (id !== undefined) {
@@ -84,7 +84,7 @@ function healthFacts(one: PipelineHealth): string {
   ]);
 }
 
-/** What waits to be read: the events of its stream, or the lag and the uncommitted offsets of its topic. */
+/** The events that wait in its stream, or the lag and the uncommitted offsets of its topic. */
 function positionFacts({ source, stream }: PipelineHealth): [string, number | string | undefined][] {
   if (source === undefined) return [["events buffered", stream.messages]];
   return [
@@ -94,29 +94,32 @@ function positionFacts({ source, stream }: PipelineHealth): [string, number | st
   ];
 }
 
-/** Group members that are not Sluice: any number of them, with names of any length. */
-function foreignMembersOf({ strangers = [] }: PipelineHealth): string | undefined {
-  if (strangers.length === 0) return undefined;
-  const [first = ""] = strangers;
-  const more = strangers.length === 1 ? "" : `, and ${strangers.length - 1} more`;
+/** Group members that are not Sluice; their number and the length of their names are not limited. */
+function foreignMembersOf({ strangers: members = [] }: PipelineHealth): string | undefined {
+  if (members.length === 0) return undefined;
+  const [first = ""] = members;
+  const more = members.length === 1 ? "" : `, and ${members.length - 1} more`;
   return `${first.slice(0, 60)}${more}, whose partitions are not read here`;
 }
 
-/** What happened besides, where it happened at all. */
+/** The other counters, if they are not 0. */
 function deliveryFacts(counters: PipelineHealth["counters"]): [string, number | undefined][] {
   return Object.entries(counters)
     .filter(([name]) => !["events_read", "events_filtered", "rows_written"].includes(name))
     .map(([name, count]) => [`${name.replaceAll("_", " ")} since start`, count === 0 ? undefined : count]);
 }
 
-/** `sluice info`: what the daemon is and where it listens. */
+/** `sluice info`: the version of the daemon and its listeners. */
 export async function info(invocation: Invocation): Promise<ExitCode> {
   const all = (await daemonOf(invocation).get("/api/v1/info")) as Info;
   const { listeners, ...rest } = all;
   return show(invocation, all, () => facts([...Object.entries(rest), ...Object.entries(listeners)]));
 }
 
-/** `sluice sql QUERY`: asks the embedded ClickHouse. Formats for people are made safe to print, others stay as they are. */
+/**
+ * `sluice sql QUERY`: runs a query on the embedded ClickHouse. Control characters are escaped in formats for people,
+ * and kept in others.
+ */
 export async function sql(invocation: Invocation, query: string): Promise<ExitCode> {
   const format = invocation.settings.text("sql_format");
   const answer = await daemonOf(invocation).postForText("/control/v1/sql", { query, format });

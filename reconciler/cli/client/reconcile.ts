@@ -5,14 +5,14 @@ import { daemonOf } from "../control/client.ts";
 import { type ExitCode, type Invocation, show } from "../invocation/invocation.ts";
 import { printable } from "../invocation/terminal.ts";
 
-/** Milliseconds between two questions: soon after each other at first, since most turns are short. */
+/** Milliseconds between two requests: short at first, since most turns are short. */
 const pauses = { first: 10, longest: 250 };
 
 const shownAtMost = 20;
 
 /**
- * `sluice reconcile`: polls the source now instead of after the interval. With `--wait` it ends when a turn that began
- * after the request has ended, and all that was begun: with 0 where everything is as the files say then, else with 1.
+ * `sluice reconcile`: polls the source now instead of after the interval. With `--wait` it ends after a turn that began
+ * after the request, and after all changes under way: with 0 if everything matches the files then, else with 1.
  */
 export async function reconcile(invocation: Invocation): Promise<ExitCode> {
   const asked = (await daemonOf(invocation).post("/control/v1/reconcile")) as Pick<ReconcileAnswer, "requested_at">;

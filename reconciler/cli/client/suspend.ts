@@ -5,7 +5,7 @@ import { type ExitCode, type Invocation, show } from "../invocation/invocation.t
 import { printable, printableLines } from "../invocation/terminal.ts";
 import { CliError } from "../invocation/cli-error.ts";
 
-/** `sluice suspend [ID]`: the reconciler leaves a pipeline, or everything, as it is. */
+/** `sluice suspend [ID]`: the reconciler no longer changes a pipeline, or any. */
 export async function suspend(invocation: Invocation, id?: string): Promise<ExitCode> {
   const reason = invocation.settings.optional("suspend_reason");
   const body = { ...asker(invocation), ...(reason !== undefined && { reason }) };
@@ -17,7 +17,7 @@ export async function suspend(invocation: Invocation, id?: string): Promise<Exit
   });
 }
 
-/** `sluice resume [ID]`: the reconciler makes it as the files say again. */
+/** `sluice resume [ID]`: the reconciler applies the files again. */
 export async function resume(invocation: Invocation, id?: string): Promise<ExitCode> {
   const done = (await daemonOf(invocation).post(urlOf("resume", id), asker(invocation))) as SuspensionResult;
   return show(invocation, done, () => {
@@ -53,7 +53,10 @@ function underWay({ under_way }: SuspensionResult): string[] {
   return [`Changes under way are completed: ${under_way.slice(0, 5).join(", ")}${more}.`];
 }
 
-/** `sluice rollback REVISION`: pins a commit until the followed ref moves on, or says with `--dry-run` what that does. */
+/**
+ * `sluice rollback REVISION`: pins a commit until the followed ref moves on, or shows with `--dry-run` the plan for
+ * that.
+ */
 export async function rollback(invocation: Invocation, revision?: string): Promise<ExitCode> {
   const { settings } = invocation;
   const [isCancel, dry_run] = [settings.isOn("rollback_cancel"), settings.isOn("rollback_dry_run")];

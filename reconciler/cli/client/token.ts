@@ -3,7 +3,7 @@ import { facts } from "../invocation/terminal.ts";
 import { daemonOf } from "../control/client.ts";
 import { type ExitCode, type Invocation, show } from "../invocation/invocation.ts";
 
-/** `sluice token show ID`: when the token was made and last used. Its value is kept nowhere. */
+/** `sluice token show ID`: when the token was made and last used. Its value is not stored. */
 export async function showToken(invocation: Invocation, id: string): Promise<ExitCode> {
   const token = (await daemonOf(invocation).get(tokenUrl(id))) as TokenView;
   return show(invocation, token, () =>
@@ -15,7 +15,7 @@ export async function showToken(invocation: Invocation, id: string): Promise<Exi
   );
 }
 
-/** `sluice token rotate ID`: the new token alone on standard output, so that it can go straight into a secret store. */
+/** `sluice token rotate ID`: the new token alone on standard output, so that it can be piped into a secret store. */
 export async function rotateToken(invocation: Invocation, id: string): Promise<ExitCode> {
   const rotated = (await daemonOf(invocation).post(`${tokenUrl(id)}/rotate`)) as { access_token: string };
   const code = show(invocation, rotated, () => rotated.access_token);

@@ -2,8 +2,8 @@ import { readlink } from "node:fs/promises";
 import { join, resolve } from "node:path";
 
 /**
- * Longest path of a Unix socket, in bytes, that every system takes: Linux has room for 107, macOS for 103. A longer one
- * is cut off by some systems without a word.
+ * Longest path of a Unix socket, in bytes, that every system takes: Linux has room for 107, macOS for 103. Some systems
+ * silently truncate a longer one.
  */
 export const longestSocketPath = 100;
 
@@ -18,7 +18,10 @@ export function fitsSocket(path: string): boolean {
   return Buffer.byteLength(path) <= longestSocketPath;
 }
 
-/** The path to connect to: a link is followed here, since the system would follow it only from a path that fits. */
+/**
+ * The path to connect to: a link is resolved here, since the system would resolve it only from a path that is short
+ * enough.
+ */
 export async function socketPath(dataDir: string): Promise<string> {
   const path = controlPath(dataDir);
   try {

@@ -6,7 +6,7 @@ import type { Invocation } from "../invocation/invocation.ts";
 /** An answer of the daemon that is not a success. */
 export class RefusedError extends CliError {}
 
-/** Asks the daemon that owns a data dir, over its control socket. */
+/** A client of the daemon that owns a data dir, over its control socket. */
 export class ControlClient {
   readonly #dataDir: string;
 
@@ -88,7 +88,7 @@ function messageOf({ status, text }: Answer): string {
     const { message } = JSON.parse(text) as { message?: unknown };
     if (typeof message === "string" && message !== "") return message;
   } catch {
-    // Not from the daemon's routes, so it has no shape to rely on: the status is all there is to say.
+    // The answer is not from a route of the daemon, so only its status is known.
   }
   return `the daemon answered with status ${status}`;
 }
@@ -97,7 +97,7 @@ export function daemonOf({ settings }: Invocation): ControlClient {
   return new ControlClient(settings.text("data_dir"));
 }
 
-/** The URL of what the daemon says about a pipeline. */
+/** The URL of a pipeline at the daemon. */
 export function pipelineUrl(id: string, rest = ""): string {
   return `/api/v1/pipeline/${encodeURIComponent(id)}${rest}`;
 }

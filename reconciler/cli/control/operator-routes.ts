@@ -9,7 +9,7 @@ export type OperatorVerbs = Pick<
   "reconcile" | "answerTo" | "suspend" | "resume" | "rollBack" | "cancelRollback"
 >;
 
-/** What the owner of a data dir may do to its reconciler. Only the control socket has these. */
+/** The commands for the reconciler. Only the control socket has these routes. */
 export function addOperatorRoutes(app: Express, operator: OperatorVerbs): void {
   app.post("/control/v1/reconcile", (_req, res) => void res.status(202).json({ requested_at: operator.reconcile() }));
   app.get("/control/v1/reconcile/:token", (req, res) => void res.json(operator.answerTo(tokenOf(req))));
@@ -31,7 +31,7 @@ export function addOperatorRoutes(app: Express, operator: OperatorVerbs): void {
   );
 }
 
-/** Answers with what was done; what cannot be done is a conflict with how things are. */
+/** Answers with the result; a command that is not possible now is a conflict. */
 function answered(act: (req: Request) => Promise<unknown>): RequestHandler {
   return async (req, res) => {
     try {

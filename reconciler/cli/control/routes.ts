@@ -17,8 +17,8 @@ export type ControlSources = Omit<StatusSources, "engine" | "reconciler"> & {
 };
 
 /**
- * What the owner of a data dir may ask its daemon: the documents of the status API, and what other users must not see or
- * do. Tokens are shown by their history, never by value; a new one is in the answer of the rotation, once.
+ * The routes of the control socket, for the owner of a data dir: the documents of the status API, and what other users
+ * must not see or do. The value of a token is only in the answer of its rotation.
  */
 export function controlApi(sources: ControlSources): Express {
   const { engine } = sources;
@@ -65,11 +65,7 @@ export function controlApi(sources: ControlSources): Express {
   });
   addOperatorRoutes(app, sources.reconciler.operator);
   app.use((req) => {
-    throw new ApiError(
-      404,
-      "not_found",
-      `this daemon knows no ${req.method} ${req.path}: it may be of another version`,
-    );
+    throw new ApiError(404, "not_found", `this daemon has no ${req.method} ${req.path}: it may be of another version`);
   });
   app.use(answerErrorsInFull);
   return app;

@@ -36,7 +36,7 @@ async function shortPath(): Promise<string> {
   return join(folder, socketName);
 }
 
-/** `listen` makes the socket before it returns, so the mask holds for that file and no other. */
+/** `listen` creates the socket before it returns, so the mask applies to that file alone. */
 async function listenPrivately(server: Server, path: string): Promise<void> {
   const mask = process.umask(0o177);
   try {

@@ -8,14 +8,14 @@ const reference = /^\$\{(?:env|file):[^${}]+\}$/;
 /** A shorter secret can be guessed. */
 const fewestCharacters = 16;
 
-/** Two of a host that sends one, two of a host that sends another, while both are being changed. */
+/** Enough for two hosts with a secret each, while both secrets are being rotated. */
 const mostSecrets = 4;
 
 export type HookSecrets = () => Promise<readonly string[]>;
 
 /**
- * The secrets of the push hook, read anew at each call, one a line: during a rotation the old and the new one are valid.
- * Checks them once. Throws CliError that never holds one.
+ * The secrets of the push hook, read again at each call, one a line: during a rotation the old and the new one are
+ * valid. Checks them once. Throws CliError, which never holds a secret.
  */
 export async function hookSecrets(settings: Settings, secrets: SecretSource): Promise<HookSecrets> {
   if (settings.listener("hook") === "off") return async () => [];
@@ -52,7 +52,7 @@ function secretsIn(text: string, origin: string, given: string): string[] {
   );
 }
 
-/** How Kafka is read, for all pipelines. Throws CliError for settings of which one contradicts another. */
+/** The settings of the Kafka client for all pipelines. Throws CliError for settings that contradict each other. */
 export function kafkaSettings(settings: Settings): NonNullable<EngineSettings["kafka"]> {
   const milliseconds = (name: SettingName): number => Math.ceil(settings.duration(name));
   const kafka = {
@@ -63,7 +63,7 @@ export function kafkaSettings(settings: Settings): NonNullable<EngineSettings["k
     fetchWait: milliseconds("kafka_fetch_wait"),
     metadataMaxAge: milliseconds("kafka_metadata_age"),
   };
-  // Of two heartbeats one may be lost or late, and the member is still taken for alive.
+  // One of two heartbeats may be lost or late without ending the session.
   if (kafka.heartbeatInterval * 2 >= kafka.sessionTimeout) {
     throw contradiction(settings, "kafka_heartbeat_interval", "less than half of", "kafka_session_timeout");
   }

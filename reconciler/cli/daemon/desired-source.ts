@@ -8,7 +8,7 @@ import type { Invocation } from "../invocation/invocation.ts";
 import type { Settings } from "../invocation/settings.ts";
 import type { SettingName } from "../invocation/settings-table.ts";
 
-/** Settings that only mean something for a Git repository. */
+/** Settings that apply to a Git repository alone. */
 const ofRepository: readonly SettingName[] = [
   "branch",
   "tag",
@@ -23,12 +23,12 @@ const ofRepository: readonly SettingName[] = [
   "verify_ssh",
 ];
 
-/** Where the pipelines come from, as the settings say. Throws CliError or SourceError for settings that do not fit. */
+/** The source of the pipelines by the settings. Throws CliError or SourceError for settings that exclude each other. */
 export function desiredSource({ settings, env }: Invocation, secrets: SecretSource): RevisionSource {
   const [repo, dir] = [settings.optional("repo"), settings.optional("dir")];
   exclude(settings, ["repo", "dir"], "give a repository or a plain folder");
   if (dir !== undefined) {
-    for (const name of ofRepository) exclude(settings, ["dir", name], "a plain folder has no such thing");
+    for (const name of ofRepository) exclude(settings, ["dir", name], "it applies to a repository only");
     return new Folder({ path: dir });
   }
   if (repo === undefined) throw new CliError("expected --repo URL|PATH or --dir PATH: where are the pipelines?");
@@ -82,7 +82,7 @@ function accessOf(settings: Settings, repo: string): AccessSettings {
   );
 }
 
-/** A secret in a file that is shared, or on a command line, is one no more. It is not shown here either. */
+/** A plain-text secret in a shared file or on a command line is refused. The message does not show it. */
 function mustRefer(settings: Settings, name: SettingName): void {
   const value = settings.optional(name);
   if (value === undefined || /^\$\{(env|file):[^${}]+\}$/.test(value)) return;

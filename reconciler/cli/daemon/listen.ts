@@ -5,13 +5,16 @@ import { CliError } from "../invocation/cli-error.ts";
 import { formatListener, type ListenerAddress, type Settings } from "../invocation/settings.ts";
 
 export interface Listener {
-  /** `HOST:PORT` with the port that was really taken; `off` where there is none. */
+  /** `HOST:PORT` with the real port; `off` where there is none. */
   readonly address: string;
-  /** Takes no more requests, lets those under way end, and cuts off what is left after a grace. Safe to call twice. */
+  /**
+   * Accepts no more requests, lets those under way end, and closes the remaining connections after a grace period. Safe
+   * to call twice.
+   */
   close(): Promise<void>;
 }
 
-/** What takes connections over from a listener. */
+/** The handler of the connections of a listener. */
 export interface Connections {
   accept: (connection: Socket) => void;
   /** Ends each connection when its calls have ended, or after `grace` milliseconds. */
@@ -29,14 +32,14 @@ const maxConnections = 4096;
 /** Milliseconds that requests under way are given when a listener closes. */
 const grace = 5000;
 
-/** Listens for HTTP where the setting `name` says. Throws CliError that says what to do where the system refuses. */
+/** Listens for HTTP where the setting `name` says. Throws CliError that says what to do if the system refuses. */
 export async function listenHttp(
   name: "api" | "events" | "otlp_http" | "hook",
   settings: Settings,
   answer: RequestListener,
 ): Promise<Listener> {
   const server = createServer({ maxHeaderSize, ...times }, (req, res) => {
-    // A server that closes closes idle connections once: those that become idle later would delay it.
+    // `close` closes idle connections only once: connections that become idle later would delay it.
     res.once("close", () => server.listening || setImmediate(() => server.closeIdleConnections()));
     answer(req, res);
   });
@@ -95,9 +98,11 @@ function refused(address: ListenerAddress, origin: string, error: NodeJS.ErrnoEx
   const where = `${origin}: cannot listen on ${formatListener(address)}`;
   switch (error.code) {
     case "EADDRINUSE":
-      return new CliError(`${where}: another process does. Give another HOST:PORT, port 0 for a free one, or "off"`);
+      return new CliError(
+        `${where}: another process uses this port. Give another HOST:PORT, port 0 for a free one, or "off"`,
+      );
     case "EACCES":
-      return new CliError(`${where}: this user may not. Give a port from 1024 on`);
+      return new CliError(`${where}: this user has no permission. Give a port from 1024 on`);
     case "EADDRNOTAVAIL":
     case "ENOTFOUND":
       return new CliError(`${where}: this machine has no such address`);

@@ -12,7 +12,7 @@ export interface LogOptions {
   colour: boolean;
 }
 
-/** The process's log, one line at a time, without delay if `destination` has none. */
+/** The log of the process. Lines are written at once if `destination` is synchronous. */
 export function createLog({ format, level, colour }: LogOptions, destination: DestinationStream): Log {
   const base = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
   if (format === "json") {
@@ -21,7 +21,7 @@ export function createLog({ format, level, colour }: LogOptions, destination: De
   const forPeople = prettyFactory({
     colorize: colour,
     translateTime: "SYS:HH:MM:ss.l",
-    // Fields of ours, not of the process: they follow the sentence.
+    // Without the fields of the process; ours follow the sentence.
     ignore: "pid,hostname,name",
     hideObject: true,
     messageFormat: sentenceWithFields,
@@ -29,7 +29,7 @@ export function createLog({ format, level, colour }: LogOptions, destination: De
   return pino(base, { write: (line) => destination.write(forPeople(line)) });
 }
 
-/** Standard error, written synchronously, so that the last words of a crash are there. */
+/** Standard error, written synchronously, so that the last lines before a crash are not lost. */
 export function standardError(): DestinationStream {
   return pino.destination({ fd: 2, sync: true });
 }

@@ -7,7 +7,7 @@ export class ResourceStack {
     return resource;
   }
 
-  /** Throws the first error of a resource, after all were closed. */
+  /** Throws the first error, after all resources were closed. */
   async close(): Promise<void> {
     const failures: unknown[] = [];
     for (let resource = this.#opened.pop(); resource !== undefined; resource = this.#opened.pop()) {

@@ -68,7 +68,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   return 0;
 }
 
-/** A data dir that can hold everything else may still take no socket. */
+/** A file system that stores files may still not support sockets. */
 async function openControl(...[dataDir, answer]: Parameters<typeof listenControl>): Promise<ControlServer> {
   try {
     return await listenControl(dataDir, answer);
@@ -98,10 +98,10 @@ function hookOf(
   });
 }
 
-/** A standby was stopped before it owned the data dir. */
+/** The process was stopped while it waited for the data dir. */
 class StandbyEnded extends Error {}
 
-/** With `standby`, waits for the data dir until that signal ends it. Without, any signal just ends the process meanwhile. */
+/** With `standby`, waits for the data dir until that signal ends it. Without it, a signal ends the process at once. */
 async function openEngine(options: EngineSettings, standby: AbortSignal | undefined): Promise<Engine> {
   if (standby === undefined) return Engine.open(options);
   const waits = (holder: string, seconds: number): void => {

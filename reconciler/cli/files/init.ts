@@ -63,7 +63,7 @@ const files: Readonly<Record<string, string>> = {
   ".gitignore": ".sluice/\n",
 };
 
-/** `sluice init [DIR]`: writes a repository of pipelines to start from. Never writes over a file that is there. */
+/** `sluice init [DIR]`: writes a repository of pipelines to start from. Never overwrites a file. */
 export async function init({ terminal }: Invocation, folder = "."): Promise<ExitCode> {
   for (const [path, text] of Object.entries(files)) {
     const file = join(folder, path);

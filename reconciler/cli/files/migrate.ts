@@ -13,7 +13,7 @@ import type { ExitCode, Invocation } from "../invocation/invocation.ts";
 import { pipelineFile } from "./pipeline-files.ts";
 import { printableLines } from "../invocation/terminal.ts";
 
-/** What becomes of a document of a file. */
+/** The conversion of a document. */
 interface Result {
   document: Document;
   /** Its v3 form; undefined for one that is v3 already. */
@@ -21,7 +21,10 @@ interface Result {
   problems: Problem[];
 }
 
-/** Of the errors of a converted document, those that its author need not mend now: the mark for review, and what is to come. */
+/**
+ * Errors of a converted document that do not fail the command: the mark for review, and features that are not supported
+ * yet.
+ */
 const later: readonly Problem["code"][] = ["NOT_SUPPORTED", "NOT_SUPPORTED_YET", "FILTERS_NOT_REVIEWED"];
 
 /**
@@ -106,8 +109,8 @@ function lostComment(document: Document, path: readonly (string | number)[]): Pr
 }
 
 /**
- * Replaces a file: a reader, or a power cut, finds the old text or the new one, never a part. A link still leads to the
- * file, and the file keeps its permissions. The durable write of the engine would load the engine.
+ * Replaces a file: a reader, or a power cut, finds the old text or the new one, never a part. A symbolic link stays,
+ * and the file keeps its permissions. The durable write of the engine is not used, because it would load the engine.
  */
 async function replace(path: string, text: string): Promise<void> {
   const file = await realpath(path);

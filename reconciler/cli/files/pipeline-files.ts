@@ -11,13 +11,13 @@ import { CliError } from "../invocation/cli-error.ts";
 const readTimeout = 60_000;
 
 export interface PipelineFiles {
-  /** Each file once, named as the user would name it. */
+  /** Each file once, with the path that the user would type. */
   files: SourceFile[];
-  /** Files that look like pipelines, and that the daemon would not read either. */
+  /** Files that look like pipelines, and that the daemon does not read. */
   unread: SkippedFile[];
 }
 
-/** A file as it was found: the path that leads to it from here, and the part of it that decides whether it is hidden. */
+/** A found file: its path from the working directory, and the part of the path that decides whether it is hidden. */
 interface Found {
   path: string;
   below: string;
@@ -26,7 +26,7 @@ interface Found {
 
 /**
  * Reads the pipeline files that `paths` name: of a folder, the same files that the daemon reads. Throws CliError for a
- * path that is not there and for a file that the daemon would not take for a pipeline.
+ * path that is not there and for a file that the daemon would not read as a pipeline.
  */
 export async function pipelineFiles(paths: string[]): Promise<PipelineFiles> {
   const files = new Map<string, SourceFile>();

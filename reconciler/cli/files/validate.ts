@@ -4,7 +4,7 @@ import type { ExitCode, Invocation } from "../invocation/invocation.ts";
 import { pipelineFiles } from "./pipeline-files.ts";
 import { printableLines } from "../invocation/terminal.ts";
 
-/** `sluice validate [PATH...]`: what there is to say about pipeline files, without running anything. */
+/** `sluice validate [PATH...]`: prints the problems of pipeline files, without running them. */
 export async function validate({ settings, terminal }: Invocation, paths: string[] = []): Promise<ExitCode> {
   const { files, unread } = await pipelineFiles(paths.length === 0 ? ["."] : paths);
   const problems = problemsOf(files);

@@ -1,11 +1,14 @@
 import type { Settings } from "./settings.ts";
 import { printableLines, type Terminal } from "./terminal.ts";
 
-/** What the process gives to every command. */
+/** The context of every command. */
 export interface Context {
   terminal: Terminal;
   env: Readonly<Record<string, string | undefined>>;
-  /** For a command that runs until it is stopped: from this call on a stop signal aborts this instead of killing the process. */
+  /**
+   * For a command that runs until it is stopped: from this call on, a stop signal aborts the returned signal and does
+   * not kill the process.
+   */
   untilStopped(): AbortSignal;
 }
 
@@ -16,7 +19,7 @@ export interface Invocation extends Context {
 /** 0: nothing to report; 1: an error, or something invalid; 2: there are changes. */
 export type ExitCode = 0 | 1 | 2;
 
-/** Prints `value` as the setting `output` asks: as JSON for machines, or as `text` says it for people. */
+/** Prints `value` as the setting `output` asks: as JSON for machines, or as `text` for people. */
 export function show({ settings, terminal }: Invocation, value: unknown, text: () => string): ExitCode {
   const printed = settings.text("output") === "json" ? JSON.stringify(value, undefined, 2) : text();
   terminal.out(printableLines(printed));

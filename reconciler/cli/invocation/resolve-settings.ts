@@ -22,7 +22,7 @@ export interface SettingOrigins {
   file: readonly FileEntry[];
 }
 
-/** How amounts are read, by their format: as nanoseconds, and as billionths of a byte. */
+/** The parsers of amounts by format: to nanoseconds, and to billionths of a byte. */
 const amounts: Readonly<Record<string, (text: string) => bigint | undefined>> = {
   duration: parseDuration,
   size: parseQuantity,
@@ -102,7 +102,7 @@ function fromDefault(setting: Setting): [string, Found][] {
   return [[setting.name, { value: setting.default, origin: `the default of ${setting.flag}` }]];
 }
 
-/** A text as the type of its setting; left as it is where it does not read as that type, for the schema to refuse. */
+/** A text as the type of its setting; unchanged if it is not of that type, so that the schema refuses it. */
 function coerce({ type }: Setting, value: string | boolean): SettingValue {
   if (type === "integer" && typeof value === "string" && /^-?\d{1,15}$/.test(value)) return Number(value);
   if (type === "boolean" && (value === "true" || value === "1")) return true;

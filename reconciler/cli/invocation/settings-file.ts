@@ -3,7 +3,7 @@ import { EVENT_ID, YAMLException, constructFromEvents, getScalarValue, parseEven
 import type { Event } from "js-yaml";
 import { CliError } from "./cli-error.ts";
 
-/** One key of a settings file, where it stands, and what it says. */
+/** One key of a settings file, with its value and both places. */
 export interface FileEntry {
   key: string;
   value: unknown;
@@ -13,7 +13,7 @@ export interface FileEntry {
   valueAt: string;
 }
 
-/** Bytes. Settings are a page of text; anything larger is another file by mistake. */
+/** Bytes. Settings take about a page; a larger file is probably another file. */
 const largestFile = 64 * 1024;
 
 /**
@@ -51,7 +51,7 @@ export function parseSettings(file: string, text: string): FileEntry[] {
   }
 }
 
-/** Pairs the keys at the top of the document with the events that they were made from. */
+/** Pairs the keys at the top of the document with their parser events. */
 function entriesOf(file: string, source: string, events: Event[], document: Record<string, unknown>): FileEntry[] {
   const nodes = topNodes(events);
   const entries: FileEntry[] = [];

@@ -5,14 +5,14 @@ export type SettingName = keyof typeof schema.properties;
 
 export type SettingValue = string | number | boolean;
 
-/** What the schema says about one setting. Flags, environment variables, the file and the help text all derive from it. */
+/** One setting of the schema. Flags, environment variables, the file and the help text derive from it. */
 export interface Setting {
   name: SettingName;
   type: "string" | "integer" | "boolean";
   description: string;
   default?: SettingValue;
   enum?: string[];
-  /** Words for what the schema asks, where they do not follow from type and enum. */
+  /** The expected value in words, where it does not follow from type and enum. */
   expected?: string;
   /** `--data-dir`, for instance; two commands may use one flag for different settings. */
   flag: string;
@@ -52,7 +52,7 @@ export function settingsOf(command: string): Setting[] {
   return settings.filter((setting) => setting.commands.includes(command));
 }
 
-/** What a value must be, in words that follow "expected". */
+/** The valid values, as a text to follow "expected". */
 export function expectation(setting: Setting): string {
   if (setting.expected !== undefined) return setting.expected;
   if (setting.enum) return `one of ${setting.enum.join(", ")}`;

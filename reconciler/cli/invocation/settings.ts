@@ -48,7 +48,7 @@ export class Settings {
     return parseListener(this.text(name)) ?? "off";
   }
 
-  /** How the user gave a setting, in the user's spelling. */
+  /** Where a setting comes from, in the user's spelling. */
   origin(name: SettingName): string {
     return this.#found.get(name)?.origin ?? name;
   }

@@ -7,7 +7,7 @@ export interface Terminal {
   err(text: string): void;
 }
 
-/** A terminal on two streams. A reader that goes away, such as `head`, is not an error. */
+/** A terminal on two streams. A reader that closes the pipe, such as `head`, is not an error. */
 export function streamTerminal(out: Writable, err: Writable): Terminal {
   for (const stream of [out, err]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {
@@ -17,13 +17,13 @@ export function streamTerminal(out: Writable, err: Writable): Terminal {
   return { out: (text) => void out.write(`${text}\n`), err: (text) => void err.write(`${text}\n`) };
 }
 
-/** What a terminal could obey, or show other than it is: controls, direction marks, line and paragraph separators. */
+/**
+ * Characters that control a terminal or change the shown text: control characters, direction marks, line and paragraph
+ * separators.
+ */
 const unsafe = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/**
- * `text` on one line, with everything that a terminal would obey made visible: events, and so dead letters and errors,
- * hold text from outside.
- */
+/** `text` on one line, with control characters escaped: dead letters and errors hold text from events. */
 export function printable(text: string): string {
   return text.replace(unsafe, visible);
 }
@@ -56,7 +56,7 @@ export function columns(heading: string[], rows: string[][]): string {
     .join("\n");
 }
 
-/** One fact a line: its name, then its value. Facts without a value are left out. */
+/** One line for each fact: its name, then its value. Facts without a value are left out. */
 export function facts(entries: [string, string | number | null | undefined][]): string {
   const given = entries.filter(([, value]) => value !== undefined && value !== null && value !== "");
   const width = Math.max(0, ...given.map(([name]) => name.length));

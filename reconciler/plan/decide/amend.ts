@@ -6,8 +6,8 @@ import type { Cause, Change } from "../change.ts";
 import { fromCreated } from "./creation.ts";
 
 /**
- * A change that also takes the new values of the secrets which the pipeline uses. One whose secret is gone runs on with the
- * value that it has, and says so.
+ * The change, which also applies new values of the secrets of the pipeline. If a secret is missing, the pipeline runs
+ * on with the old value, and the change says so.
  */
 export function withSecrets(change: Change, { pipelines }: ActualState): Change {
   const { pipeline_id, cause, calls, why: of } = change;
@@ -28,14 +28,16 @@ export function withSecrets(change: Change, { pipelines }: ActualState): Change 
   return { ...said, kind: "update", cause: "SecretChanged", effect: "restart", why, calls: ["configure"] };
 }
 
-/** What ends by itself, and what is as it should be: nothing has to be put back for these. */
+/**
+ * Causes for which an interrupted change needs no repair: a transition that ends, or a pipeline in its wanted state.
+ */
 const settled: ReadonlySet<Cause> = new Set<Cause>(["InSync", "InTransition", "InProgress", "NotOwned"]);
 
 /**
- * Instead of a change that leaves alone what an earlier one has begun: a pipeline that was stopped for it runs again as it
- * was, and one that was deleted to be made anew is made. The next plan says again why nothing else is done.
+ * Repairs an interrupted change where `change` makes no call: a pipeline that it stopped runs again with its old
+ * config, and one that it deleted to recreate it is created. The next plan gives the reason of `change` again.
  */
-export function putBack(change: Change, { pipelines, busy, interrupted }: ActualState): Change {
+export function withInterrupted(change: Change, { pipelines, busy, interrupted }: ActualState): Change {
   const { pipeline_id, calls, cause } = change;
   const begun = interrupted?.get(pipeline_id);
   if (begun === undefined || busy.has(pipeline_id) || calls.length > 0 || settled.has(cause)) return change;

@@ -11,7 +11,7 @@ export function nothing(): { effect: "none"; fields: []; calls: []; after: [] } 
   return { effect: "none", fields: [], calls: [], after: [] };
 }
 
-/** A change of a pipeline that a file describes, as far as it is always the same. */
+/** The part that all changes of a pipeline with a file have in common. */
 export function about(desired: DesiredPipeline): ReturnType<typeof nothing> & Place & Pick<Change, "pipeline_id"> {
   const { file, line, column } = desired.place([]);
   return { pipeline_id: desired.pipeline_id, file, line, column, ...nothing() };
@@ -35,9 +35,9 @@ export function refusal(
 }
 
 /**
- * A change that takes the place of one under way, which has got no further than a stop: it was planned for a pipeline
- * that is Stopped, and is begun when that is so. Undefined where it would leave the pipeline alone: the one under way is
- * then carried to its end, since a pipeline must not stay stopped for an edit that is never made.
+ * A change that replaces one under way, which still waits for a stop: it is planned for a Stopped pipeline and begins
+ * when the stop has ended. Undefined where it makes no call: the change under way is then completed, because a pipeline
+ * must not stay stopped for an edit that is never made.
  */
 export function inPlace(next: Change): Action | undefined {
   if (next.kind !== "no-op" && next.kind !== "refuse")

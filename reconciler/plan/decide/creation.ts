@@ -12,12 +12,15 @@ import { corrected, driftOf, leftAsItIs } from "./drift.ts";
 import { beginning, shareBroker, topicsOf } from "./kafka.ts";
 import { lostInEngine } from "./losses.ts";
 
-/** A pipeline that is not there yet. `described` are all that files describe: others may go by the same plan. */
+/**
+ * A pipeline that does not exist yet. `described` are all pipelines with a valid file: others may be deleted by the
+ * same plan.
+ */
 export function creation(desired: DesiredPipeline, actual: ActualState, described: ReadonlySet<string>): Creation {
   return created(desired, actual, described, (facts) => ({ code: "New", facts }));
 }
 
-/** One that was there, and was deleted in the engine: a drift, unless its file asks for something else by now. */
+/** A pipeline that was deleted in the engine: a drift, unless its file has changed since. */
 export function lost(
   desired: DesiredPipeline,
   actual: ActualState,
@@ -56,14 +59,14 @@ function created(
   };
 }
 
-/** The way to the state wished for after a creation, which starts a pipeline. */
+/** The calls from a creation, which starts a pipeline, to the wished state. */
 export function fromCreated(state: WishedState): Call[] {
   return state === "Running" ? [] : [state === "Stopped" ? "stop" : "terminate"];
 }
 
 /**
- * Topics of a new pipeline that others read, or have read: each pipeline has a consumer group of its own, so that a new
- * pipeline_id reads a topic anew.
+ * Topics of a new pipeline that others read, or have read: each pipeline has a consumer group of its own, so a new
+ * pipeline_id reads a topic again.
  */
 function readAgain(
   fresh: DesiredPipeline,
@@ -84,7 +87,7 @@ function readAgain(
   );
 }
 
-/** Two names of one server are two servers. */
+/** Two names of one server count as two servers. */
 function tableOf({ table, connection_params }: SinkConfig): string {
   const host = connection_params.host.trim().toLowerCase();
   const port = host === "embedded" ? "" : connection_params.port;

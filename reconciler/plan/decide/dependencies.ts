@@ -7,9 +7,9 @@ import { noOp } from "./changes.ts";
 
 /**
  * Puts `depends_on` into effect. A pipeline is created, changed or resumed only while each of its dependencies runs or
- * will run by this plan, and after their changes. What only stops is not held up. `desired` and `changes` are of the same
- * pipelines; those that depend on each other in a circle were refused when they were read. `unusable` are pipelines whose
- * file cannot be used.
+ * will run by this plan, and after their changes. A change that only stops does not wait. `desired` and `changes` are
+ * of the same pipelines; those that depend on each other in a circle were refused when they were read. `unusable` are
+ * pipelines whose file cannot be used.
  */
 export function inOrder(
   desired: readonly DesiredPipeline[],
@@ -51,7 +51,7 @@ function held(one: DesiredPipeline, change: Change, others: Others): Change {
   return { ...change, after: after.toSorted(compare) };
 }
 
-/** It says what it would change, and changes nothing. */
+/** The reason names what would change; no call is made. */
 function blocked(change: Change, dependency: NotRunning): Change {
   const why = { code: "DependencyNotReady", facts: { dependency } } as const;
   return { ...change, kind: "no-op", cause: "DependencyNotReady", why, calls: [] };

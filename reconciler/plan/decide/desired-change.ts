@@ -13,7 +13,7 @@ import { corrected, driftedFields, driftOf, isDrift, isTouched, leftAsItIs, stra
 import { edition } from "./edition.ts";
 import { immutable, recreation } from "./refusals.ts";
 
-/** What is to be done for a pipeline that a valid file describes. `described` are all that files describe. */
+/** The change of a pipeline with a valid file. `described` are all pipelines with a valid file. */
 export function desiredChange(desired: DesiredPipeline, actual: ActualState, described: ReadonlySet<string>): Change {
   const { pipeline_id } = desired;
   const present = actual.pipelines.get(pipeline_id);
@@ -28,8 +28,8 @@ export function desiredChange(desired: DesiredPipeline, actual: ActualState, des
 }
 
 /**
- * A change under way is carried to its end, unless it still waits for a stop and the file asks for something else since.
- * What is to be deleted after that stop goes on instead, where the file asks for something that is refused.
+ * A change under way is completed, unless it still waits for a stop and the file has changed since. If it is a deletion
+ * and the new file is refused, the pipeline is resumed instead.
  */
 function meanwhile(
   desired: DesiredPipeline,
@@ -46,7 +46,7 @@ function meanwhile(
   return inPlace(isSpared ? goingOn(desired, next) : next) ?? inProgress;
 }
 
-/** Instead of a deletion that is no longer asked for; the next plan says what is refused. */
+/** Replaces a deletion that is no longer wanted; the next plan says what is refused. */
 function goingOn(desired: DesiredPipeline, { why: of }: Refusal): Change {
   const way = route({ status: "Stopped", isShut: true }, desired.directives.state, false, []);
   const calls = way === "wait" ? [] : way;
@@ -78,7 +78,7 @@ function changeOf(
     const paths = fields.map(({ path }) => path);
     return corrected(desired, { ...change, fields }, driftOf(paths, entry, actual));
   }
-  // What was not done by hand, such as a failure, is no matter of drift.
+  // A change that no person made, such as a failure, is not a drift.
   const rest = planned(desired, present, []);
   const isStray = strayState(desired, present) !== undefined;
   if (!isStray && rest.cause !== "InSync") return rest;
@@ -88,7 +88,7 @@ function changeOf(
     : leftAsItIs(desired, fields, { code: "FieldsDiffer", facts: { paths: found.map(({ path }) => path) } });
 }
 
-/** A change of the file undoes what was changed in the engine as well. */
+/** A change of the file also corrects a drift. */
 function alsoDrifted(change: Change): Change {
   const { why } = change;
   if (why.code === "Edited") return { ...change, why: { ...why, facts: { ...why.facts, isDrifted: true } } };
@@ -96,7 +96,7 @@ function alsoDrifted(change: Change): Change {
   return change;
 }
 
-/** What makes a pipeline what its file says, whoever it is that made it otherwise. */
+/** The change that makes a pipeline match its file, whatever caused the difference. */
 function planned(desired: DesiredPipeline, present: ActualPipeline, found: Difference[]): Change {
   const refused = found.find(({ effect }) => effect === "refuse");
   if (refused === undefined) return edition(desired, present, found);
@@ -106,8 +106,8 @@ function planned(desired: DesiredPipeline, present: ActualPipeline, found: Diffe
 }
 
 /**
- * What is to be done with a pipeline that was not made from this source. One that is as its file says is taken over as it
- * runs; one that differs only where the file asks for it.
+ * The change of a pipeline that was not created from this source. One that matches its file is adopted as it runs; one
+ * that differs is adopted only with `x-sluice.adopt`.
  */
 function adoption(desired: DesiredPipeline, present: ActualPipeline, found: Difference[]): Change {
   const change = planned(desired, present, found);

@@ -33,8 +33,8 @@ interface Known extends Kept {
 const knownByFile = new WeakMap<DesiredPipeline, Known>();
 
 /**
- * What differs between a pipeline and its file. Neither what a file asks for nor the config that the engine holds is ever
- * altered, only replaced: for the same two objects the answer is the one of last time.
+ * What differs between a pipeline and its file. Neither object is ever altered, only replaced, so the result for the
+ * same two objects is cached.
  */
 export function differencesOf(desired: DesiredPipeline, { config, options }: Kept): Difference[] {
   const known = knownByFile.get(desired);
@@ -78,8 +78,8 @@ function compare(from: unknown, to: unknown, spot: Spot): Difference[] {
 }
 
 /**
- * Sources are paired by their types, so that another type would only show as another source. One that goes leaves events
- * behind that were accepted for it.
+ * The type pairs sources, so another type would only show as another source. A removed source may have accepted events
+ * that are not written.
  */
 function kindOfSource(from: PipelineConfig, to: PipelineConfig, spot: Spot): Difference[] {
   const types = new Set<string>(to.sources.map(({ type }) => type));
@@ -90,7 +90,7 @@ function kindOfSource(from: PipelineConfig, to: PipelineConfig, spot: Spot): Dif
   return compare(from.sources[gone]?.type, to.sources[at]?.type, type);
 }
 
-/** Entries are paired by what tells them apart, so that one that was put in front does not change all the others. */
+/** Entries are paired by their identity, so that a new first entry does not change all the others. */
 function compareLists(from: unknown[], to: unknown[], ids: (entry: unknown) => string, spot: Spot): Difference[] {
   const before = new Map(from.map((entry, index) => [ids(entry), { entry, index }]));
   const after = new Map(to.map((entry, index) => [ids(entry), { entry, index }]));
@@ -125,9 +125,9 @@ function effectBetween(from: unknown, to: unknown, { names, at, keyed }: Spot): 
   const [section, list, source_id] = names;
   const isOfTransform = section === "resources" && list === "transform";
   const effect = effectOf(at, { withDedup: isOfTransform && keyed.includes(String(source_id)) });
-  // A dedup that goes takes what it remembers with it.
+  // A removed dedup loses its keys.
   if (to === undefined && isMapping(from) && from["type"] === "dedup") return "forget";
-  // What is immutable may still be given or left out: only a value that is replaced by another one is refused.
+  // An immutable field may be added or left out; only another value is refused.
   return effect === "refuse" && (from === undefined || to === undefined) ? "restart" : effect;
 }
 
@@ -137,7 +137,7 @@ function text(names: Path, at: Path): string {
     .join("");
 }
 
-/** The keys that tell the entries of a list apart, the most telling first. */
+/** The keys that identify the entries of a list, the most specific first. */
 const identities = [["column_name"], ["type", "source_id"], ["output_name"], ["source_id"], ["name"]] as const;
 
 /** What names an entry, if it names each entry of both lists differently. */

@@ -11,21 +11,21 @@ import type { Difference } from "./differences.ts";
 /** Milliseconds: how far back corrections count, and the first pause between two of them, which doubles each time. */
 const window = 3_600_000;
 const firstPause = 30_000;
-/** Corrections of one field within that time, after which another writer is taken to change it again and again. */
+/** Corrections of one field within that time, after which another writer is assumed to keep changing it. */
 const corrections = 5;
 
-/** A state that a pipeline was brought into through the engine; undefined where it is as wished, or no person's doing. */
+/** The state into which a person brought a pipeline through the engine; undefined where there is none. */
 export function strayState(desired: DesiredPipeline, { status, intake }: ActualPipeline): FieldChange | undefined {
   const wish = desired.directives.state;
   const isAskedFor = status === "Running" || status === "Stopped" || status === "Terminated";
-  // One whose end has begun is there by a plan of ours.
+  // An own plan has stopped a pipeline whose deletion has begun.
   if (!isAskedFor || status === wish || intake === "closed") return undefined;
   return { path: "x-sluice.state", effect: "none", from: status, to: wish };
 }
 
 /**
- * Whether what differs was changed in the engine, and not in the file. A secret in plain text is left out of what is
- * remembered of a file, so that one that differs may have been changed in either.
+ * Whether the differences come from the engine, and not from the file. The stored fingerprint of a file leaves out
+ * plain-text secrets, so a secret that differs may have been changed in either.
  */
 export function isDrift(desired: DesiredPipeline, entry: InventoryEntry | undefined, found: Difference[]): boolean {
   if (entry === undefined || entry.changing === true || entry.applied !== fingerprintOf(desired)) return false;
@@ -37,7 +37,7 @@ export function isTouched(present: ActualPipeline, entry: InventoryEntry | undef
   return entry?.left !== undefined && entry.changing !== true && entry.left !== fingerprint(present);
 }
 
-/** The drift of a pipeline that is to be put back, or why it is not yet, or no more. */
+/** The drift of a pipeline, and whether it is corrected now, later, or no more. */
 export function driftOf(fields: string[], entry: InventoryEntry | undefined, { now }: ActualState): Drift {
   if (entry?.fight !== undefined) return { fields, stance: "fight", times: entry.fight.times };
   const recent = recentOf(entry?.corrections, now).filter((one) => one.fields.some((path) => fields.includes(path)));
@@ -48,7 +48,7 @@ export function driftOf(fields: string[], entry: InventoryEntry | undefined, { n
   return next > now ? { fields, stance: "wait", times, next } : { fields, stance: "correct", times };
 }
 
-/** Corrections that still count. Where the clock was put back, those of its future do not. */
+/** Corrections that still count. After the clock was set back, those in the future do not. */
 export function recentOf(all: readonly Correction[] = [], now: number): Correction[] {
   return all.filter(({ at }) => Date.parse(at) > now - window && Date.parse(at) <= now);
 }
@@ -59,10 +59,10 @@ export function driftedFields(desired: DesiredPipeline, present: ActualPipeline,
   return [...fieldsOf(found).fields, ...(stray === undefined ? [] : [stray])];
 }
 
-/** The change that puts a pipeline back, or why that waits or is over. `change` is what would put it back. */
+/** The change that corrects a drift, or the reason why that waits or is over. `change` is the correction. */
 export function corrected(desired: DesiredPipeline, change: Change, drift: Drift): Change {
   if (change.cause === "InTransition") return change;
-  // What cannot be put back is refused for its own reason.
+  // A drift that cannot be corrected is refused for its own reason.
   if (change.kind === "no-op" || change.kind === "refuse") return { ...change, drift: { ...drift, stance: "report" } };
   if (drift.stance === "correct") return puttingBack(change, drift);
   const { fields, effect, why: of } = change;
@@ -78,7 +78,7 @@ function puttingBack(change: Action, drift: Drift): Action {
   return { ...change, cause: "Drifted", drift, why: { code: "Drifted", facts: { of: change.why } } };
 }
 
-/** A drift that its file leaves as it is. `of` says what it is about. */
+/** A drift that its file accepts. `of` is its subject. */
 export function leftAsItIs(desired: DesiredPipeline, fields: FieldChange[], of: Reason): Change {
   const paths = fields.map(({ path }) => path);
   if (desired.directives.drift === "ignore")

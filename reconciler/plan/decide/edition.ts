@@ -10,7 +10,7 @@ import type { Difference } from "./differences.ts";
 import { unwrittenOf } from "./ending.ts";
 import { namesOf, readsFromKafka, rereading, topicsOf } from "./kafka.ts";
 
-/** What changes fields that can change, and the status: the edit and the state wished for are reached in one way. */
+/** The change of mutable fields and of the status: one list of calls for both. */
 export function edition(desired: DesiredPipeline, present: ActualPipeline, found: Difference[]): Change {
   const edit = found.some(({ effect }) => effect !== "hot");
   const { status } = present;
@@ -39,7 +39,7 @@ function edited(desired: DesiredPipeline, present: ActualPipeline, found: Differ
   };
 }
 
-/** What an edit drains. A stop does not wait for a pause: what is held then outlives the edit. */
+/** The events that an edit drains. A stop does not wait for a pause: events held then stay after the edit. */
 function drained(present: ActualPipeline, calls: Call[]): Unwritten {
   const isDrained = calls.includes("stop") && calls.includes("resume") && present.paused === undefined;
   return isDrained ? unwrittenOf(present) : { held: 0, pending_batches: 0 };
@@ -88,7 +88,7 @@ function stateDifference({ directives }: DesiredPipeline, present: ActualPipelin
   };
 }
 
-/** What the way from Running to another state does to events that are not written yet. */
+/** What leaving the status Running does to events that are not written yet. */
 function leftBy(wish: StateDifference["wish"], present: ActualPipeline): StateDifference["leaves"] {
   const { status, config, held, lag = 0 } = present;
   if (status !== "Running" || wish === "Running") return undefined;

@@ -5,15 +5,15 @@ import type { HindranceCause } from "../change.ts";
 import type { Deletion, EndWait, Hindrance, Unsettled, Unwritten } from "../reason.ts";
 import { keptInKafka, readsFromKafka } from "./kafka.ts";
 
-/** The next step to the end: calls, or what it waits for: its own end of something, or a person. */
+/** The next step of a deletion: calls, a wait that ends without a person, or a hindrance that a person resolves. */
 export type EndingStep =
   { kind: "calls"; calls: Call[] } | { kind: "waits"; wait: EndWait } | { kind: "hindered"; hindrance: Hindrance };
 
 /**
- * How a pipeline ends (docs/delivery-protocol.md, Stop, terminate, delete): it refuses new events, what it has accepted is
- * written, its offsets are committed, then it is deleted. Nothing that was accepted is thrown away or read again by that,
- * and by a prune no dead letter either; only a pipeline that is Terminated and whose file is gone is deleted with all that
- * it holds, as its file asked for that.
+ * How a pipeline is deleted (docs/delivery-protocol.md, Stop, terminate, delete): it refuses new events, what it has
+ * accepted is written, its offsets are committed, then it is deleted. No accepted event is dropped or read again, and a
+ * prune drops no dead letter. Only a Terminated pipeline whose file was removed is deleted with all that it holds, as
+ * its file requested.
  */
 export function endOf(present: ActualPipeline, ending: Ending): EndingStep {
   const { status, paused } = present;
@@ -30,16 +30,16 @@ export function endOf(present: ActualPipeline, ending: Ending): EndingStep {
 }
 
 /**
- * Whether the calls can bring one nearer to its end that takes no events any more. One that reads a topic reads on, so
- * that it is never done by itself; it has to have joined its group once before it can commit anything.
+ * Whether calls help to delete a pipeline that takes no new events. One that reads a topic reads on until it is
+ * stopped; it can commit only after it has joined its group.
  */
-function mayHelp({ status, paused, config, unsaid }: ActualPipeline, isSettled: boolean): boolean {
-  const isReading = readsFromKafka(config) && unsaid !== undefined && paused === undefined;
+function mayHelp({ status, paused, config, uncommitted }: ActualPipeline, isSettled: boolean): boolean {
+  const isReading = readsFromKafka(config) && uncommitted !== undefined && paused === undefined;
   if (status === "Running") return isSettled || isReading;
   return (status === "Stopped" || status === "Terminated") && !isSettled;
 }
 
-/** What keeps a pipeline whose end has begun from being deleted; undefined if nothing does. */
+/** What blocks a deletion that has begun; undefined if nothing does. */
 export function hindranceOf(present: ActualPipeline, ending: Ending): Hindrance | undefined {
   const { pipeline_id, status, dead_letters, paused, failure, config } = present;
   if (ending === "prune" && status === "Terminated") return undefined;
@@ -72,12 +72,12 @@ function holdsEvents({ held, pending_batches }: ActualPipeline): boolean {
   return held > 0 || pending_batches > 0;
 }
 
-/** Whether the consumer group has all offsets that are settled. Where that is not known, it may not. */
-function isCommitted({ config, unsaid }: ActualPipeline): boolean {
-  return !readsFromKafka(config) || unsaid === 0;
+/** Whether all settled offsets are committed to the consumer group. False where that is not known. */
+function isCommitted({ config, uncommitted }: ActualPipeline): boolean {
+  return !readsFromKafka(config) || uncommitted === 0;
 }
 
-/** What a deletion does to what is there. */
+/** What a deletion does to events, dead letters and offsets of the pipeline. */
 export function effectOfDeletion(present: ActualPipeline): Deletion {
   const { status, held, pending_batches, dead_letters } = present;
   const place = keptInKafka(present);
@@ -93,6 +93,6 @@ export function unwrittenOf({ held, pending_batches }: ActualPipeline): Unwritte
 }
 
 function unsettledOf(present: ActualPipeline, dead_letters: number): Unsettled {
-  const { unsaid = "unknown" } = present;
-  return { ...unwrittenOf(present), dead_letters, ...(!isCommitted(present) && { uncommitted: unsaid }) };
+  const { uncommitted = "unknown" } = present;
+  return { ...unwrittenOf(present), dead_letters, ...(!isCommitted(present) && { uncommitted }) };
 }

@@ -1,4 +1,4 @@
-/** The door to the decisions: what is planned, its inverse, and the judgements that the apply makes once more. */
+/** The decisions: the plan, its inverse, and the checks that the apply repeats. */
 export { differencesOf, type Kept } from "./differences.ts";
 export { recentOf } from "./drift.ts";
 export { hindranceOf } from "./ending.ts";

@@ -18,7 +18,7 @@ import { passedBy } from "./losses.ts";
 /** A plan that undoes another one. */
 export interface Inverse {
   plan: Plan;
-  /** By pipeline_id, what its calls make of a pipeline. May hold secrets in plain text. */
+  /** The wanted pipelines of its calls, by pipeline_id. May hold secrets in plain text. */
   restores: ReadonlyMap<string, Restored>;
 }
 
@@ -27,9 +27,10 @@ export interface Restored extends Kept {
 }
 
 /**
- * Undoes the plan that was made for `before` and `wanted`: carried out after it, in its order, each pipeline has the config, the options and the status that it had. Its reasons say what it does not bring back (`irreversible` of the
- * plan): a pipeline that had failed is Stopped, and what was lost stays lost. It undoes what the plan did, so that what
- * the plan left alone is not in it.
+ * Undoes the plan that was made for `before` and `wanted`: carried out after it, in its order, it restores the config,
+ * the options and the status of each pipeline. Its reasons say what it does not restore (`irreversible` of the plan): a
+ * pipeline that had failed is Stopped, and what was lost stays lost. Pipelines that the plan did not change are not in
+ * it.
  */
 export function invert({ changes }: Plan, before: ActualState, wanted: WantedState): Inverse {
   const inverses = new Map<string, Action>();
@@ -50,7 +51,7 @@ function restoredBy({ pipeline_id, config, options }: ActualPipeline): Restored 
   return { pipeline_id, config, options };
 }
 
-/** Undefined where the change has made nothing of the pipeline that could be undone. */
+/** Undefined where the change left nothing to undo. */
 function inverseOf(change: Action, present: ActualPipeline | undefined, wanted: WantedState): Action | undefined {
   const now = statusAfter(change.calls, present?.status);
   if (present === undefined) return { ...undone(change, toEnd(now, "prune")), kind: "delete" };
@@ -78,7 +79,7 @@ function undone(
   return { pipeline_id, ...nothing(), ...fieldsOf(found), cause: "Inverted", why, calls };
 }
 
-/** What the change has made of the pipeline, back to what it was. */
+/** The fields that the change made, with old and new values exchanged. */
 function differencesBack({ pipeline_id, kind }: Action, present: ActualPipeline, wanted: WantedState): Difference[] {
   const desired = wanted.pipelines.find((one) => one.pipeline_id === pipeline_id);
   if (desired === undefined || (kind !== "update" && kind !== "rename" && kind !== "recreate")) return [];
@@ -99,18 +100,18 @@ const ends: Readonly<Partial<Record<Call, Status>>> = {
   terminate: "Terminated",
 };
 
-/** The state that comes next to a status: one that had failed processes nothing, and buffers. */
+/** The wishable state nearest to a status: a failed pipeline processes nothing and buffers, as a Stopped one does. */
 function stateOf({ status }: ActualPipeline): WishedState {
   if (status === "Terminated" || status === "Terminating") return "Terminated";
   return status === "Stopped" || status === "Stopping" || status === "Failed" ? "Stopped" : "Running";
 }
 
-/** A plan leaves nothing unwritten; what came since keeps the pipeline from being deleted. */
+/** Assumes that all events are written; events that arrived since block the deletion. */
 function toEnd(status: Status, ending: "prune" | "recreate"): Call[] {
   return callsOf(routeToEnd({ status, isShut: false }, true, ending));
 }
 
-/** None of the statuses that a change ends in has to be waited for. */
+/** A change never ends in a transition, so there is no wait. */
 function callsOf(way: Route): Call[] {
   return way === "wait" ? [] : way;
 }

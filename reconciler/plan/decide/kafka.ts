@@ -4,7 +4,7 @@ import type { ActualPipeline } from "../../actual/state.ts";
 import type { DesiredPipeline } from "../../desired/desired-state.ts";
 import type { GroupPlace, RecreatedPosition, Rereading, TopicStart } from "../reason.ts";
 
-/** Whether a pipeline reads its events itself, from where they stay. Others are sent theirs. */
+/** Whether a pipeline reads its events from Kafka, where they stay. To other pipelines, events are pushed. */
 export function readsFromKafka(config: PipelineConfig): boolean {
   return topicsOf(config).length > 0;
 }
@@ -13,7 +13,7 @@ export function topicsOf({ sources }: PipelineConfig): KafkaSourceConfig[] {
   return sources.filter((source) => source.type === "kafka");
 }
 
-/** Where a pipeline begins to read these of its topics; empty for one that reads none. */
+/** Where a pipeline starts to read these topics; empty for one that reads none. */
 export function beginning(
   { pipeline_id, config, options }: DesiredPipeline,
   sources: readonly KafkaSourceConfig[] = topicsOf(config),
@@ -26,13 +26,13 @@ export function beginning(
   }));
 }
 
-/** What the group of a pipeline that goes leaves in Kafka. */
-export function keptInKafka({ pipeline_id, config, lag = 0, unsaid = 0 }: ActualPipeline): GroupPlace | undefined {
+/** The committed offsets that a deleted pipeline leaves in Kafka. */
+export function keptInKafka({ pipeline_id, config, lag = 0, uncommitted = 0 }: ActualPipeline): GroupPlace | undefined {
   if (!readsFromKafka(config)) return undefined;
-  return { group: consumerGroup(pipeline_id), topics: namesOf(topicsOf(config)), lag, uncommitted: unsaid };
+  return { group: consumerGroup(pipeline_id), topics: namesOf(topicsOf(config)), lag, uncommitted };
 }
 
-/** Where a pipeline that is made anew reads. */
+/** Where a recreated pipeline reads. */
 export function positionAfter(desired: DesiredPipeline, present: ActualPipeline): RecreatedPosition | undefined {
   if (!readsFromKafka(desired.config)) {
     const place = keptInKafka(present);
@@ -46,7 +46,7 @@ export function positionAfter(desired: DesiredPipeline, present: ActualPipeline)
   return { reads: "on", group: consumerGroup(present.pipeline_id) };
 }
 
-/** What an edit does to where a pipeline reads. */
+/** How an edit changes the position from which a pipeline reads. */
 export function rereading(from: ActualPipeline, to: DesiredPipeline): Rereading {
   if (!readsFromKafka(from.config) || !readsFromKafka(to.config)) return { elsewhere: [], added: [], begins: false };
   return { ...otherTopics(from, to), ...otherOptions(from, to) };
@@ -61,7 +61,7 @@ function otherTopics(from: ActualPipeline, to: DesiredPipeline): Pick<Rereading,
   return { elsewhere: [], added: beginning(to, without(after, before)), ...(removed !== undefined && { removed }) };
 }
 
-/** What becomes of topics that are read no more. The lag of a pipeline is known of all its topics together. */
+/** What happens to removed topics. The lag is known only for all topics of a pipeline together. */
 function removedTopics(
   { config, lag = 0, paused, pending_batches }: ActualPipeline,
   gone: readonly KafkaSourceConfig[],

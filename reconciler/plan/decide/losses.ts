@@ -28,7 +28,7 @@ function irreversibleOf(change: Action, present: ActualPipeline): Loss[] {
   ];
 }
 
-/** What a pipeline was that is no state to wish for: an inverse of the change leaves it another way. */
+/** States that no file can wish for: an inverse of the change does not restore them. */
 export function passedBy({ calls }: Action, { status, intake }: ActualPipeline): Loss[] {
   if (!calls.some((call) => moving.has(call))) return [];
   return [
@@ -37,19 +37,19 @@ export function passedBy({ calls }: Action, { status, intake }: ActualPipeline):
   ];
 }
 
-/** Calls after which a pipeline has another status than one that had failed, or takes events. */
+/** Calls that end the status Failed, or let a pipeline take events again. */
 const moving: ReadonlySet<Call> = new Set<Call>(["resume", "terminate", "create", "delete"]);
 
 /**
- * Before a deletion what is held is written, and dead letters keep the pipeline, unless it is Terminated. What was read
- * from a topic stays there.
+ * Unless a pipeline is Terminated, held events are written before its deletion, and dead letters block it. Events of a
+ * topic stay in the topic.
  */
 function eventsLostBy({ kind, calls }: Action, present: ActualPipeline): Loss[] {
   const { status, held, pending_batches } = present;
   if (kind === "delete" && status === "Terminated")
     return [...droppedOf(present, pending_batches), ...lettersOf(present)];
   if (kind === "recreate") return lettersOf(present);
-  // Batches under way are kept.
+  // Prepared batches are kept.
   return calls.includes("terminate") && held > 0 ? droppedOf(present, 0) : [];
 }
 
@@ -58,7 +58,7 @@ function droppedOf({ config, held }: ActualPipeline, pending_batches: number): L
   return [{ code: "AcceptedEvents", facts: { held, pending_batches } }];
 }
 
-/** Keys, tokens and places in a consumer group. A terminated pipeline has forgotten its keys. */
+/** Keys, tokens and committed offsets. A terminated pipeline has forgotten its keys. */
 function memoryLostBy({ kind, calls, fields }: Action, present: ActualPipeline): Loss[] {
   const { pipeline_id, config, options, status } = present;
   const ends = kind === "delete" || kind === "recreate";
@@ -73,17 +73,17 @@ function memoryLostBy({ kind, calls, fields }: Action, present: ActualPipeline):
   ];
 }
 
-/** What can be lost by making a pipeline anew, whatever there is of it at this moment. */
+/** What a recreation can lose, without the figures of this moment. */
 export function lossCodesOf(desired: DesiredPipeline, present: ActualPipeline): LossCode[] {
   return ["DeadLetters", ...memoryOf(desired, present).map(({ code }) => code)];
 }
 
-/** What making it anew takes away, with the figures of this moment. */
+/** What a recreation loses, with the figures of this moment. */
 export function lossesOf(desired: DesiredPipeline, present: ActualPipeline): Loss[] {
   return [...lettersOf(present), ...memoryOf(desired, present)];
 }
 
-/** What went with a pipeline that was deleted in the engine: how much that was is not known. */
+/** What was lost with a pipeline that was deleted in the engine; the amounts are not known. */
 export function lostInEngine({ config, options }: DesiredPipeline): LossCode[] {
   return [
     "AcceptedEvents",
@@ -101,7 +101,7 @@ function keysOf({ config, keys }: ActualPipeline): Loss[] {
   return hasDedup(config) ? [{ code: "DedupKeys", facts: keys === undefined ? {} : { keys } }] : [];
 }
 
-/** What a pipeline remembers besides its events, and the new one does not know. */
+/** The state besides events that a recreated pipeline does not have. */
 function memoryOf(desired: DesiredPipeline, present: ActualPipeline): Loss[] {
   const { pipeline_id, config } = present;
   const staysWebhook = isWebhook(desired.config);

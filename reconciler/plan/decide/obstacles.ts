@@ -5,15 +5,15 @@ import type { Change, NoOp, WantedState } from "../change.ts";
 import type { FileObstacle } from "../reason.ts";
 import { nothing } from "./changes.ts";
 
-/** What keeps the document of a pipeline from being used, and where. */
+/** Why the document of a pipeline cannot be used, and its place. */
 export interface Obstacle extends Place {
   cause: "InvalidFile" | "DuplicateId";
   what: FileObstacle;
 }
 
 /**
- * The first obstacle of each pipeline that is not `described` by a good document: one that a refused document names, or
- * that was seen last in a file which cannot be read at all.
+ * The first obstacle of each pipeline without a valid document (`described` are those with one): a refused document
+ * names it, or it was last in a file that cannot be read.
  */
 export function obstaclesById(
   { owned, pipelines, interrupted }: ActualState,
@@ -24,7 +24,7 @@ export function obstaclesById(
   const add = (ids: readonly string[], obstacle: Obstacle): void => {
     for (const id of ids) if (!described.has(id) && !found.has(id)) found.set(id, obstacle);
   };
-  // Deleted, to be made anew.
+  // Between the deletion and the creation of a recreation.
   const isBetween = (id: string): boolean => interrupted?.get(id)?.successor !== undefined;
   const seenIn = (place: string): string[] =>
     Object.keys(owned).filter((id) => (pipelines.has(id) || isBetween(id)) && isWithin(owned[id]?.file ?? "", place));
@@ -39,7 +39,7 @@ export function obstaclesById(
   return found;
 }
 
-/** A pipeline whose document cannot be used stays as it is; one that was never made is refused. */
+/** A pipeline whose document cannot be used stays as it is; one that was never created is refused. */
 export function frozen(
   pipeline_id: string,
   { cause, what: obstacle, ...place }: Obstacle,

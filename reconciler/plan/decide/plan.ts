@@ -1,6 +1,6 @@
 import type { ActualState } from "../../actual/state.ts";
 import type { Change, Plan, WantedState } from "../change.ts";
-import { putBack, withSecrets } from "./amend.ts";
+import { withInterrupted, withSecrets } from "./amend.ts";
 import { refusal } from "./changes.ts";
 import { compare, inOrder } from "./dependencies.ts";
 import { desiredChange } from "./desired-change.ts";
@@ -9,8 +9,8 @@ import { frozen, obstaclesById } from "./obstacles.ts";
 import { exchanges, idChanged, removals } from "./removal.ts";
 
 /**
- * What has to happen so that the engine matches Git: exactly one change for each pipeline that is wanted, there, or
- * named by a document that was refused. Pure: the same states give the same plan, whatever the order they come in.
+ * The plan that makes the engine match Git: exactly one change for each pipeline that has a file, exists, or is named
+ * by a refused document. Pure: the same states give the same plan, whatever the order they come in.
  */
 export function plan(actual: ActualState, wanted: WantedState): Plan {
   const exchanged = exchanges(actual, wanted);
@@ -31,7 +31,7 @@ export function plan(actual: ActualState, wanted: WantedState): Plan {
     ...byId([...obstacles].map(([id, obstacle]) => frozen(id, obstacle, actual))),
     ...byId(removals(left, actual, wanted)),
   ];
-  return { changes: all.map((change) => withLosses(putBack(withSecrets(change, actual), actual), actual)) };
+  return { changes: all.map((change) => withLosses(withInterrupted(withSecrets(change, actual), actual), actual)) };
 }
 
 function byId(changes: Change[]): Change[] {

@@ -10,7 +10,7 @@ import { endOf, unwrittenOf } from "./ending.ts";
 import { positionAfter, readsFromKafka } from "./kafka.ts";
 import { lossCodesOf, lossesOf } from "./losses.ts";
 
-/** A field changed that cannot, and the file does not say that the pipeline may be made anew for it. */
+/** An immutable field changed, and the file does not set `x-sluice.recreate`. */
 export function immutable(
   desired: DesiredPipeline,
   present: ActualPipeline,
@@ -18,17 +18,18 @@ export function immutable(
   { path, from, to, at }: Difference,
 ): Change {
   const reads = readsFromKafka(desired.config);
-  // Without figures, which would make it another refusal each time.
+  // Without figures, which would make a new refusal in each plan.
   const facts = { path, from, to, reads, recreation_loses: lossCodesOf(desired, present) };
   return refusal(desired, "ImmutableField", { code: "ImmutableField", facts }, found, at);
 }
 
 /**
- * A refused change that is carried out, as `x-sluice.recreate` asks for: the pipeline ends as one whose file is gone does,
- * but for its dead letters, and is then created. What it has accepted is never lost, and the reason says what else is.
+ * A refused change that is carried out, as `x-sluice.recreate` asks for: the pipeline is deleted as one whose file was
+ * removed, except that its dead letters are dropped, and is then created. Accepted events are never lost; the reason
+ * says what else is.
  *
- * The new pipeline is the one that the file describes by itself: what the file leaves out of the immutable fields is
- * their default, whether the creation follows the deletion at once or after a crash.
+ * The new pipeline depends on the file alone: an immutable field that the file leaves out has its default, whether the
+ * creation follows the deletion at once or after a crash.
  */
 export function recreation(desired: DesiredPipeline, present: ActualPipeline, { path, at }: Difference): Change {
   const found = differences(present, desired);

@@ -8,7 +8,7 @@ import { inPlace, nothing } from "./changes.ts";
 import { effectOfDeletion, endOf } from "./ending.ts";
 import { readsFromKafka } from "./kafka.ts";
 
-/** What is to be done with the pipelines that the engine has and no valid file describes. */
+/** The changes of pipelines that the engine has and no valid file describes. */
 export function removals(left: readonly ActualPipeline[], actual: ActualState, wanted: WantedState): Change[] {
   const exchanged = exchanges(actual, wanted);
   const judged = left.map((present) => judge(present, actual, wanted, exchanged));
@@ -21,8 +21,8 @@ export function removals(left: readonly ActualPipeline[], actual: ActualState, w
 }
 
 /**
- * Whether no further deletion may begin, where `waiting` pipelines wait for theirs. All or none: a revision that removes
- * more than it may is most likely a mistake, of which it is not known which part was meant.
+ * Whether the limit forbids the deletion of `waiting` more pipelines. All or none: a revision that removes more than
+ * the limit is most likely a mistake, and which part was intended is not known.
  */
 function isOver(waiting: number, { limit, begun, of }: DeletionBudget): boolean {
   return waiting > 0 && begun + waiting > allowed(limit, of);
@@ -36,9 +36,9 @@ function overBudget({ pipeline_id, file = "" }: Change, waiting: number, budget:
 
 interface Judged {
   change: Change;
-  /** It counts against the deletion budget: its deletion waits to be begun. */
+  /** It counts for the deletion limit: its deletion has not begun yet. */
   isCounted: boolean;
-  /** Another change is carried to its end first. */
+  /** Another change is completed first. */
   isUnderway?: boolean;
 }
 
@@ -67,7 +67,7 @@ function judge(
   return { change: next ?? inProgress, isCounted };
 }
 
-/** A deletion that was begun, or that a file has asked for before it went: no mistake of this revision. */
+/** A deletion that was begun, or whose file had set Terminated before: not a mistake of this revision. */
 function isAllowed({ status }: ActualPipeline, { ending, terminated }: InventoryEntry): boolean {
   return ending === true || (terminated === true && (status === "Terminated" || status === "Terminating"));
 }
@@ -93,14 +93,14 @@ function reasonToKeep(
   return exchange && { kind: "refuse", cause: "IdChanged", why: idChanged(file, exchange) };
 }
 
-/** A file that no pipeline was seen in before, and that does not say which it holds: perhaps one that was moved. */
+/** An unreadable file in which no pipeline was seen before: perhaps a file that was moved. */
 function mayHoldAny({ file, freezesFile, pipeline_ids }: RefusedDocument, { owned }: ActualState): boolean {
   return freezesFile && pipeline_ids.length === 0 && !Object.values(owned).some((entry) => entry.file === file);
 }
 
 /**
- * Files in which one pipeline vanished and another one is new: most likely its pipeline_id was changed. To carry that
- * out would run both side by side, or drop the state of one.
+ * Files in which one pipeline vanished and another one is new: most likely its pipeline_id was changed. Applying that
+ * would run both pipelines, or drop the state of one.
  */
 export function exchanges({ pipelines, owned }: ActualState, wanted: WantedState): Map<string, Exchange> {
   const stays = new Set(wanted.pipelines.map(({ pipeline_id }) => pipeline_id));

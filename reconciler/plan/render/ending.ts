@@ -4,7 +4,7 @@ import { placeText } from "./kafka.ts";
 import { holdingParts, holdingsText, writtenFirst } from "./losses.ts";
 import { counted, listed } from "./words.ts";
 
-const ends: Readonly<Record<Ending, string>> = { prune: "is deleted", recreate: "is made anew" };
+const ends: Readonly<Record<Ending, string>> = { prune: "is deleted", recreate: "is recreated" };
 
 /** Why a pipeline ends. */
 export function triggerText(trigger: EndTrigger): string {
@@ -12,7 +12,7 @@ export function triggerText(trigger: EndTrigger): string {
   return `${trigger.path} cannot change after creation, and x-sluice.recreate is true`;
 }
 
-/** What its end waits for, which comes by itself. */
+/** What its deletion waits for; no person has to act. */
 export function waitText({ ending }: EndTrigger, wait: EndWait): string {
   if (wait.for === "status") return `it is ${wait.status}: it ${ends[ending]} when that has ended`;
   const unsettled = unsettledText(wait.holds);
@@ -20,12 +20,12 @@ export function waitText({ ending }: EndTrigger, wait: EndWait): string {
   return `it takes no new events, and ${ends[ending]} when it has written ${unsettled}`;
 }
 
-/** What it holds, why that does not go, and the ways out. */
+/** What it still holds, why it cannot write or commit that, and the ways out. */
 export function hindranceText({ cause, why }: Hindrance): string {
   if (why.code === "MoreDeadLetters") {
     const { planned, present } = why.facts;
-    const counts = `the plan counted ${planned} of its dead letters, and there are ${present}`;
-    return `${counts}: it is planned anew, and takes no new events meanwhile`;
+    const counts = `the plan counted ${planned} of its dead letters, now there are ${present}`;
+    return `${counts}: a new plan is made, and takes no new events meanwhile`;
   }
   const { ending, holds, reads, trouble } = why.facts;
   const shut = reads ? "" : "takes no new events, and ";
@@ -33,7 +33,7 @@ export function hindranceText({ cause, why }: Hindrance): string {
   const why_not = trouble === undefined ? "" : `. It cannot ${what}: ${trouble}`;
   const ways = ending === "prune" ? waysOut(cause, why.facts) : waysBack(why.facts.failed);
   return (
-    `it ${shut}${ends[ending]} by itself when what it holds is gone: ${unsettledText(holds)}${why_not}. ` +
+    `it ${shut}${ends[ending]} automatically when nothing of this is left: ${unsettledText(holds)}${why_not}. ` +
     `Ways out: ${ways.join("; or ")}`
   );
 }
@@ -48,30 +48,30 @@ function waysOut(
       ? "after which these are read again by a pipeline with this pipeline_id"
       : "which drops all of this";
   return [
-    ...(isUnsettled && !failed ? ["mend what it waits for"] : []),
-    ...(isUnsettled && failed ? ["put the file back and mend it"] : []),
+    ...(isUnsettled && !failed ? ["resolve what it waits for"] : []),
+    ...(isUnsettled && failed ? ["restore the file and correct it"] : []),
     ...(holds.dead_letters > 0
       ? [`take the dead letters out with sluice dlq consume, discard or purge ${pipeline_id}`]
       : []),
-    ...(isUnsettled ? [] : ["put the file back, and reprocess them"]),
-    `put it back with x-sluice.state: Terminated, and then remove it, ${drops}`,
+    ...(isUnsettled ? [] : ["restore the file, and reprocess them"]),
+    `restore it with x-sluice.state: Terminated, and then remove it, ${drops}`,
   ];
 }
 
-/** The old config writes it, so what is wrong with that is mended first, by a change that can be made. */
+/** The old config writes what it holds, so the old config is corrected first, by a change that is possible. */
 function waysBack(failed: boolean): string[] {
-  const mend = failed ? [] : ["mend what it waits for"];
-  return [...mend, "put the old value back, with which the rest of the file is applied, and it goes on as it was"];
+  const first = failed ? [] : ["resolve what it waits for"];
+  return [...first, "restore the old value: the rest of the file is then applied, and it goes on as it was"];
 }
 
-/** What a deletion does to what is there. */
+/** What a deletion does to the events, dead letters and offsets that the pipeline holds. */
 export function deletionText({ way, holds, place }: Deletion): string {
   const { held, pending_batches, dead_letters } = holds;
   const kept = place === undefined ? "" : placeText(place);
   if (way === "dropped") {
     const gone = holdingsText(holds);
-    const goes = held + pending_batches + dead_letters === 1 ? "goes" : "go";
-    return `${gone === "" ? "" : `; ${gone} ${goes} with it`}${kept}`;
+    const goes = held + pending_batches + dead_letters === 1 ? "is" : "are";
+    return `${gone === "" ? "" : `; ${gone} ${goes} deleted with it`}${kept}`;
   }
   const letters = holdingsText({ held: 0, pending_batches: 0, dead_letters });
   const stays = letters === "" ? "" : `; it is kept while there ${dead_letters === 1 ? "is" : "are"} ${letters}`;
@@ -85,6 +85,6 @@ function unsettledText(holds: Unsettled): string {
 }
 
 function uncommittedText(uncommitted: number | "unknown"): string {
-  if (uncommitted === "unknown") return "its place in the topic, which may not be committed";
+  if (uncommitted === "unknown") return "offsets that are perhaps not committed to its consumer group";
   return `${counted(uncommitted, "offset")} that are not committed to its consumer group`;
 }

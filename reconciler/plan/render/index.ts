@@ -1,7 +1,7 @@
 import type { Change } from "../change.ts";
 import { cautionText, reasonText } from "./reasons.ts";
 
-/** The door to the sentences: every text about a plan is made here, for terminal, log, API and history. */
+/** The sentences: every text about a plan is made here, for terminal, log, API and history. */
 export { hindranceText } from "./ending.ts";
 export { printPlan, summary } from "./print.ts";
 export { cautionText, reasonText, suspensionText } from "./reasons.ts";

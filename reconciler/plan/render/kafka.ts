@@ -3,7 +3,7 @@ import { counted, listed } from "./words.ts";
 
 /** Where a new pipeline begins to read; empty for one that reads no topic. */
 export function beginningText(topics: readonly TopicStart[]): string {
-  return topics.map((topic) => `${startUnless(topic)}, where it then goes on`).join("");
+  return topics.map((topic) => `${startUnless(topic)}, from which it then continues`).join("");
 }
 
 function startUnless({ topic, group, start }: TopicStart): string {
@@ -24,8 +24,8 @@ export function sharedText(shared: SharedTopic): string {
 /** The same, where both write to one table. */
 export function rowsTwiceText(shared: SharedTopic): string {
   const old = shared.start === "latest" ? [] : ["what it has written"];
-  const rows = [...old, ...(shared.goesOn ? ["all that is to come"] : [])];
-  return `${readToo(shared)} into the same table: ${rows.join(" and ")} stands there twice`;
+  const rows = [...old, ...(shared.goesOn ? ["all new events"] : [])];
+  return `${readToo(shared)} into the same table: ${rows.join(" and ")} is in that table twice`;
 }
 
 function readToo({ topic, other, goesOn, start }: SharedTopic): string {
@@ -33,21 +33,21 @@ function readToo({ topic, other, goesOn, start }: SharedTopic): string {
   return `topic ${topic}, which ${other} ${goesOn ? "reads" : "has read"}, ${again}`;
 }
 
-/** What the group of a pipeline that goes leaves in Kafka. */
+/** The committed offsets that a deleted pipeline leaves in Kafka. */
 export function placeText({ group, topics, lag, uncommitted }: GroupPlace): string {
   const ends = topics.length === 1 ? "its end" : "their ends";
   const before = lag === 0 ? "" : `, ${counted(lag, "offset")} before ${ends}`;
   const again = uncommitted === 0 ? "" : `, which reads ${counted(uncommitted, "offset")} again`;
-  const place = `consumer group ${group} keeps its place in ${topicsText(topics)}`;
-  return `; ${place}${before}, and a pipeline with this pipeline_id goes on there${again}`;
+  const place = `consumer group ${group} keeps its committed offsets of ${topicsText(topics)}`;
+  return `; ${place}${before}, and a pipeline with this pipeline_id continues from them${again}`;
 }
 
-/** Where a pipeline that is made anew reads. */
+/** Where a recreated pipeline reads. */
 export function positionText(position: RecreatedPosition | undefined): string {
   if (position === undefined) return "";
   if (position.reads === "anew") return beginningText(position.topics);
   if (position.reads === "left") return placeText(position.place);
-  return `; the consumer group ${position.group} is kept, and it goes on where that stands`;
+  return `; the consumer group ${position.group} is kept, and reading continues from its committed offsets`;
 }
 
 /** What a stop leaves in the topics. */
@@ -61,12 +61,12 @@ export function rereadingText({ elsewhere, added, removed, begins, take_over }: 
     elsewhereText(elsewhere),
     added.map(startUnless).join(""),
     removed === undefined ? "" : removedText(removed),
-    begins ? "; where it begins counts only for a topic of which its consumer group has no offsets" : "",
+    begins ? "; the start applies only to a topic of which its consumer group has no offsets" : "",
   ];
   if (take_over !== undefined)
     clauses.push(
-      `; it goes on where run ${take_over} left the consumer group: pending batches that begin below that are given up, ` +
-        "and dedup does not know what that run has read",
+      `; it continues from the offsets that run ${take_over} committed: pending batches that begin below them are given up, ` +
+        "and dedup does not know the events of that run",
     );
   return clauses.join("");
 }
@@ -74,13 +74,13 @@ export function rereadingText({ elsewhere, added, removed, begins, take_over }: 
 function elsewhereText(topics: readonly TopicStart[]): string {
   if (topics.length === 0) return "";
   const read = topics.map(({ topic, start }) => `topic ${topic} is read there from ${startText(start)}`);
-  const pending = "pending batches of the old one are a matter of x-sluice.on_lost";
+  const pending = "x-sluice.on_lost decides about pending batches of the old one";
   return `; if the new brokers are another cluster, ${read.join(", ")}, and ${pending}`;
 }
 
 function removedText({ topics, lag, becomesLetters }: NonNullable<Rereading["removed"]>): string {
   const count = lag === 0 ? "" : ` (${counted(lag, "offset")})`;
-  const held = becomesLetters ? ", and what pending batches hold of a source that is gone becomes dead letters" : "";
+  const held = becomesLetters ? ", and events of a removed source in pending batches become dead letters" : "";
   return `; what was not read yet of ${topicsText(topics)}${count} stays unread${held}`;
 }
 

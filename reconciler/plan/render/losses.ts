@@ -2,16 +2,16 @@ import type { Loss, LossCode, LossFacts } from "../loss.ts";
 import type { Holdings, Unwritten } from "../reason.ts";
 import { counted, listed } from "./words.ts";
 
-/** What is lost, as a thing that a pipeline has. */
+/** The name of each kind of loss. */
 const names: Readonly<Record<LossCode, string>> = {
-  AcceptedEvents: "what it holds unwritten",
+  AcceptedEvents: "accepted events that are not written",
   DeadLetters: "its dead letters",
   DedupKeys: "what dedup remembers",
   AccessToken: "its access token",
   SecretValues: "the old values of its secrets",
-  GroupPlace: "the place of its consumer group",
-  Failure: "that it had failed (it is Stopped instead)",
-  BegunEnd: "that its end had begun (it takes events instead)",
+  GroupPlace: "the committed offsets of its consumer group",
+  Failure: "the status Failed (it is Stopped instead)",
+  BegunEnd: "the begun deletion (it takes events instead)",
 };
 
 const figures: { [Code in LossCode]?: (facts: LossFacts[Code]) => string } = {
@@ -21,7 +21,7 @@ const figures: { [Code in LossCode]?: (facts: LossFacts[Code]) => string } = {
   AccessToken: ({ pipeline_id }) =>
     names.AccessToken + (pipeline_id === undefined ? "" : ` (sluice token rotate ${pipeline_id} prints a new one)`),
   SecretValues: ({ secrets }) => `the old ${secrets.length === 1 ? "value" : "values"} of ${listed(secrets)}`,
-  GroupPlace: ({ run }) => `the place of its consumer group before run ${run} is taken over`,
+  GroupPlace: ({ run }) => `the committed offsets of its consumer group before run ${run} is taken over`,
 };
 
 /** With the figures of the plan, such as `2 dead letters`. */
@@ -34,13 +34,13 @@ export function lossNames(codes: readonly LossCode[]): string {
   return listed(codes.map((code) => names[code]));
 }
 
-/** The same of a pipeline that is gone. */
+/** The same for a pipeline that was deleted. */
 export function pastLossNames(codes: readonly LossCode[]): string {
   return listed(codes.map((code) => past[code] ?? names[code]));
 }
 
 const past: { readonly [Code in LossCode]?: string } = {
-  AcceptedEvents: "what it held unwritten",
+  AcceptedEvents: "accepted events that were not written",
   DedupKeys: "what dedup remembered",
 };
 

@@ -4,11 +4,11 @@ import type { Change, ChangeKind, FieldChange, Plan } from "../change.ts";
 import { lossText } from "./losses.ts";
 import { cautionText, reasonText } from "./reasons.ts";
 
-/** A plan for people: what is done to whom and why, the fields behind it with their old and new values, and a sum. */
+/** A plan for people: each change with its reason, the changed fields with their old and new values, and a summary. */
 export function printPlan(plan: Plan): string {
-  const told = plan.changes.filter((change) => change.kind !== "no-op" || change.cause !== "InSync");
-  const width = Math.max(0, ...told.map(({ pipeline_id }) => pipeline_id.length));
-  const lines = told.flatMap((change) => [headline(change, width), ...details(change)]);
+  const shown = plan.changes.filter((change) => change.kind !== "no-op" || change.cause !== "InSync");
+  const width = Math.max(0, ...shown.map(({ pipeline_id }) => pipeline_id.length));
+  const lines = shown.flatMap((change) => [headline(change, width), ...details(change)]);
   return [...lines, summary(plan)].map(safe).join("\n");
 }
 

@@ -5,7 +5,7 @@ import { beginningText, positionText, rereadingText, rowsTwiceText, sharedText, 
 import { lossNames, lossText, pastLossNames, writtenFirst } from "./losses.ts";
 import { counted, firstOf, listed } from "./words.ts";
 
-/** One sentence for a person; of a refusal, with the ways out. */
+/** The sentence of a reason; that of a refusal names the ways out. */
 export function reasonText<Code extends ReasonCode>({ code, facts }: Reason<Code>): string {
   return sentences[code](facts);
 }
@@ -25,35 +25,35 @@ type Sentences = { readonly [Code in ReasonCode]: (facts: ReasonFacts[Code]) => 
 
 const sentences: Sentences = {
   New: (facts) => `it is new${newText(facts)}`,
-  CreatedAgain: ({ lost, ...facts }) => `${goneText(lost)}; it is made again${newText(facts)}`,
+  CreatedAgain: ({ lost, ...facts }) => `${goneText(lost)}; it is created again${newText(facts)}`,
   Edited: editText,
   StateDiffers: ({ failure, ...facts }) => `${stateText(facts)}${failure === undefined ? "" : `; ${failure}`}`,
   Recreated: recreationText,
-  Adopted: ({ of }) => `it is taken over, as x-sluice.adopt is true: ${reasonText(of)}`,
+  Adopted: ({ of }) => `it is adopted, because x-sluice.adopt is true: ${reasonText(of)}`,
   Drifted: ({ of }) => driftText(of),
   FileRemoved: ({ file, ...facts }) => `${triggerText({ ending: "prune", file })}${deletionText(facts)}`,
   SecretChanged: ({ secrets }) => secretsText(secrets),
   SecretsToo: ({ of, secrets }) => `${reasonText(of)}; ${secretsText(secrets)}`,
   RunsAgain: ({ of, revision }) =>
-    `it goes on as it was: what ${revision} had stopped it for is not asked for any more; ${reasonText(of)}`,
+    `it goes on as it was: the change of ${revision} that stopped it is no longer asked for; ${reasonText(of)}`,
   RecreationFinished: ({ of, revision }) =>
-    `it is made as ${revision} says, which had deleted it to make it anew; ${reasonText(of)}`,
-  EndTakenBack: ({ of }) => `it goes on as it was, because the file no longer asks for its end: ${reasonText(of)}`,
-  Replaces: ({ of }) => `${reasonText(of)}; it takes the place of the change for which the pipeline is being stopped`,
+    `it is created from ${revision}, which had deleted it to recreate it; ${reasonText(of)}`,
+  EndTakenBack: ({ of }) => `it goes on as it was, because the file no longer asks for its deletion: ${reasonText(of)}`,
+  Replaces: ({ of }) => `${reasonText(of)}; it replaces the change for which the pipeline is being stopped`,
   StopsAfterAll: () => "x-sluice.state is Stopped",
 
-  InSync: ({ status }) => `it is as its file says, ${status}`,
+  InSync: ({ status }) => `it is ${status} and matches its file`,
   SuspendedByFile: () => "x-sluice.suspend is true: it is left as it is",
   SuspendedByOperator: ({ pipeline_id, ...suspension }) =>
     `suspended ${suspensionText(suspension)}; it is left as it is until "sluice resume ${pipeline_id}"`,
   SuspendedFileGone: ({ file }) => `${file} no longer has it, but said x-sluice.suspend: true: it is left as it is`,
   PruneDisabled: ({ file }) => `${file} no longer has it, but said x-sluice.prune: false: it is kept`,
   PruneHeld: ({ file, unread }) =>
-    `${file} no longer has it, but ${unread}, which cannot be read, may: it is kept until that is mended`,
-  NotOwned: () => "it was not made from this source: it is left alone",
+    `${file} no longer has it, but ${unread} cannot be read and may have it: it is kept until that file is corrected`,
+  NotOwned: () => "it was not created from this source: it is left as it is",
   InProgress: () => "an earlier change is still being carried out",
   InProgressMeanwhile: ({ dependency }) =>
-    `an earlier change is carried to its end: ${dependency.pipeline_id} ${dependencyText(dependency)}`,
+    `an earlier change is completed first:  ${dependency.pipeline_id} ${dependencyText(dependency)}`,
   InTransition: ({ status }) => `it is ${status}: this is carried out when that has ended`,
   EndWaits: ({ trigger, wait }) => `${triggerText(trigger)}: ${waitText(trigger, wait)}`,
   DependencyNotReady: ({ dependency }) => {
@@ -63,10 +63,10 @@ const sentences: Sentences = {
   },
   DriftLeft: ({ of, mode }) =>
     mode === "ignore"
-      ? `${reasonText(of)}, which x-sluice.drift: ignore lets be`
+      ? `${reasonText(of)}, which x-sluice.drift: ignore accepts`
       : `${driftText(of)}, which x-sluice.drift: report leaves as it is`,
   DriftWaits: ({ of, times, next }) =>
-    `${putBackText(of, times)}, and is put back again at ${new Date(next).toISOString()}`,
+    `${correctedText(of, times)}, and is corrected again at ${new Date(next).toISOString()}`,
 
   FieldsDiffer: ({ paths }) => `${firstOf(paths)} changed`,
   StatusDiffers: ({ status }) => `it is ${status}`,
@@ -76,9 +76,9 @@ const sentences: Sentences = {
   ImmutableField: immutableText,
   NotAdopted: notAdoptedText,
   DriftFight: ({ of, times }) =>
-    `${putBackText(of, times)}: another writer keeps changing it, and it is left as it is. Ways out: find out who does; ` +
-    "or make the file say what is meant; or set x-sluice.drift: report; or suspend it for a turn, after which it is put " +
-    "back again",
+    `${correctedText(of, times)}: another writer keeps changing it, and it is left as it is. Ways out: find that writer; or ` +
+    "write the intended values into the file; or set x-sluice.drift: report; or suspend it for one turn, after which it is " +
+    "corrected again",
   IdChanged: idText,
   EmptySource: () =>
     "the source holds no valid pipeline at all, which looks like a mistake: nothing is deleted. Ways out: check --path " +
@@ -86,8 +86,8 @@ const sentences: Sentences = {
   DeletionBudget: budgetText,
   EndHindered: ({ trigger, hindrance }) => `${triggerText(trigger)}: ${hindranceText(hindrance)}`,
   SuccessorLost: ({ of, revision }) =>
-    `${reasonText(of)}; ${revision} had deleted it to make it anew, and what it was to become is not known, as a secret ` +
-    "stands in its file as plain text: mend the file",
+    `${reasonText(of)}; ${revision} had deleted it to recreate it, and its new config was not stored, because its file holds a secret in ` +
+    "plain text: correct the file",
   Undoes: ({ kind, lost }) => {
     const missing = lost.map((loss) => lossText(loss));
     return `it undoes the ${kind}${missing.length === 0 ? "" : `, but does not bring back ${listed(missing)}`}`;
@@ -107,13 +107,13 @@ function driftText(of: Reason): string {
   return `it drifted from its file: ${reasonText(of)}`;
 }
 
-function putBackText(of: Reason, times: number): string {
-  return `${driftText(of)}; it was put back ${counted(times, "time")} within an hour`;
+function correctedText(of: Reason, times: number): string {
+  return `${driftText(of)}; it was corrected ${counted(times, "time")} within an hour`;
 }
 
 function secretsText(secrets: readonly string[]): string {
   const have = secrets.length === 1 ? "has another value" : "have other values";
-  const how = "it starts anew with that, and sends what is under way once more with the same tokens";
+  const how = "it restarts with that, and sends prepared batches again with the same deduplication tokens";
   return `${listed(secrets)} ${have} now: ${how}`;
 }
 
@@ -125,7 +125,7 @@ function editText({ paths, reading, state, writes, isDrifted }: ReasonFacts["Edi
 function recreationText({ path, writes, losses, position, isDrifted }: ReasonFacts["Recreated"]): string {
   const lost = losses.map((loss) => lossText(loss)).join(", ");
   const loses = lost === "" ? "nothing is lost" : `lost: ${lost}`;
-  const anew = `the pipeline is made anew${writtenFirst(writes)}; ${loses}${positionText(position)}`;
+  const anew = `the pipeline is recreated${writtenFirst(writes)}; ${loses}${positionText(position)}`;
   return `${triggerText({ ending: "recreate", path })}: ${anew}${alsoText(isDrifted)}`;
 }
 
@@ -148,9 +148,9 @@ function immutableText({ path, from, to, reads, recreation_loses }: ReasonFacts[
   const another = reads ? ", which reads its topic in a consumer group of its own" : "";
   const values = `${JSON.stringify(from)} to ${JSON.stringify(to)}`;
   return (
-    `${path} cannot change after creation, and was changed from ${values}: the pipeline runs on unchanged. Ways out: put ` +
-    `the old value back; or give the new config to a new pipeline with another pipeline_id${another}; or set ` +
-    "x-sluice.recreate: true, which writes what was accepted and makes the pipeline anew, without " +
+    `${path} cannot change after creation, and was changed from ${values}: the pipeline runs on unchanged. Ways out: restore ` +
+    `the old value; or give the new config to a new pipeline with another pipeline_id${another}; or set ` +
+    "x-sluice.recreate: true, which writes what was accepted and recreates the pipeline, without " +
     lossNames(recreation_loses)
   );
 }
@@ -158,9 +158,9 @@ function immutableText({ path, from, to, reads, recreation_loses }: ReasonFacts[
 function notAdoptedText({ paths, calls, effect }: ReasonFacts["NotAdopted"]): string {
   const way = calls.length === 0 ? "" : ` by ${calls.join(", ")}${effect === "none" ? "" : ` (${effect})`}`;
   return (
-    `a pipeline with this pipeline_id is there already and was not made from this source; ${firstOf(paths)} ` +
-    `${paths.length > 1 ? "differ" : "differs"}: it runs on unchanged. Ways out: set x-sluice.adopt: true, which makes it ` +
-    `what the file says${way}; or make the file say what runs, which takes it over as it is; or choose another pipeline_id`
+    `a pipeline with this pipeline_id exists already and was not created from this source; ${firstOf(paths)} ` +
+    `${paths.length > 1 ? "differ" : "differs"}: it runs on unchanged. Ways out: set x-sluice.adopt: true, which changes it ` +
+    `to match the file${way}; or change the file to match what runs, which adopts it as it is; or choose another pipeline_id`
   );
 }
 
@@ -178,21 +178,21 @@ function budgetText({ file, waiting, begun, of, limit }: ReasonFacts["DeletionBu
   const count = begun === 0 ? `${waiting}` : `${begun + waiting} (${begun} of them begun already)`;
   return (
     `${file} no longer has it, but this revision removes the files of ${count} of ${of} pipelines, and --max-deletions ` +
-    `(${limitText(limit)}) allows ${most}: no further deletion is begun. Ways out: put files back, and remove at most ` +
+    `(${limitText(limit)}) allows ${most}: no further deletion is begun. Ways out: restore files, and remove at most ` +
     `${most} in one commit; or run with a greater --max-deletions; or set x-sluice.state: Terminated first, which drops ` +
     "what a pipeline holds, and remove its file in a later commit"
   );
 }
 
-/** The status that a pipeline has, the one that it is to have, and what the way there does to its events. */
+/** The present status of a pipeline, the wished one, and what the calls between them do to its events. */
 function stateText({ status, wish, ending, leaves }: StateDifference): string {
   return `it is ${status}${endingText(ending)}, x-sluice.state is ${wish}${leavesText(leaves)}`;
 }
 
-/** A deletion, or a recreation, that was begun and is no longer asked for. */
+/** A deletion or recreation that was begun and is no longer wished for. */
 function endingText(ending: StateDifference["ending"]): string {
   if (ending === undefined) return "";
-  return ending === "reads" ? " and was about to end" : " and takes no events, as it was about to end";
+  return ending === "reads" ? " and its deletion had begun" : " and takes no events, because its deletion had begun";
 }
 
 function leavesText(leaves: StateDifference["leaves"]): string {
@@ -200,14 +200,14 @@ function leavesText(leaves: StateDifference["leaves"]): string {
   if (leaves.way === "unread") return unreadText(leaves.topics, leaves.lag);
   if (leaves.way === "written") return `${writtenFirst(leaves.writes)}${keptText(leaves.max_age)}`;
   return leaves.held === 1
-    ? "; 1 accepted event goes if it is not under way"
-    : `; of ${leaves.held} accepted events those go that are not under way`;
+    ? "; 1 accepted event is dropped unless it is in a prepared batch"
+    : `; of ${leaves.held} accepted events those are dropped that are in no prepared batch`;
 }
 
-/** How long a stream keeps what is pushed at a pipeline that is stopped. */
+/** How long a stream keeps the events that are pushed to a stopped pipeline. */
 function keptText(max_age: string): string {
   return (
-    `; what comes while it is stopped waits for at most ${max_age} (resources.nats.stream.max_age), after which it is ` +
+    `; events that arrive while it is stopped are kept for at most ${max_age} (resources.nats.stream.max_age), then ` +
     "removed unwritten, and counted"
   );
 }
@@ -225,6 +225,6 @@ function leftText({ isRefused, cause, state }: NotRunning["why"] & { is: "left" 
   if (isRefused) return `, and its change was refused (${cause})`;
   if (cause === "Suspended") return ", and is suspended";
   if (cause === "DriftIgnored") return ", and its x-sluice.drift is ignore";
-  if (cause === "Drifted") return ", which its file does not say (Drifted)";
+  if (cause === "Drifted") return ", unlike in its file (Drifted)";
   return cause === "InSync" && state !== undefined ? `, as its x-sluice.state is ${state}` : ` (${cause})`;
 }

@@ -2,7 +2,7 @@ import { durationMs, parseDuration, parseQuantity, quantityBytes } from "../../.
 import { found, type Problem } from "../../language/problem.ts";
 import type { Rule, View } from "../../language/view.ts";
 
-/** Batches and the stream before them: limits that a batch can never reach, or that lose what waits for one. */
+/** Batches and the stream before them: limits that a batch can never reach, or that drop events before their batch. */
 export const batchRules: readonly Rule[] = [smallBatch, delayOfZero, agesOut, fillsUp, smallStream];
 
 /** ClickHouse makes a part of the table of each insert and merges them later; fewer rows are mostly merging. */

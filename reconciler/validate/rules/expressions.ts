@@ -11,7 +11,7 @@ export const expressionRules: readonly Rule[] = [filters, outputs];
 const longest = 65_536;
 const longestMessage = 300;
 
-/** Filters that are compiled at most; from the second on each is one too many anyhow. */
+/** Filters that are compiled at most; from the second on, each is an error anyway. */
 const mostFilters = 10;
 
 function* filters(document: View): Iterable<Problem> {
@@ -44,7 +44,7 @@ function distinct(expressions: readonly View[]): View[] {
   return [...new Map(expressions.toReversed().map((view) => [view.text, view])).values()].toReversed();
 }
 
-/** The expressions that do not compile. Halves that compile as a whole are not looked into: mostly all do. */
+/** The expressions that do not compile. Compiles all at once, and halves only those that fail: mostly all compile. */
 function* failing(
   expressions: readonly View[],
   fields: readonly SchemaField[],
@@ -74,20 +74,20 @@ function unfit(expression: View, error: ExpressionError, what: string): Problem 
   });
 }
 
-/** The compiler's sentence; with its place in the expression only where the place in the file does not show it. */
+/** The compiler's message, with the place in the expression unless the place in the file shows it. */
 function sentence({ part, detail, message }: ExpressionError, expression: string): string {
   if (expression.includes("\n")) return message;
   return part === "" ? detail : `\`${part}\`: ${detail}`;
 }
 
-/** Days are known in settings and not in expressions. */
+/** Settings accept days, expressions do not. */
 function inHours({ part }: ExpressionError): string | undefined {
   const [, days] = /duration\(\s*["']([^"']*\dd[^"']*)["']/.exec(part) ?? [];
   const length = days === undefined ? undefined : parseDuration(days);
   return length === undefined ? undefined : `write "${printDuration(length).replace(/(\D)0m0s$/, "$1")}"`;
 }
 
-/** The fields with their types, where the type of each is known. */
+/** The fields with their types, if the type of each is known. */
 function typed({ fields }: Feed): SchemaField[] | undefined {
   const known: SchemaField[] = [];
   for (const [name, type] of fields ?? []) if (type !== undefined) known.push({ name, type });

@@ -2,12 +2,14 @@ import { basicType, otlpField, otlpFields, type FieldType } from "../../../schem
 import { printable } from "../../language/problem.ts";
 import type { View } from "../../language/view.ts";
 
-/** The fields that events have somewhere on their way; undefined where something is not known, so that nothing is claimed. */
+/**
+ * The fields of events at a step of the pipeline; undefined if they are not all known, so that no rule reports them.
+ */
 export interface Feed {
-  /** How a message calls it, such as `source "orders"`. */
+  /** Its name in messages, such as `source "orders"`. */
   name: string;
   fields: ReadonlyMap<string, FieldType | undefined> | undefined;
-  /** Of an OTLP signal, whose attributes can be named besides its fields. */
+  /** For an OTLP signal: attributes can be named like fields. */
   signal?: Signal;
 }
 
@@ -70,7 +72,7 @@ function joinFeed(document: View): Feed {
   return { name: "the join", fields: fields.size === 0 ? undefined : fields };
 }
 
-/** Fields by the list that declares them: rules ask for the same list once for each thing that names a field. */
+/** Fields by the list that declares them: rules need the same list for each name of a field. */
 const known = new WeakMap<object, { fields: Feed["fields"] }>();
 
 function fieldsOf(list: View, nameKey: string, typeKey: string): Feed["fields"] {
@@ -82,7 +84,7 @@ function fieldsOf(list: View, nameKey: string, typeKey: string): Feed["fields"] 
   return fields;
 }
 
-/** Undefined as soon as one name cannot be read: then the schema has something to say, and no rule should guess. */
+/** Undefined as soon as one name cannot be read: the schema then reports a problem, and no rule should guess. */
 function readFields(entries: readonly View[], nameKey: string, typeKey: string): Feed["fields"] {
   const fields = new Map<string, FieldType | undefined>();
   for (const entry of entries) {

@@ -11,7 +11,7 @@ import { quantityRules, resourceRules } from "./resources.ts";
 import { reviewRules, transformRules } from "./transforms.ts";
 import { targetRules } from "./target.ts";
 
-/** The second layer: what one field says of another, one list for each section of the format. */
+/** The second layer: rules between fields, one list for each section of the format. */
 export const rules: readonly Rule[] = [
   ...sourceRules,
   ...kafkaRules,

@@ -3,7 +3,7 @@ import type { Rule, View } from "../../language/view.ts";
 import { joins } from "./feeds.ts";
 import { mustBeWindow, mustDiffer, mustNameFieldOf, mustNameSource } from "./references.ts";
 
-/** Rules of `join` (docs/reference/pipeline.md). A disabled join is as good as none. */
+/** Rules of `join` (docs/reference/pipeline.md). A disabled join counts as none. */
 export const joinRules: readonly Rule[] = [joinSources, joinSides, joinOutputs];
 
 function* joinSources(document: View): Iterable<Problem> {

@@ -1,7 +1,7 @@
 import { found, type Problem } from "../../language/problem.ts";
 import type { Rule, View } from "../../language/view.ts";
 
-/** Rules of Kafka's `connection_params` (docs/reference/pipeline.md): what it needs, and what does not go together. */
+/** Rules of Kafka's `connection_params` (docs/reference/pipeline.md): required and conflicting settings. */
 export const kafkaRules: readonly Rule[] = [
   eachConnection(noKerberos),
   eachConnection(credentials),
@@ -32,8 +32,8 @@ function mechanismOf(connection: View): string {
 }
 
 /**
- * The client that Sluice reads with knows no Kerberos. The library that could add it takes keytab and realm from the
- * environment of the process: pipelines with logins of their own cannot have that.
+ * The Kafka client has no Kerberos. A library for it takes keytab and realm from the environment of the process, which
+ * does not work for pipelines with different logins.
  */
 function* noKerberos(connection: View): Iterable<Problem> {
   const given = connection.get("mechanism");
@@ -63,7 +63,9 @@ function* credentials(connection: View): Iterable<Problem> {
   }
 }
 
-/** SASL is used if there is a mechanism, TLS if the protocol ends with SSL; a protocol that says otherwise misleads. */
+/**
+ * SASL is used if there is a mechanism, TLS if the protocol ends with SSL; a protocol that contradicts this misleads.
+ */
 function* saslProtocol(connection: View): Iterable<Problem> {
   const protocol = connection.get("protocol");
   const mechanism = mechanismOf(connection);
@@ -121,7 +123,7 @@ function* tls(connection: View): Iterable<Problem> {
 
 const ofTls = ["root_ca", "client_cert", "client_key"];
 
-/** What nothing reads under this protocol and mechanism. */
+/** Settings that this protocol and mechanism do not use. */
 function* idle(connection: View): Iterable<Problem> {
   const mechanism = mechanismOf(connection);
   const used = needs.get(mechanism);

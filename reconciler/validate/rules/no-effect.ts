@@ -3,7 +3,10 @@ import type { Rule, View } from "../../language/view.ts";
 import { joins } from "./feeds.ts";
 import { components } from "./resources.ts";
 
-/** What the format has, and one process, or this kind of source or sink, has no use for. Nothing to mend: infos. */
+/**
+ * Settings of the format that have no effect in one process, or with this kind of source or sink. They are infos: no
+ * correction is needed.
+ */
 export const noEffectRules: readonly Rule[] = [
   streamOfKafka,
   webhookReplicas,
@@ -115,7 +118,7 @@ function* disabledJoin(document: View): Iterable<Problem> {
   yield noEffect(join.get("enabled"), "true, for the settings beside it to count", "false");
 }
 
-/** Said once for a document. */
+/** Reported once for a document. */
 function* cpu(document: View): Iterable<Problem> {
   const amounts = components(document).flatMap((component) => [
     component.get("requests", "cpu"),
@@ -129,7 +132,7 @@ function* cpu(document: View): Iterable<Problem> {
   });
 }
 
-/** What is computed or set and reaches nothing. */
+/** Values that are computed or set and not used. */
 export const unusedRules: readonly Rule[] = [outputs, joinOutputs, token];
 
 function mapped(document: View): Set<string | undefined> {
@@ -137,7 +140,7 @@ function mapped(document: View): Set<string | undefined> {
   return new Set(mapping.map((entry) => entry.get("name").text));
 }
 
-/** A mapping that is not there yet has a problem of its own. */
+/** A missing mapping is another problem. */
 function* notMapped(document: View, names: readonly View[]): Iterable<Problem> {
   const used = mapped(document);
   if (used.size === 0) return;

@@ -66,7 +66,7 @@ function listed(words: readonly string[] | ReadonlyMap<string, unknown>): string
 
 const longestWindow = 168n * 3_600_000_000_000n;
 
-/** A window of dedup or join: longer than nothing and at most seven days. */
+/** A window of dedup or join: longer than 0 and at most seven days. */
 export function* mustBeWindow(view: View): Iterable<Problem> {
   yield* mustLast(
     view,
@@ -75,7 +75,7 @@ export function* mustBeWindow(view: View): Iterable<Problem> {
   );
 }
 
-/** A duration that is longer than nothing. */
+/** A duration longer than 0. */
 export function* mustBePositive(view: View): Iterable<Problem> {
   yield* mustLast(view, "a duration of more than 0", (length) => length > 0n);
 }
@@ -85,7 +85,7 @@ export function* mustBeDuration(view: View): Iterable<Problem> {
   yield* mustLast(view, "a duration of at most 292 years", () => true);
 }
 
-/** Speaks only of texts that keep the grammar, which is the schema's to check. */
+/** Checks only valid durations; the schema reports the others. */
 function* mustLast(view: View, expected: string, fits: (nanoseconds: bigint) => boolean): Iterable<Problem> {
   if (view.text === undefined || !/^[+-]?[\d.]/.test(view.text) || !/^[+-]?[\d.nuµμmshd]+$/.test(view.text)) return;
   const length = parseDuration(view.text);

@@ -72,7 +72,7 @@ function* storage(document: View): Iterable<Problem> {
   }
 }
 
-/** More work at a time than one process makes sense of. */
+/** More concurrency than is useful in one process. */
 const mostReplicas = 100;
 
 function* replicas(document: View): Iterable<Problem> {
@@ -86,7 +86,7 @@ function* replicas(document: View): Iterable<Problem> {
   }
 }
 
-/** Amounts that keep the grammar and hardly mean what they say. */
+/** Valid amounts that are probably not intended. */
 export const quantityRules: readonly Rule[] = [units, requests];
 
 /** Every component of a pipeline that has resources of its own. */
@@ -107,7 +107,7 @@ function sizes(document: View): View[] {
   ];
 }
 
-/** `128m` is an eighth of a byte, and nearly always meant to be 128 MiB. */
+/** `128m` is an eighth of a byte, and nearly always intended as 128 MiB. */
 function* units(document: View): Iterable<Problem> {
   for (const size of sizes(document)) {
     const [, amount] = /^\+?([\d.]+)[num]$/.exec(size.text ?? "") ?? [];

@@ -37,13 +37,13 @@ function* delay(document: View): Iterable<Problem> {
   yield* mustBeDuration(document.get("sink", "max_delay_time"));
 }
 
-/** What the engine's sink says of column types: which it can write, and which fields can feed them. */
+/** The sink's rules of column types: which it can write, and which fields can feed them. */
 export const columnRules: readonly Rule[] = [columnTypes, createdColumns];
 
 /** Characters of a type that are searched. */
 const longestType = 1000;
 
-/** What a type may be a misspelling of. */
+/** The types that are suggested for a misspelled one. */
 const sizes = [8, 16, 32, 64, 128, 256];
 const others = [
   "Float32",
@@ -77,7 +77,7 @@ function* columnTypes(document: View): Iterable<Problem> {
   }
 }
 
-/** The engine's sentence goes on where the text of the type ends. */
+/** The engine's message continues after the text of the type. */
 function unusable(type: View, problem: string): Problem {
   const [says = "", instead] = problem.split("; ");
   return type.problem("COLUMN_TYPE", {
@@ -93,7 +93,7 @@ function* mustFit(type: View, name: string, fits: true | string): Iterable<Probl
   yield type.problem("COLUMN_MISMATCH", { expected, found: found(type.value, type.path), suggestion: fits });
 }
 
-/** ClickHouse takes `FixedString` and `Enum8` alone as the name of what a table has, not as what it shall have. */
+/** ClickHouse accepts `FixedString` and `Enum8` without arguments for an existing column, not for a new one. */
 function* createdColumns(document: View): Iterable<Problem> {
   if (document.get("x-sluice", "create_table").value !== true) return;
   for (const entry of document.get("sink", "mapping").items()) {

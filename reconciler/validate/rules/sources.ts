@@ -4,7 +4,7 @@ import type { Rule, View } from "../../language/view.ts";
 import { joins } from "./feeds.ts";
 import { lineOf, mustDiffer } from "./references.ts";
 
-/** Rules of `sources[]` (docs/reference/pipeline.md): how many of which kind, and what makes each of them complete. */
+/** Rules of `sources[]` (docs/reference/pipeline.md): how many of which kind, and what each requires. */
 export const sourceRules: readonly Rule[] = [sourceKinds, sourceNames, schemaFieldNames, kafkaTogether, otlpTogether];
 
 function kindOfSource(source: View): string | undefined {
@@ -70,20 +70,20 @@ function* kafkaTogether(document: View): Iterable<Problem> {
   }
 }
 
-/** A request says for which signal it is, and nothing else that could tell sources apart. */
+/** A request names its signal alone, so sources of one signal could not be distinguished. */
 function otlpTogether(document: View): Iterable<Problem> {
   const types = document.sources().flatMap((source) => (kindOfSource(source) === "otlp" ? [source.get("type")] : []));
   return mustDiffer(types, "SOURCE_MIX", "a signal that no other source receives");
 }
 
-/** A connection without what says the same as leaving it out. */
+/** A connection without values that equal the default. */
 function given(connection: View): Record<string, unknown> {
   const defaults: readonly unknown[] = ["", false, "NO_AUTH"];
   const members = connection.members().filter(({ value }) => !defaults.includes(value));
   return Object.fromEntries(members.map(({ path, value }) => [String(path.at(-1)), value]));
 }
 
-/** Directives about where a Kafka source reads from. */
+/** Directives about the position of a Kafka source. */
 export const positionRules: readonly Rule[] = [withoutKafka, startTime];
 
 function* withoutKafka(document: View): Iterable<Problem> {
@@ -95,7 +95,7 @@ function* withoutKafka(document: View): Iterable<Problem> {
   }
 }
 
-/** The schema checks what a time looks like; the 31st of February looks like one. */
+/** The schema checks the form of a time; the 31st of February has that form. */
 function* startTime(document: View): Iterable<Problem> {
   const start = document.get("x-sluice", "start");
   const text = start.text ?? "";

@@ -2,7 +2,7 @@ import { endpointOf } from "../../../engine/language.ts";
 import { found, printable, type Problem } from "../../language/problem.ts";
 import type { Rule, View } from "../../language/view.ts";
 
-/** Where the sink writes: the host, which of its ports, TLS, and the name of the table. */
+/** The target of the sink: host, port, TLS and table. */
 export const targetRules: readonly Rule[] = [host, portNumbers, portGuessed, nativeAsHttp, tls, tableName];
 
 const nativePorts = ["9000", "9440"];
@@ -13,7 +13,7 @@ function connection(document: View): View {
   return document.get("sink", "connection_params");
 }
 
-/** The connection as the engine reads it, as far as it can be read. */
+/** The connection as the engine reads it. */
 function endpoint(params: { host?: string; port?: string; http_port?: string }): ReturnType<typeof endpointOf> {
   const flags = { database: "", secure: false, skip_certificate_verification: false };
   return endpointOf({ host: "host", port: "8123", ...params, ...flags });

@@ -69,7 +69,9 @@ function* dedupKeys(document: View): Iterable<Problem> {
   }
 }
 
-/** Texts and whole numbers tell events apart; a fraction is compared by its digits, a list or a mapping by its spelling. */
+/**
+ * Texts and whole numbers identify events; a fraction is compared by its digits, a list or a mapping by its spelling.
+ */
 function* dedupKeyTypes(document: View): Iterable<Problem> {
   for (const dedup of document.transforms("dedup")) {
     const key = dedup.get("config", "key");
@@ -101,7 +103,7 @@ function* outputNames(document: View): Iterable<Problem> {
   }
 }
 
-/** What comes from version v2, where a filter dropped the events that it keeps in v3, waits until a person has looked. */
+/** A filter from version v2, which dropped the events that v3 keeps, waits for a review. */
 export const reviewRules: readonly Rule[] = [filtersReviewed];
 
 function* filtersReviewed(document: View): Iterable<Problem> {
@@ -109,9 +111,9 @@ function* filtersReviewed(document: View): Iterable<Problem> {
   for (const transform of document.get("transforms").items()) {
     if (transform.get("type").text !== "filter") continue;
     yield transform.get("config", "expression").problem("FILTERS_NOT_REVIEWED", {
-      expected: "a filter that a person has looked at: v3 keeps the events for which it is true",
-      found: "one that comes from v2, which dropped them",
-      suggestion: "see that it says what to keep, then write x-sluice.filters_reviewed: true",
+      expected: "a reviewed filter: v3 keeps the events for which it is true",
+      found: "one from v2, which dropped them",
+      suggestion: "check that it is true for the events to keep, then write x-sluice.filters_reviewed: true",
     });
   }
 }

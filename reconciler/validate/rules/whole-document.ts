@@ -29,7 +29,7 @@ function warning(view: View, text: string): Problem {
   });
 }
 
-/** What the format has and nothing acts on yet. To support something, delete its line. */
+/** Parts of the format that are not supported yet. To support one, delete its line. */
 const notYet: readonly { path: string; values?: readonly unknown[]; what: string }[] = [
   { path: "sources[].format", values: ["avro", "protobuf"], what: "a format other than json" },
   { path: "sources[].schema_registry", what: "a schema registry" },
@@ -60,7 +60,7 @@ function viewsAt(document: View, path: string): View[] {
   return views;
 }
 
-/** Tags have no limit in the format; a warning tells where they stop being labels. */
+/** Tags have no limit in the format; too many or too long ones cause a warning. */
 export const tagRules: readonly Rule[] = [tagLimits];
 
 const mostTags = 50;

@@ -237,7 +237,7 @@ describe("nothing can be changed, and the answer says how to", () => {
 });
 
 describe("what is not there is told in the shape of an error", () => {
-  const nothing = "there is nothing at this URL: / lists what there is";
+  const nothing = "nothing is at this URL: / lists all URLs";
   test.each([
     ["an unknown URL", "/api/v2/pipeline", 404, "not_found", nothing],
     ["a URL below a document", "/api/v1/info/more", 404, "not_found", nothing],

@@ -247,7 +247,7 @@ describe("help", () => {
   test("names the variable and the default of each setting", async () => {
     const { out } = await sluice("run", "--help");
     const text = out.replace(/\s+/g, " ");
-    expect(text).toContain("--interval <DURATION> how often to look for a new revision [SLUICE_INTERVAL, default: 1m]");
+    expect(text).toContain("--interval <DURATION> how often to poll for a new revision [SLUICE_INTERVAL, default: 1m]");
     expect(text).toContain("(one of text, json) [SLUICE_LOG_FORMAT, default: text]");
   });
 });

@@ -49,7 +49,7 @@ test("a port that is taken is named, with the setting and the ways out", async (
   await once(other, "listening");
   const { port } = other.address() as AddressInfo;
   await expect(listen(`127.0.0.1:${port}`)).rejects.toThrow(
-    `--api: cannot listen on 127.0.0.1:${port}: another process does. Give another HOST:PORT, port 0 for a free one, or "off"`,
+    `--api: cannot listen on 127.0.0.1:${port}: another process uses this port. Give another HOST:PORT, port 0 for a free one, or "off"`,
   );
   other.close();
 });
@@ -57,7 +57,7 @@ test("a port that is taken is named, with the setting and the ways out", async (
 test("a port for gRPC that is taken is named likewise", async () => {
   const other = await listen("127.0.0.1:0");
   await expect(listenForGrpc(other.address)).rejects.toThrow(
-    `--otlp-grpc: cannot listen on ${other.address}: another process does. Give another HOST:PORT, port 0 for a free one, or "off"`,
+    `--otlp-grpc: cannot listen on ${other.address}: another process uses this port. Give another HOST:PORT, port 0 for a free one, or "off"`,
   );
 });
 

@@ -176,9 +176,9 @@ describe("sluice suspend and resume", () => {
     [["suspend", "order"], "sluice: there is no pipeline order, and no file describes one"],
     [
       ["resume", "orders"],
-      "sluice: orders is not suspended by itself; x-sluice.suspend in its file is lifted in its file",
+      "sluice: orders is not suspended individually; where its file sets x-sluice.suspend, change the file",
     ],
-    [["resume"], "sluice: the suspension of everything cannot be lifted: there is none"],
+    [["resume"], "sluice: there is no suspension of everything to lift"],
     [
       ["suspend", "orders", "--reason", "x".repeat(501)],
       "sluice: --reason: expected at most 500 characters, found 501",
@@ -192,13 +192,13 @@ describe("sluice suspend and resume", () => {
     await stop();
     await writeFile(join(world.dataDir, "holds.json"), "{");
     await start();
-    expect((await sluice("suspend", "orders")).err).toContain("holds.json is damaged, so that it is unknown");
+    expect((await sluice("suspend", "orders")).err).toContain("holds.json is damaged, so it is unknown");
     expect((await sluice("resume")).code).toBe(0);
     expect((await sluice("suspend", "orders")).code).toBe(0);
   });
 
   test("help says what they do not do", async () => {
-    expect((await sluice("suspend", "--help")).out.replace(/\s+/g, " ")).toContain("what runs goes on");
+    expect((await sluice("suspend", "--help")).out.replace(/\s+/g, " ")).toContain("running pipelines run on");
     expect((await sluice("resume", "--help")).out.replace(/\s+/g, " ")).toContain("starts no pipeline");
   });
 });

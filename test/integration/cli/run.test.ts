@@ -192,7 +192,7 @@ test("a port that is taken ends it with 1 and gives the data dir back", async ()
   const daemon = new Daemon("--api", `127.0.0.1:${port}`);
   expect(await daemon.ended).toBe(1);
   expect(daemon.said).toEqual([
-    `sluice: --api: cannot listen on 127.0.0.1:${port}: another process does. Give another HOST:PORT, port 0 for a free one, or "off"`,
+    `sluice: --api: cannot listen on 127.0.0.1:${port}: another process uses this port. Give another HOST:PORT, port 0 for a free one, or "off"`,
   ]);
   other.close();
   expect(existsSync(socket())).toBe(false);

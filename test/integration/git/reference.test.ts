@@ -155,6 +155,6 @@ test("git daemon is read, with a warning", async () => {
   const server = scene.add(await serveDaemon(scene.origin.path));
   const source = scene.open({ url: server.url });
   expect((await source.fetch(signal)).sha).toBe(sha);
-  expect(source.warnings).toEqual([expect.stringContaining("neither encrypts nor says who answers")]);
+  expect(source.warnings).toEqual([expect.stringContaining("is neither encrypted nor authenticated")]);
   expect((await failure(scene.open({ url: `${server.url}-not` }))).reason).toBe("RepositoryNotFound");
 });

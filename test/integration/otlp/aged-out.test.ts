@@ -71,7 +71,7 @@ test("what comes while a commit stops it ages out as the plan of the stop said: 
   await engine.until(id, ({ counters }) => counters.rows_written === 3);
 
   expect(await commit("Stopped")).toContain(
-    "what comes while it is stopped waits for at most 2h0m0s (resources.nats.stream.max_age), after which it is removed " +
+    "events that arrive while it is stopped are kept for at most 2h0m0s (resources.nats.stream.max_age), then removed " +
       "unwritten, and counted",
   );
   await send(5);

@@ -108,7 +108,9 @@ test("a pipeline that is made anew goes on where its consumer group stands: each
   await say(reader({ sluice: ["recreate: true"] }, "20Gi"));
   await produce(101, 200);
   expect(await turn()).toEqual({ [id]: "applied" });
-  expect(reason()).toContain(`the consumer group ${consumerGroup(id)} is kept, and it goes on where that stands`);
+  expect(reason()).toContain(
+    `the consumer group ${consumerGroup(id)} is kept, and reading continues from its committed offsets`,
+  );
   expect(engine.engine.get(id)).toMatchObject({ revision: 1, status: "Running" });
   await produce(201, 300);
   await holds(300);

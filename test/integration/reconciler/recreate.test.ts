@@ -64,7 +64,7 @@ test(
 
     await engine.until("orders", ({ paused }) => paused !== undefined);
     expect(await turn()).toBeUndefined();
-    expect(scene.ready().message).toMatch(/is made anew by itself .*It cannot write: .*orders.* does not exist/);
+    expect(scene.ready().message).toMatch(/is recreated automatically .*It cannot write: .*orders.* does not exist/);
 
     await scene.createTable();
     await engine.until("orders", ({ stream, pending_batches }) => stream.messages === 0 && pending_batches === 0);

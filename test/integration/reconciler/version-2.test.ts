@@ -73,7 +73,7 @@ test("a running pipeline goes on when its v2 file gets a filter, until a person 
   expect(engine.get("orders")).toEqual(before);
   expect(conditions()).toEqual(["Ready False InvalidFile", "Stalled True InvalidFile"]);
   expect(reconciler.snapshot().pipelines[0]?.conditions[0]?.message).toMatch(
-    /^orders\.yaml:18:15: transforms\[0\]\.config\.expression: expected a filter that a person has looked at.*it stays Running/,
+    /^orders\.yaml:18:15: transforms\[0\]\.config\.expression: expected a reviewed filter.*it stays Running/,
   );
   await turnWith(v2Text("orders", [...v2Filter, "x-sluice: { filters_reviewed: true }"]));
   expect(engine.calls).toEqual(["create orders", "stop orders", "update orders", "resume orders"]);

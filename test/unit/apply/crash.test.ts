@@ -136,7 +136,7 @@ describe("a pipeline that was stopped for an edit when the process was killed", 
     const change = plan?.changes.find(({ pipeline_id }) => pipeline_id === "orders");
     expect(change).toMatchObject({ kind: "resume", cause: "Interrupted", calls: ["resume"] });
     expect(change && reasonText(change.why)).toContain(
-      "it goes on as it was: what test@2 had stopped it for is not asked for any more",
+      "it goes on as it was: the change of test@2 that stopped it is no longer asked for",
     );
     expect(left.engine.get("orders").status).toBe("Running");
     const { plan: second } = await reconciler.turn("poll", signal);
@@ -208,7 +208,7 @@ describe("a recreation that was cut off between deletion and creation", () => {
     const reconciler = next(left);
     expect(await outcomes(reconciler)).toEqual({});
     expect(conditionOf(reconciler)?.message).toContain(
-      "test@2 had deleted it to make it anew, and what it was to become",
+      "test@2 had deleted it to recreate it, and its new config was not stored",
     );
     expect(JSON.stringify(reconciler.history({ limit: 10 }))).not.toContain("s3cret");
     world.source.say(anew, { id: "other" });

@@ -171,7 +171,7 @@ describe("a fight", () => {
     await turns(3);
     expect(calls()).toEqual([]);
     expect(readyOf(reconciler)).toEqual(["False", "DriftFight", "Stalled", "Drifted"]);
-    expect(conditionOf(reconciler)?.message).toContain("name changed; it was put back 5 times within an hour");
+    expect(conditionOf(reconciler)?.message).toContain("name changed; it was corrected 5 times within an hour");
     expect([await count("fights"), await count("drift_corrected")]).toEqual([1, 5]);
 
     await begin(orders);
@@ -217,7 +217,7 @@ describe("a fight", () => {
     expect(calls()).toEqual([]);
     expect(readyOf(reconciler)).toEqual(["False", "Drifted", "Reconciling", "Drifted"]);
     expect(conditionOf(reconciler)?.message).toContain(
-      "it was put back 1 time within an hour, and is put back again at",
+      "it was corrected 1 time within an hour, and is corrected again at",
     );
   });
 });

@@ -60,14 +60,16 @@ describe("a pipeline that is made anew", () => {
 });
 
 describe("a pipeline that is to be made anew and cannot write", () => {
-  test("goes on trying without new events, says what it holds, and is made anew when it is mended", async () => {
+  test("goes on trying without new events, says what it holds, and is recreated when it is mended", async () => {
     const reconciler = await asked({ held: 3, pending: 2, letters: 1, paused });
     expect(await outcomes(reconciler)).toEqual({ orders: "held" });
     expect(engine.calls).toEqual(["stop orders", "resume orders"]);
     expect([engine.get("orders").status, engine.takesEvents("orders")]).toEqual(["Running", false]);
     expect(conditionOf(reconciler)).toMatchObject({
       reason: "EventsHeld",
-      message: expect.stringMatching(/is made anew by itself .*: 3 accepted events and 2 pending batches\. /) as string,
+      message: expect.stringMatching(
+        /is recreated automatically .*: 3 accepted events and 2 pending batches\. /,
+      ) as string,
     });
 
     expect(await outcomes(reconciler)).toEqual({});
@@ -145,7 +147,7 @@ test("more dead letters than the plan said are not thrown away before a plan has
   expect(first).toMatchObject([
     { result: "held", cause: "DeadLettersHeld", next_attempt: expect.any(String) as string },
   ]);
-  expect(first[0]?.message).toContain("the plan counted 1 of its dead letters, and there are 4");
+  expect(first[0]?.message).toContain("the plan counted 1 of its dead letters, now there are 4");
   expect(engine.pipelines.has("orders")).toBe(true);
   const { plan } = await reconciler.turn("retry", signal);
   expect(plan?.changes[0]).toMatchObject({ kind: "recreate", loses: { dead_letters: 4 } });

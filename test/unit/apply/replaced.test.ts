@@ -140,7 +140,7 @@ describe("an edit that waits for a stop", () => {
     gate.emit("open");
     await expect.poll(() => readyOf(reconciler)).toEqual(["False", "ReconciliationFailed", "Reconciling"]);
     expect(reconciler.snapshot().pipelines[0]?.outcome?.message).toContain(
-      "(stop: the disk broke): it is planned anew",
+      "(stop: the disk broke): a new plan is made",
     );
     expect(await outcomes(reconciler)).toEqual({ orders: "applied" });
     expect(engine.calls.slice(2)).toEqual(["update orders", "resume orders"]);

@@ -39,7 +39,7 @@ describe("settings of a repository", () => {
     ["a password and a token", [repo, "git_password: ${env:A}", "git_token: ${env:B}"], /exclude each other: give one/],
     ["a token for ssh", ["repo: git@host:a.git", "git_token: ${env:A}"], /expected a repository over https/],
     ["a password in the URL besides", ["repo: https://ada:x@host/a.git", "git_token: ${env:A}"], /take it out/],
-    ["keys for a plain folder", ["dir: pipelines", "verify_gpg: a"], /a plain folder has no such thing/],
+    ["keys for a plain folder", ["dir: pipelines", "verify_gpg: a"], /it applies to a repository only/],
   ])("must not name %s", (_title, lines, expected) => {
     expect(() => source(...lines)).toThrow(expected);
   });

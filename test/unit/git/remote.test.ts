@@ -44,7 +44,7 @@ describe("a remote", () => {
   });
 
   test.each([
-    ["git://host/a.git", "neither encrypts nor says who answers"],
+    ["git://host/a.git", "is neither encrypted nor authenticated"],
     ["http://host/a.git", "is not encrypted"],
     ["http://127.0.0.1:8080/a.git", undefined],
     ["https://host/a.git", undefined],

@@ -56,8 +56,8 @@ describe("what is held", () => {
 
   test.each([
     ["twice", (holds: Holds) => holds.suspend("orders", {}), /^orders is suspended already: by ada since .*: why$/],
-    ["resumed that was not", (holds: Holds) => holds.resume("sales"), "sales is not suspended by itself"],
-    ["everything, resumed that was not", (holds: Holds) => holds.resume(undefined), "by themselves are: orders"],
+    ["resumed that was not", (holds: Holds) => holds.resume("sales"), "sales is not suspended individually"],
+    ["everything, resumed that was not", (holds: Holds) => holds.resume(undefined), "suspended individually: orders"],
     [
       "with a reason without end",
       (holds: Holds) => holds.suspend("sales", { reason: "x".repeat(501) }),
@@ -93,7 +93,7 @@ describe("a file that is damaged", () => {
     const holds = Holds.read(dataDir);
     expect(holds.of("orders")?.reason).toBe(holds.damage);
     expect(holds.damage).toMatch(
-      /holds\.json is damaged, so that it is unknown .*Restore it and restart, or run "sluice resume"/,
+      /holds\.json is damaged, so it is unknown .*Restore it and restart, or run "sluice resume"/,
     );
     await expect(holds.suspend("orders", {})).rejects.toThrow("holds.json is damaged");
     await expect(holds.pin(pin)).rejects.toThrow("holds.json is damaged");

@@ -30,7 +30,7 @@ test("the small pipeline, whole", () => {
       severity: "warning",
       path: "sink.connection_params.password",
       expected: "the password itself, best as a reference such as ${env:NAME}",
-      found: "a reference, which was not changed: see that it does not lead to the base64 of v2",
+      found: "a reference, which was not changed: check that its value is not in base64, as in v2",
       message: expect.stringContaining("sink.connection_params.password: expected the password itself"),
     },
   ]);

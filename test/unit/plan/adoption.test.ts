@@ -18,7 +18,7 @@ test.each<[string, World, Expected]>([
       effect: "restart",
       fields: [expect.objectContaining({ path: "transforms[filter of input].config.expression" })],
       reason: expect.stringMatching(
-        /runs on unchanged\. Ways out: set x-sluice\.adopt: true, which makes it what the file says by stop, update, resume \(restart\); or/,
+        /runs on unchanged\. Ways out: set x-sluice\.adopt: true, which changes it to match the file by stop, update, resume \(restart\); or/,
       ),
     },
   ],
@@ -41,7 +41,7 @@ test.each<[string, World, Expected]>([
       effect: "restart",
       calls: ["stop", "update", "resume"],
       reason:
-        "it is taken over, as x-sluice.adopt is true: transforms[filter of input].config.expression changed; 7 accepted " +
+        "it is adopted, because x-sluice.adopt is true: transforms[filter of input].config.expression changed; 7 accepted " +
         "events are written first",
     },
   ],

@@ -64,7 +64,7 @@ describe("a revision that removes files", () => {
       file: "first.yaml",
       reason:
         "first.yaml no longer has it, but this revision removes the files of 3 of 10 pipelines, and --max-deletions (2) " +
-        "allows 2: no further deletion is begun. Ways out: put files back, and remove at most 2 in one commit; or run " +
+        "allows 2: no further deletion is begun. Ways out: restore files, and remove at most 2 in one commit; or run " +
         "with a greater --max-deletions; or set x-sluice.state: Terminated first, which drops what a pipeline holds, and " +
         "remove its file in a later commit",
     });

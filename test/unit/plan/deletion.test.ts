@@ -30,7 +30,8 @@ describe("a pipeline whose file is gone", () => {
       {
         kind: "delete",
         calls: ["delete"],
-        reason: "orders.yaml no longer has it; 1 accepted event, 1 pending batch and 3 dead letters go with it",
+        reason:
+          "orders.yaml no longer has it; 1 accepted event, 1 pending batch and 3 dead letters are deleted with it",
       },
     ],
     [
@@ -106,10 +107,10 @@ describe("a pipeline whose file is gone", () => {
           cause: "EventsHeld",
           calls: [],
           reason:
-            "orders.yaml no longer has it: it takes no new events, and is deleted by itself when what it holds is gone: " +
+            "orders.yaml no longer has it: it takes no new events, and is deleted automatically when nothing of this is left: " +
             "7 accepted events, 2 pending batches and 1 dead letter. It cannot write: table orders is missing. Ways out: " +
-            "mend what it waits for; or take the dead letters out with sluice dlq consume, discard or purge orders; " +
-            "or put it back with x-sluice.state: Terminated, and then remove it, which drops all of this",
+            "resolve what it waits for; or take the dead letters out with sluice dlq consume, discard or purge orders; " +
+            "or restore it with x-sluice.state: Terminated, and then remove it, which drops all of this",
         },
       ],
       [
@@ -119,9 +120,7 @@ describe("a pipeline whose file is gone", () => {
           kind: "refuse",
           cause: "DeadLettersHeld",
           calls: [],
-          reason: expect.stringMatching(
-            /: 2 dead letters\. Ways out: take the dead letters out .*or put the file back/,
-          ),
+          reason: expect.stringMatching(/: 2 dead letters\. Ways out: take the dead letters out .*or restore the file/),
         },
       ],
       [
@@ -136,7 +135,7 @@ describe("a pipeline whose file is gone", () => {
           kind: "refuse",
           cause: "EventsHeld",
           reason: expect.stringMatching(
-            /It cannot write: secret .* is not set\. Ways out: put the file back and mend it/,
+            /It cannot write: secret .* is not set\. Ways out: restore the file and correct it/,
           ),
         },
       ],
@@ -166,7 +165,7 @@ describe("a pipeline whose file is gone", () => {
       expect(changeFor({ wanted: [orders], there: [{ was: orders, ...closed }] })).toMatchObject({
         kind: "resume",
         cause: "StateWished",
-        reason: "it is Running and takes no events, as it was about to end, x-sluice.state is Running",
+        reason: "it is Running and takes no events, because its deletion had begun, x-sluice.state is Running",
       });
     });
   });

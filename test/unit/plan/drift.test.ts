@@ -157,8 +157,8 @@ describe("a pipeline that somebody deleted", () => {
       cause: "Drifted",
       calls: ["create"],
       reason:
-        "it drifted from its file: it was deleted in the engine, and with it what it held unwritten, its dead letters and " +
-        "its access token; it is made again",
+        "it drifted from its file: it was deleted in the engine, and with it accepted events that were not written, its dead letters and " +
+        "its access token; it is created again",
       drift: { fields: ["x-sluice.state"], stance: "correct" },
     });
   });
@@ -182,7 +182,7 @@ describe("a drift that comes back", () => {
         calls: [],
         fields: [expect.objectContaining({ path: "name" })],
         drift: { fields: ["name"], stance: "wait", times: 1, next: noon + 15_000 },
-        reason: expect.stringContaining("and is put back again at 2026-01-01T12:00:15.000Z"),
+        reason: expect.stringContaining("and is corrected again at 2026-01-01T12:00:15.000Z"),
       },
     ],
     ["waits longer each time", ago(30, 20, 10, 3), { drift: expect.objectContaining({ next: noon + 60_000 }) }],
@@ -195,7 +195,7 @@ describe("a drift that comes back", () => {
         calls: [],
         fields: [expect.objectContaining({ path: "name" })],
         drift: { fields: ["name"], stance: "fight", times: 5 },
-        reason: expect.stringMatching(/name changed; it was put back 5 times within an hour: .* Ways out: /),
+        reason: expect.stringMatching(/name changed; it was corrected 5 times within an hour: .* Ways out: /),
       },
     ],
   ])("%s", (_title, corrections, expected) => {

@@ -76,7 +76,7 @@ describe("the inverse of a change", () => {
       {
         kind: "stop",
         calls: ["stop"],
-        reason: "it undoes the resume, but does not bring back that it had failed (it is Stopped instead)",
+        reason: "it undoes the resume, but does not bring back the status Failed (it is Stopped instead)",
       },
     ],
     ["does nothing about a refusal", { wanted: [anew], there: [{ was: orders, owned: null }] }, undefined],

@@ -8,7 +8,7 @@ const orders: PipelineText = { id: "orders", topic: "shop.orders" };
 const group = consumerGroup("orders");
 
 describe("a new pipeline that reads a topic", () => {
-  const unless = `unless the consumer group ${group} has offsets of it, where it then goes on`;
+  const unless = `unless the consumer group ${group} has offsets of it, from which it then continues`;
 
   test.each<[string, PipelineText, string]>([
     ["begins at the beginning", orders, `it is new; topic shop.orders is read from its beginning, ${unless}`],
@@ -41,22 +41,20 @@ describe("a new pipeline that reads a topic", () => {
       "into the table of one that goes on reading it",
       { wanted: [orders, shared], there: [{ was: orders }] },
       [
-        "topic shop.orders, which orders reads, is read again from its beginning into the same table: what it has written and all that is to come stands there twice",
+        "topic shop.orders, which orders reads, is read again from its beginning into the same table: what it has written and all new events is in that table twice",
       ],
     ],
     [
       "into the table of one that goes",
       { wanted: [shared], there: [{ was: orders }] },
       [
-        "topic shop.orders, which orders has read, is read again from its beginning into the same table: what it has written stands there twice",
+        "topic shop.orders, which orders has read, is read again from its beginning into the same table: what it has written is in that table twice",
       ],
     ],
     [
       "from its end, into the table of one that goes on reading it",
       { wanted: [orders, { ...shared, ...latest }], there: [{ was: orders }] },
-      [
-        "topic shop.orders, which orders reads, is read too into the same table: all that is to come stands there twice",
-      ],
+      ["topic shop.orders, which orders reads, is read too into the same table: all new events is in that table twice"],
     ],
     [
       "from its end, into the table of one that goes",
@@ -152,7 +150,7 @@ describe("a pipeline that reads a topic", () => {
         effect: "restart",
         reason:
           "sources[kafka of input].connection_params.brokers changed; if the new brokers are another cluster, topic " +
-          "shop.orders is read there from its beginning, and pending batches of the old one are a matter of x-sluice.on_lost",
+          "shop.orders is read there from its beginning, and x-sluice.on_lost decides about pending batches of the old one",
       },
     ],
     [
@@ -166,14 +164,14 @@ describe("a pipeline that reads a topic", () => {
       {
         effect: "restart",
         reason:
-          "sources[kafka of input].consumer_group_initial_offset changed; where it begins counts only for a topic of " +
+          "sources[kafka of input].consumer_group_initial_offset changed; the start applies only to a topic of " +
           "which its consumer group has no offsets",
       },
     ],
     [
       "is told that while it runs, by start",
       { wanted: [{ ...orders, sluice: ["start: latest"] }], there: [{ was: orders }] },
-      { effect: "hot", calls: ["configure"], reason: expect.stringContaining("counts only for a topic of which") },
+      { effect: "hot", calls: ["configure"], reason: expect.stringContaining("applies only to a topic of which") },
     ],
     [
       "is told on_lost while it runs",
@@ -187,8 +185,8 @@ describe("a pipeline that reads a topic", () => {
         effect: "hot",
         calls: ["configure"],
         reason:
-          "x-sluice.take_over changed; it goes on where run 7f3c0a1b left the consumer group: pending batches that " +
-          "begin below that are given up, and dedup does not know what that run has read",
+          "x-sluice.take_over changed; it continues from the offsets that run 7f3c0a1b committed: pending batches that " +
+          "begin below them are given up, and dedup does not know the events of that run",
       },
     ],
     [
@@ -215,8 +213,8 @@ describe("a pipeline that reads several topics", () => {
       { wanted: [{ ...both, kafka: ["consumer_group_initial_offset: latest"] }] },
       {
         reason:
-          `it is new; topic shop.orders is read from its end (what it holds now is not read), ${unless}, where it then ` +
-          `goes on; topic shop.returns is read from its beginning, ${unless}, where it then goes on`,
+          `it is new; topic shop.orders is read from its end (what it holds now is not read), ${unless}, from ` +
+          `which it then continues; topic shop.returns is read from its beginning, ${unless}, from which it then continues`,
       },
     ],
     [
@@ -243,7 +241,7 @@ describe("a pipeline that reads several topics", () => {
       {
         effect: "restart",
         reason: expect.stringMatching(
-          /; what was not read yet of topic shop\.returns stays unread, and what pending batches hold of a source that is gone becomes dead letters$/,
+          /; what was not read yet of topic shop\.returns stays unread, and events of a removed source in pending batches become dead letters$/,
         ),
       },
     ],
@@ -263,7 +261,7 @@ describe("a pipeline that reads several topics", () => {
       {
         reason: expect.stringContaining(
           "; if the new brokers are another cluster, topic shop.orders is read there from its beginning, topic " +
-            "shop.returns is read there from its beginning, and pending batches of the old one are",
+            "shop.returns is read there from its beginning, and x-sluice.on_lost decides about pending batches",
         ),
       },
     ],
@@ -278,8 +276,8 @@ describe("a pipeline that reads several topics", () => {
       {
         calls: ["stop", "delete"],
         reason:
-          `orders.yaml no longer has it; consumer group ${group} keeps its place in topics shop.orders and ` +
-          "shop.returns, 12 offsets before their ends, and a pipeline with this pipeline_id goes on there",
+          `orders.yaml no longer has it; consumer group ${group} keeps its committed offsets of topics shop.orders and ` +
+          "shop.returns, 12 offsets before their ends, and a pipeline with this pipeline_id continues from them",
       },
     ],
   ])("%s", (_title, world, expected) => {
@@ -293,7 +291,7 @@ const gone = (there: Omit<There, "was">): World => ({
 });
 
 describe("a pipeline that reads a topic, and whose file is gone", () => {
-  const place = `consumer group ${group} keeps its place in topic shop.orders`;
+  const place = `consumer group ${group} keeps its committed offsets of topic shop.orders`;
   const closed = { intake: "closed" } as const;
 
   test.each<[string, World, Expected]>([
@@ -303,7 +301,7 @@ describe("a pipeline that reads a topic, and whose file is gone", () => {
       {
         kind: "delete",
         calls: ["stop", "delete"],
-        reason: `orders.yaml no longer has it; ${place}, 12 offsets before its end, and a pipeline with this pipeline_id goes on there`,
+        reason: `orders.yaml no longer has it; ${place}, 12 offsets before its end, and a pipeline with this pipeline_id continues from them`,
       },
     ],
     [
@@ -313,7 +311,7 @@ describe("a pipeline that reads a topic, and whose file is gone", () => {
         calls: ["stop", "delete"],
         reason:
           "orders.yaml no longer has it; 1 pending batch is written first; it is kept while there are 2 dead letters; " +
-          `${place}, and a pipeline with this pipeline_id goes on there`,
+          `${place}, and a pipeline with this pipeline_id continues from them`,
       },
     ],
     [
@@ -328,7 +326,7 @@ describe("a pipeline that reads a topic, and whose file is gone", () => {
         kind: "refuse",
         cause: "EventsHeld",
         reason: expect.stringMatching(
-          /^orders\.yaml no longer has it: it is deleted by itself when what it holds is gone: 2 pending batches\. It cannot write: table orders is missing\. Ways out: mend what it waits for; or put it back /,
+          /^orders\.yaml no longer has it: it is deleted automatically when nothing of this is left: 2 pending batches\. It cannot write: table orders is missing\. Ways out: resolve what it waits for; or restore it /,
         ),
       },
     ],
@@ -339,50 +337,50 @@ describe("a pipeline that reads a topic, and whose file is gone", () => {
     ],
     [
       "is stopped again where its group was not told all, which a stop says again",
-      gone({ ...closed, unsaid: 7 }),
+      gone({ ...closed, uncommitted: 7 }),
       { kind: "delete", calls: ["stop", "delete"] },
     ],
     [
       "is resumed where it rests and its group was not told all",
-      gone({ status: "Stopped", unsaid: 7 }),
+      gone({ status: "Stopped", uncommitted: 7 }),
       { kind: "delete", calls: ["resume", "stop", "delete"] },
     ],
     [
       "is resumed where it rests since before the start of the process, so that nobody knows what its group was told",
-      gone({ status: "Stopped", unsaid: "unknown" }),
+      gone({ status: "Stopped", uncommitted: "unknown" }),
       { kind: "delete", calls: ["resume", "stop", "delete"] },
     ],
     [
       "is waited for until it has joined its group",
-      gone({ ...closed, unsaid: "unknown" }),
+      gone({ ...closed, uncommitted: "unknown" }),
       {
         kind: "no-op",
         cause: "InTransition",
         reason:
-          "orders.yaml no longer has it: it is deleted when it has settled its place in the topic, which may " +
-          "not be committed",
+          "orders.yaml no longer has it: it is deleted when it has settled offsets that are perhaps not " +
+          "committed to its consumer group",
       },
     ],
     [
       "waits for a person while its group cannot be told",
-      gone({ ...closed, unsaid: 7, paused: "no broker answers" }),
+      gone({ ...closed, uncommitted: 7, paused: "no broker answers" }),
       {
         kind: "refuse",
         cause: "GroupBehind",
         calls: [],
         reason:
-          "orders.yaml no longer has it: it is deleted by itself when what it holds is gone: 7 offsets that are not " +
-          "committed to its consumer group. It cannot commit: no broker answers. Ways out: mend what it waits for; or put it back " +
+          "orders.yaml no longer has it: it is deleted automatically when nothing of this is left: 7 offsets that are not " +
+          "committed to its consumer group. It cannot commit: no broker answers. Ways out: resolve what it waits for; or restore it " +
           "with x-sluice.state: Terminated, and then remove it, after which these are read again by a pipeline with this pipeline_id",
       },
     ],
     [
       "goes with all that it holds where its file had it terminated, and the plan says what is read again",
-      gone({ status: "Terminated", unsaid: 7, pending_batches: 1 }),
+      gone({ status: "Terminated", uncommitted: 7, pending_batches: 1 }),
       {
         kind: "delete",
         calls: ["delete"],
-        reason: `orders.yaml no longer has it; 1 pending batch goes with it; ${place}, and a pipeline with this pipeline_id goes on there, which reads 7 offsets again`,
+        reason: `orders.yaml no longer has it; 1 pending batch is deleted with it; ${place}, and a pipeline with this pipeline_id continues from them, which reads 7 offsets again`,
       },
     ],
   ])("%s", (_title, world, expected) => {
@@ -394,7 +392,7 @@ describe("a pipeline that reads a topic, and whose file is gone", () => {
     expect(change).toMatchObject({
       kind: "resume",
       calls: ["stop", "resume"],
-      reason: "it is Running and was about to end, x-sluice.state is Running",
+      reason: "it is Running and its deletion had begun, x-sluice.state is Running",
     });
   });
 });

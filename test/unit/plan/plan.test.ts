@@ -104,8 +104,8 @@ describe("a pipeline that a file describes", () => {
       {
         kind: "stop",
         reason:
-          "it is Running, x-sluice.state is Stopped; 7 accepted events are written first; what comes while it is stopped " +
-          "waits for at most 36h0m0s (resources.nats.stream.max_age), after which it is removed unwritten, and counted",
+          "it is Running, x-sluice.state is Stopped; 7 accepted events are written first; events that arrive while it is " +
+          "stopped are kept for at most 36h0m0s (resources.nats.stream.max_age), then removed unwritten, and counted",
       },
     ],
     [
@@ -205,7 +205,7 @@ describe("a pipeline that a file describes", () => {
       "resources.nats.stream.max_age",
     ]);
     expect(change.reason).toMatch(
-      /^resources\.nats\.stream\.max_age cannot change .*"48h.*" to "72h.*Ways out: put the old value back/,
+      /^resources\.nats\.stream\.max_age cannot change .*"48h.*" to "72h.*Ways out: restore the old value/,
     );
   });
 });
@@ -352,7 +352,7 @@ describe("depends_on", () => {
         wanted: [on("zebra"), { id: "zebra", sluice: ["drift: report"] }],
         there: [{ was: kafka, status: "Stopped", owned: inSyncWith(kafka) }],
       },
-      "is Stopped, which its file does not say (Drifted)",
+      "is Stopped, unlike in its file (Drifted)",
     ],
     [
       "was stopped by hand, which is ignored",
@@ -391,7 +391,7 @@ describe("depends_on", () => {
     const world = { wanted: [on("zebra"), back, { id: "alpha" }] };
     for (const id of ["orders", "zebra"]) {
       expect(changeFor(world, id)).toMatchObject({ kind: "refuse", calls: [] });
-      expect(changeFor(world, id).reason).toContain("which waits for this one");
+      expect(changeFor(world, id).reason).toContain("which depends on this one");
     }
     expect(changeFor(world, "alpha")).toMatchObject({ kind: "create" });
   });

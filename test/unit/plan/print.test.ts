@@ -33,7 +33,7 @@ test("a plan is printed for people: what, to whom, why, with the values behind i
         transforms[filter of input].config.expression
           - level == "error"
           + id > 1
-    charlie  refuse            charlie.yaml:23:41: resources.nats.stream.max_age cannot change after creation, and was changed from "24h0m0s" to "48h0m0s": the pipeline runs on unchanged. Ways out: put the old value back; or give the new config to a new pipeline with another pipeline_id; or set x-sluice.recreate: true, which writes what was accepted and makes the pipeline anew, without its dead letters and its access token
+    charlie  refuse            charlie.yaml:23:41: resources.nats.stream.max_age cannot change after creation, and was changed from "24h0m0s" to "48h0m0s": the pipeline runs on unchanged. Ways out: restore the old value; or give the new config to a new pipeline with another pipeline_id; or set x-sluice.recreate: true, which writes what was accepted and recreates the pipeline, without its dead letters and its access token
         resources.nats.stream.max_age
           - 24h0m0s
           + 48h0m0s

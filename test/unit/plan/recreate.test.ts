@@ -29,7 +29,7 @@ describe("a refused change", () => {
   ])("%s names recreate as a way out, and what it costs", (_title, wanted, was, without) => {
     const change = changeFor({ wanted: [wanted], there: [{ was, dead_letters: 7, keys: 9 }] });
     expect(change).toMatchObject({ kind: "refuse", cause: "ImmutableField", calls: [] });
-    const way = "set x-sluice.recreate: true, which writes what was accepted and makes the pipeline anew";
+    const way = "set x-sluice.recreate: true, which writes what was accepted and recreates the pipeline";
     expect(change.reason.endsWith(`; or ${way}, ${without}`)).toBe(true);
   });
 
@@ -51,7 +51,7 @@ describe("a refused change with recreate", () => {
         effect: "refuse",
         calls: ["stop", "delete", "create"],
         loses: { dead_letters: 2 },
-        reason: `${head}: the pipeline is made anew; 3 accepted events and 1 pending batch are written first; lost: 2 dead letters, ${token}`,
+        reason: `${head}: the pipeline is recreated; 3 accepted events and 1 pending batch are written first; lost: 2 dead letters, ${token}`,
       },
     ],
     ["of a pipeline at rest", { status: "Stopped" }, { kind: "recreate", calls: ["stop", "delete", "create"] }],
@@ -78,7 +78,7 @@ describe("a refused change with recreate", () => {
       {
         kind: "no-op",
         cause: "InTransition",
-        reason: `${head}: it takes no new events, and is made anew when it has written 3 accepted events`,
+        reason: `${head}: it takes no new events, and is recreated when it has written 3 accepted events`,
       },
     ],
     [
@@ -99,9 +99,9 @@ describe("a refused change with recreate", () => {
         cause: "EventsHeld",
         calls: [],
         reason:
-          `${head}: it takes no new events, and is made anew by itself when what it holds is gone: 3 accepted events and ` +
-          "1 pending batch. It cannot write: table orders is missing. Ways out: mend what it waits for; or put the old " +
-          "value back, with which the rest of the file is applied, and it goes on as it was",
+          `${head}: it takes no new events, and is recreated automatically when nothing of this is left: 3 accepted events and ` +
+          "1 pending batch. It cannot write: table orders is missing. Ways out: resolve what it waits for; or restore the old " +
+          "value: the rest of the file is then applied, and it goes on as it was",
       },
     ],
     [
@@ -110,7 +110,7 @@ describe("a refused change with recreate", () => {
       {
         kind: "refuse",
         cause: "EventsHeld",
-        reason: expect.stringMatching(/It cannot write: secret .* is not set\. Ways out: put the old value back/),
+        reason: expect.stringMatching(/It cannot write: secret .* is not set\. Ways out: restore the old value/),
       },
     ],
   ])("%s", (_title, there, expected) => {
@@ -139,31 +139,31 @@ describe("a refused change with recreate", () => {
     expect(change).toMatchObject({ kind: "recreate", calls: ["stop", "delete", "create"] });
     expect(change.reason).toBe(
       "resources.transform[input].storage.size cannot change after creation, and x-sluice.recreate is true: the pipeline " +
-        "is made anew; 2 pending batches are written first; lost: what dedup remembers (12 keys); the consumer group " +
-        `${consumerGroup("orders")} is kept, and it goes on where that stands`,
+        "is recreated; 2 pending batches are written first; lost: what dedup remembers (12 keys); the consumer group " +
+        `${consumerGroup("orders")} is kept, and reading continues from its committed offsets`,
     );
   });
 
   test.each<[string, Omit<There, "was">, Expected]>([
     [
       "is waited for until that was told",
-      { intake: "closed", unsaid: 7, paused: "no broker answers" },
+      { intake: "closed", uncommitted: 7, paused: "no broker answers" },
       {
         kind: "refuse",
         cause: "GroupBehind",
         reason: expect.stringMatching(
-          /: it is made anew by itself when what it holds is gone: 7 offsets that are not committed to its consumer group\. It cannot commit: no broker answers\. Ways out: mend what it waits for; or put the old value back/,
+          /: it is recreated automatically when nothing of this is left: 7 offsets that are not committed to its consumer group\. It cannot commit: no broker answers\. Ways out: resolve what it waits for; or restore the old value:/,
         ),
       },
     ],
     [
       "that is at rest is resumed to tell it",
-      { status: "Stopped", unsaid: 7 },
+      { status: "Stopped", uncommitted: 7 },
       { calls: ["resume", "stop", "delete", "create"] },
     ],
     [
       "that is terminated is resumed to tell it",
-      { status: "Terminated", unsaid: "unknown" },
+      { status: "Terminated", uncommitted: "unknown" },
       { calls: ["resume", "stop", "delete", "create"] },
     ],
     ["that knows all", { status: "Terminated" }, { calls: ["delete", "create"] }],
@@ -241,13 +241,13 @@ describe("another kind of source", () => {
       "what the webhook accepted is written, and its token is no more",
       webhook,
       kafka,
-      /made anew; 3 accepted events are written first; lost: its access token; topic shop\.orders is read from its beginning/,
+      /recreated; 3 accepted events are written first; lost: its access token; topic shop\.orders is read from its beginning/,
     ],
     [
       "the consumer group stays",
       kafka,
       webhook,
-      /made anew; 3 accepted events are written first; nothing is lost; consumer group \S+ keeps its place in topic shop\.orders/,
+      /recreated; 3 accepted events are written first; nothing is lost; consumer group \S+ keeps its committed offsets of topic shop\.orders/,
     ],
   ])("is made anew: %s", (_title, was, wanted, reason) => {
     const change = changeFor({ wanted: [{ ...wanted, sluice: ["recreate: true"] }], there: [{ was, held: 3 }] });
@@ -296,7 +296,7 @@ describe("a recreation under way that still waits for its stop", () => {
         cause: "StateWished",
         calls: ["resume"],
         reason: expect.stringMatching(
-          /^it goes on as it was, because the file no longer asks for its end: resources\.nats\.stream\.max_age cannot change/,
+          /^it goes on as it was, because the file no longer asks for its deletion: resources\.nats\.stream\.max_age cannot change/,
         ),
       },
     ],

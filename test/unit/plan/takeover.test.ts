@@ -11,7 +11,7 @@ describe("a change under way that still waits for a stop", () => {
   const stopping = { was: orders, status: "Stopping" } as const;
   /** The edit is under way. */
   const busy = { orders: { wish: wishOf(read(edit)), isStopping: true } };
-  const replaced: Expected = { replaces: true, reason: expect.stringContaining("it takes the place of the change") };
+  const replaced: Expected = { replaces: true, reason: expect.stringContaining("it replaces the change") };
 
   test.each<[string, World, Expected]>([
     ["goes on where its file says the same", { wanted: [edit] }, { cause: "InProgress", calls: [] }],

@@ -21,7 +21,7 @@ export interface There extends Partial<
 > {
   was: PipelineText;
   /** Of a pipeline that reads a topic, default 0: its group was told everything. */
-  unsaid?: number | "unknown";
+  uncommitted?: number | "unknown";
   status?: Status;
   /** The entry of the inventory; null for a pipeline of somebody else. Default: `<id>.yaml`. */
   owned?: Partial<InventoryEntry> | null;
@@ -73,9 +73,9 @@ export function actualOf(there: readonly There[], busy: Record<string, Underway>
   };
 }
 
-function actualPipeline({ was, owned: _owned, unsaid = 0, ...facts }: There): ActualPipeline {
+function actualPipeline({ was, owned: _owned, uncommitted = 0, ...facts }: There): ActualPipeline {
   const { pipeline_id, config, options } = read(was);
-  const reading = was.topic === undefined || unsaid === "unknown" ? {} : { lag: 0, unsaid };
+  const reading = was.topic === undefined || uncommitted === "unknown" ? {} : { lag: 0, uncommitted };
   const held = { held: 0, pending_batches: 0, dead_letters: 0 };
   return { pipeline_id, config, options, status: "Running", ...held, ...reading, ...facts };
 }
