@@ -267,12 +267,19 @@ export class ExternalScene {
 
   async #settled(subject: Subject): Promise<void> {
     const { pipeline_id } = subject;
-    await until(this.#daemon, `to read all of ${pipeline_id}`, () => subject.isRead(), settleLimit);
     const isSettled = async (): Promise<boolean> => {
       const { stream, pending_batches } = await healthOf(this.#daemon, pipeline_id);
       return stream.messages + pending_batches === 0;
     };
-    await until(this.#daemon, `to settle the events of ${pipeline_id}`, isSettled, settleLimit);
+    try {
+      await until(this.#daemon, `to read all of ${pipeline_id}`, () => subject.isRead(), settleLimit);
+      await until(this.#daemon, `to settle the events of ${pipeline_id}`, isSettled, settleLimit);
+    } catch (cause) {
+      const health = await healthOf(this.#daemon, pipeline_id).catch(String);
+      const lines = this.#daemon.log.filter((line) => line.includes(pipeline_id)).slice(-40);
+      const texts = [`${pipeline_id} did not settle: ${JSON.stringify(health)}`, "its last lines:", ...lines];
+      throw new Error(texts.join("\n"), { cause });
+    }
   }
 
   /** Resolves when the server was killed at the step that its trap waits for. */
