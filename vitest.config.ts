@@ -1,7 +1,7 @@
 import { defineConfig } from "vitest/config";
 
 /** Tests that need neither the built program nor a server. */
-const unit = ["test/unit/**/*.test.ts", "test/conformance/**/*.test.ts", "test/architecture.test.ts"];
+const unit = ["test/unit/**/*.test.ts", "test/conformance/**/!(sink).test.ts", "test/architecture.test.ts"];
 
 export default defineConfig({
   test: {

@@ -51,7 +51,12 @@ describe("a planted breach is found", () => {
       "engine/transforms/filter/filter.ts",
       'import { x } from "../../streams/embedded/segment.ts";',
     ],
-    ["the core imports a component", "engine/core/sink.ts", 'import { x } from "../sinks/clickhouse/sink.ts";'],
+    [
+      "a pipeline is compiled with a sink of its own choice",
+      "engine/workers/compile.ts",
+      'import { x } from "../sinks/clickhouse/sink.ts";',
+    ],
+    ["the core imports a component", "engine/core/sink.ts", 'import { x } from "../streams/embedded/segment.ts";'],
     ["the core does input and output", "engine/core/stream.ts", 'import { open } from "node:fs/promises";'],
     ["the plan reads a file", "reconciler/plan/decide/plan.ts", 'import { readFileSync } from "node:fs";'],
     ["the plan looks at the clock", "reconciler/plan/decide/plan.ts", "const now = Date.now();"],

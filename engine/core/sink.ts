@@ -1,4 +1,5 @@
 import type { Event, EventList } from "../event/event.ts";
+import type { RowWalks } from "../event/raw-json.ts";
 import type { Rejection } from "./dead-letter.ts";
 
 /**
@@ -110,6 +111,11 @@ export interface Sink {
   ): Promise<{ kind: "read"; reading: Reading } | Exclude<Answer, { kind: "ok" }>>;
   /** Whether the target's server answers anything at all now. Cheap, and never throws. */
   isReachable(signal: AbortSignal): Promise<boolean>;
+  /**
+   * The walks over events of an origin whose own bytes can be rows; undefined where none can. They may be others after
+   * each `open` and `read`.
+   */
+  rowWalks(origin: string | undefined): RowWalks | undefined;
   /** Begins the rows of a block. */
   begin(): RowWriter;
   /**

@@ -1,9 +1,10 @@
 import type { PipelineConfig, SchemaField, SourceConfig } from "../../schemas/pipeline.ts";
 import { quantityBytes } from "../../schemas/quantity.ts";
 import type { KeyMemory } from "../core/key-memory.ts";
+import type { Sink } from "../core/sink.ts";
 import type { Transform } from "../core/transform.ts";
 import type { TransformChain, CompiledPipeline } from "../batch/compiled-pipeline.ts";
-import { ClickHouseSink, type ClickHouseSinkOptions } from "../sinks/clickhouse/sink.ts";
+import { createSink, type SinkTools } from "../sinks/registry.ts";
 import { DeclaredFields } from "../transforms/declared-fields/declared-fields.ts";
 import { kindOf, obstacleOf } from "../sources/registry.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -18,9 +19,9 @@ interface CompileOptions {
   options: { create_table: boolean };
   /** Configs of earlier revisions that pending batches name: the present config may read their origins by another source, or not at all. */
   former?: readonly PipelineConfig[];
-  embedded?: ClickHouseSinkOptions["embedded"];
+  embedded?: SinkTools["embedded"];
   /** Opens the connections to a ClickHouse server; those of this machine by default. */
-  agent?: ClickHouseSinkOptions["agent"];
+  agent?: SinkTools["agent"];
   /** What dedup remembers, and what its fingerprints are made with: one for all revisions of a pipeline. */
   keys: KeyMemory;
   salt: Uint8Array;
@@ -35,9 +36,8 @@ export function compilePipeline(given: CompileOptions): CompiledPipeline {
   const { config, revision, options, embedded, agent, log } = given;
   checkSources(config);
   const origins = stepsByOrigin(given);
-  const sink = new ClickHouseSink({
+  const sink = createSink(config.sink, {
     pipeline_id: config.pipeline_id,
-    sink: config.sink,
     schemas: new Map(Array.from(origins, ([origin, of]) => [origin, of && (of.stateless?.outputs ?? of.fields)])),
     options,
     ...(embedded !== undefined && { embedded }),
@@ -95,7 +95,7 @@ function stepsOf(given: CompileOptions, source: SourceConfig): Steps {
   };
 }
 
-function compileChain({ origin, declared, transforms, stateless }: Steps, sink: ClickHouseSink): TransformChain {
+function compileChain({ origin, declared, transforms, stateless }: Steps, sink: Sink): TransformChain {
   // A stateless transform makes new events: none is a row as it was received.
   const rows = stateless === undefined ? () => sink.rowWalks(origin) : () => undefined;
   const keys = [...transforms, ...(stateless === undefined ? [] : [stateless])].flatMap(({ reads = [] }) => reads);

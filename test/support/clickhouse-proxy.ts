@@ -72,6 +72,7 @@ export class ClickHouseProxy {
   #judge: Judge = () => pass;
   #server: Server | undefined;
   #port = 0;
+  #connections = 0;
 
   private constructor(upstream: string) {
     this.#upstream = upstream;
@@ -90,6 +91,11 @@ export class ClickHouseProxy {
 
   get url(): string {
     return `http://127.0.0.1:${this.#port}`;
+  }
+
+  /** How many clients are connected now. */
+  get connections(): number {
+    return this.#connections;
   }
 
   /** Inserts of batches that met this fate. */
@@ -114,6 +120,10 @@ export class ClickHouseProxy {
     });
     // What hangs here hangs for as long as the client likes.
     server.requestTimeout = 0;
+    server.on("connection", (socket) => {
+      this.#connections += 1;
+      socket.on("close", () => (this.#connections -= 1));
+    });
     server.listen(this.#port, "127.0.0.1");
     await once(server, "listening");
     this.#server = server;

@@ -46,6 +46,10 @@ const importRules: Rule[] = [
     return a !== undefined && b !== undefined && a !== b ? "components never import each other" : undefined;
   },
   ({ from, to }) =>
+    /^engine\/sinks\/[^/]+\//.test(to) && !from.startsWith("engine/sinks/") && from !== pureDoor
+      ? "sinks are made by engine/sinks/registry.ts"
+      : undefined,
+  ({ from, to }) =>
     from.startsWith("engine/core/") && to.startsWith("engine/") && !/^engine\/(core|event)\//.test(to)
       ? "the core imports nothing of the engine but events"
       : undefined,

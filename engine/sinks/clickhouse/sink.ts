@@ -19,10 +19,9 @@ import { TargetReader } from "./target/target-reader.ts";
 import { withTimeLimit } from "./transport/time-limit.ts";
 import { whyTooOld } from "./target/version.ts";
 
-export interface ClickHouseSinkOptions {
+/** What the sink is made with beside its config. */
+export interface ClickHouseTools {
   pipeline_id: string;
-  /** With secrets resolved to their values. */
-  sink: SinkConfig;
   /** The fields that feed the sink. */
   schemas: Schemas;
   options: { create_table: boolean };
@@ -31,6 +30,11 @@ export interface ClickHouseSinkOptions {
   /** The agent for HTTP connections; by default one of the sink's own, which applies its TLS settings. */
   agent?: Agent;
   log: Log;
+}
+
+export interface ClickHouseSinkOptions extends ClickHouseTools {
+  /** With secrets resolved to their values. */
+  sink: SinkConfig;
 }
 
 /** Time limit of `open` and of `read`, in milliseconds: their statements are small. */
@@ -71,10 +75,6 @@ export class ClickHouseSink implements Sink {
     return this.#reader.written?.atLeastOnce;
   }
 
-  /**
-   * The walks for events whose own bytes can be rows. They change when the table is read, and whenever it has been
-   * altered.
-   */
   rowWalks(origin: string | undefined): RowWalks | undefined {
     return this.#encoders.of(origin)?.rowWalks;
   }

@@ -175,21 +175,6 @@ describe("a probe that cannot be made", () => {
     });
   });
 
-  test("as nobody answers is tried again", async () => {
-    const [sink, proxy] = await through(() => undefined);
-    await proxy.stop();
-    proxies.length = 0;
-    expect(await sink.probe(blockOf([good]), patient)).toMatchObject({
-      kind: "failed",
-      failure: { class: "transient", name: "network_io" },
-    });
-  });
-
-  test("as it is given up is no answer about rows", async () => {
-    const sink = await sinkAt(server.url, "t");
-    expect(await sink.probe(blockOf([misfits["type"]![0]]), AbortSignal.abort())).toMatchObject({ kind: "failed" });
-  });
-
   test.each<[string, string, unknown]>([
     ["finds what does not fit the types", "type", { kind: "found", rows: [{ row: 1, failure: { code: 27 } }] }],
     ["says why it found nothing", "constraint", { kind: "failed", failure: { class: "setup", code: 60 } }],

@@ -162,18 +162,6 @@ describe("a reading", () => {
     expect(await sink.read(true, patient)).toMatchObject({ kind: "refused", failure: { class: "setup" } });
   });
 
-  test("that the server cannot give is an answer", async () => {
-    await table("away");
-    const proxy = await proxied("system.tables", undefined);
-    const sink = await opened("away", proxy.url);
-    await proxy.stop();
-    proxies.length = 0;
-    expect(await sink.read(true, patient)).toMatchObject({
-      kind: "refused",
-      failure: { class: "transient", name: "network_io" },
-    });
-  });
-
   test("has no blocks where this user may not see the parts, and then asks no more", async () => {
     await table("hidden");
     const proxy = await proxied("system.parts", denied("SELECT(max_block_number) ON system.parts"));

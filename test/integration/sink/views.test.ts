@@ -128,22 +128,6 @@ describe.each(cases)("%s that fails", (_title, name, { behind, mend, code, table
   });
 });
 
-test("where errors of views are to be ignored, the base and the other views get the rows", async () => {
-  await run(`CREATE TABLE d.base ${kept("s String")}`);
-  for (const [to, query] of [
-    ["good", "SELECT s FROM d.base"],
-    ["broken", "SELECT toString(toUInt8(s)) AS s FROM d.base"],
-  ]) {
-    await run(`CREATE TABLE d.${to} ${kept("s String")}`);
-    await run(`CREATE MATERIALIZED VIEW d.${to}_view TO d.${to} AS ${query}`);
-  }
-  const base = await sink("base");
-  const block = encoded(base, events({ s: "1" }, { s: "x" }));
-  expect(await base.insert(block, "token", patient)).toMatchObject({ failure: { class: "view" } });
-  expect(await base.insert(block, "token", patient, { ignoreViews: true })).toEqual({ kind: "ok" });
-  expect(await counts("base", "good", "broken")).toEqual([2, 2, 0]);
-});
-
 test("a view that came after open is never taken for a row that wrote nothing", async () => {
   await run(`CREATE TABLE d.early ${kept("s String, CONSTRAINT any CHECK s != 'no'")}`);
   const early = await sink("early");

@@ -97,6 +97,10 @@ class ModelSink implements Sink {
     return Promise.resolve(true);
   }
 
+  rowWalks(): undefined {
+    return undefined;
+  }
+
   begin(): RowWriter {
     return {
       add: (events) => divide(events, "encoder")[1],
