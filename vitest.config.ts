@@ -2,6 +2,8 @@ import { defineConfig } from "vitest/config";
 
 /** Tests that need neither the built program nor a server. */
 const unit = ["test/unit/**/*.test.ts", "test/conformance/**/!(sink).test.ts", "test/architecture.test.ts"];
+/** Those of them that replace modules: each needs modules of its own. The others share theirs, as loading them takes longer than most tests. */
+const mocked = ["test/unit/**/*.mocked.test.ts"];
 
 export default defineConfig({
   test: {
@@ -11,7 +13,8 @@ export default defineConfig({
     hookTimeout: 60_000,
     reporters: ["default", ["json", { outputFile: ".cache/test-report.json" }]],
     projects: [
-      { extends: true, test: { name: "unit", include: unit } },
+      { extends: true, test: { name: "unit", include: unit, exclude: mocked, isolate: false } },
+      { extends: true, test: { name: "mocked", include: mocked } },
       {
         extends: true,
         test: {

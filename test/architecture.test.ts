@@ -23,6 +23,14 @@ test(`no folder has more than ${mostFiles} source files`, () => {
   expect(crowdedFolders(files)).toEqual([]);
 });
 
+test("unit tests that replace modules are named *.mocked.test.ts, as the others share their modules", () => {
+  const tests = ["test/unit", "test/conformance"].flatMap(sourcesBelow).filter(({ path }) => path.endsWith(".test.ts"));
+  const replacing = tests.filter(({ text }) => /\bvi\.(do)?mock\(/i.test(text));
+  const named = tests.filter(({ path }) => path.endsWith(".mocked.test.ts"));
+  expect(named.length).toBeGreaterThan(0);
+  expect(replacing.map(({ path }) => path)).toEqual(named.map(({ path }) => path));
+});
+
 describe("a planted breach is found", () => {
   test.each([
     [

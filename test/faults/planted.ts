@@ -8,7 +8,7 @@ import { plantedFaults, type Edit, type PlantedFault } from "./planted-faults.ts
 const suites: readonly (readonly string[])[] = [
   ["test/fuzz/world.test.ts"],
   ["test/fuzz/stream.test.ts", "test/fuzz/delivery.test.ts"],
-  ["--project", "unit"],
+  ["--project", "unit", "--project", "mocked"],
 ];
 
 /** What is made from the tree, or found from the copy because it is below the house. */
