@@ -106,7 +106,7 @@ export class Recovery {
       // The letters are in the data dir, and a written batch needs no rows.
       const isNeeded = record.madeOf.kind !== "letters" && record.state.kind !== "written";
       if (count <= 0 || !isNeeded) return { builder, found: record };
-      const isHeld = await source.stillHolds(rangesOf(record));
+      const isHeld = await source.mayHaveCompacted(rangesOf(record));
       const decided = whenEventsAreGone(isHeld, options);
       if (decided !== "waits") {
         this.#report(record, decided, count);

@@ -171,7 +171,7 @@ export class KafkaSource implements Source {
     }
   }
 
-  stillHolds(ranges: readonly PositionRange[]): Promise<boolean> {
+  mayHaveCompacted(ranges: readonly PositionRange[]): Promise<boolean> {
     return this.#opening.stillHolds(ranges, this.#signals!);
   }
 
