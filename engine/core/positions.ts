@@ -5,7 +5,7 @@ import type { Event } from "../event/event.ts";
  * that reads from Kafka has one for each partition of its topic (see `kafkaFeed`).
  *
  * A feed does not say of which kind it is, so no kind may take the feed of another for its own (see
- * `SourceKind.originOfFeed`). Begin the feeds of a new kind with its name and a colon.
+ * `SourceOrigin.ofFeed`). Begin the feeds of a new kind with its name and a colon.
  */
 export type Feed = string;
 

@@ -212,7 +212,7 @@ export interface Hindrance {
           pipeline_id: string;
           ending: Ending;
           holds: Unsettled;
-          /** It reads a topic, and is sent nothing. */
+          /** It reads a log, and nothing is pushed to it. */
           reads: boolean;
           failed: boolean;
           /** Why it cannot settle that. */

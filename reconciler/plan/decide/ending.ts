@@ -1,9 +1,10 @@
+import { hasConsumerGroup, isPushed } from "../../../engine/language.ts";
 import type { ActualPipeline } from "../../actual/state.ts";
 import { routeToEnd } from "../calls.ts";
 import type { Call, Ending } from "../calls.ts";
 import type { HindranceCause } from "../change.ts";
 import type { Deletion, EndWait, Hindrance, Unsettled, Unwritten } from "../reason.ts";
-import { keptInKafka, readsFromKafka } from "./kafka.ts";
+import { keptInKafka } from "./kafka.ts";
 
 /** The next step to the end: calls, or what it waits for: its own end of something, or a person. */
 export type EndingStep =
@@ -26,15 +27,16 @@ export function endOf(present: ActualPipeline, ending: Ending): EndingStep {
   if (hindrance === undefined) return { kind: "calls", calls };
   if (status !== "Running" || paused !== undefined) return { kind: "hindered", hindrance };
   const holds = unsettledOf(present, 0);
-  return { kind: "waits", wait: { for: readsFromKafka(present.config) ? "settled" : "written", holds } };
+  return { kind: "waits", wait: { for: isPushed(present.config) ? "written" : "settled", holds } };
 }
 
 /**
- * Whether the calls can bring one nearer to its end that takes no events any more. One that reads a topic reads on, so
- * that it is never done by itself; it has to have joined its group once before it can commit anything.
+ * Whether the calls can bring one nearer to its end that takes no events any more. One that reads a log reads on, so
+ * that it is never done by itself; where it has a group, it has to have joined that once before it can commit anything.
  */
 function mayHelp({ status, paused, config, unsaid }: ActualPipeline, isSettled: boolean): boolean {
-  const isReading = readsFromKafka(config) && unsaid !== undefined && paused === undefined;
+  const hasJoined = !hasConsumerGroup(config) || unsaid !== undefined;
+  const isReading = !isPushed(config) && hasJoined && paused === undefined;
   if (status === "Running") return isSettled || isReading;
   return (status === "Stopped" || status === "Terminated") && !isSettled;
 }
@@ -55,7 +57,7 @@ export function hindranceOf(present: ActualPipeline, ending: Ending): Hindrance 
         pipeline_id,
         ending,
         holds: unsettledOf(present, letters),
-        reads: readsFromKafka(config),
+        reads: !isPushed(config),
         failed: cause !== "DeadLettersHeld" && status === "Failed",
         ...(trouble !== undefined && { trouble }),
       },
@@ -74,7 +76,7 @@ function holdsEvents({ held, pending_batches }: ActualPipeline): boolean {
 
 /** Whether the consumer group has all offsets that are settled. Where that is not known, it may not. */
 function isCommitted({ config, unsaid }: ActualPipeline): boolean {
-  return !readsFromKafka(config) || unsaid === 0;
+  return !hasConsumerGroup(config) || unsaid === 0;
 }
 
 /** What a deletion does to what is there. */
