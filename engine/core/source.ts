@@ -1,3 +1,7 @@
+import type { EngineOptions, PipelineConfig } from "../../schemas/pipeline.ts";
+import type { Disk } from "./disk.ts";
+import type { BatchRecord, Journal, Progress } from "./journal.ts";
+import type { SourcePause } from "./pause.ts";
 import type { Chunk, PositionRange } from "./positions.ts";
 
 /**
@@ -42,6 +46,8 @@ export interface Source {
    * compacted, since there a missing event is lost.
    */
   mayHaveCompacted(ranges: readonly PositionRange[]): Promise<boolean>;
+  /** What a person can do when events of a pending batch are gone. Absent: what holds for every source (`waysOut.lost`). */
+  readonly wayOutOfLoss?: string;
   /**
    * Resolves when events of this source may be written: at once, unless another reader may have taken the source over
    * while this process was paused. Called right before each insert. Rejects with LeftForLater when the pipeline drains
@@ -72,4 +78,22 @@ export interface SourceSignals {
   leave: AbortSignal;
   /** Aborts when the pipeline drains, or leaves. */
   drain: AbortSignal;
+}
+
+/** Which pipeline a source is opened for, and how far that has come. A kind may need more. */
+export interface SourceSpec {
+  pipeline_id: string;
+  /** With its secrets resolved. */
+  config: PipelineConfig;
+  options: Pick<EngineOptions, "start" | "take_over" | "on_lost">;
+  progress: Progress;
+  pending: readonly BatchRecord[];
+}
+
+/** What every source is opened with. A kind may need more. */
+export interface SourceTools {
+  disk: Disk;
+  journal: Journal;
+  /** By which it waits while it cannot read. */
+  pause: SourcePause;
 }

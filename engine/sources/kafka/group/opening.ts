@@ -15,7 +15,7 @@ import { LostEvents, type LostLook } from "./lost-events.ts";
 import type { KafkaIdentity } from "./identity.ts";
 import { judge, type Judgement, type Known } from "./ownership.ts";
 import type { KafkaPositions } from "../positions/positions.ts";
-import { failureText } from "../brokers/failures.ts";
+import { failureText, waysOutOfKafka } from "../brokers/failures.ts";
 
 type Ours = Extract<Judgement, { kind: "ours" }>;
 
@@ -172,7 +172,8 @@ export class Opening {
   }
 
   /** Waits before another attempt. Throws LeftForLater where the pipeline stops meanwhile. */
-  async wait(failure: Waited, attempt: number, signals: SourceSignals) {
+  async wait(waited: Waited, attempt: number, signals: SourceSignals) {
+    const failure: Waited = { ...wayOutOf(waited), ...waited };
     if (signals.drain.aborted) throw new LeftForLater(failure.text);
     await this.#pause.wait(failure, attempt, signals.drain);
     if (signals.drain.aborted) throw new LeftForLater(failure.text);
@@ -257,6 +258,10 @@ export class Opening {
       await this.wait(waitedFor(error), attempt, signals);
     });
   }
+}
+
+function wayOutOf({ class: kind }: Waited): Pick<Waited, "way_out"> {
+  return kind === "source" || kind === "owner" || kind === "lost" ? { way_out: waysOutOfKafka[kind] } : {};
 }
 
 /** What is waited for after an error. Throws it where it is the journal's and no wait can mend it. */
