@@ -52,9 +52,9 @@ function* schemaFieldNames(document: View): Iterable<Problem> {
 function* originsDiffer(document: View): Iterable<Problem> {
   for (const { name, origin, isPushed } of kinds) {
     if (origin === undefined) continue;
-    const given = sourcesOf(document, (kind) => kind.name === name).map((source) => source.get(origin.key));
+    const origins = sourcesOf(document, (kind) => kind.name === name).map((source) => source.get(origin.key));
     const expected = `a ${origin.name} that no other source ${isPushed ? "receives" : "reads"}`;
-    yield* mustDiffer(given, "SOURCE_MIX", expected);
+    yield* mustDiffer(origins, "SOURCE_MIX", expected);
   }
 }
 

@@ -31,20 +31,20 @@ sink:
 
 const kindsOf = (type: string) =>
   Object.values<SourceKind>(sourceKinds).filter(({ types }) => types.some((of) => of === type));
-const pairs = sourceTypes.flatMap((first) => sourceTypes.map((second) => ({ first, second })));
+const pairs = sourceTypes.flatMap((one) => sourceTypes.map((other) => ({ one, other })));
 
 test.each(pairs)(
-  "a source of type $first goes with one of type $second only if they are of one kind",
-  ({ first, second }) => {
-    const sources = `sources: [{ type: ${first}, source_id: a }, { type: ${second}, source_id: b }]`;
+  "a source of type $one goes with one of type $other only if they are of one kind",
+  ({ one, other }) => {
+    const sources = `sources: [{ type: ${one}, source_id: a }, { type: ${other}, source_id: b }]`;
     const codes = said(`version: v3\npipeline_id: pair\n${sources}\n`)
       .filter(({ path }) => path === "sources[1]" || path === "sources[1].type")
       .map(({ code }) => code);
-    const [kind, ...others] = kindsOf(first);
+    const [kind, ...others] = kindsOf(one);
     expect(others).toEqual([]);
-    if (kind !== kindsOf(second)[0]) expect(codes).toEqual(["SOURCE_MIX"]);
+    if (kind !== kindsOf(other)[0]) expect(codes).toEqual(["SOURCE_MIX"]);
     else if (kind?.origin === undefined) expect(codes).toEqual(["SOURCE_COUNT"]);
-    else expect(codes).toEqual(first === second && kind.origin.key === "type" ? ["SOURCE_MIX"] : []);
+    else expect(codes).toEqual(one === other && kind.origin.key === "type" ? ["SOURCE_MIX"] : []);
   },
 );
 
