@@ -1,6 +1,6 @@
 /**
  * The part of the engine's public interface that does no input or output. It compiles expressions, reads column types
- * and endpoints, and parses JSON without a loss of digits; mutexes, retry and back-off are here too. It imports no
+ * and endpoints, lists the kinds of sources, and parses JSON without a loss of digits; mutexes, retry and back-off are here too. It imports no
  * module that does input or output, so that `validate` and `migrate` load no store and no client of Kafka, gRPC or
  * ClickHouse.
  */
@@ -8,6 +8,8 @@ export { compileFilter, compileTransforms, ExpressionError, freeNames } from "./
 export type { FreeName, TransformExpression } from "./expression/index.ts";
 export { parseColumnType, isProblem } from "./sinks/clickhouse/columns/column-grammar.ts";
 export { canFeed } from "./sinks/clickhouse/columns/feeding.ts";
+export type { SourceKind } from "./core/source-kind.ts";
+export { hasAccessToken, hasConsumerGroup, isPushed, sourceKinds } from "./sources/registry.ts";
 export { endpointOf } from "./sinks/clickhouse/transport/endpoint.ts";
 export { backOff, jitter } from "./flow/back-off.ts";
 export { type Group, GroupCommit } from "./flow/group-commit.ts";

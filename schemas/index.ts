@@ -5,9 +5,10 @@ export { effectOf, isSecret, type Path } from "./annotations.ts";
 export { defaultOptions, engineOptions } from "./pipeline.ts";
 export { basicType } from "./pipeline.ts";
 export { normalise } from "./normalise.ts";
+export { hasResources } from "./normalise-resources.ts";
 export { otlpField, otlpFields } from "./otlp-fields.ts";
 export { canonicalCpu, canonicalSize, parseQuantity, quantityBytes } from "./quantity.ts";
-export { schemaErrors, v3Keys, type SchemaError } from "./schema.ts";
+export { schemaErrors, sourceTypes, sourceTypesWith, transformTypes, v3Keys, type SchemaError } from "./schema.ts";
 export { tidy } from "./normalise.ts";
 export type { PipelineV3, SluiceDirectives } from "./pipeline-v3.d.ts";
 export type {

@@ -25,7 +25,7 @@ export function normaliseResources(file: PipelineV3, batchSize: number, stored?:
   return {
     nats: { stream: streamLimits(given.nats?.stream ?? {}, batchSize, stored?.resources.nats.stream) },
     sources: file.sources
-      .filter(({ type }) => !type.startsWith("otlp."))
+      .filter(({ type }) => hasResources(type))
       .map(({ source_id }) => ({ source_id, ...componentOf(entryOf(given.sources, source_id)) })),
     transform: file.sources
       .filter(({ source_id }) => transformed(source_id) || entryOf(given.transform, source_id) !== undefined)
@@ -40,6 +40,11 @@ export function normaliseResources(file: PipelineV3, batchSize: number, stored?:
       ),
     sink: componentOf(given.sink),
   };
+}
+
+/** Whether sources of a type have resources of their own. Those of OTLP share one receiver. */
+export function hasResources(type: string): boolean {
+  return !type.startsWith("otlp.");
 }
 
 function entryOf<Entry extends { source_id: string }>(

@@ -15,15 +15,13 @@ import type {
   FilterDocument,
   JoinDocument,
   KafkaSourceDocument,
-  OtlpSourceDocument,
   PipelineV3,
   SchemaFieldDocument,
   SinkDocument,
   StatelessDocument,
-  WebhookSourceDocument,
 } from "./pipeline-v3.d.ts";
 
-type SourceDocument = WebhookSourceDocument | KafkaSourceDocument | OtlpSourceDocument;
+type SourceDocument = PipelineV3["sources"][number];
 type TransformDocument = FilterDocument | DedupDocument | StatelessDocument;
 
 /** The order of execution, whatever the order in the file; dedups of several sources stand in the order of sources. */

@@ -38,3 +38,33 @@ export function schemaErrors(document: unknown): SchemaError[] {
 
 /** The keys of the root of a v3 document. */
 export const v3Keys: readonly string[] = Object.keys(schema.properties);
+
+interface Variant {
+  properties: Readonly<Record<string, { const?: string; enum?: readonly string[]; "x-effect"?: string }>>;
+}
+
+const definitions: Readonly<Record<string, unknown>> = schema.definitions;
+
+/** The definitions of the entries of a list, by their types, in the order of the schema. */
+function variantsOf(list: "sources" | "transforms"): [type: string, variant: Variant][] {
+  return schema.properties[list].items.oneOf.flatMap(({ $ref }) => {
+    const variant = definitions[$ref.slice("#/definitions/".length)] as Variant;
+    const { type } = variant.properties;
+    return (type?.enum ?? [type?.const ?? ""]).map((one): [string, Variant] => [one, variant]);
+  });
+}
+
+const sourceVariants = variantsOf("sources");
+
+/** The types that a source may have. */
+export const sourceTypes: readonly string[] = sourceVariants.map(([type]) => type);
+
+/** The types that a transform may have. */
+export const transformTypes: readonly string[] = variantsOf("transforms").map(([type]) => type);
+
+/** The types of the sources on which a key has an effect. */
+export function sourceTypesWith(key: string): string[] {
+  return sourceVariants.flatMap(([type, { properties }]) => {
+    return Object.hasOwn(properties, key) && properties[key]?.["x-effect"] !== "none" ? [type] : [];
+  });
+}

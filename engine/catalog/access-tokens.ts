@@ -1,6 +1,6 @@
 import type { EngineOptions, PipelineConfig } from "../../schemas/pipeline.ts";
 import { EngineError } from "../core/errors.ts";
-import { kindOf } from "../sources/registry.ts";
+import { hasAccessToken } from "../sources/registry.ts";
 import { isToken, newToken, tokenHash } from "../sources/webhook/token.ts";
 import type { PipelineRegistry } from "./registry.ts";
 import type { CatalogEntry, TokenRecord } from "./catalog.ts";
@@ -44,8 +44,7 @@ export class AccessTokens {
     { access_token }: EngineOptions,
     present?: Pick<CatalogEntry, "token">,
   ): Promise<NewToken> {
-    const [first] = sources;
-    if (first === undefined || !kindOf(first).hasAccessToken) return {};
+    if (!hasAccessToken({ sources })) return {};
     if (access_token !== undefined) {
       const value = await this.#secrets.resolve(access_token);
       if (present?.token?.brought === true && isToken(value, present.token.hash)) return {};

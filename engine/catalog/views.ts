@@ -1,5 +1,5 @@
 import type { PipelineHealth, PipelineView } from "../core/pipeline-view.ts";
-import { isPushed } from "../sources/registry.ts";
+import { hasConsumerGroup } from "../sources/registry.ts";
 import type { DeadLetters } from "../state/dead-letters.ts";
 import type { StoreJournal } from "../state/journal.ts";
 import type { Streams } from "../streams/streams.ts";
@@ -57,10 +57,10 @@ export class PipelineViews {
     };
   }
 
-  /** The lag of a pipeline that reads from Kafka and has read nothing yet: it has no offset to commit to its group. */
+  /** The lag of a pipeline with a consumer group that has read nothing yet: it has no offset to commit to its group. */
   #unread(pipeline_id: string): Pick<PipelineHealth, "source"> {
     const { registry, journal } = this.#options;
-    if (isPushed(registry.get(pipeline_id).config)) return {};
+    if (!hasConsumerGroup(registry.get(pipeline_id).config)) return {};
     const isUnread =
       Object.keys(journal.progress(pipeline_id).positions).length + journal.pendingCount(pipeline_id) === 0;
     return isUnread ? { source: { partitions: 0, lag: 0, unsaid: 0 } } : {};

@@ -16,12 +16,14 @@ export interface Waited {
   text: string;
   /** Of the network: no connection was made, or one gave no whole answer. */
   connection?: Failure["connection"];
+  /** What a person can do about it, where `waysOut` does not know it for all kinds of sources. */
+  way_out?: string;
 }
 
 /** A transient failure is shown as a pause from this attempt on. */
 export const quietAttempts = 3;
 
-/** What a person can do about a pause. */
+/** What a person can do about a pause, unless what fails says it itself. */
 export const waysOut: Record<Pause["class"], string> = {
   transient: "it goes on by itself when the server answers again",
   row: "correct the mapping or the table; it goes on by itself when the server takes the rows",
@@ -32,9 +34,9 @@ export const waysOut: Record<Pause["class"], string> = {
   disk: "make room on the disk of the data dir, or correct the named cause; it goes on by itself",
   probe: "grant the named right, or correct the mapping or the table; it goes on by itself within a minute",
   uncertain: "set x-sluice.on_uncertain to insert (at least once) or skip (at most once)",
-  source: "correct the brokers, the login, the rights or the topic; it goes on by itself when they answer",
-  owner: `stop the other process, or set x-sluice.take_over to its run, such as "0a1b2c3d", to go on from its offsets`,
-  lost: "restore the missing events, set x-sluice.on_lost: skip to go on without them, or stop the pipeline and move its consumer group to the offsets to go on from",
+  source: "correct the named cause; it goes on by itself when its events can be read",
+  owner: "stop the other process",
+  lost: "restore the missing events, or set x-sluice.on_lost: skip to go on without them",
   storage:
     "it goes on by itself as keys expire; a shorter time_window, or more limits.memory for the transform, makes room sooner",
 };

@@ -3,6 +3,9 @@ import type { Event } from "../event/event.ts";
 /**
  * One ordered log of a source, in which its positions count. A pipeline with pushed events has one, its stream; one
  * that reads from Kafka has one for each partition of its topic (see `kafkaFeed`).
+ *
+ * A feed does not say of which kind it is, so no kind may take the feed of another for its own (see
+ * `SourceOrigin.ofFeed`). Begin the feeds of a new kind with its name and a colon.
  */
 export type Feed = string;
 

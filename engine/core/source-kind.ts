@@ -15,17 +15,16 @@ export interface SourceKind<Config extends SourceConfig = SourceConfig> {
   readonly isPushed: boolean;
   /** Whether senders authenticate with an access token of the pipeline. */
   readonly hasAccessToken: boolean;
-  /** What distinguishes the events of one source of a pipeline from those of another. */
-  readonly origin: {
-    /** What it is called, such as `topic`. */
-    readonly name: string;
-    /** Whether the same source may have another origin after an edit: events of the former one are its events too. */
-    readonly mayChange: boolean;
-  };
-  /** The origin of a source's events; undefined where a pipeline has one source of this kind at most. */
-  originOf(source: Config): string | undefined;
-  /** The origin of a feed of this kind; undefined for any other feed. */
-  originOfFeed(feed: Feed): string | undefined;
+  /**
+   * Whether a consumer group reads it: its members are the `replicas` of the source, and what is final is committed to
+   * the log as well.
+   */
+  readonly hasConsumerGroup: boolean;
+  /**
+   * What distinguishes the events of one source of a pipeline from those of another; undefined: a pipeline has one
+   * source of this kind at most.
+   */
+  readonly origin: SourceOrigin<Config> | undefined;
   /** The fields of its events. */
   fieldsOf(source: Config): readonly SchemaField[];
   /** The fields that every event must have: the others may be absent or null. */
@@ -35,4 +34,18 @@ export interface SourceKind<Config extends SourceConfig = SourceConfig> {
    * are valid.
    */
   obstacleOf(sources: readonly Config[]): string | undefined;
+}
+
+/** The origin of events. All sources of one pipeline have different ones. */
+export interface SourceOrigin<Config extends SourceConfig = SourceConfig> {
+  /** What sentences call it, such as `topic`. */
+  readonly name: string;
+  /** The key of the config that says it. */
+  readonly key: string;
+  /** Whether the same source may have another origin after an edit: events of the former one are its events too. */
+  readonly mayChange: boolean;
+  /** The origin of a source's events. */
+  of(source: Config): string;
+  /** The origin of a feed of this kind; undefined for any other feed. */
+  ofFeed(feed: Feed): string | undefined;
 }

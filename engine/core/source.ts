@@ -1,3 +1,7 @@
+import type { EngineOptions, PipelineConfig } from "../../schemas/pipeline.ts";
+import type { Disk } from "./disk.ts";
+import type { BatchRecord, Journal, Progress } from "./journal.ts";
+import type { SourcePause } from "./pause.ts";
 import type { Chunk, PositionRange } from "./positions.ts";
 
 /**
@@ -5,6 +9,13 @@ import type { Chunk, PositionRange } from "./positions.ts";
  * are not final yet again to make their batch again.
  *
  *     open ─> again (what an earlier start left) ─> begin ─> next, wait ... ─> acknowledge ... ─> drain ─> close
+ *
+ * A source that cannot read for a while waits itself, with the `SourcePause` that it is opened with, until it reads
+ * again, drains or leaves. What `next` and `again` throw ends the run: after LeftForLater the next start continues, and
+ * after any other error the pipeline has failed.
+ *
+ * Its events have the time when they were received only if they were pushed. An event that is read from a log has the
+ * time 0, and its `maxAge` is infinite (see `OpenedSource`): the log decides how long it keeps it.
  */
 export interface Source {
   /**
@@ -17,17 +28,26 @@ export interface Source {
   readonly waitsForSettled: boolean;
   /** Starts reading: the batches of an earlier start are being sent, or are settled if `waitsForSettled`. */
   begin(): Promise<void>;
-  /** The next events: at most `limit` of them and about `maxBytes` bytes; empty where there are none yet. */
+  /**
+   * The next events: at most `limit` of them and about `maxBytes` bytes; empty where there are none yet. It may be called
+   * before `wait`. A chunk may have no events, and its `last` may lie after its last event.
+   */
   next(limit: number, maxBytes: number): Promise<Chunk[]>;
   /** Resolves when about `count` events are there, at the time `until` (ms of the monotonic clock), or when `signal` aborts. Never throws. */
   wait(count: number, until: number | undefined, signal: AbortSignal): Promise<void>;
-  /** Reads ranges of a record again. Events that are gone are omitted. */
+  /**
+   * Reads ranges of a record again. Events that are gone are omitted. A range ends with the `last` of a chunk, so that
+   * it may lie after the last event.
+   */
   again(ranges: readonly PositionRange[]): AsyncIterable<Chunk>;
   /**
-   * Whether the log still covers ranges. If so, compaction has replaced their missing events by newer ones with the
-   * same key, which is no loss.
+   * Whether compaction can be the reason why events of ranges are missing: newer ones with the same key replaced them,
+   * which is no loss. True where the log is compacted and still covers the ranges; false for every log that is not
+   * compacted, since there a missing event is lost.
    */
-  stillHolds(ranges: readonly PositionRange[]): Promise<boolean>;
+  mayHaveCompacted(ranges: readonly PositionRange[]): Promise<boolean>;
+  /** What a person can do when events of a pending batch are gone. Absent: what holds for every source (`waysOut.lost`). */
+  readonly wayOutOfLoss?: string;
   /**
    * Resolves when events of this source may be written: at once, unless another reader may have taken the source over
    * while this process was paused. Called right before each insert. Rejects with LeftForLater when the pipeline drains
@@ -58,4 +78,22 @@ export interface SourceSignals {
   leave: AbortSignal;
   /** Aborts when the pipeline drains, or leaves. */
   drain: AbortSignal;
+}
+
+/** Which pipeline a source is opened for, and how far that has come. A kind may need more. */
+export interface SourceSpec {
+  pipeline_id: string;
+  /** With its secrets resolved. */
+  config: PipelineConfig;
+  options: Pick<EngineOptions, "start" | "take_over" | "on_lost">;
+  progress: Progress;
+  pending: readonly BatchRecord[];
+}
+
+/** What every source is opened with. A kind may need more. */
+export interface SourceTools {
+  disk: Disk;
+  journal: Journal;
+  /** By which it waits while it cannot read. */
+  pause: SourcePause;
 }

@@ -2,6 +2,7 @@ import type { BatchBuilder, BatchPlan } from "../batch/builder.ts";
 import type { CompiledPipeline } from "../batch/compiled-pipeline.ts";
 import type { BatchReader } from "../batch/reader.ts";
 import { mayBeInTable, rangesOf, type BatchRecord } from "../core/journal.ts";
+import type { Waited } from "../core/pause.ts";
 import { rangeText, type Place } from "../core/positions.ts";
 import type { Source } from "../core/source.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
@@ -106,13 +107,13 @@ export class Recovery {
       // The letters are in the data dir, and a written batch needs no rows.
       const isNeeded = record.madeOf.kind !== "letters" && record.state.kind !== "written";
       if (count <= 0 || !isNeeded) return { builder, found: record };
-      const isHeld = await source.stillHolds(rangesOf(record));
+      const isHeld = await source.mayHaveCompacted(rangesOf(record));
       const decided = whenEventsAreGone(isHeld, options);
       if (decided !== "waits") {
         this.#report(record, decided, count);
         return { builder, found: await this.#without(record, builder) };
       }
-      await pauses.wait({ class: "lost", text: lostText(record, count) }, attempt);
+      await pauses.wait(lossOf(record, count, source), attempt);
     }
   }
 
@@ -177,6 +178,8 @@ function rangesText(record: BatchRecord): string {
     .join(", ");
 }
 
-function lostText(record: BatchRecord, count: number): string {
-  return `${count} events of the positions ${rangesText(record)} are gone from the source; set x-sluice.on_lost: skip to go on without them`;
+function lossOf(record: BatchRecord, count: number, { wayOutOfLoss: way_out }: Source): Waited {
+  const gone = `${count} events of the positions ${rangesText(record)} are gone from the source`;
+  const text = `${gone}; set x-sluice.on_lost: skip to go on without them`;
+  return { class: "lost", text, ...(way_out !== undefined && { way_out }) };
 }

@@ -91,12 +91,12 @@ export class RetryPause implements SourcePause {
     this.#pause = undefined;
   }
 
-  #enter({ class: kind, text }: Waited, from = new Date().toISOString()): void {
+  #enter({ class: kind, text, way_out = waysOut[kind] }: Waited, from = new Date().toISOString()): void {
     if (this.#pause?.class === kind && this.#pause.text === text) return;
     const since = this.#pause?.class === kind ? this.#pause.since : from;
     if (this.#pause !== undefined && this.#pause.class !== kind) this.#end();
     if (this.#pause === undefined) this.#began = performance.now();
-    this.#pause = { class: kind, since, text, way_out: waysOut[kind] };
+    this.#pause = { class: kind, since, text, way_out };
     this.#telemetry.paused({ pipeline_id: this.#pipeline_id, pause: this.#pause });
   }
 

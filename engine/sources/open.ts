@@ -1,6 +1,5 @@
 import { durationMs } from "../../schemas/duration.ts";
-import type { Disk } from "../core/disk.ts";
-import { nextPosition, type BatchRecord, type Progress } from "../core/journal.ts";
+import { nextPosition } from "../core/journal.ts";
 import { streamFeed } from "../core/positions.ts";
 import type { Source } from "../core/source.ts";
 import { EmbeddedReader } from "../streams/embedded/embedded-reader.ts";
@@ -12,17 +11,14 @@ type Kinds = typeof sourceKinds;
 /** The kinds that are read from their own log. Pushed events of any kind are read from a stream of the data dir. */
 type ReadKind = { [K in keyof Kinds]: Kinds[K]["isPushed"] extends true ? never : K }[keyof Kinds];
 
-/** The part of a pipeline that its source needs. */
-export interface SourceSpec extends KafkaSpec {
+/** The part of a pipeline that its source needs, of any kind. */
+interface AnySpec extends KafkaSpec {
   /** The stream of pushed events; absent where the source is not pushed. */
   stream?: { folder: string; end: number };
-  progress: Progress;
-  pending: readonly BatchRecord[];
 }
 
-export interface SourceTools extends KafkaTools {
-  disk: Disk;
-}
+/** The dependencies of all kinds of sources together. */
+export type AnyTools = KafkaTools;
 
 /** A source, and the maximum age of its events, in milliseconds. */
 export interface OpenedSource {
@@ -33,12 +29,12 @@ export interface OpenedSource {
 }
 
 /** One line for each. */
-const openers: Readonly<Record<ReadKind, (spec: SourceSpec, tools: SourceTools) => Source>> = {
+const openers: Readonly<Record<ReadKind, (spec: AnySpec, tools: AnyTools) => Source>> = {
   kafka: openKafka,
 };
 
 /** Opens the source of a pipeline: a stream where events are pushed, else the source of its kind. */
-export function openSource(spec: SourceSpec, tools: SourceTools): OpenedSource {
+export function openSource(spec: AnySpec, tools: AnyTools): OpenedSource {
   const { pipeline_id, config, stream } = spec;
   if (stream !== undefined) return openStream(stream, spec, tools);
   const [first] = config.sources;
@@ -49,9 +45,9 @@ export function openSource(spec: SourceSpec, tools: SourceTools): OpenedSource {
 }
 
 function openStream(
-  { folder, end }: NonNullable<SourceSpec["stream"]>,
-  { config, progress, pending }: SourceSpec,
-  { disk, pause }: SourceTools,
+  { folder, end }: NonNullable<AnySpec["stream"]>,
+  { config, progress, pending }: AnySpec,
+  { disk, pause }: AnyTools,
 ): OpenedSource {
   const next = nextPosition(streamFeed, progress, pending) ?? 1;
   const source = new StreamSource(new EmbeddedReader(disk, folder, end), end, next, pause);

@@ -17,22 +17,23 @@ const passing: Readonly<Record<string, string>> = {
 
 /**
  * The engine's error for a call below the data dir that failed: DISK_FULL, STORAGE_UNAVAILABLE for what passes, and else
- * STORAGE_FAILED. An EngineError stays as it is.
+ * STORAGE_FAILED. An EngineError stays as it is. `of` names what failed where that is no part of the data dir, such as a
+ * file that a source reads.
  */
-export function storageError(cause: unknown): EngineError {
+export function storageError(cause: unknown, of = "the data dir"): EngineError {
   if (cause instanceof EngineError) return cause;
   const text = cause instanceof Error ? cause.message : String(cause);
   const code = codeOf(cause);
   if (code === "ENOSPC" || code === "EDQUOT" || /no space left|disk quota/i.test(text)) {
-    return new EngineError("DISK_FULL", "the disk of the data dir is full: make room, then it goes on", {
+    return new EngineError("DISK_FULL", `the disk of ${of} is full: make room, then it goes on`, {
       cause,
     });
   }
   const reason = passing[code];
   if (reason !== undefined) {
-    return new EngineError("STORAGE_UNAVAILABLE", `the data dir cannot be used: ${reason} (${text})`, { cause });
+    return new EngineError("STORAGE_UNAVAILABLE", `${of} cannot be used: ${reason} (${text})`, { cause });
   }
-  return new EngineError("STORAGE_FAILED", `the data dir could not be used: ${text}`, { cause });
+  return new EngineError("STORAGE_FAILED", `${of} could not be used: ${text}`, { cause });
 }
 
 /** Whether an error is one that passes, so that the same call may be made again later. */

@@ -58,8 +58,8 @@ function stepsByOrigin(given: CompileOptions): Map<string | undefined, Steps | u
   const steps = new Map(config.sources.map((source) => [source.source_id, stepsOf(given, source)]));
   const byOrigin = new Map<string | undefined, Steps | undefined>();
   for (const source of former.flatMap(({ sources }) => sources)) {
-    const kind = kindOf(source);
-    if (kind.origin.mayChange) byOrigin.set(kind.originOf(source), steps.get(source.source_id));
+    const { origin } = kindOf(source);
+    if (origin?.mayChange === true) byOrigin.set(origin.of(source), steps.get(source.source_id));
   }
   for (const of of steps.values()) byOrigin.set(of.origin, of);
   const [first, ...others] = steps.values();
@@ -86,8 +86,8 @@ function stepsOf(given: CompileOptions, source: SourceConfig): Steps {
   const entries = given.config.transforms.filter(({ source_id }) => source_id === source.source_id);
   const transforms = entries.map((entry) => createTransform(entry, { ...given, fields }));
   return {
-    origin: kind.originOf(source),
-    mayChange: kind.origin.mayChange,
+    origin: kind.origin?.of(source),
+    mayChange: kind.origin?.mayChange ?? false,
     fields,
     declared: kind.requiredFieldsOf(source),
     transforms: transforms.filter(({ outputs }) => outputs === undefined),

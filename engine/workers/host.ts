@@ -7,7 +7,7 @@ import type { Agent } from "node:http";
 import type { ISocketFactory } from "kafkajs";
 import type { Disk } from "../core/disk.ts";
 import { RetryPause } from "../flow/retry-pause.ts";
-import { openSource, type OpenedSource, type SourceTools } from "../sources/open.ts";
+import { type AnyTools, type OpenedSource, openSource } from "../sources/open.ts";
 import { systemDisk } from "../system/disk.ts";
 import type { PipelineSpec, ThreadPort, ToThread } from "./protocol.ts";
 import { Remote, toPlain } from "./remote.ts";
@@ -134,7 +134,7 @@ export class ThreadHost {
 }
 
 /** The source with its retries. */
-function createSource(spec: PipelineSpec, tools: Omit<SourceTools, "pause">): OpenedSource {
+function createSource(spec: PipelineSpec, tools: Omit<AnyTools, "pause">): OpenedSource {
   return openSource(spec, { ...tools, pause: new RetryPause(spec.pipeline_id, tools.telemetry) });
 }
 

@@ -212,7 +212,7 @@ export interface Hindrance {
           pipeline_id: string;
           ending: Ending;
           holds: Unsettled;
-          /** It reads a topic, and no sender pushes events to it. */
+          /** It reads a log, and no sender pushes events to it. */
           reads: boolean;
           failed: boolean;
           /** Why it cannot write or commit. */

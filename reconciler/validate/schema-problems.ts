@@ -4,6 +4,9 @@ import {
   type Path,
   type SchemaError,
   schemaErrors,
+  sourceTypes,
+  sourceTypesWith,
+  transformTypes,
   v3Keys,
 } from "../../schemas/index.ts";
 import type { Document } from "../language/document.ts";
@@ -79,9 +82,6 @@ function wrongVariant(document: Document, path: Path, error: SchemaError): Probl
     suggestion: didYouMean(value, types),
   });
 }
-
-const sourceTypes = ["webhook", "kafka", "otlp.logs", "otlp.traces", "otlp.metrics"];
-const transformTypes = ["filter", "dedup", "stateless"];
 
 function wrongValue(document: Document, path: Path, error: SchemaError): Problem {
   const code = codeOf(error, path);
@@ -176,24 +176,12 @@ function unknownKey(document: Document, path: Path, key: string, error: SchemaEr
 
 /** Where a key belongs: a key of the root is indented too deep, others belong to another kind of source. */
 function elsewhere(path: Path, key: string): string | undefined {
-  const owners = path.length === 2 && path[0] === "sources" && Object.hasOwn(keysOf, key) ? (keysOf[key] ?? []) : [];
+  const owners = path.length === 2 && path[0] === "sources" ? sourceTypesWith(key) : [];
   if (owners.length > 0) return `${key} is a key of a ${owners.join(" or ")} source`;
   return path.length > 0 && v3Keys.includes(key)
     ? `${key} belongs to the root of the document: check its indentation`
     : undefined;
 }
-
-/** Keys that only some kinds of sources have. */
-const keysOf: Readonly<Record<string, readonly string[]>> = {
-  schema_fields: ["webhook", "kafka"],
-  connection_params: ["kafka"],
-  topic: ["kafka"],
-  schema_registry: ["kafka"],
-  schema_version: ["kafka"],
-  consumer_group_initial_offset: ["kafka"],
-  format: ["kafka"],
-  schema: ["kafka"],
-};
 
 const units: readonly (readonly [RegExp, string])[] = [
   [/^(ms|msecs?|millis|milliseconds?)$/i, "ms"],

@@ -6,7 +6,7 @@ import { streamFeed } from "../../engine/core/positions.ts";
 import type { Signal } from "../../engine/core/push.ts";
 import { kafkaFeed } from "../../engine/sources/kafka/positions/feed.ts";
 import { Codecs } from "../../engine/sources/kafka/protocol/codecs.ts";
-import { sourceKinds } from "../../engine/sources/registry.ts";
+import { originOfFeed, sourceKinds } from "../../engine/sources/registry.ts";
 import { StreamSource } from "../../engine/sources/stream/stream-source.ts";
 import { EmbeddedReader } from "../../engine/streams/embedded/embedded-reader.ts";
 import { EmbeddedStream } from "../../engine/streams/embedded/embedded-stream.ts";
@@ -14,6 +14,7 @@ import { systemDisk } from "../../engine/system/disk.ts";
 import type { Telemetry } from "../../engine/telemetry/telemetry.ts";
 import { RetryPause } from "../../engine/flow/retry-pause.ts";
 import { KafkaWorld, Reading, topic } from "../unit/simulation/kafka-world.ts";
+import { sourceTypes } from "../../schemas/index.ts";
 import { sourceSuite, type SourceDifferences, type SourceUnderTest } from "./source.ts";
 import { pushOf, unlimited } from "./stream-scene.ts";
 
@@ -24,7 +25,7 @@ interface Declared {
 
 const pushed: SourceDifferences = {
   keepsReading: "its stream is the only place that holds them",
-  forgetsRanges: "what is pushed is never compacted",
+  neverCompacts: "what is pushed is never compacted",
 };
 
 /** One line for each kind of source. */
@@ -41,9 +42,15 @@ beforeAll(async () => {
 
 for (const [name, { make, differences }] of Object.entries(sources)) sourceSuite(name, make, differences);
 
-test("each type of source belongs to one kind", () => {
+test("each type of source that the format knows belongs to one kind", () => {
   const types = Object.values(sourceKinds).flatMap((kind) => [...kind.types]);
-  expect(new Set(types).size).toBe(types.length);
+  expect(types.toSorted()).toEqual(sourceTypes.toSorted());
+});
+
+test.each(Object.entries(sources))("no other kind takes a feed of kind %s for its own", async (_name, { make }) => {
+  const under = await make();
+  expect([undefined, under.origin]).toContain(originOfFeed(under.feed));
+  await under.clean();
 });
 
 /** A topic of one partition, on a simulated cluster. */

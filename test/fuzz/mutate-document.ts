@@ -1,3 +1,4 @@
+import { sourceTypes, transformTypes } from "../../schemas/index.ts";
 import type { Random } from "../support/random.ts";
 import { documents } from "./seeds.ts";
 
@@ -23,7 +24,7 @@ function spotsOf(value: unknown, found: Spot[] = []): Spot[] {
 const odd: readonly unknown[] = [
   null, true, false, 0, -1, 1, 1.5, 65_536, 1_048_449, 2 ** 53, 1e300, "", " ", "0", "x", "v2", "v3", "1d", "1.5d",
   "169h", "-1s", "99999999h", "128m", "10GB", "1e99", "9".repeat(70), "${env:X}", "${", "a.b", "__proto__",
-  "constructor", "temporal", "kafka", "otlp.logs", "webhook", "filter", "dedup", "stateless", "avro", "GSSAPI",
+  "constructor", "temporal", ...sourceTypes, ...transformTypes, "avro", "GSSAPI",
   "embedded", "http://u:p@h:1/x", "9000", "9440", "99999", "shop.orders", "Nullable(Array(", "Enum8('a'=1)",
   "\u202e", "\ud83d\ude00", "a\nb", "attributes.x", "true", "a ?? (", '"', "[]string", "earliest",
 ];

@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
-import type { PipelineV3 } from "../../schemas/index.ts";
+import { type PipelineV3, sourceTypes } from "../../schemas/index.ts";
+import format from "../../schemas/pipeline-v3.schema.json" with { type: "json" };
 
 const name = fc.stringMatching(/^[a-z][a-z_.]{0,8}$/);
 const duration = fc.constantFrom("1h", "60s", "1d12h", "90m", "500ms", "168h", "1.5h", "5000000us");
@@ -38,6 +39,34 @@ const component = partly({
   limits: partly({ cpu, memory }),
 });
 
+interface Described {
+  $ref?: string;
+  examples?: readonly unknown[];
+  items?: Described;
+  required?: readonly string[];
+  properties?: Readonly<Record<string, Described & { const?: string; enum?: readonly string[] }>>;
+}
+
+const definitions = format.definitions as Readonly<Record<string, Described>>;
+
+/** The smallest value that a part of the schema describes, made of its examples. */
+function exampleOf({ $ref, examples, items, required = [], properties = {} }: Described): unknown {
+  if ($ref !== undefined) return exampleOf(definitions[$ref.slice("#/definitions/".length)]!);
+  if (examples !== undefined) return examples[0];
+  if (items !== undefined) return [exampleOf(items)];
+  return Object.fromEntries(required.map((key) => [key, exampleOf(properties[key]!)]));
+}
+
+function exampleOfType(type: string): object {
+  const variant = Object.values(definitions).find(({ properties }) => {
+    return properties?.["type"]?.const === type || properties?.["type"]?.enum?.includes(type) === true;
+  });
+  return { ...(exampleOf(variant!) as object), type };
+}
+
+/** Types whose sources are made of the examples of the schema; the others vary. */
+const plainTypes = sourceTypes.filter((type) => type !== "kafka" && type !== "webhook");
+
 function source(source_id: string): fc.Arbitrary<object> {
   const connection_params = fc
     .tuple(partly({ mechanism: fc.constant("NO_AUTH"), username: fc.constantFrom("", "sluice") }))
@@ -50,7 +79,8 @@ function source(source_id: string): fc.Arbitrary<object> {
     .tuple(fc.record({ connection_params, schema_fields: fields }), extra)
     .map(([one, more]) => ({ type: "kafka", source_id, topic: source_id, ...one, ...more }));
   const webhook = fields.map((schema_fields) => ({ type: "webhook", source_id, schema_fields }));
-  return fc.oneof(webhook, kafka, fc.constant({ type: "otlp.logs", source_id }));
+  const plain = fc.constantFrom(...plainTypes).map((type) => ({ ...exampleOfType(type), source_id }));
+  return fc.oneof(webhook, kafka, plain);
 }
 
 function transform(source_id: string): fc.Arbitrary<object> {

@@ -1,4 +1,5 @@
 import { EngineError, isAtRest, requested, zeroCounters } from "../../engine/index.ts";
+import { hasConsumerGroup } from "../../engine/language.ts";
 import type {
   EngineOptions,
   PipelineConfig,
@@ -63,7 +64,7 @@ export class ModelEngine implements AppliedEngine {
     const at = "2026-01-01T00:00:00.000Z";
     const { pipeline_id } = config;
     const view = { pipeline_id, config, options, status, revision: 1, created_at: at, updated_at: at };
-    const source = config.sources[0]?.type === "kafka" ? { source: { partitions: 1, lag: 0, unsaid: 0 } } : {};
+    const source = hasConsumerGroup(config) ? { source: { partitions: 1, lag: 0, unsaid: 0 } } : {};
     this.pipelines.set(pipeline_id, { ...view, ...source, held, pending: 0, letters: 0 });
   }
 

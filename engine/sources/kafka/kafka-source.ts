@@ -8,7 +8,7 @@ import type { Source, SourceSignals } from "../../core/source.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { Brokers } from "./brokers/brokers.ts";
 import { kafkaClient } from "./brokers/connection.ts";
-import { failureText, SourceFailures } from "./brokers/failures.ts";
+import { failureText, SourceFailures, waysOutOfKafka } from "./brokers/failures.ts";
 import { settingsWithin, type KafkaSettings } from "./brokers/settings.ts";
 import { OwnerCheck } from "./group/owner-check.ts";
 import { Group } from "./group/group.ts";
@@ -47,6 +47,7 @@ export interface KafkaSourceOptions extends OpeningOptions {
 export class KafkaSource implements Source {
   readonly keepsReading = false;
   waitsForSettled = false;
+  readonly wayOutOfLoss = waysOutOfKafka.lost;
   readonly #options: KafkaSourceOptions;
   readonly #positions: KafkaPositions;
   readonly #group: Group;
@@ -171,7 +172,7 @@ export class KafkaSource implements Source {
     }
   }
 
-  stillHolds(ranges: readonly PositionRange[]): Promise<boolean> {
+  mayHaveCompacted(ranges: readonly PositionRange[]): Promise<boolean> {
     return this.#opening.stillHolds(ranges, this.#signals!);
   }
 

@@ -1,27 +1,19 @@
 import type { ISocketFactory } from "kafkajs";
-import type { EngineOptions, PipelineConfig } from "../../../schemas/pipeline.ts";
 import { quantityBytes } from "../../../schemas/quantity.ts";
-import type { Journal } from "../../core/journal.ts";
-import type { SourcePause } from "../../core/pause.ts";
+import type { SourceSpec, SourceTools } from "../../core/source.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Telemetry } from "../../telemetry/telemetry.ts";
 import type { KafkaSettings } from "./brokers/settings.ts";
 import { KafkaSource } from "./kafka-source.ts";
 
 /** The pipeline that reads from Kafka, and its identity. */
-export interface KafkaSpec {
-  pipeline_id: string;
-  /** With its secrets resolved. */
-  config: PipelineConfig;
-  options: Pick<EngineOptions, "start" | "take_over" | "on_lost">;
+export interface KafkaSpec extends SourceSpec {
   kafka: { dataDir: string; run: string; earlier: readonly string[]; settings: KafkaSettings };
 }
 
 /** The dependencies of a Kafka source. */
-export interface KafkaTools {
-  journal: Journal;
+export interface KafkaTools extends SourceTools {
   telemetry: Telemetry;
-  pause: SourcePause;
   log: Log;
   /** Opens the connections to the brokers; those of this machine by default. */
   socketFactory?: ISocketFactory;

@@ -7,9 +7,14 @@ export const otlp = {
   types: ["otlp.logs", "otlp.traces", "otlp.metrics"],
   isPushed: true,
   hasAccessToken: false,
-  origin: { name: "signal", mayChange: false },
-  originOf: ({ type }) => type.slice("otlp.".length),
-  originOfFeed: () => undefined,
+  hasConsumerGroup: false,
+  origin: {
+    name: "signal",
+    key: "type",
+    mayChange: false,
+    of: ({ type }) => type.slice("otlp.".length),
+    ofFeed: () => undefined,
+  },
   fieldsOf: ({ type }) => otlpFields[type],
   // The receiver makes its rows; fields may be absent or null.
   requiredFieldsOf: () => [],

@@ -81,7 +81,7 @@ export class StreamSource implements Source {
     }
   }
 
-  stillHolds(): Promise<boolean> {
+  mayHaveCompacted(): Promise<boolean> {
     return Promise.resolve(false);
   }
 

@@ -1,3 +1,4 @@
+import { isPushed } from "../../../engine/language.ts";
 import type { ActualPipeline } from "../../actual/state.ts";
 import type { DesiredPipeline } from "../../desired/desired-state.ts";
 import { route } from "../calls.ts";
@@ -8,7 +9,7 @@ import { about, noOp } from "./changes.ts";
 import { fieldsOf } from "./differences.ts";
 import type { Difference } from "./differences.ts";
 import { unwrittenOf } from "./ending.ts";
-import { namesOf, readsFromKafka, rereading, topicsOf } from "./kafka.ts";
+import { namesOf, rereading, topicsOf } from "./kafka.ts";
 
 /** The change of mutable fields and of the status: one list of calls for both. */
 export function edition(desired: DesiredPipeline, present: ActualPipeline, found: Difference[]): Change {
@@ -83,7 +84,7 @@ function stateDifference({ directives }: DesiredPipeline, present: ActualPipelin
   return {
     status,
     wish: directives.state,
-    ...(intake !== undefined && { ending: readsFromKafka(config) ? "reads" : "refuses" }),
+    ...(intake !== undefined && { ending: isPushed(config) ? "refuses" : "reads" }),
     ...(leaves !== undefined && { leaves }),
   };
 }
@@ -92,7 +93,7 @@ function stateDifference({ directives }: DesiredPipeline, present: ActualPipelin
 function leftBy(wish: StateDifference["wish"], present: ActualPipeline): StateDifference["leaves"] {
   const { status, config, held, lag = 0 } = present;
   if (status !== "Running" || wish === "Running") return undefined;
-  if (readsFromKafka(config)) return lag === 0 ? undefined : { way: "unread", topics: namesOf(topicsOf(config)), lag };
+  if (!isPushed(config)) return lag === 0 ? undefined : { way: "unread", topics: namesOf(topicsOf(config)), lag };
   const { max_age } = config.resources.nats.stream;
   if (wish === "Stopped") return { way: "written", writes: unwrittenOf(present), max_age };
   return held === 0 ? undefined : { way: "dropped", held };

@@ -1,9 +1,10 @@
+import { hasConsumerGroup, isPushed } from "../../../engine/language.ts";
 import type { ActualPipeline } from "../../actual/state.ts";
 import { routeToEnd } from "../calls.ts";
 import type { Call, Ending } from "../calls.ts";
 import type { HindranceCause } from "../change.ts";
 import type { Deletion, EndWait, Hindrance, Unsettled, Unwritten } from "../reason.ts";
-import { keptInKafka, readsFromKafka } from "./kafka.ts";
+import { keptInKafka } from "./kafka.ts";
 
 /** The next step of a deletion: calls, a wait that ends without a person, or a hindrance that a person resolves. */
 export type EndingStep =
@@ -26,15 +27,16 @@ export function endOf(present: ActualPipeline, ending: Ending): EndingStep {
   if (hindrance === undefined) return { kind: "calls", calls };
   if (status !== "Running" || paused !== undefined) return { kind: "hindered", hindrance };
   const holds = unsettledOf(present, 0);
-  return { kind: "waits", wait: { for: readsFromKafka(present.config) ? "settled" : "written", holds } };
+  return { kind: "waits", wait: { for: isPushed(present.config) ? "written" : "settled", holds } };
 }
 
 /**
- * Whether calls help to delete a pipeline that takes no new events. One that reads a topic reads on until it is
- * stopped; it can commit only after it has joined its group.
+ * Whether calls help to delete a pipeline that takes no new events. One that reads a log reads on until it is stopped;
+ * one with a consumer group can commit only after it has joined the group.
  */
 function mayHelp({ status, paused, config, uncommitted }: ActualPipeline, isSettled: boolean): boolean {
-  const isReading = readsFromKafka(config) && uncommitted !== undefined && paused === undefined;
+  const hasJoined = !hasConsumerGroup(config) || uncommitted !== undefined;
+  const isReading = !isPushed(config) && hasJoined && paused === undefined;
   if (status === "Running") return isSettled || isReading;
   return (status === "Stopped" || status === "Terminated") && !isSettled;
 }
@@ -55,7 +57,7 @@ export function hindranceOf(present: ActualPipeline, ending: Ending): Hindrance 
         pipeline_id,
         ending,
         holds: unsettledOf(present, letters),
-        reads: readsFromKafka(config),
+        reads: !isPushed(config),
         failed: cause !== "DeadLettersHeld" && status === "Failed",
         ...(trouble !== undefined && { trouble }),
       },
@@ -74,7 +76,7 @@ function holdsEvents({ held, pending_batches }: ActualPipeline): boolean {
 
 /** Whether all settled offsets are committed to the consumer group. False where that is not known. */
 function isCommitted({ config, uncommitted }: ActualPipeline): boolean {
-  return !readsFromKafka(config) || uncommitted === 0;
+  return !hasConsumerGroup(config) || uncommitted === 0;
 }
 
 /** What a deletion does to events, dead letters and offsets of the pipeline. */

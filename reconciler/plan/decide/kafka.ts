@@ -1,13 +1,9 @@
 import { consumerGroup } from "../../../engine/index.ts";
+import { hasConsumerGroup } from "../../../engine/language.ts";
 import type { KafkaSourceConfig, PipelineConfig } from "../../../schemas/index.ts";
 import type { ActualPipeline } from "../../actual/state.ts";
 import type { DesiredPipeline } from "../../desired/desired-state.ts";
 import type { GroupPlace, RecreatedPosition, Rereading, TopicStart } from "../reason.ts";
-
-/** Whether a pipeline reads its events from Kafka, where they stay. To other pipelines, events are pushed. */
-export function readsFromKafka(config: PipelineConfig): boolean {
-  return topicsOf(config).length > 0;
-}
 
 export function topicsOf({ sources }: PipelineConfig): KafkaSourceConfig[] {
   return sources.filter((source) => source.type === "kafka");
@@ -28,13 +24,13 @@ export function beginning(
 
 /** The committed offsets that a deleted pipeline leaves in Kafka. */
 export function keptInKafka({ pipeline_id, config, lag = 0, uncommitted = 0 }: ActualPipeline): GroupPlace | undefined {
-  if (!readsFromKafka(config)) return undefined;
+  if (!hasConsumerGroup(config)) return undefined;
   return { group: consumerGroup(pipeline_id), topics: namesOf(topicsOf(config)), lag, uncommitted };
 }
 
 /** Where a recreated pipeline reads. */
 export function positionAfter(desired: DesiredPipeline, present: ActualPipeline): RecreatedPosition | undefined {
-  if (!readsFromKafka(desired.config)) {
+  if (!hasConsumerGroup(desired.config)) {
     const place = keptInKafka(present);
     return place && { reads: "left", place };
   }
@@ -48,7 +44,8 @@ export function positionAfter(desired: DesiredPipeline, present: ActualPipeline)
 
 /** How an edit changes the position from which a pipeline reads. */
 export function rereading(from: ActualPipeline, to: DesiredPipeline): Rereading {
-  if (!readsFromKafka(from.config) || !readsFromKafka(to.config)) return { elsewhere: [], added: [], begins: false };
+  if (!hasConsumerGroup(from.config) || !hasConsumerGroup(to.config))
+    return { elsewhere: [], added: [], begins: false };
   return { ...otherTopics(from, to), ...otherOptions(from, to) };
 }
 

@@ -1,3 +1,4 @@
+import { hasAccessToken, isPushed } from "../../../engine/language.ts";
 import type { PipelineConfig } from "../../../schemas/index.ts";
 import type { ActualPipeline, ActualState } from "../../actual/state.ts";
 import type { DesiredPipeline } from "../../desired/desired-state.ts";
@@ -6,7 +7,6 @@ import type { Call } from "../calls.ts";
 import { doesSomething } from "../change.ts";
 import type { Action, Change } from "../change.ts";
 import type { Loss, LossCode } from "../loss.ts";
-import { readsFromKafka } from "./kafka.ts";
 
 /** A change that says what its inverse does not bring back. */
 export function withLosses(change: Change, { pipelines }: ActualState): Change {
@@ -42,7 +42,7 @@ const moving: ReadonlySet<Call> = new Set<Call>(["resume", "terminate", "create"
 
 /**
  * Unless a pipeline is Terminated, held events are written before its deletion, and dead letters block it. Events of a
- * topic stay in the topic.
+ * log stay in the log.
  */
 function eventsLostBy({ kind, calls }: Action, present: ActualPipeline): Loss[] {
   const { status, held, pending_batches } = present;
@@ -54,7 +54,7 @@ function eventsLostBy({ kind, calls }: Action, present: ActualPipeline): Loss[] 
 }
 
 function droppedOf({ config, held }: ActualPipeline, pending_batches: number): Loss[] {
-  if (readsFromKafka(config) || held + pending_batches === 0) return [];
+  if (!isPushed(config) || held + pending_batches === 0) return [];
   return [{ code: "AcceptedEvents", facts: { held, pending_batches } }];
 }
 
@@ -64,7 +64,7 @@ function memoryLostBy({ kind, calls, fields }: Action, present: ActualPipeline):
   const ends = kind === "delete" || kind === "recreate";
   const forgets = ends || calls.includes("terminate") || fields.some(({ effect }) => effect === "forget");
   const bringsToken = fields.some(({ path }) => path === "x-sluice.access_token");
-  const isGenerated = isWebhook(config) && options.access_token === undefined;
+  const isGenerated = hasAccessToken(config) && options.access_token === undefined;
   const run = fields.find(({ path }) => path === "x-sluice.take_over")?.to;
   return [
     ...(forgets && status !== "Terminated" ? keysOf(present) : []),
@@ -89,7 +89,7 @@ export function lostInEngine({ config, options }: DesiredPipeline): LossCode[] {
     "AcceptedEvents",
     "DeadLetters",
     ...(hasDedup(config) ? ["DedupKeys" as const] : []),
-    ...(isWebhook(config) && options.access_token === undefined ? ["AccessToken" as const] : []),
+    ...(hasAccessToken(config) && options.access_token === undefined ? ["AccessToken" as const] : []),
   ];
 }
 
@@ -104,17 +104,13 @@ function keysOf({ config, keys }: ActualPipeline): Loss[] {
 /** The state besides events that a recreated pipeline does not have. */
 function memoryOf(desired: DesiredPipeline, present: ActualPipeline): Loss[] {
   const { pipeline_id, config } = present;
-  const staysWebhook = isWebhook(desired.config);
-  const isBrought = staysWebhook && desired.options.access_token !== undefined;
+  const keepsToken = hasAccessToken(desired.config);
+  const isBrought = keepsToken && desired.options.access_token !== undefined;
   const token: Loss[] =
-    isWebhook(config) && !isBrought ? [{ code: "AccessToken", facts: staysWebhook ? { pipeline_id } : {} }] : [];
+    hasAccessToken(config) && !isBrought ? [{ code: "AccessToken", facts: keepsToken ? { pipeline_id } : {} }] : [];
   return [...keysOf(present), ...token];
 }
 
 function hasDedup({ transforms }: PipelineConfig): boolean {
   return transforms.some(({ type }) => type === "dedup");
-}
-
-function isWebhook({ sources }: PipelineConfig): boolean {
-  return sources.some(({ type }) => type === "webhook");
 }

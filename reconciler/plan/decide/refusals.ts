@@ -1,3 +1,4 @@
+import { hasConsumerGroup } from "../../../engine/language.ts";
 import type { ActualPipeline } from "../../actual/state.ts";
 import type { DesiredPipeline } from "../../desired/desired-state.ts";
 import type { Change } from "../change.ts";
@@ -7,7 +8,7 @@ import { fromCreated } from "./creation.ts";
 import { differences, fieldsOf } from "./differences.ts";
 import type { Difference } from "./differences.ts";
 import { endOf, unwrittenOf } from "./ending.ts";
-import { positionAfter, readsFromKafka } from "./kafka.ts";
+import { positionAfter } from "./kafka.ts";
 import { lossCodesOf, lossesOf } from "./losses.ts";
 
 /** An immutable field changed, and the file does not set `x-sluice.recreate`. */
@@ -17,7 +18,7 @@ export function immutable(
   found: Difference[],
   { path, from, to, at }: Difference,
 ): Change {
-  const reads = readsFromKafka(desired.config);
+  const reads = hasConsumerGroup(desired.config);
   // Without figures, which would make a new refusal in each plan.
   const facts = { path, from, to, reads, recreation_loses: lossCodesOf(desired, present) };
   return refusal(desired, "ImmutableField", { code: "ImmutableField", facts }, found, at);

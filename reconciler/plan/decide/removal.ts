@@ -1,4 +1,5 @@
 import type { InventoryEntry } from "../../actual/inventory.ts";
+import { hasConsumerGroup } from "../../../engine/language.ts";
 import type { ActualPipeline, ActualState, DeletionBudget } from "../../actual/state.ts";
 import type { RefusedDocument } from "../../desired/desired-state.ts";
 import { allowed } from "../budget.ts";
@@ -6,7 +7,6 @@ import type { Change, NoOp, Refusal, WantedState } from "../change.ts";
 import type { EndTrigger, Exchange, Reason } from "../reason.ts";
 import { inPlace, nothing } from "./changes.ts";
 import { effectOfDeletion, endOf } from "./ending.ts";
-import { readsFromKafka } from "./kafka.ts";
 
 /** The changes of pipelines that the engine has and no valid file describes. */
 export function removals(left: readonly ActualPipeline[], actual: ActualState, wanted: WantedState): Change[] {
@@ -113,7 +113,7 @@ export function exchanges({ pipelines, owned }: ActualState, wanted: WantedState
     [...files].flatMap((file): [string, Exchange][] => {
       const there = fresh.filter((one) => one.file === file);
       const to = there.map(({ pipeline_id }) => pipeline_id);
-      const isReader = there.some(({ config }) => readsFromKafka(config));
+      const isReader = there.some(({ config }) => hasConsumerGroup(config));
       const from = vanished.filter(([, entry]) => entry.file === file).map(([id]) => id);
       return to.length === 0 ? [] : [[file, { from, to, isReader }]];
     }),

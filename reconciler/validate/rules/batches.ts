@@ -1,6 +1,7 @@
 import { durationMs, parseDuration, parseQuantity, quantityBytes } from "../../../schemas/index.ts";
 import { found, type Problem } from "../../language/problem.ts";
 import type { Rule, View } from "../../language/view.ts";
+import { sourcesOf } from "./source-kinds.ts";
 
 /** Batches and the stream before them: limits that a batch can never reach, or that drop events before their batch. */
 export const batchRules: readonly Rule[] = [smallBatch, delayOfZero, agesOut, fillsUp, smallStream];
@@ -28,7 +29,7 @@ function streamLimit(document: View, key: string, alias: string): View {
 }
 
 function hasStream(document: View): boolean {
-  return document.sources().some((source) => /^(webhook|otlp\.)/.test(source.get("type").text ?? ""));
+  return sourcesOf(document, (kind) => kind.isPushed).length > 0;
 }
 
 function* smallBatch(document: View): Iterable<Problem> {

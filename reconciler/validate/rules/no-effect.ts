@@ -1,15 +1,17 @@
+import { hasResources } from "../../../schemas/index.ts";
 import { found, printable, type Problem } from "../../language/problem.ts";
 import type { Rule, View } from "../../language/view.ts";
 import { joins } from "./feeds.ts";
 import { components } from "./resources.ts";
+import { kindOfSource, sourcesOf } from "./source-kinds.ts";
 
 /**
  * Settings of the format that have no effect in one process, or with this kind of source or sink. They are infos: no
  * correction is needed.
  */
 export const noEffectRules: readonly Rule[] = [
-  streamOfKafka,
-  webhookReplicas,
+  streamOfLog,
+  replicasOfOne,
   fewerMembers,
   transformResources,
   joinReplicas,
@@ -24,10 +26,11 @@ function noEffect(view: View, expected: string, why: string): Problem {
   return view.problem("NO_EFFECT", { expected, found: `${why}: it has no effect here` });
 }
 
-function* streamOfKafka(document: View): Iterable<Problem> {
+function* streamOfLog(document: View): Iterable<Problem> {
   const stream = document.get("resources", "nats", "stream");
-  if (document.sources("kafka").length === 0 || !stream.exists) return;
-  yield noEffect(stream, "a source that needs a stream", "kafka, whose log is the queue");
+  const [log] = sourcesOf(document, (kind) => !kind.isPushed);
+  if (log === undefined || !stream.exists) return;
+  yield noEffect(stream, "a source that needs a stream", `${kindOfSource(log)?.name}, whose log is the queue`);
 }
 
 function entryOf(document: View, section: string, source: View): View[] {
@@ -36,21 +39,25 @@ function entryOf(document: View, section: string, source: View): View[] {
   return id === undefined ? [] : entries.filter((entry) => entry.get("source_id").text === id);
 }
 
-function* webhookReplicas(document: View): Iterable<Problem> {
-  for (const source of document.sources("webhook")) {
+function* replicasOfOne(document: View): Iterable<Problem> {
+  for (const source of sourcesOf(document, (kind) => !kind.hasConsumerGroup && kind.types.every(hasResources))) {
     for (const entry of entryOf(document, "sources", source)) {
       const replicas = entry.get("replicas");
       if (typeof replicas.value !== "number" || replicas.value <= 1) continue;
-      yield noEffect(replicas, "a Kafka source, whose group has members", "a webhook, which is one listener");
+      yield noEffect(replicas, "a Kafka source, whose group has members", readerOf(source));
     }
   }
+}
+
+function readerOf(source: View): string {
+  const { name, isPushed } = kindOfSource(source) ?? {};
+  return isPushed === true ? `a ${name}, which is one listener` : `a ${name} source, which has one reader`;
 }
 
 /** Members of a group read all topics of their pipeline. */
 function* fewerMembers(document: View): Iterable<Problem> {
   if (joins(document)) return;
-  const given = document
-    .sources("kafka")
+  const given = sourcesOf(document, (kind) => kind.hasConsumerGroup)
     .flatMap((source) => entryOf(document, "sources", source))
     .flatMap((entry) => {
       const replicas = entry.get("replicas");
@@ -174,6 +181,7 @@ function* joinOutputs(document: View): Iterable<Problem> {
 
 function* token(document: View): Iterable<Problem> {
   const access_token = document.get("x-sluice", "access_token");
-  if (!access_token.exists || document.sources("webhook").length > 0 || document.sources().length === 0) return;
+  if (!access_token.exists || document.sources().length === 0) return;
+  if (sourcesOf(document, (kind) => kind.hasAccessToken).length > 0) return;
   yield access_token.problem("UNUSED", { expected: "a webhook source, which alone has a token", found: "none" });
 }

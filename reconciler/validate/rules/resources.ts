@@ -1,5 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
-import { canonicalDuration, canonicalSize, parseDuration, parseQuantity } from "../../../schemas/index.ts";
+import {
+  canonicalDuration,
+  canonicalSize,
+  hasResources,
+  parseDuration,
+  parseQuantity,
+} from "../../../schemas/index.ts";
 import { found, type Problem } from "../../language/problem.ts";
 import type { Rule, View } from "../../language/view.ts";
 import { mustBePositive, mustDiffer, mustNameSource } from "./references.ts";
@@ -51,7 +57,7 @@ function* componentSources(document: View): Iterable<Problem> {
   }
   for (const source of document.sources()) {
     const type = source.get("type").text ?? "";
-    if (!type.startsWith("otlp.")) continue;
+    if (hasResources(type)) continue;
     for (const entry of document.get("resources", "sources").items()) {
       const id = entry.get("source_id");
       if (id.text === undefined || id.text !== source.get("source_id").text) continue;

@@ -3,28 +3,24 @@ import { found, kindOf, type Problem } from "../../language/problem.ts";
 import type { Rule, View } from "../../language/view.ts";
 import { joins } from "./feeds.ts";
 import { lineOf, mustDiffer } from "./references.ts";
+import { kindOfSource, kinds, sourcesOf } from "./source-kinds.ts";
 
 /** Rules of `sources[]` (docs/reference/pipeline.md): how many of which kind, and what each requires. */
-export const sourceRules: readonly Rule[] = [sourceKinds, sourceNames, schemaFieldNames, kafkaTogether, otlpTogether];
+export const sourceRules: readonly Rule[] = [oneKind, sourceNames, schemaFieldNames, originsDiffer, kafkaTogether];
 
-function kindOfSource(source: View): string | undefined {
-  const [kind = ""] = source.get("type").text?.split(".") ?? [];
-  return ["webhook", "kafka", "otlp"].includes(kind) ? kind : undefined;
-}
-
-function* sourceKinds(document: View): Iterable<Problem> {
-  const [first, ...others] = document.sources().filter((source) => kindOfSource(source) !== undefined);
+function* oneKind(document: View): Iterable<Problem> {
+  const [first, ...others] = sourcesOf(document, () => true);
   const kind = first && kindOfSource(first);
   if (kind === undefined) return;
   for (const source of others) {
     const type = source.get("type");
     if (kindOfSource(source) !== kind) {
       yield type.problem("SOURCE_MIX", {
-        expected: `sources of one kind, here ${kind}`,
+        expected: `sources of one kind, here ${kind.name}`,
         found: found(type.value, type.path),
       });
-    } else if (kind === "webhook") {
-      yield source.problem("SOURCE_COUNT", { expected: "only one webhook source", found: "another one" });
+    } else if (kind.origin === undefined) {
+      yield source.problem("SOURCE_COUNT", { expected: `only one ${kind.name} source`, found: "another one" });
     }
   }
 }
@@ -52,14 +48,18 @@ function* schemaFieldNames(document: View): Iterable<Problem> {
   }
 }
 
+/** Events of several sources are distinguished by their origin alone: a topic, or the signal of a request. */
+function* originsDiffer(document: View): Iterable<Problem> {
+  for (const { name, origin, isPushed } of kinds) {
+    if (origin === undefined) continue;
+    const origins = sourcesOf(document, (kind) => kind.name === name).map((source) => source.get(origin.key));
+    const expected = `a ${origin.name} that no other source ${isPushed ? "receives" : "reads"}`;
+    yield* mustDiffer(origins, "SOURCE_MIX", expected);
+  }
+}
+
 function* kafkaTogether(document: View): Iterable<Problem> {
-  const kafka = document.sources("kafka");
-  yield* mustDiffer(
-    kafka.map((source) => source.get("topic")),
-    "SOURCE_MIX",
-    "a topic that no other source reads",
-  );
-  const [first, ...others] = kafka.map((source) => source.get("connection_params"));
+  const [first, ...others] = document.sources("kafka").map((source) => source.get("connection_params"));
   for (const other of others) {
     if (first === undefined || !other.exists || isDeepStrictEqual(given(first), given(other))) continue;
     yield other.problem("SOURCE_MIX", {
@@ -70,12 +70,6 @@ function* kafkaTogether(document: View): Iterable<Problem> {
   }
 }
 
-/** A request names its signal alone, so sources of one signal could not be distinguished. */
-function otlpTogether(document: View): Iterable<Problem> {
-  const types = document.sources().flatMap((source) => (kindOfSource(source) === "otlp" ? [source.get("type")] : []));
-  return mustDiffer(types, "SOURCE_MIX", "a signal that no other source receives");
-}
-
 /** A connection without values that equal the default. */
 function given(connection: View): Record<string, unknown> {
   const defaults: readonly unknown[] = ["", false, "NO_AUTH"];
@@ -84,10 +78,10 @@ function given(connection: View): Record<string, unknown> {
 }
 
 /** Directives about the position of a Kafka source. */
-export const positionRules: readonly Rule[] = [withoutKafka, startTime];
+export const positionRules: readonly Rule[] = [withoutGroup, startTime];
 
-function* withoutKafka(document: View): Iterable<Problem> {
-  if (document.sources("kafka").length > 0 || document.sources().length === 0) return;
+function* withoutGroup(document: View): Iterable<Problem> {
+  if (sourcesOf(document, (kind) => kind.hasConsumerGroup).length > 0 || document.sources().length === 0) return;
   for (const key of ["start", "take_over"]) {
     const directive = document.get("x-sluice", key);
     if (directive.exists)

@@ -111,7 +111,7 @@ class ModelSource implements Source {
     for (const { feed, first, last } of ranges) yield { feed, events: this.#log.read(first, last, Infinity), last };
   }
 
-  stillHolds(): Promise<boolean> {
+  mayHaveCompacted(): Promise<boolean> {
     return Promise.resolve(false);
   }
 

@@ -129,7 +129,7 @@ class ModelTopicSource implements Source {
     }
   }
 
-  stillHolds(): Promise<boolean> {
+  mayHaveCompacted(): Promise<boolean> {
     return Promise.resolve(true);
   }
 

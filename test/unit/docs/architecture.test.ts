@@ -18,7 +18,9 @@ describe("the rooms", () => {
 
   test("are the folders that hold source files, each once", () => {
     const folders = new Set(files.map(({ path }) => dirname(path)));
-    expect(listed.toSorted()).toEqual([...folders].toSorted());
+    const missing = [...folders].filter((folder) => !listed.includes(folder));
+    const superfluous = listed.filter((folder, index) => !folders.has(folder) || listed.indexOf(folder) !== index);
+    expect({ missing, superfluous }).toEqual({ missing: [], superfluous: [] });
   });
 
   test("import rooms that are listed before them", () => {

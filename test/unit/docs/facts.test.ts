@@ -1,7 +1,8 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { load } from "js-yaml";
 import { describe, expect, test } from "vitest";
 import { waysOut } from "../../../engine/core/pause.ts";
+import { sourceKinds } from "../../../engine/language.ts";
 import { purePaths } from "../../../reconciler/api/pure/pure-route.ts";
 import { readRoutes } from "../../../reconciler/api/routes.ts";
 import { settings, settingsOf } from "../../../reconciler/cli/invocation/settings-table.ts";
@@ -18,6 +19,22 @@ function rowsOf(text: string): string[][] {
       .map((cell) => cell.trim()),
   );
 }
+
+describe("sources", () => {
+  test("every folder with a kind is in the registry", () => {
+    const folders = readdirSync("engine/sources").filter((name) => existsSync(`engine/sources/${name}/kind.ts`));
+    expect(Object.keys(sourceKinds).toSorted()).toEqual(folders.toSorted());
+  });
+
+  test.each(Object.keys(sourceKinds))(
+    "%s has a page, linked from the README and from the page about pipelines",
+    (name) => {
+      expect(existsSync(`docs/sources/${name}.md`)).toBe(true);
+      expect(textOf("README.md")).toContain(`](docs/sources/${name}.md)`);
+      expect(textOf("docs/pipelines.md")).toContain(`](sources/${name}.md)`);
+    },
+  );
+});
 
 describe("operations", () => {
   const text = textOf("docs/operations.md");

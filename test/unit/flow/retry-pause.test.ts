@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
-import type { Pause } from "../../../engine/core/pause.ts";
+import { type Pause, waysOut } from "../../../engine/core/pause.ts";
 import { RetryPause } from "../../../engine/flow/retry-pause.ts";
 
 let pauses: Pause[];
@@ -70,6 +70,16 @@ describe("an answer that does not come", () => {
     await vi.advanceTimersByTimeAsync(60_000);
     expect([pauses.length, vi.getTimerCount()]).toEqual([0, 0]);
   });
+});
+
+test("a pause names the way out of its class, unless what failed names another", async () => {
+  const waits = [
+    room.wait({ class: "source", text: "no file" }, 1, patient),
+    room.wait({ class: "lost", text: "the file was cut", way_out: "restore the file" }, 1, patient),
+  ];
+  await vi.advanceTimersByTimeAsync(1_000);
+  await Promise.all(waits);
+  expect(pauses.map(({ way_out }) => way_out)).toEqual([waysOut.source, "restore the file"]);
 });
 
 /** The longest wait, before attempt 21: when it ended, in seconds from now, as `isReachable` says from each second on. */

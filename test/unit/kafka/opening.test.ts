@@ -352,6 +352,10 @@ describe("a log that ends before what is to be read next", () => {
     await opening.run(signals);
     expect(positions.next(feedOf(0))).toBe(40);
     expect(classes()).toContain("lost");
+    const [lost] = told.flatMap(([, { pause }]) => (pause === undefined ? [] : [pause as Pause]));
+    expect(lost?.way_out).toMatch(
+      /^restore the missing events, .* move its consumer group to the offsets to go on from$/,
+    );
     await start().opening.run(signals);
   });
 

@@ -29,6 +29,12 @@ test.each([
   expect(storageError(error)).toBe(error);
 });
 
+test.each(["ENOSPC", "EACCES", "EISDIR"])("the error %s names what failed, if that is not the data dir", (code) => {
+  const { message } = storageError(failed(code), "the file /var/log/app.log");
+  expect(message).toContain("the file /var/log/app.log");
+  expect(message).not.toContain("data dir");
+});
+
 test.each(["DISK_FULL", "STORAGE_UNAVAILABLE"] as const)("a journal that fails with %s is waited for", async (code) => {
   const failures = [1, 2, 3].map(() => new EngineError(code, "for a while"));
   const told: string[] = [];

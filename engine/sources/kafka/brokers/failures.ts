@@ -1,5 +1,12 @@
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
-import { quietAttempts, waysOut } from "../../../core/pause.ts";
+import { type Pause, quietAttempts } from "../../../core/pause.ts";
+
+/** What a person can do about a pause of a source of Kafka. */
+export const waysOutOfKafka = {
+  source: "correct the brokers, the login, the rights or the topic; it goes on by itself when they answer",
+  owner: `stop the other process, or set x-sluice.take_over to its run, such as "0a1b2c3d", to go on from its offsets`,
+  lost: "restore the missing events, set x-sluice.on_lost: skip to go on without them, or stop the pipeline and move its consumer group to the offsets to go on from",
+} as const satisfies Partial<Record<Pause["class"], string>>;
 
 /** A failure that concerns one topic of several. */
 export class TopicFailure extends Error {
@@ -77,7 +84,7 @@ export class SourceFailures {
     if (this.#texts.get(who) === text) return;
     this.#texts.set(who, text);
     this.#since ??= { shown: new Date().toISOString(), at: performance.now() };
-    const pause = { class: "source" as const, since: this.#since.shown, text, way_out: waysOut.source };
+    const pause = { class: "source" as const, since: this.#since.shown, text, way_out: waysOutOfKafka.source };
     this.#telemetry.paused({ pipeline_id: this.#pipeline_id, pause });
   }
 

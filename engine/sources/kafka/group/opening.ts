@@ -15,7 +15,7 @@ import { LostEvents, type LostCheck } from "./lost-events.ts";
 import type { KafkaIdentity } from "./identity.ts";
 import { judge, type Judgement, type Known } from "./ownership.ts";
 import type { KafkaPositions } from "../positions/positions.ts";
-import { failureText } from "../brokers/failures.ts";
+import { failureText, waysOutOfKafka } from "../brokers/failures.ts";
 
 type Ours = Extract<Judgement, { kind: "ours" }>;
 
@@ -171,7 +171,8 @@ export class Opening {
   }
 
   /** Waits before another attempt. Throws LeftForLater where the pipeline stops meanwhile. */
-  async wait(failure: Waited, attempt: number, signals: SourceSignals) {
+  async wait(waited: Waited, attempt: number, signals: SourceSignals) {
+    const failure: Waited = { ...wayOutOf(waited), ...waited };
     if (signals.drain.aborted) throw new LeftForLater(failure.text);
     await this.#pause.wait(failure, attempt, signals.drain);
     if (signals.drain.aborted) throw new LeftForLater(failure.text);
@@ -256,6 +257,10 @@ export class Opening {
       await this.wait(waitedFor(error), attempt, signals);
     });
   }
+}
+
+function wayOutOf({ class: kind }: Waited): Pick<Waited, "way_out"> {
+  return kind === "source" || kind === "owner" || kind === "lost" ? { way_out: waysOutOfKafka[kind] } : {};
 }
 
 /** What to wait for after an error. Throws an error of the journal that waiting cannot mend. */

@@ -24,6 +24,7 @@ export function partitionText(feed: Feed): string {
 export function kafkaPartition(feed: Feed): KafkaPartition | undefined {
   const [cluster, topic, partition, id, ...rest] = feed.split("/");
   if (cluster === undefined || topic === undefined || partition === undefined || rest.length > 0) return undefined;
+  if (!/^\d+$/.test(partition)) return undefined;
   return { cluster, topic, partition: Number(partition), ...(id === undefined ? {} : { id }) };
 }
 

@@ -1,4 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { sourceKinds, type SourceKind } from "../../../../engine/language.ts";
+import { sourceTypes } from "../../../../schemas/index.ts";
 import { changedIn, joinPipeline, kafkaPipeline, otlpPipeline } from "../../../support/pipeline-file.ts";
 import { remarks, said } from "../../../support/remarks.ts";
 
@@ -26,6 +28,25 @@ sink:
   table: t
   mapping: [{ name: ${field}, column_name: a, column_type: "${type}" }]
 `;
+
+const kindsOf = (type: string) =>
+  Object.values<SourceKind>(sourceKinds).filter(({ types }) => types.some((of) => of === type));
+const pairs = sourceTypes.flatMap((one) => sourceTypes.map((other) => ({ one, other })));
+
+test.each(pairs)(
+  "a source of type $one goes with one of type $other only if they are of one kind",
+  ({ one, other }) => {
+    const sources = `sources: [{ type: ${one}, source_id: a }, { type: ${other}, source_id: b }]`;
+    const codes = said(`version: v3\npipeline_id: pair\n${sources}\n`)
+      .filter(({ path }) => path === "sources[1]" || path === "sources[1].type")
+      .map(({ code }) => code);
+    const [kind, ...others] = kindsOf(one);
+    expect(others).toEqual([]);
+    if (kind !== kindsOf(other)[0]) expect(codes).toEqual(["SOURCE_MIX"]);
+    else if (kind?.origin === undefined) expect(codes).toEqual(["SOURCE_COUNT"]);
+    else expect(codes).toEqual(one === other && kind.origin.key === "type" ? ["SOURCE_MIX"] : []);
+  },
+);
 
 describe("how many sources of which kind", () => {
   remarks([
