@@ -37,7 +37,7 @@ export class PipelineViews {
   health(pipeline_id: string): PipelineHealth {
     const { registry, journal, letters, recorder, streams } = this.#options;
     const { config, status, failure, created_at, updated_at } = registry.get(pipeline_id);
-    const { counters, pause, at_least_once, keys, source, strangers } = recorder.observed(pipeline_id);
+    const { counters, pause, at_least_once, keys, source, foreign_members } = recorder.observed(pipeline_id);
     return {
       pipeline_id,
       pipeline_name: config.name,
@@ -50,7 +50,7 @@ export class PipelineViews {
       dead_letters: letters.queue(pipeline_id).state(),
       ...(keys !== undefined && { keys }),
       ...(source === undefined ? this.#unread(pipeline_id) : { source }),
-      ...(strangers !== undefined && { strangers }),
+      ...(foreign_members !== undefined && { foreign_members }),
       counters: { ...counters },
       created_at,
       updated_at,
@@ -63,7 +63,7 @@ export class PipelineViews {
     if (!hasConsumerGroup(registry.get(pipeline_id).config)) return {};
     const isUnread =
       Object.keys(journal.progress(pipeline_id).positions).length + journal.pendingCount(pipeline_id) === 0;
-    return isUnread ? { source: { partitions: 0, lag: 0, unsaid: 0 } } : {};
+    return isUnread ? { source: { partitions: 0, lag: 0, uncommitted: 0 } } : {};
   }
 }
 

@@ -8,7 +8,7 @@ export interface SourceLag {
    */
   lag?: number;
   /** Offsets that are final here and not yet committed to the consumer group: another reader would read them again. */
-  unsaid: number;
+  uncommitted: number;
 }
 
 /** Keys that dedup remembers, and the bytes that they take in memory and on disk. */
@@ -55,7 +55,7 @@ export interface PipelineCounters {
   /** Partitions in which a person has moved the offset of the consumer group. */
   positions_moved: number;
   /** Offsets that a foreign member of the consumer group has committed. */
-  strangers_commits: number;
+  foreign_commits: number;
   /** Times that the process was paused and then checked, before any insert, which process owns the consumer group. */
   owner_checks: number;
   /** Inserts sent again with the token of an earlier attempt. */
@@ -82,7 +82,7 @@ export function zeroCounters(): PipelineCounters {
     logs_cut: 0,
     topics_recreated: 0,
     positions_moved: 0,
-    strangers_commits: 0,
+    foreign_commits: 0,
     owner_checks: 0,
     events_aged_out: 0,
     rows_written: 0,

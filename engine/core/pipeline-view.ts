@@ -53,7 +53,7 @@ export interface PipelineHealth {
   /** Of a pipeline that reads from Kafka, once it reads. */
   source?: SourceLag;
   /** Client ids of foreign members of its consumer group, which are not Sluice: their partitions are not read here. */
-  strangers?: string[];
+  foreign_members?: string[];
   /** Events and rows since the process started. */
   counters: PipelineCounters;
   created_at: string;

@@ -191,7 +191,7 @@ export function engineMetrics(registry: Registry, log: Log): EngineMetrics {
       "pipeline_id",
     ),
     foreignCommits: counter(
-      "sluice_kafka_strangers_commits_total",
+      "sluice_kafka_foreign_commits_total",
       "Offsets that other applications committed in the consumer group; Sluice ignores them.",
       "pipeline_id",
     ),
@@ -201,7 +201,7 @@ export function engineMetrics(registry: Registry, log: Log): EngineMetrics {
       "pipeline_id",
     ),
     foreignMembers: gauge(
-      "sluice_kafka_strangers",
+      "sluice_kafka_foreign_members",
       "Members of the consumer group that are other applications: Sluice does not read their partitions.",
       "pipeline_id",
     ),
@@ -211,7 +211,7 @@ export function engineMetrics(registry: Registry, log: Log): EngineMetrics {
       "pipeline_id",
     ),
     uncommitted: gauge(
-      "sluice_kafka_unsaid",
+      "sluice_kafka_uncommitted_offsets",
       "Offsets that are written and not yet committed to the consumer group.",
       "pipeline_id",
     ),

@@ -100,7 +100,7 @@ class SourceRecorder implements Pick<
   }
 
   foreignCommit({ pipeline_id, topic, partition, offset, local }: EventOf<"foreignCommit">): void {
-    this.observed(pipeline_id).counters.strangers_commits += 1;
+    this.observed(pipeline_id).counters.foreign_commits += 1;
     this.metrics.foreignCommits.inc({ pipeline_id });
     this.log.warn(
       { pipeline_id, topic, partition, offset, local },
@@ -111,11 +111,11 @@ class SourceRecorder implements Pick<
   foreignMembers({ pipeline_id, members }: EventOf<"foreignMembers">): void {
     const observed = this.observed(pipeline_id);
     this.metrics.foreignMembers.set({ pipeline_id }, members.length);
-    if (members.length === 0) delete observed.strangers;
-    else observed.strangers = members.slice(0, mostShown).map((name) => name.slice(0, longestShown));
+    if (members.length === 0) delete observed.foreign_members;
+    else observed.foreign_members = members.slice(0, mostShown).map((name) => name.slice(0, longestShown));
     if (members.length > 0) {
       this.log.warn(
-        { pipeline_id, members: observed.strangers },
+        { pipeline_id, members: observed.foreign_members },
         "Other applications are members of the consumer group: Sluice does not read their partitions.",
       );
     } else this.log.info({ pipeline_id }, "All group members are Sluice again.");
@@ -143,9 +143,9 @@ class SourceRecorder implements Pick<
     this.log.info({ pipeline_id, partitions }, "The consumer group assigned partitions.");
   }
 
-  lag({ pipeline_id, partitions, lag, unsaid }: EventOf<"lag">): void {
-    this.observed(pipeline_id).source = { partitions, unsaid, ...(lag === undefined ? {} : { lag }) };
-    this.metrics.uncommitted.set({ pipeline_id }, unsaid);
+  lag({ pipeline_id, partitions, lag, uncommitted }: EventOf<"lag">): void {
+    this.observed(pipeline_id).source = { partitions, uncommitted, ...(lag === undefined ? {} : { lag }) };
+    this.metrics.uncommitted.set({ pipeline_id }, uncommitted);
     if (lag === undefined) this.metrics.lag.remove({ pipeline_id });
     else this.metrics.lag.set({ pipeline_id }, lag);
     this.metrics.partitions.set({ pipeline_id }, partitions);
@@ -168,7 +168,7 @@ class Observed {
   at_least_once?: string;
   keys?: KeysHeld;
   source?: SourceLag;
-  strangers?: string[];
+  foreign_members?: string[];
 
   /** The pause that began first. */
   get pause(): Pause | undefined {

@@ -59,7 +59,7 @@ function actualPipeline(
     pending_batches,
     dead_letters: dead_letters.total_messages,
     ...(source?.lag !== undefined && { lag: source.lag }),
-    ...(source !== undefined && { uncommitted: source.unsaid }),
+    ...(source !== undefined && { uncommitted: source.uncommitted }),
     ...(keys !== undefined && { keys: keys.keys }),
     ...(paused !== undefined && { paused: paused.text }),
     ...(intake === "closed" && { intake }),

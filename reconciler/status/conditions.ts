@@ -53,7 +53,7 @@ export interface Observation {
 
 /** The conditions of a pipeline. */
 export function conditionsOf(observation: Observation): Condition[] {
-  const { at_least_once, strangers: members = [], pipeline_id = "" } = observation.health ?? {};
+  const { at_least_once, foreign_members: members = [], pipeline_id = "" } = observation.health ?? {};
   return [
     ...ownConditions(observation),
     ...drifted(observation),

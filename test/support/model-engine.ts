@@ -20,7 +20,7 @@ interface ModelPipeline extends PipelineView, Intake {
   paused?: PipelineHealth["paused"];
   at_least_once?: string;
   source?: PipelineHealth["source"];
-  strangers?: string[];
+  foreign_members?: string[];
   keys?: PipelineHealth["keys"];
 }
 
@@ -64,7 +64,7 @@ export class ModelEngine implements AppliedEngine {
     const at = "2026-01-01T00:00:00.000Z";
     const { pipeline_id } = config;
     const view = { pipeline_id, config, options, status, revision: 1, created_at: at, updated_at: at };
-    const source = hasConsumerGroup(config) ? { source: { partitions: 1, lag: 0, unsaid: 0 } } : {};
+    const source = hasConsumerGroup(config) ? { source: { partitions: 1, lag: 0, uncommitted: 0 } } : {};
     this.pipelines.set(pipeline_id, { ...view, ...source, held, pending: 0, letters: 0 });
   }
 
@@ -91,7 +91,7 @@ export class ModelEngine implements AppliedEngine {
   get(pipeline_id: string): PipelineView {
     const { held: _held, pending: _pending, letters: _letters, ...rest } = this.#of(pipeline_id);
     const { paused: _paused, at_least_once: _atLeastOnce, source: _source, ...more } = rest;
-    const { strangers: _strangers, keys: _keys, ...view } = more;
+    const { foreign_members: _members, keys: _keys, ...view } = more;
     return view;
   }
 
@@ -101,7 +101,7 @@ export class ModelEngine implements AppliedEngine {
 
   health(pipeline_id: string): PipelineHealth {
     const { config, status, failure, created_at, updated_at, ...facts } = this.#of(pipeline_id);
-    const { held, pending, letters, paused, at_least_once, source, strangers, keys } = facts;
+    const { held, pending, letters, paused, at_least_once, source, foreign_members, keys } = facts;
     return {
       pipeline_id,
       pipeline_name: config.name,
@@ -110,7 +110,7 @@ export class ModelEngine implements AppliedEngine {
       ...(paused !== undefined && { paused }),
       ...(at_least_once !== undefined && { at_least_once }),
       ...(source !== undefined && { source }),
-      ...(strangers !== undefined && { strangers }),
+      ...(foreign_members !== undefined && { foreign_members }),
       ...(keys !== undefined && { keys }),
       stream: { messages: held, bytes: held, first: 1, last: held },
       pending_batches: pending,
@@ -188,7 +188,7 @@ export class ModelEngine implements AppliedEngine {
     if (request === "terminate") pipeline.held = 0;
     if (request === "stop" && pipeline.paused === undefined) {
       Object.assign(pipeline, { held: 0, pending: 0 });
-      if (pipeline.source !== undefined) pipeline.source = { ...pipeline.source, unsaid: 0 };
+      if (pipeline.source !== undefined) pipeline.source = { ...pipeline.source, uncommitted: 0 };
     }
     this.#end(request, pipeline_id);
   }

@@ -90,12 +90,12 @@ function positionFacts({ source, stream }: PipelineHealth): [string, number | st
   return [
     ["partitions read", source.partitions],
     ["consumer lag in offsets", source.lag ?? "unknown"],
-    ["offsets not yet committed to the group", source.unsaid === 0 ? undefined : source.unsaid],
+    ["offsets not yet committed to the group", source.uncommitted === 0 ? undefined : source.uncommitted],
   ];
 }
 
 /** Group members that are not Sluice; their number and the length of their names are not limited. */
-function foreignMembersOf({ strangers: members = [] }: PipelineHealth): string | undefined {
+function foreignMembersOf({ foreign_members: members = [] }: PipelineHealth): string | undefined {
   if (members.length === 0) return undefined;
   const [first = ""] = members;
   const more = members.length === 1 ? "" : `, and ${members.length - 1} more`;

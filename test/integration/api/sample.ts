@@ -85,8 +85,8 @@ export function healthOf(one: PipelineView): PipelineHealth {
     pipeline_name: name,
     overall_status: status,
     ...(pipeline_id === "kafka" && {
-      source: { partitions: 6, lag: 42, unsaid: 5 },
-      strangers: ["app\u001b[2J", "app-2"],
+      source: { partitions: 6, lag: 42, uncommitted: 5 },
+      foreign_members: ["app\u001b[2J", "app-2"],
     }),
     stream: { messages: 3, bytes: 90, first: 5, last: 7 },
     pending_batches: 1,

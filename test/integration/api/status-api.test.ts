@@ -136,8 +136,8 @@ describe("what is there is told", () => {
   test("how far a pipeline is behind its topic, and who else reads for it", async () => {
     sources.engine = restingEngine([view({ pipeline_id: "kafka" })]);
     expect((await get("/api/v1/pipeline/kafka/health")).json).toMatchObject({
-      source: { partitions: 6, lag: 42, unsaid: 5 },
-      strangers: ["app\u001b[2J", "app-2"],
+      source: { partitions: 6, lag: 42, uncommitted: 5 },
+      foreign_members: ["app\u001b[2J", "app-2"],
     });
   });
 

@@ -105,18 +105,18 @@ describe("for people", () => {
   });
 
   test("health says how far a pipeline is behind its topic, and who else reads for it", async () => {
-    const strangers = "app\\u001b[2J, and 1 more, whose partitions are not read here";
+    const members = "app\\u001b[2J, and 1 more, whose partitions are not read here";
     expect((await sluice("health")).out.split("\n").map((line) => line.split(/ {2,}/))).toEqual([
       ["ID", "STATUS", "BUFFERED", "LAG", "ROWS WRITTEN", "DEAD LETTERS", "REMARK"],
       ["orders", "Running", "3", "3", "2"],
       ["paused", "Failed", "3", "3", "2", "gone\\u001b[2J"],
-      ["kafka", "Running", "42", "3", "2", strangers],
+      ["kafka", "Running", "42", "3", "2", members],
     ]);
     const { out } = await sluice("health", "kafka");
     expect(out).toMatch(/^partitions read: +6$/m);
     expect(out).toMatch(/^consumer lag in offsets: +42$/m);
     expect(out).toMatch(/^offsets not yet committed to the group: +5$/m);
-    expect(out).toContain(strangers);
+    expect(out).toContain(members);
     expect(out).not.toContain("events buffered");
     expect((await sluice("health", "orders")).out).toMatch(/^events buffered: +3$/m);
   });

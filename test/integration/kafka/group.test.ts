@@ -18,7 +18,7 @@ describe("a member of the group that is no Sluice", () => {
         await scene.create();
         await scene.holds(span(1, 200));
         const stranger = await Stranger.join(scene.kafka, scene.group, scene.topic, commits);
-        await scene.until(({ strangers }) => strangers?.length === 1);
+        await scene.until(({ foreign_members }) => foreign_members?.length === 1);
         await scene.until(({ source }) => (source?.partitions ?? 4) + stranger.partitions.length === 4);
         await scene.produce(201, 400);
         await stranger.sees(50);
@@ -26,9 +26,9 @@ describe("a member of the group that is no Sluice", () => {
         await scene.reads(4);
         await scene.produce(401, 500);
         await scene.holds(span(1, 500));
-        const { strangers, counters } = await scene.until((health) => health.strangers === undefined);
-        expect(strangers).toBeUndefined();
-        expect(counters.strangers_commits > 0).toBe(commits);
+        const { foreign_members, counters } = await scene.until((health) => health.foreign_members === undefined);
+        expect(foreign_members).toBeUndefined();
+        expect(counters.foreign_commits > 0).toBe(commits);
       },
       { partitions: 4 },
     ),

@@ -146,7 +146,7 @@ test("a pipeline at rest since before a restart is deleted when its group was as
   await rm(fileOf(id));
   const first = await turn();
   if (first[id] === "held") {
-    await engine.until(id, ({ source }) => source?.unsaid === 0);
+    await engine.until(id, ({ source }) => source?.uncommitted === 0);
     expect(await turn()).toEqual({ [id]: "applied" });
   } else expect(first).toEqual({ [id]: "applied" });
   expect([engine.engine.list().map(({ pipeline_id }) => pipeline_id), await committed()]).toEqual([["other"], 100]);
@@ -163,7 +163,7 @@ test("a pipeline whose partitions somebody else reads says who", async () => {
     await stranger.connect();
     await stranger.subscribe({ topics: [topic] });
     await stranger.run({ autoCommit: false, eachBatch: async () => undefined });
-    await engine.until(id, ({ strangers }) => strangers !== undefined);
+    await engine.until(id, ({ foreign_members }) => foreign_members !== undefined);
     const told = reconciler.snapshot().pipelines.find(({ pipeline_id }) => pipeline_id === id)?.conditions;
     expect(told?.find(({ type }) => type === "ForeignMembers")).toMatchObject({
       status: "True",
@@ -173,7 +173,7 @@ test("a pipeline whose partitions somebody else reads says who", async () => {
   } finally {
     await stranger.disconnect();
   }
-  await engine.until(id, ({ strangers, source }) => strangers === undefined && source?.partitions === 3);
+  await engine.until(id, ({ foreign_members, source }) => foreign_members === undefined && source?.partitions === 3);
 });
 
 const order = (order_id: string, amount: number): string =>

@@ -111,7 +111,7 @@ describe("a pipeline that reads a topic", () => {
     engine.calls.length = 0;
     source.say({ ...reader, root: resources, sluice: ["recreate: true"] });
     const noBroker = { class: "source", since: "", text: "no broker answers", way_out: "" } as const;
-    engine.change("orders", { source: { ...lag, unsaid: 7 }, paused: noBroker });
+    engine.change("orders", { source: { ...lag, uncommitted: 7 }, paused: noBroker });
     expect(await outcomes(reconciler)).toEqual({ orders: "held" });
     expect(engine.calls).toEqual(["stop orders", "resume orders"]);
     expect(await outcomes(reconciler)).toEqual({});
@@ -132,7 +132,7 @@ describe("a pipeline that reads a topic", () => {
     expect(engine.calls).toEqual(["resume orders", "stop orders", "resume orders"]);
     expect(await outcomes(reconciler)).toEqual({});
     expect(readyOf(reconciler)).toEqual(["Unknown", "Progressing", "Reconciling"]);
-    engine.change("orders", { source: { ...lag, unsaid: 0 } });
+    engine.change("orders", { source: { ...lag, uncommitted: 0 } });
     expect(await outcomes(reconciler)).toEqual({ orders: "applied" });
     expect(engine.pipelines.has("orders")).toBe(false);
   });

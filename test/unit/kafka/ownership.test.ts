@@ -83,7 +83,7 @@ describe("a group is ours", () => {
     });
   });
 
-  test("with strangers in it, by their names", () => {
+  test("with foreign members in it, by their names", () => {
     const members = [clientId(before, 1), clientId(own, 2), "reporting"];
     expect(judged([50, claimText(before, 50)], { members })).toMatchObject({ foreignMembers: ["reporting"] });
   });

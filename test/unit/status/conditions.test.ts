@@ -75,8 +75,8 @@ describe("a pipeline that runs", () => {
 });
 
 const names = (count: number) => Array.from({ length: count }, (_, n) => `app-${n}`);
-const toldOf = (strangers: string[]): Condition | undefined => {
-  engine.change("orders", { strangers });
+const toldOf = (foreign_members: string[]): Condition | undefined => {
+  engine.change("orders", { foreign_members });
   return conditions().find(({ type }) => type === "ForeignMembers");
 };
 

@@ -72,7 +72,7 @@ export class Lag {
     }
     // An unknown lag is left out: it is not 0.
     const known = this.#areEndsKnown ? { lag } : {};
-    const unsaid = [...this.#positions.uncommitted().values()].reduce((sum, count) => sum + count, 0);
-    this.#telemetry.lag({ pipeline_id: this.#pipeline_id, partitions: this.#held.size, unsaid, ...known });
+    const uncommitted = [...this.#positions.uncommitted().values()].reduce((sum, count) => sum + count, 0);
+    this.#telemetry.lag({ pipeline_id: this.#pipeline_id, partitions: this.#held.size, uncommitted, ...known });
   }
 }
