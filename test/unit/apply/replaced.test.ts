@@ -1,7 +1,7 @@
 import { EventEmitter, once } from "node:events";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Reconciler } from "../../../reconciler/reconciler.ts";
-import { edited, orders, outcomes, readyOf, World } from "./world.ts";
+import { edited, orders, outcomes, patience, readyOf, World } from "./world.ts";
 
 let world: World;
 let engine: World["engine"];
@@ -142,6 +142,7 @@ describe("an edit that waits for a stop", () => {
     expect(reconciler.snapshot().pipelines[0]?.outcome?.message).toContain(
       "(stop: the disk broke): a new plan is made",
     );
+    world.applyTimeout = patience;
     expect(await outcomes(reconciler)).toEqual({ orders: "applied" });
     expect(engine.calls.slice(2)).toEqual(["update orders", "resume orders"]);
     expect(engine.get("orders").config.transforms[0]).toMatchObject({ config: { expression: "id > 2" } });

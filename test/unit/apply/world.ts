@@ -35,13 +35,16 @@ class TestSource implements RevisionSource {
   close = async (): Promise<void> => undefined;
 }
 
+/** Milliseconds that a turn waits for its changes where none is held up. */
+export const patience = 20_000;
+
 /** What a reconciler works with: a source, an engine without data, and a folder. */
 export class World {
   readonly dataDir: string;
   engine = new ModelEngine();
   readonly source = new TestSource();
   /** Milliseconds that a turn waits: for as long as it takes, until a call is held up. */
-  applyTimeout = 20_000;
+  applyTimeout = patience;
 
   private constructor(dataDir: string) {
     this.dataDir = dataDir;
@@ -87,7 +90,10 @@ export class World {
     const gate = new EventEmitter();
     const opened = once(gate, "open").then(() => undefined);
     this.engine.onCall = (made) => (made === call ? opened : undefined);
-    return () => gate.emit("open");
+    return () => {
+      this.applyTimeout = patience;
+      gate.emit("open");
+    };
   }
 }
 
