@@ -4,10 +4,10 @@ import { ClickHouseSink, type ClickHouseTools } from "./clickhouse/sink.ts";
 
 type Type = SinkConfig["type"];
 
-/** What sinks are made with beside their config: what each of them asks for. */
+/** The dependencies of all types of sinks together. */
 export type SinkTools = ClickHouseTools;
 
-/** How sinks of one type are made. */
+/** Makes the sinks of one type. */
 interface SinkKind<Config extends SinkConfig = SinkConfig> {
   /** `sink` has its secrets resolved. Throws an Error that names field and column where the mapping does not fit the fields. */
   create(sink: Config, tools: SinkTools): Sink;
