@@ -8,7 +8,8 @@ const mocked = ["test/unit/**/*.mocked.test.ts"];
 export default defineConfig({
   test: {
     pool: "forks",
-    maxWorkers: "100%",
+    // Tests wait for their servers for about a fifth of their time.
+    maxWorkers: "150%",
     testTimeout: 30_000,
     hookTimeout: 60_000,
     reporters: ["default", ["json", { outputFile: ".cache/test-report.json" }]],

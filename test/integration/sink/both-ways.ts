@@ -38,8 +38,10 @@ export async function bothWays(
 ): Promise<BothWays> {
   const events = texts.map((text, index) => new Event(index, 0, Buffer.from(text as string)));
   const made = events.map((event) => event.with(event.value));
-  const received = await outcome(server, fields, events, real);
-  const written = await outcome(server, fields, made, real);
+  const [received, written] = await Promise.all([
+    outcome(server, fields, events, real),
+    outcome(server, fields, made, real),
+  ]);
   const sentAsTheyAre = events.filter((event) => received.lines.get(event.position) === event.text);
   return {
     received: received.outcome,
