@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 /** Tests that need neither the built program nor a server. */
@@ -9,7 +10,7 @@ export default defineConfig({
   test: {
     pool: "forks",
     // Tests wait for their servers for about a fifth of their time.
-    maxWorkers: "150%",
+    maxWorkers: Math.ceil(1.5 * availableParallelism()),
     testTimeout: 30_000,
     hookTimeout: 60_000,
     reporters: ["default", ["json", { outputFile: ".cache/test-report.json" }]],
