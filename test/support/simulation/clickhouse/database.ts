@@ -113,8 +113,11 @@ export class Database {
     if (table === undefined) throw serverError(60, `Table ${into.name} does not exist.`);
     const written = pick(table.columns, columns, `table ${table.database}.${table.name} (${table.uuid})`);
     const rows = readRows(body, written, table.columns);
+    const context = this.#context(rows, setting, replica);
+    const { token } = context;
+    for (const row of rows) table.received.push({ token, row });
     const insertion = new Insertion(table, rows, {
-      context: this.#context(rows, setting, replica),
+      context,
       mostPartitions: Number(setting("max_partitions_per_insert_block")),
       ignoresViews: setting("materialized_views_ignore_errors") === "1",
     });

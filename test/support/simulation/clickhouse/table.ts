@@ -88,6 +88,8 @@ export class SimulatedTable {
   onceWritten: { at: number; work: () => void } | undefined;
   /** Blocks that were written. */
   written = 0;
+  /** The rows of every insert into it that arrived whole, also where nothing came of it. */
+  readonly received: { token: string | undefined; row: Row }[] = [];
   #options: TableOptions;
   /** The highest block number, of the table or of each partition. */
   readonly #numbers = new Map<string, number>();

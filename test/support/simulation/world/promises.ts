@@ -7,8 +7,10 @@ export interface Outcome {
   sent: readonly SentEvent[];
   /** Ids of the rows of its table. */
   rows: readonly number[];
-  /** The time that each row holds, the token that it came with, and when it was written since the world began. */
-  times: readonly { id: number; token: string | undefined; at: number; writtenAt: number }[];
+  /** When each row was written since the world began, in milliseconds. */
+  times: readonly { id: number; writtenAt: number }[];
+  /** The rows of every insert that reached its ClickHouse, also where nothing came of it. */
+  received: readonly { id: number; token: string | undefined; row: string }[];
   /** Ids of its dead letters. */
   letters: readonly number[];
   /** Log lines that allow what would be broken otherwise, by their sentence. */
@@ -44,17 +46,18 @@ export function breaches(outcome: Outcome): string[] {
   });
   const known = new Set(sent.map(({ id }) => id));
   for (const id of [...rows.keys(), ...letters.keys()]) if (!known.has(id)) found.push(`invented: ${id}`);
-  return [...found, ...keysTwice(outcome), ...timesOfOneBatch(outcome)];
+  return [...found, ...keysTwice(outcome), ...rowsOfOneToken(outcome)];
 }
 
-/** A batch has one time, however often it is made again. */
-function timesOfOneBatch({ times }: Outcome): string[] {
-  const known = new Map<string, number>();
-  return times.flatMap(({ token, at }) => {
+/** Under one token an event has one row, with one time, however often its batch is made again. */
+function rowsOfOneToken({ received }: Outcome): string[] {
+  const known = new Map<string, string>();
+  return received.flatMap(({ id, token, row }) => {
     if (token === undefined) return [];
-    const before = known.get(token) ?? at;
-    known.set(token, before);
-    return before === at ? [] : [`two times in one batch: ${before} and ${at}`];
+    const name = `${id} under ${token}`;
+    const before = known.get(name) ?? row;
+    known.set(name, row);
+    return before === row ? [] : [`two rows under one token: ${before} and ${row}`];
   });
 }
 

@@ -158,9 +158,12 @@ export class World {
         hasSkipped,
         hasForgotten,
         hadNoConstraint,
-        times: clickHouse
-          .stored()
-          .map(({ token, row, writtenAt }) => ({ id: Number(row["id"]), token, at: Number(row["at"]), writtenAt })),
+        times: clickHouse.stored().map(({ row, writtenAt }) => ({ id: Number(row["id"]), writtenAt })),
+        received: (clickHouse.table?.received ?? []).map(({ token, row }) => ({
+          id: Number(row["id"]),
+          token,
+          row: JSON.stringify(row),
+        })),
         isAtLeastOnce: false,
       };
       const unknown = [...clickHouse.unknown, ...this.#kafka.unknown].map(
