@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { LeftForLater } from "../core/errors.ts";
 import type { BatchRecord, Journal } from "../core/journal.ts";
 import type { Sink } from "../core/sink.ts";
@@ -18,6 +19,8 @@ export class Pauses {
   readonly #signals: EndSignals;
 
   constructor(pause: RetryPause, signals: EndSignals) {
+    // Each insert in flight listens while it waits.
+    setMaxListeners(0, signals.leave, signals.drain);
     this.#pause = pause;
     this.#signals = signals;
   }
