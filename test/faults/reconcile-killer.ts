@@ -75,11 +75,12 @@ function watchHistory(file: FileHandle): void {
   };
 }
 
+/** What is said at once is one line: an array. */
 function linesOf(text: unknown): OperationLine[] {
   const lines = String(text)
     .split("\n")
     .filter(Boolean)
-    .map((line) => JSON.parse(line) as OperationLine);
+    .flatMap((line) => JSON.parse(line) as OperationLine | OperationLine[]);
   for (const line of lines) {
     if (line.says === "begin") calls.set(line.op, line.what.calls);
     if (line.says === "again") calls.set(line.op, line.calls);

@@ -33,6 +33,8 @@ export interface ReconcileKillsReport {
   /** Kills by step. */
   steps: Record<string, number>;
   commits: number;
+  /** Steps that were waited for: a commit may come to its end without one of them. */
+  armed: number;
   /** Operations that were carried on after a kill. */
   interrupted: number;
   /** Events that were accepted. */
@@ -70,7 +72,15 @@ class Run {
   readonly #pipelines: ChangedPipeline[];
   readonly #ledgers = new Map<string, Ledger>();
   readonly #steps: ApplyStep[];
-  readonly #report: ReconcileKillsReport = { kills: 0, steps: {}, commits: 0, interrupted: 0, accepted: 0, broken: [] };
+  readonly #report: ReconcileKillsReport = {
+    kills: 0,
+    steps: {},
+    armed: 0,
+    commits: 0,
+    interrupted: 0,
+    accepted: 0,
+    broken: [],
+  };
   #posters: Poster[] = [];
   #waiting: Daemon | undefined;
   /** The last record of the commit before. */
@@ -143,6 +153,7 @@ class Run {
   }
 
   async #arm(): Promise<ApplyStep> {
+    this.#report.armed += 1;
     const step = this.#steps.shift() ?? this.#random.pick(...applySteps);
     await this.#trap.arm({ step, pipeline_id: "", nth: 1 + this.#random.below(Math.min(3, this.#options.ofEach)) });
     return step;
@@ -301,10 +312,12 @@ async function isLed(daemon: Daemon): Promise<boolean> {
 }
 
 /** Promises that were not kept, and kills that proved nothing. */
-export function brokenWhileReconciling({ broken, interrupted, accepted }: ReconcileKillsReport): string[] {
+export function brokenWhileReconciling(report: ReconcileKillsReport): string[] {
+  const { broken, interrupted, accepted, kills, armed } = report;
   return [
     ...broken,
     ...(interrupted === 0 ? ["no change was carried on after a kill, so nothing was tested"] : []),
+    ...(kills * 3 < armed ? [`${kills} of ${armed} steps were reached, so little was tested`] : []),
     ...(accepted === 0 ? ["no event was accepted, so nothing was tested"] : []),
   ];
 }
