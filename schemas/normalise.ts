@@ -10,6 +10,7 @@ import {
   type TransformConfig,
 } from "./pipeline.ts";
 import { normaliseResources } from "./normalise-resources.ts";
+import { withoutZeroValues } from "./zero-values.ts";
 import type {
   DedupDocument,
   FilterDocument,
@@ -182,8 +183,8 @@ function spaced(part: string): string {
 
 /**
  * Spellings that the v3 format takes and the schema does not name: blanks around version, pipeline_id and source types,
- * and upper case in source types and initial offsets. Returns a copy with the changed parts; a value of another shape
- * stays as it is, and the schema refuses it.
+ * upper case in source types and initial offsets, and the zero values of an export. Returns a copy with the changed
+ * parts; a value of another shape stays as it is, and the schema refuses it.
  */
 export function tidy(document: unknown): unknown {
   if (!isObject(document)) return document;
@@ -192,7 +193,7 @@ export function tidy(document: unknown): unknown {
     if (typeof copy[key] === "string") copy[key] = copy[key].trim();
   }
   if (Array.isArray(copy["sources"])) copy["sources"] = copy["sources"].map(tidySource);
-  return copy;
+  return withoutZeroValues(copy);
 }
 
 function tidySource(source: unknown): unknown {
