@@ -70,6 +70,8 @@ export const codes = {
   // The pipeline runs, but perhaps not as intended.
   DEPENDS_ON_MISSING: warning("A depends_on names a pipeline that no file describes."),
   PLAIN_TEXT_SECRET: warning("The file holds a secret as plain text instead of a reference."),
+  REFERENCE: warning("A text holds `${NAME}`, which is no reference: they begin with `env:` or `file:`."),
+  NO_PASSWORD: warning("The user of the sink has no password."),
   BROKER: warning("The address of a Kafka broker is not of the form host:port."),
   SASL: warning("Protocol and mechanism of a Kafka connection do not match."),
   TLS: warning("TLS is configured incompletely, or without a check of the certificate."),
