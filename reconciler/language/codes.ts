@@ -81,6 +81,9 @@ export const codes = {
   SHARED_TABLE: warning("Two pipelines write to one table."),
   TRANSFORM_ORDER: warning("Transforms are not written in the order in which they run: filter, dedup, stateless."),
   FILTER_CONSTANT: warning("A filter keeps every event, or none."),
+  EXPRESSION_BRANCH: warning(
+    "A part of an expression fails for the events on which it runs: they become dead letters.",
+  ),
   DEDUP_KEY: warning("A dedup key has a type that identifies events poorly."),
   UNUSED: warning("A setting has no effect together with the others, such as a password without authentication."),
   BATCH: warning("Batch size, delay and the limits of the stream do not match."),

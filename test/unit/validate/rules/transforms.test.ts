@@ -119,6 +119,14 @@ describe("filter", () => {
       found: 'an error: `id == "1"`: `==` cannot be applied to float and string',
     },
     {
+      title: "a text beside a number, where the code may not run",
+      content: filter(`'amount > 0 or id == "1"'`),
+      code: "EXPRESSION_BRANCH",
+      path: "transforms[0].config.expression",
+      at: 'id == "1"',
+      found: 'an error where it runs: `id == "1"`: `==` cannot be applied to float and string',
+    },
+    {
       title: "a duration in days",
       content: filter(`'duration("1d") > duration("1h")'`),
       code: "EXPRESSION",
@@ -160,6 +168,22 @@ describe("stateless", () => {
     {
       title: "an unknown name",
       content: kafka("amount * 2", "amuont * 2"),
+      code: "EXPRESSION",
+      path: `${output}.expression`,
+      at: "amuont",
+      found: "an error: `amuont`: unknown name: the schema declares no such field; did you mean amount?",
+    },
+    {
+      title: "kinds that do not fit together in one branch",
+      content: kafka("amount * 2", `'amount > 0 ? 1 : upper(amount + "x")'`),
+      code: "EXPRESSION_BRANCH",
+      path: `${output}.expression`,
+      at: `amount + "x"`,
+      found: 'an error where it runs: `amount + "x"`: `+` cannot be applied to float and string',
+    },
+    {
+      title: "an unknown name in one branch",
+      content: kafka("amount * 2", `'amount > 0 ? 1 : amuont'`),
       code: "EXPRESSION",
       path: `${output}.expression`,
       at: "amuont",
