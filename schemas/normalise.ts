@@ -1,6 +1,7 @@
 import { canonicalDuration, parseDuration } from "./duration.ts";
 import {
   basicType,
+  type DedupKey,
   type JoinConfig,
   type KafkaSourceConfig,
   type PipelineConfig,
@@ -9,6 +10,7 @@ import {
   type SourceConfig,
   type TransformConfig,
 } from "./pipeline.ts";
+import { dedupFields } from "./dedup-key.ts";
 import { normaliseResources } from "./normalise-resources.ts";
 import { withoutZeroValues } from "./zero-values.ts";
 import type {
@@ -101,7 +103,11 @@ function normaliseTransform(transform: TransformDocument): TransformConfig {
       return { type: "filter", source_id, config: { expression: transform.config.expression } };
     case "dedup": {
       const { key, time_window } = transform.config;
-      return { type: "dedup", source_id, config: { key, time_window: canonicalDuration(time_window) } };
+      return {
+        type: "dedup",
+        source_id,
+        config: { key: canonicalKey(key), time_window: canonicalDuration(time_window) },
+      };
     }
     default:
       return {
@@ -110,6 +116,12 @@ function normaliseTransform(transform: TransformDocument): TransformConfig {
         config: { transforms: transform.config.transforms.map(normaliseOutput) },
       };
   }
+}
+
+/** One field is a text, whatever the spelling. */
+function canonicalKey(key: DedupDocument["config"]["key"]): DedupKey {
+  const [first = "", second, ...others] = dedupFields(key);
+  return second === undefined ? first : [first, second, ...others];
 }
 
 type OutputDocument = StatelessDocument["config"]["transforms"][number];

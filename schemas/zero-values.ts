@@ -1,17 +1,4 @@
-import schema from "./pipeline-v3.schema.json" with { type: "json" };
-
-/** The parts of the schema that say which keys an object may have. */
-interface Node {
-  $ref?: string;
-  properties?: Readonly<Record<string, Node>>;
-  required?: readonly string[];
-  items?: Node & { oneOf?: readonly Node[] };
-  const?: string;
-  enum?: readonly string[];
-}
-
-const root = schema as Node;
-const definitions = schema.definitions as Readonly<Record<string, Node>>;
+import { resolved, rootNode, type SchemaNode } from "./annotations.ts";
 
 /** Levels of a value that may be zero: an exporter writes `connection_params: {brokers: null}` at the most. */
 const deepest = 3;
@@ -24,18 +11,18 @@ const deepest = 3;
  */
 export function withoutZeroValues(document: Record<string, unknown>): Record<string, unknown> {
   const { "x-sluice": directives, ...exported } = document;
-  const cleaned = cleanObject(exported, root, []);
+  const cleaned = cleanObject(exported, rootNode, []);
   return Object.hasOwn(document, "x-sluice") ? { ...cleaned, "x-sluice": directives } : cleaned;
 }
 
 /** `siblings`: what the object would be if it had another type. */
-function clean(value: unknown, node: Node, siblings: readonly Node[]): unknown {
+function clean(value: unknown, node: SchemaNode, siblings: readonly SchemaNode[]): unknown {
   const { items } = node;
   if (Array.isArray(value) && items !== undefined) return value.map((item) => cleanItem(item, items));
   return isObject(value) && node.properties !== undefined ? cleanObject(value, node, siblings) : value;
 }
 
-function cleanItem(item: unknown, { oneOf, ...node }: NonNullable<Node["items"]>): unknown {
+function cleanItem(item: unknown, { oneOf, ...node }: SchemaNode): unknown {
   if (oneOf === undefined) return clean(item, resolved(node), []);
   const variants = oneOf.map(resolved);
   const type = isObject(item) ? item["type"] : undefined;
@@ -43,7 +30,11 @@ function cleanItem(item: unknown, { oneOf, ...node }: NonNullable<Node["items"]>
   return own === undefined ? item : clean(item, own, variants);
 }
 
-function cleanObject(value: Record<string, unknown>, node: Node, siblings: readonly Node[]): Record<string, unknown> {
+function cleanObject(
+  value: Record<string, unknown>,
+  node: SchemaNode,
+  siblings: readonly SchemaNode[],
+): Record<string, unknown> {
   const kept = Object.entries(value).flatMap(([key, of]): [string, unknown][] => {
     const others = siblings.flatMap((sibling) => propertyOf(sibling, key) ?? []);
     const own = propertyOf(node, key);
@@ -54,16 +45,12 @@ function cleanObject(value: Record<string, unknown>, node: Node, siblings: reado
   return Object.fromEntries(kept);
 }
 
-function propertyOf({ properties }: Node, key: string): Node | undefined {
+function propertyOf({ properties }: SchemaNode, key: string): SchemaNode | undefined {
   const property = properties !== undefined && Object.hasOwn(properties, key) ? properties[key] : undefined;
   return property && resolved(property);
 }
 
-function resolved(node: Node): Node {
-  return node.$ref === undefined ? node : (definitions[node.$ref.slice("#/definitions/".length)] ?? node);
-}
-
-function hasType(node: Node | undefined, type: unknown): boolean {
+function hasType(node: SchemaNode | undefined, type: unknown): boolean {
   return typeof type === "string" && (node?.const === type || node?.enum?.includes(type) === true);
 }
 

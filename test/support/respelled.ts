@@ -61,7 +61,15 @@ class Speller {
   #transform(transform: Mapping): void {
     const config = transform["config"] as Mapping;
     if (config["time_window"] !== undefined) this.#duration(config, "time_window");
+    if (config["key"] !== undefined) this.#key(config, config["key"] as string | string[]);
     for (const output of list(config["transforms"])) this.#type(output, "output_type");
+  }
+
+  #key(config: Mapping, key: string | string[]): void {
+    const fields = Array.isArray(key) ? key : [key];
+    const asObject = `{ ${fields.map((field, at) => `"k${at}": ${field}`).join(",")} }`;
+    const isPlain = fields.every((field) => /^[A-Za-z_][\w.-]*$/.test(field));
+    config["key"] = this.#random.pick(key, fields, ...(isPlain ? [asObject] : []));
   }
 
   #join(file: Mapping): void {
