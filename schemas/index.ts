@@ -1,5 +1,6 @@
 /** The language: the format of pipeline files, and their canonical form. */
 export { canonicalDuration, durationMs, parseDuration, printDuration } from "./duration.ts";
+export { dedupFields } from "./dedup-key.ts";
 export { effects, highest, type Effect } from "./annotations.ts";
 export { effectOf, isSecret, type Path } from "./annotations.ts";
 export { defaultOptions, engineOptions } from "./pipeline.ts";
@@ -13,6 +14,7 @@ export { tidy } from "./normalise.ts";
 export type { PipelineV3, SluiceDirectives } from "./pipeline-v3.d.ts";
 export type {
   ComponentResources,
+  DedupKey,
   EngineOptions,
   FieldType,
   JoinConfig,

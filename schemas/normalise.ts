@@ -1,6 +1,7 @@
 import { canonicalDuration, parseDuration } from "./duration.ts";
 import {
   basicType,
+  type DedupKey,
   type JoinConfig,
   type KafkaSourceConfig,
   type PipelineConfig,
@@ -9,7 +10,9 @@ import {
   type SourceConfig,
   type TransformConfig,
 } from "./pipeline.ts";
+import { dedupFields } from "./dedup-key.ts";
 import { normaliseResources } from "./normalise-resources.ts";
+import { withoutZeroValues } from "./zero-values.ts";
 import type {
   DedupDocument,
   FilterDocument,
@@ -100,7 +103,11 @@ function normaliseTransform(transform: TransformDocument): TransformConfig {
       return { type: "filter", source_id, config: { expression: transform.config.expression } };
     case "dedup": {
       const { key, time_window } = transform.config;
-      return { type: "dedup", source_id, config: { key, time_window: canonicalDuration(time_window) } };
+      return {
+        type: "dedup",
+        source_id,
+        config: { key: canonicalKey(key), time_window: canonicalDuration(time_window) },
+      };
     }
     default:
       return {
@@ -109,6 +116,12 @@ function normaliseTransform(transform: TransformDocument): TransformConfig {
         config: { transforms: transform.config.transforms.map(normaliseOutput) },
       };
   }
+}
+
+/** One field is a text, whatever the spelling. */
+function canonicalKey(key: DedupDocument["config"]["key"]): DedupKey {
+  const [first = "", second, ...others] = dedupFields(key);
+  return second === undefined ? first : [first, second, ...others];
 }
 
 type OutputDocument = StatelessDocument["config"]["transforms"][number];
@@ -182,8 +195,8 @@ function spaced(part: string): string {
 
 /**
  * Spellings that the v3 format takes and the schema does not name: blanks around version, pipeline_id and source types,
- * and upper case in source types and initial offsets. Returns a copy with the changed parts; a value of another shape
- * stays as it is, and the schema refuses it.
+ * upper case in source types and initial offsets, and the zero values of an export. Returns a copy with the changed
+ * parts; a value of another shape stays as it is, and the schema refuses it.
  */
 export function tidy(document: unknown): unknown {
   if (!isObject(document)) return document;
@@ -192,7 +205,7 @@ export function tidy(document: unknown): unknown {
     if (typeof copy[key] === "string") copy[key] = copy[key].trim();
   }
   if (Array.isArray(copy["sources"])) copy["sources"] = copy["sources"].map(tidySource);
-  return copy;
+  return withoutZeroValues(copy);
 }
 
 function tidySource(source: unknown): unknown {

@@ -297,9 +297,12 @@ export interface DedupDocument {
    */
   config: {
     /**
-     * Field that identifies an event.
+     * Field that identifies an event, or a list of fields that do it together.
+     *
+     * @minItems 1
+     * @maxItems 16
      */
-    key: string;
+    key: string | string[];
     /**
      * How long a key is remembered.
      */

@@ -66,9 +66,12 @@ export interface OtlpSourceConfig {
   source_id: string;
 }
 
+/** The field that identifies an event, or two and more that do it together. */
+export type DedupKey = string | readonly [string, string, ...string[]];
+
 export type TransformConfig =
   | { type: "filter"; source_id: string; config: { expression: string } }
-  | { type: "dedup"; source_id: string; config: { key: string; time_window: string } }
+  | { type: "dedup"; source_id: string; config: { key: DedupKey; time_window: string } }
   | {
       type: "stateless";
       source_id: string;

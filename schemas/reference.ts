@@ -83,11 +83,15 @@ const words: Readonly<Record<string, string>> = {
 
 function typeOf(field: SchemaNode, sections: readonly Section[]): string {
   const { items, oneOf, properties } = field;
-  if (items !== undefined) return `list of ${typeOf(resolved(items), sections)}`;
+  const [first = "", ...others] = [field.type].flat();
+  if (items !== undefined) {
+    const list = `list of ${typeOf(resolved(items), sections)}`;
+    return others.includes("array") ? `${words[first]} or ${list}` : list;
+  }
   if (oneOf !== undefined) return oneOf.map((variant) => typeOf(resolved(variant), sections)).join(" or ");
   const section = properties && sectionOf(field, sections);
   if (section !== undefined) return `[${labelOf(section.place)}](#${section.anchor})`;
-  return words[[field.type].flat()[0] ?? ""] ?? "";
+  return words[first ?? ""] ?? "";
 }
 
 /** The variant of a source or transform, else its type. */

@@ -16,6 +16,8 @@ export interface Filter {
    * or does not return a bool.
    */
   matches(record: Record<string, unknown>, clock: number): boolean;
+  /** What fails where it runs, in code that runs for some events only. */
+  readonly warnings: readonly ExpressionError[];
 }
 
 /**
@@ -27,7 +29,7 @@ export function compileFilter(expression: string, fields: readonly SchemaField[]
   const whole = { start: 0, end: expression.length };
   if (expression.trim() === "") throw new ExpressionError("compile", expression, whole, "the expression is blank");
   const root = parse(expression);
-  const type = check(root, expression, builtins, environment(fields));
+  const { type, warnings } = check(root, expression, builtins, environment(fields));
   if (type.kind !== "bool" && type.kind !== "unknown") {
     throw new ExpressionError("compile", expression, root, `a filter is a bool, found ${named(type)}`);
   }
@@ -38,7 +40,7 @@ export function compileFilter(expression: string, fields: readonly SchemaField[]
     throw new ExpressionError("evaluate", expression, root, `a filter is a bool, found ${kindOf(result)}`);
   };
   probe(root, fields, (record) => matches(record, 0));
-  return { matches };
+  return { matches, warnings };
 }
 
 /**

@@ -1,9 +1,8 @@
 import type { Fail } from "./values/arithmetic.ts";
 import type { Budget } from "./values/budget.ts";
-import { LONGEST_INTEGER, readFloat } from "./functions/numbers.ts";
-import { plainNumber, rfc3339 } from "./values/printing.ts";
-import { timeText } from "./values/layouts.ts";
-import { Duration, Time } from "./values/time.ts";
+import { LONGEST_INTEGER, readFloat, wholeOf } from "./functions/numbers.ts";
+import { plainNumber, rfc3339, textOf } from "./values/printing.ts";
+import { Time } from "./values/time.ts";
 import { isMap, kindOf, pairs, put, sizeOf, type TextMap } from "./values/values.ts";
 
 /** The context of a conversion: its error function, and the budget that all outputs of a record share. */
@@ -37,9 +36,9 @@ const toText: Conversion = (value, { fail, budget }) => {
     return value;
   }
   if (value === null) return "";
-  if (typeof value === "boolean" || value instanceof Duration) return value.toString();
+  if (typeof value === "boolean") return value.toString();
   if (typeof value === "number" || typeof value === "bigint") return plainNumber(value);
-  return value instanceof Time ? timeText(value) : fail(misfit("string", value));
+  return textOf(value) ?? fail(misfit("string", value));
 };
 
 /** The conversion to integers of 64 bits from `least` to `most`. */
@@ -63,8 +62,10 @@ function integers(outputType: string, least: bigint, most: bigint): Conversion {
         return value ? 1 : 0;
       case "string":
         return checked(integerText(value, outputType, fail), fail);
-      default:
-        return value === null ? 0 : fail(misfit(outputType, value));
+      default: {
+        const whole = value === null ? 0n : wholeOf(value);
+        return whole === undefined ? fail(misfit(outputType, value)) : checked(whole, fail);
+      }
     }
   };
 }
@@ -73,12 +74,18 @@ const toInteger = integers("int", -(2n ** 63n), 2n ** 63n - 1n);
 const toUnsigned = integers("uint", 0n, 2n ** 64n - 1n);
 
 const toFloat: Conversion = (value, { fail }) => {
-  if (value === null) return 0;
-  const isNumeric = typeof value === "number" || typeof value === "bigint" || typeof value === "boolean";
-  const found = isNumeric ? Number(value) : typeof value === "string" ? readFloat(value) : undefined;
+  if (value === null || value === "") return 0;
+  const found = floatOf(value);
   if (found === undefined) return fail(misfit("float64", value));
   return Number.isFinite(found) ? found : fail("output_type float64 has no NaN and no infinity");
 };
+
+function floatOf(value: unknown): number | undefined {
+  if (typeof value === "number" || typeof value === "bigint" || typeof value === "boolean") return Number(value);
+  if (typeof value === "string") return readFloat(value);
+  const whole = wholeOf(value);
+  return whole === undefined ? undefined : Number(whole);
+}
 
 const truths: ReadonlyMap<string, boolean> = new Map([
   ...["1", "t", "T", "TRUE", "true", "True"].map((word) => [word, true] as const),
@@ -110,7 +117,8 @@ function asJson(value: unknown, converting: Converting, depth: number): unknown 
   if (typeof value === "string") budget.make(value.length);
   if (typeof value !== "object" || value === null) return value;
   if (value instanceof Time) return rfc3339(value);
-  if (value instanceof Duration) return narrowed(value.nanoseconds);
+  const whole = wholeOf(value);
+  if (whole !== undefined) return narrowed(whole);
   if (depth === DEEPEST_OUTPUT) return fail(`a record nests at most ${DEEPEST_OUTPUT} levels`);
   if (Array.isArray(value)) {
     budget.step(value.length);

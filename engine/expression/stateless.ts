@@ -27,12 +27,15 @@ export interface Transforms {
    * batch, in milliseconds since the epoch. Integers outside the safe range are bigints. Throws ExpressionError.
    */
   apply(record: Record<string, unknown>, clock: number): Record<string, unknown>;
+  /** What fails where it runs, in code that runs for some events only, with its output. */
+  readonly warnings: readonly ExpressionError[];
 }
 
 interface Output {
   readonly name: string;
   /** The converted value. */
   readonly value: (record: TextMap, clock: number) => unknown;
+  readonly warnings: readonly ExpressionError[];
 }
 
 /**
@@ -58,6 +61,7 @@ export function compileTransforms(
       evaluate(outputs, values, record, clock);
       return make(values);
     },
+    warnings: outputs.flatMap(({ warnings }) => warnings),
   };
 }
 
@@ -80,7 +84,7 @@ function compileOutput(
   try {
     if (expression.trim() === "") throw new ExpressionError("compile", expression, whole, "the expression is blank");
     const root = parse(expression);
-    check(root, expression, helpers, declared);
+    const { warnings } = check(root, expression, helpers, declared);
     const convert = conversion(output_type);
     if (convert === undefined) {
       const detail = `unknown output_type ${output_type}: expected one of ${outputTypes().join(", ")}`;
@@ -100,7 +104,7 @@ function compileOutput(
         return fail("the outputs of one record are larger than the limit");
       }
     };
-    return { name: output_name, value };
+    return { name: output_name, value, warnings: warnings.map((warning) => warning.of(output_name)) };
   } catch (error) {
     throw error instanceof ExpressionError ? error.of(output_name) : error;
   }

@@ -70,6 +70,8 @@ export const codes = {
   // The pipeline runs, but perhaps not as intended.
   DEPENDS_ON_MISSING: warning("A depends_on names a pipeline that no file describes."),
   PLAIN_TEXT_SECRET: warning("The file holds a secret as plain text instead of a reference."),
+  REFERENCE: warning("A text holds `${NAME}`, which is no reference: they begin with `env:` or `file:`."),
+  NO_PASSWORD: warning("The user of the sink has no password."),
   BROKER: warning("The address of a Kafka broker is not of the form host:port."),
   SASL: warning("Protocol and mechanism of a Kafka connection do not match."),
   TLS: warning("TLS is configured incompletely, or without a check of the certificate."),
@@ -79,6 +81,9 @@ export const codes = {
   SHARED_TABLE: warning("Two pipelines write to one table."),
   TRANSFORM_ORDER: warning("Transforms are not written in the order in which they run: filter, dedup, stateless."),
   FILTER_CONSTANT: warning("A filter keeps every event, or none."),
+  EXPRESSION_BRANCH: warning(
+    "A part of an expression fails for the events on which it runs: they become dead letters.",
+  ),
   DEDUP_KEY: warning("A dedup key has a type that identifies events poorly."),
   UNUSED: warning("A setting has no effect together with the others, such as a password without authentication."),
   BATCH: warning("Batch size, delay and the limits of the stream do not match."),

@@ -78,7 +78,8 @@ function invalidByte(path: string, bytes: Uint8Array): Problem {
     else high = middle - 1;
   }
   const before = new TextDecoder("utf-8").decode(bytes.subarray(0, low), { stream: true });
-  const byte = (bytes[low] ?? 0).toString(16).padStart(2, "0");
+  // In Latin-1 a letter such as é looks like the first byte of a character: that byte is wrong, not the one after it.
+  const byte = (bytes[beginOfCut(bytes, low)] ?? 0).toString(16).padStart(2, "0");
   const place = new SourceText(path, before).place(before.length);
   const found = low === bytes.length ? "an end in the middle of a character" : `the byte 0x${byte}, which is not UTF-8`;
   return problem("ENCODING", place, {
@@ -97,4 +98,15 @@ function beginsAsUtf8(bytes: Uint8Array): boolean {
   } catch {
     return false;
   }
+}
+
+/** Where the character begins that breaks off before `end`; `end` where none does. */
+function beginOfCut(bytes: Uint8Array, end: number): number {
+  for (let at = end - 1; at >= Math.max(0, end - 3); at -= 1) {
+    const byte = bytes[at] ?? 0;
+    if (byte < 0x80) return end;
+    const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 0;
+    if (length > 0) return at + length > end ? at : end;
+  }
+  return end;
 }

@@ -6,7 +6,7 @@ import { FieldPick } from "../../engine/event/fields.ts";
 import type { TransformResult } from "../../engine/core/transform.ts";
 import { DeclaredFields } from "../../engine/transforms/declared-fields/declared-fields.ts";
 import { RowEncoder } from "../../engine/sinks/clickhouse/encode/row-encoder.ts";
-import { dedupKeyText, KeyReader } from "../../engine/transforms/dedup/key-reader.ts";
+import { dedupKeyText, keyReader } from "../../engine/transforms/dedup/key-reader.ts";
 import { Fingerprints } from "../../engine/transforms/dedup/fingerprint.ts";
 import type { FieldType, SchemaField } from "../../schemas/pipeline.ts";
 import { asParsed, asReceived, type ScannedBatch } from "./scanned-events.ts";
@@ -73,7 +73,7 @@ const prints = new Fingerprints(Buffer.alloc(16, 7));
 
 /** A field has the value that it has in the parsed event, and as a key the fingerprint of that value. */
 function checkField(name: string, events: readonly Event[], parsed: readonly Event[]): void {
-  const [read, key] = [fieldReader(name), new KeyReader(name, prints)];
+  const [read, key] = [fieldReader(name), keyReader([name], prints)];
   const [pick, dotted] = [new FieldPick([name]), new FieldPick(keysRead(name))];
   for (const [index, event] of events.entries()) {
     const record = parsed[index]!.record!;

@@ -87,7 +87,9 @@ function transform(source_id: string): fc.Arbitrary<object> {
   const stateless = { transforms: [{ expression: "a", output_name: "b", output_type: "int64" }] };
   return fc.oneof(
     fc.constant({ type: "filter", source_id, config: { expression: "a > 1" } }),
-    duration.map((time_window) => ({ type: "dedup", source_id, config: { key: "a", time_window } })),
+    fc
+      .tuple(fc.constantFrom<(string | string[])[]>("a", ["a", "b"]), duration)
+      .map(([key, time_window]) => ({ type: "dedup", source_id, config: { key, time_window } })),
     fc.constant({ type: "stateless", source_id, config: stateless }),
   );
 }

@@ -6,7 +6,7 @@ type Mapping = Record<string, unknown>;
 
 /**
  * The same pipeline in other words: durations, quantities, aliases, types in other letters, keys and transforms in another
- * order, defaults written out or left out. The seed chooses.
+ * order, defaults written out or left out, absent values written as an exporter does. The seed chooses.
  */
 export function respelled(document: PipelineV3, seed: number): PipelineV3 {
   return new Speller(new Random(seed)).pipeline(
@@ -34,6 +34,7 @@ class Speller {
     if (text(file["name"] ?? "").trim() === "") this.#either(file, "name", [undefined, " ", "Orders Eu"]);
     if (file["x-sluice"] === undefined)
       this.#either(file, "x-sluice", [undefined, {}, { create_table: false }, { on_uncertain: "insert" }]);
+    this.#exported(file);
     file["version"] = this.#random.pick("v3", " v3 ");
     file["pipeline_id"] = this.#random.pick("orders-eu", " orders-eu");
     return this.#inAnyOrder(file) as Mapping;
@@ -60,7 +61,15 @@ class Speller {
   #transform(transform: Mapping): void {
     const config = transform["config"] as Mapping;
     if (config["time_window"] !== undefined) this.#duration(config, "time_window");
+    if (config["key"] !== undefined) this.#key(config, config["key"] as string | string[]);
     for (const output of list(config["transforms"])) this.#type(output, "output_type");
+  }
+
+  #key(config: Mapping, key: string | string[]): void {
+    const fields = Array.isArray(key) ? key : [key];
+    const asObject = `{ ${fields.map((field, at) => `"k${at}": ${field}`).join(",")} }`;
+    const isPlain = fields.every((field) => /^[A-Za-z_][\w.-]*$/.test(field));
+    config["key"] = this.#random.pick(key, fields, ...(isPlain ? [asObject] : []));
   }
 
   #join(file: Mapping): void {
@@ -149,6 +158,33 @@ class Speller {
     }
     const storage = component["storage"] as Mapping | undefined;
     if (storage?.["size"] !== undefined) this.#size(storage, "size", "Ki");
+  }
+
+  /** What the structs of a Go program print for values that are absent: null, or the zero value of each type. */
+  #exported(file: Mapping): void {
+    for (const { config } of list(file["transforms"])) {
+      for (const key of ["key", "expression"]) this.#zero(config as Mapping, key, "");
+      this.#zero(config as Mapping, "time_window", "0s", "");
+      this.#zero(config as Mapping, "transforms", []);
+    }
+    for (const source of list(file["sources"])) {
+      this.#zero(source, "schema_registry");
+      if (text(source["type"]).trim().toLowerCase() === "kafka") continue;
+      const noBroker = { brokers: null, protocol: "", username: "", skip_tls_verification: false };
+      this.#zero(source, "connection_params", noBroker, {});
+      this.#zero(source, "schema_fields", []);
+      for (const key of ["topic", "format", "schema_version"]) this.#zero(source, key, "");
+    }
+    for (const key of ["transforms", "join", "metadata", "resources"]) this.#zero(file, key);
+    const resources = file["resources"] as Mapping | null | undefined;
+    for (const key of ["nats", "sources", "transform", "sink"]) if (resources) this.#zero(resources, key);
+    for (const key of ["requests", "limits"]) if (resources?.["sink"]) this.#zero(resources["sink"] as Mapping, key);
+    this.#zero(file["sink"] as Mapping, "mapping");
+  }
+
+  /** An absent value stays absent, or is null, or one of the zero values. */
+  #zero(holder: Mapping, key: string, ...zeros: readonly unknown[]): void {
+    if (holder[key] === undefined) this.#either(holder, key, [undefined, null, ...zeros]);
   }
 
   #duration(holder: Mapping, key: string): void {

@@ -46,28 +46,28 @@ function checkArgument(
   const wanted = parameter(definition, index);
   if (mayTake(wanted, type)) return;
   const hint = wanted === "int" && type.kind === "integral" ? ": the numbers of an event are floats, write int(…)" : "";
-  checker.refuse(argument, `${name} expects ${expected(wanted)}, found ${named(type)}${hint}`);
+  checker.mismatch(argument, `${name} expects ${expected(wanted)}, found ${named(type)}${hint}`);
 }
 
 /** Functions whose predicate must give a bool. */
 const boolPredicates = new Set("all none any one filter count find findIndex findLast findLastIndex".split(" "));
 
-/** From the types of the collection and the predicate to the type of the call. */
-const results: Readonly<Record<string, (collection: Type, predicate: Type) => Type>> = {
+/** From the types of an item and of the predicate to the type of the call. */
+const results: Readonly<Record<string, (item: Type, predicate: Type) => Type>> = {
   all: () => bool,
   none: () => bool,
   any: () => bool,
   one: () => bool,
   count: () => integer,
-  filter: (collection) => arrayOf(itemOf(collection)),
+  filter: (item) => arrayOf(item),
   map: (_, predicate) => arrayOf(predicate),
-  find: (collection) => itemOf(collection),
+  find: (item) => item,
   findIndex: () => integer,
-  findLast: (collection) => itemOf(collection),
+  findLast: (item) => item,
   findLastIndex: () => integer,
   sum: (_, predicate) => predicate,
-  groupBy: (collection) => ({ kind: "map", item: arrayOf(itemOf(collection)) }),
-  sortBy: (collection) => arrayOf(itemOf(collection)),
+  groupBy: (item) => ({ kind: "map", item: arrayOf(item) }),
+  sortBy: (item) => arrayOf(item),
   reduce: (_, predicate) => predicate,
 };
 
@@ -78,17 +78,18 @@ export function checkPredicateCall(checker: Checker, node: CallNode, scope: Type
   refuseCount(checker, node, least, most);
   const [list, predicate, extra] = args;
   const collection = list === undefined ? unknown : checker.type(list, scope);
-  if (list !== undefined && collection.kind !== "array" && !isUnknown(collection)) {
-    checker.refuse(list, `${name} expects an array, found ${named(collection)}`);
+  if (list !== undefined && !["array", "string", "unknown"].includes(collection.kind)) {
+    checker.mismatch(list, `${name} expects an array, found ${named(collection)}`);
   }
   if (extra !== undefined) checker.type(extra, scope);
-  const item = itemOf(collection);
+  // A loop over a text sees its bytes.
+  const item = collection.kind === "string" ? integer : itemOf(collection);
   const pointers = { item, index: integer, ...(name === "reduce" && { acc: unknown }) };
   const result = predicate === undefined ? item : checker.type(predicate, { ...scope, pointers });
   if (boolPredicates.has(name) && result.kind !== "bool" && !isUnknown(result)) {
-    checker.refuse(predicate ?? node, `the predicate of ${name} is a bool, found ${named(result)}`);
+    checker.mismatch(predicate ?? node, `the predicate of ${name} is a bool, found ${named(result)}`);
   }
-  return results[name]?.(collection, result) ?? unknown;
+  return results[name]?.(item, result) ?? unknown;
 }
 
 /** `; did you mean level?` if one of the names is close enough, otherwise the empty text. */

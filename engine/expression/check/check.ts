@@ -36,20 +36,32 @@ export interface TypeScope {
   readonly pointers: Readonly<Partial<Record<PointerNode["name"], Type>>> | undefined;
 }
 
+/** What the check of an expression has found. */
+export interface Checked {
+  type: Type;
+  /** Kinds that do not fit together, in code that runs for some records only: those become dead letters. */
+  warnings: readonly ExpressionError[];
+}
+
 /**
  * Finds errors that do not depend on the record: unknown names and functions, wrong numbers of arguments, kinds that do
- * not fit together. Without an environment every name is known and of unknown type. Returns the type of the expression.
- * Throws ExpressionError.
+ * not fit together. Without an environment every name is known and of unknown type. Throws ExpressionError.
  */
-export function check(root: Node, source: string, functions: Catalog, environment: Type | undefined): Type {
-  return new Checker(source, functions, environment).type(root, { variables: new Map(), pointers: undefined });
+export function check(root: Node, source: string, functions: Catalog, environment: Type | undefined): Checked {
+  const checker = new Checker(source, functions, environment);
+  const type = checker.type(root, { variables: new Map(), pointers: undefined });
+  return { type, warnings: checker.warnings };
 }
+
+/** Kinds that do not fit together: an error when the code runs. */
+class Mismatch extends ExpressionError {}
 
 /** One check. The files that check a family of nodes call it for the child nodes. */
 export class Checker {
   readonly source: string;
   readonly functions: Catalog;
   readonly environment: Type | undefined;
+  readonly warnings: ExpressionError[] = [];
 
   constructor(source: string, functions: Catalog, environment: Type | undefined) {
     this.source = source;
@@ -57,8 +69,27 @@ export class Checker {
     this.environment = environment;
   }
 
+  /** What can never run: a name or a function that does not exist. */
   refuse(span: Span, detail: string): never {
     throw new ExpressionError("compile", this.source, span, detail);
+  }
+
+  /** Kinds that do not fit together. */
+  mismatch(span: Span, detail: string): never {
+    throw new Mismatch("compile", this.source, span, detail);
+  }
+
+  /** The type of code that may not run: kinds in it that do not fit together are a warning, and its type is unknown. */
+  branch(node: Node, scope: TypeScope, demand: (type: Type) => void = () => undefined): Type {
+    try {
+      const type = this.type(node, scope);
+      demand(type);
+      return type;
+    } catch (error) {
+      if (!(error instanceof Mismatch)) throw error;
+      this.warnings.push(error);
+      return unknown;
+    }
   }
 
   type(node: Node, scope: TypeScope): Type {
@@ -124,7 +155,7 @@ export class Checker {
     for (const { key, value } of pairs) {
       const type = this.type(key, scope);
       if (type.kind !== "string" && !isUnknown(type))
-        this.refuse(key, `the key of a map is a text, found ${named(type)}`);
+        this.mismatch(key, `the key of a map is a text, found ${named(type)}`);
       this.type(value, scope);
     }
     return map;
@@ -134,13 +165,13 @@ export class Checker {
     const type = this.type(operand, scope);
     if (operator === "not") {
       if (type.kind === "bool" || isUnknown(type)) return bool;
-      return this.refuse(
+      return this.mismatch(
         span,
         `\`not\` expects a bool, found ${named(type)}; it binds tighter than a comparison: write not (…)`,
       );
     }
     if (isNumber(type)) return type.kind === "integral" ? float : type;
-    return isUnknown(type) ? type : this.refuse(span, `expected a number, found ${named(type)}`);
+    return isUnknown(type) ? type : this.mismatch(span, `expected a number, found ${named(type)}`);
   }
 
   #call(node: CallNode, scope: TypeScope): Type {
@@ -149,9 +180,10 @@ export class Checker {
 
   #conditional({ condition, whenTrue, whenFalse }: ConditionalNode, scope: TypeScope): Type {
     const test = this.type(condition, scope);
-    if (test.kind !== "bool" && !isUnknown(test)) this.refuse(condition, `a condition is a bool, found ${named(test)}`);
-    const yes = whenTrue === undefined ? bool : this.type(whenTrue, scope);
-    return either(yes, this.type(whenFalse, scope));
+    if (test.kind !== "bool" && !isUnknown(test))
+      this.mismatch(condition, `a condition is a bool, found ${named(test)}`);
+    const yes = whenTrue === undefined ? bool : this.branch(whenTrue, scope);
+    return either(yes, this.branch(whenFalse, scope));
   }
 
   #let(node: LetNode, scope: TypeScope): Type {

@@ -15,8 +15,9 @@ export function checkMember(checker: Checker, node: MemberNode, scope: TypeScope
   if (isUnknown(object)) return unknown;
   if (object.kind === "map") return keyOf(checker, node, object, key, name);
   if (object.kind === "array" && isPosition(key)) return itemOf(object);
-  if (object.kind === "array") return checker.refuse(node.key, `an item of an array has a number, found ${named(key)}`);
-  return checker.refuse(node, `expected a map or an array before this, found ${named(object)}`);
+  if (object.kind === "array")
+    return checker.mismatch(node.key, `an item of an array has a number, found ${named(key)}`);
+  return checker.mismatch(node, `expected a map or an array before this, found ${named(object)}`);
 }
 
 function fieldOfRecord(checker: Checker, node: MemberNode, name: string | undefined, scope: TypeScope): Type {
@@ -29,7 +30,7 @@ function fieldOfRecord(checker: Checker, node: MemberNode, name: string | undefi
 
 function keyOf(checker: Checker, node: MemberNode, object: Type, key: Type, name: string | undefined): Type {
   if (key.kind !== "string" && !isUnknown(key) && object.item === undefined) {
-    return checker.refuse(node.key, `the key of a map is a text, found ${named(key)}`);
+    return checker.mismatch(node.key, `the key of a map is a text, found ${named(key)}`);
   }
   if (name === undefined || object.fields === undefined) return itemOf(object);
   const known = object.fields.get(name);
@@ -47,10 +48,10 @@ export function checkSlice(checker: Checker, { object, from, to }: SliceNode, sc
   for (const end of [from, to]) {
     const position = end === undefined ? integer : checker.type(end, scope);
     if (end !== undefined && !isPosition(position))
-      checker.refuse(end, `the end of a slice is a number, found ${named(position)}`);
+      checker.mismatch(end, `the end of a slice is a number, found ${named(position)}`);
   }
   if (isUnknown(type) || type.kind === "string" || type.kind === "array") return type;
-  return checker.refuse(object, `expected an array or a text to slice, found ${named(type)}`);
+  return checker.mismatch(object, `expected an array or a text to slice, found ${named(type)}`);
 }
 
 function isPosition(type: Type): boolean {
@@ -62,5 +63,5 @@ export function checkMethod(checker: Checker, node: MethodNode, scope: TypeScope
   const object = checker.type(node.object, scope);
   for (const argument of node.args) checker.type(argument, scope);
   if (isUnknown(object) || hasMethod(object.kind, node.name)) return unknown;
-  return checker.refuse(node, `${named(object)} has no method ${node.name}`);
+  return checker.mismatch(node, `${named(object)} has no method ${node.name}`);
 }

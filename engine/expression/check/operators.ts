@@ -1,4 +1,4 @@
-import type { BinaryNode, ComparisonNode, LogicalNode } from "../syntax/ast.ts";
+import type { BinaryNode, ComparisonNode, LogicalNode, Node } from "../syntax/ast.ts";
 import type { Checker, TypeScope } from "./check.ts";
 import type { BinaryOperator } from "../syntax/operators.ts";
 import { pattern } from "../values/patterns.ts";
@@ -78,7 +78,8 @@ const comparable: readonly Signature[] = [
 
 export function checkBinary(checker: Checker, node: BinaryNode, scope: TypeScope): Type {
   const a = checker.type(node.left, scope);
-  const b = checker.type(node.right, scope);
+  // The right side of ?? runs where the left one is nil.
+  const b = node.operator === "??" ? checker.branch(node.right, scope) : checker.type(node.right, scope);
   switch (node.operator) {
     case "==":
     case "!=":
@@ -98,7 +99,7 @@ function checkSignature(checker: Checker, node: BinaryNode, a: Type, b: Type): T
     pattern(right.value, (detail) => checker.refuse(right, detail));
   }
   if (operator === "%" && right.kind === "literal" && right.value === 0n) {
-    return checker.refuse(node, "the remainder of a division by zero");
+    return checker.mismatch(node, "the remainder of a division by zero");
   }
   const result = matched(signatures[operator] ?? [], a, b);
   if (result === undefined) return mismatched(checker, node, a, b);
@@ -121,7 +122,7 @@ function mismatched(checker: Checker, node: BinaryNode, a: Type, b: Type): never
     node.operator === "%" && isNumber(a) && isNumber(b)
       ? ": it takes integers, and the numbers of an event are floats: write int(…) around them"
       : "";
-  return checker.refuse(node, `\`${node.operator}\` cannot be applied to ${named(a)} and ${named(b)}${hint}`);
+  return checker.mismatch(node, `\`${node.operator}\` cannot be applied to ${named(a)} and ${named(b)}${hint}`);
 }
 
 function mayEqual(a: Type, b: Type): boolean {
@@ -131,21 +132,22 @@ function mayEqual(a: Type, b: Type): boolean {
 
 function checkIn(checker: Checker, node: BinaryNode, a: Type, b: Type): Type {
   if (b.kind === "map" && !isUnknown(a) && a.kind !== "string" && b.item === undefined) {
-    return checker.refuse(node.left, `the key of a map is a text, found ${named(a)}`);
+    return checker.mismatch(node.left, `the key of a map is a text, found ${named(a)}`);
   }
   if (b.kind === "array" && !mayEqual(a, itemOf(b))) {
-    return checker.refuse(node, `${named(a)} is never in an array of ${named(itemOf(b))}`);
+    return checker.mismatch(node, `${named(a)} is never in an array of ${named(itemOf(b))}`);
   }
   return b.kind === "map" || b.kind === "array" || isUnknown(b) ? bool : mismatched(checker, node, a, b);
 }
 
 export function checkLogical(checker: Checker, { operator, operands }: LogicalNode, scope: TypeScope): Type {
-  const types = operands.map((operand) => checker.type(operand, scope));
-  types.forEach((type, index) => {
-    const operand = operands[index];
-    if (type.kind === "bool" || isUnknown(type) || operand === undefined) return;
-    checker.refuse(operand, `\`${operator}\` expects a bool, found ${named(type)}`);
-  });
+  const mustBeBool = (operand: Node, type: Type): void => {
+    if (type.kind === "bool" || isUnknown(type)) return;
+    checker.mismatch(operand, `\`${operator}\` expects a bool, found ${named(type)}`);
+  };
+  const [first, ...others] = operands;
+  if (first !== undefined) mustBeBool(first, checker.type(first, scope));
+  for (const operand of others) checker.branch(operand, scope, (type) => mustBeBool(operand, type));
   return bool;
 }
 
@@ -155,7 +157,7 @@ export function checkComparison(checker: Checker, node: ComparisonNode, scope: T
     const [a, b] = [types[index] ?? unknown, types[index + 1] ?? unknown];
     if (matched(comparable, a, b) !== undefined) return;
     const span = { start: node.operands[index]?.start ?? node.start, end: node.operands[index + 1]?.end ?? node.end };
-    checker.refuse(
+    checker.mismatch(
       span,
       `\`${operator}\` compares two numbers, texts, times or durations, found ${named(a)} and ${named(b)}`,
     );

@@ -65,7 +65,8 @@ export function compileEquality(compiler: Compiler, node: BinaryNode, scope: Sco
   if (limit !== undefined) {
     return (frame) => {
       const found = left(frame);
-      return (found === limit || (typeof found === "bigint" && Number(found) === limit)) === wanted;
+      if (typeof found === "number" || found === null) return (found === limit) === wanted;
+      return equal(found, limit, frame.budget) === wanted;
     };
   }
   if (node.right.kind === "literal" && typeof node.right.value !== "bigint" && typeof node.right.value !== "number") {

@@ -125,6 +125,14 @@ function reduce(loop: Loop, initial: Code | undefined): unknown {
   return accumulator;
 }
 
+/** The items of an array, the bytes of a text. */
+function itemsOf(collection: unknown, { budget }: Frame): readonly unknown[] | undefined {
+  if (typeof collection !== "string") return Array.isArray(collection) ? collection : undefined;
+  const bytes = Buffer.from(collection);
+  budget.allocate(bytes.length);
+  return Array.from(bytes, int);
+}
+
 /** A call of a function such as `filter` or `map` in the text of an expression. */
 interface LoopSite {
   readonly name: string;
@@ -151,7 +159,7 @@ class Loop {
     this.#site = site;
     this.frame = frame;
     this.fail = site.fail;
-    this.#items = Array.isArray(collection) ? collection : undefined;
+    this.#items = itemsOf(collection, frame);
     if (this.#items !== undefined) this.length = this.#items.length;
     else if (isMap(collection)) this.length = sizeOf(collection);
     else this.fail(`${site.name} expects an array, found ${kindOf(collection)}`);

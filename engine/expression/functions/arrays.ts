@@ -2,7 +2,7 @@ import type { Call, FunctionDefinition } from "./catalog.ts";
 import { equal, ordered, sortDirection } from "../values/comparison.ts";
 import { byteAt } from "../values/text.ts";
 import { arrayOf, itemOf, type Type, unknown } from "../values/types.ts";
-import { int } from "../values/values.ts";
+import { int, kindOf } from "../values/values.ts";
 
 const anyArray = arrayOf(unknown);
 const item = ([list]: readonly Type[]): Type => (list === undefined ? unknown : itemOf(list));
@@ -78,6 +78,8 @@ function flatten(call: Call, list: unknown, into: unknown[] = []): unknown[] {
 
 function sort({ budget, fail }: Call, list: unknown, order: unknown = "asc"): unknown {
   const direction = sortDirection(order, fail);
+  if (list === null) return [];
+  if (!Array.isArray(list)) return fail(`sort expects an array, found ${kindOf(list)}`);
   budget.allocate((list as readonly unknown[]).length);
   return Array.from(list as readonly unknown[]).toSorted((a, b) => direction * ordered(a, b, fail));
 }
@@ -91,5 +93,5 @@ export const arrayFunctions: Readonly<Record<string, FunctionDefinition>> = {
   uniq: { takes: ["array"], gives: anyArray, run: uniq },
   concat: { takes: ["array"], rest: "array", gives: anyArray, run: concat },
   flatten: { takes: ["array"], gives: anyArray, run: (call, list) => flatten(call, list) },
-  sort: { takes: ["array", "string"], optional: 1, gives: anyArray, run: sort },
+  sort: { takes: ["items", "string"], optional: 1, gives: anyArray, run: sort },
 };

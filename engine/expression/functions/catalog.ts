@@ -74,7 +74,11 @@ const rules: Readonly<Record<Parameter, Rule>> = {
   array: { kinds: new Set<Kind>(["array"]), integral: false, expected: "an array" },
   map: { kinds: new Set<Kind>(["map"]), integral: false, expected: "a map" },
   sized: { kinds: new Set<Kind>(["string", "array", "map"]), integral: false, expected: "a text, an array or a map" },
-  convertible: { kinds: new Set<Kind>(["string", "int", "float"]), integral: true, expected: "a number or a text" },
+  convertible: {
+    kinds: new Set<Kind>(["string", "int", "float", "duration", "month", "weekday"]),
+    integral: true,
+    expected: "a number, a text or a duration",
+  },
   container: {
     kinds: new Set<Kind>(["nil", "array", "map", "string"]),
     integral: false,

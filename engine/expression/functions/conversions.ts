@@ -10,6 +10,8 @@ const typeNames: Readonly<Partial<Record<ReturnType<typeof kindOf>, string>>> = 
   time: "time.Time",
   duration: "time.Duration",
   timezone: "unknown",
+  month: "time.Month",
+  weekday: "time.Weekday",
 };
 
 function len({ budget }: Call, value: unknown): unknown {

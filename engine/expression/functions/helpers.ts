@@ -1,12 +1,13 @@
 import { type Call, catalog, type Catalog, type FunctionDefinition } from "./catalog.ts";
 import { formatTime, parseTime } from "../values/layouts.ts";
-import { bare, printed } from "../values/printing.ts";
+import { bare, printed, textOf } from "../values/printing.ts";
 import { lower, trimmed, upper } from "../values/text.ts";
 import { Time } from "../values/time.ts";
 import { arrayOf, bool, float, integer, text, type Type, unknown } from "../values/types.ts";
-import { fits64, int, isMap, pairs, textList, TextList } from "../values/values.ts";
+import type { Fail } from "../values/arithmetic.ts";
+import { fits64, int, isMap, kindOf, pairs, textList, TextList } from "../values/values.ts";
 import { builtins } from "./builtins.ts";
-import { readFloat } from "./numbers.ts";
+import { readFloat, wholeOf } from "./numbers.ts";
 import { queryHelpers, userAgentHelpers } from "./web-helpers.ts";
 import { replaced, splitText } from "./texts.ts";
 
@@ -36,7 +37,15 @@ function unlessEmpty(test: (value: string, other: string) => boolean): FunctionD
   return onTexts(2, bool, (_, value, other) => value !== "" && test(value, other));
 }
 
+/** A value that a helper cannot read is an error, where other kinds give 0 or nothing. */
+function unreadable(name: string, value: unknown, fail: Fail): never {
+  return fail(`${name} cannot read a ${kindOf(value)}`);
+}
+
 function toInt({ fail }: Call, value: unknown): bigint {
+  const known = wholeOf(value);
+  if (known !== undefined) return known;
+  if (textOf(value) !== undefined) return unreadable("toInt", value, fail);
   if (typeof value === "bigint") return fits64(value) ? value : fail("toInt: the number does not fit 64 bits");
   const written = bare(value);
   if (/^[+-]?\d{1,18}$/.test(written)) return BigInt(written.replace("+", ""));
@@ -45,16 +54,28 @@ function toInt({ fail }: Call, value: unknown): bigint {
   return fail("toInt: the number does not fit 64 bits");
 }
 
-function toDate(_: Call, value: unknown): unknown {
+function toFloat({ fail }: Call, value: unknown): number {
+  const known = wholeOf(value);
+  if (known !== undefined) return Number(known);
+  if (textOf(value) !== undefined) return unreadable("toFloat", value, fail);
+  return readFloat(bare(value)) ?? 0;
+}
+
+function toDate({ fail }: Call, value: unknown): unknown {
   if (value instanceof Time) return formatTime(value, "2006-01-02");
+  if (textOf(value) !== undefined) return unreadable("toDate", value, fail);
   if (typeof value !== "number" && typeof value !== "bigint") return 0n;
   const milliseconds = Math.trunc(Number(value)) * 1000;
   return Math.abs(milliseconds) <= 8.64e15 ? formatTime(Time.fromMilliseconds(milliseconds), "2006-01-02") : 0n;
 }
 
-function parseIso(_: Call, value: string): bigint {
+function parseIso({ budget, fail }: Call, value: unknown): bigint {
+  if (value instanceof Time) return int(value.unix);
+  if (textOf(value) !== undefined) return unreadable("parseISO8601", value, fail);
+  const written = bare(value);
+  budget.make(written.length);
   for (const layout of isoLayouts) {
-    const found = parseTime(value, layout);
+    const found = parseTime(written, layout);
     if (found !== undefined) return int(found.unix);
   }
   return 0n;
@@ -84,14 +105,16 @@ function anyKey(test: (key: string, item: string) => boolean): FunctionDefinitio
   };
 }
 
-function keys({ budget }: Call, map: unknown): unknown {
+function keys({ budget, fail }: Call, map: unknown): unknown {
+  if (textOf(map) !== undefined) return unreadable("keys", map, fail);
   if (!isMap(map)) return [];
   const found = pairs(map).map(([key]) => key);
   budget.step(found.length);
   return found;
 }
 
-function join({ budget }: Call, list: unknown, separator: unknown): string {
+function join({ budget, fail }: Call, list: unknown, separator: unknown): string {
+  if (textOf(list) !== undefined) return unreadable("join", list, fail);
   if (!Array.isArray(list)) return "";
   budget.step(list.length);
   const texts = Array.from(list as readonly unknown[], bare);
@@ -103,7 +126,7 @@ const one = { takes: ["any"], rest: "any" } as const;
 const two = { takes: ["any", "any"], rest: "any" } as const;
 
 const ownHelpers: Readonly<Record<string, FunctionDefinition>> = {
-  parseISO8601: onTexts(1, integer, parseIso),
+  parseISO8601: { ...one, gives: integer, run: parseIso },
   toDate: { ...one, gives: unknown, run: toDate },
   containsStr: unlessEmpty((value, part) => value.includes(part)),
   hasPrefix: unlessEmpty((value, prefix) => value.startsWith(prefix)),
@@ -122,7 +145,7 @@ const ownHelpers: Readonly<Record<string, FunctionDefinition>> = {
     return value === "" ? "" : replaced(call, value, old, fresh, -1);
   }),
   toInt: { ...one, gives: integer, run: toInt },
-  toFloat: { ...one, gives: float, run: (_, value) => readFloat(bare(value)) ?? 0 },
+  toFloat: { ...one, gives: float, run: toFloat },
   toString: onTexts(1, text, (_, value) => value),
   keys: { ...one, gives: arrayOf(unknown), run: keys },
   waterfall: { ...one, gives: text, run: waterfall },

@@ -2,6 +2,8 @@ import type { Fail } from "../values/arithmetic.ts";
 import type { Call, FunctionDefinition } from "./catalog.ts";
 import { ordered } from "../values/comparison.ts";
 import { float, integer, type Type, unknown } from "../values/types.ts";
+import { Named } from "../values/named.ts";
+import { Duration } from "../values/time.ts";
 import { fits64, kindOf, wrapped } from "../values/values.ts";
 
 /** The most digits of an integer; longer texts are refused unread. */
@@ -64,8 +66,16 @@ function digitsOf(written: string, fail: Fail): bigint {
   return fits64(value) ? value : fail("int: the number in the text does not fit 64 bits");
 }
 
+/** Nanoseconds of a duration, the number of a month or a weekday; undefined for a value of another kind. */
+export function wholeOf(value: unknown): bigint | undefined {
+  if (value instanceof Duration) return value.nanoseconds;
+  return value instanceof Named ? value.value : undefined;
+}
+
 /** An integer from a text or a number; the fraction of a number is cut. */
 function toInteger({ fail }: Call, value: unknown): bigint {
+  const known = wholeOf(value);
+  if (known !== undefined) return known;
   if (typeof value === "string") return digitsOf(value, fail);
   if (typeof value === "bigint") return fits64(value) ? value : fail("int: the number does not fit 64 bits");
   const whole = Math.trunc(value as number);
@@ -74,7 +84,7 @@ function toInteger({ fail }: Call, value: unknown): bigint {
 
 /** Decimal, with an exponent, hexadecimal with one, infinities and NaN. */
 function toFloat({ fail }: Call, value: unknown): number {
-  if (typeof value !== "string") return Number(value);
+  if (typeof value !== "string") return Number(wholeOf(value) ?? value);
   const read = readFloat(value);
   return read ?? fail("float expects a text that is a number, found another text");
 }

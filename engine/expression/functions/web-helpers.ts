@@ -1,5 +1,5 @@
 import type { FunctionDefinition } from "./catalog.ts";
-import { bare } from "../values/printing.ts";
+import { bare, textOf } from "../values/printing.ts";
 import { map, text, unknown } from "../values/types.ts";
 import { put, textList, type TextMap } from "../values/values.ts";
 
@@ -80,9 +80,9 @@ export const queryHelpers: Readonly<Record<string, FunctionDefinition>> = {
     takes: ["any"],
     gives: text,
     run: ({ budget, fail }, value) => {
-      if (typeof value !== "string") return "";
-      budget.make(value.length);
-      return decoded(value) ?? fail("urlDecode expects two hexadecimal digits after each %");
+      const written = typeof value === "string" ? value : (textOf(value) ?? "");
+      budget.make(written.length);
+      return decoded(written) ?? fail("urlDecode expects two hexadecimal digits after each %");
     },
   },
   extractPathType: {

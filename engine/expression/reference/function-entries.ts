@@ -188,27 +188,34 @@ export const helperEntries: Entries = {
 /** Methods of times. */
 export const timeMethodEntries: Entries = {
   Year: [".Year()", "The year.", "date(ts).Year()"],
-  Month: [".Month()", "The name of the month.", "date(ts).Month()"],
+  Month: [".Month()", "The month: a number from 1 with a name.", "date(ts).Month()"],
   Day: [".Day()", "The day of the month.", "date(ts).Day()"],
   Hour: [".Hour()", "The hour.", "date(ts).Hour()"],
   Minute: [".Minute()", "The minute.", "date(ts).Minute()"],
   Second: [".Second()", "The second.", "date(ts).Second()"],
   Nanosecond: [".Nanosecond()", "The nanoseconds within the second.", "date(ts).Nanosecond()"],
-  Weekday: [".Weekday()", "The name of the day.", "date(ts).Weekday()"],
+  Weekday: [".Weekday()", "The day of the week: a number from 0, Sunday, with a name.", "int(date(ts).Weekday())"],
   YearDay: [".YearDay()", "The day of the year, from 1.", "date(ts).YearDay()"],
   Unix: [".Unix()", "Seconds since 1970.", "date(ts).Unix()"],
   UnixMilli: [".UnixMilli()", "Milliseconds since 1970.", "date(ts).UnixMilli()"],
   UnixMicro: [".UnixMicro()", "Microseconds since 1970.", "date(ts).UnixMicro()"],
   UnixNano: [".UnixNano()", "Nanoseconds since 1970.", "date(ts).UnixNano()"],
   UTC: [".UTC()", "The same time in UTC.", "date(ts).UTC()"],
+  Local: [".Local()", "The same time in UTC, the zone of every process.", "date(ts).Local()"],
+  Location: [".Location()", "Its zone.", "date(ts).Location().String()"],
+  IsZero: [".IsZero()", "Whether it is January 1 of the year 1, 00:00 UTC.", "date(ts).IsZero()"],
   In: [".In(zone)", "The same time in a zone.", `date(ts).In(timezone("Asia/Tokyo"))`],
   Format: [".Format(layout)", "As text, by a layout.", `date(ts).Format("02.01.2006")`],
   String: [".String()", "As text.", "date(ts).String()"],
   Add: [".Add(duration)", "The time plus the duration.", `date(ts).Add(duration("1h"))`],
+  AddDate: [".AddDate(years, months, days)", "The time plus integers of each.", "date(ts).AddDate(0, 1, -1)"],
   Sub: [".Sub(time)", "The span between two times.", "now().Sub(date(ts))"],
+  Truncate: [".Truncate(duration)", "Down to a multiple of the duration.", `date(ts).Truncate(duration("1h"))`],
+  Round: [".Round(duration)", "To the nearest multiple, half of one up.", `date(ts).Round(duration("1h"))`],
   Before: [".Before(time)", "Whether it is earlier.", "date(ts).Before(now())"],
   After: [".After(time)", "Whether it is later.", "date(ts).After(now())"],
   Equal: [".Equal(time)", "Whether it is the same time, in whatever zone.", "date(ts).Equal(date(ts).UTC())"],
+  Compare: [".Compare(time)", "-1 if it is earlier, 0 if it is the same, 1 if it is later.", "date(ts).Compare(now())"],
 };
 
 /** Methods of durations. */
@@ -219,5 +226,17 @@ export const durationMethodEntries: Entries = {
   Milliseconds: [".Milliseconds()", "In whole milliseconds.", `duration("1.5s").Milliseconds()`],
   Microseconds: [".Microseconds()", "In whole microseconds.", `duration("1.5ms").Microseconds()`],
   Nanoseconds: [".Nanoseconds()", "In nanoseconds.", `duration("1.5us").Nanoseconds()`],
+  Abs: [".Abs()", "Without its sign.", `duration("-90s").Abs()`],
+  Truncate: [".Truncate(duration)", "Toward zero to a multiple.", `duration("90s").Truncate(duration("1m"))`],
+  Round: [
+    ".Round(duration)",
+    "To the nearest multiple, half of one away from zero.",
+    `duration("90s").Round(duration("1m"))`,
+  ],
   String: [".String()", "As text.", `duration("90s").String()`],
+};
+
+/** Methods of months, weekdays and time zones. */
+export const nameMethodEntries: Entries = {
+  String: [".String()", "The name.", "date(ts).Month().String()"],
 };

@@ -16,6 +16,7 @@ export const kinds = `
 | float | 64 bits; every number of an event, whole or not |
 | string | text |
 | array, map | as in JSON |
+| month, weekday | made by \`.Month()\` and \`.Weekday()\`: the name as text, the number where a number is wanted; equal to that number, without arithmetic |
 | time, duration, timezone | made by \`date\`, \`now\`, \`duration\`, \`timezone\` |
 
 A whole number of an event beyond 2^53 is an integer with all its digits, because a float could not hold it: it is
@@ -42,18 +43,18 @@ An event that fails becomes a dead letter; the other events of its batch are pro
 export const outputRules: readonly (readonly [names: readonly string[], rule: string, fails: string])[] = [
   [
     ["string", "bytes", "datetime"],
-    "texts, bools, numbers without exponent, times; nil is the empty text",
+    "texts, bools, numbers without exponent, times, durations, names of months, weekdays and zones; nil is the empty text",
     "arrays, maps",
   ],
   [
     ["int", "int8", "int16", "int32", "int64", "integer"],
-    "numbers, cut; bools; nil and the empty text are 0; texts such as `42`, `4.9`, `0x10`, `010` (octal)",
+    "numbers, cut; bools; durations as nanoseconds; months and weekdays; nil and the empty text are 0; texts such as `42`, `4.9`, `0x10`, `010` (octal)",
     "other texts, arrays, maps, what does not fit 64 bits",
   ],
   [["uint", "uint8", "uint16", "uint32", "uint64"], "the same", "negative numbers too"],
   [
     ["float", "float32", "float64", "number"],
-    "numbers, bools, texts that are numbers; nil is 0",
+    "numbers, bools, durations as nanoseconds, months and weekdays, texts that are numbers; nil and the empty text are 0",
     "NaN, infinity, other texts, arrays, maps",
   ],
   [

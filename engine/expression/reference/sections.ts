@@ -59,6 +59,12 @@ export const builtinSections: readonly Section[] = [
   { title: "Methods of times", says: "", entries: tables.timeMethodEntries, functionSet: "builtins" },
   { title: "Methods of durations", says: "", entries: tables.durationMethodEntries, functionSet: "builtins" },
   {
+    title: "Methods of months, weekdays and time zones",
+    says: "",
+    entries: tables.nameMethodEntries,
+    functionSet: "builtins",
+  },
+  {
     title: "Bits",
     says: "Of integers: write `int(…)` around the numbers of an event.",
     entries: tables.bitEntries,
@@ -71,7 +77,7 @@ export const builtinSections: readonly Section[] = [
 export const helperSections: readonly Section[] = [
   {
     title: "Helpers",
-    says: "They convert their arguments to text first: nil, arrays and maps become the empty text, numbers have no exponent. Further arguments are ignored.",
+    says: "They convert their arguments to text first: nil, arrays and maps become the empty text, numbers have no exponent, times and durations are as `string` prints them. Further arguments are ignored.",
     entries: tables.helperEntries,
     functions: ofHelpers(tables.helperEntries),
     functionSet: "helpers",

@@ -23,6 +23,8 @@ export class ExpressionError extends Error {
   readonly part: string;
   /** The message without part and place. */
   readonly detail: string;
+  /** The name of the output that it is the expression of; undefined for a filter. */
+  readonly output: string | undefined;
   /** UTF-16 offset of the part in the expression. */
   readonly offset: number;
   /** UTF-16 offset of the end of the part. */
@@ -46,6 +48,7 @@ export class ExpressionError extends Error {
     this.phase = phase;
     this.part = part;
     this.detail = detail;
+    this.output = output;
     this.offset = span.start;
     this.end = span.end;
     this.line = line;

@@ -109,8 +109,17 @@ export class Parser {
     const condition = this.expression(0);
     const whenTrue = this.block();
     this.cursor.expect("else");
-    const whenFalse = this.block();
+    const whenFalse = this.cursor.is("if") ? this.#elseIf() : this.block();
     return this.make({ kind: "conditional", condition, whenTrue, whenFalse, start, end: this.cursor.end });
+  }
+
+  /** Counts as a level, so that a long chain is refused before it is read to its end. */
+  #elseIf(): Node {
+    this.#depth += 1;
+    if (this.#depth > DEEPEST) throw this.#tooDeep(this.cursor.current);
+    const node = this.#if();
+    this.#depth -= 1;
+    return node;
   }
 
   /** `{ a; b }` */

@@ -1,13 +1,16 @@
 import { type Fail, mismatch } from "./arithmetic.ts";
+import { Named } from "./named.ts";
 import { Duration, Time } from "./time.ts";
 import { compareTexts, hasKey, isMap, kindOf, own, pairs, sizeOf } from "./values.ts";
 import type { Budget } from "./budget.ts";
 
 /**
  * Below, at or above zero as `a` is less than, equal to or greater than `b`; NaN if one of them is NaN. Defined between
- * two numbers, texts, times or durations; anything else, nil too, is an error.
+ * two numbers, texts, times or durations; a month or a weekday counts as its number. Anything else, nil too, is an
+ * error.
  */
 export function ordered(a: unknown, b: unknown, fail: Fail): number {
+  if (a instanceof Named || b instanceof Named) return orderedNamed(a, b, fail);
   if ((typeof a === "number" || typeof a === "bigint") && (typeof b === "number" || typeof b === "bigint")) {
     return a < b ? -1 : a > b ? 1 : a >= b ? 0 : Number.NaN;
   }
@@ -15,6 +18,12 @@ export function ordered(a: unknown, b: unknown, fail: Fail): number {
   if (a instanceof Time && b instanceof Time) return sign(a.nanoseconds - b.nanoseconds);
   if (a instanceof Duration && b instanceof Duration) return sign(a.nanoseconds - b.nanoseconds);
   return fail(mismatch("two numbers, texts, times or durations", a, b));
+}
+
+function orderedNamed(a: unknown, b: unknown, fail: Fail): number {
+  if (a instanceof Named && b instanceof Named && a.kind !== b.kind)
+    return fail(mismatch("two months or two weekdays", a, b));
+  return ordered(a instanceof Named ? a.value : a, b instanceof Named ? b.value : b, fail);
 }
 
 function sign(value: bigint): number {
@@ -37,10 +46,17 @@ export const orderTests: Readonly<Record<Comparator, (order: number) => boolean>
  */
 export function equal(a: unknown, b: unknown, budget: Budget): boolean {
   if (a === b) return true;
+  if (a instanceof Named || b instanceof Named) return equalNamed(a, b);
   if (typeof a === "bigint" || typeof b === "bigint") return sameNumber(a, b);
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
   if (Array.isArray(a)) return Array.isArray(b) && equalItems(a, b, budget, equal);
   return equalObjects(a, b, budget);
+}
+
+function equalNamed(a: unknown, b: unknown): boolean {
+  if (a instanceof Named && b instanceof Named) return a.kind === b.kind && a.value === b.value;
+  const [named, other] = a instanceof Named ? [a, b] : [b as Named, a];
+  return other === named.value || sameNumber(named.value, other);
 }
 
 function sameNumber(a: unknown, b: unknown): boolean {
@@ -66,7 +82,7 @@ function equalItems(a: readonly unknown[], b: readonly unknown[], budget: Budget
 function identical(a: unknown, b: unknown, budget: Budget): boolean {
   if (a === b) return true;
   if (Array.isArray(a)) return Array.isArray(b) && equalItems(a, b, budget, identical);
-  if (a instanceof Time || a instanceof Duration) return equal(a, b, budget);
+  if (a instanceof Time || a instanceof Duration || a instanceof Named) return equal(a, b, budget);
   if (!isMap(a) || !isMap(b) || a instanceof Map !== b instanceof Map) return false;
   const size = sizeOf(a);
   if (size !== sizeOf(b)) return false;

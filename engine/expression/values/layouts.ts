@@ -108,7 +108,13 @@ function located(parts: Parts, zone: Timezone): Time {
   if (parts.zone === "UTC") return at(local, Timezone.utc);
   if (parts.zone !== undefined && parts.zone !== zone.abbreviation(local))
     return at(local, Timezone.fixed(0, parts.zone));
+  return inZone(local, parts.nanosecond, zone);
+}
+
+/** The moment of a local time of a zone, in seconds as if they were UTC, and nanoseconds within the second. */
+export function inZone(local: number, nanosecond: number, zone: Timezone): Time {
   // The offset at the moment itself, computed twice, because it may change between the first guess and the moment.
   const guess = local - zone.offset(local);
-  return at(local - zone.offset(guess), zone);
+  const seconds = local - zone.offset(guess);
+  return new Time(BigInt(seconds) * 1_000_000_000n + BigInt(nanosecond), zone);
 }

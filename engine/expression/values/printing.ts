@@ -1,5 +1,6 @@
 import type { Budget } from "./budget.ts";
 import { formatTime, timeText } from "./layouts.ts";
+import { Named } from "./named.ts";
 import { Duration, Time } from "./time.ts";
 import { isMap, kindOf, pairs } from "./values.ts";
 import { Timezone } from "./zones.ts";
@@ -41,8 +42,8 @@ export function printed(value: unknown, budget: Budget): string {
   if (typeof value === "string") return value;
   if (typeof value === "number") return printedFloat(value);
   if (value === null || value === undefined) return "<nil>";
-  if (value instanceof Time) return timeText(value);
-  if (value instanceof Timezone) return value.name;
+  const named = textOf(value);
+  if (named !== undefined) return named;
   if (Array.isArray(value))
     return collected(
       "[",
@@ -55,8 +56,15 @@ export function printed(value: unknown, budget: Budget): string {
 }
 
 function scalar(value: unknown): string {
-  if (value instanceof Duration) return value.toString();
   return typeof value === "boolean" || typeof value === "bigint" ? value.toString() : "";
+}
+
+/** The text of a time, duration, time zone, month or weekday; undefined for a value of another kind. */
+export function textOf(value: unknown): string | undefined {
+  if (value instanceof Time) return timeText(value);
+  if (value instanceof Duration) return value.toString();
+  if (value instanceof Timezone || value instanceof Named) return value.name;
+  return undefined;
 }
 
 function collected(open: string, parts: readonly string[], budget: Budget): string {
@@ -70,7 +78,7 @@ function collected(open: string, parts: readonly string[], budget: Budget): stri
 export function bare(value: unknown): string {
   if (typeof value === "string") return value;
   if (typeof value === "boolean") return String(value);
-  return typeof value === "number" || typeof value === "bigint" ? plainNumber(value) : "";
+  return typeof value === "number" || typeof value === "bigint" ? plainNumber(value) : (textOf(value) ?? "");
 }
 
 const escapes: Readonly<Record<string, string>> = {
@@ -89,6 +97,7 @@ export function writeJson(value: unknown, budget: Budget, fail: Fail, indent = "
     return Number.isFinite(value) ? JSON.stringify(value) : fail("JSON has no NaN and no infinity");
   if (value === null || typeof value === "boolean" || typeof value === "bigint") return String(value);
   if (value instanceof Duration) return value.nanoseconds.toString();
+  if (value instanceof Named) return value.value.toString();
   if (value instanceof Time) return `"${rfc3339(value)}"`;
   const inner = `${indent}  `;
   if (Array.isArray(value)) {

@@ -1,3 +1,4 @@
+import { Named } from "./named.ts";
 import { Duration, Time } from "./time.ts";
 import { Timezone } from "./zones.ts";
 
@@ -9,12 +10,13 @@ import { Timezone } from "./zones.ts";
  * - **an integer is a bigint**, 64 bits, wrapping: literals, `len`, `int(…)` and what is computed from integers,
  * - **a float is a number**: every number of a record, so `amount % 2` is an error and `int(amount) % 2` is not,
  * - a map is a plain object (a record, a literal) or, where keys need not be texts, a `Map` (`groupBy`, `fromPairs`),
- * - times, durations and time zones have classes of their own.
+ * - times, durations, time zones, months and weekdays have classes of their own.
  *
  * A record may hold a bigint where its integer lies outside the range that a float keeps exactly: an integer of the
  * language where it fits 64 bits, else a float that keeps its digits until something is computed with it.
  */
-export type Kind = "nil" | "bool" | "int" | "float" | "string" | "array" | "map" | "time" | "duration" | "timezone";
+export type Kind =
+  "nil" | "bool" | "int" | "float" | "string" | "array" | "map" | "time" | "duration" | "timezone" | Named["kind"];
 
 export type TextMap = Record<string, unknown>;
 
@@ -47,6 +49,7 @@ function kindOfObject(value: unknown): Kind {
   if (Array.isArray(value)) return "array";
   if (value instanceof Time) return "time";
   if (value instanceof Duration) return "duration";
+  if (value instanceof Named) return value.kind;
   return value instanceof Timezone ? "timezone" : "map";
 }
 

@@ -1,12 +1,12 @@
 import { createHmac } from "node:crypto";
 import { durationMs } from "../../../schemas/duration.ts";
-import type { TransformConfig } from "../../../schemas/pipeline.ts";
+import type { DedupKey, TransformConfig } from "../../../schemas/pipeline.ts";
 import type { Event } from "../../event/event.ts";
 import type { Rejection } from "../../core/dead-letter.ts";
 import type { WaitingDrop } from "../../core/journal.ts";
 import type { KeyMemory } from "../../core/key-memory.ts";
 import type { BatchContext, Transform, TransformResult, TransformTools } from "../../core/transform.ts";
-import { badDedupKey, KeyReader } from "./key-reader.ts";
+import { badDedupKey, keyReader, type KeyReader } from "./key-reader.ts";
 import { Fingerprints } from "./fingerprint.ts";
 
 type DedupConfig = Extract<TransformConfig, { type: "dedup" }>;
@@ -27,21 +27,19 @@ function saltFor({ source_id, config }: DedupConfig, salt: Uint8Array): Buffer {
 
 /**
  * Drops events whose key was seen before, inside its window (docs/delivery-protocol.md, Dedup): the first event is
- * kept, also within a batch. An event without a key is a dead letter.
+ * kept, also within a batch. An event without a key, or without one of its fields, is a dead letter.
  */
 export class DedupTransform implements Transform {
   readonly name = "dedup";
   readonly reads: readonly string[];
-  readonly #name: string;
   readonly #key: KeyReader;
   readonly #memory: KeyMemory;
   readonly #window: number;
 
   /** `window`: how long a key counts, in milliseconds. */
-  constructor(key: string, window: number, memory: KeyMemory, prints: Fingerprints) {
-    this.#name = key;
+  constructor(key: DedupKey, window: number, memory: KeyMemory, prints: Fingerprints) {
     this.#window = window;
-    this.#key = new KeyReader(key, prints);
+    this.#key = keyReader(typeof key === "string" ? [key] : key, prints);
     this.#memory = memory;
     this.reads = this.#key.reads;
   }
@@ -73,7 +71,7 @@ export class DedupTransform implements Transform {
     return {
       component: "ingestor",
       reason: "parse_error",
-      error: badDedupKey(this.#name, this.#key.value(event)),
+      error: badDedupKey(...this.#key.missing(event)),
       original_message: event.text,
       position: event.position,
     };

@@ -8,37 +8,54 @@ const [quote, minus, zero, nine] = Buffer.from('"-09') as unknown as [number, nu
 /** Whole numbers of up to this many digits are spelled exactly as their text. */
 const mostDigits = 15;
 
-/**
- * Reads the keys of events and makes their fingerprints: straight from the bytes where these are the text of the key.
- */
-export class KeyReader {
+/** Reads the keys of events and makes their fingerprints. */
+export interface KeyReader {
   /** The keys of an event that it reads. */
   readonly reads: readonly string[];
   /** The fingerprint that was made last. */
+  readonly print: Uint32Array;
+  /** Makes the fingerprint of an event's key; false if the event has none. */
+  makePrint(event: Event): boolean;
+  /** The field of an event without a key that is no key, and what it holds. */
+  missing(event: Event): [field: string, value: unknown];
+}
+
+/** The reader of a key of one field, or of several that are one key together. Fields may be paths. */
+export function keyReader(fields: readonly string[], prints: Fingerprints): KeyReader {
+  const [first = "", ...others] = fields;
+  return others.length === 0 ? new FieldKeyReader(first, prints) : new SeveralFieldsReader(fields, prints);
+}
+
+/** A key of one field. Its fingerprint is made straight from the bytes where these are the text of the key. */
+class FieldKeyReader implements KeyReader {
+  readonly reads: readonly string[];
   readonly print = new Uint32Array(4);
+  readonly #name: string;
   readonly #read: ReadField;
   readonly #fields: FieldPick;
   readonly #prints: Fingerprints;
 
-  /** `name` is that of the field, which may be a path. */
   constructor(name: string, prints: Fingerprints) {
+    this.#name = name;
     this.reads = keysRead(name);
     this.#read = fieldReader(name);
     this.#fields = new FieldPick(this.reads);
     this.#prints = prints;
   }
 
-  /** Makes the fingerprint of an event's key; false if the event has none. */
   makePrint(event: Event): boolean {
     if (this.#isMadeOfBytes(event)) return true;
-    const text = dedupKeyText(this.value(event));
+    const text = dedupKeyText(this.#value(event));
     if (text === undefined) return false;
     this.#prints.of(text, this.print, 0);
     return true;
   }
 
-  /** What the field holds. */
-  value(event: Event): unknown {
+  missing(event: Event): [field: string, value: unknown] {
+    return [this.#name, this.#value(event)];
+  }
+
+  #value(event: Event): unknown {
     return this.#read(this.#fields.of(event) ?? {});
   }
 
@@ -54,6 +71,43 @@ export class KeyReader {
     if (!isShortWhole(bytes, start, end)) return false;
     this.#prints.ofLetters(bytes, start, end, this.print, 0);
     return true;
+  }
+}
+
+/** A key of several fields, whose texts are joined with their lengths: no two lists of texts make one key. */
+class SeveralFieldsReader implements KeyReader {
+  readonly reads: readonly string[];
+  readonly print = new Uint32Array(4);
+  readonly #read: readonly (readonly [name: string, read: ReadField])[];
+  readonly #fields: FieldPick;
+  readonly #prints: Fingerprints;
+
+  constructor(names: readonly string[], prints: Fingerprints) {
+    this.reads = [...new Set(names.flatMap(keysRead))];
+    this.#read = names.map((name) => [name, fieldReader(name)]);
+    this.#fields = new FieldPick(this.reads);
+    this.#prints = prints;
+  }
+
+  makePrint(event: Event): boolean {
+    const record = this.#fields.of(event) ?? {};
+    let key = "";
+    for (const [, read] of this.#read) {
+      const text = dedupKeyText(read(record));
+      if (text === undefined) return false;
+      key += `${text.length}:${text}`;
+    }
+    this.#prints.of(key, this.print, 0);
+    return true;
+  }
+
+  missing(event: Event): [field: string, value: unknown] {
+    const record = this.#fields.of(event) ?? {};
+    for (const [name, read] of this.#read) {
+      const value = read(record);
+      if (dedupKeyText(value) === undefined) return [name, value];
+    }
+    throw new Error("expected an event without a key, found one with all of its fields");
   }
 }
 

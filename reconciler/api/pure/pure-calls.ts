@@ -16,11 +16,13 @@ export interface PureLimits {
   time: number;
   /** Calls that may wait while one runs. */
   waiting: number;
+  /** Bytes that the bodies of waiting calls may have together. */
+  waitingBytes: number;
   /** Megabytes of heap; a thread that needs more is ended by the system. */
   memory: number;
 }
 
-const usual: PureLimits = { time: 2000, waiting: 16, memory: 128 };
+const usual: PureLimits = { time: 2000, waiting: 256, waitingBytes: 32 * 1024 * 1024, memory: 128 };
 
 interface Job extends ToPure {
   resolve: (answer: PureAnswer | "exhausted") => void;
@@ -49,7 +51,7 @@ export class PureCalls {
    * any other error is a defect. A waiting call whose `signal` aborts is dropped.
    */
   async ask(path: PurePath, bytes: Uint8Array, signal: AbortSignal): Promise<PureAnswer | "exhausted"> {
-    if (this.#isClosed || this.#waiting.length >= this.#limits.waiting) {
+    if (this.#isClosed || this.#isFull(bytes)) {
       throw new ApiError(503, "service_unavailable", "too many calls of this kind wait: try again in a few seconds");
     }
     return new Promise((resolve, reject) => {
@@ -66,6 +68,14 @@ export class PureCalls {
     for (const job of this.#waiting.splice(0)) job.reject(closing());
     this.#settle(({ reject }) => reject(closing()));
     await this.#worker?.terminate();
+  }
+
+  /** Whether a call would wait, and has no room to. */
+  #isFull({ length }: Uint8Array): boolean {
+    if (this.#running === undefined) return false;
+    const { waiting, waitingBytes } = this.#limits;
+    const held = this.#waiting.reduce((sum, { bytes }) => sum + bytes.length, 0);
+    return this.#waiting.length >= waiting || held + length > waitingBytes;
   }
 
   #forget(job: Job): void {

@@ -121,9 +121,14 @@ export async function info(invocation: Invocation): Promise<ExitCode> {
  * and kept in others.
  */
 export async function sql(invocation: Invocation, query: string): Promise<ExitCode> {
-  const format = invocation.settings.text("sql_format");
+  const format = invocation.settings.optional("sql_format") ?? usualFormat(invocation);
   const answer = await daemonOf(invocation).postForText("/control/v1/sql", { query, format });
   const text = answer.replace(/\n$/, "");
   if (text !== "") invocation.terminal.out(/^(?:Pretty|Vertical)/.test(format) ? printableLines(text) : text);
   return 0;
+}
+
+function usualFormat({ settings, terminal }: Invocation): string {
+  if (settings.text("output") === "json") return "JSON";
+  return terminal.isInteractive === true ? "PrettyCompactMonoBlock" : "TabSeparatedWithNames";
 }

@@ -5,16 +5,22 @@ export interface Terminal {
   /** Prints `text` and a line end. */
   out(text: string): void;
   err(text: string): void;
+  /** Whether a person sees `out`; it may be a pipe or a file otherwise. */
+  isInteractive?: boolean;
 }
 
 /** A terminal on two streams. A reader that closes the pipe, such as `head`, is not an error. */
-export function streamTerminal(out: Writable, err: Writable): Terminal {
+export function streamTerminal(out: Writable & { isTTY?: boolean }, err: Writable): Terminal {
   for (const stream of [out, err]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {
       if (error.code !== "EPIPE") throw error;
     });
   }
-  return { out: (text) => void out.write(`${text}\n`), err: (text) => void err.write(`${text}\n`) };
+  return {
+    out: (text) => void out.write(`${text}\n`),
+    err: (text) => void err.write(`${text}\n`),
+    isInteractive: out.isTTY === true,
+  };
 }
 
 /**

@@ -20,8 +20,10 @@ function* filters(document: View): Iterable<Problem> {
     const fields = typed(feed);
     const expression = transform.get("config", "expression");
     if (fields === undefined || !isReadable(expression)) continue;
-    const error = refusal(() => compileFilter(expression.text ?? "", fields));
-    if (error !== undefined) yield unfit(expression, error, `over the fields of ${feed.name} that is true or false`);
+    const found = compiled(() => compileFilter(expression.text ?? "", fields));
+    if (found instanceof ExpressionError) {
+      yield unfit(expression, found, `over the fields of ${feed.name} that is true or false`);
+    } else for (const warning of found.warnings) yield unfitBranch(expression, warning);
   }
 }
 
@@ -34,8 +36,7 @@ function* outputs(document: View): Iterable<Problem> {
       .get("config", "transforms")
       .items()
       .map((output) => output.get("expression"));
-    for (const { view, error } of failing(distinct(expressions.filter(isReadable)), fields))
-      yield unfit(view, error, `over the fields of ${feed.name}`);
+    yield* judged(distinct(expressions.filter(isReadable)), fields, `over the fields of ${feed.name}`);
   }
 }
 
@@ -44,22 +45,25 @@ function distinct(expressions: readonly View[]): View[] {
   return [...new Map(expressions.toReversed().map((view) => [view.text, view])).values()].toReversed();
 }
 
-/** The expressions that do not compile. Compiles all at once, and halves only those that fail: mostly all compile. */
-function* failing(
-  expressions: readonly View[],
-  fields: readonly SchemaField[],
-): Iterable<{ view: View; error: ExpressionError }> {
-  const list = expressions.map((view) => ({ expression: view.text ?? "", output_name: "o", output_type: "map" }));
-  const error = list.length === 0 ? undefined : refusal(() => compileTransforms(list, fields));
+/** Compiles all expressions at once, and halves only the lists that fail: mostly all compile. */
+function* judged(expressions: readonly View[], fields: readonly SchemaField[], what: string): Iterable<Problem> {
   const [view] = expressions;
-  if (error === undefined || view === undefined) return;
-  if (expressions.length === 1) {
-    yield { view, error };
-    return;
+  if (view === undefined) return;
+  const list = expressions.map(({ text = "" }, at) => ({
+    expression: text,
+    output_name: String(at),
+    output_type: "map",
+  }));
+  const found = compiled(() => compileTransforms(list, fields));
+  if (!(found instanceof ExpressionError)) {
+    for (const warning of found.warnings) yield unfitBranch(expressions[Number(warning.output)] ?? view, warning);
+  } else if (expressions.length === 1) {
+    yield unfit(view, found, what);
+  } else {
+    const middle = expressions.length >> 1;
+    yield* judged(expressions.slice(0, middle), fields, what);
+    yield* judged(expressions.slice(middle), fields, what);
   }
-  const middle = expressions.length >> 1;
-  yield* failing(expressions.slice(0, middle), fields);
-  yield* failing(expressions.slice(middle), fields);
 }
 
 function isReadable(expression: View): boolean {
@@ -74,10 +78,18 @@ function unfit(expression: View, error: ExpressionError, what: string): Problem 
   });
 }
 
+/** It may be meant: events on which the code does not run are not concerned. */
+function unfitBranch(expression: View, warning: ExpressionError): Problem {
+  return expression.problemInside(warning.offset, "EXPRESSION_BRANCH", {
+    expected: "code that can run",
+    found: printable(`an error where it runs: ${sentence(warning, expression.text ?? "")}`, longestMessage),
+  });
+}
+
 /** The compiler's message, with the place in the expression unless the place in the file shows it. */
-function sentence({ part, detail, message }: ExpressionError, expression: string): string {
-  if (expression.includes("\n")) return message;
-  return part === "" ? detail : `\`${part}\`: ${detail}`;
+function sentence({ part, detail, line, column }: ExpressionError, expression: string): string {
+  const said = part === "" ? detail : `\`${part}\`: ${detail}`;
+  return expression.includes("\n") ? `${said} (line ${line}, column ${column})` : said;
 }
 
 /** Settings accept days, expressions do not. */
@@ -94,10 +106,10 @@ function typed({ fields }: Feed): SchemaField[] | undefined {
   return fields !== undefined && known.length === fields.size ? known : undefined;
 }
 
-function refusal(compile: () => unknown): ExpressionError | undefined {
+/** What was compiled, or why it cannot be. */
+function compiled<T>(compile: () => T): T | ExpressionError {
   try {
-    compile();
-    return undefined;
+    return compile();
   } catch (error) {
     if (error instanceof ExpressionError) return error;
     throw error;

@@ -15,14 +15,13 @@ export function* mustNameSource(document: View, view: View): Iterable<Problem> {
   });
 }
 
-/** `view` must be a field of `feed`, where its fields are known. */
-export function* mustNameField(view: View, feed: Feed): Iterable<Problem> {
+/** `text`, which `view` holds or names, must be a field of `feed`, where its fields are known. */
+export function* mustNameField(view: View, feed: Feed, text = view.text ?? ""): Iterable<Problem> {
   const { name, fields } = feed;
-  const text = view.text ?? "";
   if (view.isBlank || fields === undefined || hasField(feed, text)) return;
   yield view.problem("FIELD_REFERENCE", {
     expected: `a field of ${name} (${listed(fields)})`,
-    found: found(view.value, view.path),
+    found: found(text, view.path),
     suggestion: insideOf(feed, text) ?? didYouMean(text, fields.keys()),
   });
 }

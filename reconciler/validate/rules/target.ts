@@ -3,7 +3,7 @@ import { found, printable, type Problem } from "../../language/problem.ts";
 import type { Rule, View } from "../../language/view.ts";
 
 /** The target of the sink: host, port, TLS and table. */
-export const targetRules: readonly Rule[] = [host, portNumbers, portGuessed, nativeAsHttp, tls, tableName];
+export const targetRules: readonly Rule[] = [host, portNumbers, portGuessed, nativeAsHttp, noPassword, tls, tableName];
 
 const nativePorts = ["9000", "9440"];
 const plainPorts = ["9000", "8123"];
@@ -73,6 +73,15 @@ function* nativeAsHttp(document: View): Iterable<Problem> {
     expected: "the port of the HTTP interface",
     found: `"${port.text}", by default the port of the native protocol`,
     suggestion: `write "${port.text === "9440" ? "8443" : "8123"}"`,
+  });
+}
+
+function* noPassword(document: View): Iterable<Problem> {
+  const password = connection(document).get("password");
+  if (password.text !== "" || isEmbedded(document)) return;
+  yield password.problem("NO_PASSWORD", {
+    expected: "a password",
+    found: "an empty text: whoever reaches the server can write as this user",
   });
 }
 

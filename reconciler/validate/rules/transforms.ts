@@ -1,7 +1,8 @@
+import { dedupFields } from "../../../schemas/index.ts";
 import { found, type Problem } from "../../language/problem.ts";
 import type { Rule, View } from "../../language/view.ts";
 import { fieldType, joins, sourceFeed } from "./feeds.ts";
-import { mustBeWindow, mustDiffer, mustNameFieldOf, mustNameSource } from "./references.ts";
+import { mustBeWindow, mustDiffer, mustNameField, mustNameSource } from "./references.ts";
 
 /** Rules of `transforms[]` (docs/reference/pipeline.md). */
 export const transformRules: readonly Rule[] = [
@@ -14,6 +15,9 @@ export const transformRules: readonly Rule[] = [
   constantFilters,
   outputNames,
 ];
+
+/** The schema allows no more. */
+const mostKeyFields = 16;
 
 const order = ["filter", "dedup", "stateless"];
 
@@ -64,9 +68,17 @@ function* transformOrder(document: View): Iterable<Problem> {
 
 function* dedupKeys(document: View): Iterable<Problem> {
   for (const dedup of document.transforms("dedup")) {
-    yield* mustNameFieldOf(document, dedup.get("config", "key"), dedup.get("source_id"));
+    const feed = sourceFeed(document, dedup.get("source_id").text);
+    for (const { view, field } of keyFields(dedup)) yield* mustNameField(view, feed, field);
     yield* mustBeWindow(dedup.get("config", "time_window"));
   }
+}
+
+/** The fields of a dedup key, each with the value that names it. */
+function keyFields(dedup: View): { view: View; field: string }[] {
+  const key = dedup.get("config", "key");
+  const views = key.text === undefined ? key.items(mostKeyFields) : [key];
+  return views.flatMap((view) => dedupFields(view.text ?? "").map((field) => ({ view, field })));
 }
 
 /**
@@ -74,10 +86,13 @@ function* dedupKeys(document: View): Iterable<Problem> {
  */
 function* dedupKeyTypes(document: View): Iterable<Problem> {
   for (const dedup of document.transforms("dedup")) {
-    const key = dedup.get("config", "key");
-    const type = fieldType(sourceFeed(document, dedup.get("source_id").text), key.text ?? "");
-    if (type === undefined || ["string", "int", "uint"].includes(type)) continue;
-    yield key.problem("DEDUP_KEY", { expected: "a field of type string, int or uint", found: `one of type ${type}` });
+    const feed = sourceFeed(document, dedup.get("source_id").text);
+    for (const { view, field } of keyFields(dedup)) {
+      const type = fieldType(feed, field);
+      if (type === undefined || ["string", "int", "uint"].includes(type)) continue;
+      const expected = "a field of type string, int or uint";
+      yield view.problem("DEDUP_KEY", { expected, found: `one of type ${type}` });
+    }
   }
 }
 

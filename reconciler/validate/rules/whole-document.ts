@@ -1,31 +1,48 @@
 import { isSecret } from "../../../schemas/index.ts";
-import { found, type Problem } from "../../language/problem.ts";
+import { found, printable, type Problem } from "../../language/problem.ts";
 import type { Rule, View } from "../../language/view.ts";
 
-/** A password or token in plain text is a warning with its line; so is a reference in a spelling that is not resolved. */
-export const secretRules: readonly Rule[] = [plainText];
+/**
+ * A password or token in plain text is a warning with its line; so is a reference in a spelling that is not resolved,
+ * in any text.
+ */
+export const secretRules: readonly Rule[] = [secretTexts];
 
 /** Stops at the next `$`, so that a text of many open references is read once. */
 const reference = /\$\{(?:env:[^}\s$]+|file:[^}$]+)\}/;
 /** A password in a URL. */
 const credentials = /:\/\/[^\s/?#@:]*:[^\s/?#@]+@/;
 const otherSpelling = /^\$(?:\{?([A-Za-z_]\w*)\}?|\(([A-Za-z_]\w*)\))$/;
+/** `$${` is a plain `${`. */
+const unresolved = /(?<!\$)\$\{([A-Za-z_]\w*)\}/;
 
-function* plainText(view: View): Iterable<Problem> {
+function* secretTexts(view: View): Iterable<Problem> {
   for (const member of [...view.members(), ...view.items()]) {
-    if (member.text === undefined) yield* plainText(member);
-    else if (member.isBlank || reference.test(member.text)) continue;
-    else if (isSecret(member.path) || credentials.test(member.text)) yield warning(member, member.text);
+    const { text } = member;
+    if (text === undefined) yield* secretTexts(member);
+    else if (isSecret(member.path) || credentials.test(text)) yield* plainText(member, text);
+    else yield* unresolvedReference(member, text);
   }
 }
 
-function warning(view: View, text: string): Problem {
+function* plainText(view: View, text: string): Iterable<Problem> {
+  if (view.isBlank || reference.test(text)) return;
   const [, name = text.slice(2, -1)] = otherSpelling.exec(text) ?? [];
   const suggestion = otherSpelling.test(text) ? `write \${env:${name}}` : undefined;
-  return view.problem("PLAIN_TEXT_SECRET", {
+  yield view.problem("PLAIN_TEXT_SECRET", {
     expected: "a reference such as ${env:NAME} or ${file:/path}",
     found: "plain text, which every reader of the repository sees",
     suggestion,
+  });
+}
+
+function* unresolvedReference(view: View, text: string): Iterable<Problem> {
+  const [spelled, name] = unresolved.exec(text) ?? [];
+  if (spelled === undefined) return;
+  yield view.problem("REFERENCE", {
+    expected: "a reference such as ${env:NAME} or ${file:/path}, or $${ for a plain ${",
+    found: printable(spelled),
+    suggestion: `did you mean \${env:${name}}?`,
   });
 }
 

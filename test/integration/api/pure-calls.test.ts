@@ -236,6 +236,21 @@ describe("a hostile body", () => {
   });
 });
 
+test("a burst of two hundred calls waits its turn", async () => {
+  await relisten({});
+  const answers = await Promise.all(Array.from({ length: 200 }, () => post(filter, good)));
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+});
+
+test("the bodies of calls that wait are bounded together", async () => {
+  await relisten({ time: 2000, waitingBytes: 2 * good.length });
+  const hostile = ask(evaluation, heavy(2000));
+  const waits = [ask(filter, good), ask(filter, good)];
+  await expect(ask(filter, good)).rejects.toMatchObject({ body: { status: 503 } });
+  expect(await Promise.all(waits)).toMatchObject([{ status: 200 }, { status: 200 }]);
+  expect(await hostile).toBe("exhausted");
+});
+
 test("a caller that leaves gives its place in the queue away", async () => {
   await relisten({ time: 2000, waiting: 1 });
   const hostile = ask(evaluation, heavy(2000));

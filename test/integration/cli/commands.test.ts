@@ -147,7 +147,9 @@ describe("for people", () => {
   });
 
   test.each([
-    ["a format for people is made safe", [], "SELECT 1 as PrettyCompactMonoBlock: \\u001b[2J"],
+    ["a pipe gets plain columns with their names", [], "SELECT 1 as TabSeparatedWithNames: \u001b[2J"],
+    ["--output json", ["--output", "json"], "SELECT 1 as JSON: \u001b[2J"],
+    ["a format for people is made safe", ["--format", "PrettyCompact"], "SELECT 1 as PrettyCompact: \\u001b[2J"],
     ["a format for machines stays as it is", ["--format", "TSV"], "SELECT 1 as TSV: \u001b[2J"],
   ])("sql: %s", async (_, flags, expected) => {
     expect((await sluice("sql", "SELECT 1", ...flags)).out).toBe(expected);

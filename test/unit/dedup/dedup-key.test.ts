@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Event } from "../../../engine/event/event.ts";
-import { badDedupKey, dedupKeyText } from "../../../engine/transforms/dedup/key-reader.ts";
+import { Fingerprints } from "../../../engine/transforms/dedup/fingerprint.ts";
+import { badDedupKey, dedupKeyText, keyReader } from "../../../engine/transforms/dedup/key-reader.ts";
 
 /** The value of `id`, as an event reads it from its bytes. */
 function valueOf(text: string): unknown {
@@ -48,6 +49,42 @@ describe("a key is the text of its value", () => {
         if (typeof one === "bigint") expect(dedupKeyText(Number(one))).toBe(String(BigInt(Number(one))));
       }),
     );
+  });
+});
+
+describe("several fields are one key together", () => {
+  const prints = new Fingerprints(Buffer.alloc(16, 1));
+  const reader = keyReader(["a", "b.c"], prints);
+
+  /** The fingerprint of an event; undefined where it has no key. */
+  function printOf(text: string): string | undefined {
+    return reader.makePrint(new Event(1, 0, Buffer.from(text))) ? reader.print.join(" ") : undefined;
+  }
+
+  test.each([
+    ['{"a": 1, "b": {"c": "x"}}', '{"b.c": "x", "a": "1"}'],
+    ['{"a": "é", "b": {"c": true}}', '{"b": {"c": "true"}, "a": "\\u00e9"}'],
+  ])("%s and %s have one", (one, other) => {
+    expect(printOf(one)).toBeDefined();
+    expect(printOf(one)).toBe(printOf(other));
+  });
+
+  test.each([
+    ['{"a": 1, "b": {"c": 23}}', '{"a": 12, "b": {"c": 3}}'],
+    ['{"a": "1", "b": {"c": "2"}}', '{"a": "2", "b": {"c": "1"}}'],
+    ['{"a": "1:1", "b": {"c": "2"}}', '{"a": "1", "b": {"c": "1:2"}}'],
+  ])("%s and %s have two", (one, other) => {
+    expect(printOf(one)).toBeDefined();
+    expect(printOf(one)).not.toBe(printOf(other));
+  });
+
+  test.each([
+    ['{"b": {"c": 1}}', "dedup key a is missing: "],
+    ['{"a": 1, "b": {"d": 1}}', "dedup key b.c is missing: "],
+    ['{"a": 1, "b": {"c": []}}', "dedup key b.c: "],
+  ])("%s has none, and says which field lacks", (text, problem) => {
+    expect(printOf(text)).toBeUndefined();
+    expect(badDedupKey(...reader.missing(new Event(1, 0, Buffer.from(text))))).toContain(problem);
   });
 });
 

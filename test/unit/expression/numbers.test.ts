@@ -62,8 +62,8 @@ describe("int and float", () => {
     ["int(2.9)", "int 2"],
     ["int(-2.9)", "int -2"],
     ["int(n)", "int 5"],
-    ["int(true)", "refused: int expects a number or a text, found bool"],
-    ["int(nul)", "fails: int expects a number or a text, found nil"],
+    ["int(true)", "refused: int expects a number, a text or a duration, found bool"],
+    ["int(nul)", "fails: int expects a number, a text or a duration, found nil"],
     [String.raw`int("9223372036854775808")`, "fails: int: the number in the text does not fit 64 bits"],
     [String.raw`int("0x10")`, "fails: int expects a text of digits, found another text"],
     [String.raw`int("1_000")`, "fails: int expects a text of digits, found another text"],
@@ -76,7 +76,7 @@ describe("int and float", () => {
     [String.raw`float("0x1p4")`, "float 16"],
     [String.raw`float("1_0")`, "float 10"],
     ["float(1)", "float 1"],
-    ["float(nul)", "fails: float expects a number or a text, found nil"],
+    ["float(nul)", "fails: float expects a number, a text or a duration, found nil"],
   ])("%s is %s", (expression, expected) => {
     expect(inFilter(expression)).toBe(expected);
   });

@@ -13,6 +13,9 @@ const tables: Record<string, [expression: string, expected: unknown][]> = {
     ["1.5", "1.5"],
     ["7", "7"],
     ["nil", ""],
+    [`duration("90m")`, "1h30m0s"],
+    [`date("2024-05-01").Month()`, "May"],
+    [`timezone("Europe/Berlin")`, "Europe/Berlin"],
     [`date("2024-03-01T10:20:30Z")`, "2024-03-01 10:20:30 +0000 UTC"],
   ],
   int: [
@@ -34,6 +37,9 @@ const tables: Record<string, [expression: string, expected: unknown][]> = {
     ["9007199254740993", 9007199254740993n],
     [`"9223372036854775807"`, 9223372036854775807n],
     ["9007199254740991", 9007199254740991],
+    [`duration("1.5s")`, 1_500_000_000],
+    [`date("2024-05-01").Month()`, 5],
+    [`date("2024-05-01").Weekday()`, 3],
   ],
   uint: [
     ["4.9", 4],
@@ -49,6 +55,9 @@ const tables: Record<string, [expression: string, expected: unknown][]> = {
     ["nil", 0],
     [`"2.5"`, 2.5],
     [`"1e3"`, 1000],
+    [`""`, 0],
+    [`duration("1.5s")`, 1_500_000_000],
+    [`date("2024-05-01").Month()`, 5],
   ],
   bool: [
     ["true", true],

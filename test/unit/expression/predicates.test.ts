@@ -91,7 +91,10 @@ describe("collections that are no arrays", () => {
     ["filter(em, true)", "array []"],
     ["map(nul, 1)", "fails: map expects an array, found nil"],
     ["map(n, 1)", "fails: map expects an array, found float"],
-    [String.raw`map("abc", 1)`, "refused: map expects an array, found string"],
+    [String.raw`map("abc", #)`, "array [97 98 99]"],
+    [`reduce("é", #acc + #)`, "int 364"],
+    [`sum(t)`, "int 294"],
+    [`filter("", true)`, "array []"],
   ])("%s is %s", (expression, expected) => {
     expect(inFilter(expression)).toBe(expected);
   });

@@ -24,6 +24,7 @@ test.each([
   ["a ? b : (c ? d : e)", "a ? b : (c ? d : e)"],
   ["a ?: b", "a ?: b"],
   ["if a {1} else {2}", "a ? 1 : 2"],
+  ["if a {1} else if b {2} else {3}", "a ? 1 : (b ? 2 : 3)"],
   ["let x = 1; x; 2", "let x = 1; x; 2"],
   ["a | filter(.k > 1) | map(#.g)", "map(filter(a, {#.k > 1}), {#.g})"],
   ["a?.b?.[0].c['d'][1:]", `a?.b?.[0].c["d"][1:]`],

@@ -2,13 +2,14 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { builtins } from "../../../engine/expression/functions/builtins.ts";
 import { helpers } from "../../../engine/expression/functions/helpers.ts";
-import { durationMethods, timeMethods } from "../../../engine/expression/values/methods.ts";
+import { durationMethods, nameMethods, timeMethods } from "../../../engine/expression/values/methods.ts";
 import { binary, unary } from "../../../engine/expression/syntax/operators.ts";
 import { compileTransforms, ExpressionError, outputTypes } from "../../../engine/expression/index.ts";
 import { predicates } from "../../../engine/expression/syntax/predicates.ts";
 import {
   durationMethodEntries,
   helperEntries,
+  nameMethodEntries,
   predicateEntries,
   replacingEntries,
   timeMethodEntries,
@@ -39,6 +40,7 @@ describe("the reference has every name, and no other", () => {
     ["operators before one operand", Object.keys(unaryEntries), new Set([...unary.values()].map(({ is }) => is))],
     ["methods of times", Object.keys(timeMethodEntries), timeMethods.keys()],
     ["methods of durations", Object.keys(durationMethodEntries), durationMethods.keys()],
+    ["methods of months, weekdays and zones", Object.keys(nameMethodEntries), nameMethods.keys()],
     ["output types", outputRules.flatMap(([names]) => names), outputTypes()],
   ])("%s", (_title, written, real) => {
     expect([...written].toSorted()).toEqual([...real].toSorted());

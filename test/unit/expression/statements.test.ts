@@ -33,6 +33,8 @@ describe("if and sequences", () => {
     ["if b {1} else {2}", "int 1"],
     ["if no {1} else {2}", "int 2"],
     ["if b {1; 2} else {3}", "int 2"],
+    ["if no {1} else if b {2} else {3}", "int 2"],
+    ["if no {1} else if no {2} else if no {3} else {4}", "int 4"],
     ["if nul {1} else {2}", "fails: a condition is a bool, found nil"],
     ["1; 2; 3", "int 3"],
     ["1; 2;", "int 2"],
@@ -53,4 +55,8 @@ describe("pipes", () => {
   ])("%s is %s", (expression, expected) => {
     expect(inFilter(expression)).toBe(expected);
   });
+});
+
+test("a long chain of else if is refused before it is read to its end", () => {
+  expect(inFilter(`${"if no {1} else ".repeat(5_000)}{2}`)).toMatch(/nests too deep/);
 });

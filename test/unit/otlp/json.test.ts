@@ -16,6 +16,16 @@ function logOf(record: Part): Record<string, unknown> {
   return rowOf("logs", JSON.stringify(requestOf("logs", [record])));
 }
 
+test.each([
+  ["1.7e18", "2023-11-14T22:13:20Z"],
+  ['"1.7e18"', "2023-11-14T22:13:20Z"],
+  ["1.7000000005e18", "2023-11-14T22:13:20.5Z"],
+  ["1700000000000000001", "2023-11-14T22:13:20.000000001Z"],
+])("a time of %s nanoseconds is %s", (time, expected) => {
+  const body = `{"resourceLogs":[{"scopeLogs":[{"logRecords":[{"timeUnixNano":${time}}]}]}]}`;
+  expect(rowOf("logs", body)["timestamp"]).toBe(expected);
+});
+
 test("a log record in OTLP/JSON", () => {
   const body = `{"resourceLogs":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"my.service"}}]},
     "scopeLogs":[{"scope":{"name":"my.library","version":"1.0.0","attributes":[{"key":"a","value":{"boolValue":true}}]},
@@ -152,6 +162,8 @@ const malformedRecords: [string, string][] = [
   ['{"body":{"intValue":"9223372036854775808"}}', `9223372036854775807, found a string`],
   ['{"body":{"doubleValue":"secret"}}', `expected a number, "NaN", "Infinity" or "-Infinity", found a string`],
   ['{"body":{"bytesValue":"***"}}', `${record}.body.bytesValue: expected a string of base64, found a string`],
+  ['{"timeUnixNano":1.70000000000000000e-1}', `${record}.timeUnixNano: expected a whole number from 0`],
+  ['{"timeUnixNano":"1e20"}', `${record}.timeUnixNano: expected a whole number from 0`],
   ['{"timeUnixNano":-1}', `${record}.timeUnixNano: expected a whole number from 0 to 18446744073709551615, found -1`],
   ['{"timeUnixNano":18446744073709551616}', `${record}.timeUnixNano: expected a whole number from 0`],
   ['{"flags":4294967296}', `${record}.flags: expected a whole number from 0 to 4294967295, found 4294967296`],

@@ -43,6 +43,10 @@ const makers: [string, () => Transform & { reads: readonly string[] }][] = [
   ["dedup by a text", () => new DedupTransform("name", 60_000, memory(), new Fingerprints(Buffer.alloc(16, 1)))],
   ["dedup by a path", () => new DedupTransform("user.id", 60_000, memory(), new Fingerprints(Buffer.alloc(16, 1)))],
   [
+    "dedup by several fields",
+    () => new DedupTransform(["id", "user.id", "b.id"], 60_000, memory(), new Fingerprints(Buffer.alloc(16, 1))),
+  ],
+  [
     "dedup by what may be missing",
     () => new DedupTransform("ID", 60_000, memory(), new Fingerprints(Buffer.alloc(16, 1))),
   ],

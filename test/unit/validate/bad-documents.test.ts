@@ -84,10 +84,10 @@ const documents: Bad[] = [
   },
   {
     title: "an empty section",
-    content: end("resources:\n"),
+    content: end("x-sluice:\n"),
     code: "TYPE",
     at: [22, 1],
-    path: "resources",
+    path: "x-sluice",
     found: "nothing",
   },
   {

@@ -34,6 +34,13 @@ const files: Bad[] = [
     at: [2, 7],
     found: "the byte 0x80, which is not UTF-8",
   },
+  ...[[0xe9], [0xf0, 0x9f], [0xc3]].map((letters) => ({
+    title: `letters of Latin-1: ${letters.join(" ")}`,
+    content: Uint8Array.from([...utf8("version: v3\nname: caf"), ...letters, ...utf8(", ü\n")]),
+    code: "ENCODING" as const,
+    at: [2, 10] as [number, number],
+    found: `the byte 0x${letters[0]!.toString(16)}, which is not UTF-8`,
+  })),
   {
     title: "a cut character",
     content: Uint8Array.from([...utf8("version: v3\nname: "), 0xc3]),

@@ -1,7 +1,7 @@
 import type { FieldType } from "../../../../schemas/pipeline.ts";
 import { bare, type ColumnType, isNullable, type TupleType } from "../columns/column-type.ts";
 import { jsonConverter } from "./json-converter.ts";
-import { isObject, type Read, readers, readText, shortened } from "./values.ts";
+import { isNegativeUnsigned, isObject, type Read, readers, readInnerBool, readText, shortened } from "./values.ts";
 import { type ScalarType, writerOf } from "./scalar-writers.ts";
 
 /** Converts the values of one field to JSON text for one column. Made once, called for each event. */
@@ -79,8 +79,14 @@ function scalarConverter(read: Read, column: ScalarType, nullable: boolean): Con
       const typed = read(value);
       return typed === undefined ? undefined : write(typed);
     },
-    explain: (value) =>
-      `expected ${typeof expected === "string" ? expected : expected(value)}, got ${shortened(value)}`,
+    explain: (value) => {
+      const what = isNegativeUnsigned(read, value)
+        ? "a number from 0 on, as the field is of type uint"
+        : typeof expected === "string"
+          ? expected
+          : expected(value);
+      return `expected ${what}, got ${shortened(value)}`;
+    },
   };
 }
 
@@ -144,7 +150,7 @@ function readerWithin(column: ColumnType, asText: Read): Read {
     case "Float":
       return readers.float;
     case "Bool":
-      return readers.bool;
+      return readInnerBool;
     case "Array":
       return readers.array;
     case "Map":

@@ -23,12 +23,14 @@ export function directWrite(source: FieldType, column: ColumnType): DirectWrite 
       return writeTruth;
     case "int Int":
     case "int UInt":
+      return writeWhole(type as Extract<ColumnType, { bits: number }>);
     case "uint Int":
     case "uint UInt":
-      return writeWhole(type as Extract<ColumnType, { bits: number }>);
+      return writeWhole(type as Extract<ColumnType, { bits: number }>, 0);
     case "int Float":
-    case "uint Float":
       return (value, body) => Number.isInteger(value) && body.addShortNumber(value as number);
+    case "uint Float":
+      return (value, body) => Number.isInteger(value) && (value as number) >= 0 && body.addShortNumber(value as number);
     case "float Float":
       return (value, body) => typeof value === "number" && body.addShortNumber(value);
     default:
@@ -68,8 +70,10 @@ function writeTruth(value: unknown, body: RowBody): boolean {
   return true;
 }
 
-function writeWhole({ kind, bits }: { kind: string; bits: number }): DirectWrite {
-  const [low, high] = kind === "Int" ? [-(2 ** (bits - 1)), 2 ** (bits - 1) - 1] : [0, 2 ** bits - 1];
+/** `least`: of the field's type. */
+function writeWhole({ kind, bits }: { kind: string; bits: number }, least = -Infinity): DirectWrite {
+  const [lowest, high] = kind === "Int" ? [-(2 ** (bits - 1)), 2 ** (bits - 1) - 1] : [0, 2 ** bits - 1];
+  const low = Math.max(lowest, least);
   return (value, body) => {
     if (!Number.isSafeInteger(value) || (value as number) < low || (value as number) > high) return false;
     body.addWhole(value as number);

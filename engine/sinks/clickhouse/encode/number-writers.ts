@@ -1,4 +1,4 @@
-import { isRounded } from "./values.ts";
+import { exactWhole, isRounded } from "../../../event/whole-numbers.ts";
 import type { Writer } from "./writer.ts";
 
 /**
@@ -11,11 +11,12 @@ export function whole(signed: boolean, bits: 8 | 16 | 32 | 64 | 128 | 256): Writ
   const [low, high] = [Number(min), Number(max)];
   return {
     write: (value) => {
-      if (typeof value === "number") {
-        return Number.isSafeInteger(value) && value >= low && value <= high ? String(value) : undefined;
+      if (typeof value === "number" && Number.isSafeInteger(value)) {
+        return value >= low && value <= high ? String(value) : undefined;
       }
-      if (typeof value !== "bigint" || value < min || value > max) return undefined;
-      return bits > 64 ? `"${value}"` : value.toString();
+      const wide = typeof value === "number" ? exactWhole(value) : value;
+      if (typeof wide !== "bigint" || wide < min || wide > max) return undefined;
+      return bits > 64 ? `"${wide}"` : wide.toString();
     },
     expected: (value) =>
       `a whole number from ${min} to ${max}${typeof value === "number" && isRounded(value) ? ", written out in digits" : ""}`,

@@ -9,11 +9,18 @@ const exactDigits = 15;
 /** Whole numbers of so few digits have one spelling. */
 export const shortWhole = wholeWithin("9".repeat(exactDigits), "9".repeat(exactDigits));
 
-/** The values of an integer column. In columns wider than 64 bits, values with more digits are written as strings. */
-export function rawInteger(isSigned: boolean, bits: number): Walk {
-  if (bits > 64) return isSigned ? shortWhole : wholeWithin("", "9".repeat(exactDigits));
-  const beyond = 2n ** BigInt(isSigned ? bits - 1 : bits);
-  return wholeWithin(isSigned ? beyond.toString() : "", (beyond - 1n).toString());
+/** The same from 0 on. */
+export const shortUnsigned = wholeWithin("", "9".repeat(exactDigits));
+
+/**
+ * The values of an integer column. In columns wider than 64 bits, values with more digits are written as strings.
+ * `isSigned`: of the field's type. `hasSign`: of the column.
+ */
+export function rawInteger(isSigned: boolean, hasSign: boolean, bits: number): Walk {
+  const mayBeNegative = isSigned && hasSign;
+  if (bits > 64) return mayBeNegative ? shortWhole : shortUnsigned;
+  const beyond = 2n ** BigInt(hasSign ? bits - 1 : bits);
+  return wholeWithin(mayBeNegative ? beyond.toString() : "", (beyond - 1n).toString());
 }
 
 /** A whole number in digits: at most `low` after a minus sign, at most `high` without one, and no `-0`. */

@@ -1,7 +1,7 @@
 import type { FieldType } from "../../../../schemas/pipeline.ts";
 import { bare, type ColumnType } from "../columns/column-type.ts";
 import { gapEnd, isDigit, matches, textEnd, textOf, type Walk } from "../../../event/raw-json.ts";
-import { rawFloat, rawInteger, shortWhole, wholeWithin } from "./raw-numbers.ts";
+import { rawFloat, rawInteger, shortUnsigned, shortWhole, wholeWithin } from "./raw-numbers.ts";
 import { rawDay, rawTime } from "./raw-times.ts";
 import { RawKeys } from "../../../event/raw-keys.ts";
 
@@ -27,10 +27,12 @@ export function rawWalk(source: FieldType, column: ColumnType): Walk | undefined
     case "bool":
       return type.kind === "Bool" ? truthEnd : undefined;
     case "int":
-    case "uint":
-      if (type.kind === "Int" || type.kind === "UInt") return rawInteger(type.kind === "Int", type.bits);
+    case "uint": {
+      const isSigned = source === "int";
+      if (type.kind === "Int" || type.kind === "UInt") return rawInteger(isSigned, type.kind === "Int", type.bits);
       if (type.kind === "DateTime") return seconds;
-      return type.kind === "Float" ? shortWhole : undefined;
+      return type.kind === "Float" ? (isSigned ? shortWhole : shortUnsigned) : undefined;
+    }
     case "float":
       if (type.kind === "DateTime") return seconds;
       return type.kind === "Float" ? rawFloat(type.bits) : undefined;

@@ -1,4 +1,5 @@
 import type { FieldType } from "../../../../schemas/pipeline.ts";
+import { inDigits, isRounded } from "../../../event/whole-numbers.ts";
 
 /** A value, read by its source type. Whole numbers beyond 2^53 are bigints, so that they are never rounded. */
 export type Scalar = string | boolean | number | bigint;
@@ -22,7 +23,7 @@ export const readers: Readonly<Record<FieldType, Read>> = {
   string: readText,
   bool: readBool,
   int: readWhole,
-  uint: readWhole,
+  uint: readUnsigned,
   float: readFloat,
   array: (value) => (Array.isArray(value) ? value : undefined),
   map: (value) => (isObject(value) ? value : undefined),
@@ -33,7 +34,8 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * Strings as they are, numbers in their shortest form without a needless exponent, objects and arrays as compact JSON.
+ * Strings as they are, numbers in their shortest form, large ones with all their digits, objects and arrays as compact
+ * JSON.
  */
 export function readText(value: unknown): string | undefined {
   switch (typeof value) {
@@ -43,7 +45,7 @@ export function readText(value: unknown): string | undefined {
     case "bigint":
       return String(value);
     case "number":
-      return isRounded(value) ? undefined : String(value);
+      return isRounded(value) ? undefined : inDigits(value);
     default:
       return isFaithful(value, 0) ? compact(value) : undefined;
   }
@@ -56,7 +58,7 @@ export function expectedText(value: unknown): string {
   return `text, or a value of at most ${deepest} levels with its numbers written out in digits or as strings${beyond}`;
 }
 
-const beyond = " (beyond 2^53 an exponent or a decimal point leaves the digits unknown)";
+const beyond = " (beyond 2^53 with more than 15 digits, an exponent or a decimal point leaves the digits unknown)";
 
 /** The deepest nesting that is written as JSON text. Deeper values could exhaust the stack. */
 export const deepest = 100;
@@ -100,12 +102,27 @@ function readWhole(value: unknown): number | bigint | undefined {
   }
 }
 
-function readFloat(value: unknown): number | undefined {
+/** A negative number in a field of type uint fits no column. */
+function readUnsigned(value: unknown): number | bigint | undefined {
+  const number = readWhole(value);
+  return number === undefined || number < 0 ? undefined : number;
+}
+
+/** Whether the type of a field refuses a value that its column would take: a negative number in one of type uint. */
+export function isNegativeUnsigned(read: Read, value: unknown): boolean {
+  return read === readUnsigned && readUnsigned(value) === undefined && readWhole(value) !== undefined;
+}
+
+/** The elements of an array or a map: a number other than 0 and 1 is no bool. */
+export function readInnerBool(value: unknown): boolean | undefined {
+  return typeof value === "number" && value !== 0 && value !== 1 ? undefined : readBool(value);
+}
+
+function readFloat(value: unknown): number | bigint | undefined {
   switch (typeof value) {
     case "number":
-      return value;
     case "bigint":
-      return Number(value);
+      return value;
     case "boolean":
       return value ? 1 : 0;
     case "string":
@@ -118,11 +135,6 @@ function readFloat(value: unknown): number | undefined {
 function narrow(value: bigint): number | bigint {
   const number = Number(value);
   return Number.isSafeInteger(number) ? number : value;
-}
-
-/** Whether the JSON parser may have rounded a whole number, so that its digits are unknown. */
-export function isRounded(value: number): boolean {
-  return Number.isInteger(value) && !Number.isSafeInteger(value);
 }
 
 /** The most characters of a value that an error shows. */

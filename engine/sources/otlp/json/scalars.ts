@@ -1,3 +1,4 @@
+import { exactWhole } from "../../../event/whole-numbers.ts";
 import type { WireWriter } from "../protobuf/wire-writer.ts";
 
 /** Writes a JSON value as a scalar; returns what was expected where the value does not fit. */
@@ -79,11 +80,13 @@ function whole(
   };
 }
 
-/** Wide numbers are bigints, or strings of digits. */
+/** Wide numbers are bigints, strings of digits, or have an exponent, such as 1.7e18. */
 function wholeOf(value: unknown): number | bigint | undefined {
   if (typeof value === "bigint") return value;
-  if (typeof value === "number") return Number.isSafeInteger(value) ? value : undefined;
-  return typeof value === "string" && /^-?\d{1,20}$/.test(value) ? BigInt(value) : undefined;
+  if (typeof value === "number") return exactWhole(value);
+  if (typeof value !== "string") return undefined;
+  if (/^-?\d{1,20}$/.test(value)) return BigInt(value);
+  return /^-?\d{1,20}(?:\.\d{1,20})?[eE]\+?\d{1,2}$/.test(value) ? exactWhole(Number(value)) : undefined;
 }
 
 function doubleOf(value: unknown): number | undefined {

@@ -153,7 +153,7 @@ describe("OTLP", () => {
     },
     {
       title: "declared fields",
-      content: otlp("source_id: logs }", "source_id: logs, schema_fields: [] }"),
+      content: otlp("source_id: logs }", "source_id: logs, schema_fields: [{ name: id, type: int }] }"),
       code: "UNKNOWN_KEY",
       path: "sources[0].schema_fields",
       at: "schema_fields",

@@ -129,10 +129,10 @@ describe("where the sink writes", () => {
     {
       title: "an empty password",
       content: kafka("${env:CLICKHOUSE_PASSWORD}", "''"),
-      code: "VALUE",
+      code: "NO_PASSWORD",
       path: `${params}.password`,
       at: "''",
-      found: "a text",
+      found: "an empty text: whoever reaches the server can write as this user",
     },
     {
       title: "a table with its database",
