@@ -75,12 +75,15 @@ function desiredState(files: readonly ReadFile[]): DesiredState {
   };
 }
 
-/** Whether a file below the watched path is read: YAML and JSON, except hidden files and folders and `sluice.yaml`. */
+/**
+ * Whether a file below the watched path is read: YAML and JSON, in capitals too, except hidden files and folders and
+ * `sluice.yaml`.
+ */
 export function isPipelineFile(path: string): boolean {
   const segments = path.split("/").filter((segment) => segment !== "" && segment !== "." && segment !== "..");
   if (segments.some((segment) => segment.startsWith("."))) return false;
   const name = segments.at(-1) ?? "";
-  return /\.(ya?ml|json)$/.test(name) && !/^sluice\.ya?ml$/.test(name);
+  return /\.(ya?ml|json)$/i.test(name) && !/^sluice\.ya?ml$/i.test(name);
 }
 
 function refusedDocument({ file, line, claims }: ReadDocument, problems: readonly Problem[]): RefusedDocument {

@@ -25,7 +25,7 @@ export function parse(file: SourceFile): ParsedFile {
 }
 
 function rootsOf(source: SourceText): Node[] | Problem {
-  if (!source.file.endsWith(".json") || source.text.trim() === "") return parseYaml(source);
+  if (!/\.json$/i.test(source.file) || source.text.trim() === "") return parseYaml(source);
   const root = parseJson(source);
   return "code" in root ? root : [root];
 }

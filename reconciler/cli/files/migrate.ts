@@ -61,7 +61,7 @@ async function migrateFile(path: string, write: boolean, options: MigrateOptions
   const results = documents.map((document) => resultOf(document, options));
   const problems = results.flatMap((result) => result?.problems ?? []);
   if (results.some(({ document, root }) => root === undefined && !isVersion3(document))) return { problems, notes: [] };
-  const isJson = path.endsWith(".json");
+  const isJson = /\.json$/i.test(path);
   const roots = results.map(({ root }) => root);
   const notes = results.filter(({ root }) => root === undefined).map(({ document }) => alreadyVersion3(document));
   if (roots.every((root) => root === undefined)) return { text: original, problems, notes };

@@ -107,6 +107,9 @@ test("pipelines that wait for each other in a circle are refused, one that waits
 test.each([
   ["orders.yaml", true],
   ["team/orders.yml", true],
+  ["team/orders.YAML", true],
+  ["orders.Json", true],
+  ["Sluice.YAML", false],
   ["./team/orders.json", true],
   ["../config/orders.yaml", true],
   ["README.md", false],
