@@ -13,7 +13,7 @@ export async function main(argv: string[], context: Context): Promise<ExitCode> 
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 1;
     context.terminal.err(`sluice: ${sentence(error)}`);
-    return 1;
+    return error instanceof CliError ? error.exitCode : 1;
   }
 }
 

@@ -46,7 +46,9 @@ export interface ReconcileAnswer {
   result?: TurnResult;
   revision?: string;
   error?: string;
-  /** Pipelines, and the source, that do not match the files. */
+  /** Documents of the files that the last turn read, valid or not. Absent before it has read any revision. */
+  documents?: number;
+  /** Pipelines, and the source, that do not match the files or are not ready. */
   open: { name: string; reason: string; message: string }[];
   /** Documents that cannot be used, such as `orders.yaml:3:1: …`. */
   problems: string[];
@@ -57,7 +59,7 @@ export function endOf(
   turn: Turn,
   now: ReconcileSnapshot,
 ): Omit<ReconcileAnswer, "requested_at" | "state" | "under_way"> {
-  const { revision, error = turn.fetchError } = turn;
+  const { revision, desired, error = turn.fetchError } = turn;
   const named = [{ pipeline_id: "source", conditions: now.conditions }, ...now.pipelines];
   const open = named.flatMap(({ pipeline_id: name, conditions }) => {
     const ready = conditions.find(({ type, status }) => type === "Ready" && status !== "True");
@@ -68,6 +70,7 @@ export function endOf(
     result: resultOf(turn),
     ...(revision !== undefined && { revision: revision.id }),
     ...(error !== undefined && { error: error.message }),
+    ...(desired !== undefined && { documents: desired.pipelines.length + desired.refused.length }),
     open,
     problems: errors.map(({ file, line, column, message }) => `${file}:${line}:${column}: ${message}`),
   };

@@ -12,7 +12,8 @@ const shownAtMost = 20;
 
 /**
  * `sluice reconcile`: polls the source now instead of after the interval. With `--wait` it ends after a turn that began
- * after the request, and after all changes under way: with 0 if everything matches the files then, else with 1.
+ * after the request, and after all changes under way: with 0 if everything matches the files then and is ready, 1 if
+ * something differs, 2 if a pipeline is not ready or no file describes one, and 3 after `--timeout`.
  */
 export async function reconcile(invocation: Invocation): Promise<ExitCode> {
   const asked = (await daemonOf(invocation).post("/control/v1/reconcile")) as Pick<ReconcileAnswer, "requested_at">;
@@ -22,7 +23,18 @@ export async function reconcile(invocation: Invocation): Promise<ExitCode> {
   }
   const answer = await ended(invocation, asked.requested_at);
   show(invocation, answer, () => lines(answer).map(printable).join("\n"));
-  return answer.result === "success" ? 0 : 1;
+  return codes[endingOf(answer)];
+}
+
+/** How the last turn left things. */
+type Ending = "ready" | "differs" | "not ready" | "empty";
+
+const codes: Readonly<Record<Ending, ExitCode>> = { ready: 0, differs: 1, "not ready": 2, empty: 2 };
+
+function endingOf({ result, open, documents }: ReconcileAnswer): Ending {
+  if (result !== "success") return "differs";
+  if (open.length > 0) return "not ready";
+  return documents === 0 ? "empty" : "ready";
 }
 
 async function ended(invocation: Invocation, token: string): Promise<ReconcileAnswer> {
@@ -30,25 +42,37 @@ async function ended(invocation: Invocation, token: string): Promise<ReconcileAn
   const until = performance.now() + settings.duration("reconcile_timeout");
   for (let pause = pauses.first; ; pause = Math.min(pause * 2, pauses.longest)) {
     const answer = (await daemonOf(invocation).get(`/control/v1/reconcile/${token}`)) as ReconcileAnswer;
-    if (answer.state === "ended") return answer;
+    if (answer.state === "ended" && starting(answer).length === 0) return answer;
     if (performance.now() + pause > until) throw late(settings.text("reconcile_timeout"), answer);
     await sleep(pause);
   }
 }
 
-function late(timeout: string, { state, under_way }: ReconcileAnswer): CliError {
+/** Pipelines that a change has started and that do not run yet. */
+function starting({ result, open }: ReconcileAnswer): string[] {
+  return result === "success" ? open.flatMap(({ name, reason }) => (reason === "Progressing" ? [name] : [])) : [];
+}
+
+function late(timeout: string, answer: ReconcileAnswer): CliError {
+  const { state } = answer;
+  const under_way = [...answer.under_way, ...starting(answer)];
   const goesOn = `the reconciler goes on without this command; "sluice health" shows how the pipelines are, or give a longer --timeout`;
   const names = under_way.length === 0 ? "a turn" : listed(under_way).join(", ");
   const what = state === "waiting" ? "no turn that began after the request has ended" : `still under way: ${names}`;
-  return new CliError(`after ${timeout}: ${what}; ${goesOn}`);
+  return new CliError(`after ${timeout}: ${what}; ${goesOn}`, { exitCode: 3 });
 }
 
-function lines({ result, revision, error, open, problems }: ReconcileAnswer): string[] {
+function lines(answer: ReconcileAnswer): string[] {
+  const { result, revision, error, open, problems } = answer;
+  const summaries: Readonly<Record<Ending, string>> = {
+    ready: "Everything is as the files say",
+    differs: `Not everything is as the files say: ${result}`,
+    "not ready": "Everything is applied, but not all of it is ready",
+    empty: "No file describes a pipeline: check --path, or the folder",
+  };
   const at = revision === undefined ? "" : ` (${revision})`;
-  const summary =
-    result === "success" ? "Everything is as the files say" : `Not everything is as the files say: ${result}`;
   return [
-    `${summary}${at}.`,
+    `${summaries[endingOf(answer)]}${at}.`,
     ...(error === undefined ? [] : [error]),
     ...listed(open.map(({ name, reason, message }) => `${name}: ${reason}: ${message}`)),
     ...listed(problems),

@@ -16,8 +16,8 @@ export interface Invocation extends Context {
   settings: Settings;
 }
 
-/** 0: nothing to report; 1: an error, or something invalid; 2: there are changes. */
-export type ExitCode = 0 | 1 | 2;
+/** 0: nothing to report; 1: an error, or something invalid; 2: there are changes, or not all is ready; 3: out of time. */
+export type ExitCode = 0 | 1 | 2 | 3;
 
 /** Prints `value` as the setting `output` asks: as JSON for machines, or as `text` for people. */
 export function show({ settings, terminal }: Invocation, value: unknown, text: () => string): ExitCode {

@@ -107,7 +107,7 @@ describe("sluice reconcile", () => {
     source.push("Second", edited, sales);
     const goOn = world.holdUp("stop");
     const { code, out, err } = await sluice("reconcile", "--wait", "--timeout", "1s");
-    expect([code, out]).toEqual([1, ""]);
+    expect([code, out]).toEqual([3, ""]);
     expect(err).toBe(
       'sluice: after 1s: still under way: orders; the reconciler goes on without this command; "sluice health" shows how the pipelines are, or give a longer --timeout',
     );
@@ -120,6 +120,29 @@ describe("sluice reconcile", () => {
     expect(code).toBe(1);
     expect(out).toMatch(/^Not everything is as the files say: incomplete \(main@sha1:[0-9a-f]{40}\)\.\n/);
     expect(out).toContain("\norders: ImmutableField: orders.yaml:");
+  });
+
+  test("--wait exits with 2 where a pipeline is paused, and says why", async () => {
+    world.engine.change("orders", {
+      paused: { class: "setup", since: "2026-01-01T00:00:00Z", text: "no table", way_out: "create it" },
+    });
+    const { code, out } = await sluice("reconcile", "--wait");
+    expect(code).toBe(2);
+    expect(out).toMatch(/^Everything is applied, but not all of it is ready .*\norders: PausedSetup: .*no table/);
+    world.engine.change("orders", { paused: undefined });
+    expect((await sluice("reconcile", "--wait")).code).toBe(0);
+  });
+
+  test("--wait exits with 2 where no file describes a pipeline", async () => {
+    await stop();
+    await world.remove();
+    world = await World.make();
+    source = new Commits();
+    source.push("Nothing");
+    await start();
+    const { code, out } = await sluice("reconcile", "--wait");
+    expect(code).toBe(2);
+    expect(out).toMatch(/^No file describes a pipeline: check --path, or the folder \(main@sha1:/);
   });
 
   test("--wait tells a fetch that failed, and answers machines in JSON", async () => {
