@@ -6,22 +6,7 @@ import type { RevisionSource } from "../../git/revision.ts";
 import { CliError } from "../invocation/cli-error.ts";
 import type { Invocation } from "../invocation/invocation.ts";
 import type { Settings } from "../invocation/settings.ts";
-import type { SettingName } from "../invocation/settings-table.ts";
-
-/** Settings that apply to a Git repository alone. */
-const ofRepository: readonly SettingName[] = [
-  "branch",
-  "tag",
-  "commit",
-  "git_username",
-  "git_password",
-  "git_token",
-  "git_ssh_key",
-  "git_known_hosts",
-  "git_ca_file",
-  "verify_gpg",
-  "verify_ssh",
-];
+import { ofRepository, type SettingName } from "../invocation/settings-table.ts";
 
 /** The source of the pipelines by the settings. Throws CliError or SourceError for settings that exclude each other. */
 export function desiredSource({ settings, env }: Invocation, secrets: SecretSource): RevisionSource {

@@ -6,6 +6,7 @@ import { type Found, parseListener, Settings } from "./settings.ts";
 import type { FileEntry } from "./settings-file.ts";
 import {
   expectation,
+  ofRepository,
   type Setting,
   type SettingName,
   settings,
@@ -49,6 +50,9 @@ export function resolveSettings(command: string, { flags, env, file }: SettingOr
   ];
   const problems = [...problemsOfFile(file), ...given.slice(0, 2).flatMap(problemsOf)];
   if (problems.length > 0) throw new CliError(problems.join("\n"));
+  for (const [at, layer] of given.entries()) {
+    for (const name of layer.keys()) for (const weaker of given.slice(at + 1)) dropReplaced(name, weaker);
+  }
   return new Settings(
     new Map(
       taken.flatMap(({ name }) => {
@@ -57,6 +61,24 @@ export function resolveSettings(command: string, { flags, env, file }: SettingOr
       }),
     ),
   );
+}
+
+/**
+ * What a setting replaces where it comes from a weaker origin: `--repo` beside a file with `dir` means the repository.
+ * Within one origin they exclude each other, which the command says.
+ */
+const replaced: Readonly<Partial<Record<string, readonly SettingName[]>>> = {
+  repo: ["dir"],
+  dir: ["repo", ...ofRepository],
+  branch: ["tag", "commit"],
+  tag: ["branch", "commit"],
+  commit: ["branch", "tag"],
+  git_token: ["git_username", "git_password"],
+  git_password: ["git_token"],
+};
+
+function dropReplaced(name: string, weaker: Map<string, Found>): void {
+  for (const other of replaced[name] ?? []) weaker.delete(other);
 }
 
 /** A keyword that bounds an amount by another one of the same format. */

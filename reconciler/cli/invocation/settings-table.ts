@@ -58,3 +58,18 @@ export function expectation(setting: Setting): string {
   if (setting.enum) return `one of ${setting.enum.join(", ")}`;
   return setting.type === "boolean" ? "true or false" : "a text that is not empty";
 }
+
+/** Settings that apply to a Git repository alone. */
+export const ofRepository: readonly SettingName[] = [
+  "branch",
+  "tag",
+  "commit",
+  "git_username",
+  "git_password",
+  "git_token",
+  "git_ssh_key",
+  "git_known_hosts",
+  "git_ca_file",
+  "verify_gpg",
+  "verify_ssh",
+];

@@ -36,6 +36,37 @@ describe("a setting comes from its strongest origin", () => {
   });
 });
 
+describe("a setting replaces, from a weaker origin, those that it excludes", () => {
+  const names = ["repo", "dir", "branch", "tag", "commit", "git_token", "git_password", "verify_gpg"] as const;
+  test.each([
+    ["a repository of a flag, the folder of the file", { flags: { repo: "r" }, yaml: "dir: d" }, { repo: "r" }],
+    [
+      "a folder of the environment, the repository of the file and what belongs to it",
+      { env: { SLUICE_DIR: "d" }, yaml: "repo: r\nbranch: b\nverify_gpg: k" },
+      { dir: "d" },
+    ],
+    [
+      "a tag of a flag, the branch of the file",
+      { flags: { tag: "t" }, yaml: "repo: r\nbranch: b" },
+      { repo: "r", tag: "t" },
+    ],
+    [
+      "a token of the environment, the password of the file",
+      { env: { SLUICE_GIT_TOKEN: "t" }, yaml: "repo: r\ngit_password: p" },
+      { repo: "r", git_token: "t" },
+    ],
+    ["nothing of its own origin", { yaml: "repo: r\ndir: d" }, { repo: "r", dir: "d" }],
+    ["nothing of a stronger origin", { flags: { dir: "d" }, env: { SLUICE_REPO: "r" } }, { dir: "d" }],
+  ])("%s", (_, origins, expected) => {
+    const resolved = resolve(origins);
+    const given = names.flatMap((name) => {
+      const value = resolved.optional(name);
+      return value === undefined ? [] : [[name, value] as const];
+    });
+    expect(Object.fromEntries(given)).toEqual(expected);
+  });
+});
+
 describe("values are read as what they mean", () => {
   test.each([
     ["an interval in milliseconds", { flags: { interval: "1m30s" } }, "interval", 90_000],
