@@ -53,7 +53,12 @@ export const commands: readonly Command[] = [
     "make a repository of pipelines to start from",
     async () => (await import("./files/init.ts")).init,
   ),
-  command("get", "[ID]", "list the pipelines of the running daemon, or show one", async () => (await pipelines()).get),
+  command(
+    "get",
+    "[ID]",
+    "list the source and the pipelines with what keeps them from being ready, or show one with its file",
+    async () => (await import("./client/get.ts")).get,
+  ),
   command("health", "[ID]", "show the health of the pipelines, or of one", async () => (await pipelines()).health),
   command(
     "info",

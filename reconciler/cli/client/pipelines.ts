@@ -1,44 +1,19 @@
-import { dump } from "js-yaml";
 import type { PipelineHealth } from "../../../engine/index.ts";
-import type { PipelineConfig } from "../../../schemas/index.ts";
 import type { Info } from "../../api/info.ts";
-import type { PipelineRecord } from "../../api/routes.ts";
+import type { ReconcileSnapshot, TimedCondition } from "../../status/status.ts";
+import { conditionFacts } from "./get.ts";
 import { columns, facts, printableLines } from "../invocation/terminal.ts";
 import { daemonOf, pipelineUrl } from "../control/client.ts";
 import { type ExitCode, type Invocation, show } from "../invocation/invocation.ts";
-
-/** `sluice get [ID]`: the list of pipelines, or the file of one. */
-export async function get(invocation: Invocation, id?: string): Promise<ExitCode> {
-  const daemon = daemonOf(invocation);
-  if (id === undefined) {
-    const records = (await daemon.get("/api/v1/pipeline")) as PipelineRecord[];
-    return show(invocation, records, () => pipelineTable(records));
-  }
-  const config = (await daemon.get(pipelineUrl(id))) as PipelineConfig;
-  return show(invocation, config, () => dump(config, { lineWidth: 120 }).trimEnd());
-}
-
-function pipelineTable(records: PipelineRecord[]): string {
-  if (records.length === 0) return "There are no pipelines.";
-  return columns(
-    ["ID", "NAME", "STATUS", "TYPE", "TAGS", "UPDATED"],
-    records.map((record) => [
-      record.pipeline_id,
-      record.name,
-      record.status,
-      record.transformation_type,
-      record.metadata.tags.join(","),
-      record.updated_at,
-    ]),
-  );
-}
 
 /** `sluice health [ID]`: the health of all pipelines, or of one. */
 export async function health(invocation: Invocation, id?: string): Promise<ExitCode> {
   const daemon = daemonOf(invocation);
   if (id !== undefined) {
     const one = (await daemon.get(pipelineUrl(id, "/health"))) as PipelineHealth;
-    return show(invocation, one, () => healthFacts(one));
+    const { pipelines } = (await daemon.get("/api/v1/reconcile")) as ReconcileSnapshot;
+    const conditions = pipelines.find(({ pipeline_id }) => pipeline_id === id)?.conditions ?? [];
+    return show(invocation, { ...one, conditions }, () => healthFacts(one, conditions));
   }
   const all = (await daemon.get("/control/v1/health")) as PipelineHealth[];
   return show(invocation, all, () => healthTable(all));
@@ -60,11 +35,12 @@ function healthTable(all: PipelineHealth[]): string {
   );
 }
 
-function healthFacts(one: PipelineHealth): string {
+function healthFacts(one: PipelineHealth, conditions: readonly TimedCondition[]): string {
   return facts([
     ["pipeline", one.pipeline_id],
     ["name", one.pipeline_name],
     ["status", one.overall_status],
+    ...conditionFacts(conditions),
     ["failed because", one.failure],
     ["paused since", one.paused?.since],
     ["paused because", one.paused?.text],

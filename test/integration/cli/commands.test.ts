@@ -10,6 +10,8 @@ import type { ControlSources } from "../../../reconciler/cli/control/routes.ts";
 import { listenControl } from "../../../reconciler/cli/control/server.ts";
 import type { ControlServer } from "../../../reconciler/cli/control/server.ts";
 import { main } from "../../../reconciler/cli/main.ts";
+import type { ReconcileSnapshot } from "../../../reconciler/reconciler.ts";
+import type { PipelineStatus } from "../../../reconciler/status/status.ts";
 import { config, history, info, restingEngine, snapshot, unaskedOperator, view } from "../api/sample.ts";
 
 let dataDir: string;
@@ -17,8 +19,42 @@ let daemon: ControlServer;
 
 const token = { created_at: "2026-01-01T00:00:00.000Z", last_used_at: null, brought: false };
 
+const since = "2026-01-03T00:00:00.000Z";
+const revision = "main@sha1:0123456789abcdef0123456789abcdef01234567";
+
+/** What the reconciler knows: nothing of the pipeline `kafka`, which no file describes. */
+const reconciled: ReconcileSnapshot = {
+  ...snapshot("ended"),
+  lastAppliedRevision: revision,
+  conditions: [{ type: "Ready", status: "True", reason: "Applied", message: "all of it", lastTransitionTime: since }],
+  pipelines: ["orders", "paused", "refused"].map((pipeline_id): PipelineStatus => {
+    const isWell = pipeline_id === "orders";
+    const ready = isWell
+      ? ({ status: "True", reason: "ReconciliationSucceeded", message: "it runs" } as const)
+      : ({ status: "False", reason: "ImmutableField", message: `a.yaml:3:1: ${"x".repeat(200)}\u001b[2J` } as const);
+    return {
+      pipeline_id,
+      file: `${pipeline_id}.yaml`,
+      conditions: [{ type: "Ready", ...ready, lastTransitionTime: since }],
+      suspended: isWell,
+      ...(isWell && { suspension: { since, by: "ada", reason: "a freeze" }, lastAppliedRevision: revision }),
+      change: {
+        pipeline_id,
+        kind: isWell ? "no-op" : "refuse",
+        cause: isWell ? "InSync" : "ImmutableField",
+        effect: "none",
+        why: { code: "InSync", facts: { status: "Running" } },
+        reason: "it is Running and matches its file",
+        calls: [],
+        after: [],
+        fields: isWell ? [] : [{ path: "resources.nats.stream.max_bytes", from: "0", to: "64Mi", effect: "refuse" }],
+      } as unknown as PipelineStatus["change"],
+    };
+  }),
+};
+
 function serve(engine: ControlSources["engine"]): Promise<ControlServer> {
-  const reconciler = { snapshot: () => snapshot("ended"), history, operator: unaskedOperator };
+  const reconciler = { snapshot: () => reconciled, history, operator: unaskedOperator };
   return listenControl(dataDir, controlApi({ engine, reconciler, registry: new Registry(), info: () => info }));
 }
 
@@ -87,16 +123,37 @@ describe("for people", () => {
   test("get lists the pipelines in columns", async () => {
     const { code, out } = await sluice("get");
     expect(code).toBe(0);
-    expect(out.split("\n")).toEqual([
-      "ID      NAME    STATUS   TYPE         TAGS  UPDATED",
-      "orders  Orders  Running  Ingest Only  shop  2026-01-02T00:00:00.000Z",
-      "paused  Orders  Failed   Ingest Only  shop  2026-01-02T00:00:00.000Z",
-      "kafka   Orders  Running  Ingest Only  shop  2026-01-02T00:00:00.000Z",
+    expect(out.split("\n").map((line) => line.split(/ {2,}/))).toEqual([
+      ["NAME", "READY", "STATUS", "REASON", "REVISION", "SUSPENDED", "MESSAGE"],
+      ["source", "True", "Applied", "main@sha1:0123456789ab", "false", "all of it"],
+      ["orders", "True", "Running", "ReconciliationSucceeded", "main@sha1:0123456789ab", "true", "it runs"],
+      ["paused", "False", "Failed", "ImmutableField", "false", `a.yaml:3:1: ${"x".repeat(88)}…`],
+      ["kafka", "Unknown", "Running", "NotLookedAt", "false", "the source was not looked at yet"],
+      ["refused", "False", "ImmutableField", "false", `a.yaml:3:1: ${"x".repeat(88)}…`],
     ]);
   });
 
-  test("get ID shows the file of a pipeline", async () => {
-    expect(load((await sluice("get", "orders")).out)).toEqual(config);
+  test("get --watch goes on until it is stopped", async () => {
+    expect((await sluice("get", "--watch")).out).toBe((await sluice("get")).out);
+  });
+
+  test("get ID shows the file of a pipeline, and above it how it is", async () => {
+    const { out } = await sluice("get", "orders");
+    expect(load(out)).toEqual(config);
+    expect(out).toMatch(/^# Ready: +True, ReconciliationSucceeded since 2026-01-03T00:00:00.000Z: it runs$/m);
+    expect(out).toMatch(/^# suspended by: +ada: a freeze$/m);
+  });
+
+  test("get ID shows what a file asks for and is refused, also where the engine has no such pipeline", async () => {
+    const { out } = await sluice("get", "refused");
+    expect(out).toMatch(/^# Ready: +False, ImmutableField since .*x{200}\\u001b\[2J$/m);
+    expect(out).toContain("\n# what the file asks for:\n# refused  refuse");
+    expect(out).toContain("\n#     resources.nats.stream.max_bytes\n#       - 0\n#       + 64Mi\n");
+    for (const line of out.split("\n")) expect(line).toMatch(/^#/);
+  });
+
+  test("health ID shows the conditions", async () => {
+    expect((await sluice("health", "paused")).out).toMatch(/^Ready: +False, ImmutableField since /m);
   });
 
   test("health says what keeps a pipeline from working, without obeying it", async () => {

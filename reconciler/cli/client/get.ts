@@ -1,0 +1,172 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { dump } from "js-yaml";
+import type { PipelineConfig } from "../../../schemas/index.ts";
+import type { PipelineRecord } from "../../api/routes.ts";
+import { printPlan } from "../../plan/render/index.ts";
+import type { PipelineStatus, ReconcileSnapshot, TimedCondition } from "../../status/status.ts";
+import { type ControlClient, daemonOf, pipelineUrl, RefusedError } from "../control/client.ts";
+import { type ExitCode, type Invocation, show } from "../invocation/invocation.ts";
+import { columns, facts, printable, printableLines } from "../invocation/terminal.ts";
+
+/** What `sluice get` shows of a pipeline or of the source. */
+interface Row {
+  id: string;
+  ready: string;
+  status: string;
+  reason: string;
+  revision: string;
+  suspended: string;
+  message: string;
+}
+
+/** Characters of a message in the table; `sluice get ID` has all. */
+const longestMessage = 100;
+/** Digits of a commit in the table. */
+const shownDigits = 12;
+/** Milliseconds between two looks of `--watch`. */
+const watchEvery = 2_000;
+
+/** `sluice get [ID]`: the source and all pipelines, with what keeps them from being ready; or one, with its file. */
+export async function get(invocation: Invocation, id?: string): Promise<ExitCode> {
+  const daemon = daemonOf(invocation);
+  if (id === undefined) return invocation.settings.isOn("watch") ? watch(invocation, daemon) : list(invocation, daemon);
+  const [config, snapshot] = await Promise.all([configOf(daemon, id), snapshotOf(daemon)]);
+  const status = snapshot.pipelines.find(({ pipeline_id }) => pipeline_id === id);
+  if (config === undefined && status === undefined) await daemon.get(pipelineUrl(id));
+  return show(invocation, { ...config, ...(status && { reconcile: status }) }, () => {
+    // A comment above the file, so that all of it is YAML.
+    const head = status === undefined ? [] : statusLines(status).map((line) => `# ${printable(line)}`.trimEnd());
+    const file = config === undefined ? [] : [dump(config, { lineWidth: 120 }).trimEnd()];
+    return [...head, ...file].join("\n");
+  });
+}
+
+/** The config in the engine; undefined where it has no such pipeline. */
+async function configOf(daemon: ControlClient, id: string): Promise<PipelineConfig | undefined> {
+  try {
+    return (await daemon.get(pipelineUrl(id))) as PipelineConfig;
+  } catch (error) {
+    if (error instanceof RefusedError) return undefined;
+    throw error;
+  }
+}
+
+async function snapshotOf(daemon: ControlClient): Promise<ReconcileSnapshot> {
+  return (await daemon.get("/api/v1/reconcile")) as ReconcileSnapshot;
+}
+
+async function list(invocation: Invocation, daemon: ControlClient): Promise<ExitCode> {
+  const [records, snapshot] = await seen(daemon);
+  const found = new Map(snapshot.pipelines.map((one) => [one.pipeline_id, one]));
+  const all = records.map((record) => ({ ...record, reconcile: found.get(record.pipeline_id) }));
+  return show(invocation, all, () => table(rowsOf(records, snapshot)));
+}
+
+/** Prints the table, and then each row that has changed, until it is stopped. */
+async function watch(invocation: Invocation, daemon: ControlClient): Promise<ExitCode> {
+  const signal = invocation.untilStopped();
+  let before = new Map<string, string>();
+  for (;;) {
+    const [records, snapshot] = await seen(daemon);
+    const rows = rowsOf(records, snapshot);
+    const texts = new Map(rows.map((row) => [row.id, JSON.stringify(row)]));
+    const changed = rows.filter(({ id }) => texts.get(id) !== before.get(id));
+    for (const id of before.keys()) if (!texts.has(id)) invocation.terminal.out(printable(`${id} is gone`));
+    if (changed.length > 0) invocation.terminal.out(printableLines(table(changed)));
+    before = texts;
+    if (signal.aborted) return 0;
+    await sleep(watchEvery, undefined, { signal }).catch(() => undefined);
+    if (signal.aborted) return 0;
+  }
+}
+
+function seen(daemon: ControlClient): Promise<[PipelineRecord[], ReconcileSnapshot]> {
+  return Promise.all([daemon.get("/api/v1/pipeline") as Promise<PipelineRecord[]>, snapshotOf(daemon)]);
+}
+
+function table(rows: readonly Row[]): string {
+  return columns(
+    ["NAME", "READY", "STATUS", "REASON", "REVISION", "SUSPENDED", "MESSAGE"],
+    rows.map(({ id, ready, status, reason, revision, suspended, message }) => [
+      id,
+      ready,
+      status,
+      reason,
+      revision,
+      suspended,
+      message.length > longestMessage ? `${message.slice(0, longestMessage)}…` : message,
+    ]),
+  );
+}
+
+/** The source, the pipelines of the engine, and those that only files describe. */
+function rowsOf(records: readonly PipelineRecord[], snapshot: ReconcileSnapshot): Row[] {
+  const found = new Map(snapshot.pipelines.map((one) => [one.pipeline_id, one]));
+  const inEngine = new Set(records.map(({ pipeline_id }) => pipeline_id));
+  return [
+    sourceRow(snapshot),
+    ...records.map(({ pipeline_id, status }) => pipelineRow(pipeline_id, status, found.get(pipeline_id))),
+    ...snapshot.pipelines
+      .filter(({ pipeline_id }) => !inEngine.has(pipeline_id))
+      .map((one) => pipelineRow(one.pipeline_id, "", one)),
+  ];
+}
+
+function sourceRow({ conditions, lastAppliedRevision, suspension }: ReconcileSnapshot): Row {
+  const { status, reason, message } = readyOf(conditions);
+  return {
+    id: "source",
+    ready: status,
+    status: "",
+    reason,
+    revision: short(lastAppliedRevision),
+    suspended: String(suspension !== undefined),
+    message,
+  };
+}
+
+function pipelineRow(id: string, inEngine: string, one: PipelineStatus | undefined): Row {
+  const { status, reason, message } = readyOf(one?.conditions ?? []);
+  return {
+    id,
+    ready: status,
+    status: inEngine,
+    reason,
+    revision: short(one?.lastAppliedRevision),
+    suspended: String(one?.suspended ?? false),
+    message,
+  };
+}
+
+/** The condition `Ready`; unknown before the first look at the source has ended. */
+function readyOf(conditions: readonly TimedCondition[]): Pick<TimedCondition, "status" | "reason" | "message"> {
+  const found = conditions.find(({ type }) => type === "Ready");
+  return found ?? { status: "Unknown", reason: "NotLookedAt", message: "the source was not looked at yet" };
+}
+
+/** `main@sha1:0123456789ab`. */
+function short(revision = ""): string {
+  return revision.replace(/(?<=:)[0-9a-f]{13,}$/, (digits) => digits.slice(0, shownDigits));
+}
+
+/** A line for each condition. */
+export function conditionFacts(conditions: readonly TimedCondition[]): [string, string][] {
+  return conditions.map(({ type, status, reason, message, lastTransitionTime }) => [
+    type,
+    `${status}, ${reason} since ${lastTransitionTime}${message === "" ? "" : `: ${message}`}`,
+  ]);
+}
+
+function statusLines(one: PipelineStatus): string[] {
+  const { conditions, change, outcome, suspension } = one;
+  const lines = facts([
+    ["file", one.file],
+    ["applied revision", one.lastAppliedRevision],
+    ...conditionFacts(conditions),
+    ["suspended by", suspension && [suspension.by, suspension.reason].filter(Boolean).join(": ")],
+    ["last result", outcome && `${outcome.kind}: ${outcome.result}`],
+    ["next attempt", outcome?.next_attempt],
+  ]).split("\n");
+  const isPending = change.kind !== "no-op" && outcome?.result !== "applied";
+  return isPending ? [...lines, "what the file asks for:", ...printPlan({ changes: [change] }).split("\n")] : lines;
+}
