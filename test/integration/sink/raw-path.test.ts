@@ -34,6 +34,9 @@ const within = (low: bigint, high: bigint): string[] =>
   [...wholes, ...wideWholes].filter((value) => BigInt(value) >= low && BigInt(value) <= high);
 const ints = (bits: bigint): string[] => within(-(2n ** (bits - 1n)), 2n ** (bits - 1n) - 1n);
 const uints = (bits: bigint): string[] => within(0n, 2n ** bits - 1n);
+/** Those of the values that a field of the type may have: one of type uint is not negative. */
+const ofType = (type: "int" | "uint", values: readonly string[]): string[] =>
+  values.filter((value) => type === "int" || !value.startsWith("-"));
 const seconds = within(0n, 2n ** 32n - 1n);
 const bytes = (most: number): string[] => strings.filter((text) => Buffer.byteLength(text) - 2 <= most);
 const float32s = [...wholes, ...fractions, "9007199254740991"];
@@ -47,16 +50,16 @@ const cells: Cell[] = [
   ["bool", "Bool", truths],
   ...(["int", "uint"] as const).flatMap((type): Cell[] => [
     ...[8n, 16n, 32n, 64n].flatMap((bits): Cell[] => [
-      [type, `Int${bits}`, ints(bits)],
+      [type, `Int${bits}`, ofType(type, ints(bits))],
       [type, `UInt${bits}`, uints(bits)],
     ]),
-    [type, "LowCardinality(Int64)", ints(64n)],
-    [type, "Nullable(Int32)", ints(32n)],
+    [type, "LowCardinality(Int64)", ofType(type, ints(64n))],
+    [type, "Nullable(Int32)", ofType(type, ints(32n))],
     [type, "LowCardinality(Nullable(UInt8))", uints(8n)],
-    [type, "Int128", wholes],
-    [type, "UInt256", wholes.filter((value) => !value.startsWith("-"))],
-    [type, "Float32", wholes],
-    [type, "Float64", wholes],
+    [type, "Int128", ofType(type, wholes)],
+    [type, "UInt256", ofType("uint", wholes)],
+    [type, "Float32", ofType(type, wholes)],
+    [type, "Float64", ofType(type, wholes)],
     [type, "DateTime", seconds],
     [type, "DateTime('Asia/Tokyo')", seconds],
     [type, "LowCardinality(DateTime)", seconds],
@@ -114,7 +117,7 @@ const otherTypes: Cell[] = [
   ["int", "UInt8", within(0n, 127n), "Int8"],
   ["int", "Int64", [], "String"],
   ["int", "Int64", seconds, "DateTime"],
-  ["uint", "Int32", ints(32n), "SimpleAggregateFunction(max, Int32)"],
+  ["uint", "Int32", ofType("uint", ints(32n)), "SimpleAggregateFunction(max, Int32)"],
   ["float", "Float64", float32s, "Float32"],
   ["string", "String", strings, "LowCardinality(Nullable(String))"],
   ["string", "String", bytes(4), "FixedString(4)"],
