@@ -1,7 +1,8 @@
 import type { Fail } from "./values/arithmetic.ts";
 import type { Budget } from "./values/budget.ts";
 import { LONGEST_INTEGER, readFloat, wholeOf } from "./functions/numbers.ts";
-import { plainNumber, rfc3339, textOf } from "./values/printing.ts";
+import { plainNumber } from "../event/plain-numbers.ts";
+import { rfc3339, textOf } from "./values/printing.ts";
 import { Time } from "./values/time.ts";
 import { isMap, kindOf, pairs, put, sizeOf, type TextMap } from "./values/values.ts";
 

@@ -5,7 +5,8 @@ import { compile } from "../compile/compile.ts";
 import { builtins } from "../functions/builtins.ts";
 import { helpers } from "../functions/helpers.ts";
 import { parse } from "../syntax/parser.ts";
-import { plainNumber, printed } from "../values/printing.ts";
+import { plainNumber } from "../../event/plain-numbers.ts";
+import { printed } from "../values/printing.ts";
 import { isMap, kindOf, pairs } from "../values/values.ts";
 
 /** An operator, function or method in the reference: its form, its meaning, and an example. */

@@ -1,3 +1,4 @@
+import { infinite, plainNumber } from "../../event/plain-numbers.ts";
 import type { Budget } from "./budget.ts";
 import { formatTime, timeText } from "./layouts.ts";
 import { Named } from "./named.ts";
@@ -5,27 +6,6 @@ import { Duration, Time } from "./time.ts";
 import { isMap, kindOf, pairs } from "./values.ts";
 import { Timezone } from "./zones.ts";
 import type { Fail } from "./arithmetic.ts";
-
-/** A number with the fewest digits that represent it exactly, never with an exponent. */
-export function plainNumber(value: number | bigint): string {
-  if (typeof value === "bigint") return value.toString();
-  if (!Number.isFinite(value)) return infinite(value);
-  const text = Object.is(value, -0) ? "-0" : String(value);
-  const [digits = "", exponent] = text.split("e");
-  return exponent === undefined ? text : moved(digits, Number(exponent));
-}
-
-function infinite(value: number): string {
-  return Number.isNaN(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf";
-}
-
-/** Moves the point of `digits` by `places`. */
-function moved(digits: string, places: number): string {
-  const sign = digits.startsWith("-") ? "-" : "";
-  const [whole = "", fraction = ""] = digits.replace("-", "").split(".");
-  if (places >= 0) return sign + whole + fraction.padEnd(places, "0");
-  return `${sign}0.${"0".repeat(-places - whole.length)}${whole}${fraction}`;
-}
 
 /** A float as `string` prints it: with an exponent of two digits below 1e-4 and from 1e6 on. */
 function printedFloat(value: number): string {

@@ -1,4 +1,4 @@
-import { exactWhole, isRounded } from "../../../event/whole-numbers.ts";
+import { exactWhole, isRounded } from "../../../event/plain-numbers.ts";
 import type { Writer } from "./writer.ts";
 
 /**

@@ -1,5 +1,5 @@
 import type { FieldType } from "../../../../schemas/pipeline.ts";
-import { inDigits, isRounded } from "../../../event/whole-numbers.ts";
+import { isRounded, plainNumber } from "../../../event/plain-numbers.ts";
 
 /** A value, read by its source type. Whole numbers beyond 2^53 are bigints, so that they are never rounded. */
 export type Scalar = string | boolean | number | bigint;
@@ -45,7 +45,8 @@ export function readText(value: unknown): string | undefined {
     case "bigint":
       return String(value);
     case "number":
-      return isRounded(value) ? undefined : inDigits(value);
+      if (isRounded(value)) return undefined;
+      return Number.isSafeInteger(value) || !Number.isInteger(value) ? String(value) : plainNumber(value);
     default:
       return isFaithful(value, 0) ? compact(value) : undefined;
   }

@@ -1,4 +1,4 @@
-import { exactWhole } from "../../../event/whole-numbers.ts";
+import { exactWhole } from "../../../event/plain-numbers.ts";
 import type { WireWriter } from "../protobuf/wire-writer.ts";
 
 /** Writes a JSON value as a scalar; returns what was expected where the value does not fit. */

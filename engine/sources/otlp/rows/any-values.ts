@@ -1,4 +1,5 @@
-import { decimal, JsonBytes } from "./json-bytes.ts";
+import { plainNumber } from "../../../event/plain-numbers.ts";
+import { JsonBytes } from "./json-bytes.ts";
 import { Fields, type MessageForm } from "./fields.ts";
 import { Pairs } from "./pairs.ts";
 import type { Wire } from "../protobuf/wire.ts";
@@ -111,7 +112,7 @@ export class AnyValues {
       return true;
     }
     if (tag === doubleTag && end - start === 9) {
-      out.quoted(decimal(wire.double(start + 1)));
+      out.quoted(plainNumber(wire.double(start + 1)));
       return true;
     }
     if (tag !== boolTag && tag !== intTag) return false;
@@ -130,7 +131,7 @@ export class AnyValues {
       case int:
         return writeQuotedInt(out, value.high(int), value.low(int));
       case double:
-        return out.quoted(decimal(this.#wire.double(value.start(double))));
+        return out.quoted(plainNumber(this.#wire.double(value.start(double))));
       case bytes:
         return out.hex(this.#wire.bytes, value.start(bytes), value.end(bytes));
       case array:
@@ -207,6 +208,6 @@ function writeQuotedInt(out: JsonBytes, high: number, low: number): void {
 
 /** NaN and infinities, which JSON does not have, are strings. */
 function writeDecimal(out: JsonBytes, value: number): void {
-  if (Number.isFinite(value)) out.ascii(decimal(value));
-  else out.quoted(decimal(value));
+  if (Number.isFinite(value)) out.ascii(plainNumber(value));
+  else out.quoted(plainNumber(value));
 }
