@@ -249,6 +249,16 @@ export function mayBeInTable({ state }: Pick<BatchRecord, "state">): boolean {
   return state.kind !== "prepared" && state.kind !== "refused";
 }
 
+/**
+ * The dead letters of events that an earlier revision refused before the batch was limited to the rows that it made
+ * (`only`): nothing makes those events again, so they stay dead letters.
+ */
+export function settledRejections({ only, rejections }: Pick<BatchRecord, "only" | "rejections">): Rejection[] {
+  if (only === undefined) return [];
+  const made = new Set(only);
+  return rejections.filter(({ position }) => !made.has(position));
+}
+
 /** Events of a batch that become dead letters instead of rows: their keys are free once it is settled. */
 export function deadPositions({ excluded, rejections }: Pick<BatchRecord, "excluded" | "rejections">): Place[] {
   return [...excluded, ...rejections.map(({ position }) => position)];

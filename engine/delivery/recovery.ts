@@ -1,7 +1,7 @@
 import type { BatchBuilder, BatchPlan } from "../batch/builder.ts";
 import type { CompiledPipeline } from "../batch/compiled-pipeline.ts";
 import type { BatchReader } from "../batch/reader.ts";
-import { mayBeInTable, rangesOf, type BatchRecord } from "../core/journal.ts";
+import { mayBeInTable, rangesOf, settledRejections, type BatchRecord } from "../core/journal.ts";
 import type { Waited } from "../core/pause.ts";
 import { rangeText, type Place } from "../core/positions.ts";
 import type { Source } from "../core/source.ts";
@@ -143,8 +143,9 @@ export class Recovery {
     const plan: Partial<BatchPlan> = only === undefined ? {} : { only: new Set(only), waiting };
     if (only === undefined) keys.release(batch);
     const { builder } = await this.#whole(stale, compiled, plan);
-    const made = await prepareBatch(builder, this.#with, stale.madeOf);
-    return { ...made, record: await journal.prepare(made.record) };
+    const { record, ...made } = await prepareBatch(builder, this.#with, stale.madeOf);
+    const rejections = [...settledRejections(stale), ...record.rejections];
+    return { ...made, record: await journal.prepare({ ...record, rejections }) };
   }
 
   /** The same events become rows by the current revision, with the same token. */
@@ -152,7 +153,9 @@ export class Recovery {
     const { compiled, journal, reader } = this.#with;
     this.#reportRemade(stale);
     const only = builder.rowPositions(stale);
-    const record = await journal.prepare({ ...stale, revision: compiled.revision, only, rows: only.length });
+    const { revision } = compiled;
+    // What was excluded is settled with its dead letters: the rows are no longer made of it.
+    const record = await journal.prepare({ ...stale, revision, only, rows: only.length, excluded: [] });
     const plan = { only: new Set(only), waiting: stale.waiting };
     return { record, builder: await reader.again(record, compiled, plan), compiled };
   }

@@ -1,6 +1,6 @@
 import { LeftForLater } from "../core/errors.ts";
 import type { Rejection } from "../core/dead-letter.ts";
-import { deadPositions, type BatchRecord } from "../core/journal.ts";
+import { deadPositions, settledRejections, type BatchRecord } from "../core/journal.ts";
 import type { Place } from "../core/positions.ts";
 import type { Block } from "../core/sink.ts";
 import type { Source } from "../core/source.ts";
@@ -207,7 +207,8 @@ export class BatchSender {
     const { excluded } = this.#record;
     const gone = mayBeThere(this.#sending) ? deadPositions(this.#record) : excluded;
     this.#block = made ?? this.#prepared.builder.encode(gone);
-    const rejections = merged(this.#record.rejections, new Set(gone), this.#block.rejected);
+    const settled = settledRejections(this.#record).map(({ position }) => position);
+    const rejections = merged(this.#record.rejections, new Set([...gone, ...settled]), this.#block.rejected);
     const rows = this.#block.events.length;
     if (rows === this.#record.rows && isSame(rejections, this.#record.rejections)) return;
     this.#record = await this.#with.journal.prepare({ ...this.#record, rows, rejections });
