@@ -12,7 +12,7 @@ import {
 } from "./pipeline.ts";
 import { dedupFields } from "./dedup-key.ts";
 import { normaliseResources } from "./normalise-resources.ts";
-import { withoutZeroValues } from "./zero-values.ts";
+import { isObject, withoutZeroValues } from "./zero-values.ts";
 import type {
   DedupDocument,
   FilterDocument,
@@ -217,8 +217,4 @@ function tidySource(source: unknown): unknown {
   if (offset.trim() === "") delete copy["consumer_group_initial_offset"];
   else copy["consumer_group_initial_offset"] = offset.trim().toLowerCase();
   return copy;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

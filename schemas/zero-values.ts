@@ -60,6 +60,7 @@ function isZero(value: unknown, levels: number): boolean {
   return value === null || value === "" || value === 0 || value === false || value === "0s";
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
+/** Whether a value is a mapping. */
+export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -205,10 +205,10 @@ export class BatchSender {
    */
   async #encode(made?: Block): Promise<void> {
     const { excluded } = this.#record;
-    const gone = mayBeThere(this.#sending) ? deadPositions(this.#record) : excluded;
-    this.#block = made ?? this.#prepared.builder.encode(gone);
     const settled = settledRejections(this.#record).map(({ position }) => position);
-    const rejections = merged(this.#record.rejections, new Set([...gone, ...settled]), this.#block.rejected);
+    const gone = mayBeThere(this.#sending) ? deadPositions(this.#record) : [...excluded, ...settled];
+    this.#block = made ?? this.#prepared.builder.encode(gone);
+    const rejections = merged(this.#record.rejections, new Set(gone), this.#block.rejected);
     const rows = this.#block.events.length;
     if (rows === this.#record.rows && isSame(rejections, this.#record.rejections)) return;
     this.#record = await this.#with.journal.prepare({ ...this.#record, rows, rejections });

@@ -1,10 +1,10 @@
 import type { Fail } from "./values/arithmetic.ts";
 import type { Budget } from "./values/budget.ts";
-import { LONGEST_INTEGER, readFloat, wholeOf } from "./functions/numbers.ts";
+import { LONGEST_INTEGER, readFloat } from "./functions/numbers.ts";
 import { plainNumber } from "../event/plain-numbers.ts";
 import { rfc3339, textOf } from "./values/printing.ts";
 import { Time } from "./values/time.ts";
-import { isMap, kindOf, pairs, put, sizeOf, type TextMap } from "./values/values.ts";
+import { isMap, kindOf, pairs, put, sizeOf, type TextMap, wholeOf } from "./values/values.ts";
 
 /** The context of a conversion: its error function, and the budget that all outputs of a record share. */
 export interface Converting {

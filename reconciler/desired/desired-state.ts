@@ -59,3 +59,8 @@ export interface RefusedDocument {
   pipeline_ids: string[];
   problems: Problem[];
 }
+
+/** The number of documents, valid or not. */
+export function documentCount({ pipelines, refused }: Pick<DesiredState, "pipelines" | "refused">): number {
+  return pipelines.length + refused.length;
+}

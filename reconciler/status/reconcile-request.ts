@@ -1,4 +1,5 @@
 import type { ReconcileSnapshot } from "./status.ts";
+import { documentCount } from "../desired/desired-state.ts";
 import { resultOf, type Turn, type TurnResult } from "./turn.ts";
 
 /**
@@ -70,7 +71,7 @@ export function endOf(
     result: resultOf(turn),
     ...(revision !== undefined && { revision: revision.id }),
     ...(error !== undefined && { error: error.message }),
-    ...(desired !== undefined && { documents: desired.pipelines.length + desired.refused.length }),
+    ...(desired !== undefined && { documents: documentCount(desired) }),
     open,
     problems: errors.map(({ file, line, column, message }) => `${file}:${line}:${column}: ${message}`),
   };

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Registry } from "prom-client";
 import type { Log } from "../../engine/index.ts";
 import type { Outcome } from "../apply/outcome.ts";
+import { documentCount } from "../desired/desired-state.ts";
 import type { Revision } from "../git/revision.ts";
 import type { Hold, Pin } from "../holds/hold.ts";
 import type { Call } from "../plan/calls.ts";
@@ -61,8 +62,8 @@ export function createTelemetry(log: Log, registry: Registry) {
       const { id, author, subject, skipped = [], notes = [], signature } = revision ?? {};
       const signed = signature && `${signature.signer}, ${signature.kind} key ${signature.fingerprint}`;
       log.info({ revision: id, author, subject, signed, pipelines: desired?.pipelines.length }, "A revision was read.");
-      const documents = (desired?.pipelines.length ?? 0) + (desired?.refused.length ?? 0);
-      if (documents === 0) log.warn({ revision: id }, "No file of this revision describes a pipeline.");
+      if (desired === undefined || documentCount(desired) === 0)
+        log.warn({ revision: id }, "No file of this revision describes a pipeline.");
       for (const note of notes) log.warn({ revision: id, note }, "The followed reference changed in an unusual way.");
       for (const { path, reason } of skipped) log.warn({ file: path, reason }, "A file was not read.");
       for (const { file, line, column, code, message, severity } of desired?.problems ?? []) {

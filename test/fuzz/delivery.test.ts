@@ -1,40 +1,27 @@
-import { existsSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { DeadLetters } from "../../engine/state/dead-letters.ts";
-import { StoreJournal } from "../../engine/state/journal.ts";
-import { Store } from "../../engine/state/store.ts";
+import type { DeadLetters } from "../../engine/state/dead-letters.ts";
+import type { StoreJournal } from "../../engine/state/journal.ts";
 import { breaches } from "../support/model/breaches.ts";
 import type { ModelEvent } from "../support/model/events.ts";
 import { deaths, tricks, type Trick } from "../support/model/target.ts";
 import type { Journal } from "../../engine/core/journal.ts";
 import { World, type Happening, type WorldOptions } from "../support/model/world.ts";
+import { openJournal } from "../support/journal.ts";
 
 /** 300 stories in the short form; `FUZZ_RUNS` and `FUZZ_SEED` set other ones. */
 const numRuns = Number(process.env["FUZZ_RUNS"] ?? 300);
 const seed = Number(process.env["FUZZ_SEED"] ?? 1);
 const timeout = 120_000 + numRuns * 200;
 
-let folder: string;
-let store: Store;
+let close: () => Promise<void>;
 let letters: DeadLetters;
 let journal: StoreJournal;
 let worlds = 0;
 
-beforeAll(async () => {
-  folder = await mkdtemp(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "sluice-model-"));
-  store = Store.open(folder);
-  letters = new DeadLetters(store, (id) => journal.heldLetters(id));
-  journal = new StoreJournal(store, letters);
-});
+beforeAll(async () => void ({ journal, letters, close } = await openJournal()));
 
-afterAll(async () => {
-  await store.close();
-  await rm(folder, { recursive: true, force: true });
-});
+afterAll(() => close());
 
 const event: fc.Arbitrary<Omit<ModelEvent, "id">> = fc.record({
   key: fc.constantFrom("a", "b", "c", "d", "e"),

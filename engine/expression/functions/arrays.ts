@@ -80,8 +80,8 @@ function sort({ budget, fail }: Call, list: unknown, order: unknown = "asc"): un
   const direction = sortDirection(order, fail);
   if (list === null) return [];
   if (!Array.isArray(list)) return fail(`sort expects an array, found ${kindOf(list)}`);
-  budget.allocate((list as readonly unknown[]).length);
-  return Array.from(list as readonly unknown[]).toSorted((a, b) => direction * ordered(a, b, fail));
+  budget.allocate(list.length);
+  return Array.from<unknown>(list).toSorted((a, b) => direction * ordered(a, b, fail));
 }
 
 /** The functions of arrays. */

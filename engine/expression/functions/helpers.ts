@@ -5,9 +5,9 @@ import { lower, trimmed, upper } from "../values/text.ts";
 import { Time } from "../values/time.ts";
 import { arrayOf, bool, float, integer, text, type Type, unknown } from "../values/types.ts";
 import type { Fail } from "../values/arithmetic.ts";
-import { fits64, int, isMap, kindOf, pairs, textList, TextList } from "../values/values.ts";
+import { fits64, int, isMap, kindOf, pairs, textList, TextList, wholeOf } from "../values/values.ts";
 import { builtins } from "./builtins.ts";
-import { readFloat, wholeOf } from "./numbers.ts";
+import { readFloat } from "./numbers.ts";
 import { queryHelpers, userAgentHelpers } from "./web-helpers.ts";
 import { replaced, splitText } from "./texts.ts";
 

@@ -2,9 +2,7 @@ import type { Fail } from "../values/arithmetic.ts";
 import type { Call, FunctionDefinition } from "./catalog.ts";
 import { ordered } from "../values/comparison.ts";
 import { float, integer, type Type, unknown } from "../values/types.ts";
-import { Named } from "../values/named.ts";
-import { Duration } from "../values/time.ts";
-import { fits64, kindOf, wrapped } from "../values/values.ts";
+import { fits64, kindOf, wholeOf, wrapped } from "../values/values.ts";
 
 /** The most digits of an integer; longer texts are refused unread. */
 export const LONGEST_INTEGER = 64;
@@ -64,12 +62,6 @@ function digitsOf(written: string, fail: Fail): bigint {
   const size = digits.length > LONGEST_INTEGER ? 2n ** 64n : BigInt(digits);
   const value = sign === "-" ? -size : size;
   return fits64(value) ? value : fail("int: the number in the text does not fit 64 bits");
-}
-
-/** Nanoseconds of a duration, the number of a month or a weekday; undefined for a value of another kind. */
-export function wholeOf(value: unknown): bigint | undefined {
-  if (value instanceof Duration) return value.nanoseconds;
-  return value instanceof Named ? value.value : undefined;
 }
 
 /** An integer from a text or a number; the fraction of a number is cut. */

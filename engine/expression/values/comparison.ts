@@ -10,13 +10,13 @@ import type { Budget } from "./budget.ts";
  * error.
  */
 export function ordered(a: unknown, b: unknown, fail: Fail): number {
-  if (a instanceof Named || b instanceof Named) return orderedNamed(a, b, fail);
   if ((typeof a === "number" || typeof a === "bigint") && (typeof b === "number" || typeof b === "bigint")) {
     return a < b ? -1 : a > b ? 1 : a >= b ? 0 : Number.NaN;
   }
   if (typeof a === "string" && typeof b === "string") return compareTexts(a, b);
   if (a instanceof Time && b instanceof Time) return sign(a.nanoseconds - b.nanoseconds);
   if (a instanceof Duration && b instanceof Duration) return sign(a.nanoseconds - b.nanoseconds);
+  if (a instanceof Named || b instanceof Named) return orderedNamed(a, b, fail);
   return fail(mismatch("two numbers, texts, times or durations", a, b));
 }
 

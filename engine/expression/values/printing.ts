@@ -3,7 +3,7 @@ import type { Budget } from "./budget.ts";
 import { formatTime, timeText } from "./layouts.ts";
 import { Named } from "./named.ts";
 import { Duration, Time } from "./time.ts";
-import { isMap, kindOf, pairs } from "./values.ts";
+import { isMap, kindOf, pairs, wholeOf } from "./values.ts";
 import { Timezone } from "./zones.ts";
 import type { Fail } from "./arithmetic.ts";
 
@@ -76,8 +76,8 @@ export function writeJson(value: unknown, budget: Budget, fail: Fail, indent = "
   if (typeof value === "number")
     return Number.isFinite(value) ? JSON.stringify(value) : fail("JSON has no NaN and no infinity");
   if (value === null || typeof value === "boolean" || typeof value === "bigint") return String(value);
-  if (value instanceof Duration) return value.nanoseconds.toString();
-  if (value instanceof Named) return value.value.toString();
+  const whole = wholeOf(value);
+  if (whole !== undefined) return whole.toString();
   if (value instanceof Time) return `"${rfc3339(value)}"`;
   const inner = `${indent}  `;
   if (Array.isArray(value)) {

@@ -73,6 +73,12 @@ export function fits64(value: bigint): boolean {
   return wrapped(value) === value;
 }
 
+/** Nanoseconds of a duration, the number of a month or a weekday; undefined for a value of another kind. */
+export function wholeOf(value: unknown): bigint | undefined {
+  if (value instanceof Duration) return value.nanoseconds;
+  return value instanceof Named ? value.value : undefined;
+}
+
 /** Whether two operands are integers of the language, so that the result is one. */
 export function areIntegers(a: unknown, b: unknown): boolean {
   return typeof a === "bigint" && typeof b === "bigint" && fits64(a) && fits64(b);

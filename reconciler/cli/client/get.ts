@@ -8,17 +8,6 @@ import { type ControlClient, daemonOf, pipelineUrl, RefusedError } from "../cont
 import { type ExitCode, type Invocation, show } from "../invocation/invocation.ts";
 import { columns, facts, printable, printableLines } from "../invocation/terminal.ts";
 
-/** What `sluice get` shows of a pipeline or of the source. */
-interface Row {
-  id: string;
-  ready: string;
-  status: string;
-  reason: string;
-  revision: string;
-  suspended: string;
-  message: string;
-}
-
 /** Characters of a message in the table; `sluice get ID` has all. */
 const longestMessage = 100;
 /** Digits of a commit in the table. */
@@ -30,9 +19,9 @@ const watchEvery = 2_000;
 export async function get(invocation: Invocation, id?: string): Promise<ExitCode> {
   const daemon = daemonOf(invocation);
   if (id === undefined) return invocation.settings.isOn("watch") ? watch(invocation, daemon) : list(invocation, daemon);
-  const [config, snapshot] = await Promise.all([configOf(daemon, id), snapshotOf(daemon)]);
+  const snapshot = await snapshotOf(daemon);
   const status = snapshot.pipelines.find(({ pipeline_id }) => pipeline_id === id);
-  if (config === undefined && status === undefined) await daemon.get(pipelineUrl(id));
+  const config = await configOf(daemon, id, status !== undefined);
   return show(invocation, { ...config, ...(status && { reconcile: status }) }, () => {
     // A comment above the file, so that all of it is YAML.
     const head = status === undefined ? [] : statusLines(status).map((line) => `# ${printable(line)}`.trimEnd());
@@ -41,17 +30,18 @@ export async function get(invocation: Invocation, id?: string): Promise<ExitCode
   });
 }
 
-/** The config in the engine; undefined where it has no such pipeline. */
-async function configOf(daemon: ControlClient, id: string): Promise<PipelineConfig | undefined> {
+/** The config in the engine; undefined where only the files know the pipeline. */
+async function configOf(daemon: ControlClient, id: string, isInFiles: boolean): Promise<PipelineConfig | undefined> {
   try {
     return (await daemon.get(pipelineUrl(id))) as PipelineConfig;
   } catch (error) {
-    if (error instanceof RefusedError) return undefined;
+    if (error instanceof RefusedError && isInFiles) return undefined;
     throw error;
   }
 }
 
-async function snapshotOf(daemon: ControlClient): Promise<ReconcileSnapshot> {
+/** What the reconciler knows. */
+export async function snapshotOf(daemon: ControlClient): Promise<ReconcileSnapshot> {
   return (await daemon.get("/api/v1/reconcile")) as ReconcileSnapshot;
 }
 
@@ -69,8 +59,8 @@ async function watch(invocation: Invocation, daemon: ControlClient): Promise<Exi
   for (;;) {
     const [records, snapshot] = await seen(daemon);
     const rows = rowsOf(records, snapshot);
-    const texts = new Map(rows.map((row) => [row.id, JSON.stringify(row)]));
-    const changed = rows.filter(({ id }) => texts.get(id) !== before.get(id));
+    const texts = new Map(rows.map((row) => [row[0]!, row.join("\0")]));
+    const changed = rows.filter(([id]) => texts.get(id!) !== before.get(id!));
     for (const id of before.keys()) if (!texts.has(id)) invocation.terminal.out(printable(`${id} is gone`));
     if (changed.length > 0) invocation.terminal.out(printableLines(table(changed)));
     before = texts;
@@ -84,58 +74,35 @@ function seen(daemon: ControlClient): Promise<[PipelineRecord[], ReconcileSnapsh
   return Promise.all([daemon.get("/api/v1/pipeline") as Promise<PipelineRecord[]>, snapshotOf(daemon)]);
 }
 
-function table(rows: readonly Row[]): string {
-  return columns(
-    ["NAME", "READY", "STATUS", "REASON", "REVISION", "SUSPENDED", "MESSAGE"],
-    rows.map(({ id, ready, status, reason, revision, suspended, message }) => [
-      id,
-      ready,
-      status,
-      reason,
-      revision,
-      suspended,
-      message.length > longestMessage ? `${message.slice(0, longestMessage)}…` : message,
-    ]),
-  );
+function table(rows: readonly string[][]): string {
+  const shown = rows.map((row) => [...row.slice(0, -1), cut(row.at(-1) ?? "")]);
+  return columns(["NAME", "READY", "STATUS", "REASON", "REVISION", "SUSPENDED", "MESSAGE"], shown);
+}
+
+function cut(message: string): string {
+  return message.length > longestMessage ? `${message.slice(0, longestMessage)}…` : message;
 }
 
 /** The source, the pipelines of the engine, and those that only files describe. */
-function rowsOf(records: readonly PipelineRecord[], snapshot: ReconcileSnapshot): Row[] {
+function rowsOf(records: readonly PipelineRecord[], snapshot: ReconcileSnapshot): string[][] {
   const found = new Map(snapshot.pipelines.map((one) => [one.pipeline_id, one]));
   const inEngine = new Set(records.map(({ pipeline_id }) => pipeline_id));
   return [
-    sourceRow(snapshot),
-    ...records.map(({ pipeline_id, status }) => pipelineRow(pipeline_id, status, found.get(pipeline_id))),
+    rowOf("source", "", { ...snapshot, suspended: snapshot.suspension !== undefined }),
+    ...records.map(({ pipeline_id, status }) => rowOf(pipeline_id, status, found.get(pipeline_id))),
     ...snapshot.pipelines
       .filter(({ pipeline_id }) => !inEngine.has(pipeline_id))
-      .map((one) => pipelineRow(one.pipeline_id, "", one)),
+      .map((one) => rowOf(one.pipeline_id, "", one)),
   ];
 }
 
-function sourceRow({ conditions, lastAppliedRevision, suspension }: ReconcileSnapshot): Row {
-  const { status, reason, message } = readyOf(conditions);
-  return {
-    id: "source",
-    ready: status,
-    status: "",
-    reason,
-    revision: short(lastAppliedRevision),
-    suspended: String(suspension !== undefined),
-    message,
-  };
-}
+type Observed = Pick<PipelineStatus, "conditions" | "lastAppliedRevision" | "suspended">;
 
-function pipelineRow(id: string, inEngine: string, one: PipelineStatus | undefined): Row {
-  const { status, reason, message } = readyOf(one?.conditions ?? []);
-  return {
-    id,
-    ready: status,
-    status: inEngine,
-    reason,
-    revision: short(one?.lastAppliedRevision),
-    suspended: String(one?.suspended ?? false),
-    message,
-  };
+/** `status`: in the engine. `observed` is undefined before the first look at the source. */
+function rowOf(id: string, status: string, observed: Observed = { conditions: [], suspended: false }): string[] {
+  const { conditions, lastAppliedRevision, suspended } = observed;
+  const { status: ready, reason, message } = readyOf(conditions);
+  return [id, ready, status, reason, short(lastAppliedRevision), String(suspended), message];
 }
 
 /** The condition `Ready`; unknown before the first look at the source has ended. */

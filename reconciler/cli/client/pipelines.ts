@@ -1,7 +1,7 @@
 import type { PipelineHealth } from "../../../engine/index.ts";
 import type { Info } from "../../api/info.ts";
-import type { ReconcileSnapshot, TimedCondition } from "../../status/status.ts";
-import { conditionFacts } from "./get.ts";
+import type { TimedCondition } from "../../status/status.ts";
+import { conditionFacts, snapshotOf } from "./get.ts";
 import { columns, facts, printableLines } from "../invocation/terminal.ts";
 import { daemonOf, pipelineUrl } from "../control/client.ts";
 import { type ExitCode, type Invocation, show } from "../invocation/invocation.ts";
@@ -11,7 +11,7 @@ export async function health(invocation: Invocation, id?: string): Promise<ExitC
   const daemon = daemonOf(invocation);
   if (id !== undefined) {
     const one = (await daemon.get(pipelineUrl(id, "/health"))) as PipelineHealth;
-    const { pipelines } = (await daemon.get("/api/v1/reconcile")) as ReconcileSnapshot;
+    const { pipelines } = await snapshotOf(daemon);
     const conditions = pipelines.find(({ pipeline_id }) => pipeline_id === id)?.conditions ?? [];
     return show(invocation, { ...one, conditions }, () => healthFacts(one, conditions));
   }

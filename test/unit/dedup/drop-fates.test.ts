@@ -1,31 +1,18 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { BatchRecord, KeyBlock, WaitingDrop } from "../../../engine/core/journal.ts";
-import { DeadLetters } from "../../../engine/state/dead-letters.ts";
-import { StoreJournal } from "../../../engine/state/journal.ts";
-import { Store } from "../../../engine/state/store.ts";
+import type { StoreJournal } from "../../../engine/state/journal.ts";
 import { RememberedKeys } from "../../../engine/transforms/dedup/remembered-keys.ts";
+import { openJournal } from "../../support/journal.ts";
 
 const minute = 60_000;
 const noon = Date.UTC(2026, 5, 1, 12);
 
-let folder: string;
-let store: Store;
+let close: () => Promise<void>;
 let journal: StoreJournal;
 
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "sluice-drops-"));
-  store = Store.open(folder);
-  const letters: DeadLetters = new DeadLetters(store, (id) => journal.heldLetters(id));
-  journal = new StoreJournal(store, letters);
-});
+beforeAll(async () => void ({ journal, close } = await openJournal()));
 
-afterAll(async () => {
-  await store.close();
-  await rm(folder, { recursive: true, force: true });
-});
+afterAll(() => close());
 
 const printOf = (key: number): Uint32Array => Uint32Array.from([key, key, key, key]);
 

@@ -1,29 +1,17 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { DeadLetters } from "../../../engine/state/dead-letters.ts";
-import { StoreJournal } from "../../../engine/state/journal.ts";
-import { Store } from "../../../engine/state/store.ts";
+import type { DeadLetters } from "../../../engine/state/dead-letters.ts";
+import type { StoreJournal } from "../../../engine/state/journal.ts";
 import type { Trick } from "../../support/model/target.ts";
 import { World } from "../../support/model/world.ts";
+import { openJournal } from "../../support/journal.ts";
 
-let folder: string;
-let store: Store;
+let close: () => Promise<void>;
 let letters: DeadLetters;
 let journal: StoreJournal;
 
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "sluice-remade-"));
-  store = Store.open(folder);
-  letters = new DeadLetters(store, (id) => journal.heldLetters(id));
-  journal = new StoreJournal(store, letters);
-});
+beforeAll(async () => void ({ journal, letters, close } = await openJournal()));
 
-afterAll(async () => {
-  await store.close();
-  await rm(folder, { recursive: true, force: true });
-});
+afterAll(() => close());
 
 const events = ["row", "transform", "server"].map((fate, index) => ({
   key: String(index),

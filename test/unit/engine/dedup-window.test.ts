@@ -1,19 +1,15 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type BatchClock, pipelineClock } from "../../../engine/workers/batch-clock.ts";
 import { streamFeed } from "../../../engine/core/positions.ts";
 import { Event } from "../../../engine/event/event.ts";
 import { Pipeline } from "../../../engine/delivery/pipeline.ts";
-import { DeadLetters } from "../../../engine/state/dead-letters.ts";
-import { StoreJournal } from "../../../engine/state/journal.ts";
-import { Store } from "../../../engine/state/store.ts";
+import type { StoreJournal } from "../../../engine/state/journal.ts";
 import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
 import { type KeyLimits, RememberedKeys } from "../../../engine/transforms/dedup/remembered-keys.ts";
 import { ModelLog } from "../../support/model/events.ts";
 import { modelLine, type Windows } from "../../support/model/line.ts";
 import { ModelTarget } from "../../support/model/target.ts";
+import { openJournal } from "../../support/journal.ts";
 
 const second = 1000;
 const minute = 60 * second;
@@ -23,23 +19,13 @@ const day = 24 * hour;
 const noon = Date.UTC(2026, 5, 1, 12);
 const to2050 = Date.UTC(2050, 0, 1) - noon;
 
-let folder: string;
-let store: Store;
-let letters: DeadLetters;
+let close: () => Promise<void>;
 let journal: StoreJournal;
 let machines = 0;
 
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "sluice-window-"));
-  store = Store.open(folder);
-  letters = new DeadLetters(store, (id) => journal.heldLetters(id));
-  journal = new StoreJournal(store, letters);
-});
+beforeAll(async () => void ({ journal, close } = await openJournal()));
 
-afterAll(async () => {
-  await store.close();
-  await rm(folder, { recursive: true, force: true });
-});
+afterAll(() => close());
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 

@@ -11,12 +11,10 @@ export function whole(signed: boolean, bits: 8 | 16 | 32 | 64 | 128 | 256): Writ
   const [low, high] = [Number(min), Number(max)];
   return {
     write: (value) => {
-      if (typeof value === "number" && Number.isSafeInteger(value)) {
-        return value >= low && value <= high ? String(value) : undefined;
-      }
-      const wide = typeof value === "number" ? exactWhole(value) : value;
-      if (typeof wide !== "bigint" || wide < min || wide > max) return undefined;
-      return bits > 64 ? `"${wide}"` : wide.toString();
+      const exact = typeof value === "number" ? exactWhole(value) : value;
+      if (typeof exact === "number") return exact >= low && exact <= high ? String(exact) : undefined;
+      if (typeof exact !== "bigint" || exact < min || exact > max) return undefined;
+      return bits > 64 ? `"${exact}"` : exact.toString();
     },
     expected: (value) =>
       `a whole number from ${min} to ${max}${typeof value === "number" && isRounded(value) ? ", written out in digits" : ""}`,
