@@ -93,7 +93,7 @@ export class PipelineStorage {
    */
   async expire({ pipeline_id, config }: Pick<CatalogEntry, "pipeline_id" | "config">): Promise<void> {
     const { journal, streams, recorder } = this.#options;
-    if (streams.state(pipeline_id).messages === 0 || journal.pendingCount(pipeline_id) > 0) return;
+    if (streams.state(pipeline_id)?.messages === 0 || journal.pendingCount(pipeline_id) > 0) return;
     const oldest = Date.now() - durationMs(config.resources.nats.stream.max_age);
     const { count, last } = await streams.get(pipeline_id).olderThan(oldest);
     if (count === 0) return;

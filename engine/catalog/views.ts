@@ -38,6 +38,7 @@ export class PipelineViews {
     const { registry, journal, letters, recorder, streams } = this.#options;
     const { config, status, failure, created_at, updated_at } = registry.get(pipeline_id);
     const { counters, pause, at_least_once, keys, source, foreign_members } = recorder.observed(pipeline_id);
+    const stream = streams.state(pipeline_id);
     return {
       pipeline_id,
       pipeline_name: config.name,
@@ -45,7 +46,7 @@ export class PipelineViews {
       ...(failure !== undefined && { failure }),
       ...(pause !== undefined && { paused: pause }),
       ...(at_least_once !== undefined && { at_least_once }),
-      stream: streams.state(pipeline_id),
+      ...(stream !== undefined && { stream }),
       pending_batches: journal.pendingCount(pipeline_id),
       dead_letters: letters.queue(pipeline_id).state(),
       ...(keys !== undefined && { keys }),

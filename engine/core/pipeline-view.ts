@@ -44,7 +44,8 @@ export interface PipelineHealth {
   paused?: Pause;
   /** Why the target cannot drop repeated inserts, with the statement that corrects that; absent if it can. */
   at_least_once?: string;
-  stream: StreamState;
+  /** Absent while it cannot be opened: what it holds is not known then. */
+  stream?: StreamState;
   /** Batches that are prepared and not yet committed. */
   pending_batches: number;
   dead_letters: DeadLetterState;

@@ -101,6 +101,7 @@ export class BackPressure {
   #hasRoom(config: PipelineConfig, { events, bytes }: Episode): boolean {
     const { max_bytes, max_msgs } = limitsOf(config);
     const held = this.#options.streams.state(config.pipeline_id);
+    if (held === undefined) return false;
     return held.messages === 0 || (held.messages + events <= max_msgs && held.bytes + bytes <= max_bytes);
   }
 }

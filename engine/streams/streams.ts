@@ -83,8 +83,9 @@ export class Streams {
     return this.#streams.has(pipeline_id);
   }
 
-  /** What a pipeline's stream holds; nothing where it has none. */
-  state(pipeline_id: string): StreamState {
+  /** What a pipeline's stream holds; nothing where it has none, undefined where it could not be opened. */
+  state(pipeline_id: string): StreamState | undefined {
+    if (this.#closed.has(pipeline_id)) return undefined;
     return this.#streams.get(pipeline_id)?.state ?? { messages: 0, bytes: 0, first: 1, last: 0 };
   }
 

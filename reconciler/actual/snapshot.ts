@@ -55,7 +55,7 @@ function actualPipeline(
     options,
     status,
     ...(failure !== undefined && { failure }),
-    held: stream.messages,
+    held: stream?.messages ?? "unknown",
     pending_batches,
     dead_letters: dead_letters.total_messages,
     ...(source?.lag !== undefined && { lag: source.lag }),

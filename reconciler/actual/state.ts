@@ -10,8 +10,8 @@ export interface ActualPipeline {
   status: Status;
   /** Why it is `Failed`. */
   failure?: string;
-  /** Events that were accepted and are not yet written. */
-  held: number;
+  /** Events that were accepted and are not yet written; `unknown` while its stream cannot be opened. */
+  held: number | "unknown";
   /** Batches that are prepared and not yet committed. Their events count as held. */
   pending_batches: number;
   dead_letters: number;

@@ -241,14 +241,15 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Events that a pipeline has settled between two moments. */
+/** Events that a pipeline has settled between two moments; 0 where that is not known. */
 function settledBy(before: PipelineHealth, after: PipelineHealth | undefined): number {
-  if (after === undefined) return 0;
-  return Math.max(0, settledIn(after) - settledIn(before));
+  return Math.max(0, settledIn(after) - settledIn(before)) || 0;
 }
 
-/** Without a stream, the count since the process started. */
-function settledIn({ source, stream, counters }: PipelineHealth): number {
-  if (source === undefined) return stream.last - stream.messages;
+/** Without a stream, the count since the process started; NaN where it is not known. */
+function settledIn(health: PipelineHealth | undefined): number {
+  if (health === undefined) return NaN;
+  const { source, stream, counters } = health;
+  if (source === undefined) return stream === undefined ? NaN : stream.last - stream.messages;
   return counters.rows_written + counters.events_filtered + counters.duplicates_dropped + counters.dead_lettered;
 }

@@ -20,7 +20,8 @@ export interface Predicted {
 
 /** Figures of a pipeline at one moment. */
 export interface Quantities {
-  events: number;
+  /** Absent where its stream could not be opened. */
+  events?: number;
   pending_batches: number;
   dead_letters: number;
   /** Of a pipeline that reads a topic, in offsets. */

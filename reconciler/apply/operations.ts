@@ -185,7 +185,7 @@ function predicted(
 
 function quantitiesOf({ held, pending_batches, dead_letters, lag, keys }: ActualPipeline): Quantities {
   return {
-    events: held,
+    ...(held !== "unknown" && { events: held }),
     pending_batches,
     dead_letters,
     ...(lag !== undefined && { lag }),

@@ -7,7 +7,7 @@ export type LossCode = keyof LossFacts;
 
 export interface LossFacts {
   /** Events that were accepted and not written. */
-  AcceptedEvents: { held: number; pending_batches: number };
+  AcceptedEvents: { held: number | "unknown"; pending_batches: number };
   DeadLetters: { count: number };
   /** The keys of dedup. `keys`, their number, is absent where it is not known. */
   DedupKeys: { keys?: number };

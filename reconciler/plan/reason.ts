@@ -120,7 +120,7 @@ export interface Caution {
 
 /** Events that are accepted and not yet written. */
 export interface Unwritten {
-  held: number;
+  held: number | "unknown";
   pending_batches: number;
 }
 
@@ -167,7 +167,7 @@ export interface StateDifference {
   leaves?:
     | { way: "unread"; topics: string[]; lag: number }
     | { way: "written"; writes: Unwritten; max_age: string }
-    | { way: "dropped"; held: number };
+    | { way: "dropped"; held: number | "unknown" };
 }
 
 /** The committed offsets of a consumer group that stay after its pipeline is deleted. */

@@ -172,7 +172,7 @@ export class ServerPipeline {
 
   /** Resolves when everything that was taken is settled. */
   settled(): Promise<PipelineHealth> {
-    return this.until(({ stream, pending_batches }) => stream.messages + pending_batches === 0);
+    return this.until(({ stream, pending_batches }) => stream!.messages + pending_batches === 0);
   }
 
   stop(): Promise<void> {

@@ -26,7 +26,7 @@ function healthTable(all: PipelineHealth[]): string {
     all.map((one) => [
       one.pipeline_id,
       one.overall_status,
-      one.source === undefined ? String(one.stream.messages) : "",
+      one.source === undefined ? String(one.stream?.messages ?? "unknown") : "",
       one.source === undefined ? "" : String(one.source.lag ?? "unknown"),
       String(one.counters.rows_written),
       String(one.dead_letters.total_messages),
@@ -62,7 +62,7 @@ function healthFacts(one: PipelineHealth, conditions: readonly TimedCondition[])
 
 /** The events that wait in its stream, or the lag and the uncommitted offsets of its topic. */
 function positionFacts({ source, stream }: PipelineHealth): [string, number | string | undefined][] {
-  if (source === undefined) return [["events buffered", stream.messages]];
+  if (source === undefined) return [["events buffered", stream?.messages ?? "unknown"]];
   return [
     ["partitions read", source.partitions],
     ["consumer lag in offsets", source.lag ?? "unknown"],

@@ -71,7 +71,7 @@ function causeOf(present: ActualPipeline): HindranceCause {
 }
 
 function holdsEvents({ held, pending_batches }: ActualPipeline): boolean {
-  return held > 0 || pending_batches > 0;
+  return held !== 0 || pending_batches > 0;
 }
 
 /** Whether all settled offsets are committed to the consumer group. False where that is not known. */

@@ -50,11 +50,11 @@ function eventsLostBy({ kind, calls }: Action, present: ActualPipeline): Loss[] 
     return [...droppedOf(present, pending_batches), ...lettersOf(present)];
   if (kind === "recreate") return lettersOf(present);
   // Prepared batches are kept.
-  return calls.includes("terminate") && held > 0 ? droppedOf(present, 0) : [];
+  return calls.includes("terminate") && held !== 0 ? droppedOf(present, 0) : [];
 }
 
 function droppedOf({ config, held }: ActualPipeline, pending_batches: number): Loss[] {
-  if (!isPushed(config) || held + pending_batches === 0) return [];
+  if (!isPushed(config) || (held === 0 && pending_batches === 0)) return [];
   return [{ code: "AcceptedEvents", facts: { held, pending_batches } }];
 }
 

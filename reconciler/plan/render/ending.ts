@@ -1,7 +1,7 @@
 import type { Ending } from "../calls.ts";
 import type { Deletion, EndTrigger, EndWait, Hindrance, Unsettled } from "../reason.ts";
 import { placeText } from "./kafka.ts";
-import { holdingParts, holdingsText, writtenFirst } from "./losses.ts";
+import { holdingParts, holdingsText, isOne, writtenFirst } from "./losses.ts";
 import { counted, listed } from "./words.ts";
 
 const ends: Readonly<Record<Ending, string>> = { prune: "is deleted", recreate: "is recreated" };
@@ -66,11 +66,11 @@ function waysBack(failed: boolean): string[] {
 
 /** What a deletion does to the events, dead letters and offsets that the pipeline holds. */
 export function deletionText({ way, holds, place }: Deletion): string {
-  const { held, pending_batches, dead_letters } = holds;
+  const { dead_letters } = holds;
   const kept = place === undefined ? "" : placeText(place);
   if (way === "dropped") {
     const gone = holdingsText(holds);
-    const goes = held + pending_batches + dead_letters === 1 ? "is" : "are";
+    const goes = isOne(holds) ? "is" : "are";
     return `${gone === "" ? "" : `; ${gone} ${goes} deleted with it`}${kept}`;
   }
   const letters = holdingsText({ held: 0, pending_batches: 0, dead_letters });

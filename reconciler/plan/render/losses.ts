@@ -51,14 +51,19 @@ export function holdingsText(of: Holdings): string {
 
 export function holdingParts({ held, pending_batches, dead_letters }: Holdings): string[] {
   return [
-    counted(held, "accepted event"),
+    held === "unknown" ? "accepted events in a stream that cannot be opened" : counted(held, "accepted event"),
     counted(pending_batches, "pending batch", "pending batches"),
     counted(dead_letters, "dead letter"),
   ].filter((part) => part !== "");
 }
 
+/** Whether the verb of these holdings is in the singular. */
+export function isOne({ held, pending_batches, dead_letters }: Holdings): boolean {
+  return held !== "unknown" && held + pending_batches + dead_letters === 1;
+}
+
 /** Such as `; 7 accepted events are written first`; empty where nothing is held. */
 export function writtenFirst({ held, pending_batches }: Unwritten): string {
   const unwritten = holdingsText({ held, pending_batches, dead_letters: 0 });
-  return unwritten === "" ? "" : `; ${unwritten} ${held + pending_batches === 1 ? "is" : "are"} written first`;
+  return unwritten === "" ? "" : `; ${unwritten} ${isOne({ held, pending_batches, dead_letters: 0 }) ? "is" : "are"} written first`;
 }

@@ -199,8 +199,9 @@ function leavesText(leaves: StateDifference["leaves"]): string {
   if (leaves === undefined) return "";
   if (leaves.way === "unread") return unreadText(leaves.topics, leaves.lag);
   if (leaves.way === "written") return `${writtenFirst(leaves.writes)}${keptText(leaves.max_age)}`;
-  return leaves.held === 1
-    ? "; 1 accepted event is dropped unless it is in a prepared batch"
+  if (leaves.held === 1) return "; 1 accepted event is dropped unless it is in a prepared batch";
+  return leaves.held === "unknown"
+    ? "; the accepted events of a stream that cannot be opened are dropped, except those in prepared batches"
     : `; of ${leaves.held} accepted events those are dropped that are in no prepared batch`;
 }
 

@@ -269,7 +269,7 @@ export class ExternalScene {
     const { pipeline_id } = subject;
     const isSettled = async (): Promise<boolean> => {
       const { stream, pending_batches } = await healthOf(this.#daemon, pipeline_id);
-      return stream.messages + pending_batches === 0;
+      return stream!.messages + pending_batches === 0;
     };
     try {
       await until(this.#daemon, `to read all of ${pipeline_id}`, () => subject.isRead(), settleLimit);

@@ -209,7 +209,7 @@ export class Scene {
     await this.senders.stop();
     const fates: Fates = { accepted: this.senders.count, lost: 0, doubled: 0, leaked: await this.#leakedFiles() };
     for (const id of kept) {
-      await this.engine.until(id, ({ stream, pending_batches }) => stream.messages + pending_batches === 0);
+      await this.engine.until(id, ({ stream, pending_batches }) => stream!.messages + pending_batches === 0);
       const query = `SELECT id, count() AS n FROM ${id.replaceAll("-", "_")} GROUP BY id`;
       const rows = await this.engine.rows<{ id: string; n: string }>(query);
       const times = new Map(rows.map((row) => [Number(row.id), Number(row.n)]));

@@ -22,7 +22,7 @@ const kept = "ENGINE = MergeTree ORDER BY id SETTINGS non_replicated_deduplicati
 const settled = (pipeline: ServerPipeline, letters: number): ReturnType<ServerPipeline["until"]> =>
   pipeline.until(
     ({ stream, pending_batches, dead_letters }) =>
-      stream.messages + pending_batches === 0 && dead_letters.total_messages === letters,
+      stream!.messages + pending_batches === 0 && dead_letters.total_messages === letters,
   );
 
 /** A pipeline with dedup whose columns have these types. */
@@ -82,7 +82,7 @@ test("of a batch with a row that breaks a type, a CHECK and a range each, one ro
   await pipeline.post(...events);
   await on.engine.engine.stop(pipeline_id);
   const { counters, keys, stream } = pipeline.health;
-  expect(stream.messages).toBe(0);
+  expect(stream!.messages).toBe(0);
   expect(counters).toMatchObject({ rows_written: 4, duplicates_dropped: 4, rows_excluded: 1 });
   expect(keys).toMatchObject({ keys: 4 });
   expect(await on.ids(table)).toEqual([1, 2, 3, 4]);
@@ -206,7 +206,7 @@ describe.each(kinds)("ten events %s", (_title, name, { columns, text, mend, excl
     const mapping = [...mappingOf({ id: "Int64" }), { name: "n", column_name: "right", column_type: "Int32" }];
     await pipeline.edit({ ...over, sink: { max_batch_size: 10, mapping } });
     const { counters, dead_letters: letters } = await pipeline.until(
-      ({ stream, pending_batches, paused }) => stream.messages + pending_batches === 0 || paused !== undefined,
+      ({ stream, pending_batches, paused }) => stream!.messages + pending_batches === 0 || paused !== undefined,
     );
     expect(await on.ids(pipeline.table)).toEqual(idsOf(ten(0, bad)));
     expect(letters.total_messages).toBe(0);

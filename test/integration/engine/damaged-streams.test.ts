@@ -1,6 +1,7 @@
 import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Disk } from "../../../engine/core/disk.ts";
 import { systemDisk } from "../../../engine/system/disk.ts";
 import { TestEngine } from "../../support/engine.ts";
 import { createTable, webhookPipeline } from "../../support/pipelines.ts";
@@ -82,7 +83,7 @@ describe("one damaged stream", () => {
       status: "Failed",
       failure: expect.stringMatching(/broken.*the event 1, at byte 8, is damaged: restore the file/),
     });
-    expect(running.engine.health("broken").stream.messages).toBe(0);
+    expect(running.engine.health("broken").stream).toBeUndefined();
     const refused = await running.post("broken", tokens.get("broken")!, { id: 4, level: "info" });
     expect(refused.status).toBe(503);
     expect(refused.headers.get("retry-after")).toBe("5");
@@ -107,7 +108,7 @@ describe("one damaged stream", () => {
     expect(running.engine.get("broken").status).toBe("Terminated");
     await running.engine.resume("broken");
     expect(running.engine.health("broken").stream).toMatchObject({ messages: 0 });
-    expect(running.engine.health("broken").stream.last).toBeGreaterThanOrEqual(3);
+    expect(running.engine.health("broken").stream!.last).toBeGreaterThanOrEqual(3);
     expect(await post("broken", 5)).toEqual([202]);
     await restart(async () => undefined);
     await running.engine.stop("broken");
@@ -120,6 +121,28 @@ describe("one damaged stream", () => {
     await create("broken");
     expect(await post("broken", 1)).toEqual([202]);
   });
+});
+
+test("a stream that could not be opened at the start holds an unknown number of events, until it is", async () => {
+  await create("orders");
+  await running.engine.stop("orders");
+  await post("orders", 1, 2, 3);
+  const { dataDir } = running;
+  await running.close({ keep: true });
+  const fails = { isOn: true };
+  const disk: Disk = {
+    ...systemDisk,
+    readdir: (path) =>
+      fails.isOn && path === join(folderOf("orders"), "stream")
+        ? Promise.reject(Object.assign(new Error("EIO: readdir"), { code: "EIO" }))
+        : systemDisk.readdir(path),
+  };
+  running = await TestEngine.open({ dataDir, machine: { disk }, sweepEvery: 50 });
+  expect(running.engine.health("orders")).toMatchObject({ overall_status: "Stopped" });
+  expect(running.engine.health("orders").stream).toBeUndefined();
+  fails.isOn = false;
+  const { stream } = await running.until("orders", (health) => health.stream !== undefined);
+  expect(stream).toMatchObject({ messages: 3 });
 });
 
 describe("folders of pipelines that the catalog does not know", () => {

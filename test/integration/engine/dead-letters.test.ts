@@ -31,7 +31,7 @@ const settled = (letters: number): Promise<unknown> =>
   running.until(
     pipeline_id,
     ({ stream, pending_batches, dead_letters }) =>
-      stream.messages + pending_batches === 0 && dead_letters.total_messages === letters,
+      stream!.messages + pending_batches === 0 && dead_letters.total_messages === letters,
   );
 
 const mend = (): Promise<string> => running.engine.sql("ALTER TABLE letter_box DROP CONSTRAINT small");

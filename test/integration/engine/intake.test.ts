@@ -77,7 +77,7 @@ describe("what a sender is answered", () => {
 test("everything that was answered 202 is accounted for, and the table is intact", async () => {
   const health = await running.until(
     "door-test",
-    ({ stream, pending_batches }) => stream.messages + pending_batches === 0,
+    ({ stream, pending_batches }) => stream!.messages + pending_batches === 0,
   );
   expect(health.counters.events_read).toBe(5);
   expect(health.counters.rows_written).toBe(4);

@@ -27,7 +27,7 @@ const ids = async (table: string): Promise<number[]> =>
   (await running.rows<{ id: string }>(`SELECT id FROM ${table} ORDER BY id`)).map(({ id }) => Number(id));
 
 const settled = (pipeline_id: string): Promise<unknown> =>
-  running.until(pipeline_id, ({ stream, pending_batches }) => stream.messages + pending_batches === 0);
+  running.until(pipeline_id, ({ stream, pending_batches }) => stream!.messages + pending_batches === 0);
 
 const slow = { max_batch_size: 1000, max_delay_time: "1h" };
 
@@ -43,7 +43,7 @@ test("a stop writes what the stream held, without waiting for the delay; what co
   expect(await ids("stop_test")).toEqual([1, 2, 3]);
 
   await post("stop-test", token, 4, 5);
-  expect(running.engine.health("stop-test").stream.messages).toBe(2);
+  expect(running.engine.health("stop-test").stream!.messages).toBe(2);
   await running.engine.resume("stop-test");
   await running.engine.stop("stop-test");
   expect(await ids("stop_test")).toEqual([1, 2, 3, 4, 5]);
@@ -54,7 +54,7 @@ test("a terminate writes nothing more, and drops what the stream held", async ()
   await post("term-test", token, 1, 2);
   await running.engine.terminate("term-test");
   expect(running.engine.get("term-test").status).toBe("Terminated");
-  expect(running.engine.health("term-test").stream.messages).toBe(0);
+  expect(running.engine.health("term-test").stream!.messages).toBe(0);
 
   await running.engine.resume("term-test");
   await post("term-test", token, 3);
@@ -162,7 +162,7 @@ test.each([
   await running.engine.stop("old-test");
   await post("old-test", token, 1, 2);
   await new Promise((resolve) => setTimeout(resolve, 1_100));
-  if (isSwept) await running.until("old-test", ({ stream }) => stream.messages === 0);
+  if (isSwept) await running.until("old-test", ({ stream }) => stream!.messages === 0);
   await running.engine.resume("old-test");
   await post("old-test", token, 3);
   await settled("old-test");

@@ -27,7 +27,7 @@ function inPause(pipeline_id: string, play: (scene: Scene) => Promise<void>): Pr
     await scene.sql("DROP TABLE % SYNC");
     await scene.post(from(1, 13).map(event));
     await scene.until(({ paused, pending_batches }) => paused?.class === "setup" && pending_batches === 2);
-    expect(scene.health.stream.messages).toBe(13);
+    expect(scene.health.stream!.messages).toBe(13);
     await play(scene);
   });
 }

@@ -100,7 +100,7 @@ async function post({ pipeline_id, token }: Story, ids: readonly number[]): Prom
 }
 
 const settled = ({ pipeline_id }: Story): Promise<PipelineHealth> =>
-  running.until(pipeline_id, ({ stream, pending_batches }) => stream.messages + pending_batches === 0);
+  running.until(pipeline_id, ({ stream, pending_batches }) => stream!.messages + pending_batches === 0);
 
 /** A pipeline that has written to its table, which was dropped since, so that its batches are prepared and no more. */
 async function begin(name: string, death: Death, layout: Layout): Promise<Story> {

@@ -152,12 +152,12 @@ export class Scene {
   }
 
   settled(): Promise<PipelineHealth> {
-    return this.until(({ stream, pending_batches }) => stream.messages + pending_batches === 0);
+    return this.until(({ stream, pending_batches }) => stream!.messages + pending_batches === 0);
   }
 
   /** Resolves when it has settled everything and dedup tells of so many keys; that is heard a moment after the commit. */
   remembers(keys: number): Promise<PipelineHealth> {
-    return this.until((health) => health.stream.messages + health.pending_batches === 0 && health.keys?.keys === keys);
+    return this.until((health) => health.stream!.messages + health.pending_batches === 0 && health.keys?.keys === keys);
   }
 
   /** Resolves when the target was looked at `count` more times. */

@@ -69,7 +69,7 @@ test("events pass the filter, become their outputs, and are rows with every digi
 
   const health = await running.until(
     "shaped",
-    ({ stream, pending_batches }) => stream.messages + pending_batches === 0,
+    ({ stream, pending_batches }) => stream!.messages + pending_batches === 0,
   );
 
   expect(health.counters).toMatchObject({ events_read: 5, events_filtered: 1, rows_written: 2, dead_lettered: 2 });

@@ -63,9 +63,9 @@ test("an event that ends its thread becomes a dead letter, all others become row
   }
   await running.until(
     "guilty",
-    ({ dead_letters, stream }) => dead_letters.total_messages === 2 && stream.messages === 0,
+    ({ dead_letters, stream }) => dead_letters.total_messages === 2 && stream!.messages === 0,
   );
-  await running.until("beside", ({ stream, pending_batches }) => stream.messages + pending_batches === 0);
+  await running.until("beside", ({ stream, pending_batches }) => stream!.messages + pending_batches === 0);
   expect(await ids("guilty")).toEqual(from(1, 20).filter((id) => id !== 7 && id !== 13));
   expect(await ids("beside")).toEqual(from(1, 20));
   const { messages } = running.engine.deadLetters("guilty").list(10);

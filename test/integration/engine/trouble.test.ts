@@ -33,7 +33,7 @@ async function post(pipeline_id: string, token: string, ...events: { id: number;
 
 const info = (id: number): { id: number; level: string } => ({ id, level: "info" });
 const settled = (pipeline_id: string): ReturnType<TestEngine["until"]> =>
-  running.until(pipeline_id, ({ stream, pending_batches }) => stream.messages + pending_batches === 0);
+  running.until(pipeline_id, ({ stream, pending_batches }) => stream!.messages + pending_batches === 0);
 const paused = (pipeline_id: string): ReturnType<TestEngine["until"]> =>
   running.until(pipeline_id, ({ paused: pause }) => pause !== undefined);
 const ids = async (table: string): Promise<number[]> =>

@@ -24,7 +24,7 @@ test("events that were answered 202 become rows, the filter drops, what breaks t
 
   const health = await running.until(
     "orders",
-    ({ stream, pending_batches }) => stream.messages + pending_batches === 0,
+    ({ stream, pending_batches }) => stream!.messages + pending_batches === 0,
   );
 
   expect(health.counters).toMatchObject({ events_read: 41, events_filtered: 20, rows_written: 20, dead_lettered: 1 });

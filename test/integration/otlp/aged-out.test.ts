@@ -80,11 +80,11 @@ test("what comes while a commit stops it ages out as the plan of the stop said: 
   expect(engine.engine.health(id)).toMatchObject({ stream: { messages: 7 }, counters: { events_aged_out: 0 } });
 
   vi.setSystemTime(Date.now() + hour);
-  const { counters } = await engine.until(id, ({ stream }) => stream.messages < 7);
+  const { counters } = await engine.until(id, ({ stream }) => stream!.messages < 7);
   expect(counters.events_aged_out).toBe(5);
 
   await commit("Running");
-  const health = await engine.until(id, ({ stream, pending_batches }) => stream.messages + pending_batches === 0);
+  const health = await engine.until(id, ({ stream, pending_batches }) => stream!.messages + pending_batches === 0);
   expect(health.counters).toMatchObject({ events_aged_out: 5, rows_written: 5, dead_lettered: 0 });
   expect(await engine.rows("SELECT toUInt32(count()) AS rows FROM app_logs")).toEqual([{ rows: 5 }]);
   expect(await engine.registry.metrics()).toContain(`sluice_events_aged_out_total{pipeline_id="${id}"} 5`);

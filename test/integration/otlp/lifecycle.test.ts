@@ -58,7 +58,7 @@ test("a stopped pipeline stores what comes, over a restart too, and writes it wh
   sender.close();
   sender = new GrpcSender(scene.listeners.grpc);
   expect(await answers()).toEqual([200, status.OK]);
-  expect(scene.running.engine.health(id).stream.messages).toBe(4);
+  expect(scene.running.engine.health(id).stream!.messages).toBe(4);
   await scene.running.engine.resume(id);
   await scene.settled(id);
   expect(await scene.count(id)).toBe(4);
@@ -86,7 +86,7 @@ test("a pipeline that is deleted is unknown at once, and another one with its na
   const mapping = [{ name: "name", column_name: "name", column_type: "String" }];
   await engine.create(otlpPipeline(id, "traces", { mapping }), createTable);
   expect(await answers()).toEqual([400, status.INVALID_ARGUMENT]);
-  expect(engine.health(id).stream.messages).toBe(0);
+  expect(engine.health(id).stream!.messages).toBe(0);
 });
 
 test("an exporter that met a full stream comes again by itself, and nothing is lost or doubled", async () => {

@@ -80,10 +80,10 @@ test("nothing of what was refused is stored, and all of what was taken is", asyn
   const { engine } = scene.running;
   await scene.settled("app-logs");
   expect(await scene.count("app-logs")).toBe(6);
-  expect(engine.health("stopped").stream.messages).toBe(4);
-  expect(engine.health("full-one").stream.messages).toBe(3);
-  expect(engine.health("no-table").stream.messages).toBe(4);
-  expect(engine.health("ended").stream.messages).toBe(0);
+  expect(engine.health("stopped").stream!.messages).toBe(4);
+  expect(engine.health("full-one").stream!.messages).toBe(3);
+  expect(engine.health("no-table").stream!.messages).toBe(4);
+  expect(engine.health("ended").stream!.messages).toBe(0);
 });
 
 test("requests, records and refusals are counted, under the names of real pipelines alone", async () => {

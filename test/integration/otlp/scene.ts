@@ -52,7 +52,7 @@ export class OtlpScene {
   settled(pipeline_id: string): Promise<PipelineHealth> {
     return this.running.until(pipeline_id, ({ stream, pending_batches, overall_status, failure }) => {
       if (overall_status === "Failed") throw new Error(`${pipeline_id} failed: ${failure}`);
-      return stream.messages + pending_batches === 0;
+      return stream!.messages + pending_batches === 0;
     });
   }
 

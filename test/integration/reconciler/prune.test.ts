@@ -38,7 +38,7 @@ test(
     expect(scene.ready().message).toMatch(/It cannot write: .*orders.* does not exist/);
 
     await scene.createTable();
-    await engine.until("orders", ({ stream, pending_batches }) => stream.messages === 0 && pending_batches === 0);
+    await engine.until("orders", ({ stream, pending_batches }) => stream!.messages === 0 && pending_batches === 0);
     expect(await scene.turn()).toBe("applied");
     expect(pipelines()).toEqual(["sales-eu"]);
     expect(await scene.ids()).toEqual([1, 2]);
@@ -73,7 +73,7 @@ test("a pipeline whose file is put back takes events again, and loses nothing", 
   expect(await scene.turn()).toBe("applied");
   expect(await scene.send(2)).toBe(202);
   await scene.createTable();
-  await engine.until("orders", ({ stream }) => stream.messages === 0);
+  await engine.until("orders", ({ stream }) => stream!.messages === 0);
   expect(await engine.rows("SELECT count() AS rows FROM orders")).toEqual([{ rows: 2 }]);
 });
 

@@ -95,7 +95,7 @@ describe("a reconciler on a real repository and a real engine", () => {
         { pipeline_id: "orders", kind: "update", result: "applied" },
       ]);
       await engine.post("orders", "t0ken", { id: 2, level: "info" });
-      await engine.until("orders", ({ stream }) => stream.messages === 0);
+      await engine.until("orders", ({ stream }) => stream!.messages === 0);
       await expect
         .poll(() => engine.rows("SELECT id FROM orders ORDER BY id"))
         .toEqual([{ id: expect.anything() }, { id: expect.anything() }]);

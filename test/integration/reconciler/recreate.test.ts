@@ -67,7 +67,7 @@ test(
     expect(scene.ready().message).toMatch(/is recreated automatically .*It cannot write: .*orders.* does not exist/);
 
     await scene.createTable();
-    await engine.until("orders", ({ stream, pending_batches }) => stream.messages === 0 && pending_batches === 0);
+    await engine.until("orders", ({ stream, pending_batches }) => stream!.messages === 0 && pending_batches === 0);
     expect(await turn()).toBe("applied");
     expect([maxAge(), await scene.ids()]).toEqual(["48h0m0s", [1, 2]]);
     expect(await scene.send(4)).toBe(202);
@@ -88,7 +88,7 @@ test(
     expect(await turn(limited("24h", "recreate: true"))).toBe("applied");
     expect(await scene.send(2)).toBe(202);
     await scene.createTable();
-    await engine.until("orders", ({ stream }) => stream.messages === 0);
+    await engine.until("orders", ({ stream }) => stream!.messages === 0);
     expect([maxAge(), await scene.ids()]).toEqual(["24h0m0s", [1, 2]]);
   },
 );

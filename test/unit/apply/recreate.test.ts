@@ -91,14 +91,14 @@ describe("a pipeline that is to be made anew and cannot write", () => {
     source.say(edited);
     expect(await outcomes(reconciler)).toEqual({ orders: "applied" });
     expect(engine.calls.slice(2)).toEqual(["stop orders", "update orders", "resume orders"]);
-    expect([engine.health("orders").stream.messages, engine.takesEvents("orders")]).toEqual([3, true]);
+    expect([engine.health("orders").stream!.messages, engine.takesEvents("orders")]).toEqual([3, true]);
   });
 
   test("loses nothing where it is at rest already", async () => {
     const reconciler = await asked({ status: "Stopped", held: 3, paused });
     expect(await outcomes(reconciler)).toEqual({ orders: "held" });
     expect(engine.calls).toEqual(["resume orders", "stop orders", "resume orders"]);
-    expect(engine.health("orders").stream.messages).toBe(3);
+    expect(engine.health("orders").stream!.messages).toBe(3);
   });
 });
 

@@ -50,6 +50,15 @@ describe("a pipeline whose file is gone", () => {
       },
     ],
     [
+      "is resumed first where what its stream holds is not known",
+      { there: [{ was: orders, status: "Stopped", held: "unknown" }] },
+      {
+        kind: "delete",
+        calls: ["resume", "stop", "delete"],
+        reason: "orders.yaml no longer has it; accepted events in a stream that cannot be opened are written first",
+      },
+    ],
+    [
       "takes no new events where it failed, whatever it holds",
       { there: [{ was: orders, status: "Failed", held: 7 }] },
       { kind: "delete", calls: ["stop", "delete"] },

@@ -60,7 +60,7 @@ class RememberingEngine extends ModelEngine {
   #drop(id: string): void {
     if (this.get(id).config.sources[0]?.type === "kafka") return;
     const { held, pending_batches } = presentOf(this, id) ?? { held: 0, pending_batches: 0 };
-    this.dropped.set(id, (this.dropped.get(id) ?? 0) + held + pending_batches);
+    this.dropped.set(id, (this.dropped.get(id) ?? 0) + Number(held) + pending_batches);
   }
 
   /** A token that a file brings is known by its text; a generated one is another each time. */

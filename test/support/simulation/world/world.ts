@@ -529,7 +529,7 @@ export class World {
     if (paused !== undefined) texts.push(`${id} is paused: ${paused.class}: ${paused.text}`);
     if (pending_batches > 0) texts.push(`${id} has ${pending_batches} pending batches`);
     for (const text of this.#unreadOf(index)) texts.push(`${id} ${text}`);
-    if (stream.messages > 0) texts.push(`${id} has ${stream.messages} events in its stream`);
+    if (stream?.messages !== 0) texts.push(`${id} has ${stream?.messages ?? "unknown"} events in its stream`);
     return texts;
   }
 
