@@ -75,11 +75,27 @@ describe("an answer without events", () => {
     expect(await offsets(0, 3)).toEqual([0, 1]);
   });
 
-  test("that comes again and again is an error", async () => {
+  const missing = "topic orders, partition 3: expected events between the offsets 0 and 4, found none";
+
+  test("that comes again and again is an error where the log holds an event at its end", async () => {
     cluster.high = 4;
-    cluster.answers = [cluster.holds(Buffer.alloc(0))];
-    await expect(offsets(0, 3)).rejects.toThrow(
-      "topic orders, partition 3: expected events between the offsets 0 and 4, found none",
-    );
+    const nothing = cluster.holds(Buffer.alloc(0));
+    cluster.answers = [...Array.from({ length: 20 }, () => nothing), cluster.holds(batch(3, 1))];
+    await expect(offsets(0, 3)).rejects.toThrow(missing);
+  });
+
+  test("and without the partition, or with an earlier end, is an error when it comes again and again", async () => {
+    cluster.high = 4;
+    cluster.answers = [[]];
+    await expect(offsets(0, 3)).rejects.toThrow(missing);
+    const nothing = cluster.holds(Buffer.alloc(0));
+    cluster.answers = [[{ ...nothing[0]!, highWatermark: 0, lastStableOffset: 0 }], nothing];
+    await expect(offsets(0, 3)).rejects.toThrow(missing);
+  });
+
+  test("is the end where the log holds nothing up to its end: it was cut within a batch", async () => {
+    cluster.high = 4;
+    cluster.answers = [cluster.holds(batch(0, 2)), cluster.holds(Buffer.alloc(0))];
+    expect(await offsets(0, 3)).toEqual([0, 1]);
   });
 });

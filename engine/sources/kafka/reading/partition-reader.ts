@@ -30,7 +30,7 @@ export class PartitionReader {
    */
   async *read({ feed, last: end }: PositionRange, from: number): AsyncGenerator<Chunk> {
     const { topic, partition } = kafkaPartition(feed)!;
-    let empty = 0;
+    let [empty, isSaidEmpty] = [0, true];
     for (let position = from; position <= end;) {
       const fetched = await this.#refreshingLeaders(() => this.#fetch(feed, position));
       if (fetched === "gone") {
@@ -39,15 +39,18 @@ export class PartitionReader {
         position = earliest;
         continue;
       }
-      if (fetched === undefined) {
+      if (fetched === undefined || fetched.records.length === 0) {
         // A broker also answers without events when it throttles the client, reads slowly, or became leader just now.
         const logEnd = await this.#refreshingLeaders(() => this.#brokers.end(topic, partition));
         if (logEnd <= position) return;
         empty += 1;
-        if (empty === mostEmpty) throw noEvents(topic, partition, position, logEnd);
-        continue;
+        isSaidEmpty &&= saysEmpty(fetched, logEnd);
+        if (empty < mostEmpty) continue;
+        // A log that was cut within a batch ends with offsets that have no events, until the next event comes.
+        if (isSaidEmpty && (await this.#endsEmpty(feed, logEnd))) return;
+        throw noEvents(topic, partition, position, logEnd);
       }
-      empty = 0;
+      [empty, isSaidEmpty] = [0, true];
       const batches = new RecordBatches(fetched, position, this.#codecs, this.#run);
       while (batches.next()) {
         const { count, offsets } = this.#run;
@@ -61,7 +64,13 @@ export class PartitionReader {
     }
   }
 
-  /** The records from an offset on; undefined where none came, `gone` where the offset is out of range. */
+  /** Whether there is no event at the end of a log, which brokers read from their own disk. */
+  async #endsEmpty(feed: Feed, logEnd: number): Promise<boolean> {
+    const fetched = await this.#refreshingLeaders(() => this.#fetch(feed, logEnd - 1));
+    return fetched !== "gone" && saysEmpty(fetched, logEnd);
+  }
+
+  /** What a broker has from an offset on; undefined where it does not say, `gone` where the offset is out of range. */
   async #fetch(feed: Feed, offset: number): Promise<FetchedPartition | "gone" | undefined> {
     const { topic, partition } = kafkaPartition(feed)!;
     const leader = (await this.#brokers.leaders(topic)).get(partition);
@@ -76,7 +85,7 @@ export class PartitionReader {
     if (fetched === undefined) return undefined;
     if (fetched.errorCode === outOfRange) return "gone";
     if (fetched.errorCode !== 0) throw brokerError(fetched.errorCode);
-    return fetched.records.length === 0 ? undefined : fetched;
+    return fetched;
   }
 
   /** After a failure another broker may lead: refreshes the leaders for the next attempt. */
@@ -88,6 +97,11 @@ export class PartitionReader {
       throw error;
     }
   }
+}
+
+/** Whether an answer without events knows the end of the log. */
+function saysEmpty(fetched: FetchedPartition | undefined, logEnd: number): boolean {
+  return fetched?.records.length === 0 && fetched.lastStableOffset >= logEnd;
 }
 
 function noEvents(topic: string, partition: number, from: number, end: number): Error {

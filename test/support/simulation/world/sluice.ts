@@ -20,6 +20,11 @@ export class SimulatedRepository implements RevisionSource {
   #revision: Revision = revisionOf(0, new Map());
   #onChange: () => void = () => undefined;
 
+  /** The newest commit, whose ids are in their order. */
+  get newest(): string {
+    return this.#revision.id;
+  }
+
   commit(files: ReadonlyMap<string, string>): void {
     this.#revision = revisionOf((this.#commits += 1), files);
     this.#onChange();

@@ -39,6 +39,8 @@ interface Place {
   clickHouse: SimulatedClickHouse;
   hasSkipped: boolean;
   hasForgotten: boolean;
+  /** The commit by which a person terminated it or took it away, until a later one is carried out. */
+  takenAwayBy: string | undefined;
   /** Its topic lost events, or was made anew. */
   isCut: boolean;
   /** The table took at some time what its constraint refuses. */
@@ -110,6 +112,7 @@ export class World {
       }),
       hasSkipped: false,
       hasForgotten: false,
+      takenAwayBy: undefined,
       isCut: false,
       hadNoConstraint: false,
       said: new Map(),
@@ -266,12 +269,12 @@ export class World {
         this.#secrets.set("env:PASSWORD", `secret-${this.#random.below(1000)}`);
         break;
       case "state":
-        if (happening.state === "Terminated") this.#takeAway(happening);
         this.#edit(happening, () => ({ state: happening.state }));
+        if (happening.state === "Terminated") this.#takeAway(happening);
         break;
       case "file":
-        this.#takeAway(happening);
         this.#edit(happening, () => ({ isThere: happening.isThere }));
+        this.#takeAway(happening);
         break;
       case "reprocess":
         this.#reprocess(this.#at(happening.pipeline));
@@ -297,11 +300,10 @@ export class World {
 
   #send(index: number, events: readonly NewEvent[]): void {
     const { source } = this.#shape.pipelines[index]!;
-    const { state, isThere } = this.#places[index]!.file;
+    const mayBeLost = this.#isTakenAway(index);
     for (const event of events) {
       const sent = this.#ledger.send({ ...event, pipeline: index, at: this.clock.monotonic });
-      // A pipeline that a person terminates or takes away drops what it had not written.
-      if (state === "Terminated" || !isThere) sent.mayBeLost = true;
+      if (mayBeLost) sent.mayBeLost = true;
       if (source === "webhook") this.#post(index, sent);
       else this.#produce(index, sent);
     }
@@ -461,8 +463,21 @@ export class World {
 
   #takeAway({ pipeline }: { pipeline: number }): void {
     const index = this.#at(pipeline);
-    this.#places[index]!.hasForgotten = true;
+    const place = this.#places[index]!;
+    place.hasForgotten = true;
+    place.takenAwayBy = this.#repository.newest;
     this.#ledger.forgive(index);
+  }
+
+  /** Whether a person terminates it or takes it away, and it drops what it had not written; also shortly afterwards. */
+  #isTakenAway(index: number): boolean {
+    const place = this.#places[index]!;
+    if (place.file.state === "Terminated" || !place.file.isThere) return true;
+    if (place.takenAwayBy === undefined) return false;
+    const { pipelines = [] } = this.#sluice.reconciler?.snapshot() ?? {};
+    const of = pipelines.find(({ pipeline_id }) => pipeline_id === pipelineId(index));
+    if ((of?.lastAppliedRevision ?? "") > place.takenAwayBy) place.takenAwayBy = undefined;
+    return place.takenAwayBy !== undefined;
   }
 
   #edit({ pipeline }: { pipeline: number }, change: (file: PipelineFile) => Partial<PipelineFile>): void {
