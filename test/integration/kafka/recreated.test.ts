@@ -93,8 +93,8 @@ describe("a topic that is created again while it is read", () => {
         await scene.create();
         await scene.holds(span(1, 100));
         await recreate(scene);
-        await scene.until((health) => health.paused?.class === "lost");
         await scene.produce(101, 400);
+        await scene.until((health) => health.paused?.class === "lost");
         await scene.options({ on_lost: "skip" });
         await scene.holds(span(1, 400));
       },

@@ -1,4 +1,5 @@
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { Pause } from "../../../engine/core/pause.ts";
 import { Codecs } from "../../../engine/sources/kafka/protocol/codecs.ts";
 import { requests, type RequestName } from "../../support/simulation/kafka/codes.ts";
 import type { SimulatedKafkaOptions } from "../../support/simulation/kafka/simulated-kafka.ts";
@@ -105,6 +106,27 @@ describe("a source goes on", () => {
     expect(warnings).toEqual([]);
     expect(kafka.met.get("JoinGroup: GROUP_AUTHORIZATION_FAILED")).toBe(12);
   });
+
+  test.each(["ListOffsets", "Metadata"] as const)(
+    "after its topic was away, which %s refused, and was created again: only the loss is a pause then",
+    async (name) => {
+      const { kafka, clock } = begin();
+      world.produceAll(5);
+      const of = world.reading();
+      await world.until(() => of.read.length === 15);
+      kafka.recreate(topic);
+      kafka.trouble(name, { kind: "error", code: "UNKNOWN_TOPIC_OR_PARTITION" }, { times: 4 });
+      await world.until(() => of.heardOf("paused").some(({ pause }) => (pause as Pause).class === "lost"), 300_000);
+      await clock.pass(60_000);
+      const open = new Set<unknown>();
+      for (const [event, fields] of of.heard) {
+        if (event === "paused") open.add((fields["pause"] as Pause).class);
+        if (event === "pauseEnded") open.delete(fields["class"]);
+      }
+      expect([...open]).toEqual(["lost"]);
+      await world.settled(of.close());
+    },
+  );
 
   test("after a node is gone, and when it comes back", async () => {
     const { kafka } = begin({ brokers: 3, metadataLag: 500 });

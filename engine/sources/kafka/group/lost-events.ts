@@ -22,6 +22,8 @@ export interface LostCheck {
   only?: Feed;
   /** Batches are in flight. */
   isRunning?: boolean;
+  /** The brokers have answered: what failed before, because they did not, is over. */
+  onAnswered?: () => void;
 }
 
 interface AskedBrokers {
@@ -53,10 +55,11 @@ export class LostEvents {
    * read, as the options or a person decide; waits for that decision. Resolves with whether earlier batches must be
    * settled first; where `isRunning`, it waits for that itself.
    */
-  async find(signals: SourceSignals, { only, isRunning = false }: LostCheck = {}): Promise<boolean> {
+  async find(signals: SourceSignals, { only, isRunning = false, onAnswered }: LostCheck = {}): Promise<boolean> {
     let isMoved = false;
     for (let [attempt, checks] = [1, 1]; ; attempt += 1, checks += 1) {
       const found = await this.#checks.run(() => this.#checkOnce({ only, isRunning, isSure: checks > 1 }));
+      onAnswered?.();
       if (found.kind === "none") return isMoved;
       if (found.kind === "lost") await this.#brokers.wait(found.text, attempt, signals);
       else {

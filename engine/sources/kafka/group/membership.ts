@@ -166,9 +166,8 @@ export class Membership {
     const assignment = await this.#leaveGroup();
     const isCurrent = (): boolean => assignment === this.#assignment;
     const rejoinOnce = async (): Promise<void> => {
-      await opening.checkRange(signals, { isRunning: true });
+      await opening.checkRange(signals, { isRunning: true, onAnswered: () => failures.clear("offsets") });
       opening.pauseEnded();
-      failures.clear("offsets");
       if (isCurrent()) this.join();
     };
     try {

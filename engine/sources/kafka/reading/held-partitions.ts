@@ -165,9 +165,9 @@ export class HeldPartitions {
   async #placeOnce(feed: Feed): Promise<void> {
     const { opening, failures, pause, signals, rejoin, onFound } = this.#options;
     if (await opening.isRecreated()) return rejoin();
-    await opening.checkRange(signals, { only: feed, isRunning: true });
+    const onAnswered = (): void => failures.clear("offsets");
+    await opening.checkRange(signals, { only: feed, isRunning: true, onAnswered });
     pause.leave();
-    failures.clear("offsets");
     onFound();
     // Without this wait a broker that does not know the topic yet would be asked in a tight loop.
     await sleep(leastWait, signals.drain);
