@@ -1,8 +1,10 @@
 import type { ObservedEngine } from "./actual/snapshot.ts";
+import type { Inventory } from "./actual/inventory.ts";
 import type { Underway } from "./actual/state.ts";
 import type { Revision } from "./git/revision.ts";
 import { type Hold, HoldError } from "./holds/hold.ts";
 import type { Holds } from "./holds/holds.ts";
+import type { SourceChange } from "./holds/source-change.ts";
 import type { PinnedSource } from "./holds/pinned-source.ts";
 import type { Plan } from "./plan/change.ts";
 import { endOf, type ReconcileAnswer, type Requests } from "./status/reconcile-request.ts";
@@ -39,6 +41,7 @@ export interface Rollback {
 export interface OperatorDependencies {
   source: PinnedSource;
   engine: ObservedEngine;
+  inventory: Pick<Inventory, "follow" | "save">;
   holds: Holds;
   status: Status;
   requests: Requests;
@@ -79,6 +82,18 @@ export class Operator {
     }
     const state = under_way.length > 0 || isWorking() ? "under way" : "ended";
     return { requested_at: token, state, under_way, ...endOf(turn, status.snapshot()) };
+  }
+
+  /** Follows another source than before, of which a turn found that it lacks pipelines. Throws HoldError for none. */
+  async approve({ by }: Asker): Promise<SourceChange> {
+    const { inventory, status, telemetry, look } = this.#dependencies;
+    const change = status.last?.sourceChange;
+    if (change === undefined) throw new HoldError("nothing waits for an approval");
+    inventory.follow(change.to);
+    await inventory.save();
+    telemetry.approved(change, by);
+    look();
+    return change;
   }
 
   /** Suspends a pipeline, or everything, until it is resumed. Throws HoldError. */

@@ -6,12 +6,14 @@ import type { AppliedEngine } from "./apply/carry-out.ts";
 import type { Operations } from "./apply/operations.ts";
 import type { DesiredState } from "./desired/desired-state.ts";
 import { Loader } from "./desired/load.ts";
-import type { Revision } from "./git/revision.ts";
+import type { Revision, SourceDescription } from "./git/revision.ts";
+import { followedSource, sourceChange, type SourceChange, withoutChanges } from "./holds/source-change.ts";
 import { planWithHolds } from "./holds/held-plan.ts";
 import type { Holds } from "./holds/holds.ts";
 import type { Plan } from "./plan/change.ts";
 
 export interface PlannerDependencies {
+  source: { readonly description: SourceDescription };
   engine: Pick<AppliedEngine, "list" | "get" | "health" | "staleSecrets">;
   inventory: Inventory;
   operations: Operations;
@@ -24,6 +26,8 @@ export interface PlannerDependencies {
 export interface MadePlan {
   plan: Plan;
   suspended: ReadonlySet<string>;
+  /** Another source than before, which waits for an approval. */
+  sourceChange?: SourceChange;
 }
 
 /** Milliseconds that loading a revision for a preview may take. */
@@ -37,14 +41,18 @@ export class Planner {
     this.#dependencies = dependencies;
   }
 
-  async make({ id, skipped }: Revision, desired: DesiredState): Promise<MadePlan> {
-    const { engine, inventory, operations, holds, limit, busy } = this.#dependencies;
+  async make(revision: Revision, desired: DesiredState): Promise<MadePlan> {
+    const { source, engine, inventory, operations, holds, limit, busy } = this.#dependencies;
+    const { id, skipped } = revision;
     const stale = await engine.staleSecrets();
     const seen = snapshot(engine, inventory, busy(), operations.interrupted, stale);
     const actual = { ...seen, budget: { ...inventory.deletionsOf(id), limit } };
     const plan = planWithHolds(actual, { ...desired, skipped }, holds.state);
     const ids = plan.changes.map(({ pipeline_id }) => pipeline_id);
-    return { plan, suspended: new Set(ids.filter((one) => holds.of(one) !== undefined)) };
+    const suspended = new Set(ids.filter((one) => holds.of(one) !== undefined));
+    const change = sourceChange(plan, inventory.state.source, followedSource(source.description, revision));
+    if (change === undefined) return { plan, suspended };
+    return { plan: withoutChanges(plan, change), suspended, sourceChange: change };
   }
 
   /** The plan for this revision. Leaves the cache of the followed files as it is. */

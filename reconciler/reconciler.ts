@@ -11,6 +11,7 @@ import { Loader } from "./desired/load.ts";
 import { SourcePoller } from "./git/source-poller.ts";
 import { Holds } from "./holds/holds.ts";
 import { PinnedSource } from "./holds/pinned-source.ts";
+import { followedSource } from "./holds/source-change.ts";
 import { Operator } from "./operator.ts";
 import type { Revision, RevisionSource } from "./git/revision.ts";
 import { parseDeletionLimit } from "./plan/budget.ts";
@@ -86,7 +87,7 @@ export class Reconciler {
     this.#apply = new Apply({ engine, inventory, operations, telemetry, onLate, isSuspended });
     const busy = (): Apply["busy"] => this.#apply.busy;
     const limit = parseDeletionLimit(options.maxDeletions ?? "5 or 20%");
-    this.#planner = new Planner({ engine, inventory, operations, holds, limit, busy });
+    this.#planner = new Planner({ source, engine, inventory, operations, holds, limit, busy });
     const shared = { source, engine, inventory, holds, requests: this.#requests, busy };
     this.#status = new Status(shared);
     const isWorking = (): boolean => this.#isTurning || this.#pending !== undefined;
@@ -176,9 +177,11 @@ export class Reconciler {
   async #plan(turn: Turn): Promise<void> {
     const { revision, desired } = turn;
     if (revision === undefined || desired === undefined) return;
-    const { plan, suspended } = await this.#planner.make(revision, desired);
+    const { plan, suspended, sourceChange } = await this.#planner.make(revision, desired);
     turn.plan = plan;
     turn.suspended = suspended;
+    if (sourceChange !== undefined) turn.sourceChange = sourceChange;
+    else this.#inventory.follow(followedSource(this.#source.description, revision));
     this.#telemetry.planMade(plan);
   }
 

@@ -51,8 +51,18 @@ export interface Deletions {
   of: number;
 }
 
+/** Where pipelines are read from, without credentials. */
+export interface FollowedSource {
+  kind: "git" | "dir";
+  url: string;
+  path: string;
+  branch?: string;
+}
+
 export interface InventoryState {
   version: 1;
+  /** The source that was followed last; absent before the first plan. */
+  source?: FollowedSource;
   last_attempted_revision?: string;
   last_applied_revision?: string;
   deletions?: Deletions;
@@ -124,6 +134,11 @@ export class Inventory {
   /** Notes deletions that are about to begin, or that were refused. */
   deletions(deletions: Deletions): void {
     this.#state.deletions = deletions;
+  }
+
+  /** From now on this source is followed. */
+  follow(source: FollowedSource): void {
+    this.#state.source = source;
   }
 
   attempted(revision: string): void {

@@ -85,6 +85,12 @@ export const commands: readonly Command[] = [
     async () => (await suspension()).resume,
   ),
   command(
+    "approve",
+    "",
+    "follow another source than before, and delete the pipelines that it lacks",
+    async () => (await suspension()).approve,
+  ),
+  command(
     "rollback",
     "[REVISION]",
     "keep the pipelines at an earlier commit until the branch moves on",

@@ -134,6 +134,7 @@ export type RefusalCause =
   | "DriftFight"
   | "EmptySource"
   | "DeletionBudget"
+  | "SourceChanged"
   | HindranceCause;
 
 /** What blocks the deletion of a pipeline after it has begun. */

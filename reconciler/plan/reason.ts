@@ -82,6 +82,8 @@ export interface ReasonFacts {
   IdChanged: Exchange & Gone;
   EmptySource: Nothing;
   DeletionBudget: Gone & { waiting: number; begun: number; of: number; limit: DeletionLimit };
+  /** Another source is followed on the data dir, and it lacks these pipelines. */
+  SourceChanged: { from: string; to: string; removes: string[] };
   EndHindered: { trigger: EndTrigger; hindrance: Hindrance };
   /** The config that an interrupted recreation was to create is no longer known. */
   SuccessorLost: Wrapped & { revision: string };

@@ -5,6 +5,7 @@ import type { Outcome } from "../apply/outcome.ts";
 import { documentCount } from "../desired/desired-state.ts";
 import type { Revision } from "../git/revision.ts";
 import type { Hold, Pin } from "../holds/hold.ts";
+import type { SourceChange } from "../holds/source-change.ts";
 import type { Call } from "../plan/calls.ts";
 import { hasCalls } from "../plan/change.ts";
 import type { Action, Change, Plan } from "../plan/change.ts";
@@ -145,6 +146,10 @@ export function createTelemetry(log: Log, registry: Registry) {
       log.info({ pinned: revision, revision: id, author, subject }, "The followed ref moved on: the rollback is over.");
     },
 
+    approved({ from, to, removes }: SourceChange, by: string | undefined): void {
+      log.info({ from, to, removes, by }, "Approved: the other source is followed, and what it lacks is deleted.");
+    },
+
     holdsDamaged(error: string): void {
       log.error({ error }, "The file of suspensions is damaged; everything is suspended until an operator resumes it.");
     },
@@ -207,6 +212,7 @@ export function createTelemetry(log: Log, registry: Registry) {
 const pruneCauses: ReadonlySet<string> = new Set([
   "EmptySource",
   "DeletionBudget",
+  "SourceChanged",
   "EventsHeld",
   "GroupBehind",
   "DeadLettersHeld",

@@ -2,6 +2,7 @@ import { jitter } from "../../engine/language.ts";
 import type { Outcome } from "../apply/outcome.ts";
 import type { DesiredState } from "../desired/desired-state.ts";
 import type { Revision } from "../git/revision.ts";
+import type { SourceChange } from "../holds/source-change.ts";
 import type { Plan } from "../plan/change.ts";
 
 /** What caused a turn: the interval, the end of a back-off or of a slow change, the folder, a push, or a person. */
@@ -22,6 +23,8 @@ export interface Turn {
   plan?: Plan;
   /** Pipelines that were suspended when the plan was made. */
   suspended?: ReadonlySet<string>;
+  /** Another source than before: the plan waits for an approval. */
+  sourceChange?: SourceChange;
   outcomes?: Outcome[];
   /** The error of the step that ended the turn. It changed no running pipeline. */
   error?: Error;

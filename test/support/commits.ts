@@ -7,7 +7,7 @@ import type { PipelineText } from "./pipeline-text.ts";
 
 /** A branch in memory: commits are pushed to it one after the other, and each can be had again. */
 export class Commits implements RevisionSource {
-  readonly description: SourceDescription = { kind: "git", url: "/test", branch: "main", path: "." };
+  description: SourceDescription = { kind: "git", url: "/test", branch: "main", path: "." };
   /** How often the newest commit was asked for. */
   fetched = 0;
   /** What the next questions fail with. */

@@ -1,5 +1,6 @@
 import { userInfo } from "node:os";
 import type { Rollback, SuspensionResult } from "../../operator.ts";
+import type { SourceChange } from "../../holds/source-change.ts";
 import { daemonOf, pipelineUrl } from "../control/client.ts";
 import { type ExitCode, type Invocation, show } from "../invocation/invocation.ts";
 import { printable, printableLines } from "../invocation/terminal.ts";
@@ -26,6 +27,14 @@ export async function resume(invocation: Invocation, id?: string): Promise<ExitC
     const why = reason === undefined ? "" : `: ${reason}`;
     return printable(`${id ?? "Everything"} is resumed. It was suspended since ${since}${who}${why}`);
   });
+}
+
+/** `sluice approve`: another source than before is followed, also where pipelines are deleted by that. */
+export async function approve(invocation: Invocation): Promise<ExitCode> {
+  const change = (await daemonOf(invocation).post("/control/v1/approve", asker(invocation))) as SourceChange;
+  const { removes } = change;
+  const what = removes.length === 1 ? "1 pipeline that it lacks is" : `${removes.length} pipelines that it lacks are`;
+  return show(invocation, change, () => printable(`The source is followed; ${what} deleted: ${removes.join(", ")}`));
 }
 
 /** Who asks, for the status and the log. It is not verified: only the owner of the data dir can ask. */

@@ -6,7 +6,7 @@ import type { Asker, Operator } from "../../operator.ts";
 
 export type OperatorVerbs = Pick<
   Operator,
-  "reconcile" | "answerTo" | "suspend" | "resume" | "rollBack" | "cancelRollback"
+  "reconcile" | "answerTo" | "approve" | "suspend" | "resume" | "rollBack" | "cancelRollback"
 >;
 
 /** The commands for the reconciler. Only the control socket has these routes. */
@@ -20,6 +20,10 @@ export function addOperatorRoutes(app: Express, operator: OperatorVerbs): void {
   app.post(
     ["/control/v1/resume", "/control/v1/pipeline/:id/resume"],
     answered((req) => operator.resume(idOf(req), askerOf(req))),
+  );
+  app.post(
+    "/control/v1/approve",
+    answered((req) => operator.approve(askerOf(req))),
   );
   app.post(
     "/control/v1/rollback",

@@ -3,7 +3,7 @@ import type { Caution, NotRunning, Reason, ReasonCode, ReasonFacts, StateDiffere
 import { deletionText, hindranceText, triggerText, waitText } from "./ending.ts";
 import { beginningText, positionText, rereadingText, rowsTwiceText, sharedText, unreadText } from "./kafka.ts";
 import { lossNames, lossText, pastLossNames, writtenFirst } from "./losses.ts";
-import { counted, firstOf, listed } from "./words.ts";
+import { counted, firstOf, listed, someOf } from "./words.ts";
 
 /** The sentence of a reason; that of a refusal names the ways out. */
 export function reasonText<Code extends ReasonCode>({ code, facts }: Reason<Code>): string {
@@ -84,6 +84,9 @@ const sentences: Sentences = {
     "the source holds no valid pipeline at all, which looks like a mistake: nothing is deleted. Ways out: check --path " +
     "and the branch; or, to remove the last pipelines on purpose, keep one file with x-sluice.state: Terminated",
   DeletionBudget: budgetText,
+  SourceChanged: ({ from, to, removes }) =>
+    `the source is ${to}, and was ${from}; it lacks ${counted(removes.length, "pipeline")} (${someOf(removes)}), so nothing is ` +
+    'changed. Ways out: run with the earlier source; or "sluice approve", which deletes what this source lacks',
   EndHindered: ({ trigger, hindrance }) => `${triggerText(trigger)}: ${hindranceText(hindrance)}`,
   SuccessorLost: ({ of, revision }) =>
     `${reasonText(of)}; ${revision} had deleted it to recreate it, and its new config was not stored, because its file holds a secret in ` +

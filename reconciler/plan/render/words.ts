@@ -8,6 +8,12 @@ export function counted(count: number, one: string, several = `${one}s`): string
   return count === 0 ? "" : `${count} ${count === 1 ? one : several}`;
 }
 
+/** Such as `a, b, c, d, e and 2 more`. */
+export function someOf(things: readonly string[], most = 5): string {
+  const more = things.length > most ? ` and ${things.length - most} more` : "";
+  return `${things.slice(0, most).join(", ")}${more}`;
+}
+
 /** Such as `name and 1 more`. */
 export function firstOf([first = "", ...others]: readonly string[]): string {
   return others.length === 0 ? first : `${first} and ${others.length} more`;

@@ -63,6 +63,7 @@ function unasked(): never {
 export const unaskedOperator: OperatorVerbs = {
   reconcile: unasked,
   answerTo: unasked,
+  approve: unasked,
   suspend: unasked,
   resume: unasked,
   rollBack: unasked,

@@ -159,6 +159,31 @@ describe("sluice reconcile", () => {
   });
 });
 
+describe("sluice approve", () => {
+  test("follows a source that lacks pipelines; until then reconcile says why nothing is changed", async () => {
+    expect(await sluice("approve")).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("nothing waits for an approval"),
+    });
+    await stop();
+    source.description = { ...source.description, path: "staging" };
+    source.push("Another path", orders);
+    await start();
+    const waiting = await sluice("reconcile", "--wait");
+    expect(waiting.code).toBe(1);
+    expect(waiting.out).toMatch(
+      /sales-eu: SourceChanged: .*the source is \/test, branch main, path staging, and was \/test, branch main, path \.; .*"sluice approve"/,
+    );
+    expect(await sluice("approve")).toEqual({
+      code: 0,
+      out: "The source is followed; 1 pipeline that it lacks is deleted: sales-eu",
+      err: "",
+    });
+    expect((await sluice("reconcile", "--wait")).code).toBe(0);
+    expect(world.engine.list().map(({ pipeline_id }) => pipeline_id)).toEqual(["orders"]);
+  });
+});
+
 describe("sluice suspend and resume", () => {
   test("one pipeline, over a restart", async () => {
     expect(await sluice("suspend", "orders", "--reason", "the table is moved")).toEqual({

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Registry } from "prom-client";
-import type { Revision, RevisionSource } from "../../../reconciler/git/revision.ts";
+import type { Revision, RevisionSource, SourceDescription } from "../../../reconciler/git/revision.ts";
 import type { Call } from "../../../reconciler/plan/calls.ts";
 import { Reconciler } from "../../../reconciler/reconciler.ts";
 import type { ReconcilerOptions } from "../../../reconciler/reconciler.ts";
@@ -21,7 +21,7 @@ export const paused = { class: "setup", since: "", text: "the table is missing",
 
 /** A source that says what the test says. */
 class TestSource implements RevisionSource {
-  readonly description = { kind: "dir", url: "/test", path: "." } as const;
+  description: SourceDescription = { kind: "dir", url: "/test", path: "." };
   #count = 0;
   #revision: Revision = { id: "test@0", sha: "0", files: [], skipped: [] };
 

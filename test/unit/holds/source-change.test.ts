@@ -1,0 +1,103 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { SourceDescription } from "../../../reconciler/git/revision.ts";
+import type { Reconciler } from "../../../reconciler/reconciler.ts";
+import { edited, orders, outcomes, readyOf, World } from "../apply/world.ts";
+
+const sales = { id: "sales-eu" };
+const shop = { kind: "git", url: "https://example.com/shop.git", branch: "main", path: "pipelines" } as const;
+let world: World;
+
+beforeEach(async () => {
+  world = await World.make();
+  world.source.description = shop;
+});
+
+afterEach(() => world.remove());
+
+const running = (): string[] =>
+  world.engine
+    .list()
+    .map(({ pipeline_id }) => pipeline_id)
+    .toSorted();
+
+/** The next process, which follows another source with these pipelines. */
+function following(source: Partial<SourceDescription>, ...pipelines: { id: string }[]): Reconciler {
+  world.source.description = { ...shop, ...source };
+  world.source.say(...pipelines);
+  return world.reconciler();
+}
+
+const others: [string, Partial<SourceDescription>][] = [
+  ["path", { path: "staging" }],
+  ["branch", { branch: "next" }],
+  ["repository", { url: "https://example.com/other.git" }],
+  ["kind of source", { kind: "dir", url: "/pipelines", path: "." }],
+];
+
+describe.each(others)("another %s on the same data dir", (_what, source) => {
+  test("changes nothing while that would delete a pipeline, until an operator approves it", async () => {
+    await world.after(orders, sales);
+    world.engine.calls.length = 0;
+    const reconciler = following(source, edited, { id: "fresh" });
+    await outcomes(reconciler);
+    await outcomes(reconciler);
+    expect(world.engine.calls).toEqual([]);
+    for (const id of ["orders", "sales-eu", "fresh"]) {
+      expect(readyOf(reconciler, id)).toEqual(["False", "SourceChanged", "Stalled"]);
+    }
+    const said = reconciler.snapshot().pipelines.find(({ pipeline_id }) => pipeline_id === "sales-eu");
+    expect(said?.change.reason).toMatch(
+      /^the source is .*, and was https:\/\/example\.com\/shop\.git, branch main, path pipelines; it lacks 1 pipeline \(sales-eu\).*"sluice approve"/,
+    );
+
+    expect(await reconciler.operator.approve({ by: "ada" })).toMatchObject({ removes: ["sales-eu"] });
+    await outcomes(reconciler);
+    expect(running()).toEqual(["fresh", "orders"]);
+    await expect(reconciler.operator.approve({})).rejects.toThrow("nothing waits for an approval");
+  });
+
+  test("changes nothing either after a restart, and goes on as before with the source before", async () => {
+    await world.after(orders, sales);
+    await outcomes(following(source, orders));
+    await outcomes(following(source, orders));
+    const back = following({}, orders, sales);
+    await outcomes(back);
+    expect(readyOf(back, "sales-eu")).toEqual(["True", "ReconciliationSucceeded"]);
+    expect(running()).toEqual(["orders", "sales-eu"]);
+  });
+
+  test("is followed at once where it has every pipeline, and what it removes later is deleted", async () => {
+    await world.after(orders, sales);
+    const reconciler = following(source, orders, sales, { id: "fresh" });
+    await outcomes(reconciler);
+    expect(running()).toEqual(["fresh", "orders", "sales-eu"]);
+    world.source.say(orders, { id: "fresh" });
+    await outcomes(reconciler);
+    expect(running()).toEqual(["fresh", "orders"]);
+  });
+});
+
+test("a source with too many deletions, or without any pipeline, is held as well", async () => {
+  await world.after(orders, sales);
+  world.source.description = { ...shop, path: "staging" };
+  world.source.say({ id: "fresh" });
+  const reconciler = world.reconciler({ maxDeletions: "1" });
+  await outcomes(reconciler);
+  expect(readyOf(reconciler, "orders")).toEqual(["False", "SourceChanged", "Stalled"]);
+  world.source.say();
+  await outcomes(reconciler);
+  expect(readyOf(reconciler, "orders")).toEqual(["False", "EmptySource", "Stalled"]);
+  world.source.say(sales);
+  await outcomes(reconciler);
+  expect(readyOf(reconciler, "orders")).toEqual(["False", "SourceChanged", "Stalled"]);
+});
+
+test("another commit or tag of the same repository is no other source", async () => {
+  const { branch: _branch, ...tagged } = shop;
+  world.source.description = { ...tagged, tag: "v1" };
+  await world.after(orders, sales);
+  world.source.description = { ...tagged, tag: "v2" };
+  world.source.say(orders);
+  await outcomes(world.reconciler());
+  expect(running()).toEqual(["orders"]);
+});
