@@ -28,7 +28,10 @@ export class PipelineRegistry {
   constructor(catalog: Catalog, recorder: Recorder) {
     this.#catalog = catalog;
     this.#recorder = recorder;
-    for (const entry of catalog.list()) this.#entries.set(entry.pipeline_id, entry);
+    for (const entry of catalog.list()) {
+      this.#entries.set(entry.pipeline_id, entry);
+      recorder.observed(entry.pipeline_id);
+    }
   }
 
   find(pipeline_id: string): CatalogEntry | undefined {

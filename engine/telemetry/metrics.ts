@@ -11,6 +11,7 @@ const receiverLabels = ["pipeline_id", "component", "transport", "status"] as co
 export interface EngineMetrics {
   recordsWritten: Counter<"pipeline_id" | "component">;
   deadLetters: Counter<"pipeline_id" | "component" | "reason">;
+  allDeadLetters: Counter<"pipeline_id">;
   bytesProcessed: Counter<"pipeline_id" | "component" | "direction">;
   processorMessages: Counter<"pipeline_id" | "component" | "status">;
   processingDuration: Histogram<"pipeline_id" | "component" | "stage">;
@@ -78,6 +79,11 @@ export function engineMetrics(registry: Registry, log: Log): EngineMetrics {
       "pipeline_id",
       "component",
       "reason",
+    ),
+    allDeadLetters: counter(
+      "sluice_dead_letters_total",
+      "Events written to the dead-letter queue, whatever the reason.",
+      "pipeline_id",
     ),
     bytesProcessed: counter(
       "gfm_bytes_processed_total",
@@ -302,6 +308,18 @@ export function engineMetrics(registry: Registry, log: Log): EngineMetrics {
 }
 
 type Metric = Counter | Gauge | Histogram;
+
+/**
+ * Exports 0 for the counters of a pipeline that have no other label, so that `increase` sees their first event: it does
+ * not see a series begin.
+ */
+export function beginAtZero(metrics: EngineMetrics, pipeline_id: string): void {
+  for (const metric of Object.values(metrics) as Metric[]) {
+    // The library keeps them, and its types do not say so.
+    const { labelNames = [] } = metric as { labelNames?: readonly string[] };
+    if (metric instanceof Counter && labelNames.join() === "pipeline_id") metric.inc({ pipeline_id }, 0);
+  }
+}
 
 /** The methods that take a number, with the least valid number. */
 const numericMethods = { inc: 0, dec: 0, set: -Infinity, observe: 0 } as const;

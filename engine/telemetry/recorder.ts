@@ -7,6 +7,7 @@ import type { Telemetry, EventOf, TransformedEvent } from "./telemetry.ts";
 /** The one place where the engine's events become log lines, metrics and the counters of health. */
 export class Recorder extends IntakeRecorder implements Telemetry {
   statusChanged({ pipeline_id, from, to, reason }: EventOf<"statusChanged">): void {
+    this.observed(pipeline_id);
     const fields = { pipeline_id, from, to, ...(reason === undefined ? {} : { reason }) };
     if (to === "Failed") this.log.error(fields, "Pipeline failed.");
     else this.log.info(fields, "Pipeline changed its status.");
@@ -79,6 +80,7 @@ export class Recorder extends IntakeRecorder implements Telemetry {
       this.metrics.recordsWritten.inc({ pipeline_id, component: "sink" }, rows);
       this.metrics.processorMessages.inc({ pipeline_id, component: "sink", status: "success" }, rows);
     }
+    this.metrics.allDeadLetters.inc({ pipeline_id }, rejections.length);
     for (const { component, reason } of rejections) this.metrics.deadLetters.inc({ pipeline_id, component, reason });
     if (rejections.length > 0) {
       this.log.warn({ pipeline_id, count: rejections.length }, "Events were written to the dead-letter queue.");

@@ -1,6 +1,6 @@
 import type { Registry } from "prom-client";
 import type { Log } from "./log.ts";
-import { engineMetrics, type EngineMetrics } from "./metrics.ts";
+import { beginAtZero, engineMetrics, type EngineMetrics } from "./metrics.ts";
 import type { Telemetry, EventOf } from "./telemetry.ts";
 import { type KeysHeld, type PipelineCounters, type SourceLag, zeroCounters } from "../core/counters.ts";
 import type { Pause } from "../core/pause.ts";
@@ -35,10 +35,13 @@ class SourceRecorder implements Pick<
     this.metrics = engineMetrics(registry, log);
   }
 
-  /** What a pipeline has done since the process started, and its pauses. */
+  /** What a pipeline has done since the process started, and its pauses. Its counters begin at 0 with the first call. */
   observed(pipeline_id: string): Observed {
-    const observed = this.#observed.get(pipeline_id) ?? new Observed();
+    const known = this.#observed.get(pipeline_id);
+    if (known !== undefined) return known;
+    const observed = new Observed();
     this.#observed.set(pipeline_id, observed);
+    beginAtZero(this.metrics, pipeline_id);
     return observed;
   }
 

@@ -3,8 +3,17 @@ import type { Registry } from "prom-client";
 import type { Log } from "../../engine/index.ts";
 
 /** The result of a request to the push hook. A closed set: a metric label. */
-export type HookResult =
-  "accepted" | "ignored" | "bad_signature" | "too_large" | "rate_limited" | "malformed" | "failed";
+export type HookResult = (typeof results)[number];
+
+const results = [
+  "accepted",
+  "ignored",
+  "bad_signature",
+  "too_large",
+  "rate_limited",
+  "malformed",
+  "failed",
+] as const;
 
 /** Milliseconds between two warnings about refused requests, which any sender can cause. */
 const quiet = 60_000;
@@ -22,6 +31,8 @@ export function createHookTelemetry(log: Log, registry: Registry): HookTelemetry
     labelNames: ["result"],
     registers: [registry],
   });
+  // An alert asks for their increase, which does not see a series begin.
+  for (const result of results) requests.inc({ result }, 0);
   let warned = -Infinity;
   let missing: string | undefined;
   return {

@@ -114,10 +114,16 @@ export function createStateGauges(registry: Registry, collect: (gauges: StateGau
     // A scrape reads them in this order: the first fills them all.
     info: new Gauge({
       name: "sluice_gitops_pipeline_info",
-      help: "1 for each pipeline, labelled with its readiness, reason, state and applied revision.",
-      labelNames: ["pipeline_id", "ready", "reason", "suspended", "state", "revision"],
+      help: "1 for each pipeline, labelled with its readiness, reason and state.",
+      labelNames: ["pipeline_id", "ready", "reason", "suspended", "state"],
       registers,
       collect: () => collect(gauges),
+    }),
+    revision: new Gauge({
+      name: "sluice_gitops_revision_info",
+      help: "1, labelled with the last revision that every pipeline matched.",
+      labelNames: ["revision"],
+      registers,
     }),
     condition: new Gauge({
       name: "sluice_gitops_condition",
@@ -162,7 +168,8 @@ export function createStateGauges(registry: Registry, collect: (gauges: StateGau
 }
 
 export interface StateGauges {
-  info: Gauge<"pipeline_id" | "ready" | "reason" | "suspended" | "state" | "revision">;
+  info: Gauge<"pipeline_id" | "ready" | "reason" | "suspended" | "state">;
+  revision: Gauge<"revision">;
   condition: Gauge<"pipeline_id" | "type" | "status">;
   sourceCondition: Gauge<"type" | "status">;
   suspendedSince: Gauge<"pipeline_id">;

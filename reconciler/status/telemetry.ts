@@ -6,7 +6,7 @@ import { documentCount } from "../desired/desired-state.ts";
 import type { Revision } from "../git/revision.ts";
 import type { Hold, Pin } from "../holds/hold.ts";
 import type { SourceChange } from "../holds/source-change.ts";
-import type { Call } from "../plan/calls.ts";
+import { type Call, lifecycleCalls } from "../plan/calls.ts";
 import { hasCalls } from "../plan/change.ts";
 import type { Action, Change, Plan } from "../plan/change.ts";
 import { newsOfBlockage, newsOfPlan } from "../plan/news.ts";
@@ -22,6 +22,7 @@ export type Telemetry = ReturnType<typeof createTelemetry>;
 
 export function createTelemetry(log: Log, registry: Registry) {
   const metrics = createMetrics(registry);
+  beginAtZero(metrics);
   const news = new News();
   /** Why a pipeline does not match its file, by pipeline_id. */
   const blockages = new News();
@@ -208,6 +209,15 @@ export function createTelemetry(log: Log, registry: Registry) {
   }
 }
 
+/** Exports 0 for what an alert asks for: `increase` does not see a series begin. */
+function beginAtZero(metrics: ReturnType<typeof createMetrics>): void {
+  const results = ["success", "error"] as const;
+  metrics.turns.inc({ result: "success", trigger: "start" }, 0);
+  for (const reason of pruneCauses) metrics.pruneBlocked.inc({ reason }, 0);
+  for (const op of lifecycleCalls) for (const result of results) metrics.operations.inc({ op, result }, 0);
+  for (const op of ["ls-remote", "fetch"]) for (const result of results) metrics.gitRequests.inc({ op, result }, 0);
+}
+
 /** Refusals of a deletion. */
 const pruneCauses: ReadonlySet<string> = new Set([
   "EmptySource",
@@ -240,8 +250,10 @@ class News {
   }
 }
 
-function setState(gauges: StateGauges, { conditions, pipelines, problems, pin, suspension }: ReconcileSnapshot): void {
+function setState(gauges: StateGauges, snapshot: ReconcileSnapshot): void {
+  const { conditions, pipelines, problems, pin, suspension, lastAppliedRevision } = snapshot;
   for (const gauge of Object.values(gauges)) (gauge as StateGauges["info"]).reset();
+  if (lastAppliedRevision !== undefined) gauges.revision.set({ revision: lastAppliedRevision }, 1);
   if (suspension !== undefined) gauges.everythingSuspendedSince.set(Date.parse(suspension.since) / 1000);
   if (pin !== undefined) gauges.pinnedSince.set(Date.parse(pin.since) / 1000);
   for (const { type, status } of conditions) gauges.sourceCondition.set({ type, status }, 1);
@@ -253,9 +265,9 @@ function setState(gauges: StateGauges, { conditions, pipelines, problems, pin, s
     const since = suspended
       ? (hold?.since ?? own.find(({ type }) => type === "Suspended")?.lastTransitionTime)
       : undefined;
-    const { status = "", lastAppliedRevision = "" } = one;
+    const { status = "" } = one;
     const labels = { ready: ready?.status ?? "Unknown", reason: ready?.reason ?? "", suspended: String(suspended) };
-    gauges.info.set({ pipeline_id, ...labels, state: status, revision: lastAppliedRevision }, 1);
+    gauges.info.set({ pipeline_id, ...labels, state: status }, 1);
     for (const { type, status: holds } of own) gauges.condition.set({ pipeline_id, type, status: holds }, 1);
     if (since !== undefined) gauges.suspendedSince.set({ pipeline_id }, Date.parse(since) / 1000);
   }

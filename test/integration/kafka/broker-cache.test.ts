@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { readdir, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { cachedFolder } from "../../support/kafka/cache.ts";
+import { cachedFolder } from "../../support/cached-folder.ts";
 
 let name: string;
 let cache: string;
@@ -28,9 +28,9 @@ async function make(folder: string): Promise<void> {
 }
 
 test("a folder is made once, however many ask at the same moment", async () => {
-  const paths = await Promise.all([1, 2, 3].map(() => cachedFolder(name, make)));
+  const paths = await Promise.all([1, 2, 3].map(() => cachedFolder("kafka", name, make)));
   expect(paths.map((path) => basename(path))).toEqual([name, name, name]);
-  expect(await cachedFolder(name, make)).toBe(paths[0]);
+  expect(await cachedFolder("kafka", name, make)).toBe(paths[0]);
   expect([made, await readdir(paths[0]!)]).toEqual([1, ["whole"]]);
 });
 
@@ -39,8 +39,8 @@ test("what a maker left half done is never taken for the whole, and goes", async
     await make(folder);
     throw new Error("the line broke");
   };
-  await expect(cachedFolder(name, fail)).rejects.toThrow("the line broke");
+  await expect(cachedFolder("kafka", name, fail)).rejects.toThrow("the line broke");
   expect(await inCache()).not.toContain(name);
-  expect(await readdir(await cachedFolder(name, make))).toEqual(["whole"]);
+  expect(await readdir(await cachedFolder("kafka", name, make))).toEqual(["whole"]);
   expect(await inCache()).toEqual([name, `${name}.lock`]);
 });

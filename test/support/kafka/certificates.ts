@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { cachedFolder } from "./cache.ts";
+import { cachedFolder } from "../cached-folder.ts";
 
 const run = promisify(execFile);
 
@@ -17,7 +17,7 @@ export interface Certificates {
 
 /** Made once, good for ten years; the broker's is for `localhost` and `127.0.0.1`. */
 export async function certificates(): Promise<Certificates> {
-  const folder = await cachedFolder("certificates", makeAll);
+  const folder = await cachedFolder("kafka", "certificates", makeAll);
   const text = (name: string): Promise<string> => readFile(join(folder, name), "utf8");
   const [ca, clientCert, clientKey] = await Promise.all([text("ca.pem"), text("client.pem"), text("client.key")]);
   return { ca, clientCert, clientKey, files: { ca: join(folder, "ca.pem"), server: join(folder, "server.both.pem") } };

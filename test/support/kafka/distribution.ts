@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { cachedFolder } from "./cache.ts";
+import { cachedFolder } from "../cached-folder.ts";
 
 const run = promisify(execFile);
 const pom = fileURLToPath(new URL("pom.xml", import.meta.url));
@@ -13,7 +13,7 @@ const fetchMs = 240_000;
 
 /** The class path of Apache Kafka, whose jars are fetched at the first call on a machine: 45 MB. */
 export async function classPath(): Promise<string> {
-  return join(await cachedFolder(`jars-${await version()}`, fetchJars), "*");
+  return join(await cachedFolder("kafka", `jars-${await version()}`, fetchJars), "*");
 }
 
 /**
@@ -23,7 +23,7 @@ export async function classPath(): Promise<string> {
  */
 export async function archivedClasses(train: (flags: string[]) => Promise<void>): Promise<string[]> {
   const make = (into: string): Promise<void> => train([`-XX:ArchiveClassesAtExit=${join(into, "classes.jsa")}`]);
-  const folder = await cachedFolder(`classes-${await version()}`, make);
+  const folder = await cachedFolder("kafka", `classes-${await version()}`, make);
   // An archive that is not there, or of another Java, is passed over.
   return ["-Xshare:auto", `-XX:SharedArchiveFile=${join(folder, "classes.jsa")}`];
 }

@@ -7,6 +7,7 @@ import { createHookTelemetry } from "../../../reconciler/status/hook-telemetry.t
 import type { ReconcileSnapshot } from "../../../reconciler/status/status.ts";
 import { createTelemetry } from "../../../reconciler/status/telemetry.ts";
 import { engineMetrics } from "../../../engine/telemetry/metrics.ts";
+import { Recorder } from "../../../engine/telemetry/recorder.ts";
 import { keptLog } from "../../support/engine.ts";
 
 interface Rule {
@@ -86,6 +87,28 @@ describe("the alert rules that come with it", () => {
       const told = `${annotations.summary} ${annotations.description}`;
       for (const [, label] of told.matchAll(/\$labels\.(\w+)/g)) expect(kept).toContain(label);
       expect(annotations.description).not.toBe("");
+    },
+  );
+
+  test.each(rules.filter(({ expr }) => expr.includes("increase(")))(
+    "$alert counts what is exported as 0 before its first event, since increase does not see a series begin",
+    async ({ expr }) => {
+      const registry = new Registry();
+      new Recorder(keptLog(), registry).observed("orders");
+      createTelemetry(keptLog(), registry);
+      createHookTelemetry(keptLog(), registry);
+      for (const text of nodesOf(expr).get("VectorSelector") ?? []) {
+        const [name = ""] = /^\w+/.exec(text) ?? [];
+        const { values = [] } = (await registry.getSingleMetric(name)?.get()) ?? {};
+        const wanted = [...text.matchAll(/(\w+)=~?"([^"]+)"/g)].flatMap(([, label = "", of = ""]) =>
+          of.split("|").map((value) => [label, value] as const),
+        );
+        expect(values, text).not.toEqual([]);
+        for (const { value } of values) expect(value).toBe(0);
+        for (const [label, value] of wanted) {
+          expect(values.some(({ labels }) => (labels as Record<string, unknown>)[label] === value)).toBe(true);
+        }
+      }
     },
   );
 

@@ -1,0 +1,231 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { parse, stringify } from "yaml";
+import { engineMetrics } from "../../../engine/telemetry/metrics.ts";
+import { createHookTelemetry } from "../../../reconciler/status/hook-telemetry.ts";
+import type { ReconcileSnapshot } from "../../../reconciler/status/status.ts";
+import { createTelemetry } from "../../../reconciler/status/telemetry.ts";
+import { keptLog } from "../../support/engine.ts";
+import { promtool } from "../../support/promtool.ts";
+import { requireOrSkip } from "../../support/require-or-skip.ts";
+
+const run = promisify(execFile);
+const rules = fileURLToPath(new URL("../../../examples/monitoring/alerts.yaml", import.meta.url));
+
+/** The values of a series, one a minute, as promtool writes them. */
+type Series = Readonly<Record<string, string>>;
+
+const [minutes, hour] = [24 * 60, 60];
+const instance = `instance="sluice:9090", job="sluice"`;
+const of = (name: string, labels = ""): string => `${name}{${instance}${labels === "" ? "" : `, ${labels}`}}`;
+/** A value that stays. */
+const always = (value: number): string => `${value}x${minutes}`;
+/** A counter that is 0, and from an hour on so much. */
+const from = (value: number): string => `0x${hour} ${value}x${minutes}`;
+/** The time, and from an hour on the time of then. */
+const stopped = `0+60x${hour} ${hour * 60}x${minutes}`;
+
+/** What a healthy daemon exports for a day, with one pipeline, of all that the rules name. */
+const healthy: Series = {
+  [of("sluice_gitops_last_attempt_timestamp_seconds")]: `0+60x${minutes}`,
+  [of("sluice_gitops_last_success_timestamp_seconds")]: `0+60x${minutes}`,
+  [of("sluice_gitops_in_progress_start_time_seconds")]: always(0),
+  [of("sluice_gitops_reconcile_total", `result="success", trigger="start"`)]: always(1),
+  [of("sluice_gitops_reconcile_total", `result="success", trigger="poll"`)]: `0+1x${minutes}`,
+  [of("sluice_gitops_revision_lag_seconds")]: always(0),
+  [of("sluice_gitops_source_condition", `type="Ready", status="True"`)]: always(1),
+  [of("sluice_gitops_git_request_total", `op="fetch", result="success"`)]: `0+1x${minutes}`,
+  [of("sluice_gitops_git_request_total", `op="fetch", result="error"`)]: always(0),
+  [of("sluice_gitops_webhook_requests_total", `result="accepted"`)]: `0+1x${minutes}`,
+  [of("sluice_gitops_webhook_requests_total", `result="bad_signature"`)]: always(0),
+  [of("sluice_gitops_everything_suspended_since_timestamp_seconds")]: always(0),
+  [of("sluice_gitops_pinned_since_timestamp_seconds")]: always(0),
+  [of("sluice_gitops_fights_total")]: always(0),
+  [of("sluice_gitops_condition", `pipeline_id="orders", type="Ready", status="True"`)]: always(1),
+  [of("sluice_gitops_pipeline_info", `pipeline_id="orders", ready="True", reason="ReconciliationSucceeded"`)]:
+    always(1),
+  [of("sluice_gitops_prune_blocked_total", `reason="DeletionBudget"`)]: always(0),
+  [of("sluice_gitops_operation_total", `op="stop", result="success"`)]: `0+1x${minutes}`,
+  [of("sluice_gitops_operation_total", `op="stop", result="error"`)]: always(0),
+  [of("sluice_dead_letters_total", `pipeline_id="orders"`)]: always(0),
+  [of("sluice_events_aged_out_total", `pipeline_id="orders"`)]: always(0),
+  [of("sluice_events_skipped_total", `pipeline_id="orders"`)]: always(0),
+};
+
+/** What begins after an hour, in place of what is healthy, and how many minutes later its alert has to fire. */
+const situations: Readonly<Record<string, { series: Series; within: number; gone?: RegExp }>> = {
+  SluiceAbsent: { series: {}, gone: /last_attempt/, within: 11 },
+  SluiceReconcilerStopped: {
+    series: {
+      [of("sluice_gitops_reconcile_total", `result="success", trigger="poll"`)]: `0+1x${hour} ${hour}x${minutes}`,
+    },
+    within: 91,
+  },
+  SluiceReconcileStuck: {
+    series: { [of("sluice_gitops_in_progress_start_time_seconds")]: from(hour * 60) },
+    within: 21,
+  },
+  SluiceOldLastSuccess: { series: { [of("sluice_gitops_last_success_timestamp_seconds")]: stopped }, within: 131 },
+  SluiceCommitNotApplied: {
+    series: { [of("sluice_gitops_revision_lag_seconds")]: `0x${hour} 0+60x${minutes}` },
+    within: 75,
+  },
+  SluiceSourceFailing: {
+    series: { [of("sluice_gitops_source_condition", `type="Ready", status="False"`)]: `_x${hour} 1x${minutes}` },
+    within: 16,
+  },
+  SluiceGitRequestsFail: {
+    series: { [of("sluice_gitops_git_request_total", `op="fetch", result="error"`)]: `0x${hour} 0+1x${minutes}` },
+    within: 11,
+  },
+  SluiceHookRefusesPushes: {
+    series: { [of("sluice_gitops_webhook_requests_total", `result="bad_signature"`)]: from(6) },
+    within: 1,
+  },
+  SluiceSuspended: {
+    series: { [of("sluice_gitops_everything_suspended_since_timestamp_seconds")]: from(60) },
+    within: 23 * hour + 2,
+  },
+  SluiceRolledBack: {
+    series: { [of("sluice_gitops_pinned_since_timestamp_seconds")]: from(60) },
+    within: 23 * hour + 2,
+  },
+  SluicePipelineSuspended: {
+    series: {
+      [of("sluice_gitops_suspended_since_timestamp_seconds", `pipeline_id="orders"`)]:
+        `_x${hour} ${-7 * 86_400 + 3600}x${minutes}`,
+    },
+    within: 1,
+  },
+  SluiceDriftFight: { series: { [of("sluice_gitops_fights_total")]: from(1) }, within: 1 },
+  SluicePipelineStalled: {
+    series: {
+      [of("sluice_gitops_condition", `pipeline_id="orders", type="Stalled", status="True"`)]: `_x${hour} 1x${minutes}`,
+    },
+    within: 6,
+  },
+  SluicePipelineNotReady: {
+    series: {
+      [of("sluice_gitops_pipeline_info", `pipeline_id="orders", ready="False", reason="Failed"`)]:
+        `_x${hour} 1x${minutes}`,
+    },
+    within: 16,
+  },
+  SluicePruneBlocked: {
+    series: { [of("sluice_gitops_prune_blocked_total", `reason="DeletionBudget"`)]: from(1) },
+    within: 1,
+  },
+  SluiceChangesFail: {
+    series: { [of("sluice_gitops_operation_total", `op="stop", result="error"`)]: `0x${hour} 0+1x${minutes}` },
+    within: 11,
+  },
+  SluicePipelinePaused: {
+    series: { [of("sluice_pipeline_paused", `pipeline_id="orders", class="transient"`)]: `_x${hour} 1x${minutes}` },
+    within: 11,
+  },
+  SluiceDeadLetters: { series: { [of("sluice_dead_letters_total", `pipeline_id="orders"`)]: from(1) }, within: 1 },
+  SluiceEventsAgedOut: { series: { [of("sluice_events_aged_out_total", `pipeline_id="orders"`)]: from(1) }, within: 1 },
+  SluiceEventsSkipped: { series: { [of("sluice_events_skipped_total", `pipeline_id="orders"`)]: from(1) }, within: 1 },
+};
+
+let path: string;
+let folder: string;
+let obstacle: string | undefined;
+let names: string[];
+
+beforeAll(async () => {
+  const found = await promtool();
+  if ("obstacle" in found) obstacle = found.obstacle;
+  else ({ path } = found);
+  folder = await mkdtemp(join(tmpdir(), "sluice-alerts-"));
+  const { groups } = parse(await readFile(rules, "utf8")) as { groups: { rules: { alert: string }[] }[] };
+  names = groups.flatMap((group) => group.rules.map(({ alert }) => alert));
+}, 120_000);
+afterAll(() => rm(folder, { recursive: true, force: true }));
+beforeEach(({ skip }) => requireOrSkip(obstacle, skip));
+
+/** A minute, and the rule that must not fire then. */
+type Look = [minute: number, alert: string];
+
+interface Case {
+  series: Series;
+  at: Look[];
+}
+
+/** Lets promtool run the rules over series; resolves with what it says of rules that fire. */
+async function fires({ series, at }: Case): Promise<string> {
+  const file = join(folder, "case.yaml");
+  const input_series = Object.entries(series).map(([name, values]) => ({ series: name, values }));
+  const wanted = at.map(([minute, alertname]) => ({ eval_time: `${minute}m`, alertname, exp_alerts: [] }));
+  const tests = [{ interval: "1m", input_series, alert_rule_test: wanted }];
+  await writeFile(file, stringify({ rule_files: [rules], evaluation_interval: "1m", tests }));
+  return run(path, ["test", "rules", file], { maxBuffer: 64 * 1024 * 1024 }).then(
+    () => "",
+    (error: { stdout: string; stderr: string }) => error.stdout + error.stderr,
+  );
+}
+
+describe("the alert rules", () => {
+  test("each have a situation in which they have to fire", () => {
+    expect(Object.keys(situations).toSorted()).toEqual(names.toSorted());
+  });
+
+  test("are silent for a day where all is well", async () => {
+    const at = names.flatMap((alert) => Array.from({ length: 24 }, (_, index): Look => [index * hour + 50, alert]));
+    expect(await fires({ series: healthy, at })).toBe("");
+  });
+
+  test.each(Object.entries(situations))("%s fires at its first event, and was silent before", async (alert, one) => {
+    const { series: begins, within, gone } = one;
+    const kept = Object.entries(healthy).map(([name, values]) => [
+      name,
+      gone?.test(name) === true ? `0+60x${hour} _x${minutes}` : values,
+    ]);
+    const series = { ...Object.fromEntries(kept), ...begins } as Series;
+    expect(await fires({ series, at: [[hour - 1, alert]] })).toBe("");
+    // Where none is expected, promtool says which fires.
+    const said = await fires({ series, at: [[hour + within, alert]] });
+    expect(said).toMatch(new RegExp(`got:\\[\\s*0:\\s*Labels:\\{alertname="${alert}"`));
+  });
+});
+
+describe("the metrics", () => {
+  const nothing: ReconcileSnapshot = {
+    source: { kind: "dir", url: "/", path: "." },
+    conditions: [],
+    pipelines: [],
+    problems: [],
+    skipped: [],
+    history: [],
+  };
+  /** The name that the specification has beside the one with `_total`. */
+  const known = /^gfm_receiver_request_count /;
+
+  test("have names that promtool check metrics accepts, but for an alias of the specification", async () => {
+    const registry = new Registry();
+    engineMetrics(registry, keptLog());
+    createTelemetry(keptLog(), registry).exposeState(() => nothing);
+    createHookTelemetry(keptLog(), registry);
+    for (const { name } of registry.getMetricsAsArray()) {
+      const metric = registry.getSingleMetric(name) as (Counter | Gauge | Histogram) & { labelNames?: string[] };
+      const labels = Object.fromEntries((metric.labelNames ?? []).map((label) => [label, "x"]));
+      if (metric instanceof Histogram) metric.observe(labels, 1);
+      else metric.inc(labels, 1);
+    }
+    const check = run(path, ["check", "metrics"]);
+    check.child.stdin?.end(await registry.metrics());
+    const said = await check.then(
+      ({ stderr }) => stderr,
+      (error: { stderr: string }) => error.stderr,
+    );
+    const lines = said.split("\n").filter((line) => line !== "");
+    expect(lines.filter((line) => !known.test(line))).toEqual([]);
+    expect(lines).toHaveLength(2);
+  });
+});
