@@ -125,6 +125,11 @@ export interface Sink {
   insert(block: Block, token: string, signal: AbortSignal, options?: { ignoreViews?: boolean }): Promise<Answer>;
   /** Finds the bad rows of a block without writing to the target. */
   probe(block: Block, signal: AbortSignal): Promise<Probe>;
+  /**
+   * Whether the target takes any row of values of the declared kinds, tried without writing to it; `unknown` where that
+   * cannot be tried.
+   */
+  takesAny(signal: AbortSignal): Promise<"yes" | "no" | "unknown">;
   /** Releases connections. Safe to call twice. */
   close(): Promise<void>;
 }

@@ -5,7 +5,7 @@ import { EventList } from "../event/event.ts";
 import type { BadRow, Trouble } from "./protocol.ts";
 import type { Target } from "./target.ts";
 
-/** In a batch with fewer rows, all of them may be bad while the table is right. */
+/** Where the table cannot be asked whether it takes any row: in a smaller batch all rows may be bad while it is right. */
 const fewestRows = 10;
 /** Rows that are taken out of one batch one at a time, where a probe is not allowed. */
 const mostWithoutProbe = 100;
@@ -33,26 +33,35 @@ interface Refused {
 
 /**
  * Which rows of a refused block are bad (docs/delivery-protocol.md, "Bad rows"). They are found without writing to the
- * target. If no row of a batch of some size fits, and this revision has written nothing since the table was last
- * altered, the table or the mapping is wrong: then no event becomes a dead letter.
+ * target. If no row of the batch fits, this revision has written nothing since the table was last altered, and the table
+ * takes no value of the declared kinds, the table or the mapping is wrong: then no event becomes a dead letter.
  */
 export async function findBadRows(refused: Refused, compiled: CompiledPipeline, target: Target): Promise<SearchResult> {
   const { record, block, failure, codes } = refused;
   const { sink, revision } = compiled;
   const probe: Probing = (rows) => target.probe(sink, rows);
   const total = block.events.length + record.excluded.length;
-  const mayBeWrong = total >= fewestRows && !target.hasWritten(revision, await target.read(sink));
+  const mayBeWrong = !target.hasWritten(revision, await target.read(sink));
   if (mayBeWrong && (await isSampleBad(refused, probe))) {
     // The search through every row may take minutes, so the pause is shown once before it.
     const isKnown = codes.all === failure.code || codes.sample !== failure.code;
     codes.sample = failure.code;
-    if (isKnown) return wrong(failure, `the first rows of a batch of ${total} do not fit`);
+    if (isKnown && (await takesNone(target, sink, total))) {
+      return wrong(failure, `the first rows of a batch of ${total} do not fit`);
+    }
   }
   const found = await badRows(block, failure, probe, record.excluded.length);
   if (found.kind === "trouble" || !mayBeWrong || found.rows.length < block.events.length) return found;
   if (found.rows.some(({ failure: { code } }) => code !== failure.code)) return found;
+  if (!(await takesNone(target, sink, total))) return found;
   codes.all = failure.code;
   return wrong(failure, `no row of a batch of ${total} fits`);
+}
+
+/** Whether the table takes no row at all, whatever its values; the size of the batch decides where it cannot be asked. */
+async function takesNone(target: Target, sink: CompiledPipeline["sink"], total: number): Promise<boolean> {
+  const takes = await target.takesAny(sink);
+  return takes === "unknown" ? total >= fewestRows : takes === "no";
 }
 
 function wrong({ text }: Failure, what: string): SearchResult {
@@ -89,16 +98,4 @@ async function badRows(block: Block, failure: Failure, probing: Probing, exclude
   if (probe.kind === "failed") return { kind: "trouble", trouble: probe.failure };
   const text = `${failure.text}; without a temporary copy of the table the bad rows cannot be found: run ${probe.grant}`;
   return { kind: "trouble", trouble: { class: "probe", text } };
-}
-
-/** The same for a batch of which no event fits its columns; undefined where that does not prove the mapping wrong. */
-export async function wrongMapping(
-  record: BatchRecord,
-  { sink, revision }: CompiledPipeline,
-  target: Target,
-): Promise<Trouble | undefined> {
-  const refused = record.rejections.filter(({ reason }) => reason === "schema_mismatch");
-  if (record.rows > 0 || refused.length < fewestRows) return undefined;
-  if (target.hasWritten(revision, await target.read(sink))) return undefined;
-  return { class: "row", text: `no row of a batch of ${refused.length} fits its columns: ${refused[0]!.error}` };
 }

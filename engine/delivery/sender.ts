@@ -6,7 +6,7 @@ import type { Block } from "../core/sink.ts";
 import type { Source } from "../core/source.ts";
 import { EventList } from "../event/event.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
-import { findBadRows, wrongMapping, type FailedCodes } from "./bad-rows.ts";
+import { findBadRows, type FailedCodes } from "./bad-rows.ts";
 import type { JournalWriter, Pauses } from "./pauses.ts";
 import { freshToken, namesOf, type PreparedBatch } from "./prepared-batch.ts";
 import {
@@ -67,7 +67,7 @@ export class BatchSender {
   /** Sends until everything of the batch that can be written is. Throws LeftForLater. */
   async run(): Promise<SendResult> {
     try {
-      if (this.#record.state.kind !== "written") await this.#prepareRows();
+      if (this.#record.state.kind !== "written") await this.#encode(this.#prepared.block);
       let outcome: BatchEvent | SendResult = this.#ready();
       while (!("record" in outcome)) outcome = await this.#follow(outcome);
       return outcome;
@@ -181,16 +181,6 @@ export class BatchSender {
     const excluded = new Set(this.#record.excluded);
     const rejections = this.#record.rejections.filter(({ position }) => !excluded.has(position));
     this.#record = { ...this.#record, excluded: [], rejections, rows: this.#record.rows + excluded.size };
-  }
-
-  /** Encodes the rows, and waits while the mapping fits none of them. */
-  async #prepareRows(): Promise<void> {
-    await this.#encode(this.#prepared.block);
-    for (let attempt = 1; ; attempt += 1) {
-      const trouble = await wrongMapping(this.#record, this.#prepared.compiled, this.#with.target);
-      if (trouble === undefined) return;
-      await this.#waitAndReopen(trouble, attempt);
-    }
   }
 
   async #waitAndReopen(...[trouble, attempt]: [Parameters<Pauses["wait"]>[0], number]): Promise<void> {

@@ -72,6 +72,12 @@ export class Target {
     return pauses.answerOf("the search for bad rows", sink.probe(block, pauses.leave));
   }
 
+  /** Whether the table takes any row at all, tried without writing to it. */
+  takesAny(sink: Sink): ReturnType<Sink["takesAny"]> {
+    const { pauses } = this.#options;
+    return pauses.answerOf("the search for a value that the table takes", sink.takesAny(pauses.leave));
+  }
+
   /** A batch was written. */
   noteWritten(record: BatchRecord): void {
     this.#written = lastWritten(record) ?? this.#written;

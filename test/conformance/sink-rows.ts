@@ -186,4 +186,20 @@ export const rowCases: readonly SinkCase[] = [
     },
     faults: { "reports good rows without its server": finds([]) },
   },
+  {
+    title: "a table that takes rows takes any, also with a constraint; that is tried without writing, and unknown without the server",
+    run: async (scene) => {
+      const sink = await scene.opened();
+      const before = await scene.read(sink);
+      expect(await sink.takesAny(patient)).toBe("yes");
+      expect(await scene.rows()).toEqual([]);
+      expect((await scene.read(sink)).blocks).toBe(before.blocks);
+      await scene.cut(sink);
+      expect(await sink.takesAny(patient)).toBe("unknown");
+    },
+    faults: {
+      "takes a constraint for a table that takes nothing": () => ({ takesAny: () => Promise.resolve("no") }),
+      "does not ask its server": () => ({ takesAny: () => Promise.resolve("yes") }),
+    },
+  },
 ];

@@ -4,7 +4,7 @@ import type { SinkConfig } from "../../../schemas/pipeline.ts";
 import type { RowWalks } from "../../event/raw-json.ts";
 import type { Answer, Block, Probe, Reading, RowWriter, Sink } from "../../core/sink.ts";
 import type { Log } from "../../telemetry/log.ts";
-import { asAnswer, type FailedAnswer, statementAnswer } from "./transport/failures.ts";
+import { asAnswer, type FailedAnswer, isOfConstraint, statementAnswer } from "./transport/failures.ts";
 import { Connection, type EmbeddedServer } from "./transport/connection.ts";
 import { configuredTypes, create, creationSettings, missingTable } from "./target/creation.ts";
 import { commonSettings, insertStatement, tokenSetting } from "./insert/insert-settings.ts";
@@ -147,7 +147,21 @@ export class ClickHouseSink implements Sink {
     return this.#inserter.send({ block, statement, settings, token, ignoreViews, signal });
   }
 
-  async probe(block: Block, signal: AbortSignal): Promise<Probe> {
+  probe(block: Block, signal: AbortSignal): Promise<Probe> {
+    return this.#probe(block.body, signal);
+  }
+
+  async takesAny(signal: AbortSignal): Promise<"yes" | "no" | "unknown"> {
+    const samples = this.#encoders.samples();
+    if (samples === undefined) return "unknown";
+    const probe = await this.#probe(Buffer.from(samples.join("")), signal);
+    if (probe.kind !== "found") return "unknown";
+    // A constraint is about values: those that it takes may be none of the samples.
+    const isAny = probe.rows.length < samples.length || probe.rows.some(({ failure }) => isOfConstraint(failure));
+    return isAny ? "yes" : "no";
+  }
+
+  #probe(body: Buffer, signal: AbortSignal): Promise<Probe> {
     const { connection_params, table, mapping } = this.#options.sink;
     const types = new Map(configuredTypes(mapping).map((type, index) => [mapping[index]!.column_name, type]));
     for (const { name, type } of this.#columns) types.set(name, type);
@@ -158,7 +172,7 @@ export class ClickHouseSink implements Sink {
       creation: creationSettings([...types.values()]),
       insertion: commonSettings(this.#encoders.isStructured),
     };
-    return new BlockProbe(this.#connection, probed, block.body, signal).run();
+    return new BlockProbe(this.#connection, probed, body, signal).run();
   }
 
   async close(): Promise<void> {

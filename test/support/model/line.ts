@@ -124,6 +124,10 @@ class ModelSink implements Sink {
     return Promise.resolve({ kind: "found", rows });
   }
 
+  takesAny(): Promise<"yes"> {
+    return Promise.resolve("yes");
+  }
+
   close(): Promise<void> {
     return Promise.resolve();
   }

@@ -10,6 +10,27 @@ import { configuredType } from "../columns/column-grammar.ts";
 
 const closing = constantOf("}");
 
+/** Values of every kind and notation. The first is of a missing field, which most columns take. */
+const sampleValues: readonly unknown[] = [
+  null,
+  0,
+  1,
+  -1,
+  0.5,
+  true,
+  "",
+  "a",
+  "1",
+  "2020-01-01",
+  "2020-01-01 00:00:00",
+  "2020-01-01T00:00:00Z",
+  "00000000-0000-0000-0000-000000000000",
+  "127.0.0.1",
+  "::1",
+  [],
+  {},
+];
+
 /** Column types of the table as it is, by column name. */
 export type RealTypes = ReadonlyMap<string, ColumnType>;
 
@@ -77,6 +98,21 @@ export class RowEncoder {
     }
     body.addConstant(closing);
     return true;
+  }
+
+  /**
+   * Rows of values that fit their columns, for the question whether the table takes any; undefined where a column takes
+   * none of the values that are tried.
+   */
+  samples(): string[] | undefined {
+    const texts = this.#columns.map(({ converter }) => [
+      ...new Set(sampleValues.map((value) => converter.convert(value)).filter((text) => text !== undefined)),
+    ]);
+    if (texts.some((of) => of.length === 0)) return undefined;
+    return Array.from({ length: Math.max(...texts.map((of) => of.length)) }, (_, row) => {
+      const fields = texts.map((of, at) => `${JSON.stringify(this.columnNames[at])}:${of[row % of.length]}`);
+      return `{${fields.join(",")}}\n`;
+    });
   }
 
   #reject(event: Event): Rejection {

@@ -37,6 +37,12 @@ export class RowEncoders {
     return this.#encoders.get(this.#encoders.has(origin) ? origin : undefined);
   }
 
+  /** See `RowEncoder.samples`: of the fields of any source. */
+  samples(): string[] | undefined {
+    const found = [...new Set(this.#encoders.values())].flatMap((encoder) => encoder?.samples() ?? []);
+    return found.length === 0 ? undefined : found;
+  }
+
   get columnNames(): readonly string[] {
     return this.#first.columnNames;
   }

@@ -47,6 +47,11 @@ const earlyCodes = new Set([16, 47, 60, 62, 73, 81, 115, 164, 192, 193, 194, 195
 /** The server does not know whether the insert took place. */
 const unknownStatus = 319;
 const violatedConstraint = 469;
+
+/** Whether a constraint of the table refuses a row. */
+export function isOfConstraint({ code }: Failure): boolean {
+  return code === violatedConstraint;
+}
 const tooManyParts = 252;
 
 /**
