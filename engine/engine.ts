@@ -12,6 +12,7 @@ import { PipelineViews } from "./catalog/views.ts";
 import type { DeadLetterQueue, LetterEvent, Selection } from "./core/dead-letter.ts";
 import { EngineError, type ErrorCode } from "./core/errors.ts";
 import { isAtRest } from "./core/lifecycle.ts";
+import type { Readiness } from "./core/readiness.ts";
 import type { PipelineHealth, PipelineView } from "./core/pipeline-view.ts";
 import { IngestEndpoints } from "./ingest/endpoints.ts";
 import { Lifecycle } from "./lifecycle.ts";
@@ -196,6 +197,20 @@ export class Engine {
     const { token } = await this.#tokens.newTokenFor(entry.config, options, entry);
     await this.#registry.save(pipeline_id, { options, ...(token !== undefined && { token }) });
     await this.#runner.relaunch(pipeline_id);
+  }
+
+  /**
+   * Whether a pipeline could run with this config and these options: its secrets resolve, it compiles, its target takes
+   * its rows and its source can be read. Changes nothing.
+   */
+  async check(config: PipelineConfig, options: EngineOptions): Promise<Readiness> {
+    const { secrets } = this.#settings;
+    try {
+      if (options.access_token !== undefined) await secrets.resolve(options.access_token);
+    } catch (error) {
+      return { kind: "refused", text: error instanceof Error ? error.message : String(error) };
+    }
+    return this.#runner.check(config, options);
   }
 
   /** Changes the name, also of a running pipeline, which it does not disturb. */

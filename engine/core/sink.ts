@@ -98,6 +98,11 @@ export interface Sink {
    * user's profile allows the settings that inserts need. Called again, with back-off, until its answer is ok.
    */
   open(signal: AbortSignal): Promise<Answer>;
+  /**
+   * Whether `open` would be ok, as far as that shows without changing anything: a missing table that `open` creates is
+   * ok.
+   */
+  check(signal: AbortSignal): Promise<Answer>;
   /** Why the target cannot drop a repeated insert, with the statement that changes that; undefined if it can. Known after `open`. */
   readonly atLeastOnce: string | undefined;
   /**

@@ -3,6 +3,8 @@ import { nextPosition } from "../core/journal.ts";
 import { streamFeed } from "../core/positions.ts";
 import type { Source } from "../core/source.ts";
 import { EmbeddedReader } from "../streams/embedded/embedded-reader.ts";
+import type { Readiness } from "../core/readiness.ts";
+import { checkKafka } from "./kafka/check.ts";
 import { openKafka, type KafkaSpec, type KafkaTools } from "./kafka/open.ts";
 import { kindOf, sourceKinds } from "./registry.ts";
 import { StreamSource } from "./stream/stream-source.ts";
@@ -42,6 +44,16 @@ export function openSource(spec: AnySpec, tools: AnyTools): OpenedSource {
   const opener = Object.entries(openers).find(([name]) => sourceKinds[name as ReadKind] === kind)?.[1];
   if (opener === undefined) throw new Error(`pipeline ${pipeline_id}: expected a source whose log is read`);
   return { source: opener(spec, tools), arrived: () => undefined, maxAge: Infinity };
+}
+
+/** Whether the source of a config can be read, as far as that shows without reading. Pushed events always can. */
+export async function checkSource(
+  { config, kafka }: Pick<AnySpec, "config" | "kafka">,
+  tools: Pick<AnyTools, "log" | "socketFactory">,
+  signal: AbortSignal,
+): Promise<Readiness> {
+  const sources = config.sources.filter((source) => source.type === "kafka");
+  return checkKafka(sources, { ...tools, settings: kafka.settings }, signal);
 }
 
 function openStream(

@@ -1,4 +1,5 @@
 import { CarefulReading } from "../batch/careful-reading.ts";
+import { checkPipeline } from "./check.ts";
 import { createKeys, compilePipeline } from "./compile.ts";
 import { Pipeline } from "../delivery/pipeline.ts";
 import { components } from "../batch/compiled-pipeline.ts";
@@ -58,6 +59,9 @@ export class ThreadHost {
       case "reprocess":
         void this.#reprocess(message);
         break;
+      case "check":
+        void this.#check(message);
+        break;
       case "answer":
         this.#remote.answered(message);
         break;
@@ -90,6 +94,11 @@ export class ThreadHost {
     } catch (error) {
       this.#remote.post({ type: "reprocessing", call, error: toPlain(error) });
     }
+  }
+
+  async #check({ call, spec }: Extract<ToThread, { type: "check" }>): Promise<void> {
+    const readiness = await checkPipeline(spec, { ...this.#machine, log: this.#remote.log });
+    this.#remote.post({ type: "checked", call, readiness });
   }
 
   #build(spec: PipelineSpec): Running {

@@ -1,13 +1,14 @@
 import type { LetterEvent } from "../core/dead-letter.ts";
 import { LeftForLater } from "../core/errors.ts";
 import type { BatchRecord, FinalKeys, Journal } from "../core/journal.ts";
+import type { Readiness } from "../core/readiness.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import { Placement, type Left } from "./placement.ts";
-import type { FromThread, PipelineSpec, PlainError, WorkerLike } from "./protocol.ts";
+import type { CheckedSpec, FromThread, PipelineSpec, PlainError, ToThread, WorkerLike } from "./protocol.ts";
 import { fromPlain, toPlain } from "./remote.ts";
 
-type JournalCall = Exclude<Extract<FromThread, { call: number }>, { type: "reprocessing" }>;
+type JournalCall = Exclude<Extract<FromThread, { call: number }>, { type: "reprocessing" | "checked" }>;
 
 interface Thread {
   worker: WorkerLike;
@@ -17,7 +18,7 @@ interface Thread {
   /** It runs one pipeline only, and ends with it. */
   isLone: boolean;
   /** Calls that the thread has not answered yet. */
-  calls: Map<number, { resolve: () => void; reject: (error: Error) => void }>;
+  calls: Map<number, { resolve: (readiness?: Readiness) => void; reject: (error: Error) => void }>;
 }
 
 /** The most pipelines with a thread of their own. */
@@ -80,10 +81,24 @@ export class ThreadPool {
   async reprocess(pipeline_id: string, letters: LetterEvent[]): Promise<void> {
     const thread = this.#places.get(pipeline_id);
     if (thread === undefined || thread.isDead) throw new Error(`pipeline ${pipeline_id} does not run`);
+    await this.#call(thread, (call) => ({ type: "reprocess", call, pipeline_id, letters }));
+  }
+
+  /** Whether a pipeline could run. Throws LeftForLater where the pool is closed, and where the thread died. */
+  async check(spec: CheckedSpec): Promise<Readiness> {
+    if (this.#isClosed) throw new LeftForLater("the process ends");
+    const readiness = await this.#call(this.#leastBusy(), (call) => ({ type: "check", call, spec }));
+    return readiness ?? { kind: "ready" };
+  }
+
+  /** Calls a thread, and resolves with its answer. */
+  #call(thread: Thread, message: (call: number) => ToThread): Promise<Readiness | undefined> {
     const call = this.#nextCall++;
-    const prepared = new Promise<void>((resolve, reject) => thread.calls.set(call, { resolve, reject }));
-    thread.worker.postMessage({ type: "reprocess", call, pipeline_id, letters });
-    await prepared;
+    const answered = new Promise<Readiness | undefined>((resolve, reject) =>
+      thread.calls.set(call, { resolve, reject }),
+    );
+    thread.worker.postMessage(message(call));
+    return answered;
   }
 
   /** Ends the threads, and with them the pipelines that still run; from now on it starts none. */
@@ -133,6 +148,10 @@ export class ThreadPool {
         break;
       case "reprocessing":
         settle(thread, message.call, message.error);
+        break;
+      case "checked":
+        thread.calls.get(message.call)?.resolve(message.readiness);
+        thread.calls.delete(message.call);
         break;
       case "started":
         thread.pipelines.get(message.pipeline_id)?.hasStarted();

@@ -4,6 +4,7 @@ import type { Care, EventPlace } from "../batch/careful-reading.ts";
 import type { ErrorCode } from "../core/errors.ts";
 import type { BatchRecord, FinalKeys, Progress, SourceNotes } from "../core/journal.ts";
 import type { Feed } from "../core/positions.ts";
+import type { Readiness } from "../core/readiness.ts";
 import type { SendOptions } from "../delivery/protocol.ts";
 import type { KafkaSettings } from "../sources/kafka/brokers/settings.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
@@ -32,6 +33,9 @@ export interface PipelineSpec {
   /** Earlier revisions of the batches in `pending`, with the connection of the current one. */
   revisions: [number, PipelineConfig][];
 }
+
+/** What a thread needs to check whether a pipeline could run. */
+export type CheckedSpec = Pick<PipelineSpec, "pipeline_id" | "config" | "options" | "embedded" | "kafka">;
 
 /** A thread's end of the channel to its process. */
 export interface ThreadPort {
@@ -63,6 +67,7 @@ export type ToThread =
   | { type: "abort"; pipeline_id: string }
   | { type: "arrived"; pipeline_id: string; end: number }
   | { type: "reprocess"; call: number; pipeline_id: string; letters: LetterEvent[] }
+  | { type: "check"; call: number; spec: CheckedSpec }
   /** Answers a call to the journal, by its `call` number. */
   | { type: "answer"; call: number; error?: PlainError; keys?: FinalKeys[] };
 
@@ -89,5 +94,7 @@ export type FromThread =
   | { type: "trying"; pipeline_id: string; event?: EventPlace }
   /** Answers a `reprocess`: the letters are prepared, or why they are not. */
   | { type: "reprocessing"; call: number; error?: PlainError }
+  /** Answers a `check`. */
+  | { type: "checked"; call: number; readiness: Readiness }
   /** The pipeline was ended, or failed with an error that no retry mends. Also the answer to a start that fails. */
   | { type: "left"; pipeline_id: string; error?: PlainError };

@@ -2,6 +2,7 @@ import { availableParallelism } from "node:os";
 import { LeftForLater } from "../core/errors.ts";
 import { sleep } from "../flow/sleep.ts";
 import type { PipelineConfig } from "../../schemas/pipeline.ts";
+import type { Readiness } from "../core/readiness.ts";
 import { lettersOf } from "../core/journal.ts";
 import type { StoreJournal } from "../state/journal.ts";
 import type { LetterEvent } from "../core/dead-letter.ts";
@@ -111,6 +112,24 @@ export class Runner {
   /** Sends dead letters through a running pipeline again; resolves when their batch is prepared. */
   reprocess(pipeline_id: string, letters: LetterEvent[]): Promise<void> {
     return this.#pool.reprocess(pipeline_id, letters);
+  }
+
+  /**
+   * Whether a pipeline could run with this config: its secrets resolve, it compiles, and its servers take it. Changes
+   * nothing. Throws LeftForLater where the process ends.
+   */
+  async check(config: PipelineConfig, options: PipelineSpec["options"]): Promise<Readiness> {
+    const { secrets, embedded, kafka } = this.#options;
+    let resolved: PipelineConfig;
+    try {
+      resolved = await resolveSecrets(config, secrets);
+    } catch (error) {
+      return { kind: "refused", text: error instanceof Error ? error.message : String(error) };
+    }
+    const connection = isEmbedded(config) ? await embedded.connection() : undefined;
+    const { pipeline_id } = config;
+    const spec = { pipeline_id, config: resolved, options, kafka };
+    return this.#pool.check({ ...spec, ...(connection !== undefined && { embedded: connection }) });
   }
 
   /** Does something to a pipeline at rest; does nothing, and resolves with false, where it should run. */

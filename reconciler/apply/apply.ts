@@ -154,6 +154,8 @@ export class Apply {
     if (stalls !== undefined) return { pipeline_id, kind, result: "refused", message: stalls };
     const next = this.#backoff.next(pipeline_id, content);
     if (next <= Date.now()) return undefined;
+    const unready = this.#backoff.whyUnready(pipeline_id, content);
+    if (unready !== undefined) return unready;
     const message = "the last attempt failed; the next one waits for the back-off";
     return { pipeline_id, kind, result: "waiting", message, next_attempt: new Date(next).toISOString() };
   }

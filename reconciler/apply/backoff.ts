@@ -1,5 +1,6 @@
 import { EngineError, type ErrorCode } from "../../engine/index.ts";
 import { backOff } from "../../engine/language.ts";
+import type { Outcome } from "./outcome.ts";
 
 /** Milliseconds: the first wait, and the longest after an error and for a pipeline in transition. */
 const first = 1_000;
@@ -16,6 +17,8 @@ interface Attempts {
   next: number;
   /** Why it is not tried again. */
   stalls?: string;
+  /** Why the last try did not begin. */
+  unready?: Outcome;
 }
 
 /**
@@ -55,6 +58,17 @@ export class Backoff {
     if (attempts === undefined) return;
     if (policy === "stalling") attempts.stalls = message;
     if (policy === "waiting") attempts.next = Math.min(attempts.next, Date.now() + waitAfter(attempts.count, policy));
+  }
+
+  /** Notes that a try did not begin, and why. */
+  unready(pipeline_id: string, content: string, outcome: Outcome): void {
+    const attempts = this.#of(pipeline_id, content);
+    if (attempts !== undefined) attempts.unready = outcome;
+  }
+
+  /** Why the last try did not begin; undefined where it did. */
+  whyUnready(pipeline_id: string, content: string): Outcome | undefined {
+    return this.#of(pipeline_id, content)?.unready;
   }
 
   clear(pipeline_id: string): void {

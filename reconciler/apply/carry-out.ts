@@ -1,4 +1,5 @@
-import type { Engine } from "../../engine/index.ts";
+import type { Engine, Readiness } from "../../engine/index.ts";
+import type { PipelineConfig } from "../../schemas/index.ts";
 import { normalise } from "../../schemas/index.ts";
 import { presentOf } from "../actual/snapshot.ts";
 import type { ActualPipeline } from "../actual/state.ts";
@@ -22,6 +23,7 @@ export interface AppliedEngine extends Pick<
   | "list"
   | "health"
   | "staleSecrets"
+  | "check"
   | "create"
   | "terminate"
   | "update"
@@ -96,11 +98,35 @@ async function fromFile(
   if (call === "configure") await engine.configure(pipeline_id, options);
   else if (call === "rename") await engine.rename(pipeline_id, config.name);
   else if (call === "tag") await engine.tag(pipeline_id, config.metadata.tags);
-  else {
-    const edited = document === undefined ? config : normalise(document, engine.get(pipeline_id).config);
-    await engine.update(pipeline_id, edited, options);
-  }
+  else await engine.update(pipeline_id, editedConfig(engine, { pipeline_id, config, document }), options);
   return {};
+}
+
+/** The config that an edit gives a pipeline: what its file leaves out stays as it is. */
+function editedConfig(
+  engine: Pick<AppliedEngine, "get">,
+  {
+    pipeline_id,
+    config,
+    document,
+  }: Pick<Wanted, "pipeline_id" | "config"> & { document?: Wanted["document"] | undefined },
+): PipelineConfig {
+  return document === undefined ? config : normalise(document, engine.get(pipeline_id).config);
+}
+
+/**
+ * Whether the pipeline of a change could run as its file says, asked before the first call of a change that takes a
+ * running pipeline down for it. Undefined for any other change.
+ */
+export async function readinessFor(
+  engine: AppliedEngine,
+  { calls }: Pick<MadeChange, "calls">,
+  desired: Wanted | undefined,
+): Promise<Readiness | undefined> {
+  const runsAgain = calls.includes("create") || (calls.includes("update") && calls.includes("resume"));
+  if (desired === undefined || calls[0] !== "stop" || !runsAgain) return undefined;
+  const config = calls.includes("create") ? desired.config : editedConfig(engine, desired);
+  return engine.check(config, desired.options);
 }
 
 /** Deletes a pipeline that holds no accepted events, no uncommitted offsets and no dead letters that must be kept. */

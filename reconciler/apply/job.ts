@@ -5,7 +5,7 @@ import type { DesiredPipeline } from "../desired/desired-state.ts";
 import { wishOf } from "../desired/fingerprint.ts";
 import type { Call } from "../plan/calls.ts";
 import { type Backoff, policyOf } from "./backoff.ts";
-import { type AppliedEngine, carryOut, DeletionBlockedError, type Wanted } from "./carry-out.ts";
+import { type AppliedEngine, carryOut, DeletionBlockedError, readinessFor, type Wanted } from "./carry-out.ts";
 import type { Action } from "../plan/change.ts";
 import { hindranceText } from "../plan/render/index.ts";
 import type { Operation, Origin } from "./operation.ts";
@@ -14,7 +14,7 @@ import { applied, contentOf } from "./ownership.ts";
 import type { Outcome } from "./outcome.ts";
 import type { ApplyTelemetry } from "./telemetry.ts";
 import type { ConcurrencyLimit } from "./concurrency-limit.ts";
-import type { PipelineHealth } from "../../engine/index.ts";
+import type { PipelineHealth, Readiness } from "../../engine/index.ts";
 
 /** What every job works with. */
 export interface JobDependencies {
@@ -56,6 +56,8 @@ export class Job {
   /** True until the job that it replaces has ended. */
   #isWaiting: boolean;
   #isReplaced = false;
+  /** Nothing was done yet: another job may still take its place. */
+  #isChecking = false;
 
   constructor(task: Task, dependencies: JobDependencies) {
     this.#task = task;
@@ -66,7 +68,7 @@ export class Job {
 
   get underway(): Underway {
     const { change, desired } = this.#task;
-    const isStopping = this.#isWaiting || this.#call === "stop";
+    const isStopping = this.#isWaiting || this.#isChecking || this.#call === "stop";
     const isEnding = change.calls.includes("delete");
     return { isStopping, ...(desired !== undefined && { wish: wishOf(desired) }), ...(isEnding && { isEnding }) };
   }
@@ -108,11 +110,40 @@ export class Job {
     const { pipeline_id } = change;
     if (last !== undefined && healthOf(engine, pipeline_id)?.overall_status !== "Stopped") return this.#planAnew(last);
     backoff.attempt(pipeline_id, contentOf(change, desired), Date.now());
+    const unready = await this.#unready();
+    if (unready !== undefined) return unready;
     const operation = operations.begin({ change, desired, origin, present: presentOf(engine, pipeline_id) });
     const outcome = (await this.#callsOf(operation)) ?? this.#applied();
     if (outcome.result === "applied") await operations.end(operation, outcome);
     // The next process continues a change that the end of this one interrupted.
     else if (!signal.aborted) await operations.attemptFailed(operation, outcome);
+    return outcome;
+  }
+
+  /**
+   * The outcome of a change that must not begin: the pipeline runs on as it is, because it could not run as its file
+   * says. It is asked again with growing pauses, since a secret or a table may be corrected without a commit.
+   */
+  async #unready(): Promise<Outcome | undefined> {
+    const { change, desired } = this.#task;
+    const { engine, backoff } = this.#dependencies;
+    if (change.cause === "Interrupted") return undefined;
+    this.#isChecking = true;
+    const found = await readinessFor(engine, change, desired).catch(unknown);
+    this.#isChecking = false;
+    if (this.#isReplaced || found === undefined || found.kind === "ready") return undefined;
+    const isRefused = found.kind === "refused";
+    const message = isRefused
+      ? `it runs on as it is, because it could not run as the file says: ${found.text}`
+      : `it runs on as it is, because it is not known whether it could run as the file says: ${found.text}`;
+    const content = contentOf(change, desired);
+    const next_attempt = new Date(backoff.next(change.pipeline_id, content)).toISOString();
+    const outcome = {
+      ...this.#end(isRefused ? "refused" : "waiting", message),
+      cause: "NotReady",
+      next_attempt,
+    } as const;
+    backoff.unready(change.pipeline_id, content, outcome);
     return outcome;
   }
 
@@ -235,6 +266,11 @@ export class Job {
     const { pipeline_id, kind } = this.#task.change;
     return { pipeline_id, kind, result, ...(message !== undefined && { message }) };
   }
+}
+
+/** A check that failed, such as one whose thread died. */
+function unknown(error: unknown): Readiness {
+  return { kind: "unreachable", text: messageOf(error) };
 }
 
 function messageOf(error: unknown): string {

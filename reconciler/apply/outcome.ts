@@ -23,8 +23,11 @@ export interface Outcome {
   result: OutcomeResult;
   /** Why it was not applied. */
   message?: string;
-  /** What it waits for, where it is `held`; `InTransition` where it only waits for the engine. */
-  cause?: HindranceCause | "InTransition";
+  /**
+   * What it waits for, where it is `held`; `InTransition` where it only waits for the engine, and `NotReady` where it was
+   * not begun, because the pipeline could not run as its file says.
+   */
+  cause?: HindranceCause | "InTransition" | "NotReady";
   /** The call that failed. */
   call?: Call;
   /** ISO 8601, UTC. */

@@ -75,10 +75,11 @@ function ownConditions(observation: Observation): Condition[] {
     return [ready("False", "Suspended", `${change.kind}: ${reasonText(change.why)}; ${suspended.message}`)];
   }
   if (outcome?.result === "held") return stalled(outcome.cause ?? "EventsHeld", outcome.message ?? outcome.kind);
-  if (outcome?.result === "refused") return stalled("ReconciliationFailed", outcome.message ?? outcome.kind);
+  if (outcome?.result === "refused") return stalled(outcome.cause ?? "ReconciliationFailed", retry(outcome));
   if (outcome?.result === "blocked") return retrying("DependencyNotReady", outcome.message ?? "");
   if (outcome?.result === "waiting" && outcome.cause === "InTransition") return progressing(retry(outcome), health);
-  if (outcome !== undefined && outcome.result !== "applied") return retrying("ReconciliationFailed", retry(outcome));
+  if (outcome !== undefined && outcome.result !== "applied")
+    return retrying(outcome.cause ?? "ReconciliationFailed", retry(outcome));
   if (change.cause === "DependencyNotReady") return retrying(change.cause, reasonText(change.why));
   if (change.drift?.stance === "wait") return retrying("Drifted", reasonText(change.why));
   if (change.cause === "InTransition" || change.cause === "InProgress")

@@ -5,15 +5,7 @@ import type { Log } from "../../engine/index.ts";
 /** The result of a request to the push hook. A closed set: a metric label. */
 export type HookResult = (typeof results)[number];
 
-const results = [
-  "accepted",
-  "ignored",
-  "bad_signature",
-  "too_large",
-  "rate_limited",
-  "malformed",
-  "failed",
-] as const;
+const results = ["accepted", "ignored", "bad_signature", "too_large", "rate_limited", "malformed", "failed"] as const;
 
 /** Milliseconds between two warnings about refused requests, which any sender can cause. */
 const quiet = 60_000;

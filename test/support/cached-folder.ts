@@ -15,11 +15,7 @@ const partial = ".partial";
  * @param of what it belongs to, such as `kafka`.
  * @param make fills the folder that it is given.
  */
-export async function cachedFolder(
-  of: string,
-  name: string,
-  make: (folder: string) => Promise<void>,
-): Promise<string> {
+export async function cachedFolder(of: string, name: string, make: (folder: string) => Promise<void>): Promise<string> {
   const cache = join(caches, of);
   const path = join(cache, name);
   if (existsSync(path)) return path;

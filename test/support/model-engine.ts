@@ -5,6 +5,7 @@ import type {
   PipelineConfig,
   PipelineHealth,
   PipelineView,
+  Readiness,
   Request,
   StaleSecrets,
   Status,
@@ -40,6 +41,8 @@ const ends = { stop: "Stopped", terminate: "Terminated", resume: "Running" } as 
  */
 export class ModelEngine implements AppliedEngine {
   readonly pipelines = new Map<string, ModelPipeline>();
+  /** What a check of any config says. */
+  readiness: Readiness = { kind: "ready" };
   /** Such as `stop orders`, in the order in which they began. */
   readonly calls: string[] = [];
   /** Called at the beginning of each call; what it throws is the call's error, and what it awaits holds the call up. */
@@ -86,6 +89,10 @@ export class ModelEngine implements AppliedEngine {
   takesEvents(pipeline_id: string): boolean {
     const { status, intake } = this.#of(pipeline_id);
     return status !== "Terminated" && intake === undefined;
+  }
+
+  check(): Promise<Readiness> {
+    return Promise.resolve(this.readiness);
   }
 
   get(pipeline_id: string): PipelineView {

@@ -84,27 +84,55 @@ export class ClickHouseSink implements Sink {
     return withTimeLimit(signal, metadataTimeout, (limited) => this.#open(limited));
   }
 
-  #open(limited: AbortSignal): Promise<Answer> {
-    const select = selectOn(this.#connection, limited);
+  check(signal: AbortSignal): Promise<Answer> {
+    return withTimeLimit(signal, metadataTimeout, (limited) => {
+      const select = selectOn(this.#connection, limited);
+      return this.#asked(select, async () => {
+        const { sink, options } = this.#options;
+        const table = await findTable(select, sink.connection_params.database, sink.table);
+        if (table === undefined) return options.create_table ? { kind: "ok" } : this.#setup(missingTable(sink));
+        const fit = await this.#fitOf(select, table);
+        return "kind" in fit ? fit : { kind: "ok" };
+      });
+    });
+  }
+
+  /** What `work` finds out about a server that is new enough. */
+  #asked(select: Select, work: () => Promise<Answer>): Promise<Answer> {
     return asAnswer<Answer>(
       this.#connection,
       async () => {
         const tooOld = await whyTooOld(select);
-        if (tooOld !== undefined) return this.#setup(tooOld);
-        const table = await this.#findOrCreate(select, limited);
-        if (table === undefined) return this.#setup(missingTable(this.#options.sink));
-        const columns = await findColumns(select, table.database, table.name);
-        const encoders = encodersFor(this.#options, columns);
-        if (typeof encoders === "string") return this.#setup(`table ${table.database}.${table.name} ${encoders}`);
-        const refusal = await this.#askProfile(select, commonSettings(encoders.isStructured));
-        if (refusal !== undefined) return this.#setup(refusal);
-        [this.#encoders, this.#columns] = [encoders, columns];
-        this.#description = table.create_table_query;
-        await this.#reader.learn(select, table);
-        return { kind: "ok" };
+        return tooOld === undefined ? work() : this.#setup(tooOld);
       },
       statementAnswer,
     );
+  }
+
+  /** How rows are written to a table; or why they cannot be. */
+  async #fitOf(
+    select: Select,
+    table: TableInfo,
+  ): Promise<{ encoders: RowEncoders; columns: readonly ColumnInfo[] } | FailedAnswer> {
+    const columns = await findColumns(select, table.database, table.name);
+    const encoders = encodersFor(this.#options, columns);
+    if (typeof encoders === "string") return this.#setup(`table ${table.database}.${table.name} ${encoders}`);
+    const refusal = await this.#askProfile(select, commonSettings(encoders.isStructured));
+    return refusal === undefined ? { encoders, columns } : this.#setup(refusal);
+  }
+
+  #open(limited: AbortSignal): Promise<Answer> {
+    const select = selectOn(this.#connection, limited);
+    return this.#asked(select, async () => {
+      const table = await this.#findOrCreate(select, limited);
+      if (table === undefined) return this.#setup(missingTable(this.#options.sink));
+      const fit = await this.#fitOf(select, table);
+      if ("kind" in fit) return fit;
+      [this.#encoders, this.#columns] = [fit.encoders, fit.columns];
+      this.#description = table.create_table_query;
+      await this.#reader.learn(select, table);
+      return { kind: "ok" };
+    });
   }
 
   async read(isFresh: boolean, signal: AbortSignal): Promise<{ kind: "read"; reading: Reading } | FailedAnswer> {

@@ -42,7 +42,7 @@ const forOperators = new Set([
 ]);
 
 /** Whether it lasts until a person acts, so that it is shown at once. */
-function needsOperator(error: unknown): boolean {
+export function needsOperator(error: unknown): boolean {
   const { type, name } = rootOf(error);
   return (type !== undefined && forOperators.has(type)) || name === "KafkaJSSASLAuthenticationError";
 }

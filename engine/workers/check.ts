@@ -1,0 +1,39 @@
+import { randomBytes } from "node:crypto";
+import type { Readiness } from "../core/readiness.ts";
+import type { Sink } from "../core/sink.ts";
+import { type AnyTools, checkSource } from "../sources/open.ts";
+import { compilePipeline, createKeys } from "./compile.ts";
+import type { ThreadMachine } from "./host.ts";
+import type { CheckedSpec } from "./protocol.ts";
+
+/** How long the servers may take to answer, in milliseconds. */
+const patience = 15_000;
+
+/** Whether a pipeline could run with this config: it compiles, its target takes its rows, and its source can be read. */
+export async function checkPipeline(
+  spec: CheckedSpec,
+  { log, ...machine }: ThreadMachine & Pick<AnyTools, "log">,
+): Promise<Readiness> {
+  const { config } = spec;
+  let sink: Sink;
+  try {
+    const keys = createKeys(config);
+    ({ sink } = compilePipeline({ ...spec, ...machine, revision: 0, keys, salt: randomBytes(16), log }));
+  } catch (error) {
+    return { kind: "refused", text: error instanceof Error ? error.message : String(error) };
+  }
+  const signal = AbortSignal.timeout(patience);
+  try {
+    const found = await Promise.all([checkTarget(sink, signal), checkSource(spec, { ...machine, log }, signal)]);
+    return found.find(({ kind }) => kind === "refused") ?? found.find(({ kind }) => kind !== "ready") ?? found[0];
+  } finally {
+    await sink.close();
+  }
+}
+
+async function checkTarget(sink: Sink, signal: AbortSignal): Promise<Readiness> {
+  const answer = await sink.check(signal);
+  if (answer.kind === "ok") return { kind: "ready" };
+  const { failure } = answer;
+  return { kind: failure.class === "transient" ? "unreachable" : "refused", text: failure.text };
+}

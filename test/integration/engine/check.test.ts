@@ -1,0 +1,56 @@
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Readiness } from "../../../engine/index.ts";
+import { defaultOptions } from "../../../schemas/index.ts";
+import type { EngineOptions } from "../../../schemas/pipeline.ts";
+import { EngineOnServer, mappingOf, type Over, tableOf, webhookOf } from "../../support/engine-on-server.ts";
+
+let on: EngineOnServer;
+
+beforeAll(async () => {
+  on = await EngineOnServer.start();
+});
+afterAll(() => on.stop());
+
+const over: Over = {
+  sources: webhookOf({ id: "int", n: "int" }),
+  sink: { mapping: mappingOf({ id: "Int64", n: "Int32" }) },
+};
+
+function check(pipeline_id: string, sink: Over["sink"] = {}, options: Partial<EngineOptions> = {}): Promise<Readiness> {
+  const config = on.config(pipeline_id, { ...over, sink: { ...over.sink, ...sink } });
+  return on.engine.engine.check(config, { ...defaultOptions, ...options });
+}
+
+const refused = (text: RegExp): object => ({ kind: "refused", text: expect.stringMatching(text) as string });
+
+test("a config whose table takes its rows is ready, and nothing is created or changed by the check", async () => {
+  await on.run(`CREATE TABLE ${tableOf("fine")} (id Int64, n Int32) ENGINE = MergeTree ORDER BY id`);
+  expect(await check("fine")).toEqual({ kind: "ready" });
+  expect(await check("created", {}, { create_table: true })).toEqual({ kind: "ready" });
+  expect(await on.server.query(`SELECT name FROM system.tables WHERE name = 'created'`)).toEqual([]);
+  expect(on.engine.engine.list()).toEqual([]);
+});
+
+test("a missing table or column, a column of another type, a wrong login, and a secret that is not set are refused", async () => {
+  expect(await check("missing", {}, { create_table: false })).toEqual(refused(/table d\.missing does not exist/));
+  await on.run(`CREATE TABLE ${tableOf("lacks")} (id Int64) ENGINE = MergeTree ORDER BY id`);
+  expect(await check("lacks", {}, { create_table: true })).toEqual(refused(/d\.lacks has no column "n"/));
+  await on.run(`CREATE TABLE ${tableOf("other")} (id Int64, n Array(Int32)) ENGINE = MergeTree ORDER BY id`);
+  expect(await check("other")).toEqual(refused(/field "n" to column "n"/));
+  const login = { connection_params: on.connection({ username: "nobody", password: "wrong" }) };
+  expect(await check("fine", login)).toEqual(refused(/AUTHENTICATION_FAILED|Authentication failed/));
+  const unset = { connection_params: on.connection({ password: "${env:UNSET}" }) };
+  expect(await check("fine", unset)).toEqual(refused(/env:UNSET/));
+  expect(await check("fine", {}, { access_token: "${env:NO_TOKEN}" })).toEqual(refused(/env:NO_TOKEN/));
+});
+
+test("a server that is down is no refusal", async () => {
+  const server = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  const gone = { connection_params: on.connection({ http_port: String(port) }) };
+  expect(await check("fine", gone)).toMatchObject({ kind: "unreachable" });
+});
