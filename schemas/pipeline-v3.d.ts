@@ -721,6 +721,10 @@ export interface SluiceDirectives {
    */
   create_table?: boolean;
   /**
+   * Add columns of the mapping that the target table lacks. Nothing is ever dropped or changed. Default: false.
+   */
+  alter_table?: boolean;
+  /**
    * Where a consumer group without committed offsets begins: earliest, latest or an ISO 8601 time. Default: consumer_group_initial_offset of the source.
    */
   start?: string;

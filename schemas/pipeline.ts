@@ -147,6 +147,8 @@ export interface ResourcesConfig {
 export interface EngineOptions {
   /** Create a missing target database and table from the mapping. Default false. */
   create_table: boolean;
+  /** Add columns of the mapping that the target table lacks. Absent: it is paused until the table has them. */
+  alter_table?: boolean;
   /**
    * For a batch that may have been written while the target can no longer show whether it was. `insert` (default): it
    * is sent again, so its rows may be doubled. `skip`: it counts as written, so its rows may be missing. `pause`: a
@@ -183,6 +185,7 @@ export const defaultOptions: EngineOptions = {
 export function engineOptions(document: PipelineV3): EngineOptions {
   const {
     create_table = defaultOptions.create_table,
+    alter_table,
     on_uncertain = defaultOptions.on_uncertain,
     on_lost = defaultOptions.on_lost,
     on_view_error = defaultOptions.on_view_error,
@@ -195,6 +198,7 @@ export function engineOptions(document: PipelineV3): EngineOptions {
     on_uncertain,
     on_lost,
     on_view_error,
+    ...(alter_table === true && { alter_table }),
     ...(start !== undefined && { start }),
     ...(take_over !== undefined && { take_over }),
     ...(access_token !== undefined && { access_token }),

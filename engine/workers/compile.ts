@@ -1,4 +1,4 @@
-import type { PipelineConfig, SchemaField, SourceConfig } from "../../schemas/pipeline.ts";
+import type { EngineOptions, PipelineConfig, SchemaField, SourceConfig } from "../../schemas/pipeline.ts";
 import { quantityBytes } from "../../schemas/quantity.ts";
 import type { KeyMemory } from "../core/key-memory.ts";
 import type { Sink } from "../core/sink.ts";
@@ -16,7 +16,7 @@ interface CompileOptions {
   pipeline_id: string;
   config: PipelineConfig;
   revision: number;
-  options: { create_table: boolean };
+  options: Pick<EngineOptions, "create_table" | "alter_table">;
   /** Configs of earlier revisions that pending batches name: the present config may read their origins by another source, or not at all. */
   former?: readonly PipelineConfig[];
   embedded?: SinkTools["embedded"];

@@ -15,7 +15,7 @@ export interface PipelineSpec {
   /** Of the current revision, with secrets resolved. Never leaves the process. */
   config: PipelineConfig;
   revision: number;
-  options: SendOptions & Pick<EngineOptions, "create_table" | "start" | "take_over">;
+  options: SendOptions & Pick<EngineOptions, "create_table" | "alter_table" | "start" | "take_over">;
   /** Where `host: embedded` is reached; absent where no pipeline uses it. */
   embedded?: { url: string; username: string; password: string };
   /** The stream of pushed events; absent for a pipeline that reads from Kafka. */

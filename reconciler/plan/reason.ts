@@ -136,6 +136,8 @@ export interface Edit {
   /** Present if the status changes too. */
   state?: StateDifference;
   writes: Unwritten;
+  /** Columns that are new in the mapping, and that `x-sluice.alter_table` adds to the table. Absent for none. */
+  adds?: string[];
   /** It was changed in the engine as well, which this undoes. */
   isDrifted: boolean;
 }

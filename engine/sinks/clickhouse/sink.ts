@@ -1,12 +1,19 @@
 import type { Agent } from "node:http";
 import type { ClickHouseSettings } from "@clickhouse/client";
-import type { SinkConfig } from "../../../schemas/pipeline.ts";
+import type { EngineOptions, SinkConfig } from "../../../schemas/pipeline.ts";
 import type { RowWalks } from "../../event/raw-json.ts";
 import type { Answer, Block, Probe, Reading, RowWriter, Sink } from "../../core/sink.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { asAnswer, type FailedAnswer, isOfConstraint, statementAnswer } from "./transport/failures.ts";
 import { Connection, type EmbeddedServer } from "./transport/connection.ts";
-import { configuredTypes, create, creationSettings, missingTable } from "./target/creation.ts";
+import {
+  addColumns,
+  configuredTypes,
+  create,
+  creationSettings,
+  missingColumns,
+  missingTable,
+} from "./target/creation.ts";
 import { commonSettings, insertStatement, tokenSetting } from "./insert/insert-settings.ts";
 import { Inserter, PartitionLimit } from "./insert/inserter.ts";
 import { BlockProbe } from "./insert/probe.ts";
@@ -24,7 +31,7 @@ export interface ClickHouseTools {
   pipeline_id: string;
   /** The fields that feed the sink. */
   schemas: Schemas;
-  options: { create_table: boolean };
+  options: Pick<EngineOptions, "create_table" | "alter_table">;
   /** The address for `host: embedded`; a function where it may change. */
   embedded?: EmbeddedServer | (() => EmbeddedServer);
   /** The agent for HTTP connections; by default one of the sink's own, which applies its TLS settings. */
@@ -114,7 +121,9 @@ export class ClickHouseSink implements Sink {
     select: Select,
     table: TableInfo,
   ): Promise<{ encoders: RowEncoders; columns: readonly ColumnInfo[] } | FailedAnswer> {
-    const columns = await findColumns(select, table.database, table.name);
+    const found = await findColumns(select, table.database, table.name);
+    // Those that `open` adds.
+    const columns = this.#altersTable ? [...found, ...missingColumns(this.#options.sink, found)] : found;
     const encoders = encodersFor(this.#options, columns);
     if (typeof encoders === "string") return this.#setup(`table ${table.database}.${table.name} ${encoders}`);
     const refusal = await this.#askProfile(select, commonSettings(encoders.isStructured));
@@ -124,8 +133,9 @@ export class ClickHouseSink implements Sink {
   #open(limited: AbortSignal): Promise<Answer> {
     const select = selectOn(this.#connection, limited);
     return this.#asked(select, async () => {
-      const table = await this.#findOrCreate(select, limited);
-      if (table === undefined) return this.#setup(missingTable(this.#options.sink));
+      const found = await this.#findOrCreate(select, limited);
+      if (found === undefined) return this.#setup(missingTable(this.#options.sink));
+      const table = this.#altersTable ? await this.#withColumns(select, found, limited) : found;
       const fit = await this.#fitOf(select, table);
       if ("kind" in fit) return fit;
       [this.#encoders, this.#columns] = [fit.encoders, fit.columns];
@@ -215,6 +225,22 @@ export class ClickHouseSink implements Sink {
     await create(this.#connection, this.#options.sink, signal);
     this.#options.log.info({ pipeline_id: this.#options.pipeline_id, database, table }, "Created the target table.");
     return findTable(select, database, table);
+  }
+
+  get #altersTable(): boolean {
+    return this.#options.options.alter_table === true;
+  }
+
+  /** The table with all columns of the mapping. */
+  async #withColumns(select: Select, table: TableInfo, signal: AbortSignal): Promise<TableInfo> {
+    const { pipeline_id, sink, log } = this.#options;
+    const { database, name } = table;
+    const missing = missingColumns(sink, await findColumns(select, database, name));
+    if (missing.length === 0) return table;
+    await addColumns(this.#connection, table, missing, signal);
+    const columns = missing.map((column) => column.name);
+    log.info({ pipeline_id, database, table: name, columns }, "Added the columns that the target table lacked.");
+    return (await findTable(select, database, name)) ?? table;
   }
 
   /** Why the settings profile of this user forbids inserts; undefined if it does not. */

@@ -28,6 +28,7 @@ function edited(desired: DesiredPipeline, present: ActualPipeline, found: Differ
     reading: rereading(present, desired),
     ...(present.status !== desired.directives.state && { state: stateDifference(desired, present) }),
     writes: drained(present, calls),
+    ...addedColumns(desired, present),
     isDrifted: false,
   };
   return {
@@ -38,6 +39,13 @@ function edited(desired: DesiredPipeline, present: ActualPipeline, found: Differ
     why: { code: "Edited", facts },
     calls,
   };
+}
+
+function addedColumns({ config, options }: DesiredPipeline, present: ActualPipeline): { adds?: string[] } {
+  if (options.alter_table !== true) return {};
+  const before = new Set(present.config.sink.mapping.map(({ column_name }) => column_name));
+  const adds = config.sink.mapping.map(({ column_name }) => column_name).filter((name) => !before.has(name));
+  return adds.length === 0 ? {} : { adds };
 }
 
 /** The events that an edit drains. A stop does not wait for a pause: events held then stay after the edit. */

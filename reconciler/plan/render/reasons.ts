@@ -120,9 +120,13 @@ function secretsText(secrets: readonly string[]): string {
   return `${listed(secrets)} ${have} now: ${how}`;
 }
 
-function editText({ paths, reading, state, writes, isDrifted }: ReasonFacts["Edited"]): string {
+function editText({ paths, reading, state, writes, adds = [], isDrifted }: ReasonFacts["Edited"]): string {
   const status = state === undefined ? "" : `; ${stateText(state)}`;
-  return `${firstOf(paths)} changed${rereadingText(reading)}${status}${writtenFirst(writes)}${alsoText(isDrifted)}`;
+  const columns = `${adds.length === 1 ? "the column" : "the columns"} ${someOf(adds)}`;
+  const added =
+    adds.length === 0 ? "" : `; adds ${columns} to its table, where that lacks ${adds.length === 1 ? "it" : "them"}`;
+  const effects = `${rereadingText(reading)}${added}${status}${writtenFirst(writes)}`;
+  return `${firstOf(paths)} changed${effects}${alsoText(isDrifted)}`;
 }
 
 function recreationText({ path, writes, losses, position, isDrifted }: ReasonFacts["Recreated"]): string {

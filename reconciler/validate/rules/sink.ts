@@ -95,13 +95,14 @@ function* mustFit(type: View, name: string, fits: true | string): Iterable<Probl
 
 /** ClickHouse accepts `FixedString` and `Enum8` without arguments for an existing column, not for a new one. */
 function* createdColumns(document: View): Iterable<Problem> {
-  if (document.get("x-sluice", "create_table").value !== true) return;
+  const option = ["create_table", "alter_table"].find((name) => document.get("x-sluice", name).value === true);
+  if (option === undefined) return;
   for (const entry of document.get("sink", "mapping").items()) {
     const type = entry.get("column_type");
     const [, name = ""] = /\b(FixedString|Enum8|Enum16)\b(?!\s*\()/.exec((type.text ?? "").slice(0, longestType)) ?? [];
     if (name === "") continue;
     yield type.problem("CREATE_TABLE", {
-      expected: "a type that is spelled out, because x-sluice.create_table makes the table from it",
+      expected: `a type that is spelled out, because x-sluice.${option} makes the column from it`,
       found: found(type.value, type.path),
       suggestion: name === "FixedString" ? "write its length, such as FixedString(16)" : `write ${name}('a' = 1, …)`,
     });

@@ -46,6 +46,31 @@ test("a missing table or column, a column of another type, a wrong login, and a 
   expect(await check("fine", {}, { access_token: "${env:NO_TOKEN}" })).toEqual(refused(/env:NO_TOKEN/));
 });
 
+test("columns that a table lacks are added with alter_table, by the start and not by the check", async () => {
+  const table = tableOf("grows");
+  const columns = (): Promise<unknown> => on.server.query(`SELECT name, type FROM system.columns WHERE table = 'grows'`);
+  await on.run(`CREATE TABLE ${table} (id Int64, other String) ENGINE = MergeTree ORDER BY id`);
+  const before = await columns();
+  expect(await check("grows")).toEqual(refused(/d\.grows has no column "n".*x-sluice\.alter_table: true/));
+  expect(await check("grows", {}, { alter_table: true })).toEqual({ kind: "ready" });
+  expect(await columns()).toEqual(before);
+
+  const config = on.config("grows", over);
+  const options = { ...defaultOptions, alter_table: true, access_token: "t" };
+  await on.engine.engine.create(config, options);
+  for (const id of [1, 2]) expect((await on.engine.post("grows", "t", { id, n: 7 })).status).toBe(202);
+  await on.engine.until("grows", ({ counters }) => counters.rows_written === 2);
+  expect(await columns()).toEqual([
+    { name: "id", type: "Int64" },
+    { name: "other", type: "String" },
+    { name: "n", type: "Int32" },
+  ]);
+  expect(await on.server.query(`SELECT * FROM ${table} ORDER BY id`)).toEqual([
+    { id: 1, other: "", n: 7 },
+    { id: 2, other: "", n: 7 },
+  ]);
+});
+
 test("a server that is down is no refusal", async () => {
   const server = createServer().listen(0, "127.0.0.1");
   await new Promise((resolve) => server.once("listening", resolve));

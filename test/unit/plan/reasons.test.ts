@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { consumerGroup } from "../../../engine/index.ts";
 import type { Reason } from "../../../reconciler/plan/reason.ts";
+import { pipelineText } from "../../support/pipeline-text.ts";
 import { changeFor, inSyncWith } from "./world.ts";
 import type { World } from "./world.ts";
 
@@ -120,5 +121,22 @@ describe("why a change is made, as data", () => {
     ],
   ])("%s", (_title, world, why) => {
     expect(changeFor(world).why).toEqual(why);
+  });
+
+  test("a column that is new in the mapping: that alter_table adds it, and nothing without that option", () => {
+    const mapped = "    - { name: id, column_name: id, column_type: Int64 }\n";
+    const wider = (...sluice: string[]): World => ({
+      files: {
+        "orders.yaml": pipelineText({ ...orders, sluice }).replace(
+          mapped,
+          `${mapped}    - { name: id, column_name: id_text, column_type: String }\n`,
+        ),
+      },
+      there: [{ was: { ...orders, sluice } }],
+    });
+    const altering = changeFor(wider("alter_table: true"));
+    expect(altering.why).toMatchObject({ code: "Edited", facts: { adds: ["id_text"] } });
+    expect(altering.reason).toContain("; adds the column id_text to its table, where that lacks it");
+    expect(changeFor(wider()).why).not.toHaveProperty("facts.adds");
   });
 });

@@ -62,7 +62,7 @@ export function encodersFor(
   const missing = sink.mapping.filter((_, index) => mapped[index] === undefined);
   if (missing.length > 0) {
     const names = missing.map((entry) => `"${entry.column_name}"`).join(", ");
-    return `has no column ${names} that can be written; add it to the table or remove it from the mapping`;
+    return `has no column ${names} that can be written; set x-sluice.alter_table: true to have it added, add it to the table, or remove it from the mapping`;
   }
   try {
     const types = mapped.filter((column) => column !== undefined).map(realType);

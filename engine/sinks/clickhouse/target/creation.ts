@@ -5,12 +5,34 @@ import type { Connection } from "../transport/connection.ts";
 import { deduplicationWindow } from "./deduplication.ts";
 import { configuredType } from "../columns/column-grammar.ts";
 import { quoteName, quoteTable } from "../transport/sql.ts";
+import type { ColumnInfo, TableInfo } from "./table.ts";
 
 /** Creates the table of a sink, and its database, unless they exist. Throws a RequestError. */
 export async function create(connection: Connection, sink: SinkConfig, signal: AbortSignal): Promise<void> {
   const [database, table] = statements(sink);
   await connection.run(database, { signal });
   await connection.run(table, { signal, settings: creationSettings(configuredTypes(sink.mapping)) });
+}
+
+/** The columns of a mapping that a table does not have, with their configured types. */
+export function missingColumns({ mapping }: SinkConfig, found: readonly ColumnInfo[]): ColumnInfo[] {
+  const names = new Set(found.map(({ name }) => name));
+  const types = configuredTypes(mapping);
+  return mapping.flatMap(({ column_name: name }, index) =>
+    names.has(name) ? [] : [{ name, type: types[index]!, default_kind: "" }],
+  );
+}
+
+/** Adds columns to a table, unless another process has added them meanwhile. Throws a RequestError. */
+export async function addColumns(
+  connection: Connection,
+  { database, name }: TableInfo,
+  columns: readonly ColumnInfo[],
+  signal: AbortSignal,
+): Promise<void> {
+  const added = columns.map((column) => `ADD COLUMN IF NOT EXISTS ${quoteName(column.name)} ${column.type}`);
+  const settings = creationSettings(columns.map(({ type }) => type));
+  await connection.run(`ALTER TABLE ${quoteTable(database, name)} ${added.join(", ")}`, { signal, settings });
 }
 
 /** The error for a table that does not exist, with the way to create it. */
