@@ -65,7 +65,12 @@ export class Clone {
 
   /** Files and facts of commit `sha`, which is fetched if it is missing, and is kept as `pin` if it is good. */
   async pinned(sha: string, wanted: Wanted, signal: AbortSignal): Promise<Found> {
-    const fetch = () => this.#fetchCommit(sha, "pin", signal);
+    const fetch = async (): Promise<void> => {
+      if ((await this.#said(["rev-parse", "--verify", "--quiet", keptAs(sha)], signal)) !== sha) {
+        return this.#fetchCommit(sha, "pin", signal);
+      }
+      await this.#git.text(this.#folder, ["update-ref", nameOf("pin"), sha], signal);
+    };
     return this.#healed(() => this.#attempt("pin", sha, fetch, wanted, signal), signal);
   }
 
@@ -87,9 +92,16 @@ export class Clone {
     return [...headers.matchAll(/^parent ([0-9a-f]+)$/gm)].map(([, parent = ""]) => parent);
   }
 
-  /** Marks the last fetched revision as good. */
-  async keepHead(signal: AbortSignal): Promise<void> {
+  /** Marks the last fetched revision as good, and keeps of all earlier ones these commits. */
+  async keepHead(sha: string, commits: readonly string[], signal: AbortSignal): Promise<void> {
     await this.#git.text(this.#folder, ["update-ref", nameOf("good"), nameOf("head")], signal);
+    await this.#git.text(this.#folder, ["update-ref", keptAs(sha), sha], signal);
+    const format = ["for-each-ref", "--format=%(refname)", `${keptFolder}/`];
+    const kept = (await this.#said(format, signal))?.split("\n") ?? [];
+    const wanted = new Set(commits.map(keptAs));
+    for (const name of kept.filter((one) => !wanted.has(one))) {
+      await this.#git.text(this.#folder, ["update-ref", "-d", name], signal);
+    }
   }
 
   async #healed(attempt: () => Promise<Found>, signal: AbortSignal): Promise<Found> {
@@ -169,9 +181,14 @@ export class Clone {
 
   async #removeLocks(): Promise<void> {
     const references = (["head", "good", "pin"] as const).map((kept) => `${nameOf(kept)}.lock`);
-    const names = (await readdir(this.#folder)).filter((name) => name.endsWith(".lock"));
+    const locksIn = async (folder: string): Promise<string[]> => {
+      const names = await readdir(join(this.#folder, folder)).catch(() => []);
+      return names.filter((name) => name.endsWith(".lock")).map((name) => join(folder, name));
+    };
     await Promise.all(
-      [...names, ...references].map((name) => rm(join(this.#folder, name), { recursive: true, force: true })),
+      [...(await locksIn(".")), ...(await locksIn(keptFolder)), ...references].map((name) =>
+        rm(join(this.#folder, name), { recursive: true, force: true }),
+      ),
     );
   }
 
@@ -267,6 +284,13 @@ const suspicious: ReadonlySet<string> = new Set(["GitOperationFailed", "Transfer
 
 const damage =
   /unable to (create|write|resolve)|\.lock|corrupt|loose object|packfile|not a git repository|shallow|inflate|bad object/i;
+
+/** References to the commits of earlier good revisions, by their hashes. */
+const keptFolder = "refs/sluice/kept";
+
+function keptAs(sha: string): string {
+  return `${keptFolder}/${sha}`;
+}
 
 function nameOf(kept: Kept): string {
   return `refs/sluice/${kept}`;

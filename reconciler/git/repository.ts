@@ -212,7 +212,7 @@ export class Repository implements RevisionSource {
     const name = this.#name === undefined ? {} : { name: this.#name };
     const rest = { sha, path: this.#wanted.path, digest: digestOf(revision), commits: this.#commits };
     try {
-      await this.#clone.keepHead(signal);
+      await this.#clone.keepHead(sha, this.#commits, signal);
       await writeLastGood(this.#record, { followed: this.#followed, ...name, ...rest });
     } catch (error) {
       signal.throwIfAborted();

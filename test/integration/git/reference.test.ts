@@ -88,6 +88,32 @@ describe("a commit of the branch that is asked for by its hash", () => {
     expect(pathsOf(await scene.open({ url: server.url }).at(first, signal))).toEqual(["a.yaml"]);
   });
 
+  test("is had without the remote wherever it was followed before, also after a restart and a history that was rewritten", async () => {
+    const server = await serveHttp(scene.origin.path);
+    const shas: string[] = [];
+    for (const name of ["a", "b", "c"]) {
+      shas.push(await scene.origin.commit({ [`${name}.yaml`]: name }));
+      await scene.open({ url: server.url }).fetch(signal);
+    }
+    shas.push(await scene.origin.replaceHistory({ "d.yaml": "d" }));
+    await scene.open({ url: server.url }).fetch(signal);
+    await server.close();
+    const source = scene.open({ url: server.url });
+    expect((await source.cached(signal))?.sha).toBe(shas[3]);
+    const had: unknown[] = [];
+    for (const sha of shas) had.push(pathsOf(await source.at(sha, signal)));
+    expect(had).toEqual([["a.yaml"], ["a.yaml", "b.yaml"], ["a.yaml", "b.yaml", "c.yaml"], ["d.yaml"]]);
+    const clone = await scene.cloneFolder();
+    const kept = await scene.origin.git(
+      "--git-dir",
+      clone,
+      "for-each-ref",
+      "--format=%(objectname)",
+      "refs/sluice/kept",
+    );
+    expect(String(kept).trim().split("\n").toSorted()).toEqual(shas.toSorted());
+  });
+
   test("is refused where only another branch has it", async () => {
     await scene.origin.commit({ "a.yaml": "one" });
     await scene.origin.git("checkout", "--quiet", "-b", "other");
