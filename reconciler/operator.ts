@@ -2,7 +2,7 @@ import type { ObservedEngine } from "./actual/snapshot.ts";
 import type { Inventory } from "./actual/inventory.ts";
 import type { Underway } from "./actual/state.ts";
 import type { Revision } from "./git/revision.ts";
-import { type Hold, HoldError } from "./holds/hold.ts";
+import { type Hold, HoldError, ownHold } from "./holds/hold.ts";
 import type { Holds } from "./holds/holds.ts";
 import type { SourceChange } from "./holds/source-change.ts";
 import type { PinnedSource } from "./holds/pinned-source.ts";
@@ -55,6 +55,8 @@ export interface OperatorDependencies {
   look: () => void;
 }
 
+/** Milliseconds. */
+const longestStop = 30 * 24 * 3_600_000;
 /** Milliseconds that a rollback waits for the repository. */
 const rollbackTimeout = 120_000;
 
@@ -109,10 +111,29 @@ export class Operator {
     return this.#suspensionResult(pipeline_id, hold);
   }
 
-  /** Lifts a suspension. Throws HoldError where there is none. */
+  /** Lifts a suspension, or the stop of a pipeline. Throws HoldError where there is none. */
   async resume(pipeline_id: string | undefined, { by }: Asker): Promise<SuspensionResult> {
-    const hold = await this.#dependencies.holds.resume(pipeline_id);
-    this.#dependencies.telemetry.resumed(pipeline_id, by);
+    const { holds, telemetry } = this.#dependencies;
+    const stop = pipeline_id === undefined ? undefined : await holds.start(pipeline_id);
+    const isSuspended = pipeline_id === undefined || ownHold(holds.state, pipeline_id) !== undefined;
+    const hold = stop !== undefined && !isSuspended ? stop : await holds.resume(pipeline_id);
+    telemetry.resumed(pipeline_id, by);
+    return this.#suspensionResult(pipeline_id, hold);
+  }
+
+  /** Stops a pipeline without a commit for so many milliseconds. Throws HoldError where no file describes it. */
+  async stop(pipeline_id: string, milliseconds: number, asker: Asker): Promise<SuspensionResult> {
+    const { holds, status, telemetry } = this.#dependencies;
+    const isWished = status.last?.pipelines?.some((one) => one.pipeline_id === pipeline_id) === true;
+    if (!isWished) {
+      throw new HoldError(`${printable(pipeline_id)}: expected a pipeline that a valid file describes, found none`);
+    }
+    if (!(milliseconds > 0 && milliseconds <= longestStop)) {
+      throw new HoldError(`--for: expected a time of at most 30 days, found ${milliseconds} ms`);
+    }
+    const until = new Date(Date.now() + milliseconds).toISOString();
+    const hold = await holds.stop(pipeline_id, { ...asker, until });
+    telemetry.stopped(pipeline_id, hold);
     return this.#suspensionResult(pipeline_id, hold);
   }
 

@@ -4,7 +4,7 @@ import type { DeletionLimit } from "./actual/state.ts";
 import type { Apply } from "./apply/apply.ts";
 import type { AppliedEngine } from "./apply/carry-out.ts";
 import type { Operations } from "./apply/operations.ts";
-import type { DesiredState } from "./desired/desired-state.ts";
+import type { DesiredPipeline, DesiredState } from "./desired/desired-state.ts";
 import { Loader } from "./desired/load.ts";
 import type { Revision, SourceDescription } from "./git/revision.ts";
 import { followedSource, sourceChange, type SourceChange, withoutChanges } from "./holds/source-change.ts";
@@ -25,6 +25,8 @@ export interface PlannerDependencies {
 /** A plan, and the pipelines that were suspended at the moment for which it was made. */
 export interface MadePlan {
   plan: Plan;
+  /** What is wished of each pipeline: by its file, and by an operator who stopped it. */
+  pipelines: DesiredPipeline[];
   suspended: ReadonlySet<string>;
   /** Another source than before, which waits for an approval. */
   sourceChange?: SourceChange;
@@ -47,12 +49,12 @@ export class Planner {
     const stale = await engine.staleSecrets();
     const seen = snapshot(engine, inventory, busy(), operations.interrupted, stale);
     const actual = { ...seen, budget: { ...inventory.deletionsOf(id), limit } };
-    const plan = planWithHolds(actual, { ...desired, skipped }, holds.state);
+    const { plan, pipelines } = planWithHolds(actual, { ...desired, skipped }, holds.state);
     const ids = plan.changes.map(({ pipeline_id }) => pipeline_id);
     const suspended = new Set(ids.filter((one) => holds.of(one) !== undefined));
     const change = sourceChange(plan, inventory.state.source, followedSource(source.description, revision));
-    if (change === undefined) return { plan, suspended };
-    return { plan: withoutChanges(plan, change), suspended, sourceChange: change };
+    if (change === undefined) return { plan, pipelines, suspended };
+    return { plan: withoutChanges(plan, change), pipelines, suspended, sourceChange: change };
   }
 
   /** The plan for this revision. Leaves the cache of the followed files as it is. */

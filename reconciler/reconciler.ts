@@ -10,6 +10,7 @@ import type { DesiredState } from "./desired/desired-state.ts";
 import { Loader } from "./desired/load.ts";
 import { SourcePoller } from "./git/source-poller.ts";
 import { Holds } from "./holds/holds.ts";
+import { onlyStops } from "./holds/held-plan.ts";
 import { PinnedSource } from "./holds/pinned-source.ts";
 import { followedSource } from "./holds/source-change.ts";
 import { Operator } from "./operator.ts";
@@ -177,23 +178,25 @@ export class Reconciler {
   async #plan(turn: Turn): Promise<void> {
     const { revision, desired } = turn;
     if (revision === undefined || desired === undefined) return;
-    const { plan, suspended, sourceChange } = await this.#planner.make(revision, desired);
+    const { plan, pipelines, suspended, sourceChange } = await this.#planner.make(revision, desired);
     turn.plan = plan;
+    turn.pipelines = pipelines;
     turn.suspended = suspended;
     if (sourceChange !== undefined) turn.sourceChange = sourceChange;
     else this.#inventory.follow(followedSource(this.#source.description, revision));
     this.#telemetry.planMade(plan);
   }
 
-  /** Nothing while everything is suspended; the plan names the waiting changes. */
+  /** Only the stops of an operator while everything is suspended; the plan names the waiting changes. */
   async #carryOut(turn: Turn, signal: AbortSignal): Promise<void> {
-    if (this.#holds.state.everything !== undefined) return;
-    const { plan, suspended = new Set(), desired, revision } = turn;
-    if (plan === undefined || desired === undefined || revision === undefined) return;
+    const { plan: made, suspended = new Set(), pipelines, revision } = turn;
+    if (made === undefined || pipelines === undefined || revision === undefined) return;
+    const plan = this.#holds.state.everything === undefined ? made : onlyStops(made);
+    if (plan === undefined) return;
     const order = {
       plan,
       suspended,
-      desired: new Map(desired.pipelines.map((one) => [one.pipeline_id, one])),
+      desired: new Map(pipelines.map((one) => [one.pipeline_id, one])),
       origin: {
         revision: revision.id,
         ...(revision.author !== undefined && { author: revision.author }),
@@ -228,7 +231,7 @@ export class Reconciler {
   /** Waits for what comes first: a call of `trigger`, the next try of what failed, or the interval. */
   async #pause(turn: Turn, signal: AbortSignal): Promise<Trigger> {
     const poll = this.#poller.wait ?? jittered(this.#options.interval);
-    const retry = untilRetry(turn);
+    const retry = Math.min(untilRetry(turn), this.#holds.untilNextEnd);
     const pause = new AbortController();
     this.#endPause = () => pause.abort();
     if (this.#pending === undefined && !signal.aborted) {

@@ -78,6 +78,7 @@ export const commands: readonly Command[] = [
     "stop applying changes to a pipeline, or to all; running pipelines run on",
     async () => (await suspension()).suspend,
   ),
+  command("stop", "<ID>", "stop a pipeline for a time, whatever its file says", async () => (await suspension()).stop),
   command(
     "resume",
     "[ID]",

@@ -18,12 +18,20 @@ export interface Pin extends Hold {
   subject?: string;
 }
 
+/** A stop by an operator without a commit, which ends by itself. */
+export interface StopHold extends Hold {
+  /** ISO 8601, UTC. */
+  until: string;
+}
+
 export interface HoldsState {
   version: 1;
   /** Nothing is changed at all. */
   everything?: Hold;
   /** By pipeline_id: it is left as it is. */
   pipelines: Readonly<Record<string, Hold>>;
+  /** By pipeline_id: it is stopped, also after the time of its end, until another stop is set. */
+  stops?: Readonly<Record<string, StopHold>>;
   pin?: Pin;
 }
 
@@ -35,6 +43,12 @@ export function ownHold({ pipelines }: HoldsState, pipeline_id: string): Hold | 
   return Object.hasOwn(pipelines, pipeline_id) ? pipelines[pipeline_id] : undefined;
 }
 
+/** The stop of this pipeline by an operator; undefined once its time is over. */
+export function stopOf({ stops = {} }: HoldsState, pipeline_id: string): StopHold | undefined {
+  const stop = Object.hasOwn(stops, pipeline_id) ? stops[pipeline_id] : undefined;
+  return stop === undefined || Date.parse(stop.until) <= Date.now() ? undefined : stop;
+}
+
 /** Undefined for a text that is not a list of holds. */
 export function parseHolds(text: string): HoldsState | undefined {
   let state: Partial<HoldsState> | null;
@@ -44,7 +58,8 @@ export function parseHolds(text: string): HoldsState | undefined {
     return undefined;
   }
   if (state?.version !== 1 || typeof state.pipelines !== "object" || state.pipelines === null) return undefined;
-  const { everything, pin } = state;
+  const { everything, pin, stops = {} } = state;
+  if (typeof stops !== "object" || stops === null || !Object.values(stops).every(isStop)) return undefined;
   const holds = [...Object.values(state.pipelines), ...(everything === undefined ? [] : [everything])];
   const isPin = pin === undefined || (isHold(pin) && [pin.commit, pin.head, pin.revision].every(isText));
   return holds.every(isHold) && isPin ? (state as HoldsState) : undefined;
@@ -53,6 +68,11 @@ export function parseHolds(text: string): HoldsState | undefined {
 function isHold(value: unknown): value is Hold {
   const { since, by = "", reason = "" } = (value ?? {}) as Partial<Record<keyof Hold, unknown>>;
   return isText(since) && !Number.isNaN(Date.parse(since)) && isText(by) && isText(reason);
+}
+
+function isStop(value: unknown): value is StopHold {
+  const { until } = (value ?? {}) as Partial<Record<keyof StopHold, unknown>>;
+  return isHold(value) && isText(until) && !Number.isNaN(Date.parse(until));
 }
 
 function isText(value: unknown): value is string {

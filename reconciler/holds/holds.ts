@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { writeFileDurably } from "../../engine/index.ts";
 import { Mutex } from "../../engine/language.ts";
 import { suspensionText } from "../plan/render/index.ts";
-import { HoldError, ownHold, parseHolds } from "./hold.ts";
-import type { Hold, HoldsState, Pin } from "./hold.ts";
+import { HoldError, ownHold, parseHolds, stopOf } from "./hold.ts";
+import type { Hold, HoldsState, Pin, StopHold } from "./hold.ts";
 
 const longestReason = 500;
 const longestName = 100;
@@ -67,9 +67,7 @@ export class Holds {
     const before = pipeline_id === undefined ? this.#state.everything : ownHold(this.#state, pipeline_id);
     const what = pipeline_id ?? "everything";
     if (before !== undefined) throw new HoldError(`${what} is suspended already: ${suspensionText(before)}`);
-    if (reason !== undefined && reason.length > longestReason) {
-      throw new HoldError(`--reason: expected at most ${longestReason} characters, found ${reason.length}`);
-    }
+    mustBeShort(reason);
     if (Object.keys(this.#state.pipelines).length >= mostPipelines) {
       throw new HoldError(`${mostPipelines} pipelines are suspended, which is the maximum: suspend everything`);
     }
@@ -90,6 +88,34 @@ export class Holds {
       return { ...state, pipelines: Object.fromEntries(others) };
     });
     return hold;
+  }
+
+  /** Stops a pipeline until a time, in place of an earlier stop. Throws HoldError for a text that is too long. */
+  async stop(pipeline_id: string, { by, reason, until }: Omit<StopHold, "since">): Promise<StopHold> {
+    this.#refuseDamage();
+    mustBeShort(reason);
+    const stop = { since: new Date().toISOString(), until, ...whoAndWhy(by, reason) };
+    // Those that are over are forgotten with the next one.
+    await this.#change((state) => ({ ...state, stops: { ...liveStops(state), [pipeline_id]: stop } }));
+    return stop;
+  }
+
+  /** Milliseconds until the next stop is over; Infinity where there is none. */
+  get untilNextEnd(): number {
+    const ends = Object.values(liveStops(this.#state)).map(({ until }) => Date.parse(until));
+    return Math.min(Infinity, ...ends) - Date.now();
+  }
+
+  /** Ends a stop early; gives the one that was ended, where there was one. */
+  async start(pipeline_id: string): Promise<StopHold | undefined> {
+    this.#refuseDamage();
+    const stop = stopOf(this.#state, pipeline_id);
+    if (stop === undefined) return undefined;
+    await this.#change((state) => {
+      const others = Object.entries(liveStops(state)).filter(([id]) => id !== pipeline_id);
+      return { ...state, stops: Object.fromEntries(others) };
+    });
+    return stop;
   }
 
   /** Makes a pin, in place of an earlier one. */
@@ -140,6 +166,16 @@ export class Holds {
 }
 
 const nothing: HoldsState = { version: 1, pipelines: {} };
+
+function mustBeShort(reason = ""): void {
+  if (reason.length <= longestReason) return;
+  throw new HoldError(`--reason: expected at most ${longestReason} characters, found ${reason.length}`);
+}
+
+function liveStops(state: HoldsState): Record<string, StopHold> {
+  const live = Object.keys(state.stops ?? {}).map((id) => [id, stopOf(state, id)] as const);
+  return Object.fromEntries(live.filter((entry): entry is [string, StopHold] => entry[1] !== undefined));
+}
 
 function unpinned({ pin: _pin, ...state }: HoldsState): HoldsState {
   return state;

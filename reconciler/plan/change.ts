@@ -92,7 +92,7 @@ interface Common {
  *
  * - Calls are made (`ActingCause`): `Interrupted` where a half-done change is undone or completed, `Inverted` where a
  *   plan is undone.
- * - Nothing to do: `InSync`, `Suspended`, `DriftIgnored`, `PruneDisabled`, `NotOwned` (not created from this source);
+ * - Nothing to do: `InSync`, `Suspended`, `StoppedByOperator`, `DriftIgnored`, `PruneDisabled`, `NotOwned` (not created from this source);
  *   `Drifted` too, where it is only reported, or corrected later.
  * - Later, by itself: `InTransition`, `InProgress`, `DependencyNotReady`, `PruneHeld`.
  * - Refused until a person changes something (`RefusalCause`). `InvalidFile` leaves a running pipeline at its last good
@@ -118,6 +118,7 @@ export type IdleCause =
   | "DriftIgnored"
   | "Drifted"
   | "PruneDisabled"
+  | "StoppedByOperator"
   | "NotOwned"
   | "InTransition"
   | "InProgress"

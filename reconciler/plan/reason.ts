@@ -56,6 +56,7 @@ export interface ReasonFacts {
   InSync: { status: Status };
   SuspendedByFile: Nothing;
   SuspendedByOperator: Suspension & { pipeline_id: string };
+  StoppedByOperator: Suspension & { until: string };
   SuspendedFileGone: Gone;
   PruneDisabled: Gone;
   PruneHeld: Gone & { unread: string };

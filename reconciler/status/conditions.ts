@@ -95,7 +95,9 @@ const stances: Readonly<Record<Stance, string>> = {
 };
 
 /** The drifted fields with their values in the file and in the engine, until they are corrected. */
-function drifted({ change: { drift, fields }, outcome }: Observation): Condition[] {
+function drifted({ change: { cause, why, drift, fields }, outcome }: Observation): Condition[] {
+  if (cause === "StoppedByOperator")
+    return [{ type: "Drifted", status: "True", reason: cause, message: reasonText(why) }];
   if (drift === undefined || outcome?.result === "applied") return [];
   const shown = fields.slice(0, 5).map(({ path, from, to, secret }) => {
     const values = secret === true ? "a secret" : `${text(from)} in the engine, ${text(to)} in its file`;
@@ -147,7 +149,14 @@ function fromHealth({ change, health, wished }: Observation): Condition {
 }
 
 /** Causes that an operator should see although the pipeline runs well. */
-const notes: ReadonlySet<string> = new Set(["Suspended", "DriftIgnored", "PruneDisabled", "PruneHeld", "NotOwned"]);
+const notes: ReadonlySet<string> = new Set([
+  "Suspended",
+  "StoppedByOperator",
+  "DriftIgnored",
+  "PruneDisabled",
+  "PruneHeld",
+  "NotOwned",
+]);
 
 /** What is known of a source after a turn. */
 export interface SourceObservation {

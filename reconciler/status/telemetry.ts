@@ -4,7 +4,7 @@ import type { Log } from "../../engine/index.ts";
 import type { Outcome } from "../apply/outcome.ts";
 import { documentCount } from "../desired/desired-state.ts";
 import type { Revision } from "../git/revision.ts";
-import type { Hold, Pin } from "../holds/hold.ts";
+import type { Hold, Pin, StopHold } from "../holds/hold.ts";
 import type { SourceChange } from "../holds/source-change.ts";
 import { type Call, lifecycleCalls } from "../plan/calls.ts";
 import { hasCalls } from "../plan/change.ts";
@@ -128,6 +128,10 @@ export function createTelemetry(log: Log, registry: Registry) {
 
     suspended(pipeline_id: string | undefined, { by, reason }: Hold): void {
       log.info({ pipeline_id: pipeline_id ?? "all", by, reason }, "Suspended: nothing is changed until it is resumed.");
+    },
+
+    stopped(pipeline_id: string, { by, reason, until }: StopHold): void {
+      log.warn({ pipeline_id, by, reason, until }, "An operator stops a pipeline without a commit.");
     },
 
     resumed(pipeline_id: string | undefined, by: string | undefined): void {

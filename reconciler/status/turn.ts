@@ -1,6 +1,6 @@
 import { jitter } from "../../engine/language.ts";
 import type { Outcome } from "../apply/outcome.ts";
-import type { DesiredState } from "../desired/desired-state.ts";
+import type { DesiredPipeline, DesiredState } from "../desired/desired-state.ts";
 import type { Revision } from "../git/revision.ts";
 import type { SourceChange } from "../holds/source-change.ts";
 import type { Plan } from "../plan/change.ts";
@@ -21,6 +21,8 @@ export interface Turn {
   fetchError?: Error;
   desired?: DesiredState;
   plan?: Plan;
+  /** What is wished of each pipeline: by its file, and by an operator who stopped it. */
+  pipelines?: readonly DesiredPipeline[];
   /** Pipelines that were suspended when the plan was made. */
   suspended?: ReadonlySet<string>;
   /** Another source than before: the plan waits for an approval. */
@@ -52,6 +54,7 @@ export function isSettled({ error, plan, desired, outcomes = [] }: Turn): boolea
 const settledCauses: ReadonlySet<string> = new Set([
   "InSync",
   "Suspended",
+  "StoppedByOperator",
   "DriftIgnored",
   "PruneDisabled",
   "NotOwned",

@@ -1,5 +1,6 @@
 import { userInfo } from "node:os";
 import type { Rollback, SuspensionResult } from "../../operator.ts";
+import type { StopHold } from "../../holds/hold.ts";
 import type { SourceChange } from "../../holds/source-change.ts";
 import { daemonOf, pipelineUrl } from "../control/client.ts";
 import { type ExitCode, type Invocation, show } from "../invocation/invocation.ts";
@@ -16,6 +17,18 @@ export async function suspend(invocation: Invocation, id?: string): Promise<Exit
     const way = id === undefined ? "sluice resume" : `sluice resume ${id}`;
     return [`${what} changed until "${way}". What runs goes on running.`, ...underWay(done)].join("\n");
   });
+}
+
+/** `sluice stop ID`: stops a pipeline for a time, without a commit. */
+export async function stop(invocation: Invocation, id?: string): Promise<ExitCode> {
+  if (id === undefined) throw new CliError("expected the ID of a pipeline to stop");
+  const reason = invocation.settings.optional("stop_reason");
+  const milliseconds = invocation.settings.duration("stop_for");
+  const body = { ...asker(invocation), milliseconds, ...(reason !== undefined && { reason }) };
+  const url = pipelineUrl(id, "/stop").replace("/api/v1/", "/control/v1/");
+  const done = (await daemonOf(invocation).post(url, body)) as SuspensionResult & { hold: StopHold };
+  const until = `until ${done.hold.until}, or "sluice resume ${id}"`;
+  return show(invocation, done, () => printable(`${id} is stopped ${until}. Its file stays as it is.`));
 }
 
 /** `sluice resume [ID]`: the reconciler applies the files again. */

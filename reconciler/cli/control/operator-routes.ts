@@ -6,7 +6,7 @@ import type { Asker, Operator } from "../../operator.ts";
 
 export type OperatorVerbs = Pick<
   Operator,
-  "reconcile" | "answerTo" | "approve" | "suspend" | "resume" | "rollBack" | "cancelRollback"
+  "reconcile" | "answerTo" | "approve" | "stop" | "suspend" | "resume" | "rollBack" | "cancelRollback"
 >;
 
 /** The commands for the reconciler. Only the control socket has these routes. */
@@ -20,6 +20,10 @@ export function addOperatorRoutes(app: Express, operator: OperatorVerbs): void {
   app.post(
     ["/control/v1/resume", "/control/v1/pipeline/:id/resume"],
     answered((req) => operator.resume(idOf(req), askerOf(req))),
+  );
+  app.post(
+    "/control/v1/pipeline/:id/stop",
+    answered((req) => operator.stop(idOf(req) ?? "", millisecondsOf(req), askerOf(req))),
   );
   app.post(
     "/control/v1/approve",
@@ -61,6 +65,12 @@ function tokenOf(req: Request): string {
 function askerOf(req: Request): Asker {
   const [by, reason] = [textOf(req, "by"), textOf(req, "reason")];
   return { ...(by !== undefined && { by }), ...(reason !== undefined && { reason }) };
+}
+
+function millisecondsOf(req: Request): number {
+  const { milliseconds } = bodyOf(req);
+  if (typeof milliseconds === "number") return milliseconds;
+  throw new ApiError(422, "unprocessable_entity", "milliseconds: expected a number");
 }
 
 function textOf(req: Request, name: string): string | undefined {

@@ -46,6 +46,8 @@ const sentences: Sentences = {
   SuspendedByFile: () => "x-sluice.suspend is true: it is left as it is",
   SuspendedByOperator: ({ pipeline_id, ...suspension }) =>
     `suspended ${suspensionText(suspension)}; it is left as it is until "sluice resume ${pipeline_id}"`,
+  StoppedByOperator: ({ until, ...stop }) =>
+    `an operator stopped it ${suspensionText(stop)}; it runs again at ${until}, or after "sluice resume"`,
   SuspendedFileGone: ({ file }) => `${file} no longer has it, but said x-sluice.suspend: true: it is left as it is`,
   PruneDisabled: ({ file }) => `${file} no longer has it, but said x-sluice.prune: false: it is kept`,
   PruneHeld: ({ file, unread }) =>

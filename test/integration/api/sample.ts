@@ -65,6 +65,7 @@ export const unaskedOperator: OperatorVerbs = {
   answerTo: unasked,
   approve: unasked,
   suspend: unasked,
+  stop: unasked,
   resume: unasked,
   rollBack: unasked,
   cancelRollback: unasked,

@@ -184,6 +184,27 @@ describe("sluice approve", () => {
   });
 });
 
+describe("sluice stop", () => {
+  test("stops a pipeline for a time without a commit, and resume ends that", async () => {
+    const stopped = await sluice("stop", "orders", "--for", "2h", "--reason", "the table is full");
+    expect(stopped.out).toMatch(
+      /^orders is stopped until 2.*Z, or "sluice resume orders"\. Its file stays as it is\.$/,
+    );
+    const shown = await sluice("reconcile", "--wait");
+    expect(shown.code).toBe(2);
+    expect(shown.out).toMatch(
+      /orders: StoppedByOperator: it is Stopped; an operator stopped it by ada since .*: the table is full; it runs again at/,
+    );
+    expect((await sluice("get")).out).toMatch(/^orders +False +StoppedByOperator/m);
+    expect((await sluice("resume", "orders")).out).toMatch(
+      /^orders is resumed\. It was suspended since .* by ada: the table/,
+    );
+    expect((await sluice("reconcile", "--wait")).code).toBe(0);
+    expect((await sluice("stop", "orders", "--for", "721h")).err).toMatch(/--for: expected a duration from 1s to 720h/);
+    expect((await sluice("stop")).code).not.toBe(0);
+  });
+});
+
 describe("sluice suspend and resume", () => {
   test("one pipeline, over a restart", async () => {
     expect(await sluice("suspend", "orders", "--reason", "the table is moved")).toEqual({

@@ -1,0 +1,90 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Reconciler } from "../../../reconciler/reconciler.ts";
+import { conditionOf, edited, orders, outcomes, readyOf, World } from "../apply/world.ts";
+
+const sales = { id: "sales-eu" };
+const hour = 3_600_000;
+const ada = { by: "ada", reason: "the table is full" };
+let world: World;
+
+beforeEach(async () => {
+  world = await World.make();
+});
+
+afterEach(() => world.remove());
+
+const statusOf = (id = "orders"): string => world.engine.get(id).status;
+const driftOf = (reconciler: Reconciler): string | undefined =>
+  reconciler
+    .snapshot()
+    .pipelines.find(({ pipeline_id }) => pipeline_id === "orders")
+    ?.conditions.find(({ type }) => type === "Drifted")?.message;
+
+describe("a pipeline that an operator stops", () => {
+  test("is stopped whatever its file says, and shows who did it, why and until when; the others run", async () => {
+    const reconciler = await world.after(orders, sales);
+    await reconciler.operator.stop("orders", hour, ada);
+    expect(await outcomes(reconciler)).toEqual({ orders: "applied" });
+    expect([statusOf(), statusOf("sales-eu")]).toEqual(["Stopped", "Running"]);
+    await outcomes(reconciler);
+    expect(readyOf(reconciler)).toEqual(["False", "StoppedByOperator", "Drifted"]);
+    const said =
+      /an operator stopped it by ada since 2.*: the table is full; it runs again at 2.*, or after "sluice resume"/;
+    expect(conditionOf(reconciler)?.message).toMatch(said);
+    expect(driftOf(reconciler)).toMatch(said);
+    const [record] = reconciler.history({ pipeline_id: "orders", limit: 1 }).records;
+    expect(record?.plan.reason).toMatch(said);
+  });
+
+  test("stays so over a restart, and over an edit, which is made", async () => {
+    const reconciler = await world.after(orders);
+    await reconciler.operator.stop("orders", hour, ada);
+    await outcomes(reconciler);
+    const again = world.reconciler();
+    world.source.say(edited);
+    expect(await outcomes(again)).toEqual({ orders: "applied" });
+    expect(statusOf()).toBe("Stopped");
+    expect(world.engine.calls.at(-1)).toBe("update orders");
+  });
+
+  test("runs again when it is resumed, also where its file only reports drift", async () => {
+    const reconciler = await world.after({ ...orders, sluice: ["drift: report"] });
+    await reconciler.operator.stop("orders", hour, ada);
+    await outcomes(reconciler);
+    expect(await reconciler.operator.resume("orders", { by: "bob" })).toMatchObject({ hold: ada });
+    expect(await outcomes(reconciler)).toEqual({ orders: "applied" });
+    expect(statusOf()).toBe("Running");
+    await outcomes(reconciler);
+    expect(readyOf(reconciler)).toEqual(["True", "ReconciliationSucceeded"]);
+    await expect(reconciler.operator.resume("orders", {})).rejects.toThrow("is not suspended");
+  });
+
+  test("runs again when its time is over", async () => {
+    const reconciler = await world.after(orders);
+    await reconciler.operator.stop("orders", 400, ada);
+    await outcomes(reconciler);
+    expect(statusOf()).toBe("Stopped");
+    await expect.poll(async () => (await outcomes(reconciler), statusOf()), { timeout: 10_000 }).toBe("Running");
+    await expect(reconciler.operator.stop("orders", 31 * 24 * hour, ada)).rejects.toThrow("at most 30 days");
+  });
+
+  test("is stopped also while it, or everything, is suspended, and nothing else is changed then", async () => {
+    const reconciler = await world.after(orders, sales);
+    await reconciler.operator.suspend("orders", {});
+    await reconciler.operator.suspend(undefined, {});
+    world.source.say(orders, { ...sales, name: "Another" });
+    await reconciler.operator.stop("orders", hour, ada);
+    expect(await outcomes(reconciler)).toEqual({ orders: "applied" });
+    expect([statusOf(), world.engine.get("sales-eu").config.name]).not.toContain("Another");
+    expect(statusOf()).toBe("Stopped");
+    const { pipelines } = await world.inventory();
+    expect(Object.keys(pipelines)).toEqual(["orders", "sales-eu"]);
+  });
+
+  test("has to be described by a valid file", async () => {
+    const reconciler = await world.after(orders);
+    await expect(reconciler.operator.stop("sales-eu", hour, ada)).rejects.toThrow(
+      "sales-eu: expected a pipeline that a valid file describes, found none",
+    );
+  });
+});
