@@ -5,7 +5,7 @@ import type { Apply } from "./apply/apply.ts";
 import type { AppliedEngine } from "./apply/carry-out.ts";
 import type { Operations } from "./apply/operations.ts";
 import type { DesiredPipeline, DesiredState } from "./desired/desired-state.ts";
-import { Loader } from "./desired/load.ts";
+import { Loader, withoutForeign } from "./desired/load.ts";
 import type { Revision, SourceDescription } from "./git/revision.ts";
 import { followedSource, sourceChange, type SourceChange, withoutChanges } from "./holds/source-change.ts";
 import { planWithHolds } from "./holds/held-plan.ts";
@@ -57,9 +57,15 @@ export class Planner {
     return { plan: withoutChanges(plan, change), pipelines, suspended, sourceChange: change };
   }
 
+  /** What is desired of all that was read: files of other tools are left out, unless they held a pipeline before. */
+  desiredOf(read: DesiredState): DesiredState {
+    const { pipelines } = this.#dependencies.inventory.state;
+    return withoutForeign(read, new Set(Object.values(pipelines).map(({ file }) => file)));
+  }
+
   /** The plan for this revision. Leaves the cache of the followed files as it is. */
   async preview(revision: Revision): Promise<Plan> {
-    const desired = await new Loader().load(revision.files, AbortSignal.timeout(loadTimeout));
-    return (await this.make(revision, desired)).plan;
+    const read = await new Loader().load(revision.files, AbortSignal.timeout(loadTimeout));
+    return (await this.make(revision, this.desiredOf(read))).plan;
   }
 }

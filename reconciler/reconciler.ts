@@ -171,7 +171,7 @@ export class Reconciler {
     if (revision === undefined) return;
     if (this.#loaded?.revision !== revision)
       this.#loaded = { revision, desired: await this.#loader.load(revision.files, signal) };
-    turn.desired = this.#loaded.desired;
+    turn.desired = this.#planner.desiredOf(this.#loaded.desired);
     this.#telemetry.revisionLoaded(turn);
   }
 

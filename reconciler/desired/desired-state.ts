@@ -58,6 +58,8 @@ export interface RefusedDocument {
   /** In a file that could not be parsed: the texts that look like one. */
   pipeline_ids: string[];
   problems: Problem[];
+  /** It does not look like a pipeline at all: a file of another tool, unless it held a pipeline before. */
+  isForeign?: true;
 }
 
 /** The number of documents, valid or not. */

@@ -18,9 +18,29 @@ export function load(files: readonly SourceFile[]): DesiredState {
   return desiredState(files.filter(({ path }) => isPipelineFile(path)).map(readFile));
 }
 
-/** Every problem of the files of a folder, warnings included, by file, line and column. */
-export function validate(files: readonly SourceFile[]): Problem[] {
-  return load(files).problems;
+/**
+ * Every problem of files, warnings included, by file, line and column. `named` are the paths of files that were named
+ * themselves, and not by their folder: they have to be pipelines.
+ */
+export function validate(files: readonly SourceFile[], named: ReadonlySet<string> = new Set()): Problem[] {
+  return withoutForeign(load(files), named).problems;
+}
+
+/**
+ * The desired state without documents of other tools, except in files that are `claimed`, since they held a pipeline
+ * before: such a file changes no pipeline and holds no deletion up, and is only a note.
+ */
+export function withoutForeign(desired: DesiredState, claimed: ReadonlySet<string>): DesiredState {
+  const foreign = desired.refused.filter(({ isForeign, file }) => isForeign === true && !claimed.has(file));
+  if (foreign.length === 0) return desired;
+  const left = new Set(foreign);
+  const notes = new Map(foreign.flatMap(({ problems }) => problems.map((one, at) => [one, at] as const)));
+  const problems = desired.problems.flatMap((one): Problem[] => {
+    const at = notes.get(one);
+    if (at === undefined) return [one];
+    return at === 0 ? [{ ...one, severity: "info" }] : [];
+  });
+  return { ...desired, refused: desired.refused.filter((one) => !left.has(one)), problems };
 }
 
 /**
@@ -88,5 +108,7 @@ export function isPipelineFile(path: string): boolean {
 
 function refusedDocument({ file, line, claims }: ReadDocument, problems: readonly Problem[]): RefusedDocument {
   const { pipeline_ids } = claims;
-  return { file, line, freezesFile: pipeline_ids.length === 0, pipeline_ids, problems: [...problems] };
+  const isForeign = problems.some(({ code }) => code === "NOT_A_PIPELINE");
+  const refused = { file, line, freezesFile: pipeline_ids.length === 0, pipeline_ids, problems: [...problems] };
+  return isForeign ? { ...refused, isForeign } : refused;
 }

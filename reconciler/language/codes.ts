@@ -30,7 +30,9 @@ export const codes = {
   TOO_MANY_VALUES: error("A document, its aliases written out, has too many values, or a file too many documents."),
   DUPLICATE_KEY: error("A mapping has a key twice."),
   // What kind of document it is.
-  NOT_A_PIPELINE: error("A document is not a pipeline; such files belong outside of the watched folder."),
+  NOT_A_PIPELINE: error(
+    "A document is not a pipeline. It is only a note where its file was not named, and never held a pipeline.",
+  ),
   VERSION: error('The version is not "v3".'),
   V2_NOT_RUN: error("A document of version v2 cannot be converted to v3, and only v3 runs."),
   FILTERS_NOT_REVIEWED: error(

@@ -1,4 +1,3 @@
-import { v3Keys } from "../../schemas/index.ts";
 import type { Document } from "../language/document.ts";
 import type { Severity } from "../language/codes.ts";
 import { didYouMean, found, kindOf, problem, type Problem } from "../language/problem.ts";
@@ -74,6 +73,9 @@ function* first<Item>(limit: number, items: Iterable<Item>): Iterable<Item> {
   }
 }
 
+/** Keys that only pipelines have, whatever else they lack: files of other tools have a version, a name or metadata too. */
+const ownKeys = ["pipeline_id", "sources", "source", "sink", "transforms"];
+
 /** The problem of a document that is not a v3 pipeline; it is then not checked further. */
 function versionProblem(document: Document): Problem | undefined {
   const root = View.of(document);
@@ -87,15 +89,14 @@ function versionProblem(document: Document): Problem | undefined {
     });
   }
   const version = root.get("version");
-  if (!version.exists) {
-    if (root.members().some(({ path }) => v3Keys.includes(String(path[0])))) return undefined;
+  if (!/^v\d+$/i.test(version.text ?? "") && !ownKeys.some((key) => root.get(key).exists)) {
     return root.problem("NOT_A_PIPELINE", {
       expected: pipeline,
-      found: "a mapping with none of these keys",
+      found: "a mapping without them",
       suggestion: elsewhere,
     });
   }
-  if (version.text === "v3") return undefined;
+  if (!version.exists || version.text === "v3") return undefined;
   return version.problem("VERSION", {
     expected: '"v3"',
     found: found(version.value, version.path),

@@ -22,16 +22,15 @@ export interface Bad {
 /** One test for each file: the problem is there, and every message has subject, expectation and what was found. */
 export function refuses(files: readonly Bad[]): void {
   test.each(files)("$title: $code", ({ content, file, code, at: [line, column], path = "", found, suggestion }) => {
-    const problems = validate([fileOf(content, file)]);
+    const one = fileOf(content, file);
+    const problems = validate([one], new Set([one.path]));
     const wanted = { code, severity: "error", file: file ?? "orders.yaml", line, column, path, found };
     expect(problems).toContainEqual(
       expect.objectContaining(suggestion === undefined ? wanted : { ...wanted, suggestion }),
     );
-    for (const one of problems) {
-      const subjects = one.path === "" ? ["file", "document"] : [one.path];
-      expect(subjects.map((subject) => `${subject}: expected ${one.expected}, got ${one.found}`)).toContain(
-        one.message,
-      );
+    for (const { path: of, expected, found: got, message } of problems) {
+      const subjects = of === "" ? ["file", "document"] : [of];
+      expect(subjects.map((subject) => `${subject}: expected ${expected}, got ${got}`)).toContain(message);
     }
   });
 
@@ -43,7 +42,7 @@ export function refuses(files: readonly Bad[]): void {
       const printed: string[] = [];
       try {
         await writeFile(path, content);
-        const ended = await main(["validate", folder], {
+        const ended = await main(["validate", path], {
           terminal: { out: (text) => void printed.push(text), err: (text) => void printed.push(text) },
           env: {},
           untilStopped: () => AbortSignal.abort(),

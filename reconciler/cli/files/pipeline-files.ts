@@ -13,6 +13,8 @@ const readTimeout = 60_000;
 export interface PipelineFiles {
   /** Each file once, with the path that the user would type. */
   files: SourceFile[];
+  /** The paths of those that were named themselves. */
+  named: Set<string>;
   /** Files that look like pipelines, and that the daemon does not read. */
   unread: SkippedFile[];
 }
@@ -31,11 +33,14 @@ interface Found {
 export async function pipelineFiles(paths: string[]): Promise<PipelineFiles> {
   const files = new Map<string, SourceFile>();
   const unread: SkippedFile[] = [];
+  const named = new Set<string>();
   for (const path of paths) {
-    const found = (await isFolder(path)) ? await filesOfFolder(path, unread) : [await singleFile(path)];
+    const isOne = !(await isFolder(path));
+    const found = isOne ? [await singleFile(path)] : await filesOfFolder(path, unread);
     for (const file of found) files.set(resolve(file.path), { path: nameOf(file), bytes: file.bytes });
+    if (isOne) named.add(path);
   }
-  return { files: [...files.values()], unread };
+  return { files: [...files.values()], named, unread };
 }
 
 /** Reads one pipeline file, under the path that leads to it. Throws CliError like `pipelineFiles`, and for a folder. */

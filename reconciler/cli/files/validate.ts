@@ -6,8 +6,8 @@ import { printableLines } from "../invocation/terminal.ts";
 
 /** `sluice validate [PATH...]`: prints the problems of pipeline files, without running them. */
 export async function validate({ settings, terminal }: Invocation, paths: string[] = []): Promise<ExitCode> {
-  const { files, unread } = await pipelineFiles(paths.length === 0 ? ["."] : paths);
-  const problems = problemsOf(files);
+  const { files, named, unread } = await pipelineFiles(paths.length === 0 ? ["."] : paths);
+  const problems = problemsOf(files, named);
   const text = format(problems, files.length, settings.text("validate_format") as Format);
   terminal.out(printableLines(text.replace(/\n$/, "")));
   for (const { path, reason } of unread) terminal.err(printableLines(`${path}: not read: ${reason}`));

@@ -1,5 +1,5 @@
-import { expect, test } from "vitest";
-import { isPipelineFile, load } from "../../../reconciler/desired/load.ts";
+import { describe, expect, test } from "vitest";
+import { isPipelineFile, load, withoutForeign } from "../../../reconciler/desired/load.ts";
 import type { SourceFile } from "../../../reconciler/language/source-text.ts";
 import { changed, fileOf, goodPipeline } from "../../support/pipeline-file.ts";
 
@@ -123,6 +123,40 @@ test.each([
 ])("%s is read as a pipeline file: %s", (path, read) => {
   expect(isPipelineFile(path)).toBe(read);
   expect(load([fileOf("nonsense", path)]).problems).toHaveLength(read ? 1 : 0);
+});
+
+describe("documents of other tools", () => {
+  const others = [
+    ["compose.yaml", 'version: "3.8"\nname: shop\nservices: { web: { image: nginx } }\n'],
+    ["deployment.yaml", "apiVersion: apps/v1\nkind: Deployment\nmetadata: { name: web }\n---\nkind: Service\n"],
+    ["package.json", '{ "name": "shop", "version": "1.0.0" }'],
+    ["list.yaml", "- one\n- two\n"],
+  ] as const;
+
+  test.each(others)("%s is a note, and changes and refuses nothing", (path, text) => {
+    const desired = withoutForeign(load([fileOf(goodPipeline), fileOf(text, path)]), new Set());
+    expect([desired.pipelines.length, desired.refused]).toEqual([1, []]);
+    const said = desired.problems.map(({ code, severity, file }) => `${severity} ${code} ${file}`);
+    expect(new Set(said)).toEqual(new Set([`info NOT_A_PIPELINE ${path}`]));
+  });
+
+  test.each(others)("%s is refused where it held a pipeline before", (path, text) => {
+    const { refused, problems } = withoutForeign(load([fileOf(text, path)]), new Set([path]));
+    expect(refused.every(({ freezesFile }) => freezesFile) && refused.length > 0).toBe(true);
+    expect(new Set(problems.map(({ severity }) => severity))).toEqual(new Set(["error"]));
+  });
+
+  test.each([
+    "pipeline_id: orders\n",
+    "version: v3\nname: x\n",
+    "version: v9\n",
+    "verson: v3\nsources: []\n",
+    "sink: {}\n",
+  ])("%j is meant as a pipeline", (text) => {
+    const { refused, problems } = withoutForeign(load([fileOf(text)]), new Set());
+    expect(refused).toHaveLength(1);
+    expect(problems.map(({ code }) => code)).not.toContain("NOT_A_PIPELINE");
+  });
 });
 
 test("warnings do not refuse", () => {

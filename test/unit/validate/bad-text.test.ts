@@ -186,7 +186,7 @@ const files: Bad[] = [
     content: "on: push\njobs: {}\n",
     code: "NOT_A_PIPELINE",
     at: [1, 1],
-    found: "a mapping with none of these keys",
+    found: "a mapping without them",
   },
   { title: "a JSON number", file: "a.json", content: "42", code: "NOT_A_PIPELINE", at: [1, 1], found: "the number 42" },
 ];
