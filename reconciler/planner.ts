@@ -5,8 +5,9 @@ import type { Apply } from "./apply/apply.ts";
 import type { AppliedEngine } from "./apply/carry-out.ts";
 import type { Operations } from "./apply/operations.ts";
 import type { DesiredPipeline, DesiredState } from "./desired/desired-state.ts";
+import { ignoreFile } from "./desired/ignore.ts";
 import { Loader, withoutForeign } from "./desired/load.ts";
-import type { Revision, SourceDescription } from "./git/revision.ts";
+import type { Revision, SkippedFile, SourceDescription } from "./git/revision.ts";
 import { followedSource, sourceChange, type SourceChange, withoutChanges } from "./holds/source-change.ts";
 import { planWithHolds } from "./holds/held-plan.ts";
 import type { Holds } from "./holds/holds.ts";
@@ -49,7 +50,8 @@ export class Planner {
     const stale = await engine.staleSecrets();
     const seen = snapshot(engine, inventory, busy(), operations.interrupted, stale);
     const actual = { ...seen, budget: { ...inventory.deletionsOf(id), limit } };
-    const { plan, pipelines } = planWithHolds(actual, { ...desired, skipped }, holds.state);
+    const unread = [...skipped, ...claimedButIgnored(desired, inventory)];
+    const { plan, pipelines } = planWithHolds(actual, { ...desired, skipped: unread }, holds.state);
     const ids = plan.changes.map(({ pipeline_id }) => pipeline_id);
     const suspended = new Set(ids.filter((one) => holds.of(one) !== undefined));
     const change = sourceChange(plan, inventory.state.source, followedSource(source.description, revision));
@@ -68,4 +70,11 @@ export class Planner {
     const read = await new Loader().load(revision.files, AbortSignal.timeout(loadTimeout));
     return (await this.make(revision, this.desiredOf(read))).plan;
   }
+}
+
+/** Files that held a pipeline and are ignored now: they count as unread, so that a line of a pattern deletes nothing. */
+function claimedButIgnored({ ignored = [] }: DesiredState, { state }: Inventory): SkippedFile[] {
+  const claimed = new Set(Object.values(state.pipelines).map(({ file }) => file));
+  const reason = `named in ${ignoreFile}, although it held a pipeline: take that line out, or remove the file`;
+  return ignored.filter((path) => claimed.has(path)).map((path) => ({ path, reason }));
 }

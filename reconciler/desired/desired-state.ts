@@ -9,6 +9,8 @@ export interface DesiredState {
   refused: RefusedDocument[];
   /** All problems, warnings included, by file, line and column. */
   problems: Problem[];
+  /** Files that a `.sluiceignore` names. Absent where there are none. */
+  ignored?: readonly string[];
 }
 
 export interface DesiredPipeline {

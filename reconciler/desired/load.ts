@@ -3,6 +3,7 @@ import { byPlace, problemsOf } from "../validate/check.ts";
 import type { Problem } from "../language/problem.ts";
 import { problemsBetween } from "../validate/between-documents.ts";
 import type { DesiredState, RefusedDocument } from "./desired-state.ts";
+import { withoutIgnored } from "./ignore.ts";
 import { isRefused, readFile, type ReadDocument, type ReadFile } from "./read-file.ts";
 import type { SourceFile } from "../language/source-text.ts";
 
@@ -15,7 +16,8 @@ const longestBlock = 20;
  * left out.
  */
 export function load(files: readonly SourceFile[]): DesiredState {
-  return desiredState(files.filter(({ path }) => isPipelineFile(path)).map(readFile));
+  const { files: wanted, ignored } = withoutIgnored(files);
+  return desiredState(wanted.filter(({ path }) => isPipelineFile(path)).map(readFile), ignored);
 }
 
 /**
@@ -53,8 +55,9 @@ export class Loader {
   /** Yields to the event loop meanwhile: reading ten thousand new files takes seconds. Rejects when `signal` aborts. */
   async load(files: readonly SourceFile[], signal: AbortSignal): Promise<DesiredState> {
     const read: ReadFile[] = [];
+    const { files: wanted, ignored } = withoutIgnored(files);
     let until = performance.now() + longestBlock;
-    for (const file of files) {
+    for (const file of wanted) {
       if (!isPipelineFile(file.path)) continue;
       read.push(this.#read(file));
       if (performance.now() < until) continue;
@@ -63,7 +66,7 @@ export class Loader {
       until = performance.now() + longestBlock;
     }
     this.#known = new Map(read.map((one) => [one.file.path, one]));
-    return desiredState(read);
+    return desiredState(read, ignored);
   }
 
   #read(file: SourceFile): ReadFile {
@@ -77,7 +80,7 @@ function isSame(before: Uint8Array, now: Uint8Array): boolean {
 }
 
 /** Checks all documents together, which costs little compared with reading one. */
-function desiredState(files: readonly ReadFile[]): DesiredState {
+function desiredState(files: readonly ReadFile[], ignored: readonly string[]): DesiredState {
   const documents = files.flatMap((file) => file.documents);
   const unread = files.flatMap((file) => file.unread ?? []);
   const together = problemsBetween(documents.map(({ claims }) => claims));
@@ -92,6 +95,7 @@ function desiredState(files: readonly ReadFile[]): DesiredState {
       .toSorted((a, b) => (a.pipeline_id < b.pipeline_id ? -1 : 1)),
     refused: [...unread, ...refused],
     problems: [...unread, ...checked].flatMap(({ problems }) => problems).toSorted(byPlace),
+    ...(ignored.length > 0 && { ignored }),
   };
 }
 

@@ -23,6 +23,11 @@ interface Found {
   bytes: number;
 }
 
+/** Whether a name below the folder is left out. */
+function isHidden(name: string): boolean {
+  return name.startsWith(".") && name !== ".sluiceignore";
+}
+
 /** How often to look for a missing folder, in milliseconds. */
 const lookEvery = 250;
 
@@ -82,7 +87,7 @@ export class Folder implements RevisionSource {
     const hidden = (path: string) =>
       relative(this.#folder, path)
         .split(sep)
-        .some((part) => /^\.[^.]/.test(part));
+        .some((part) => isHidden(part) && !part.startsWith(".."));
     const watcher = watch(this.#folder, { ignoreInitial: true, followSymlinks: false, ignored: hidden });
     this.#watcher = watcher;
     watcher.on("all", () => {
@@ -113,7 +118,7 @@ export class Folder implements RevisionSource {
   async #walk(root: string, under: string, skipped: SkippedFile[]): Promise<Found[]> {
     const found: Found[] = [];
     for (const entry of await this.#entries(root, under, skipped)) {
-      if (entry.name.startsWith(".")) continue;
+      if (isHidden(entry.name)) continue;
       const path = under === "" ? entry.name : `${under}/${entry.name}`;
       if (entry.isDirectory()) found.push(...(await this.#walk(root, path, skipped)));
       else if (entry.isFile() || entry.isSymbolicLink()) {

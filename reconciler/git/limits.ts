@@ -11,9 +11,9 @@ export interface SourceLimits {
 
 export const defaultLimits: SourceLimits = { files: 10_000, fileBytes: 4 << 20, bytes: 128 << 20 };
 
-/** Whether a path may hold pipelines; the loader decides what is one. */
+/** Whether a path may hold pipelines, or says which files hold none; the loader decides what is one. */
 export function isCandidate(path: string): boolean {
-  return /\.(ya?ml|json)$/i.test(path);
+  return /\.(ya?ml|json)$/i.test(path) || /(^|\/)\.sluiceignore$/.test(path);
 }
 
 /** Refuses a folder beyond the limits, so that a part of it is never applied as the whole. */

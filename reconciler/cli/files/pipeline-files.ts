@@ -1,5 +1,6 @@
 import { open, stat } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
+import { withoutIgnored } from "../../desired/ignore.ts";
 import { isPipelineFile } from "../../desired/load.ts";
 import { maxFileBytes } from "../../language/limits.ts";
 import type { SourceFile } from "../../language/source-text.ts";
@@ -64,8 +65,8 @@ async function isFolder(path: string): Promise<boolean> {
 
 async function filesOfFolder(folder: string, unread: SkippedFile[]): Promise<Found[]> {
   const revision = await new Folder({ path: folder }).fetch(AbortSignal.timeout(readTimeout));
-  const found: Found[] = revision.files
-    .filter(({ path }) => isPipelineFile(path))
+  const found: Found[] = withoutIgnored(revision.files)
+    .files.filter(({ path }) => isPipelineFile(path))
     .map(({ path, bytes }) => ({ path: join(folder, path), below: path, bytes }));
   for (const { path: below, reason } of revision.skipped.filter(({ path }) => isPipelineFile(path))) {
     const path = join(folder, below);

@@ -12,7 +12,7 @@ const v3 = "examples/quickstart/pipelines/app-errors.yaml";
 const v2 = "test/golden/migrate/shop.yaml";
 
 /** What checking or converting a file needs: schemas, YAML and JSON, regular expressions, and to watch a folder. */
-const ofFiles = ["ajv", "chokidar", "commander", "js-yaml", "re2js", "yaml"];
+const ofFiles = ["ajv", "chokidar", "commander", "ignore", "js-yaml", "re2js", "yaml"];
 
 let folder: string;
 
@@ -36,7 +36,7 @@ async function loadedBy(...args: string[]): Promise<{ code: number; packages: st
 test("validate loads no store and no client of a server", async () => {
   const { code, packages } = await loadedBy("validate", v3);
   expect(code).toBe(0);
-  expect(packages).toEqual(["ajv", "chokidar", "commander", "js-yaml", "re2js"]);
+  expect(packages).toEqual(["ajv", "chokidar", "commander", "ignore", "js-yaml", "re2js"]);
 });
 
 test("migrate loads no store and no client of a server, also where it writes", async () => {

@@ -29,3 +29,12 @@ test("in the file of a pipeline it leaves that as it is", async () => {
   expect(world.engine.get("sales-eu").status).toBe("Running");
   expect(readyOf(reconciler, "sales-eu")).toEqual(["False", "InvalidFile", "Stalled"]);
 });
+
+test("a pattern that names the file of a pipeline deletes nothing", async () => {
+  const reconciler = await world.after(orders, sales);
+  world.source.say(orders, sales);
+  (await world.source.fetch()).files.push({ path: ".sluiceignore", bytes: Buffer.from("sales*\n") });
+  expect(await outcomes(reconciler)).toEqual({});
+  expect(readyOf(reconciler, "sales-eu")).toEqual(["False", "InvalidFile", "Stalled"]);
+  expect(world.engine.get("sales-eu").status).toBe("Running");
+});
