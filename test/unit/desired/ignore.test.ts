@@ -26,7 +26,7 @@ describe("a .sluiceignore", () => {
 
   test("whose patterns are without end takes no time", () => {
     const star = `${"*a".repeat(50_000)}\n`;
-    const many = `${"*a*a*a*b\n".repeat(10_000)}`;
+    const many = "*a*a*a*b\n".repeat(10_000);
     expect(ignored({ ".sluiceignore": `${star}${many}x.yaml` }, `${"a".repeat(200)}.yaml`)).toEqual([]);
   });
 
