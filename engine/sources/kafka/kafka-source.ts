@@ -35,6 +35,8 @@ export interface KafkaSourceOptions extends OpeningOptions {
   log: Log;
   /** The most bytes of fetched events that are not read yet. */
   bufferBytes: number;
+  /** How long a batch waits for more events, in milliseconds. */
+  maxDelay: number;
   /** Opens the connections to the brokers; without one they are sockets of this machine. */
   socketFactory?: ISocketFactory;
 }
@@ -121,6 +123,7 @@ export class KafkaSource implements Source {
       brokers: this.#brokers,
       topics,
       settings,
+      linger: lingerFor(this.#options.maxDelay),
       buffer,
       positions: this.#positions,
       opening: this.#opening,
@@ -268,4 +271,9 @@ export class KafkaSource implements Source {
     this.#partitions?.look();
     this.#arrivals.came();
   }
+}
+
+/** A part of the delay that a batch may have, and at most 100 ms, as what a fetch waits for comes on top of that delay. */
+function lingerFor(maxDelay: number): number {
+  return Math.min(100, Math.max(5, Math.round(maxDelay / 4)));
 }

@@ -1,4 +1,5 @@
 import type { ISocketFactory } from "kafkajs";
+import { durationMs } from "../../../schemas/duration.ts";
 import { quantityBytes } from "../../../schemas/quantity.ts";
 import type { SourceSpec, SourceTools } from "../../core/source.ts";
 import type { Log } from "../../telemetry/log.ts";
@@ -46,5 +47,6 @@ export function openKafka({ pipeline_id, config, kafka, options }: KafkaSpec, to
     replicas: Math.max(1, ...resources.map((of) => of?.replicas ?? 1)),
     identity: { dataDir, run, earlier: new Set(earlier) },
     bufferBytes: Math.min(mostBuffered, bytes),
+    maxDelay: durationMs(config.sink.max_delay_time),
   });
 }

@@ -33,6 +33,7 @@ beforeEach(async () => {
     topics: [cluster.topic, "returns"],
     feedOf,
     settings: defaultKafkaSettings,
+    linger: 20,
     buffer,
     onFailure: (error) => void (error === undefined || troubles.push(error)),
     topicIdOf: () => undefined,
@@ -112,4 +113,25 @@ test("topics are fetched together, and what brought nothing is asked for first",
     [topic, "returns"],
     ["returns", topic],
   ]);
+});
+
+test("while nothing comes, a broker waits for one byte; while events come, it gathers more for a moment", async () => {
+  const nothing = cluster.holds(Buffer.alloc(0));
+  const { fetchWait, fetchMinBytes } = defaultKafkaSettings;
+  cluster.answers = [
+    nothing,
+    cluster.holds(batch(0)),
+    cluster.holds(batch(2)),
+    nothing,
+    cluster.holds(batch(4)),
+    nothing,
+  ];
+  fetcher.set(feedOf(cluster.topic, cluster.partition), 0);
+  for (let batches = 0; batches < 3; batches += 1) await arrived();
+  await expect.poll(() => cluster.patience.length).toBeGreaterThanOrEqual(6);
+  const [forOne, forMore] = [
+    { wait: fetchWait, minBytes: 1 },
+    { wait: 20, minBytes: fetchMinBytes },
+  ];
+  expect(cluster.patience.slice(0, 6)).toEqual([forOne, forOne, forMore, forMore, forOne, forMore]);
 });

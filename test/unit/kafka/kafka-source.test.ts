@@ -68,6 +68,7 @@ function make(over: Partial<KafkaSourceOptions> = {}): KafkaSource {
     pause: new RetryPause("orders", telemetry),
     log: keptLog(),
     bufferBytes: 1_000_000,
+    maxDelay: 1_000,
     ...over,
   });
   return source;

@@ -38,6 +38,8 @@ export class StandInCluster {
   others: string[] = [];
   /** The topics of each fetch, in their order. */
   readonly asked: string[][] = [];
+  /** How long each fetch may wait, in milliseconds, and for how many bytes. */
+  readonly patience: { wait: number; minBytes: number }[] = [];
   readonly id = "c";
   /** A topic that nobody leads, beside the other one. */
   hasOrphan = false;
@@ -126,6 +128,10 @@ export class StandInCluster {
         );
       case keys.fetch:
         this.asked.push(topicsOfFetch(request));
+        this.patience.push({
+          wait: request.readInt32BE(bodyOf(request) + 4),
+          minBytes: request.readInt32BE(bodyOf(request) + 8),
+        });
         return responseBytes(11, this.#fetched(node));
       case keys.findCoordinator:
         return Buffer.concat([int16(0), int32(1), text("127.0.0.1"), int32(this.#ports[0]!)]);

@@ -168,6 +168,7 @@ export class Reading {
       pause: new RetryPause("orders", telemetry),
       log: keptLog(),
       bufferBytes: 1024 * 1024,
+      maxDelay: 1_000,
       socketFactory: world.kafka.socketFactory,
     });
   }

@@ -16,6 +16,8 @@ export interface FetcherOptions {
   /** The id of the topic of a partition, where it is known. */
   topicIdOf: (feed: Feed) => string | undefined;
   settings: KafkaSettings;
+  /** How long a fetch may gather more events while events come, in milliseconds. */
+  linger: number;
   buffer: FetchBuffer;
   /** Called when a fetch has failed `attempt` times in a row; with `undefined` when fetches work again. */
   onFailure: (error: unknown, attempt: number) => void;
@@ -46,6 +48,8 @@ export class Fetcher {
   readonly #stopped = new AbortController();
   /** The node that leads each partition. */
   #leaders: ReadonlyMap<Feed, number> = new Map();
+  /** Nodes whose last fetch brought events. */
+  readonly #busy = new Set<number>();
   readonly #following = new Map<number, Promise<void>>();
   #wake: () => void = () => undefined;
   #changed = Promise.resolve();
@@ -132,9 +136,11 @@ export class Fetcher {
     const offsets = this.#wantedOf(node);
     // During the back-off after a failure the buffer or the partitions may have changed.
     if (offsets.size === 0 || !buffer.hasRoom) return false;
-    const { partitionMaxBytes, fetchWait: wait, fetchMinBytes: minBytes } = settings;
+    const { partitionMaxBytes } = settings;
     const places = Array.from(offsets, ([feed, offset]) => placeAt(feed, offset, topicIdOf(feed)));
-    const partitions = await brokers.fetch(node, { places, partitionMaxBytes, wait, minBytes });
+    const partitions = await brokers.fetch(node, { places, partitionMaxBytes, ...this.#patience(node) });
+    if (partitions.some(({ records }) => records.length > 0)) this.#busy.add(node);
+    else this.#busy.delete(node);
     let isMoved = false;
     let failure: Error | undefined;
     for (const fetched of partitions) {
@@ -154,6 +160,16 @@ export class Fetcher {
     }
     if (failure !== undefined) throw failure;
     return isMoved;
+  }
+
+  /**
+   * How long a broker waits, and for how much. Where nothing came, the next event is wanted at once, and no request is
+   * made until then. While events come, a fetch gathers many of them, for as long as their batch can wait.
+   */
+  #patience(node: number): { wait: number; minBytes: number } {
+    const { linger, settings } = this.#options;
+    if (!this.#busy.has(node)) return { wait: settings.fetchWait, minBytes: 1 };
+    return { wait: Math.min(linger, settings.fetchWait), minBytes: settings.fetchMinBytes };
   }
 
   #take(feed: Feed, fetched: FetchedPartition, from: number): void {

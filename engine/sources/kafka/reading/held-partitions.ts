@@ -25,6 +25,7 @@ export interface HeldPartitionsOptions {
   brokers: Brokers;
   topics: readonly string[];
   settings: KafkaSettings;
+  linger: number;
   buffer: FetchBuffer;
   positions: KafkaPositions;
   opening: Opening;
@@ -56,12 +57,13 @@ export class HeldPartitions {
 
   constructor(options: HeldPartitionsOptions) {
     this.#options = options;
-    const { brokers, topics, settings, buffer, positions, failures, onEnd } = options;
+    const { brokers, topics, settings, linger, buffer, positions, failures, onEnd } = options;
     this.#fetcher = new Fetcher({
       brokers,
       topics,
       feedOf: (topic, partition) => positions.feed(topic, partition),
       settings,
+      linger,
       buffer,
       onFailure: (error, attempt) => {
         if (error === undefined) failures.clear("fetch");
