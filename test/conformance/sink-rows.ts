@@ -187,7 +187,8 @@ export const rowCases: readonly SinkCase[] = [
     faults: { "reports good rows without its server": finds([]) },
   },
   {
-    title: "a table that takes rows takes any, also with a constraint; that is tried without writing, and unknown without the server",
+    title:
+      "a table that takes rows takes any, also with a constraint; that is tried without writing, and unknown without the server",
     run: async (scene) => {
       const sink = await scene.opened();
       const before = await scene.read(sink);

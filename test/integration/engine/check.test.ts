@@ -48,7 +48,8 @@ test("a missing table or column, a column of another type, a wrong login, and a 
 
 test("columns that a table lacks are added with alter_table, by the start and not by the check", async () => {
   const table = tableOf("grows");
-  const columns = (): Promise<unknown> => on.server.query(`SELECT name, type FROM system.columns WHERE table = 'grows'`);
+  const columns = (): Promise<unknown> =>
+    on.server.query(`SELECT name, type FROM system.columns WHERE table = 'grows'`);
   await on.run(`CREATE TABLE ${table} (id Int64, other String) ENGINE = MergeTree ORDER BY id`);
   const before = await columns();
   expect(await check("grows")).toEqual(refused(/d\.grows has no column "n".*x-sluice\.alter_table: true/));
