@@ -223,6 +223,14 @@ export class Engine {
     await this.#registry.save(pipeline_id, ({ config }) => ({ config: { ...config, metadata: { tags } } }));
   }
 
+  /**
+   * From now on a pipeline is being deleted to be created again, or no more: meanwhile senders get 503, and not that
+   * there is no such pipeline.
+   */
+  recreating(pipeline_id: string, isOn: boolean): void {
+    this.#endpoints.recreating(pipeline_id, isOn);
+  }
+
   /** Removes a pipeline at rest with its stream and its dead letters. */
   async delete(pipeline_id: string): Promise<void> {
     const check = (entry: CatalogEntry): void => this.#assertAtRest(entry, "INVALID_STATUS_TRANSITION", "deletion");

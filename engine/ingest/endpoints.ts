@@ -42,6 +42,11 @@ export class IngestEndpoints {
     return this.#gate.stored(pipeline_id);
   }
 
+  /** From now on a pipeline is being recreated, or no more: meanwhile senders are asked to try again. */
+  recreating(pipeline_id: string, isOn: boolean): void {
+    this.#gate.recreating(pipeline_id, isOn);
+  }
+
   close(): void {
     this.#backPressure.close();
     this.otlpGrpc.close();
@@ -62,8 +67,9 @@ class WebhookEndpoint implements WebhookPort {
     this.#options = options;
   }
 
-  admits(pipeline_id: string): "yes" | "unknown" | "over" {
+  admits(pipeline_id: string): "yes" | "unknown" | "over" | "later" {
     const { gate } = this.#options;
+    if (gate.isBetween(pipeline_id)) return "later";
     if (!gate.sourcesOf(pipeline_id).includes("webhook")) return "unknown";
     return gate.isOver(pipeline_id) ? "over" : "yes";
   }
@@ -97,8 +103,9 @@ class OtlpEndpoint implements OtlpPort {
     this.#options = options;
   }
 
-  admits(pipeline_id: string, signal: Signal): "yes" | "unknown" | "other signal" | "over" {
+  admits(pipeline_id: string, signal: Signal): "yes" | "unknown" | "other signal" | "over" | "later" {
     const { gate } = this.#options;
+    if (gate.isBetween(pipeline_id)) return "later";
     const types = gate.sourcesOf(pipeline_id);
     if (!types.some((type) => type.startsWith("otlp."))) return "unknown";
     if (gate.isOver(pipeline_id)) return "over";

@@ -117,6 +117,8 @@ interface IngestGateOptions {
 /** Accepts and stores pushed events. Whether a pipeline accepts them is read from the registry at each push. */
 export class IngestGate {
   readonly #options: IngestGateOptions;
+  /** Pipelines that are being deleted to be created again. */
+  readonly #recreated = new Set<string>();
   /** Pushes that are being stored. */
   readonly #storing = new Map<string, Set<Promise<unknown>>>();
 
@@ -136,9 +138,24 @@ export class IngestGate {
     return entry.status === "Terminated" || entry.status === "Terminating" || entry.intake === "closed";
   }
 
+  /** From now on a pipeline is being recreated, or no more. */
+  recreating(pipeline_id: string, isOn: boolean): void {
+    if (isOn) this.#recreated.add(pipeline_id);
+    else this.#recreated.delete(pipeline_id);
+  }
+
+  /** Whether a pipeline takes no events now, and will again soon: it is between its deletion and its creation. */
+  isBetween(pipeline_id: string): boolean {
+    return this.#recreated.has(pipeline_id) && this.isOver(pipeline_id);
+  }
+
   /** Resolves when a push is on disk. `component` is the one that reports back-pressure. Throws what `Stream.append` throws. */
   async store(pipeline_id: string, push: Push, component: "ingestor" | "otlp-receiver"): Promise<void> {
     // Its intake may have been closed while the push was received.
+    if (this.isBetween(pipeline_id)) {
+      const text = `pipeline ${pipeline_id} is being recreated, and nothing is stored: send the request again later`;
+      throw new EngineError("STORAGE_UNAVAILABLE", text);
+    }
     if (this.isOver(pipeline_id)) {
       throw new EngineError("STREAM_CLOSED", `pipeline ${pipeline_id} accepts no more events`);
     }

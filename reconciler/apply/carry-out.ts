@@ -24,6 +24,7 @@ export interface AppliedEngine extends Pick<
   | "health"
   | "staleSecrets"
   | "check"
+  | "recreating"
   | "create"
   | "terminate"
   | "update"

@@ -149,11 +149,15 @@ export class Job {
 
   /** Makes the calls in order; returns the outcome of the change where one of them ends it. */
   async #callsOf(operation: Operation): Promise<Outcome | undefined> {
+    const { pipeline_id, kind, cause, calls } = this.#task.change;
+    const { engine } = this.#dependencies;
+    engine.recreating(pipeline_id, kind === "recreate" || (cause === "Interrupted" && calls.includes("create")));
     for (const [index, call] of this.#task.change.calls.entries()) {
       if (this.#isReplaced) return this.#end("replaced");
       const ended = await this.#make(operation, call, index);
       if (ended !== undefined) return ended;
     }
+    engine.recreating(pipeline_id, false);
     return undefined;
   }
 

@@ -29,6 +29,7 @@ export async function openEngine(kind: "real" | "model", dataDir: string, regist
       get: (id) => of.get(id),
       list: () => of.list(),
       health: (id) => of.health(id),
+      recreating: (...args) => of.recreating(...args),
       check: (...args) => of.check(...args),
       create: (...args) => of.create(...args),
       stop: (...args) => {

@@ -4,6 +4,10 @@ const benchmarks: Readonly<Record<string, { says: string; load: () => Promise<{ 
     says: "a filter, a stateless transform and exact integers, beside JSON.parse of the same events",
     load: () => import("./expressions.ts"),
   },
+  defaults: {
+    says: "the settings that users run: from a producer to a visible row in small batches, and idle pipelines",
+    load: () => import("./defaults.ts"),
+  },
   dedup: {
     says: "dedup with 1 and 10 million keys: CPU, memory, disk, start, beside the journal without keys",
     load: () => import("./dedup.ts"),

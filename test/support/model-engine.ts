@@ -41,6 +41,8 @@ const ends = { stop: "Stopped", terminate: "Terminated", resume: "Running" } as 
  */
 export class ModelEngine implements AppliedEngine {
   readonly pipelines = new Map<string, ModelPipeline>();
+  /** Pipelines whose senders are asked to try again. */
+  readonly recreated = new Set<string>();
   /** What a check of any config says. */
   readiness: Readiness = { kind: "ready" };
   /** Such as `stop orders`, in the order in which they began. */
@@ -93,6 +95,11 @@ export class ModelEngine implements AppliedEngine {
 
   check(): Promise<Readiness> {
     return Promise.resolve(this.readiness);
+  }
+
+  recreating(pipeline_id: string, isOn: boolean): void {
+    if (isOn) this.recreated.add(pipeline_id);
+    else this.recreated.delete(pipeline_id);
   }
 
   get(pipeline_id: string): PipelineView {

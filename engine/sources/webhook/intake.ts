@@ -15,7 +15,7 @@ const route = /^\/v1\/pipelines\/([a-z0-9-]{1,64})\/topics\/input\/events$/;
 /** What the intake needs of the engine. */
 export interface WebhookPort {
   /** Whether a pipeline takes events, or why it does not. */
-  admits(pipeline_id: string): "yes" | "unknown" | "over";
+  admits(pipeline_id: string): "yes" | "unknown" | "over" | "later";
   isToken(pipeline_id: string, token: string): boolean;
   /**
    * Resolves once the push is on disk. Throws EngineError STREAM_FULL, STREAM_CLOSED, PUSH_TOO_LARGE, DISK_FULL,
@@ -71,6 +71,10 @@ export class WebhookIntake {
     if (pipeline_id === undefined) return notFound("expected POST /v1/pipelines/<pipeline_id>/topics/input/events");
     if (request.method !== "POST") return { status: 405, message: "expected POST", headers: { allow: "POST" } };
     const admission = this.#port.admits(pipeline_id);
+    if (admission === "later") {
+      const message = `pipeline ${pipeline_id} is being recreated, and nothing is stored: send the request again later`;
+      return { status: 503, message, headers: { "retry-after": "5" } };
+    }
     if (admission === "unknown") return notFound(`no pipeline ${pipeline_id} takes webhook events`);
     const token = request.headers["x-pipeline-access-token"];
     if (typeof token !== "string" || !this.#port.isToken(pipeline_id, token)) {

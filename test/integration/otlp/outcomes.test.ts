@@ -22,6 +22,7 @@ beforeAll(async () => {
   await engine.create(otlpPipeline("ended"), createTable);
   await engine.create(otlpPipeline("leaving"), createTable);
   await engine.create(otlpPipeline("deleted"), createTable);
+  await engine.create(otlpPipeline("between"), createTable);
   await scene.running.until("no-table", ({ paused }) => paused !== undefined);
   await engine.stop("stopped");
   await engine.stop("full-one");
@@ -29,6 +30,9 @@ beforeAll(async () => {
   await engine.stop("leaving", { intake: "closed" });
   await engine.stop("deleted");
   await engine.delete("deleted");
+  engine.recreating("between", true);
+  await engine.stop("between", { intake: "closed" });
+  await engine.delete("between");
   expect(await ask("full-one", "logs", logs(3))).toMatchObject({ http: 200, grpc: status.RESOURCE_EXHAUSTED });
 });
 
@@ -67,6 +71,7 @@ describe("what an exporter is answered over HTTP and over gRPC", () => {
     [404, status.NOT_FOUND, never, "a name that is no pipeline's", "../../x", "logs", logs(1)],
     [404, status.NOT_FOUND, never, "a pipeline that takes no OTLP", "web-hook", "logs", logs(1)],
     [404, status.NOT_FOUND, never, "a deleted pipeline", "deleted", "logs", logs(1)],
+    [503, status.UNAVAILABLE, [5, 5], "a pipeline that is being recreated", "between", "logs", logs(1)],
     [409, status.FAILED_PRECONDITION, never, "a terminated pipeline", "ended", "logs", logs(1)],
     [409, status.FAILED_PRECONDITION, never, "a pipeline that is to be deleted", "leaving", "logs", logs(1)],
     [413, status.INVALID_ARGUMENT, never, "more records than the stream can ever hold", "full-one", "logs", logs(4)],

@@ -65,7 +65,7 @@ test(
       reason: "EventsHeld",
       message: expect.stringContaining("2 accepted events") as string,
     });
-    expect([await scene.send(3), maxAge()]).toEqual([409, "24h0m0s"]);
+    expect([await scene.send(3), maxAge()]).toEqual([503, "24h0m0s"]);
 
     await engine.until("orders", ({ paused }) => paused !== undefined);
     expect(await turn()).toBeUndefined();
@@ -90,7 +90,7 @@ test(
     expect(await scene.send(1)).toBe(202);
     await engine.until("orders", ({ paused }) => paused?.class === "row");
     expect(await turn(limited("48h", "recreate: true"))).toBe("held");
-    expect(await scene.send(2)).toBe(409);
+    expect(await scene.send(2)).toBe(503);
     expect(await turn(limited("24h", "recreate: true"))).toBe("applied");
     expect(await scene.send(2)).toBe(202);
     await mend();

@@ -23,8 +23,10 @@ export const answers = {
   no_header: { http: 400, grpc: status.INVALID_ARGUMENT },
   unknown_pipeline: { http: 404, grpc: status.NOT_FOUND },
   other_signal: { http: 400, grpc: status.INVALID_ARGUMENT },
-  /** The pipeline is terminated, or about to be deleted or created anew. */
+  /** The pipeline is terminated, or about to be deleted. */
   over: { http: 409, grpc: status.FAILED_PRECONDITION },
+  /** The pipeline is between its deletion and its creation. */
+  recreating: { http: 503, grpc: status.UNAVAILABLE, retryAfter: 5 },
   malformed: { http: 400, grpc: status.INVALID_ARGUMENT },
   other_encoding: { http: 415, grpc: status.UNIMPLEMENTED },
   /** The body, after decompression. */

@@ -33,7 +33,7 @@ export interface Answered {
 /** What the receiver needs of the engine. */
 export interface OtlpPort {
   /** Whether a pipeline takes a signal, or why it does not. */
-  admits(pipeline_id: string, signal: Signal): "yes" | "unknown" | "other signal" | "over";
+  admits(pipeline_id: string, signal: Signal): "yes" | "unknown" | "other signal" | "over" | "later";
   /**
    * Resolves once the push is on disk. Throws EngineError STREAM_FULL, STREAM_CLOSED, PUSH_TOO_LARGE, DISK_FULL,
    * STORAGE_FAILED.
@@ -82,6 +82,9 @@ export class Receiver {
     }
     if (admission === "other signal") {
       throw new Refused("other_signal", `pipeline ${pipeline_id} has no source of type otlp.${signal}`);
+    }
+    if (admission === "later") {
+      throw new Refused("recreating", `pipeline ${pipeline_id} is being recreated: send the request again later`);
     }
     if (admission === "over") {
       throw new Refused("over", `pipeline ${pipeline_id} is terminated or about to be deleted: it takes no events`);
