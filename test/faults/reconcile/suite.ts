@@ -1,6 +1,7 @@
 import type { Fates } from "./scene.ts";
 import { Scene } from "./scene.ts";
 import { engineFaults } from "./engine-faults.ts";
+import { fieldFaults } from "./field-faults.ts";
 import { gitFaults } from "./git-faults.ts";
 import { localFaults } from "./local-faults.ts";
 import { befall } from "./matrix.ts";
@@ -26,7 +27,7 @@ export async function reconcileFaults({
   let verdicts: Verdict[] = [];
   let events: Fates | undefined;
   try {
-    const faults = [...gitFaults, ...repositoryFaults(amounts), ...localFaults, ...engineFaults];
+    const faults = [...gitFaults, ...repositoryFaults(amounts), ...fieldFaults, ...localFaults, ...engineFaults];
     verdicts = await befall(scene, faults, { lasting, announced, ...(log && { log }) });
   } finally {
     events = await scene.close();
