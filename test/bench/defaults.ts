@@ -5,7 +5,7 @@ import { startClickHouse, type TestClickHouse } from "../support/clickhouse.ts";
 import { freeListeners, pipelineFile as webhookFile, sluice, Workplace } from "../support/daemon.ts";
 import { KafkaBroker } from "../support/kafka/broker.ts";
 import type { TestKafka } from "../support/kafka/test-kafka.ts";
-import { passwordVariable } from "./kafka-pipeline.ts";
+import { earliestOf, passwordVariable, targetOf } from "./kafka-pipeline.ts";
 import { cpuSeconds, peakMemory } from "./load.ts";
 import { makeTable } from "./kafka-target.ts";
 
@@ -144,24 +144,13 @@ async function started(place: Workplace, server: TestClickHouse): Promise<Daemon
 
 /** A pipeline file: JSON is YAML. */
 function kafkaFile(pipeline_id: string, topic: string, { kafka, server }: Servers, table = "latency"): string {
-  const { hostname: host, port: http_port } = new URL(server.url);
-  const password = `\${env:${passwordVariable}}`;
   return JSON.stringify({
     version: "v3",
     pipeline_id,
-    sources: [
-      {
-        type: "kafka",
-        source_id: "input",
-        topic,
-        connection_params: kafka.connectionParams(),
-        consumer_group_initial_offset: "earliest",
-        schema_fields: [{ name: "id", type: "int" }],
-      },
-    ],
+    sources: [{ ...earliestOf(kafka, topic), schema_fields: [{ name: "id", type: "int" }] }],
     sink: {
       type: "clickhouse",
-      connection_params: { host, port: "9000", http_port, database: "default", username: server.username, password },
+      connection_params: targetOf(server),
       table,
       max_batch_size: 1_000,
       max_delay_time: `${maxDelay}ms`,

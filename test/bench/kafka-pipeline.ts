@@ -22,31 +22,38 @@ export function pipelineFile(
   { of: { steps }, shape, batch }: Plan,
   { kafka, topic, server, table }: { kafka: TestKafka; topic: string; server: TestClickHouse; table: string },
 ): string {
-  const { hostname: host, port: http_port } = new URL(server.url);
-  const password = `\${env:${passwordVariable}}`;
   return JSON.stringify({
     version: "v3",
     pipeline_id,
     sources: [
       {
-        type: "kafka",
-        source_id,
-        topic,
-        connection_params: kafka.connectionParams(),
-        consumer_group_initial_offset: "earliest",
+        ...earliestOf(kafka, topic),
         schema_fields: shape.fields.map(({ name, type }) => ({ name, type })),
       },
     ],
     transforms: steps.map((type) => ({ type, source_id, config: configOf(shape)[type] })),
     sink: {
       type: "clickhouse",
-      connection_params: { host, port: "9000", http_port, database: "default", username: server.username, password },
+      connection_params: targetOf(server),
       table,
       max_batch_size: batch,
       max_delay_time: "5s",
       mapping: columnsOf({ steps }, shape).map(({ name, column_type }) => ({ name, column_name: name, column_type })),
     },
   });
+}
+
+/** A source that reads a topic from its beginning, without its fields. */
+export function earliestOf(kafka: TestKafka, topic: string): Record<string, unknown> {
+  const connection_params = kafka.connectionParams();
+  return { type: "kafka", source_id, topic, connection_params, consumer_group_initial_offset: "earliest" };
+}
+
+/** How the sink reaches a server; its password is in `passwordVariable`. */
+export function targetOf({ url, username }: TestClickHouse): Record<string, string> {
+  const { hostname: host, port: http_port } = new URL(url);
+  const password = `\${env:${passwordVariable}}`;
+  return { host, port: "9000", http_port, database: "default", username, password };
 }
 
 /** What goes to the target: the fields, or what a stateless transform makes of them. */

@@ -56,36 +56,31 @@ export const fieldFaults: readonly Fault[] = [
       };
     },
   },
-  {
-    name: "an operator's stop that is over",
+  stoppedFor("an operator's stop that is over", 3_000, () => Promise.resolve()),
+  stoppedFor("an operator's stop that is ended", hour, async ({ reconciler }) => {
+    await reconciler.operator.resume(third, {});
+  }),
+];
+
+/** An operator stops `third` for so many milliseconds; `end` ends that. */
+function stoppedFor(name: string, milliseconds: number, end: (scene: Scene) => Promise<void>): Fault {
+  return {
+    name,
     told: "StoppedByOperator",
     of: third,
     pushes: true,
     isHarmless: true,
     calls: [`stop ${third}`, `resume ${third}`],
     begin: async (scene) => {
-      await scene.reconciler.operator.stop(third, 3_000, { by: "on call" });
-      await scene.push();
-      return () => scene.stands(third, "Running");
-    },
-  },
-  {
-    name: "an operator's stop that is ended",
-    told: "StoppedByOperator",
-    of: third,
-    pushes: true,
-    isHarmless: true,
-    calls: [`stop ${third}`, `resume ${third}`],
-    begin: async (scene) => {
-      await scene.reconciler.operator.stop(third, hour, { by: "on call" });
+      await scene.reconciler.operator.stop(third, milliseconds, { by: "on call" });
       await scene.push();
       return async () => {
-        await scene.reconciler.operator.resume(third, {});
+        await end(scene);
         await scene.stands(third, "Running");
       };
     },
-  },
-];
+  };
+}
 
 /** A commit by which `second` could not run: it runs on as it was. */
 function notReady(

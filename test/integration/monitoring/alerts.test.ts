@@ -9,8 +9,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { parse, stringify } from "yaml";
 import { engineMetrics } from "../../../engine/telemetry/metrics.ts";
 import { createHookTelemetry } from "../../../reconciler/status/hook-telemetry.ts";
-import type { ReconcileSnapshot } from "../../../reconciler/status/status.ts";
 import { createTelemetry } from "../../../reconciler/status/telemetry.ts";
+import { emptySnapshot } from "../../support/empty-snapshot.ts";
 import { keptLog } from "../../support/engine.ts";
 import { promtool } from "../../support/promtool.ts";
 import { requireOrSkip } from "../../support/require-or-skip.ts";
@@ -196,21 +196,13 @@ describe("the alert rules", () => {
 });
 
 describe("the metrics", () => {
-  const nothing: ReconcileSnapshot = {
-    source: { kind: "dir", url: "/", path: "." },
-    conditions: [],
-    pipelines: [],
-    problems: [],
-    skipped: [],
-    history: [],
-  };
   /** The name that the specification has beside the one with `_total`. */
   const known = /^gfm_receiver_request_count /;
 
   test("have names that promtool check metrics accepts, but for an alias of the specification", async () => {
     const registry = new Registry();
     engineMetrics(registry, keptLog());
-    createTelemetry(keptLog(), registry).exposeState(() => nothing);
+    createTelemetry(keptLog(), registry).exposeState(() => emptySnapshot);
     createHookTelemetry(keptLog(), registry);
     for (const { name } of registry.getMetricsAsArray()) {
       const metric = registry.getSingleMetric(name) as (Counter | Gauge | Histogram) & { labelNames?: string[] };

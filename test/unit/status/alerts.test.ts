@@ -4,10 +4,10 @@ import { Registry } from "prom-client";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { createHookTelemetry } from "../../../reconciler/status/hook-telemetry.ts";
-import type { ReconcileSnapshot } from "../../../reconciler/status/status.ts";
 import { createTelemetry } from "../../../reconciler/status/telemetry.ts";
 import { engineMetrics } from "../../../engine/telemetry/metrics.ts";
 import { Recorder } from "../../../engine/telemetry/recorder.ts";
+import { emptySnapshot } from "../../support/empty-snapshot.ts";
 import { keptLog } from "../../support/engine.ts";
 
 interface Rule {
@@ -28,7 +28,7 @@ const scraped = new Set(["instance", "job"]);
 function exported(): Map<string, ReadonlySet<string>> {
   const registry = new Registry();
   engineMetrics(registry, keptLog());
-  createTelemetry(keptLog(), registry).exposeState(() => nothing);
+  createTelemetry(keptLog(), registry).exposeState(() => emptySnapshot);
   createHookTelemetry(keptLog(), registry);
   return new Map(
     registry.getMetricsAsArray().map(({ name }) => {
@@ -38,15 +38,6 @@ function exported(): Map<string, ReadonlySet<string>> {
     }),
   );
 }
-
-const nothing: ReconcileSnapshot = {
-  source: { kind: "dir", url: "/", path: "." },
-  conditions: [],
-  pipelines: [],
-  problems: [],
-  skipped: [],
-  history: [],
-};
 
 /** The nodes of an expression by kind: their texts. Throws where it is no PromQL. */
 function nodesOf(expr: string): Map<string, string[]> {
