@@ -46,6 +46,8 @@ export const fieldFaults: readonly Fault[] = [
     name: "a rollback while Git is away",
     told: "RolledBack",
     pushes: true,
+    // The earlier revision is carried out at once.
+    isHarmless: true,
     begin: async ({ repository, proxy, reconciler }) => {
       const commits = (await repository.git("rev-list", "--max-count=5", "main")).split("\n");
       proxy.fault = { kind: "status", status: 503 };
