@@ -304,6 +304,26 @@ describe("a source", () => {
     await world.settled(anew.close());
   });
 
+  test("reads a topic that was created again, also where it committed offsets of the former one afterwards", async () => {
+    const { kafka } = begin();
+    const of = world.reading();
+    world.produceAll(5);
+    await world.until(() => of.read.length === 15 && Object.keys(world.offsetsOf()).length === 3);
+    await world.settled(of.close());
+    const { metadata } = [...kafka.committed(group).values()][0]!;
+    kafka.recreate(topic);
+    // The commit of a batch that was written while the topic was made.
+    expect(kafka.setOffsets(group, topic, { 0: 5, 1: 5, 2: 5 }, metadata)).toBe(true);
+    world.produceAll(2, "new");
+    const { journal } = of;
+    for (let turn = 0; turn < 2; turn += 1) {
+      const anew = world.reading({ journal, options: { on_lost: "skip" } });
+      await world.until(() => Object.values(world.offsetsOf()).join() === "2,2,2", 120_000);
+      expect(anew.heardOf("paused").filter(({ pause }) => (pause as { class: string }).class === "owner")).toEqual([]);
+      await world.settled(anew.close());
+    }
+  });
+
   test("reads partitions that a topic grows by", async () => {
     const { kafka } = begin({ brokers: 2 });
     world.produceAll(1);

@@ -115,12 +115,15 @@ export class KafkaPositions {
 
   /**
    * Begins to read topics by their current ids, from these offsets on: topics that were created again, or whose ids are
-   * new here. Forgets what else it knew of their partitions. Throws what the journal throws.
+   * new here. Forgets what else it knew of their partitions, but how far each had been read: this process may have
+   * committed that after the topic was created again. Throws what the journal throws.
    */
   async begin(topics: readonly string[], offsets: ReadonlyMap<Feed, number> = new Map()): Promise<void> {
     if (topics.length === 0) return;
     const topicIds = this.#topicIds.notes(this.#cluster, topics);
-    await this.#journal.place(this.#pipeline_id, lastsOf(offsets), { notes: this.#notes({ topicIds }) });
+    const cutLogs = { ...this.#cutLogs, ...this.#readBefore(offsets) };
+    await this.#journal.place(this.#pipeline_id, lastsOf(offsets), { notes: this.#notes({ topicIds, cutLogs }) });
+    this.#cutLogs = cutLogs;
     this.#topicIds.noted(topicIds);
     for (const feed of this.feeds.filter((of) => !this.isRead(of))) {
       for (const known of [this.#final, this.#next, this.#committed]) known.delete(feed);
@@ -236,6 +239,19 @@ export class KafkaPositions {
     const found = kafkaPartition(feed);
     if (found?.cluster !== this.#cluster) return false;
     return feed === this.#topicIds.feedThere(found.cluster, found.topic, found.partition);
+  }
+
+  /** How far the partitions of these had been read under the former ids of their topics, as settled cuts. */
+  #readBefore(offsets: ReadonlyMap<Feed, number>): Record<Feed, CutLog> {
+    const numberOf = (feed: Feed): string => {
+      const { topic, partition } = kafkaPartition(feed)!;
+      return `${topic}/${partition}`;
+    };
+    const before = new Map(this.feeds.map((feed) => [numberOf(feed), this.#next.get(feed)!]));
+    const cuts = Array.from(offsets, ([feed, end]): [Feed, CutLog] => {
+      return [feed, { end, next: before.get(numberOf(feed)) ?? end, isSettled: true }];
+    });
+    return Object.fromEntries(cuts.filter(([, { end, next }]) => next > end));
   }
 
   #notes(changes: SourceNotes): SourceNotes {

@@ -26,6 +26,8 @@ const constraint = {
   expression: "fate != 'constraint'",
   holds: (row: Record<string, unknown>) => row["fate"] !== "constraint",
 };
+/** No server is there again sooner: its uptime, which is in whole seconds, then shows that it was started. */
+const fastestStart = 1_100;
 /** How long a statement, or a part of an insert, takes a server at the most, in milliseconds. */
 const slowestWork = 150;
 /** No world needs more callbacks: one that does goes round without rest. */
@@ -365,7 +367,7 @@ export class World {
     { losesParts, milliseconds }: { losesParts: boolean; milliseconds: number },
   ): void {
     clickHouse.kill({ losesParts });
-    setTimeout(() => clickHouse.start(), milliseconds);
+    setTimeout(() => clickHouse.start(), Math.max(fastestStart, milliseconds));
   }
 
   #constrain(place: Place, isThere: boolean): void {
@@ -509,7 +511,6 @@ export class World {
       this.#network.set(`${clickHouseHost(index)}:8123`, { isSilent: false, isRefusing: false });
       place.clickHouse.troubles.length = 0;
       place.clickHouse.troubleRate = { inserts: 0, others: 0 };
-      place.clickHouse.start();
       const { file } = place;
       const on_uncertain = file.on_uncertain === "pause" ? "insert" : file.on_uncertain;
       place.file = { ...file, isThere: true, state: "Running", on_uncertain };
