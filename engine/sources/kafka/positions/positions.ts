@@ -243,13 +243,9 @@ export class KafkaPositions {
 
   /** How far the partitions of these had been read under the former ids of their topics, as settled cuts. */
   #readBefore(offsets: ReadonlyMap<Feed, number>): Record<Feed, CutLog> {
-    const numberOf = (feed: Feed): string => {
-      const { topic, partition } = kafkaPartition(feed)!;
-      return `${topic}/${partition}`;
-    };
-    const before = new Map(this.feeds.map((feed) => [numberOf(feed), this.#next.get(feed)!]));
+    const before = new Map(this.feeds.map((feed) => [nameOf(feed), this.#next.get(feed)!]));
     const cuts = Array.from(offsets, ([feed, end]): [Feed, CutLog] => {
-      return [feed, { end, next: before.get(numberOf(feed)) ?? end, isSettled: true }];
+      return [feed, { end, next: before.get(nameOf(feed)) ?? end, isSettled: true }];
     });
     return Object.fromEntries(cuts.filter(([, { end, next }]) => next > end));
   }
@@ -272,6 +268,12 @@ export class KafkaPositions {
     }
     return cutLogs;
   }
+}
+
+/** A partition, whatever the id of its topic. */
+function nameOf(feed: Feed): string {
+  const { topic, partition } = kafkaPartition(feed)!;
+  return `${topic}/${partition}`;
 }
 
 function lastsOf(offsets: ReadonlyMap<Feed, number>): Record<Feed, number> {
