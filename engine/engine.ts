@@ -203,13 +203,7 @@ export class Engine {
    * Whether a pipeline could run with this config and these options: its secrets resolve, it compiles, its target takes
    * its rows and its source can be read. Changes nothing.
    */
-  async check(config: PipelineConfig, options: EngineOptions): Promise<Readiness> {
-    const { secrets } = this.#settings;
-    try {
-      if (options.access_token !== undefined) await secrets.resolve(options.access_token);
-    } catch (error) {
-      return { kind: "refused", text: error instanceof Error ? error.message : String(error) };
-    }
+  check(config: PipelineConfig, options: EngineOptions): Promise<Readiness> {
     return this.#runner.check(config, options);
   }
 

@@ -61,8 +61,7 @@ export class Planner {
 
   /** What is desired of all that was read: files of other tools are left out, unless they held a pipeline before. */
   desiredOf(read: DesiredState): DesiredState {
-    const { pipelines } = this.#dependencies.inventory.state;
-    return withoutForeign(read, new Set(Object.values(pipelines).map(({ file }) => file)));
+    return withoutForeign(read, claimedFiles(this.#dependencies.inventory));
   }
 
   /** The plan for this revision. Leaves the cache of the followed files as it is. */
@@ -72,9 +71,15 @@ export class Planner {
   }
 }
 
+/** The files that hold the pipelines of the inventory. */
+function claimedFiles({ state }: Inventory): ReadonlySet<string> {
+  return new Set(Object.values(state.pipelines).map(({ file }) => file));
+}
+
 /** Files that held a pipeline and are ignored now: they count as unread, so that a line of a pattern deletes nothing. */
-function claimedButIgnored({ ignored = [] }: DesiredState, { state }: Inventory): SkippedFile[] {
-  const claimed = new Set(Object.values(state.pipelines).map(({ file }) => file));
+function claimedButIgnored({ ignored = [] }: DesiredState, inventory: Inventory): SkippedFile[] {
+  if (ignored.length === 0) return [];
+  const claimed = claimedFiles(inventory);
   const reason = `named in ${ignoreFile}, although it held a pipeline: take that line out, or remove the file`;
   return ignored.filter((path) => claimed.has(path)).map((path) => ({ path, reason }));
 }

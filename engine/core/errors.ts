@@ -45,5 +45,11 @@ export class EngineError extends Error {
   }
 }
 
+/** A pipeline is between its deletion and its creation: nothing that is sent to it now is stored. */
+export function recreatedMeanwhile(pipeline_id: string): EngineError {
+  const text = `pipeline ${pipeline_id} is being recreated, and nothing is stored: send the request again later`;
+  return new EngineError("STORAGE_UNAVAILABLE", text);
+}
+
 /** Thrown where a pipeline ends and leaves its work to the next start. Prepared batches stay in the journal. */
 export class LeftForLater extends Error {}

@@ -3,7 +3,7 @@ import type { Push } from "../core/push.ts";
 import type { PipelineRegistry } from "../catalog/registry.ts";
 import { limitsOf, type Streams } from "../streams/streams.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
-import { EngineError } from "../core/errors.ts";
+import { EngineError, recreatedMeanwhile } from "../core/errors.ts";
 
 /** How often full streams are checked for room, in milliseconds. */
 const checkEvery = 100;
@@ -152,10 +152,7 @@ export class IngestGate {
   /** Resolves when a push is on disk. `component` is the one that reports back-pressure. Throws what `Stream.append` throws. */
   async store(pipeline_id: string, push: Push, component: "ingestor" | "otlp-receiver"): Promise<void> {
     // Its intake may have been closed while the push was received.
-    if (this.isBetween(pipeline_id)) {
-      const text = `pipeline ${pipeline_id} is being recreated, and nothing is stored: send the request again later`;
-      throw new EngineError("STORAGE_UNAVAILABLE", text);
-    }
+    if (this.isBetween(pipeline_id)) throw recreatedMeanwhile(pipeline_id);
     if (this.isOver(pipeline_id)) {
       throw new EngineError("STREAM_CLOSED", `pipeline ${pipeline_id} accepts no more events`);
     }

@@ -18,7 +18,7 @@ interface Thread {
   /** It runs one pipeline only, and ends with it. */
   isLone: boolean;
   /** Calls that the thread has not answered yet. */
-  calls: Map<number, { resolve: (readiness?: Readiness) => void; reject: (error: Error) => void }>;
+  calls: Map<number, { resolve: (answer?: unknown) => void; reject: (error: Error) => void }>;
 }
 
 /** The most pipelines with a thread of their own. */
@@ -81,21 +81,20 @@ export class ThreadPool {
   async reprocess(pipeline_id: string, letters: LetterEvent[]): Promise<void> {
     const thread = this.#places.get(pipeline_id);
     if (thread === undefined || thread.isDead) throw new Error(`pipeline ${pipeline_id} does not run`);
-    await this.#call(thread, (call) => ({ type: "reprocess", call, pipeline_id, letters }));
+    await this.#call<void>(thread, (call) => ({ type: "reprocess", call, pipeline_id, letters }));
   }
 
   /** Whether a pipeline could run. Throws LeftForLater where the pool is closed, and where the thread died. */
   async check(spec: CheckedSpec): Promise<Readiness> {
     if (this.#isClosed) throw new LeftForLater("the process ends");
-    const readiness = await this.#call(this.#leastBusy(), (call) => ({ type: "check", call, spec }));
-    return readiness ?? { kind: "ready" };
+    return this.#call<Readiness>(this.#leastBusy(), (call) => ({ type: "check", call, spec }));
   }
 
-  /** Calls a thread, and resolves with its answer. */
-  #call(thread: Thread, message: (call: number) => ToThread): Promise<Readiness | undefined> {
+  /** Calls a thread, and resolves with its answer, which is the one that its message has. */
+  #call<Answer>(thread: Thread, message: (call: number) => ToThread): Promise<Answer> {
     const call = this.#nextCall++;
-    const answered = new Promise<Readiness | undefined>((resolve, reject) =>
-      thread.calls.set(call, { resolve, reject }),
+    const answered = new Promise<Answer>((resolve, reject) =>
+      thread.calls.set(call, { resolve: resolve as (answer?: unknown) => void, reject }),
     );
     thread.worker.postMessage(message(call));
     return answered;
@@ -150,8 +149,7 @@ export class ThreadPool {
         settle(thread, message.call, message.error);
         break;
       case "checked":
-        thread.calls.get(message.call)?.resolve(message.readiness);
-        thread.calls.delete(message.call);
+        settle(thread, message.call, undefined, message.readiness);
         break;
       case "started":
         thread.pipelines.get(message.pipeline_id)?.hasStarted();
@@ -239,9 +237,9 @@ export class ThreadPool {
   }
 }
 
-function settle(thread: Thread, call: number, error: PlainError | undefined): void {
+function settle(thread: Thread, call: number, error: PlainError | undefined, answer?: unknown): void {
   const waiting = thread.calls.get(call);
   thread.calls.delete(call);
-  if (error === undefined) waiting?.resolve();
+  if (error === undefined) waiting?.resolve(answer);
   else waiting?.reject(fromPlain(error));
 }

@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { LeftForLater } from "../core/errors.ts";
 import { sleep } from "../flow/sleep.ts";
-import type { PipelineConfig } from "../../schemas/pipeline.ts";
+import type { EngineOptions, PipelineConfig } from "../../schemas/pipeline.ts";
 import type { Readiness } from "../core/readiness.ts";
 import { lettersOf } from "../core/journal.ts";
 import type { StoreJournal } from "../state/journal.ts";
@@ -115,13 +115,14 @@ export class Runner {
   }
 
   /**
-   * Whether a pipeline could run with this config: its secrets resolve, it compiles, and its servers take it. Changes
-   * nothing. Throws LeftForLater where the process ends.
+   * Whether a pipeline could run with this config and these options: its secrets resolve, it compiles, its target takes
+   * its rows and its source can be read. Changes nothing. Throws LeftForLater where the process ends.
    */
-  async check(config: PipelineConfig, options: PipelineSpec["options"]): Promise<Readiness> {
+  async check(config: PipelineConfig, options: EngineOptions): Promise<Readiness> {
     const { secrets, embedded, kafka } = this.#options;
     let resolved: PipelineConfig;
     try {
+      if (options.access_token !== undefined) await secrets.resolve(options.access_token);
       resolved = await resolveSecrets(config, secrets);
     } catch (error) {
       return { kind: "refused", text: error instanceof Error ? error.message : String(error) };

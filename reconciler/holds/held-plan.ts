@@ -1,7 +1,7 @@
 import type { ActualState } from "../actual/state.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
 import type { Change, NoOp, Plan, WantedState } from "../plan/change.ts";
-import { plan } from "../plan/decide/index.ts";
+import { nothing, plan } from "../plan/decide/index.ts";
 import { ownHold, stopOf } from "./hold.ts";
 import type { Hold, HoldsState, StopHold } from "./hold.ts";
 
@@ -39,12 +39,10 @@ export function onlyStops({ changes, ...rest }: Plan): Plan | undefined {
       pipeline_id,
       ...(file !== undefined && { file }),
       why,
-      after,
       kind: "no-op",
       cause: "Suspended",
-      effect: "none",
-      fields: [],
-      calls: [],
+      ...nothing(),
+      after,
     };
   });
   return { ...rest, changes: left };

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { EngineError } from "../../core/errors.ts";
+import { EngineError, recreatedMeanwhile } from "../../core/errors.ts";
 import type { Push } from "../../core/push.ts";
 import { Room } from "../../flow/room.ts";
 import { BodyRefused, discardBody, readBody, type BodyLimits } from "../../http/request-body.ts";
@@ -71,10 +71,7 @@ export class WebhookIntake {
     if (pipeline_id === undefined) return notFound("expected POST /v1/pipelines/<pipeline_id>/topics/input/events");
     if (request.method !== "POST") return { status: 405, message: "expected POST", headers: { allow: "POST" } };
     const admission = this.#port.admits(pipeline_id);
-    if (admission === "later") {
-      const message = `pipeline ${pipeline_id} is being recreated, and nothing is stored: send the request again later`;
-      return { status: 503, message, headers: { "retry-after": "5" } };
-    }
+    if (admission === "later") return replyTo(recreatedMeanwhile(pipeline_id));
     if (admission === "unknown") return notFound(`no pipeline ${pipeline_id} takes webhook events`);
     const token = request.headers["x-pipeline-access-token"];
     if (typeof token !== "string" || !this.#port.isToken(pipeline_id, token)) {

@@ -1,4 +1,5 @@
 /** The decisions: the plan, its inverse, and the checks that the apply repeats. */
+export { nothing } from "./changes.ts";
 export { differencesOf, type Kept } from "./differences.ts";
 export { recentOf } from "./drift.ts";
 export { hindranceOf } from "./ending.ts";

@@ -64,8 +64,7 @@ export function isOne({ held, pending_batches, dead_letters }: Holdings): boolea
 
 /** Such as `; 7 accepted events are written first`; empty where nothing is held. */
 export function writtenFirst({ held, pending_batches }: Unwritten): string {
-  const unwritten = holdingsText({ held, pending_batches, dead_letters: 0 });
-  return unwritten === ""
-    ? ""
-    : `; ${unwritten} ${isOne({ held, pending_batches, dead_letters: 0 }) ? "is" : "are"} written first`;
+  const unwritten = { held, pending_batches, dead_letters: 0 };
+  const text = holdingsText(unwritten);
+  return text === "" ? "" : `; ${text} ${isOne(unwritten) ? "is" : "are"} written first`;
 }

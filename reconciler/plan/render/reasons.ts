@@ -124,11 +124,14 @@ function secretsText(secrets: readonly string[]): string {
 
 function editText({ paths, reading, state, writes, adds = [], isDrifted }: ReasonFacts["Edited"]): string {
   const status = state === undefined ? "" : `; ${stateText(state)}`;
-  const columns = `${adds.length === 1 ? "the column" : "the columns"} ${someOf(adds)}`;
-  const added =
-    adds.length === 0 ? "" : `; adds ${columns} to its table, where that lacks ${adds.length === 1 ? "it" : "them"}`;
-  const effects = `${rereadingText(reading)}${added}${status}${writtenFirst(writes)}`;
+  const effects = `${rereadingText(reading)}${addedText(adds)}${status}${writtenFirst(writes)}`;
   return `${firstOf(paths)} changed${effects}${alsoText(isDrifted)}`;
+}
+
+function addedText(columns: readonly string[]): string {
+  if (columns.length === 0) return "";
+  const [noun, pronoun] = columns.length === 1 ? ["column", "it"] : ["columns", "them"];
+  return `; adds the ${noun} ${someOf(columns)} to its table, where that lacks ${pronoun}`;
 }
 
 function recreationText({ path, writes, losses, position, isDrifted }: ReasonFacts["Recreated"]): string {

@@ -1,7 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
 import { connect, Socket } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { ISocketFactory } from "kafkajs";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { claimText } from "../../../engine/sources/kafka/group/identity.ts";
@@ -10,13 +7,12 @@ import { KafkaSource, type KafkaSourceOptions } from "../../../engine/sources/ka
 import { Lag } from "../../../engine/sources/kafka/positions/lag.ts";
 import { KafkaPositions } from "../../../engine/sources/kafka/positions/positions.ts";
 import { defaultKafkaSettings } from "../../../engine/sources/kafka/brokers/settings.ts";
-import { DeadLetters } from "../../../engine/state/dead-letters.ts";
-import { StoreJournal } from "../../../engine/state/journal.ts";
-import { Store } from "../../../engine/state/store.ts";
+import type { StoreJournal } from "../../../engine/state/journal.ts";
 import type { Telemetry } from "../../../engine/telemetry/telemetry.ts";
 import type { Pause } from "../../../engine/core/pause.ts";
 import { RetryPause } from "../../../engine/flow/retry-pause.ts";
 import { keptLog } from "../../support/engine.ts";
+import { openJournal, type TestJournal } from "../../support/journal.ts";
 import { codecs } from "./read.ts";
 import { StandInCluster } from "./stand-in-cluster.ts";
 import { fetched } from "./written.ts";
@@ -25,8 +21,7 @@ const own = { dataDir: "a".repeat(16), run: "11111111" };
 const other = { dataDir: "b".repeat(16), run: "22222222" };
 const signals = { leave: new AbortController().signal, drain: new AbortController().signal };
 
-let folder: string;
-let store: Store;
+let opened: TestJournal;
 let cluster: StandInCluster;
 let journal: StoreJournal;
 let told: [event: string, fields: Record<string, unknown>][];
@@ -37,10 +32,8 @@ const telemetry = new Proxy({} as Telemetry, {
 });
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "sluice-source-"));
-  store = Store.open(folder);
-  const letters: DeadLetters = new DeadLetters(store, (id) => journal.heldLetters(id));
-  journal = new StoreJournal(store, letters);
+  opened = await openJournal();
+  ({ journal } = opened);
   cluster = await StandInCluster.start();
   cluster.high = 1_000_000;
   told = [];
@@ -50,8 +43,7 @@ afterEach(async () => {
   vi.restoreAllMocks();
   await source?.close();
   cluster.close();
-  await store.close();
-  await rm(folder, { recursive: true, force: true });
+  await opened.close();
 });
 
 function make(over: Partial<KafkaSourceOptions> = {}): KafkaSource {

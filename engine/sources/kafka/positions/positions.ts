@@ -1,6 +1,6 @@
 import { nextPosition, type CutLog, type Journal, type SourceNotes } from "../../../core/journal.ts";
 import type { Feed, PositionRange } from "../../../core/positions.ts";
-import { kafkaPartition } from "./feed.ts";
+import { kafkaPartition, partitionText } from "./feed.ts";
 import type { GroupState } from "./group-state.ts";
 import { TopicIds, type Recreated } from "./topic-ids.ts";
 
@@ -243,9 +243,9 @@ export class KafkaPositions {
 
   /** How far the partitions of these had been read under the former ids of their topics, as settled cuts. */
   #readBefore(offsets: ReadonlyMap<Feed, number>): Record<Feed, CutLog> {
-    const before = new Map(this.feeds.map((feed) => [nameOf(feed), this.#next.get(feed)!]));
+    const before = new Map(this.feeds.map((feed) => [partitionText(feed), this.#next.get(feed)!]));
     const cuts = Array.from(offsets, ([feed, end]): [Feed, CutLog] => {
-      return [feed, { end, next: before.get(nameOf(feed)) ?? end, isSettled: true }];
+      return [feed, { end, next: before.get(partitionText(feed)) ?? end, isSettled: true }];
     });
     return Object.fromEntries(cuts.filter(([, { end, next }]) => next > end));
   }
@@ -268,12 +268,6 @@ export class KafkaPositions {
     }
     return cutLogs;
   }
-}
-
-/** A partition, whatever the id of its topic. */
-function nameOf(feed: Feed): string {
-  const { topic, partition } = kafkaPartition(feed)!;
-  return `${topic}/${partition}`;
 }
 
 function lastsOf(offsets: ReadonlyMap<Feed, number>): Record<Feed, number> {
