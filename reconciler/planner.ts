@@ -9,6 +9,7 @@ import { ignoreFile } from "./desired/ignore.ts";
 import { Loader, withoutForeign } from "./desired/load.ts";
 import type { Revision, SkippedFile, SourceDescription } from "./git/revision.ts";
 import { followedSource, sourceChange, type SourceChange, withoutChanges } from "./holds/source-change.ts";
+import type { Variables } from "./language/variables.ts";
 import { planWithHolds } from "./holds/held-plan.ts";
 import type { Holds } from "./holds/holds.ts";
 import type { Plan } from "./plan/change.ts";
@@ -20,6 +21,7 @@ export interface PlannerDependencies {
   operations: Operations;
   holds: Holds;
   limit: DeletionLimit;
+  variables: () => Promise<Variables>;
   busy: () => Apply["busy"];
 }
 
@@ -66,7 +68,8 @@ export class Planner {
 
   /** The plan for this revision. Leaves the cache of the followed files as it is. */
   async preview(revision: Revision): Promise<Plan> {
-    const read = await new Loader().load(revision.files, AbortSignal.timeout(loadTimeout));
+    const variables = await this.#dependencies.variables();
+    const read = await new Loader().load(revision.files, AbortSignal.timeout(loadTimeout), variables);
     return (await this.make(revision, this.desiredOf(read))).plan;
   }
 }

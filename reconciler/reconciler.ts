@@ -10,6 +10,7 @@ import type { DesiredState } from "./desired/desired-state.ts";
 import { Loader } from "./desired/load.ts";
 import { SourcePoller } from "./git/source-poller.ts";
 import { Holds } from "./holds/holds.ts";
+import { noVariables, type Variables } from "./language/variables.ts";
 import { onlyStops } from "./holds/held-plan.ts";
 import { PinnedSource } from "./holds/pinned-source.ts";
 import { followedSource } from "./holds/source-change.ts";
@@ -36,6 +37,11 @@ export interface ReconcilerOptions {
   interval: number;
   /** How many pipelines one revision may delete, such as `5 or 20%`, which is the default. */
   maxDeletions?: string;
+  /**
+   * The variables of the files, read again at each turn: the same object while none has changed. Default none. A turn
+   * whose variables cannot be read changes nothing.
+   */
+  variables?: () => Promise<Variables>;
   /** Milliseconds that a turn waits for slow changes, default 10,000; they continue during the next turns. */
   applyTimeout?: number;
 }
@@ -66,7 +72,8 @@ export class Reconciler {
   readonly #status: Status;
   readonly #planner: Planner;
   readonly #loader = new Loader();
-  #loaded: { revision: Revision; desired: DesiredState } | undefined;
+  readonly #variables: () => Promise<Variables>;
+  #loaded: { revision: Revision; variables: Variables; desired: DesiredState } | undefined;
   #pending: Trigger | undefined;
   #endPause: (() => void) | undefined;
   #isTurning = false;
@@ -88,7 +95,8 @@ export class Reconciler {
     this.#apply = new Apply({ engine, inventory, operations, telemetry, onLate, isSuspended });
     const busy = (): Apply["busy"] => this.#apply.busy;
     const limit = parseDeletionLimit(options.maxDeletions ?? "5 or 20%");
-    this.#planner = new Planner({ source, engine, inventory, operations, holds, limit, busy });
+    const variables = (this.#variables = options.variables ?? (async () => noVariables));
+    this.#planner = new Planner({ source, engine, inventory, operations, holds, limit, variables, busy });
     const shared = { source, engine, inventory, holds, requests: this.#requests, busy };
     this.#status = new Status(shared);
     const isWorking = (): boolean => this.#isTurning || this.#pending !== undefined;
@@ -165,12 +173,13 @@ export class Reconciler {
     if (polled.error !== undefined) turn.fetchError = polled.error;
   }
 
-  /** The same revision has the same files, so they are not loaded again. */
+  /** The same revision has the same files, so they are not loaded again while the variables are the same. */
   async #load(turn: Turn, signal: AbortSignal): Promise<void> {
     const { revision } = turn;
     if (revision === undefined) return;
-    if (this.#loaded?.revision !== revision)
-      this.#loaded = { revision, desired: await this.#loader.load(revision.files, signal) };
+    const variables = await this.#variables();
+    if (this.#loaded?.revision !== revision || this.#loaded.variables !== variables)
+      this.#loaded = { revision, variables, desired: await this.#loader.load(revision.files, signal, variables) };
     turn.desired = this.#planner.desiredOf(this.#loaded.desired);
     this.#telemetry.revisionLoaded(turn);
   }

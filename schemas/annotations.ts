@@ -91,6 +91,11 @@ export function isSecret(path: Path): boolean {
   });
 }
 
+/** The JSON types that the field at `path` takes; none where the format has no such field. */
+export function typesAt(path: Path): ReadonlySet<string> {
+  return new Set(nodesAt(path).flatMap(({ type, enum: values }) => type ?? (values === undefined ? [] : ["string"])));
+}
+
 /** The nodes that describe `path`, with the effect of the nearest annotated node around them. */
 function nodesAt(path: Path): SchemaNode[] {
   let nodes: SchemaNode[] = [rootNode];

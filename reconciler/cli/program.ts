@@ -57,7 +57,10 @@ function optionsOf(setting: Setting): Option[] {
   const remarks = [setting.variable, setting.default === undefined ? "" : `default: ${setting.default}`];
   const allowed = setting.enum ? ` (${expectation(setting)})` : "";
   const description = `${setting.description}${allowed} [${remarks.filter(Boolean).join(", ")}]`;
-  if (setting.type !== "boolean") return [new Option(`${setting.flag} <${setting.argument ?? "VALUE"}>`, description)];
+  const withValue = new Option(`${setting.flag} <${setting.argument ?? "VALUE"}>`, description);
+  if (setting.type === "object")
+    return [withValue.argParser<string[] | undefined>((text, before) => [...(before ?? []), text])];
+  if (setting.type !== "boolean") return [withValue];
   const opposite = new Option(setting.flag.replace("--", "--no-"), `the opposite of ${setting.flag}`);
   return [new Option(setting.flag, description), opposite.hideHelp()];
 }
@@ -66,7 +69,7 @@ function flagsOf(command: string, given: Record<string, unknown>): SettingOrigin
   const flags: SettingOrigins["flags"] = {};
   for (const setting of settingsOf(command)) {
     const value = given[new Option(setting.flag).attributeName()];
-    if (typeof value === "string" || typeof value === "boolean") flags[setting.name] = value;
+    if (typeof value === "string" || typeof value === "boolean" || Array.isArray(value)) flags[setting.name] = value;
   }
   return flags;
 }

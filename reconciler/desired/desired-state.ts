@@ -29,6 +29,8 @@ export interface DesiredPipeline {
   document: PipelineV3;
   /** Where a field of `config`, or of `x-sluice`, is written; the nearest enclosing key where the file leaves it out. */
   place(path: Path): Place;
+  /** The names of the variables in a field of `config`, or of `x-sluice`. */
+  variables(path: Path): string[];
 }
 
 /** The status that a pipeline is to have. */

@@ -6,6 +6,7 @@ import type { DesiredState, RefusedDocument } from "./desired-state.ts";
 import { withoutIgnored } from "./ignore.ts";
 import { isRefused, readFile, type ReadDocument, type ReadFile } from "./read-file.ts";
 import type { SourceFile } from "../language/source-text.ts";
+import { noVariables, type Variables } from "../language/variables.ts";
 
 /** Milliseconds of reading after which the event loop gets a turn. */
 const longestBlock = 20;
@@ -15,17 +16,22 @@ const longestBlock = 20;
  * another, except that two documents with one pipeline_id are both refused. Files that `isPipelineFile` refuses are
  * left out.
  */
-export function load(files: readonly SourceFile[]): DesiredState {
+export function load(files: readonly SourceFile[], variables: Variables = noVariables): DesiredState {
   const { files: wanted, ignored } = withoutIgnored(files);
-  return desiredState(wanted.filter(({ path }) => isPipelineFile(path)).map(readFile), ignored);
+  const read = wanted.filter(({ path }) => isPipelineFile(path)).map((file) => readFile(file, variables));
+  return desiredState(read, ignored);
 }
 
 /**
  * Every problem of files, warnings included, by file, line and column. `named` are the paths of files that were named
  * themselves, and not by their folder: they have to be pipelines.
  */
-export function validate(files: readonly SourceFile[], named: ReadonlySet<string> = new Set()): Problem[] {
-  return withoutForeign(load(files), named).problems;
+export function validate(
+  files: readonly SourceFile[],
+  named: ReadonlySet<string> = new Set(),
+  variables: Variables = noVariables,
+): Problem[] {
+  return withoutForeign(load(files, variables), named).problems;
 }
 
 /**
@@ -46,14 +52,21 @@ export function withoutForeign(desired: DesiredState, claimed: ReadonlySet<strin
 }
 
 /**
- * Loads one revision after the other: a file with the same path and the same bytes as last time is not read again, and
- * its pipelines are the same objects. The result is that of `load`.
+ * Loads one revision after the other: a file with the same path and the same bytes as last time is not read again while
+ * the variables are the same object, and its pipelines are the same objects. The result is that of `load`.
  */
 export class Loader {
   #known: ReadonlyMap<string, ReadFile> = new Map();
+  #variables = noVariables;
 
   /** Yields to the event loop meanwhile: reading ten thousand new files takes seconds. Rejects when `signal` aborts. */
-  async load(files: readonly SourceFile[], signal: AbortSignal): Promise<DesiredState> {
+  async load(
+    files: readonly SourceFile[],
+    signal: AbortSignal,
+    variables: Variables = noVariables,
+  ): Promise<DesiredState> {
+    if (variables !== this.#variables) this.#known = new Map();
+    this.#variables = variables;
     const read: ReadFile[] = [];
     const { files: wanted, ignored } = withoutIgnored(files);
     let until = performance.now() + longestBlock;
@@ -71,7 +84,7 @@ export class Loader {
 
   #read(file: SourceFile): ReadFile {
     const known = this.#known.get(file.path);
-    return known !== undefined && isSame(known.file.bytes, file.bytes) ? known : readFile(file);
+    return known !== undefined && isSame(known.file.bytes, file.bytes) ? known : readFile(file, this.#variables);
   }
 }
 

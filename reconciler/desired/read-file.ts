@@ -1,6 +1,7 @@
 import { engineOptions, normalise, type Path, type PipelineConfig, type PipelineV3 } from "../../schemas/index.ts";
 import { checkDocument, problemsOf, type CheckedDocument } from "../validate/check.ts";
-import type { Place, Problem } from "../language/problem.ts";
+import type { Problem } from "../language/problem.ts";
+import { withVariables, type Variables } from "../language/variables.ts";
 import { claimsOf, type Claims } from "../validate/claims.ts";
 import type { DesiredPipeline, Directives, RefusedDocument } from "./desired-state.ts";
 import type { Document } from "../language/document.ts";
@@ -26,27 +27,33 @@ export interface ReadDocument {
 }
 
 /**
- * Reads a file. The parsed documents are not kept, because the places of all fields take many times the memory of the
+ * Reads a file, with the values of its variables. The parsed documents are not kept, because the places of all fields take many times the memory of the
  * text: a place is looked up in the text again when it is needed.
  */
-export function readFile(file: SourceFile): ReadFile {
+export function readFile(file: SourceFile, variables: Variables): ReadFile {
   const { documents, problem, text } = parse(file);
+  const complete = (one: Document): Document => withVariables(inVersion3(one), variables);
   const read = documents.map((one, index) => {
-    const document = inVersion3(one);
-    return readDocument(document, again(file, index, document));
+    const document = complete(one);
+    return readDocument(document, again(file, index, document, complete));
   });
   return { file, documents: read, ...(problem !== undefined && { unread: unreadable(problem, text) }) };
 }
 
 /** The document of a file at `index`, parsed again where it is not in memory any more. */
-function again(file: SourceFile, index: number, document: Document): () => Document {
+function again(
+  file: SourceFile,
+  index: number,
+  document: Document,
+  complete: (parsed: Document) => Document,
+): () => Document {
   let kept = new WeakRef(document);
   return () => {
     const known = kept.deref();
     if (known !== undefined) return known;
     const parsed = parse(file).documents[index];
     if (parsed === undefined) throw new Error(`${file.path}: expected its bytes to stay as they were read`);
-    const found = inVersion3(parsed);
+    const found = complete(parsed);
     kept = new WeakRef(found);
     return found;
   };
@@ -88,7 +95,15 @@ function desiredPipeline(document: Document, reread: () => Document): DesiredPip
     options: engineOptions(written),
     directives: directivesOf(written),
     document: written,
-    place: (path) => (path.length === 0 ? start : placeIn(reread(), config)(path)),
+    place: (path) => {
+      if (path.length === 0) return start;
+      const parsed = reread();
+      return parsed.place(writtenPath(parsed, config, path));
+    },
+    variables: (path) => {
+      const parsed = reread();
+      return parsed.variables(writtenPath(parsed, config, path));
+    },
   };
 }
 
@@ -114,24 +129,22 @@ const aliases: Readonly<Record<string, string>> = { max_age: "maxAge", max_bytes
 const names = ["column_name", "output_name", "name", "source_id", "type"] as const;
 
 /**
- * Finds where the fields of a canonical config are written in the document that it was made from: lists may stand in
- * another order there, keys in another spelling, and a default has the place of the mapping that encloses it.
+ * Where a field of a canonical config is written in the document that it was made from: lists may stand in another order
+ * there, and keys in another spelling. A default leads to nothing below the mapping that encloses it.
  */
-function placeIn(document: Document, config: PipelineConfig): (path: Path) => Place {
-  return (path) => {
-    const written: (string | number)[] = [];
-    let canonical: unknown = config;
-    let value: unknown = document.value;
-    for (const segment of path) {
-      const key: string | number = Array.isArray(value)
-        ? indexOf(value, entry(canonical, segment))
-        : spelling(value, segment);
-      written.push(key);
-      canonical = entry(canonical, segment);
-      value = entry(value, key);
-    }
-    return document.place(written);
-  };
+function writtenPath(document: Document, config: PipelineConfig, path: Path): Path {
+  const written: (string | number)[] = [];
+  let canonical: unknown = config;
+  let value: unknown = document.value;
+  for (const segment of path) {
+    const key: string | number = Array.isArray(value)
+      ? indexOf(value, entry(canonical, segment))
+      : spelling(value, segment);
+    written.push(key);
+    canonical = entry(canonical, segment);
+    value = entry(value, key);
+  }
+  return written;
 }
 
 function entry(holder: unknown, key: string | number): unknown {

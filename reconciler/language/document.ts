@@ -1,6 +1,15 @@
 import { tidy, type Path } from "../../schemas/index.ts";
 import { printable, problem, pathText, type Place, type Problem } from "./problem.ts";
-import { duplicates, entryOf, valueOf, type Entry, type Node } from "./node.ts";
+import {
+  duplicates,
+  entryOf,
+  replaceScalars,
+  valueOf,
+  variablesIn,
+  type Entry,
+  type Node,
+  type ScalarNode,
+} from "./node.ts";
 import type { SourceText } from "./source-text.ts";
 
 /** One document of a file: its tidied value, and the place of each field. */
@@ -24,6 +33,18 @@ export class Document {
   /** The same document with more problems. */
   with(problems: readonly Problem[], root = this.#root): Document {
     return new Document(this.#source, root, [...this.problems, ...problems]);
+  }
+
+  /** The same document with other nodes in place of its scalars; itself where none changes. */
+  replacing(replace: (scalar: ScalarNode, path: Path) => Node): Document {
+    const root = replaceScalars(this.#root, replace);
+    return root === this.#root ? this : this.with([], root);
+  }
+
+  /** The names of the variables from which the value at `path` is made, each once. */
+  variables(path: Path): string[] {
+    const { node } = this.#find(path);
+    return node === undefined ? [] : [...new Set(variablesIn(node))];
   }
 
   /** The place of the value at `path`; of the key that should hold it if the value is missing or empty. */

@@ -1,21 +1,26 @@
+import type { Path } from "../../schemas/index.ts";
+
 /** A value of a file with the offset where it is written. Aliases share the node of their anchor. */
 export type Node = ScalarNode | ListNode | MapNode;
 
-export interface ScalarNode {
-  kind: "scalar";
+interface Written {
   at: number;
+  /** The names of the variables in it. Absent where there are none. */
+  variables?: readonly string[];
+}
+
+export interface ScalarNode extends Written {
+  kind: "scalar";
   value: string | number | boolean | null;
 }
 
-export interface ListNode {
+export interface ListNode extends Written {
   kind: "list";
-  at: number;
   items: Node[];
 }
 
-export interface MapNode {
+export interface MapNode extends Written {
   kind: "map";
-  at: number;
   entries: Entry[];
 }
 
@@ -33,6 +38,24 @@ export function valueOf(node: Node): unknown {
   if (node.kind === "scalar") return node.value;
   if (node.kind === "list") return node.items.map(valueOf);
   return Object.fromEntries(node.entries.map(({ key, value }) => [key, valueOf(value)]));
+}
+
+/** The same tree with other nodes in place of scalars; what holds no other one is shared. */
+export function replaceScalars(node: Node, replace: (scalar: ScalarNode, path: Path) => Node, path: Path = []): Node {
+  if (node.kind === "scalar") return replace(node, path);
+  if (node.kind === "list") {
+    const items = node.items.map((item, index) => replaceScalars(item, replace, [...path, index]));
+    return items.every((item, index) => item === node.items[index]) ? node : { ...node, items };
+  }
+  const values = node.entries.map(({ key, value }) => replaceScalars(value, replace, [...path, key]));
+  if (values.every((value, index) => value === node.entries[index]?.value)) return node;
+  return { ...node, entries: node.entries.map((entry, index) => ({ ...entry, value: values[index] ?? entry.value })) };
+}
+
+/** The names of all variables in a value. */
+export function variablesIn(node: Node): string[] {
+  const held = node.kind === "list" ? node.items : node.kind === "map" ? node.entries.map(({ value }) => value) : [];
+  return [...(node.variables ?? []), ...held.flatMap(variablesIn)];
 }
 
 const entriesByKey = new WeakMap<MapNode, Map<string, Entry>>();

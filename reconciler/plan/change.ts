@@ -150,6 +150,8 @@ export interface FieldChange {
   from?: unknown;
   /** Absent where the file has no such field. */
   to?: unknown;
+  /** The variables in the file's value. Absent where there are none. */
+  variables?: string[];
   /** The values are secrets and look alike here. */
   secret?: true;
 }

@@ -27,7 +27,10 @@ export function check(document: Document): readonly Problem[] {
 /** Checks a single document. A v2 document already has the problems that prevent its conversion to v3. */
 export function checkDocument(document: Document): CheckedDocument {
   const { file, problems } = document;
-  return { file, reading: problems, content: contentProblems(document) };
+  // The text of a variable without a value is no value of its field.
+  const unknown = new Set(problems.filter(({ code }) => code === "VARIABLE").map(({ path }) => path));
+  const content = contentProblems(document).filter(({ path }) => !unknown.has(path));
+  return { file, reading: problems, content };
 }
 
 /** The problems of a checked document and those that it has together with other documents, in the order of the file. */

@@ -13,6 +13,7 @@ import { listenControl, type ControlServer } from "../control/server.ts";
 import { desiredSource } from "./desired-source.ts";
 import { hookSecrets, kafkaSettings } from "./daemon-settings.ts";
 import type { ExitCode, Invocation } from "../invocation/invocation.ts";
+import { variableReader } from "../invocation/variables.ts";
 import { listenGrpc, listenHttp } from "./listen.ts";
 import { createLog, standardError } from "./log.ts";
 import { ResourceStack } from "./resource-stack.ts";
@@ -26,6 +27,8 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const { settings, env } = invocation;
   const secrets = new FileAndEnvSecrets(env);
   const source = desiredSource(invocation, secrets);
+  const variables = variableReader(settings);
+  await variables();
   const log = logOf(invocation);
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -41,7 +44,8 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     const signal = standby ?? invocation.untilStopped();
     const interval = settings.duration("interval");
     const maxDeletions = settings.text("max_deletions");
-    const reconciler = new Reconciler({ source, engine, dataDir, log, registry, interval, maxDeletions });
+    const wishes = { source, variables, interval, maxDeletions };
+    const reconciler = new Reconciler({ ...wishes, engine, dataDir, log, registry });
     const listeners: Record<string, string> = {};
     const info = processInfo(engine.dataDirId, listeners);
     exposeBuild(registry, info());

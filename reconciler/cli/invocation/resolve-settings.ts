@@ -3,6 +3,7 @@ import schema from "../../../schemas/sluice-config.schema.json" with { type: "js
 import { parseDuration, parseQuantity } from "../../../schemas/index.ts";
 import { CliError } from "./cli-error.ts";
 import { type Found, parseListener, Settings } from "./settings.ts";
+import { printable } from "./terminal.ts";
 import type { FileEntry } from "./settings-file.ts";
 import {
   expectation,
@@ -16,8 +17,8 @@ import {
 
 /** Where settings come from, the strongest first. */
 export interface SettingOrigins {
-  /** As the command line gives them: texts, and true or false for switches. */
-  flags: Partial<Record<SettingName, string | boolean>>;
+  /** As the command line gives them: texts, true or false for switches, and a list where a flag may be given again. */
+  flags: Partial<Record<SettingName, string | boolean | readonly string[]>>;
   /** Variables of the environment. An empty one is not set. */
   env: Readonly<Record<string, string | undefined>>;
   file: readonly FileEntry[];
@@ -54,12 +55,7 @@ export function resolveSettings(command: string, { flags, env, file }: SettingOr
     for (const name of layer.keys()) for (const weaker of given.slice(at + 1)) dropReplaced(name, weaker);
   }
   return new Settings(
-    new Map(
-      taken.flatMap(({ name }) => {
-        const strongest = given.find((origin) => origin.has(name))?.get(name);
-        return strongest ? [[name, strongest] as const] : [];
-      }),
-    ),
+    new Map(taken.map(({ name }) => [name, given.flatMap((origin) => origin.get(name) ?? [])] as const)),
   );
 }
 
@@ -99,7 +95,9 @@ function fromFlags(taken: Setting[], flags: SettingOrigins["flags"]): Map<string
   return new Map(
     taken.flatMap((setting) => {
       const value = flags[setting.name];
-      return value === undefined ? [] : [[setting.name, { value: coerce(setting, value), origin: setting.flag }]];
+      return value === undefined
+        ? []
+        : [[setting.name, { value: coerce(setting, value), origin: setting.flag, rank: 0 }]];
     }),
   );
 }
@@ -110,26 +108,35 @@ function fromEnv(taken: Setting[], env: SettingOrigins["env"]): Map<string, Foun
       const value = env[setting.variable];
       return value === undefined || value === ""
         ? []
-        : [[setting.name, { value: coerce(setting, value), origin: setting.variable }]];
+        : [[setting.name, { value: coerce(setting, value), origin: setting.variable, rank: 1 }]];
     }),
   );
 }
 
 function fromFile({ key, value, keyAt }: FileEntry): Found {
-  return { value: value as SettingValue, origin: `${key} (${keyAt})` };
+  return { value: value as SettingValue, origin: `${key} (${keyAt})`, rank: 2 };
 }
 
 function fromDefault(setting: Setting): [string, Found][] {
   if (setting.default === undefined) return [];
-  return [[setting.name, { value: setting.default, origin: `the default of ${setting.flag}` }]];
+  return [[setting.name, { value: setting.default, origin: `the default of ${setting.flag}`, rank: 3 }]];
 }
 
 /** A text as the type of its setting; unchanged if it is not of that type, so that the schema refuses it. */
-function coerce({ type }: Setting, value: string | boolean): SettingValue {
+function coerce({ type }: Setting, given: string | boolean | readonly string[]): SettingValue {
+  if (type === "object") return mapping(typeof given === "string" ? given.split("\n") : given);
+  const value = given as string | boolean;
   if (type === "integer" && typeof value === "string" && /^-?\d{1,15}$/.test(value)) return Number(value);
   if (type === "boolean" && (value === "true" || value === "1")) return true;
   if (type === "boolean" && (value === "false" || value === "0")) return false;
   return value;
+}
+
+/** Texts such as `NAME=VALUE` by name; the last of a name counts. Another text has the name "" for the schema to refuse. */
+function mapping(given: boolean | readonly string[]): SettingValue {
+  if (typeof given === "boolean") return given;
+  const pairs = given.filter((text) => text !== "").map((text) => /^([^=]+)=(.*)$/s.exec(text) ?? [text, "", text]);
+  return Object.fromEntries(pairs.map(([, name = "", value = ""]) => [name, value]));
 }
 
 function problemsOf(given: Map<string, Found>): string[] {
@@ -150,5 +157,23 @@ function problemsOfFile(file: readonly FileEntry[]): string[] {
 }
 
 function mismatch(setting: Setting, value: unknown): string {
-  return `expected ${expectation(setting)}, found ${JSON.stringify(value)}`;
+  const wrong =
+    setting.type === "object" && typeof value === "object" && value !== null ? misfits(setting, value) : value;
+  return `expected ${expectation(setting)}, found ${printable(JSON.stringify(wrong)).slice(0, longest)}`;
+}
+
+/** Characters of a value in a message. */
+const longest = 200;
+
+/** The first entry of a mapping that does not fit, or the mapping itself. */
+function misfits({ name }: Setting, value: object): unknown {
+  const wrong = Object.entries(value).find(([key, entry]) => !fits({ [name]: { [key]: entry } }));
+  return wrong === undefined ? value : Object.fromEntries([wrong]);
+}
+
+/** What is wrong with the value of one variable; undefined where nothing is. */
+export function problemOfVariable(name: string, value: unknown): string | undefined {
+  const setting = settings.find((one) => one.name === "vars")!;
+  const entry = { [name]: value };
+  return fits({ vars: entry }) ? undefined : mismatch(setting, entry);
 }

@@ -1,17 +1,23 @@
 import { readFile } from "node:fs/promises";
-import { EVENT_ID, YAMLException, constructFromEvents, getScalarValue, parseEvents } from "js-yaml";
+import { EVENT_ID, FAILSAFE_SCHEMA, YAMLException, constructFromEvents, getScalarValue, parseEvents } from "js-yaml";
 import type { Event } from "js-yaml";
 import { CliError } from "./cli-error.ts";
 
 /** One key of a settings file, with its value and both places. */
 export interface FileEntry {
   key: string;
+  /** Of a mapping, the texts of its values as they are written. */
   value: unknown;
+  /** The text of a single value as it is written; absent for another kind of value. */
+  text?: string;
   /** `sluice.yaml:3:1`, of the key. */
   keyAt: string;
   /** `sluice.yaml:3:11`, of the value. */
   valueAt: string;
 }
+
+/** An entry of each kind of file, for messages. */
+const examples: Readonly<Record<string, string>> = { settings: "interval: 30s", variables: "TOPIC: orders" };
 
 /** Bytes. Settings take about a page; a larger file is probably another file. */
 const largestFile = 64 * 1024;
@@ -20,20 +26,23 @@ const largestFile = 64 * 1024;
  * The entries of a settings file in their order; none where `optional` and there is no such file. Throws CliError with
  * file:line:column for what is not a YAML mapping of single values.
  */
-export async function readSettingsFile(file: string, { optional }: { optional: boolean }): Promise<FileEntry[]> {
+export async function readSettingsFile(
+  file: string,
+  { optional, what = "settings" }: { optional: boolean; what?: string },
+): Promise<FileEntry[]> {
   let text: string;
   try {
     text = await readFile(file, "utf8");
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (optional && code === "ENOENT") return [];
-    throw new CliError(`cannot read the settings file ${file}: ${message}`, { cause: error });
+    throw new CliError(`cannot read the ${what} file ${file}: ${message}`, { cause: error });
   }
-  if (text.length > largestFile) throw new CliError(`${file}: a settings file has at most ${largestFile} bytes`);
-  return parseSettings(file, text);
+  if (text.length > largestFile) throw new CliError(`${file}: a ${what} file has at most ${largestFile} bytes`);
+  return parseSettings(file, text, what);
 }
 
-export function parseSettings(file: string, text: string): FileEntry[] {
+export function parseSettings(file: string, text: string, what = "settings"): FileEntry[] {
   const source = text.replace(/^\uFEFF/, "");
   try {
     const events = parseEvents(source, { filename: file });
@@ -41,7 +50,7 @@ export function parseSettings(file: string, text: string): FileEntry[] {
     if (document === undefined || document === null) return [];
     if (others.length > 0) throw new CliError(`${file}: expected one YAML document, found ${others.length + 1}`);
     if (typeof document !== "object" || Array.isArray(document)) {
-      throw new CliError(`${file}:1:1: expected a mapping of settings such as "interval: 30s"`);
+      throw new CliError(`${file}:1:1: expected a mapping of ${what} such as "${examples[what] ?? ""}"`);
     }
     return entriesOf(file, source, events, document as Record<string, unknown>);
   } catch (error) {
@@ -54,6 +63,8 @@ export function parseSettings(file: string, text: string): FileEntry[] {
 /** Pairs the keys at the top of the document with their parser events. */
 function entriesOf(file: string, source: string, events: Event[], document: Record<string, unknown>): FileEntry[] {
   const nodes = topNodes(events);
+  const [written] = constructFromEvents(events, { source, filename: file, schema: FAILSAFE_SCHEMA });
+  const texts = written as Record<string, unknown>;
   const entries: FileEntry[] = [];
   for (let index = 0; index + 1 < nodes.length; index += 2) {
     const [key, value] = [nodes[index], nodes[index + 1]];
@@ -61,12 +72,17 @@ function entriesOf(file: string, source: string, events: Event[], document: Reco
     const name = getScalarValue(source, key);
     entries.push({
       key: name,
-      value: document[name],
+      value: isMapping(document[name]) ? texts[name] : document[name],
+      ...(value.type === EVENT_ID.SCALAR && { text: getScalarValue(source, value) }),
       keyAt: `${file}:${position(source, startOf(key))}`,
       valueAt: `${file}:${position(source, startOf(value))}`,
     });
   }
   return entries;
+}
+
+function isMapping(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Keys and values of the mapping at the root, in turn; what is nested in them is left out. */

@@ -3,14 +3,15 @@ import schema from "../../../schemas/sluice-config.schema.json" with { type: "js
 /** The key of a setting in `sluice.yaml`. */
 export type SettingName = keyof typeof schema.properties;
 
-export type SettingValue = string | number | boolean;
+/** A mapping of names to texts is that of a setting which may be given several times. */
+export type SettingValue = string | number | boolean | Readonly<Record<string, string>>;
 
 /** One setting of the schema. Flags, environment variables, the file and the help text derive from it. */
 export interface Setting {
   name: SettingName;
-  type: "string" | "integer" | "boolean";
+  type: "string" | "integer" | "boolean" | "object";
   description: string;
-  default?: SettingValue;
+  default?: string | number | boolean;
   enum?: string[];
   /** The expected value in words, where it does not follow from type and enum. */
   expected?: string;

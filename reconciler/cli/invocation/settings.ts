@@ -6,32 +6,40 @@ export interface Found {
   value: SettingValue;
   /** In the user's spelling: `--dir`, `SLUICE_DIR`, or `dir (sluice.yaml:2:1)`. */
   origin: string;
+  /** How strong the origin is: 0 for the strongest, the command line. */
+  rank: number;
 }
 
 /** The settings of one command, each from its strongest origin. */
 export class Settings {
-  readonly #found: ReadonlyMap<SettingName, Found>;
+  readonly #all: ReadonlyMap<SettingName, readonly Found[]>;
 
-  constructor(found: ReadonlyMap<SettingName, Found>) {
-    this.#found = found;
+  /** Takes where each setting was found, the strongest origin first. */
+  constructor(found: ReadonlyMap<SettingName, readonly Found[]>) {
+    this.#all = found;
+  }
+
+  /** Where a setting was found, the strongest origin first. */
+  all(name: SettingName): readonly Found[] {
+    return this.#all.get(name) ?? [];
   }
 
   /** A setting that is a text and has a default. */
   text(name: SettingName): string {
-    return String(this.#found.get(name)?.value);
+    return textOf(this.all(name)[0]?.value);
   }
 
   optional(name: SettingName): string | undefined {
-    return this.#found.has(name) ? this.text(name) : undefined;
+    return this.all(name).length === 0 ? undefined : this.text(name);
   }
 
   isOn(name: SettingName): boolean {
-    return this.#found.get(name)?.value === true;
+    return this.all(name)[0]?.value === true;
   }
 
   /** A setting that is a whole number and has a default. */
   number(name: SettingName): number {
-    return Number(this.#found.get(name)?.value);
+    return Number(this.all(name)[0]?.value);
   }
 
   /** A duration, in milliseconds. */
@@ -50,8 +58,13 @@ export class Settings {
 
   /** Where a setting comes from, in the user's spelling. */
   origin(name: SettingName): string {
-    return this.#found.get(name)?.origin ?? name;
+    return this.all(name)[0]?.origin ?? name;
   }
+}
+
+/** A mapping has no text of its own. */
+export function textOf(value: SettingValue | undefined): string {
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
 /** Where to listen; port 0 is a free one. */

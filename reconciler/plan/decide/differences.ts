@@ -40,9 +40,14 @@ export function differencesOf(desired: DesiredPipeline, { config, options }: Kep
   const known = knownByFile.get(desired);
   if (known !== undefined && known.config === config && known.options === options) return known.found;
   const wanted = { config: normalise(desired.document, config), options: desired.options };
-  const found = differences({ config, options }, wanted);
+  const found = differences({ config, options }, wanted).map((one) => withVariables(one, desired));
   knownByFile.set(desired, { config, options, found });
   return found;
+}
+
+function withVariables(found: Difference, desired: DesiredPipeline): Difference {
+  const variables = desired.variables(found.at);
+  return variables.length === 0 ? found : { ...found, variables };
 }
 
 /** Differences of two canonical pipelines, in the order of the fields. Empty only if both are deeply equal. */

@@ -42,8 +42,13 @@ function details(change: Change): string[] {
     ...(calls.length > 0 ? [`    calls: ${calls.join(", ")}`] : []),
     ...(lost.length > 0 ? [`    a rollback does not restore: ${lost.map((loss) => lossText(loss)).join(", ")}`] : []),
     ...(after.length > 0 ? [`    after: ${after.join(", ")}`] : []),
-    ...fields.flatMap((field) => [`    ${field.path}`, ...values(field)]),
+    ...fields.flatMap((field) => [`    ${field.path}${variablesText(field)}`, ...values(field)]),
   ];
+}
+
+/** Such as ` (${var:TOPIC})`; empty where there are none. */
+function variablesText({ variables = [] }: FieldChange): string {
+  return variables.length === 0 ? "" : ` (${variables.map((name) => `\${var:${name}}`).join(", ")})`;
 }
 
 function values(field: FieldChange): string[] {

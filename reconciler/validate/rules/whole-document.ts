@@ -40,7 +40,7 @@ function* unresolvedReference(view: View, text: string): Iterable<Problem> {
   const [spelled, name] = unresolved.exec(text) ?? [];
   if (spelled === undefined) return;
   yield view.problem("REFERENCE", {
-    expected: "a reference such as ${env:NAME} or ${file:/path}, or $${ for a plain ${",
+    expected: "a reference such as ${var:NAME} or ${env:NAME}, or $${ for a plain ${",
     found: printable(spelled),
     suggestion: `did you mean \${env:${name}}?`,
   });

@@ -55,7 +55,14 @@ const fields = [
 
 /** All that a desired state says, the places of fields included. */
 function told({ pipelines, ...rest }: DesiredState): unknown {
-  return { pipelines: pipelines.map((one) => ({ ...one, place: placesOf(one) })), ...rest };
+  return {
+    pipelines: pipelines.map((one) => ({
+      ...one,
+      place: placesOf(one),
+      variables: fields.map((field) => one.variables(field)),
+    })),
+    ...rest,
+  };
 }
 
 function placesOf(pipeline: DesiredPipeline): unknown[] {

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
+import { load } from "js-yaml";
 import { describe, expect, test } from "vitest";
 import { commands } from "../../../reconciler/cli/commands.ts";
 import { settings, settingsOf } from "../../../reconciler/cli/invocation/settings-table.ts";
@@ -150,10 +151,18 @@ function linesOf(text: string): string[] {
   return text.replaceAll(/\\\n\s*/g, " ").split("\n");
 }
 
+/** The variables of the pages. */
+const staging = new Map(
+  Object.entries(load(blocks.find(({ file }) => file === "environments/staging.yaml")!.text) as object).map(
+    ([name, value]) => [name, String(value)],
+  ),
+);
+
 test("pipelines in the pages are valid", () => {
   const documents = blocks.filter(({ language, text }) => language === "yaml" && /^version: v3$/m.test(text));
   expect(documents.length).toBeGreaterThan(0);
   for (const { page, line, text } of documents) {
-    expect(validate([{ path: `${page}:${line}.yaml`, bytes: Buffer.from(text) }])).toEqual([]);
+    const file = { path: `${page}:${line}.yaml`, bytes: Buffer.from(text) };
+    expect(validate([file], new Set(), text.includes("${var:") ? staging : undefined)).toEqual([]);
   }
 });

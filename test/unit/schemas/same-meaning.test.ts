@@ -36,6 +36,7 @@ function desired(document: PipelineV3): DesiredPipeline {
     directives: { ...directives, depends_on: [] },
     document,
     place: () => ({ file: "a.yaml", line: 1, column: 1 }),
+    variables: () => [],
   };
 }
 
