@@ -5,9 +5,10 @@ import type { Apply } from "./apply/apply.ts";
 import type { AppliedEngine } from "./apply/carry-out.ts";
 import type { Operations } from "./apply/operations.ts";
 import type { DesiredPipeline, DesiredState } from "./desired/desired-state.ts";
+import { withHidden } from "./desired/hidden.ts";
 import { ignoreFile } from "./desired/ignore.ts";
 import { Loader, withoutForeign } from "./desired/load.ts";
-import type { Revision, SkippedFile, SourceDescription } from "./git/revision.ts";
+import { filesOf, type Revision, type SkippedFile, type SourceDescription } from "./git/revision.ts";
 import { followedSource, sourceChange, type SourceChange, withoutChanges } from "./holds/source-change.ts";
 import type { Variables } from "./language/variables.ts";
 import { planWithHolds } from "./holds/held-plan.ts";
@@ -63,13 +64,14 @@ export class Planner {
 
   /** What is desired of all that was read: files of other tools are left out, unless they held a pipeline before. */
   desiredOf(read: DesiredState): DesiredState {
-    return withoutForeign(read, claimedFiles(this.#dependencies.inventory));
+    const { inventory } = this.#dependencies;
+    return withHidden(withoutForeign(read, claimedFiles(inventory)), Object.keys(inventory.state.pipelines));
   }
 
   /** The plan for this revision. Leaves the cache of the followed files as it is. */
   async preview(revision: Revision): Promise<Plan> {
     const variables = await this.#dependencies.variables();
-    const read = await new Loader().load(revision.files, AbortSignal.timeout(loadTimeout), variables);
+    const read = await new Loader().load(filesOf(revision), AbortSignal.timeout(loadTimeout), variables);
     return (await this.make(revision, this.desiredOf(read))).plan;
   }
 }

@@ -15,7 +15,7 @@ import { onlyStops } from "./holds/held-plan.ts";
 import { PinnedSource } from "./holds/pinned-source.ts";
 import { followedSource } from "./holds/source-change.ts";
 import { Operator } from "./operator.ts";
-import type { Revision, RevisionSource } from "./git/revision.ts";
+import { filesOf, type Revision, type RevisionSource } from "./git/revision.ts";
 import { parseDeletionLimit } from "./plan/budget.ts";
 import { type HistoryPage, OperationHistory, type PageRequest } from "./apply/history.ts";
 import { Planner } from "./planner.ts";
@@ -179,7 +179,7 @@ export class Reconciler {
     if (revision === undefined) return;
     const variables = await this.#variables();
     if (this.#loaded?.revision !== revision || this.#loaded.variables !== variables)
-      this.#loaded = { revision, variables, desired: await this.#loader.load(revision.files, signal, variables) };
+      this.#loaded = { revision, variables, desired: await this.#loader.load(filesOf(revision), signal, variables) };
     turn.desired = this.#planner.desiredOf(this.#loaded.desired);
     this.#telemetry.revisionLoaded(turn);
   }

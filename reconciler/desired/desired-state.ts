@@ -1,5 +1,6 @@
 import type { EngineOptions, Path, PipelineConfig, PipelineV3 } from "../../schemas/index.ts";
 import type { Place, Problem } from "../language/problem.ts";
+import type { SourceFile } from "../language/source-text.ts";
 
 /** The desired state: what the files below the watched path describe. */
 export interface DesiredState {
@@ -11,6 +12,8 @@ export interface DesiredState {
   problems: Problem[];
   /** Files that a `.sluiceignore` names. Absent where there are none. */
   ignored?: readonly string[];
+  /** YAML and JSON files that are hidden, or below a hidden folder, and are not read. Absent where there are none. */
+  hidden?: readonly SourceFile[];
 }
 
 export interface DesiredPipeline {

@@ -17,9 +17,9 @@ const longestBlock = 20;
  * left out.
  */
 export function load(files: readonly SourceFile[], variables: Variables = noVariables): DesiredState {
-  const { files: wanted, ignored } = withoutIgnored(files);
+  const { files: wanted, ...left } = withoutIgnored(files);
   const read = wanted.filter(({ path }) => isPipelineFile(path)).map((file) => readFile(file, variables));
-  return desiredState(read, ignored);
+  return desiredState(read, { ...left, hidden: wanted.filter(({ path }) => isHidden(path)) });
 }
 
 /**
@@ -68,7 +68,7 @@ export class Loader {
     if (variables !== this.#variables) this.#known = new Map();
     this.#variables = variables;
     const read: ReadFile[] = [];
-    const { files: wanted, ignored } = withoutIgnored(files);
+    const { files: wanted, ...left } = withoutIgnored(files);
     let until = performance.now() + longestBlock;
     for (const file of wanted) {
       if (!isPipelineFile(file.path)) continue;
@@ -79,7 +79,7 @@ export class Loader {
       until = performance.now() + longestBlock;
     }
     this.#known = new Map(read.map((one) => [one.file.path, one]));
-    return desiredState(read, ignored);
+    return desiredState(read, { ...left, hidden: wanted.filter(({ path }) => isHidden(path)) });
   }
 
   #read(file: SourceFile): ReadFile {
@@ -93,7 +93,10 @@ function isSame(before: Uint8Array, now: Uint8Array): boolean {
 }
 
 /** Checks all documents together, which costs little compared with reading one. */
-function desiredState(files: readonly ReadFile[], ignored: readonly string[]): DesiredState {
+function desiredState(
+  files: readonly ReadFile[],
+  { ignored, hidden }: { ignored: readonly string[]; hidden: readonly SourceFile[] },
+): DesiredState {
   const documents = files.flatMap((file) => file.documents);
   const unread = files.flatMap((file) => file.unread ?? []);
   const together = problemsBetween(documents.map(({ claims }) => claims));
@@ -109,6 +112,7 @@ function desiredState(files: readonly ReadFile[], ignored: readonly string[]): D
     refused: [...unread, ...refused],
     problems: [...unread, ...checked].flatMap(({ problems }) => problems).toSorted(byPlace),
     ...(ignored.length > 0 && { ignored }),
+    ...(hidden.length > 0 && { hidden }),
   };
 }
 
@@ -117,10 +121,16 @@ function desiredState(files: readonly ReadFile[], ignored: readonly string[]): D
  * `sluice.yaml`.
  */
 export function isPipelineFile(path: string): boolean {
-  const segments = path.split("/").filter((segment) => segment !== "" && segment !== "." && segment !== "..");
-  if (segments.some((segment) => segment.startsWith("."))) return false;
-  const name = segments.at(-1) ?? "";
-  return /\.(ya?ml|json)$/i.test(name) && !/^sluice\.ya?ml$/i.test(name);
+  return !isBelowHidden(path) && /\.(ya?ml|json)$/i.test(path) && !/(^|\/)sluice\.ya?ml$/i.test(path);
+}
+
+/** Whether a file is not read because it, or a folder above it, is hidden. */
+function isHidden(path: string): boolean {
+  return isBelowHidden(path) && /\.(ya?ml|json)$/i.test(path);
+}
+
+function isBelowHidden(path: string): boolean {
+  return path.split("/").some((segment) => /^\.(?!\.?$)/.test(segment));
 }
 
 function refusedDocument({ file, line, claims }: ReadDocument, problems: readonly Problem[]): RefusedDocument {

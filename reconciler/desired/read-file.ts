@@ -71,14 +71,18 @@ export function isRefused(problems: readonly Problem[]): boolean {
   return problems.some(({ severity }) => severity === "error");
 }
 
-function unreadable(problem: Problem, text = ""): RefusedDocument {
+/** The texts that look like a pipeline_id, each once, in a text that is not parsed. */
+export function idsIn(text: string): string[] {
   const lines = text.matchAll(/^[ \t]*["']?pipeline_id["']?[ \t]*:[ \t]*["']?([a-z][a-z0-9-]{4,39})\b/gm);
-  const pipeline_ids = new Set([...lines].map(([, id = ""]) => id));
+  return [...new Set([...lines].map(([, id = ""]) => id))];
+}
+
+function unreadable(problem: Problem, text = ""): RefusedDocument {
   return {
     file: problem.file,
     line: problem.line,
     freezesFile: true,
-    pipeline_ids: [...pipeline_ids],
+    pipeline_ids: idsIn(text),
     problems: [problem],
   };
 }

@@ -7,7 +7,7 @@ import type { FSWatcher } from "chokidar";
 import { checkLimits, defaultLimits, isCandidate } from "./limits.ts";
 import type { SourceLimits } from "./limits.ts";
 import { SourceError } from "./revision.ts";
-import type { Revision, RevisionSource, SkippedFile, SourceDescription } from "./revision.ts";
+import type { Revision, RevisionFile, RevisionSource, SkippedFile, SourceDescription } from "./revision.ts";
 import { tooLarge } from "./tree.ts";
 
 export interface FolderOptions {
@@ -21,17 +21,34 @@ interface Found {
   path: string;
   file: string;
   bytes: number;
+  /** It is no pipeline; it is read to recognise a pipeline's file that was moved there. */
+  isHidden: boolean;
 }
+
+/** What one walk has found and left out. */
+interface Walk {
+  root: string;
+  skipped: SkippedFile[];
+  /** How many hidden entries may still be looked at: `.venv`, for instance, may hold any number. */
+  hiddenLeft: number;
+}
+
+const mostHidden = 2_000;
 
 /** Whether a name below the folder is left out. */
 function isHidden(name: string): boolean {
   return name.startsWith(".") && name !== ".sluiceignore";
 }
 
+/** Git's own folder, and those that a mounted ConfigMap consists of: no one moves a file there. */
+function isNeverRead(name: string): boolean {
+  return name === ".git" || name.startsWith("..");
+}
+
 /** How often to look for a missing folder, in milliseconds. */
 const lookEvery = 250;
 
-/** A plain folder, without Git: its files as they are now. Hidden files and folders are left out. */
+/** A plain folder, without Git: its files as they are now. */
 export class Folder implements RevisionSource {
   readonly #folder: string;
   readonly #limits: SourceLimits;
@@ -53,22 +70,28 @@ export class Folder implements RevisionSource {
 
   async fetch(signal: AbortSignal): Promise<Revision> {
     const skipped: SkippedFile[] = [];
-    const found = (await this.#walk(await this.#root(), "", skipped)).toSorted((a, b) => (a.path < b.path ? -1 : 1));
-    checkLimits(found, this.#limits, this.#folder);
+    const walk: Walk = { root: await this.#root(), skipped, hiddenLeft: mostHidden };
+    const found = (await this.#walk(walk, "", false)).toSorted((a, b) => (a.path < b.path ? -1 : 1));
+    checkLimits(
+      found.filter((file) => !file.isHidden),
+      this.#limits,
+      this.#folder,
+    );
     const hash = createHash("sha256");
-    const files: Revision["files"] = [];
-    for (const { path, file } of found) {
+    const files: RevisionFile[] = [];
+    const hidden: RevisionFile[] = [];
+    for (const { path, file, isHidden: isLeftOut } of found) {
       signal.throwIfAborted();
       const bytes = await contents(file);
       if (typeof bytes === "string") {
-        skipped.push({ path, reason: bytes });
+        if (!isLeftOut) skipped.push({ path, reason: bytes });
         continue;
       }
       hash.update(`${path}\0${bytes.length}\0`).update(bytes);
-      files.push({ path, bytes });
+      (isLeftOut ? hidden : files).push({ path, bytes });
     }
     const sha = hash.update(JSON.stringify(skipped)).digest("hex");
-    if (this.#last?.sha !== sha) this.#last = { id: `dir@sha256:${sha}`, sha, files, skipped };
+    if (this.#last?.sha !== sha) this.#last = { id: `dir@sha256:${sha}`, sha, files, hidden, skipped };
     return this.#last;
   }
 
@@ -115,25 +138,28 @@ export class Folder implements RevisionSource {
     }
   }
 
-  async #walk(root: string, under: string, skipped: SkippedFile[]): Promise<Found[]> {
+  async #walk(walk: Walk, under: string, isBelowHidden: boolean): Promise<Found[]> {
     const found: Found[] = [];
-    for (const entry of await this.#entries(root, under, skipped)) {
-      if (isHidden(entry.name)) continue;
+    for (const entry of await this.#entries(walk, under, isBelowHidden)) {
+      const isLeftOut = isBelowHidden || isHidden(entry.name);
+      if (isLeftOut && (isNeverRead(entry.name) || entry.isSymbolicLink() || walk.hiddenLeft <= 0)) continue;
+      if (isLeftOut) walk.hiddenLeft -= 1;
       const path = under === "" ? entry.name : `${under}/${entry.name}`;
-      if (entry.isDirectory()) found.push(...(await this.#walk(root, path, skipped)));
+      if (entry.isDirectory()) found.push(...(await this.#walk(walk, path, isLeftOut)));
       else if (entry.isFile() || entry.isSymbolicLink()) {
-        const file = await this.#file(root, path, entry.isSymbolicLink(), skipped);
+        const file = await this.#file(walk, path, entry.isSymbolicLink(), isLeftOut);
         if (file !== undefined) found.push(file);
       }
     }
     return found;
   }
 
-  async #entries(root: string, under: string, skipped: SkippedFile[]): Promise<Dirent[]> {
+  async #entries({ root, skipped }: Walk, under: string, isBelowHidden: boolean): Promise<Dirent[]> {
     try {
       return await readdir(join(root, under), { withFileTypes: true });
     } catch (error) {
       if (under === "") throw unreadable(this.#folder, error);
+      if (isBelowHidden) return [];
       skipped.push({ path: under, reason: `a folder that cannot be read: ${said(error)}` });
       return [];
     }
@@ -143,7 +169,7 @@ export class Folder implements RevisionSource {
    * A link to a file inside the folder is read (a mounted ConfigMap is made of them), any other is reported and not
    * read.
    */
-  async #file(root: string, path: string, isLink: boolean, skipped: SkippedFile[]): Promise<Found | undefined> {
+  async #file({ root, skipped }: Walk, path: string, isLink: boolean, isLeftOut: boolean): Promise<Found | undefined> {
     const target = await realpath(join(root, path)).catch(() => undefined);
     const facts = target === undefined ? undefined : await stat(target).catch(() => undefined);
     const inside = target?.startsWith(root + sep) ?? false;
@@ -153,8 +179,8 @@ export class Folder implements RevisionSource {
         reason: "a symbolic link that does not lead to a file of this folder, which is not followed",
       });
     } else if (target !== undefined && facts !== undefined && isCandidate(path)) {
-      if (facts.size <= this.#limits.fileBytes) return { path, file: target, bytes: facts.size };
-      skipped.push({ path, reason: tooLarge(facts.size, this.#limits) });
+      if (facts.size <= this.#limits.fileBytes) return { path, file: target, bytes: facts.size, isHidden: isLeftOut };
+      if (!isLeftOut) skipped.push({ path, reason: tooLarge(facts.size, this.#limits) });
     }
     return undefined;
   }

@@ -8,6 +8,8 @@ export interface Revision {
   sha: string;
   /** Candidates for pipeline files under the watched path, ordered by path. */
   files: RevisionFile[];
+  /** Hidden files of a plain folder, as far as they were looked at; those of a commit are among `files`. */
+  hidden?: RevisionFile[];
   /** Files under the watched path that were not read. The pipeline of such a file stays as it is. */
   skipped: SkippedFile[];
   /** The branch, where one is followed. */
@@ -22,6 +24,11 @@ export interface Revision {
   signature?: Signature;
   /** Notes for the operator, such as a rewritten history. */
   notes?: string[];
+}
+
+/** All files of a revision, hidden ones included. */
+export function filesOf({ files, hidden = [] }: Revision): RevisionFile[] {
+  return [...files, ...hidden];
 }
 
 /** A valid signature. It covers the files of this commit, and not earlier commits. */

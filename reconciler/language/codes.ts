@@ -29,6 +29,7 @@ export const codes = {
   NESTING: error("Lists and mappings are nested too deeply."),
   TOO_MANY_VALUES: error("A document, its aliases written out, has too many values, or a file too many documents."),
   DUPLICATE_KEY: error("A mapping has a key twice."),
+  HIDDEN_FILE: error("A hidden file, which is not read, has a pipeline that no other file has any more."),
   // What kind of document it is.
   NOT_A_PIPELINE: error(
     "A document is not a pipeline. It is only a note where its file was not named, and never held a pipeline.",

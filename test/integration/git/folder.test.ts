@@ -31,6 +31,19 @@ describe("a folder", () => {
     expect(await paths()).toEqual(["a/c.json", "b.yml"]);
   });
 
+  test("has its hidden files apart, but not those of Git and of a mounted ConfigMap, links, and more than 2,000", async () => {
+    for (const name of [".hidden.yaml", ".old/sub/a.yaml", ".old/note.md", ".git/x.yaml", "..data/a.yaml"])
+      await write(name, "x");
+    await symlink(join(path, ".hidden.yaml"), join(path, ".link.yaml"));
+    const { files, hidden = [], skipped } = await folder.fetch(signal);
+    expect(hidden.map((file) => file.path)).toEqual([".hidden.yaml", ".old/sub/a.yaml"]);
+    expect([files, skipped]).toEqual([[], []]);
+    await rm(join(path, ".old"), { recursive: true });
+    expect((await folder.fetch(signal)).hidden).toHaveLength(1);
+    for (let at = 0; at < 2_100; at += 1) await write(`.many/${at}.yaml`, "x");
+    expect((await folder.fetch(signal)).hidden!.length).toBeLessThan(2_000);
+  });
+
   test("has another revision when a file's content or name changes, and the same while nothing does", async () => {
     await write("a.yaml", "one");
     const first = await folder.fetch(signal);

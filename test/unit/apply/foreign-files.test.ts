@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { pipelineText } from "../../support/pipeline-text.ts";
 import { orders, outcomes, readyOf, World } from "./world.ts";
 
 const sales = { id: "sales-eu" };
@@ -37,4 +38,28 @@ test("a pattern that names the file of a pipeline deletes nothing", async () => 
   expect(await outcomes(reconciler)).toEqual({});
   expect(readyOf(reconciler, "sales-eu")).toEqual(["False", "InvalidFile", "Stalled"]);
   expect(world.engine.get("sales-eu").status).toBe("Running");
+});
+
+describe("a pipeline whose file was moved to a hidden place is not deleted", () => {
+  test.each([".archive/sales-eu.yaml", ".sales-eu.yaml", "team/.old/sub/sales.json"])("%s", async (path) => {
+    const reconciler = await world.after(orders, sales);
+    world.source.say(orders);
+    (await world.source.fetch()).files.push({ path, bytes: Buffer.from(pipelineText(sales)) });
+    expect(await outcomes(reconciler)).toEqual({});
+    expect(world.engine.get("sales-eu").status).toBe("Running");
+    expect(readyOf(reconciler, "sales-eu")).toEqual(["False", "InvalidFile", "Stalled"]);
+    expect(reconciler.snapshot().problems).toMatchObject([{ code: "HIDDEN_FILE", file: path }]);
+    world.source.say(orders);
+    expect(await outcomes(reconciler)).toEqual({ "sales-eu": "applied" });
+  });
+
+  test("but a hidden copy of it is nothing, nor one of a pipeline that is not there", async () => {
+    const reconciler = await world.after(orders);
+    world.source.say(orders);
+    const { files } = await world.source.fetch();
+    files.push({ path: ".old/orders.yaml", bytes: Buffer.from(pipelineText(orders)) });
+    files.push({ path: ".old/sales.yaml", bytes: Buffer.from(pipelineText(sales)) });
+    expect(await outcomes(reconciler)).toEqual({});
+    expect(reconciler.snapshot().problems).toEqual([]);
+  });
 });
