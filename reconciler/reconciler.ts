@@ -168,9 +168,10 @@ export class Reconciler {
     const polled = await this.#poller.poll(!respectsBackOff.has(turn.trigger), signal, (...request) =>
       this.#telemetry.gitRequestEnded(...request),
     );
-    if (polled.revision === undefined) throw polled.error;
+    const error = polled.error && this.#poller.explained(polled.error);
+    if (polled.revision === undefined) throw error;
     turn.revision = polled.revision;
-    if (polled.error !== undefined) turn.fetchError = polled.error;
+    if (error !== undefined) turn.fetchError = error;
   }
 
   /** The same revision has the same files, so they are not loaded again while the variables are the same. */

@@ -132,7 +132,7 @@ const remote: readonly (readonly [RegExp, SourceReason])[] = [
 ];
 
 /** What a person can do, where the reason alone does not say it. */
-export function wayOut(reason: SourceReason, { retryAfter, location }: Partial<Answer> = {}): string {
+export function wayOut(reason: SourceReason, { location }: Partial<Answer> = {}): string {
   switch (reason) {
     case "AuthenticationFailed":
       return "; check the credentials: for https --git-username and --git-password, or --git-token, for ssh --git-ssh-key, a key without a passphrase that may read the repository";
@@ -140,8 +140,6 @@ export function wayOut(reason: SourceReason, { retryAfter, location }: Partial<A
       return "; put the host's key into the file of --git-known-hosts, or into the known_hosts of the user that runs sluice, after comparing it with what the host's operator says";
     case "TLSFailed":
       return "; for a certificate of your own authority give its file with --git-ca-file";
-    case "RateLimited":
-      return retryAfter === undefined ? "" : `; the next request is made in ${Math.ceil(retryAfter / 1000)} s`;
     case "Redirected":
       return `; it points to ${location ?? "another place"}: if that is intended, name it with --repo: credentials are not sent to another host`;
     case "DiskFull":

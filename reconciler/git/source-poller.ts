@@ -38,6 +38,7 @@ export class SourcePoller {
   #error: Error | undefined;
   /** By the monotonic clock, in milliseconds. */
   #next = 0;
+  #nextAt = "";
 
   /** `interval`: milliseconds between two polls without a failure. */
   constructor(source: RevisionSource, interval: number) {
@@ -68,11 +69,21 @@ export class SourcePoller {
     return { ...(revision && { revision }), ...(this.#error && { error: this.#error }) };
   }
 
+  /** The error of a poll, with the time before which no one's request makes another one, where there is such a time. */
+  explained(error: Error): Error {
+    if (!isLimited(error)) return error;
+    const { reason, message, retryAfter } = error;
+    const text = `${message}; the source is polled again at ${this.#nextAt}, and not before that, whoever asks`;
+    return new SourceError(reason, text, { retryAfter });
+  }
+
   #failed(error: Error): void {
     this.#failures++;
+    const backedOff = this.#waitAfter(error, backOff(this.#failures, first, longest, spread));
+    const wait = Math.ceil(Math.max(backedOff, (error as Partial<SourceError>).retryAfter ?? 0));
+    this.#next = performance.now() + wait;
+    this.#nextAt = new Date(Date.now() + wait).toISOString();
     this.#error = error;
-    const wait = this.#waitAfter(error, backOff(this.#failures, first, longest, spread));
-    this.#next = performance.now() + Math.ceil(Math.max(wait, (error as Partial<SourceError>).retryAfter ?? 0));
   }
 
   #waitAfter(error: Error, backedOff: number): number {
@@ -91,6 +102,6 @@ export class SourcePoller {
   }
 }
 
-function isLimited(error: Error | undefined): boolean {
+function isLimited(error: Error | undefined): error is SourceError {
   return error instanceof SourceError && (error.reason === "RateLimited" || error.retryAfter !== undefined);
 }

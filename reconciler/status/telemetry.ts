@@ -3,7 +3,7 @@ import type { Registry } from "prom-client";
 import type { Log } from "../../engine/index.ts";
 import type { Outcome } from "../apply/outcome.ts";
 import { documentCount } from "../desired/desired-state.ts";
-import type { Revision } from "../git/revision.ts";
+import { SourceError, type Revision } from "../git/revision.ts";
 import type { Hold, Pin, StopHold } from "../holds/hold.ts";
 import type { SourceChange } from "../holds/source-change.ts";
 import { type Call, lifecycleCalls } from "../plan/calls.ts";
@@ -48,8 +48,7 @@ export function createTelemetry(log: Log, registry: Registry) {
       if (news.isNew("error", error)) {
         const revision = turn.revision?.id;
         if (error === undefined) log.info({ revision }, "The source can be read again.");
-        else if (turn.error !== undefined)
-          log.error({ error }, "Fetching the source failed; running pipelines are unchanged.");
+        else if (turn.error !== undefined) log.error({ error }, failedTurn(turn.error));
         else log.error({ error, revision }, "Fetching the source failed; the last good revision stays in effect.");
       }
     },
@@ -279,4 +278,9 @@ function setState(gauges: StateGauges, snapshot: ReconcileSnapshot): void {
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+function failedTurn(error: Error): string {
+  const what = error instanceof SourceError ? "Fetching the source failed" : "Reconciling failed";
+  return `${what}; running pipelines are unchanged.`;
 }

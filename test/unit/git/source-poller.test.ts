@@ -99,8 +99,14 @@ describe("a source that fails", () => {
     await poller.poll(true, signal);
     expect(poller.wait).toBe(120_000);
     vi.advanceTimersByTime(119_000);
-    expect(await poller.poll(true, signal)).toEqual({ revision: good, error: source.error });
+    const began = Date.now() - 119_000;
+    const { revision, error } = await poller.poll(true, signal);
+    expect({ revision, error }).toEqual({ revision: good, error: source.error });
     expect(source.asked).toBe(1);
+    const next = new Date(began + 120_000).toISOString();
+    expect(poller.explained(error!).message).toBe(
+      `RateLimited; the source is polled again at ${next}, and not before that, whoever asks`,
+    );
     vi.advanceTimersByTime(1_000);
     source.error = undefined;
     expect(await poller.poll(false, signal)).toEqual({ revision: newest });
