@@ -8,7 +8,7 @@ import type { SourceChange } from "./holds/source-change.ts";
 import type { PinnedSource } from "./holds/pinned-source.ts";
 import type { Plan } from "./plan/change.ts";
 import { endOf, type ReconcileAnswer, type Requests } from "./status/reconcile-request.ts";
-import { printPlan } from "./plan/render/index.ts";
+import { printPlan, shownChange, type ShownChange } from "./plan/render/index.ts";
 import type { Status } from "./status/status.ts";
 import type { Telemetry } from "./status/telemetry.ts";
 import { printable } from "./language/problem.ts";
@@ -34,8 +34,9 @@ export interface Rollback {
   subject?: string;
   /** The newest revision: when the followed ref moves on from it, the pin ends. */
   head: string;
-  /** The plan for people, as known at this moment. */
+  /** The plan for people, as known at this moment, and its changes as data. */
   plan: string;
+  changes: ShownChange[];
 }
 
 export interface OperatorDependencies {
@@ -146,8 +147,9 @@ export class Operator {
     const found = await source.target(this.#commitOf(revision), AbortSignal.timeout(rollbackTimeout));
     const { id, sha, author, subject } = found.revision;
     const who = { ...(author !== undefined && { author }), ...(subject !== undefined && { subject }) };
-    const plan = printPlan(await preview(found.revision));
-    const rollback = { revision: id, commit: sha, ...who, head: found.head.id, plan };
+    const plan = await preview(found.revision);
+    const shown = { plan: printPlan(plan), changes: plan.changes.map(shownChange) };
+    const rollback = { revision: id, commit: sha, ...who, head: found.head.id, ...shown };
     if (isDry) return rollback;
     const pin = await holds.pin({ ...asker, ...who, commit: sha, revision: id, head: found.head.sha });
     telemetry.pinned(pin);

@@ -168,6 +168,8 @@ export interface SourceObservation {
   revision?: string;
   /** Of `revision`; absent where signatures are not verified. */
   signature?: Signature;
+  /** The number of its pipelines, valid or not; absent before it was loaded. */
+  documents?: number;
 }
 
 /** Conditions of the whole source, after a turn. `open` are pipelines that are not as their files say. */
@@ -177,7 +179,7 @@ export function sourceConditions(seen: SourceObservation, open: Open): Condition
 }
 
 function ownSourceConditions(seen: SourceObservation, open: Open): Condition[] {
-  const { revision, error = seen.fetchError } = seen;
+  const { revision, documents, error = seen.fetchError } = seen;
   if (error !== undefined) {
     const message = error === seen.fetchError ? `${revision} stays in effect: ${error.message}` : error.message;
     if (!(error instanceof SourceError)) return retrying("ReconciliationFailed", message);
@@ -185,6 +187,7 @@ function ownSourceConditions(seen: SourceObservation, open: Open): Condition[] {
   }
   if (revision === undefined) return progressing("the source was not fetched yet");
   if (open.stalled.length === 0 && open.retrying.length === 0) {
+    if (documents === 0) return stalled("NoPipelines", `${revision}: no file describes a pipeline: ${whereToLook}`);
     return [ready("True", "ReconciliationSucceeded", `every pipeline matches ${revision}`)];
   }
   const message = `${revision}: these differ from their files: ${listed([...open.stalled, ...open.retrying])}`;
@@ -192,6 +195,8 @@ function ownSourceConditions(seen: SourceObservation, open: Open): Condition[] {
     ? retrying("ReconciliationIncomplete", message)
     : stalled("ReconciliationIncomplete", message);
 }
+
+const whereToLook = "check --path and --branch, or the folder of --dir";
 
 /** Whether the newest commit is signed by an accepted key; Unknown where that cannot be checked. */
 function verification(seen: SourceObservation): Condition | undefined {

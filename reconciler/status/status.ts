@@ -7,6 +7,7 @@ import type { SkippedFile, SourceDescription } from "../git/revision.ts";
 import type { Hold, Pin } from "../holds/hold.ts";
 import type { Holds } from "../holds/holds.ts";
 import { ownHold } from "../holds/hold.ts";
+import { documentCount } from "../desired/desired-state.ts";
 import { isReplacing } from "../plan/change.ts";
 import type { Change } from "../plan/change.ts";
 import { shownChange } from "../plan/render/index.ts";
@@ -144,12 +145,13 @@ export class Status {
     const busy = this.#options.busy();
     const pipelines = [...this.#entries].map(([id, entry]) => this.#pipeline(id, entry, busy));
     this.#forget(pipelines);
-    const { error, fetchError, revision } = this.#last ?? {};
+    const { error, fetchError, revision, desired } = this.#last ?? {};
     const seen = {
       ...(error && { error }),
       ...(fetchError && { fetchError }),
       ...(this.#revision !== undefined && { revision: this.#revision }),
       ...(revision?.signature && { signature: revision.signature }),
+      ...(desired && { documents: documentCount(desired) }),
     };
     const found = sourceConditions(seen, this.#open(pipelines));
     const waiting = pipelines.filter(

@@ -33,8 +33,8 @@ const codes: Readonly<Record<Ending, ExitCode>> = { ready: 0, differs: 1, "not r
 
 function endingOf({ result, open, documents }: ReconcileAnswer): Ending {
   if (result !== "success") return "differs";
-  if (open.length > 0) return "not ready";
-  return documents === 0 ? "empty" : "ready";
+  if (documents === 0) return "empty";
+  return open.length > 0 ? "not ready" : "ready";
 }
 
 async function ended(invocation: Invocation, token: string): Promise<ReconcileAnswer> {
@@ -63,7 +63,9 @@ function late(timeout: string, answer: ReconcileAnswer): CliError {
 }
 
 function lines(answer: ReconcileAnswer): string[] {
-  const { result, revision, error, open, problems } = answer;
+  const { result, revision, error, problems } = answer;
+  const ending = endingOf(answer);
+  const open = answer.open.filter(({ name }) => ending !== "empty" || name !== "source");
   const summaries: Readonly<Record<Ending, string>> = {
     ready: "Everything is as the files say",
     differs: `Not everything is as the files say: ${result}`,
@@ -72,7 +74,7 @@ function lines(answer: ReconcileAnswer): string[] {
   };
   const at = revision === undefined ? "" : ` (${revision})`;
   return [
-    `${summaries[endingOf(answer)]}${at}.`,
+    `${summaries[ending]}${at}.`,
     ...(error === undefined ? [] : [error]),
     ...listed(open.map(({ name, reason, message }) => `${name}: ${reason}: ${message}`)),
     ...listed(problems),

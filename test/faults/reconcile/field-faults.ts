@@ -1,9 +1,14 @@
+import { mkdtemp } from "node:fs/promises";
+import { join } from "node:path";
 import type { Fault } from "./fault.ts";
-import { edited, fileOf, kept, type Scene } from "./scene.ts";
+import { startClickHouse } from "../../support/clickhouse.ts";
+import { GitRepository } from "../../support/git-repository.ts";
+import { edited, fileOf, type Followed, kept, type Scene } from "./scene.ts";
 
 const [first, second, third] = kept;
 const otherExpression = { expression: "id > -1" };
 const hour = 3_600_000;
+const compose = 'version: "3.8"\nservices: { web: { image: nginx } }\n';
 
 /** What commits, and those who work with them, do in the field. */
 export const fieldFaults: readonly Fault[] = [
@@ -22,12 +27,29 @@ export const fieldFaults: readonly Fault[] = [
     },
   ),
   {
+    name: "a commit with a wrong login",
+    told: "NotReady",
+    of: second,
+    pushes: true,
+    isHarmless: true,
+    begin: async (scene) => {
+      const server = await startClickHouse();
+      const { hostname, port } = new URL(server.url);
+      const login = `host: ${hostname}\n    port: "9000"\n    http_port: "${port}"\n    username: nobody\n    password: \${T}`;
+      await scene.push({ [`${second}.yaml`]: fileOf(second).replace("host: embedded", login) });
+      return async () => {
+        await scene.push({ [`${second}.yaml`]: fileOf(second) });
+        await server.stop();
+      };
+    },
+  },
+  {
     name: "a file of another tool",
     told: "ReconciliationSucceeded",
     pushes: true,
     isHarmless: true,
     begin: async (scene) => {
-      await scene.push({ "compose.yaml": 'version: "3.8"\nservices: { web: { image: nginx } }\n' });
+      await scene.push({ "compose.yaml": compose });
       return () => scene.push({ "compose.yaml": null }).then(() => undefined);
     },
   },
@@ -62,7 +84,57 @@ export const fieldFaults: readonly Fault[] = [
   stoppedFor("an operator's stop that is ended", hour, async ({ reconciler }) => {
     await reconciler.operator.resume(third, {});
   }),
+  // Each restarts the reconciler, which then knows no revision that it followed before.
+  otherSource("another branch, which lacks pipelines", async ({ repository }) => {
+    await repository.git("checkout", "--quiet", "-B", "staging");
+    await repository.commit({ [`${third}.yaml`]: null });
+    await repository.git("checkout", "--quiet", "main");
+    return { branch: "staging" };
+  }),
+  otherSource("another repository, which lacks pipelines", async () => {
+    const other = await GitRepository.create();
+    await other.commit({ [`${first}.yaml`]: fileOf(first), [`${edited}.yaml`]: fileOf(edited) });
+    return { url: other.path, remove: () => other.remove() };
+  }),
+  otherSource("another path, which holds no pipeline", async (scene) => {
+    await scene.push({ "elsewhere/compose.yaml": compose });
+    return { path: "elsewhere" };
+  }),
+  {
+    name: "a first start that finds no pipeline",
+    told: "NoPipelines",
+    pushes: true,
+    isHarmless: true,
+    begin: async (scene) => {
+      await scene.push({ "elsewhere/compose.yaml": compose });
+      await scene.follow({ path: "elsewhere" }, await mkdtemp(join(scene.engine.dataDir, "first-")));
+      return () => scene.follow();
+    },
+  },
 ];
+
+/** A start that follows something else, which lacks `third`, on the same data dir. */
+function otherSource(
+  name: string,
+  make: (scene: Scene) => Promise<Followed & { remove?: () => Promise<void> }>,
+): Fault {
+  return {
+    name,
+    told: ["SourceChanged", "EmptySource"],
+    of: third,
+    pushes: true,
+    isHarmless: true,
+    begin: async (scene) => {
+      await scene.push();
+      const { remove, ...what } = await make(scene);
+      await scene.follow(what);
+      return async () => {
+        await scene.follow();
+        await remove?.();
+      };
+    },
+  };
+}
 
 /** An operator stops `third` for so many milliseconds; `end` ends that. */
 function stoppedFor(name: string, milliseconds: number, end: (scene: Scene) => Promise<void>): Fault {

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Status } from "../../../engine/index.ts";
 import { defaultLimits } from "../../../reconciler/git/limits.ts";
-import { Repository } from "../../../reconciler/git/repository.ts";
+import { Registry } from "prom-client";
+import { Repository, type RepositoryOptions } from "../../../reconciler/git/repository.ts";
 import { Reconciler } from "../../../reconciler/reconciler.ts";
 import type { ReconcileSnapshot } from "../../../reconciler/reconciler.ts";
 import { TestEngine } from "../../support/engine.ts";
@@ -51,7 +52,12 @@ export interface Fates {
   leaked: string[];
 }
 
-type Parts = Pick<Scene, "repository" | "proxy" | "gitConfig" | "disk" | "engine" | "witness" | "reconciler">;
+type Parts = Pick<Scene, "repository" | "proxy" | "gitConfig" | "disk" | "engine" | "witness"> & {
+  follow: (what: Followed, inventory: string, registry: Registry) => Reconciler;
+};
+
+/** What a reconciler follows: the branch main of the repository, unless it says otherwise. */
+export type Followed = Partial<Pick<RepositoryOptions, "url" | "branch" | "path">>;
 
 /** A repository, a reconciler that follows it, the real engine that it drives, and senders whose events never pause. */
 export class Scene {
@@ -64,9 +70,12 @@ export class Scene {
   readonly disk: SmallDisk;
   readonly engine: TestEngine;
   readonly witness: WitnessedEngine;
-  readonly reconciler: Reconciler;
   readonly senders: Senders;
+  readonly #follow: Parts["follow"];
   readonly #close: () => Promise<void>;
+  #reconciler!: Reconciler;
+  #registry = new Registry();
+  #stop: () => Promise<void> = () => Promise.resolve();
   #edits = 0;
 
   private constructor(parts: Parts, close: () => Promise<void>) {
@@ -76,7 +85,7 @@ export class Scene {
     this.disk = parts.disk;
     this.engine = parts.engine;
     this.witness = parts.witness;
-    this.reconciler = parts.reconciler;
+    this.#follow = parts.follow;
     this.#close = close;
     this.senders = new Senders(this.engine, canaries.token, kept);
   }
@@ -88,43 +97,61 @@ export class Scene {
     const witness = new WitnessedEngine(engine.engine);
     const server = await serveHttp(repository.path, { user: "sluice", password: canaries.password });
     const proxy = await serveFaults(server);
-    const { dataDir, log, registry } = engine;
+    const { dataDir, log } = engine;
     const gitConfig = join(dataDir, "gitconfig");
     await writeFile(gitConfig, "");
     const small = join(dataDir, "small");
     await mkdir(small);
     const disk = await SmallDisk.make(small, 32);
     const PATH = await gitInside(disk, small, join(dataDir, "programs"));
-    const source = new Repository({
-      url: proxy.url.replace("://", `://sluice:${canaries.password}@`),
-      branch: "main",
-      dataDir: disk.path,
-      env: { ...process.env, PATH, GIT_CONFIG_GLOBAL: gitConfig },
-      timeouts: { silence: 1_500, total: patience },
-      limits: { ...defaultLimits, files },
-    });
-    const reconciler = new Reconciler({
-      source,
-      engine: witness.engine,
-      dataDir,
-      log,
-      registry,
-      interval,
-      applyTimeout: 500,
-    });
-    const ending = new AbortController();
-    const run = reconciler.run(ending.signal);
-    const scene = new Scene({ repository, proxy, gitConfig, disk, engine, witness, reconciler }, async () => {
-      ending.abort();
-      await run;
+    const follow: Parts["follow"] = (what, inventory, registry) => {
+      const source = new Repository({
+        url: proxy.url.replace("://", `://sluice:${canaries.password}@`),
+        branch: "main",
+        dataDir: disk.path,
+        env: { ...process.env, PATH, GIT_CONFIG_GLOBAL: gitConfig },
+        timeouts: { silence: 1_500, total: patience },
+        limits: { ...defaultLimits, files },
+        ...what,
+      });
+      return new Reconciler({
+        source,
+        engine: witness.engine,
+        dataDir: inventory,
+        log,
+        registry,
+        interval,
+        applyTimeout: 500,
+      });
+    };
+    const scene = new Scene({ repository, proxy, gitConfig, disk, engine, witness, follow }, async () => {
       await proxy.close();
       await server.close();
       await disk.remove();
       await engine.close();
       await repository.remove();
     });
+    await scene.follow();
     for (const id of [...kept, edited]) await scene.stands(id, "Running");
     return scene;
+  }
+
+  get reconciler(): Reconciler {
+    return this.#reconciler;
+  }
+
+  /** Follows something else from now on, as after a restart of the process with other settings. */
+  async follow(what: Followed = {}, inventory = this.engine.dataDir): Promise<void> {
+    await this.#stop();
+    this.#registry = new Registry();
+    const reconciler = this.#follow(what, inventory, this.#registry);
+    const ending = new AbortController();
+    const run = reconciler.run(ending.signal);
+    this.#reconciler = reconciler;
+    this.#stop = async () => {
+      ending.abort();
+      await run;
+    };
   }
 
   get snapshot(): ReconcileSnapshot {
@@ -184,7 +211,8 @@ export class Scene {
     const texts: [string, string][] = [
       ["the log", JSON.stringify(log.lines)],
       ["the status", JSON.stringify(this.snapshot)],
-      ["the metrics", await registry.metrics()],
+      ["the metrics of the engine", await registry.metrics()],
+      ["the metrics of the reconciler", await this.#registry.metrics()],
     ];
     return texts
       .filter(([, text]) => Object.values(canaries).some((one) => text.includes(one)))
@@ -216,6 +244,7 @@ export class Scene {
       fates.lost += this.senders.accepted(id).filter((event) => !times.has(event)).length;
       fates.doubled += [...times.values()].filter((n) => n > 1).length;
     }
+    await this.#stop();
     await this.#close();
     return fates;
   }

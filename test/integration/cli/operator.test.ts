@@ -6,6 +6,7 @@ import { controlApi } from "../../../reconciler/cli/control/routes.ts";
 import { listenControl } from "../../../reconciler/cli/control/server.ts";
 import type { ControlServer } from "../../../reconciler/cli/control/server.ts";
 import { main } from "../../../reconciler/cli/main.ts";
+import type { Rollback } from "../../../reconciler/operator.ts";
 import { SourceError } from "../../../reconciler/git/revision.ts";
 import type { Reconciler } from "../../../reconciler/reconciler.ts";
 import { Commits } from "../../support/commits.ts";
@@ -280,6 +281,16 @@ describe("sluice rollback", () => {
     const dry = await sluice("rollback", first, "--dry-run");
     expect(dry.out).toContain(`Would roll back to ${first} (Ada: First).\norders  `);
     expect(reconciler.snapshot()).not.toHaveProperty("pin");
+    const data = JSON.parse((await sluice("rollback", first, "--dry-run", "--output", "json")).out) as Rollback;
+    expect(data.changes).toMatchObject([
+      {
+        pipeline_id: "orders",
+        kind: "update",
+        calls: ["stop", "update", "resume"],
+        fields: [{ from: edited.expression }],
+      },
+      { pipeline_id: "sales-eu", kind: "no-op" },
+    ]);
 
     const { code, out } = await sluice("rollback", first.slice(-40).slice(0, 8).toUpperCase());
     expect(code).toBe(0);
