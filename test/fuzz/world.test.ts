@@ -1,8 +1,8 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import * as fc from "fast-check";
 import { beforeAll, expect, test, vi } from "vitest";
-import { kinds, stories, shapes, told, type Happening, type WorldShape } from "../support/simulation/world/story.ts";
-import { World } from "../support/simulation/world/world.ts";
+import { kinds, stories, shapes, type Happening, type WorldShape } from "../support/simulation/world/story.ts";
+import { live, liveThrough, met, warmUp } from "./world-life.ts";
 
 vi.mock("node:fs", async (original) => {
   const { simulatedFs } = await import("../support/simulation/node-files.ts");
@@ -17,49 +17,7 @@ vi.mock("node:fs/promises", async (original) => {
 const numRuns = Number(process.env["FUZZ_RUNS"] ?? 1_000);
 const seed = Number(process.env["FUZZ_SEED"] ?? 1);
 
-/** Where the number of everything that was met goes, for whoever adds up several runs. */
-const metFile = process.env["FUZZ_MET"];
-
-const met = new Map<string, number>();
-
-/** A world in which everything comes up once: what is loaded or made at its first use takes no time of the worlds after it. */
-beforeAll(async () => {
-  const shape = { hasDedup: true, hasStateless: true, replicas: 2, members: 2 };
-  const pipelines = [
-    { ...shape, source: "webhook" as const },
-    { ...shape, source: "kafka" as const },
-  ];
-  const event = { key: "a", fate: "row", part: 1 } as const;
-  const story = [0, 1].map((pipeline): Happening => ({ kind: "send", pipeline, events: [event] }));
-  const killed: Happening = { kind: "process is killed", milliseconds: 10, isMended: false };
-  await live({ pipelines, table: "MergeTree", entries: 100, threads: 1, seed: 1 }, [...story, killed, ...story]);
-  met.clear();
-}, 60_000);
-
-/** Lives through a story; returns what was promised and is not so. */
-async function live(
-  shape: WorldShape,
-  story: readonly Happening[],
-  onLine: (line: string) => void = () => undefined,
-): Promise<string[]> {
-  const world = new World(shape);
-  world.onLine = onLine;
-  const began = performance.now();
-  try {
-    await world.begin();
-    for (const happening of story) await world.let(happening);
-    const unrest = await world.settle();
-    return [...unrest.map((text) => `no way out: ${text}`), ...(unrest.length === 0 ? world.breaches() : [])];
-  } catch (error) {
-    return [error instanceof Error ? (error.stack ?? error.message) : String(error)];
-  } finally {
-    await world.end();
-    const { steps, monotonic } = world.clock;
-    if (process.env["FUZZ_COLLECT"] !== undefined)
-      console.log(`${Math.round(performance.now() - began)} ms, ${steps} steps, ${Math.round(monotonic / 1000)} s`);
-    for (const [what, times] of world.met) met.set(what, (met.get(what) ?? 0) + times);
-  }
-}
+beforeAll(warmUp, 60_000);
 
 /** Lives through a world that keeps its promises; returns what Sluice logs in it. */
 async function linesOf([shape, story]: [WorldShape, Happening[]]): Promise<string[]> {
@@ -94,22 +52,7 @@ test.skipIf(again !== undefined)(
   "whatever happens, each event is there once, and everything comes to rest",
   { timeout: 600_000 + numRuns * 1_000 },
   async () => {
-    const started = performance.now();
-    await fc.assert(
-      fc.asyncProperty(shapes, stories, async (shape, story) => {
-        const found = await live(shape, story);
-        if (found.length > 0 && process.env["FUZZ_COLLECT"] !== undefined) {
-          const kind = found[0]!.replaceAll(/\d+/g, "N").slice(0, 90);
-          if (!met.has(`BREACH ${kind}`)) console.log(`${found.join("\n")}\n${told(shape, story)}`);
-          met.set(`BREACH ${kind}`, (met.get(`BREACH ${kind}`) ?? 0) + 1);
-          return;
-        }
-        if (found.length > 0) throw new Error(`${found.join("\n")}\n${told(shape, story)}`);
-      }),
-      { numRuns, seed, endOnFailure: process.env["FUZZ_SHRINK"] === undefined },
-    );
-    console.log(`${numRuns} worlds in ${Math.round(performance.now() - started)} ms`);
-    if (metFile !== undefined) writeFileSync(metFile, JSON.stringify(Object.fromEntries(met)));
+    await liveThrough({ numRuns, seed });
     // A kind of thing that never happens tests nothing.
     if (numRuns >= 1_000) expect(kinds.filter((kind) => !met.has(kind))).toEqual([]);
   },
