@@ -2,6 +2,7 @@ import type { ActualState } from "../actual/state.ts";
 import type { DesiredPipeline } from "../desired/desired-state.ts";
 import type { Change, NoOp, Plan, WantedState } from "../plan/change.ts";
 import { nothing, plan } from "../plan/decide/index.ts";
+import type { Reason } from "../plan/reason.ts";
 import { ownHold, stopOf } from "./hold.ts";
 import type { Hold, HoldsState, StopHold } from "./hold.ts";
 
@@ -71,16 +72,22 @@ function stoppedBy({ since, until, by, reason }: StopHold, change: Change): Chan
 /** Changes that the plan makes despite a suspension stay. */
 function leftAlone(change: Change, hold: Hold | undefined): Change {
   if (hold === undefined) return change;
-  if (change.kind === "no-op" && change.cause === "Suspended") return suspendedBy(hold, change);
+  if (change.kind === "no-op" && change.cause === "Suspended") {
+    return suspendedBy(hold, change, change.why.code === "SuspendedByFile" ? change.why.facts.waits : undefined);
+  }
   if (change.kind !== "delete") return change;
   const { replaces: _replaces, irreversible: _irreversible, ...rest } = change;
-  return suspendedBy(hold, rest);
+  return suspendedBy(hold, { ...rest, effect: "none", fields: [] }, change.why);
 }
 
-/** Says who suspended it. */
-function suspendedBy({ since, by, reason }: Hold, change: Omit<NoOp, "kind" | "cause" | "calls">): NoOp {
+/** Says who suspended it, and why the change that `waits` would be made. */
+function suspendedBy(
+  { since, by, reason }: Hold,
+  change: Omit<NoOp, "kind" | "cause" | "calls">,
+  waits: Reason | undefined,
+): NoOp {
   const { pipeline_id } = change;
-  const facts = { pipeline_id, since, ...(by !== undefined && { by }), ...(reason !== undefined && { reason }) };
-  const why = { code: "SuspendedByOperator", facts } as const;
-  return { ...change, kind: "no-op", cause: "Suspended", effect: "none", why, fields: [], calls: [] };
+  const suspension = { since, ...(by !== undefined && { by }), ...(reason !== undefined && { reason }) };
+  const facts = { pipeline_id, ...suspension, ...(waits !== undefined && { waits }) };
+  return { ...change, kind: "no-op", cause: "Suspended", why: { code: "SuspendedByOperator", facts }, calls: [] };
 }

@@ -180,6 +180,12 @@ export interface Plan {
   changes: Change[];
 }
 
+/** Whether a change of this pipeline waits for the end of its suspension. */
+export function waitsForResume({ why }: Change): boolean {
+  if (why.code === "SuspendedByFile" || why.code === "SuspendedByOperator") return why.facts.waits !== undefined;
+  return false;
+}
+
 /** Whether the plan does anything at all. */
 export function hasCalls(plan: Plan): boolean {
   return plan.changes.some(doesSomething);

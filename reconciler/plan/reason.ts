@@ -54,8 +54,9 @@ export interface ReasonFacts {
 
   // Nothing is done.
   InSync: { status: Status };
-  SuspendedByFile: Nothing;
-  SuspendedByOperator: Suspension & { pipeline_id: string };
+  /** `waits`: what would be done. Absent where there is nothing to do. */
+  SuspendedByFile: { waits?: Reason };
+  SuspendedByOperator: Suspension & { pipeline_id: string; waits?: Reason };
   StoppedByOperator: Suspension & { until: string };
   SuspendedFileGone: Gone;
   PruneDisabled: Gone;

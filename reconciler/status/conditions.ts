@@ -4,7 +4,7 @@ import type { Outcome } from "../apply/outcome.ts";
 import type { WishedState } from "../desired/desired-state.ts";
 import { SourceError } from "../git/revision.ts";
 import type { Signature } from "../git/revision.ts";
-import type { Change, Stance } from "../plan/change.ts";
+import { type Change, type Stance, waitsForResume } from "../plan/change.ts";
 import { reasonText } from "../plan/render/index.ts";
 import { printable } from "../language/problem.ts";
 
@@ -71,6 +71,7 @@ function ownConditions(observation: Observation): Condition[] {
     return progressing(`a change is under way: ${change.calls.join(", ") || "stop"}`, health);
   }
   if (change.kind === "refuse" || change.cause === "InvalidFile") return stalled(change.cause, placed(change));
+  if (waitsForResume(change)) return [ready("False", "Suspended", reasonText(change.why))];
   if (suspended !== undefined && change.calls.length > 0 && hasNotBegun(outcome)) {
     return [ready("False", "Suspended", `${change.kind}: ${reasonText(change.why)}; ${suspended.message}`)];
   }
@@ -188,7 +189,8 @@ function ownSourceConditions(seen: SourceObservation, open: Open): Condition[] {
   if (revision === undefined) return progressing("the source was not fetched yet");
   if (open.stalled.length === 0 && open.retrying.length === 0) {
     if (documents === 0) return stalled("NoPipelines", `${revision}: no file describes a pipeline: ${whereToLook}`);
-    return [ready("True", "ReconciliationSucceeded", `every pipeline matches ${revision}`)];
+    const but = open.suspended.length === 0 ? "" : `, but for what is suspended: ${listed(open.suspended)}`;
+    return [ready("True", "ReconciliationSucceeded", `every pipeline matches ${revision}${but}`)];
   }
   const message = `${revision}: these differ from their files: ${listed([...open.stalled, ...open.retrying])}`;
   return open.retrying.length > 0
@@ -221,6 +223,8 @@ function verification(seen: SourceObservation): Condition | undefined {
 export interface Open {
   stalled: string[];
   retrying: string[];
+  /** With a change that waits for the end of their suspension. */
+  suspended: string[];
 }
 
 /** The first of them, and how many more there are. */

@@ -153,15 +153,8 @@ export class Status {
       ...(revision?.signature && { signature: revision.signature }),
       ...(desired && { documents: documentCount(desired) }),
     };
-    const found = sourceConditions(seen, this.#open(pipelines));
-    const waiting = pipelines.filter(
-      ({ conditions: [first] }) => first?.status === "False" && first.reason === "Suspended",
-    );
-    const conditions = withHolds(
-      found,
-      holds.state,
-      waiting.map(({ pipeline_id }) => pipeline_id),
-    );
+    const open = this.#open(pipelines);
+    const conditions = withHolds(sourceConditions(seen, open), holds.state, open.suspended);
     return {
       source: source.description,
       conditions: this.#timed("", conditions),
@@ -232,6 +225,7 @@ export class Status {
     return {
       stalled: [...names(pipelines.filter(has("Stalled"))), ...new Set(files.map(({ file }) => file))],
       retrying: names(pipelines.filter(has("Reconciling"))),
+      suspended: names(pipelines.filter(isHeldBack)),
     };
   }
 
@@ -251,4 +245,9 @@ export class Status {
     const known = new Set(["", ...pipelines.map(({ pipeline_id }) => pipeline_id)]);
     for (const key of this.#times.keys()) if (!known.has(key)) this.#times.delete(key);
   }
+}
+
+/** Whether a change of a pipeline waits for the end of its suspension. */
+function isHeldBack({ conditions: [first] }: PipelineStatus): boolean {
+  return first?.status === "False" && first.reason === "Suspended";
 }

@@ -3,7 +3,7 @@ import type { Outcome } from "../apply/outcome.ts";
 import type { DesiredPipeline, DesiredState } from "../desired/desired-state.ts";
 import type { Revision } from "../git/revision.ts";
 import type { SourceChange } from "../holds/source-change.ts";
-import type { Plan } from "../plan/change.ts";
+import { type Plan, waitsForResume } from "../plan/change.ts";
 
 /** What caused a turn: the interval, the end of a back-off or of a slow change, the folder, a push, or a person. */
 export type Trigger = "start" | "poll" | "retry" | "change" | "webhook" | "manual";
@@ -45,8 +45,10 @@ export function isSettled({ error, plan, desired, outcomes = [] }: Turn): boolea
   if (error !== undefined || plan === undefined) return false;
   const applied = new Set(outcomes.filter(({ result }) => result === "applied").map(({ pipeline_id }) => pipeline_id));
   const settled = plan.changes.every(
-    ({ pipeline_id, cause, drift }) =>
-      applied.has(pipeline_id) || settledCauses.has(cause) || (cause === "Drifted" && drift?.stance === "report"),
+    (change) =>
+      applied.has(change.pipeline_id) ||
+      (settledCauses.has(change.cause) && !waitsForResume(change)) ||
+      (change.cause === "Drifted" && change.drift?.stance === "report"),
   );
   return settled && desired?.refused.length === 0;
 }

@@ -7,6 +7,7 @@ import { killExternal } from "./external/kills.ts";
 import { killKafka } from "./kafka-matrix.ts";
 import { brokenByOutages, sufferOutages } from "./kafka-outages.ts";
 import { withKafka } from "./kafka-servers.ts";
+import { transcript } from "./on-call/transcript.ts";
 import { killUnderExporters } from "./otlp-kills.ts";
 import { brokenByKills } from "./otlp-report.ts";
 import { brokenBy, suffer } from "./outages.ts";
@@ -33,6 +34,7 @@ const faults: Record<string, Omit<Options, "seed"> & { run: (options: Options) =
   external: { kills: 30, events: 0, run: runExternal },
   kafka: { kills: 30, events: 1_000_000, run: runKafka },
   "kafka-outages": { kills: 0, events: 0, run: runKafkaOutages },
+  "on-call": { kills: 0, events: 0, run: runOnCall },
   otlp: { kills: 50, events: 0, run: runOtlp },
   outages: { kills: 0, events: 0, run: runOutages },
   planted: { kills: 0, events: 0, run: runPlanted },
@@ -89,6 +91,11 @@ async function runKafkaOutages(): Promise<boolean> {
   const report = await withKafka((servers) => sufferOutages({ ...servers, ...hard }));
   console.log(JSON.stringify(report, undefined, 2));
   return isUnbroken(brokenByOutages(report));
+}
+
+/** Prints what an on-call sees of each situation. FAULTS_ONLY, a pattern, picks some by their names. */
+async function runOnCall(): Promise<boolean> {
+  return isUnbroken(await transcript((text) => console.log(text), process.env["FAULTS_ONLY"]));
 }
 
 async function runOtlp(options: Options): Promise<boolean> {

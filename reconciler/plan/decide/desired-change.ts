@@ -15,9 +15,12 @@ import { immutable, recreation } from "./refusals.ts";
 
 /** The change of a pipeline with a valid file. `described` are all pipelines with a valid file. */
 export function desiredChange(desired: DesiredPipeline, actual: ActualState, described: ReadonlySet<string>): Change {
-  const { pipeline_id } = desired;
+  const { pipeline_id, directives } = desired;
+  if (directives.suspend) {
+    const waiting = desiredChange({ ...desired, directives: { ...directives, suspend: false } }, actual, described);
+    return suspended(desired, waiting);
+  }
   const present = actual.pipelines.get(pipeline_id);
-  if (desired.directives.suspend) return noOp(desired, "Suspended", { code: "SuspendedByFile", facts: {} });
   const entry = Object.hasOwn(actual.owned, pipeline_id) ? actual.owned[pipeline_id] : undefined;
   const underway = actual.busy.get(pipeline_id);
   if (underway !== undefined) return meanwhile(desired, present, entry, underway);
@@ -25,6 +28,13 @@ export function desiredChange(desired: DesiredPipeline, actual: ActualState, des
   return entry?.applied === undefined || entry.changing === true
     ? creation(desired, actual, described)
     : lost(desired, actual, described, entry);
+}
+
+/** Nothing is done. `waiting` is what would be. */
+function suspended(desired: DesiredPipeline, waiting: Change): Change {
+  if (waiting.kind === "no-op") return noOp(desired, "Suspended", { code: "SuspendedByFile", facts: {} });
+  const { fields, effect, why: waits } = waiting;
+  return { ...noOp(desired, "Suspended", { code: "SuspendedByFile", facts: { waits } }), fields, effect };
 }
 
 /**

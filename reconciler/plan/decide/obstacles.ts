@@ -1,6 +1,6 @@
 import type { ActualState } from "../../actual/state.ts";
 import type { RefusedDocument } from "../../desired/desired-state.ts";
-import type { Place } from "../../language/problem.ts";
+import type { Place, Problem } from "../../language/problem.ts";
 import type { Change, NoOp, WantedState } from "../change.ts";
 import type { FileObstacle } from "../reason.ts";
 import { nothing } from "./changes.ts";
@@ -60,11 +60,15 @@ function obstacleOf({ file, line, problems }: RefusedDocument): Obstacle {
   const first = duplicate ?? errors[0];
   return {
     cause: duplicate === undefined ? "InvalidFile" : "DuplicateId",
-    what: first === undefined ? { file } : { problem: first.message, more: errors.length - 1 },
+    what: first === undefined ? { file } : { problem: withSuggestion(first), more: errors.length - 1 },
     file: first?.file ?? file,
     line: first?.line ?? line,
     column: first?.column ?? 1,
   };
+}
+
+function withSuggestion({ message, suggestion }: Problem): string {
+  return suggestion === undefined ? message : `${message} (${suggestion})`;
 }
 
 /** Whether `file` is `place`, or lies in it. */

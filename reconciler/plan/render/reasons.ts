@@ -43,9 +43,9 @@ const sentences: Sentences = {
   StopsAfterAll: () => "x-sluice.state is Stopped",
 
   InSync: ({ status }) => `it is ${status} and matches its file`,
-  SuspendedByFile: () => "x-sluice.suspend is true: it is left as it is",
-  SuspendedByOperator: ({ pipeline_id, ...suspension }) =>
-    `suspended ${suspensionText(suspension)}; it is left as it is until "sluice resume ${pipeline_id}"`,
+  SuspendedByFile: ({ waits }) => `x-sluice.suspend is true: it is left as it is${waitingText(waits)}`,
+  SuspendedByOperator: ({ pipeline_id, waits, ...suspension }) =>
+    `suspended ${suspensionText(suspension)}; it is left as it is until "sluice resume ${pipeline_id}"${waitingText(waits)}`,
   StoppedByOperator: ({ until, ...stop }) =>
     `an operator stopped it ${suspensionText(stop)}; it runs again at ${until}, or after "sluice resume"`,
   SuspendedFileGone: ({ file }) => `${file} no longer has it, but said x-sluice.suspend: true: it is left as it is`,
@@ -98,6 +98,10 @@ const sentences: Sentences = {
     return `it undoes the ${kind}${missing.length === 0 ? "" : `, but does not bring back ${listed(missing)}`}`;
   },
 };
+
+function waitingText(waits: Reason | undefined): string {
+  return waits === undefined ? "" : `; what waits for that: ${reasonText(waits)}`;
+}
 
 function newText({ state, topics, shared }: ReasonFacts["New"]): string {
   const wish = state === "Running" ? "" : `, and x-sluice.state is ${state}`;
@@ -188,10 +192,10 @@ function idText({ file, from, to, isReader }: ReasonFacts["IdChanged"]): string 
 function budgetText({ file, waiting, begun, of, limit }: ReasonFacts["DeletionBudget"]): string {
   const most = allowed(limit, of);
   const count = begun === 0 ? `${waiting}` : `${begun + waiting} (${begun} of them begun already)`;
+  const restoring = most === 0 ? "restore the file" : `restore files, and remove at most ${most} in one commit`;
   return (
     `${file} no longer has it, but this revision removes the files of ${count} of ${of} pipelines, and --max-deletions ` +
-    `(${limitText(limit)}) allows ${most}: no further deletion is begun. Ways out: restore files, and remove at most ` +
-    `${most} in one commit; or run with a greater --max-deletions; or set x-sluice.state: Terminated first, which drops ` +
+    `(${limitText(limit)}) allows ${most}: no further deletion is begun. Ways out: ${restoring}; or run with a greater --max-deletions; or set x-sluice.state: Terminated first, which drops ` +
     "what a pipeline holds, and remove its file in a later commit"
   );
 }

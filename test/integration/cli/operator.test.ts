@@ -214,7 +214,9 @@ describe("sluice suspend and resume", () => {
       err: "",
     });
     source.push("Second", edited, { ...sales, name: "Other" });
-    expect((await sluice("reconcile", "--wait")).code).toBe(0);
+    const waiting = await sluice("reconcile", "--wait");
+    expect(waiting.code).toBe(1);
+    expect(waiting.out).toMatch(/\norders: Suspended: suspended by ada .*; what waits for that: transforms/);
     expect(world.engine.calls.slice(2)).toEqual(["rename sales-eu"]);
     await stop();
     await start();

@@ -12,7 +12,7 @@ import { createHookTelemetry } from "../../../reconciler/status/hook-telemetry.t
 import { createTelemetry } from "../../../reconciler/status/telemetry.ts";
 import { emptySnapshot } from "../../support/empty-snapshot.ts";
 import { keptLog } from "../../support/engine.ts";
-import { promtool } from "../../support/promtool.ts";
+import { promtool } from "../../support/prometheus.ts";
 import { requireOrSkip } from "../../support/require-or-skip.ts";
 
 const run = promisify(execFile);

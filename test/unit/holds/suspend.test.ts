@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Registry } from "prom-client";
 import type { Reconciler } from "../../../reconciler/reconciler.ts";
 import { keptLog } from "../../support/engine.ts";
-import { World, edited, orders, outcomes, readyOf, signal } from "../apply/world.ts";
+import { conditionOf, World, edited, orders, outcomes, readyOf, signal } from "../apply/world.ts";
 
 /** A condition that is awaited holds soon, also where other tests run at the same time. */
 const soon = { timeout: 10_000 };
@@ -31,7 +31,12 @@ describe("a pipeline that is suspended", () => {
     world.source.say(edited, renamed);
     expect(await outcomes(reconciler)).toEqual({ "sales-eu": "applied" });
     expect(causes(reconciler)).toEqual({ orders: "Suspended", "sales-eu": "Changed" });
-    expect(readyOf(reconciler)).toEqual(["True", "Suspended", "Suspended"]);
+    expect(readyOf(reconciler)).toEqual(["False", "Suspended", "Suspended"]);
+    expect(conditionOf(reconciler)?.message).toMatch(
+      /^suspended by ada since .*: the table is moved; .*; what waits for that: transforms.* changed/,
+    );
+    expect(sourceOf(reconciler)).toEqual(["Ready True ReconciliationSucceeded"]);
+    expect(reconciler.snapshot().conditions[0]?.message).toMatch(/, but for what is suspended: orders$/);
 
     const again = world.reconciler();
     world.source.say(renamed);

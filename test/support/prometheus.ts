@@ -6,23 +6,36 @@ import { cachedFolder } from "./cached-folder.ts";
 
 const run = promisify(execFile);
 
-let found: Promise<{ path: string } | { obstacle: string }> | undefined;
+type Program = { path: string } | { obstacle: string };
+
+const found = new Map<string, Promise<Program>>();
 
 /** Prometheus' promtool: the one on the PATH, or that of Debian's package, which is fetched once; or why there is none. */
-export function promtool(): Promise<{ path: string } | { obstacle: string }> {
-  return (found ??= find());
+export function promtool(): Promise<Program> {
+  return programOf("promtool");
 }
 
-async function find(): Promise<{ path: string } | { obstacle: string }> {
-  const isOnPath = await run("promtool", ["--version"]).then(
+/** Prometheus itself, likewise. */
+export function prometheus(): Promise<Program> {
+  return programOf("prometheus");
+}
+
+function programOf(name: string): Promise<Program> {
+  const known = found.get(name) ?? find(name);
+  found.set(name, known);
+  return known;
+}
+
+async function find(name: string): Promise<Program> {
+  const isOnPath = await run(name, ["--version"]).then(
     () => true,
     () => false,
   );
-  if (isOnPath) return { path: "promtool" };
+  if (isOnPath) return { path: name };
   try {
-    return { path: join(await cachedFolder("prometheus", "package", unpack), "usr", "bin", "promtool") };
+    return { path: join(await cachedFolder("prometheus", "package", unpack), "usr", "bin", name) };
   } catch (error) {
-    return { obstacle: `needs promtool, from the package prometheus: ${(error as Error).message}` };
+    return { obstacle: `needs ${name}, from the package prometheus: ${(error as Error).message}` };
   }
 }
 
