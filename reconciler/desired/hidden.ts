@@ -1,4 +1,5 @@
 import { problem, type Problem } from "../language/problem.ts";
+import { byPlace } from "../validate/check.ts";
 import type { DesiredState, RefusedDocument } from "./desired-state.ts";
 import { idsIn } from "./read-file.ts";
 
@@ -20,7 +21,7 @@ export function withHidden(desired: DesiredState, owned: Iterable<string>): Desi
   return {
     ...desired,
     refused: [...refused, ...moved],
-    problems: [...problems, ...moved.flatMap((document) => document.problems)],
+    problems: [...problems, ...moved.flatMap((document) => document.problems)].toSorted(byPlace),
   };
 }
 

@@ -1,10 +1,16 @@
 import { spawn } from "node:child_process";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { availableParallelism, tmpdir } from "node:os";
+import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { kinds } from "../support/simulation/world/story.ts";
 import { bundleWorlds } from "./world-bundle.ts";
+
+/** Worlds of one process, from a seed on. */
+interface Piece {
+  seed: number;
+  runs: number;
+}
 
 /** Worlds that one process lives through. */
 const ofOne = 2_500;
@@ -16,34 +22,25 @@ const mostFailures = 5;
  * was met. A piece that fails prints its story, and the other pieces go on. Returns whether all held.
  */
 export async function runWorlds(count: number, seed: number): Promise<boolean> {
-  const folder = await mkdtemp(join(tmpdir(), "sluice-worlds-"));
-  const pieces = Array.from({ length: Math.ceil(count / ofOne) }, (_, index) => ({
+  const pieces = Array.from({ length: Math.ceil(count / ofOne) }, (_, index): Piece => ({
     seed: seed + index,
     runs: Math.min(ofOne, count - index * ofOne),
   }));
-  // Its packages are found from here, and not from the folder for the counts.
-  const bundle = fileURLToPath(new URL(`../../.cache/worlds-${process.pid}.mjs`, import.meta.url));
-  await bundleWorlds(bundle);
+  const { folder, bundle } = await bundled();
   const met = new Map<string, number>();
   let [done, failures] = [0, 0];
   const work = async (): Promise<void> => {
     for (let piece = pieces.shift(); piece !== undefined && failures < mostFailures; piece = pieces.shift()) {
-      const file = join(folder, `${piece.seed}.json`);
-      if (!(await live(bundle, piece, file))) {
-        failures += 1;
-        continue;
-      }
-      for (const [what, times] of Object.entries(JSON.parse(await readFile(file, "utf8")) as Record<string, number>)) {
-        met.set(what, (met.get(what) ?? 0) + times);
-      }
-      done += piece.runs;
-      console.log(`${done} of ${count} worlds (seed ${piece.seed})`);
+      const said = await livePiece(piece, { bundle, folder, met });
+      if (said === undefined) done += piece.runs;
+      else failures += 1;
+      console.log(said ?? `${done} of ${count} worlds (seed ${piece.seed})`);
     }
   };
   try {
     await Promise.all(Array.from({ length: availableParallelism() }, work));
   } finally {
-    await Promise.all([folder, bundle].map((path) => rm(path, { recursive: true, force: true })));
+    await rm(folder, { recursive: true, force: true });
   }
   for (const [what, times] of [...met].toSorted(([, a], [, b]) => b - a)) console.log(`${times} ${what}`);
   // A kind of thing that never happens tests nothing.
@@ -52,8 +49,16 @@ export async function runWorlds(count: number, seed: number): Promise<boolean> {
   return failures === 0 && missing.length === 0;
 }
 
-async function live(bundle: string, { seed, runs }: { seed: number; runs: number }, file: string): Promise<boolean> {
-  const env = { ...process.env, FUZZ_RUNS: String(runs), FUZZ_SEED: String(seed), FUZZ_MET: file };
+/**
+ * Lives through a piece in a process of its own, and adds to `met` how often everything was met. Resolves with what the
+ * process said where a world kept no promise; undefined where all did.
+ */
+export async function livePiece(
+  { seed, runs }: Piece,
+  { bundle, folder, met }: { bundle: string; folder: string; met: Map<string, number> },
+): Promise<string | undefined> {
+  const counts = join(folder, `${seed}.json`);
+  const env = { ...process.env, FUZZ_RUNS: String(runs), FUZZ_SEED: String(seed), FUZZ_MET: counts };
   const child = spawn(process.execPath, [bundle], {
     env,
     stdio: ["ignore", "pipe", "inherit"],
@@ -63,6 +68,19 @@ async function live(bundle: string, { seed, runs }: { seed: number; runs: number
   const said: Buffer[] = [];
   child.stdout.on("data", (chunk: Buffer) => said.push(chunk));
   const code = await new Promise<number | null>((resolve) => child.once("exit", resolve));
-  if (code !== 0) console.log(Buffer.concat(said).toString());
-  return code === 0;
+  if (code !== 0) return Buffer.concat(said).toString() || `it ended with ${code}`;
+  for (const [what, times] of Object.entries(JSON.parse(await readFile(counts, "utf8")) as Record<string, number>)) {
+    met.set(what, (met.get(what) ?? 0) + times);
+  }
+  return undefined;
+}
+
+/** A folder with the bundled worlds, from where they find their packages. */
+export async function bundled(): Promise<{ folder: string; bundle: string }> {
+  const cache = fileURLToPath(new URL("../../.cache/", import.meta.url));
+  await mkdir(cache, { recursive: true });
+  const folder = await mkdtemp(join(cache, "worlds-"));
+  const bundle = join(folder, "piece.mjs");
+  await bundleWorlds(bundle);
+  return { folder, bundle };
 }
