@@ -195,6 +195,17 @@ describe("the alert rules", () => {
   });
 });
 
+test("a process that has just started is not said to have had no success for two hours", async () => {
+  const alert = "SluiceOldLastSuccess";
+  const series = {
+    ...healthy,
+    [of("process_start_time_seconds")]: `_x${hour} ${hour * 60}x${minutes}`,
+    [of("sluice_gitops_last_success_timestamp_seconds")]: `_x${hour} 0x${minutes}`,
+  };
+  expect(await fires({ series, at: [[2 * hour + 50, alert]] })).toBe("");
+  expect(await fires({ series, at: [[3 * hour + 12, alert]] })).toContain(alert);
+});
+
 describe("the metrics", () => {
   /** The name that the specification has beside the one with `_total`. */
   const known = /^gfm_receiver_request_count /;
