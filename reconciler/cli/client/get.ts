@@ -132,6 +132,7 @@ function statusLines(one: PipelineStatus): string[] {
     ["last result", outcome && `${outcome.kind}: ${outcome.result}`],
     ["next attempt", outcome?.next_attempt],
   ]).split("\n");
-  const isPending = change.kind !== "no-op" && outcome?.result !== "applied";
+  const isHeldBack = change.cause === "Suspended" && change.fields.length > 0;
+  const isPending = isHeldBack || (change.kind !== "no-op" && outcome?.result !== "applied");
   return isPending ? [...lines, "what the file asks for:", ...printPlan({ changes: [change] }).split("\n")] : lines;
 }

@@ -217,6 +217,7 @@ describe("sluice suspend and resume", () => {
     const waiting = await sluice("reconcile", "--wait");
     expect(waiting.code).toBe(1);
     expect(waiting.out).toMatch(/\norders: Suspended: suspended by ada .*; what waits for that: transforms/);
+    expect((await sluice("get", "orders")).out).toMatch(/# what the file asks for:\n.*\n# {5}transforms.*expression/);
     expect(world.engine.calls.slice(2)).toEqual(["rename sales-eu"]);
     await stop();
     await start();
