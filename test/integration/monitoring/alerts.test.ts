@@ -195,13 +195,12 @@ describe("the alert rules", () => {
   });
 });
 
-test("a process that has just started is not said to have had no success for two hours", async () => {
+test.each([
+  ["first", `_x${hour} 0x${minutes}`],
+  ["again", `0+60x${hour} 0x${minutes}`],
+])("a process that is started %s is not said to have had no success for two hours", async (_title, values) => {
   const alert = "SluiceOldLastSuccess";
-  const series = {
-    ...healthy,
-    [of("process_start_time_seconds")]: `_x${hour} ${hour * 60}x${minutes}`,
-    [of("sluice_gitops_last_success_timestamp_seconds")]: `_x${hour} 0x${minutes}`,
-  };
+  const series = { ...healthy, [of("sluice_gitops_last_success_timestamp_seconds")]: values };
   expect(await fires({ series, at: [[2 * hour + 50, alert]] })).toBe("");
   expect(await fires({ series, at: [[3 * hour + 12, alert]] })).toContain(alert);
 });
