@@ -83,14 +83,16 @@ function cut(message: string): string {
   return message.length > longestMessage ? `${message.slice(0, longestMessage)}…` : message;
 }
 
-/** The source, and by name the pipelines of the engine and those that only files describe. */
+/** The source, the pipelines of the engine, and those that only files describe. */
 function rowsOf(records: readonly PipelineRecord[], snapshot: ReconcileSnapshot): string[][] {
   const found = new Map(snapshot.pipelines.map((one) => [one.pipeline_id, one]));
-  const statuses = new Map(records.map(({ pipeline_id, status }) => [pipeline_id, status]));
-  const ids = [...new Set([...statuses.keys(), ...found.keys()])].toSorted();
+  const inEngine = new Set(records.map(({ pipeline_id }) => pipeline_id));
   return [
     rowOf("source", "", { ...snapshot, suspended: snapshot.suspension !== undefined }),
-    ...ids.map((id) => rowOf(id, statuses.get(id) ?? "", found.get(id))),
+    ...records.map(({ pipeline_id, status }) => rowOf(pipeline_id, status, found.get(pipeline_id))),
+    ...snapshot.pipelines
+      .filter(({ pipeline_id }) => !inEngine.has(pipeline_id))
+      .map((one) => rowOf(one.pipeline_id, "", one)),
   ];
 }
 
