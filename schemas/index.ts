@@ -11,6 +11,7 @@ export { otlpField, otlpFields } from "./otlp-fields.ts";
 export { canonicalCpu, canonicalSize, parseQuantity, quantityBytes } from "./quantity.ts";
 export { schemaErrors, sourceTypes, sourceTypesWith, transformTypes, v3Keys, type SchemaError } from "./schema.ts";
 export { tidy } from "./normalise.ts";
+export { isObject } from "./zero-values.ts";
 export type { PipelineV3, SluiceDirectives } from "./pipeline-v3.d.ts";
 export type {
   ComponentResources,

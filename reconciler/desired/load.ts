@@ -17,9 +17,11 @@ const longestBlock = 20;
  * left out.
  */
 export function load(files: readonly SourceFile[], variables: Variables = noVariables): DesiredState {
-  const { files: wanted, ...left } = withoutIgnored(files);
-  const read = wanted.filter(({ path }) => isPipelineFile(path)).map((file) => readFile(file, variables));
-  return desiredState(read, { ...left, hidden: wanted.filter(({ path }) => isHidden(path)) });
+  const { wanted, left } = sorted(files);
+  return desiredState(
+    wanted.map((file) => readFile(file, variables)),
+    left,
+  );
 }
 
 /**
@@ -68,10 +70,9 @@ export class Loader {
     if (variables !== this.#variables) this.#known = new Map();
     this.#variables = variables;
     const read: ReadFile[] = [];
-    const { files: wanted, ...left } = withoutIgnored(files);
+    const { wanted, left } = sorted(files);
     let until = performance.now() + longestBlock;
     for (const file of wanted) {
-      if (!isPipelineFile(file.path)) continue;
       read.push(this.#read(file));
       if (performance.now() < until) continue;
       await nextTurn();
@@ -79,7 +80,7 @@ export class Loader {
       until = performance.now() + longestBlock;
     }
     this.#known = new Map(read.map((one) => [one.file.path, one]));
-    return desiredState(read, { ...left, hidden: wanted.filter(({ path }) => isHidden(path)) });
+    return desiredState(read, left);
   }
 
   #read(file: SourceFile): ReadFile {
@@ -92,11 +93,24 @@ function isSame(before: Uint8Array, now: Uint8Array): boolean {
   return before === now || Buffer.compare(before, now) === 0;
 }
 
+/** Files that are not read. */
+interface Left {
+  /** Paths that a pattern of `.sluiceignore` hits. */
+  ignored: readonly string[];
+  hidden: readonly SourceFile[];
+}
+
+/** Files that may be pipelines, and those that are left out. */
+function sorted(files: readonly SourceFile[]): { wanted: SourceFile[]; left: Left } {
+  const { files: kept, ignored } = withoutIgnored(files);
+  return {
+    wanted: kept.filter(({ path }) => isPipelineFile(path)),
+    left: { ignored, hidden: kept.filter(({ path }) => isHidden(path)) },
+  };
+}
+
 /** Checks all documents together, which costs little compared with reading one. */
-function desiredState(
-  files: readonly ReadFile[],
-  { ignored, hidden }: { ignored: readonly string[]; hidden: readonly SourceFile[] },
-): DesiredState {
+function desiredState(files: readonly ReadFile[], { ignored, hidden }: Left): DesiredState {
   const documents = files.flatMap((file) => file.documents);
   const unread = files.flatMap((file) => file.unread ?? []);
   const together = problemsBetween(documents.map(({ claims }) => claims));
@@ -121,12 +135,16 @@ function desiredState(
  * `sluice.yaml`.
  */
 export function isPipelineFile(path: string): boolean {
-  return !isBelowHidden(path) && /\.(ya?ml|json)$/i.test(path) && !/(^|\/)sluice\.ya?ml$/i.test(path);
+  return !isBelowHidden(path) && hasExtension(path) && !/(^|\/)sluice\.ya?ml$/i.test(path);
 }
 
 /** Whether a file is not read because it, or a folder above it, is hidden. */
 function isHidden(path: string): boolean {
-  return isBelowHidden(path) && /\.(ya?ml|json)$/i.test(path);
+  return isBelowHidden(path) && hasExtension(path);
+}
+
+function hasExtension(path: string): boolean {
+  return /\.(ya?ml|json)$/i.test(path);
 }
 
 function isBelowHidden(path: string): boolean {

@@ -27,15 +27,19 @@ export interface ReadDocument {
 }
 
 /**
- * Reads a file, with the values of its variables. The parsed documents are not kept, because the places of all fields take many times the memory of the
- * text: a place is looked up in the text again when it is needed.
+ * Reads a file, with the values of its variables. The parsed documents are not kept, because the places of all fields
+ * take many times the memory of the text: a place is looked up in the text again when it is needed.
  */
 export function readFile(file: SourceFile, variables: Variables): ReadFile {
   const { documents, problem, text } = parse(file);
-  const complete = (one: Document): Document => withVariables(inVersion3(one), variables);
-  const read = documents.map((one, index) => {
-    const document = complete(one);
-    return readDocument(document, again(file, index, document, complete));
+  const read = documents.map((parsed, index) => {
+    const plain = inVersion3(parsed);
+    const document = withVariables(plain, variables);
+    const complete = (one: Document): Document => withVariables(inVersion3(one), variables);
+    return readDocument(document, {
+      hasVariables: document !== plain,
+      reread: again(file, index, document, complete),
+    });
   });
   return { file, documents: read, ...(problem !== undefined && { unread: unreadable(problem, text) }) };
 }
@@ -59,11 +63,17 @@ function again(
   };
 }
 
-function readDocument(document: Document, reread: () => Document): ReadDocument {
+/** What is known of a document beside its fields. */
+interface Origin {
+  hasVariables: boolean;
+  reread: () => Document;
+}
+
+function readDocument(document: Document, origin: Origin): ReadDocument {
   const { file, line } = document.place();
   const checked = checkDocument(document);
   const read = { file, line, claims: claimsOf(document), checked };
-  return isRefused(problemsOf(checked)) ? read : { ...read, pipeline: desiredPipeline(document, reread) };
+  return isRefused(problemsOf(checked)) ? read : { ...read, pipeline: desiredPipeline(document, origin) };
 }
 
 /** Whether a document with these problems is not applied. */
@@ -87,10 +97,14 @@ function unreadable(problem: Problem, text = ""): RefusedDocument {
   };
 }
 
-function desiredPipeline(document: Document, reread: () => Document): DesiredPipeline {
+function desiredPipeline(document: Document, { hasVariables, reread }: Origin): DesiredPipeline {
   const written = document.value as PipelineV3;
   const config = normalise(written);
   const start = document.place();
+  const inFile = (path: Path): { parsed: Document; at: Path } => {
+    const parsed = reread();
+    return { parsed, at: writtenPath(parsed, config, path) };
+  };
   return {
     pipeline_id: config.pipeline_id,
     file: start.file,
@@ -101,12 +115,14 @@ function desiredPipeline(document: Document, reread: () => Document): DesiredPip
     document: written,
     place: (path) => {
       if (path.length === 0) return start;
-      const parsed = reread();
-      return parsed.place(writtenPath(parsed, config, path));
+      const { parsed, at } = inFile(path);
+      return parsed.place(at);
     },
     variables: (path) => {
-      const parsed = reread();
-      return parsed.variables(writtenPath(parsed, config, path));
+      // Every difference asks, and most files have none.
+      if (!hasVariables) return [];
+      const { parsed, at } = inFile(path);
+      return parsed.variables(at);
     },
   };
 }

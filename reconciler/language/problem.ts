@@ -46,6 +46,11 @@ export function problem(code: Code, { file, line, column }: Place, finding: Find
   return { code, severity: codes[code].severity, file, line, column, ...said };
 }
 
+/** The message of a problem with what to write instead, in parentheses. */
+export function withSuggestion({ message, suggestion }: Problem): string {
+  return suggestion === undefined ? message : `${message} (${suggestion})`;
+}
+
 /** `["sink", "mapping", 0, "name"]` is written `sink.mapping[0].name`. */
 export function pathText(path: Path): string {
   let text = "";

@@ -59,7 +59,7 @@ function problemOf(
 }
 
 /** Whether a variable may have this name. */
-export function isVariableName(text: string): boolean {
+function isVariableName(text: string): boolean {
   return /^[A-Za-z_][A-Za-z0-9_]{0,127}$/.test(text);
 }
 

@@ -1,4 +1,4 @@
-import type { Path } from "../../schemas/index.ts";
+import { isObject, type Path } from "../../schemas/index.ts";
 import type { Document } from "./document.ts";
 import { problem, type Finding, type Problem } from "./problem.ts";
 
@@ -29,7 +29,7 @@ export class View {
     const [key, ...rest] = keys;
     if (key === undefined) return this;
     const { value } = this;
-    const held = isMap(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+    const held = isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
     return new View(this.document, [...this.path, key], held).get(...rest);
   }
 
@@ -53,7 +53,7 @@ export class View {
 
   /** Members of a mapping; none if it is not a mapping. */
   members(): View[] {
-    return isMap(this.value) ? Object.keys(this.value).map((key) => this.get(key)) : [];
+    return isObject(this.value) ? Object.keys(this.value).map((key) => this.get(key)) : [];
   }
 
   get exists(): boolean {
@@ -83,10 +83,6 @@ export class View {
   problemInside(offset: number, code: Problem["code"], finding: Omit<Finding, "path">): Problem {
     return problem(code, this.document.placeInside(this.path, offset), { ...finding, path: this.path });
   }
-}
-
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** A rule: it reads a document and yields its problems. */

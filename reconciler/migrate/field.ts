@@ -1,4 +1,4 @@
-import type { Path } from "../../schemas/index.ts";
+import { isObject, type Path } from "../../schemas/index.ts";
 
 /** A field of a v2 document, with its value. Version v2 makes no difference between missing, null, empty and zero. */
 export class Field {
@@ -14,7 +14,7 @@ export class Field {
     const [key, ...rest] = keys;
     if (key === undefined) return this;
     const { value } = this;
-    const held = isMapping(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+    const held = isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
     return new Field([...this.path, key], held).get(...rest);
   }
 
@@ -26,7 +26,7 @@ export class Field {
 
   /** Keys of a mapping in the order of the file; none if it is no mapping. */
   keys(): string[] {
-    return isMapping(this.value) ? Object.keys(this.value) : [];
+    return isObject(this.value) ? Object.keys(this.value) : [];
   }
 
   get exists(): boolean {
@@ -46,8 +46,4 @@ export class Field {
   get isGiven(): boolean {
     return Boolean(this.value);
   }
-}
-
-function isMapping(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,4 @@
-import type { Problem } from "../language/problem.ts";
+import { withSuggestion, type Problem } from "../language/problem.ts";
 
 export const formats = ["text", "json"] as const;
 export type Format = (typeof formats)[number];
@@ -11,9 +11,9 @@ export function format(problems: readonly Problem[], checked: number, as: Format
 }
 
 /** `orders.yaml:12:18: error PIPELINE_ID: pipeline_id: expected …, got "…" (did you mean "…"?)`. */
-export function textLine({ file, line, column, severity, code, message, suggestion }: Problem): string {
-  const hint = suggestion === undefined ? "" : ` (${suggestion})`;
-  return `${file}:${line}:${column}: ${severity} ${code}: ${message}${hint}`;
+export function textLine(problem: Problem): string {
+  const { file, line, column, severity, code } = problem;
+  return `${file}:${line}:${column}: ${severity} ${code}: ${withSuggestion(problem)}`;
 }
 
 function summary(problems: readonly Problem[], checked: number): string {

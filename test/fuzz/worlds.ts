@@ -61,12 +61,13 @@ export async function livePiece(
   const env = { ...process.env, FUZZ_RUNS: String(runs), FUZZ_SEED: String(seed), FUZZ_MET: counts };
   const child = spawn(process.execPath, [bundle], {
     env,
-    stdio: ["ignore", "pipe", "inherit"],
+    // What it collects is read as it comes.
+    stdio: ["ignore", process.env["FUZZ_COLLECT"] === undefined ? "pipe" : "inherit", "inherit"],
     // A world that does not end is a failure too.
     timeout: 600_000 + runs * 1_000,
   });
   const said: Buffer[] = [];
-  child.stdout.on("data", (chunk: Buffer) => said.push(chunk));
+  child.stdout?.on("data", (chunk: Buffer) => said.push(chunk));
   const code = await new Promise<number | null>((resolve) => child.once("exit", resolve));
   if (code !== 0) return Buffer.concat(said).toString() || `it ended with ${code}`;
   for (const [what, times] of Object.entries(JSON.parse(await readFile(counts, "utf8")) as Record<string, number>)) {

@@ -24,6 +24,12 @@ export interface SettingOrigins {
   file: readonly FileEntry[];
 }
 
+/** A setting as one origin has it. */
+type Given = Omit<Found, "rank">;
+
+/** The settings of one origin, by name. */
+type Layer = Map<string, Given>;
+
 /** The parsers of amounts by format: to nanoseconds, and to billionths of a byte. */
 const amounts: Readonly<Record<string, (text: string) => bigint | undefined>> = {
   duration: parseDuration,
@@ -43,20 +49,23 @@ const fits = ajv.compile(schema);
  */
 export function resolveSettings(command: string, { flags, env, file }: SettingOrigins): Settings {
   const taken = settingsOf(command);
-  const given = [
+  const layers: Layer[] = [
     fromFlags(taken, flags),
     fromEnv(taken, env),
     new Map(file.map((entry) => [entry.key, fromFile(entry)])),
     new Map(taken.flatMap((setting) => fromDefault(setting))),
   ];
-  const problems = [...problemsOfFile(file), ...given.slice(0, 2).flatMap(problemsOf)];
+  const problems = [...problemsOfFile(file), ...layers.slice(0, 2).flatMap(problemsOf)];
   if (problems.length > 0) throw new CliError(problems.join("\n"));
-  for (const [at, layer] of given.entries()) {
-    for (const name of layer.keys()) for (const weaker of given.slice(at + 1)) dropReplaced(name, weaker);
+  for (const [at, layer] of layers.entries()) {
+    for (const name of layer.keys()) for (const weaker of layers.slice(at + 1)) dropReplaced(name, weaker);
   }
-  return new Settings(
-    new Map(taken.map(({ name }) => [name, given.flatMap((origin) => origin.get(name) ?? [])] as const)),
-  );
+  const found = (name: SettingName): Found[] =>
+    layers.flatMap((layer, rank) => {
+      const given = layer.get(name);
+      return given === undefined ? [] : [{ ...given, rank }];
+    });
+  return new Settings(new Map(taken.map(({ name }) => [name, found(name)])));
 }
 
 /**
@@ -73,7 +82,7 @@ const replaced: Readonly<Partial<Record<string, readonly SettingName[]>>> = {
   git_password: ["git_token"],
 };
 
-function dropReplaced(name: string, weaker: Map<string, Found>): void {
+function dropReplaced(name: string, weaker: Layer): void {
   for (const other of replaced[name] ?? []) weaker.delete(other);
 }
 
@@ -91,40 +100,38 @@ function addBound(keyword: string, holds: (amount: bigint, bound: bigint) => boo
   ajv.addKeyword({ keyword, type: "string", schemaType: "string", errors: false, compile });
 }
 
-function fromFlags(taken: Setting[], flags: SettingOrigins["flags"]): Map<string, Found> {
+function fromFlags(taken: Setting[], flags: SettingOrigins["flags"]): Layer {
   return new Map(
     taken.flatMap((setting) => {
       const value = flags[setting.name];
-      return value === undefined
-        ? []
-        : [[setting.name, { value: coerce(setting, value), origin: setting.flag, rank: 0 }]];
+      return value === undefined ? [] : [[setting.name, { value: coerce(setting, value), origin: setting.flag }]];
     }),
   );
 }
 
-function fromEnv(taken: Setting[], env: SettingOrigins["env"]): Map<string, Found> {
+function fromEnv(taken: Setting[], env: SettingOrigins["env"]): Layer {
   return new Map(
     taken.flatMap((setting) => {
       const value = env[setting.variable];
       return value === undefined || value === ""
         ? []
-        : [[setting.name, { value: coerce(setting, value), origin: setting.variable, rank: 1 }]];
+        : [[setting.name, { value: coerce(setting, value), origin: setting.variable }]];
     }),
   );
 }
 
-function fromFile({ key, value, keyAt }: FileEntry): Found {
-  return { value: value as SettingValue, origin: `${key} (${keyAt})`, rank: 2 };
+function fromFile({ key, value, keyAt }: FileEntry): Given {
+  return { value: value as SettingValue, origin: `${key} (${keyAt})` };
 }
 
-function fromDefault(setting: Setting): [string, Found][] {
+function fromDefault(setting: Setting): [string, Given][] {
   if (setting.default === undefined) return [];
-  return [[setting.name, { value: setting.default, origin: `the default of ${setting.flag}`, rank: 3 }]];
+  return [[setting.name, { value: setting.default, origin: `the default of ${setting.flag}` }]];
 }
 
 /** A text as the type of its setting; unchanged if it is not of that type, so that the schema refuses it. */
 function coerce({ type }: Setting, given: string | boolean | readonly string[]): SettingValue {
-  if (type === "object") return mapping(typeof given === "string" ? given.split("\n") : given);
+  if (type === "object" && typeof given !== "boolean") return mapping([given].flat());
   const value = given as string | boolean;
   if (type === "integer" && typeof value === "string" && /^-?\d{1,15}$/.test(value)) return Number(value);
   if (type === "boolean" && (value === "true" || value === "1")) return true;
@@ -133,13 +140,13 @@ function coerce({ type }: Setting, given: string | boolean | readonly string[]):
 }
 
 /** Texts such as `NAME=VALUE` by name; the last of a name counts. Another text has the name "" for the schema to refuse. */
-function mapping(given: boolean | readonly string[]): SettingValue {
-  if (typeof given === "boolean") return given;
-  const pairs = given.filter((text) => text !== "").map((text) => /^([^=]+)=(.*)$/s.exec(text) ?? [text, "", text]);
+function mapping(given: readonly string[]): SettingValue {
+  const lines = given.flatMap((text) => text.split("\n")).filter((line) => line !== "");
+  const pairs = lines.map((text) => /^([^=]+)=(.*)$/s.exec(text) ?? [text, "", text]);
   return Object.fromEntries(pairs.map(([, name = "", value = ""]) => [name, value]));
 }
 
-function problemsOf(given: Map<string, Found>): string[] {
+function problemsOf(given: Layer): string[] {
   return [...given].flatMap(([name, { value, origin }]) => {
     const setting = settings.find((candidate) => candidate.name === name);
     return setting && !fits({ [name]: value }) ? [`${origin}: ${mismatch(setting, value)}`] : [];

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { EVENT_ID, FAILSAFE_SCHEMA, YAMLException, constructFromEvents, getScalarValue, parseEvents } from "js-yaml";
 import type { Event } from "js-yaml";
+import { isObject } from "../../../schemas/index.ts";
 import { CliError } from "./cli-error.ts";
 
 /** One key of a settings file, with its value and both places. */
@@ -17,7 +18,10 @@ export interface FileEntry {
 }
 
 /** An entry of each kind of file, for messages. */
-const examples: Readonly<Record<string, string>> = { settings: "interval: 30s", variables: "TOPIC: orders" };
+const examples = { settings: "interval: 30s", variables: "TOPIC: orders" } as const;
+
+/** What a file holds. */
+type Content = keyof typeof examples;
 
 /** Bytes. Settings take about a page; a larger file is probably another file. */
 const largestFile = 64 * 1024;
@@ -28,7 +32,7 @@ const largestFile = 64 * 1024;
  */
 export async function readSettingsFile(
   file: string,
-  { optional, what = "settings" }: { optional: boolean; what?: string },
+  { optional, what = "settings" }: { optional: boolean; what?: Content },
 ): Promise<FileEntry[]> {
   let text: string;
   try {
@@ -42,7 +46,7 @@ export async function readSettingsFile(
   return parseSettings(file, text, what);
 }
 
-export function parseSettings(file: string, text: string, what = "settings"): FileEntry[] {
+export function parseSettings(file: string, text: string, what: Content = "settings"): FileEntry[] {
   const source = text.replace(/^\uFEFF/, "");
   try {
     const events = parseEvents(source, { filename: file });
@@ -50,7 +54,7 @@ export function parseSettings(file: string, text: string, what = "settings"): Fi
     if (document === undefined || document === null) return [];
     if (others.length > 0) throw new CliError(`${file}: expected one YAML document, found ${others.length + 1}`);
     if (typeof document !== "object" || Array.isArray(document)) {
-      throw new CliError(`${file}:1:1: expected a mapping of ${what} such as "${examples[what] ?? ""}"`);
+      throw new CliError(`${file}:1:1: expected a mapping of ${what} such as "${examples[what]}"`);
     }
     return entriesOf(file, source, events, document as Record<string, unknown>);
   } catch (error) {
@@ -63,8 +67,7 @@ export function parseSettings(file: string, text: string, what = "settings"): Fi
 /** Pairs the keys at the top of the document with their parser events. */
 function entriesOf(file: string, source: string, events: Event[], document: Record<string, unknown>): FileEntry[] {
   const nodes = topNodes(events);
-  const [written] = constructFromEvents(events, { source, filename: file, schema: FAILSAFE_SCHEMA });
-  const texts = written as Record<string, unknown>;
+  const texts = Object.values(document).some(isObject) ? asTexts(file, source, events) : {};
   const entries: FileEntry[] = [];
   for (let index = 0; index + 1 < nodes.length; index += 2) {
     const [key, value] = [nodes[index], nodes[index + 1]];
@@ -72,7 +75,7 @@ function entriesOf(file: string, source: string, events: Event[], document: Reco
     const name = getScalarValue(source, key);
     entries.push({
       key: name,
-      value: isMapping(document[name]) ? texts[name] : document[name],
+      value: isObject(document[name]) ? texts[name] : document[name],
       ...(value.type === EVENT_ID.SCALAR && { text: getScalarValue(source, value) }),
       keyAt: `${file}:${position(source, startOf(key))}`,
       valueAt: `${file}:${position(source, startOf(value))}`,
@@ -81,8 +84,10 @@ function entriesOf(file: string, source: string, events: Event[], document: Reco
   return entries;
 }
 
-function isMapping(value: unknown): boolean {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+/** The document with every single value as the text that is written. */
+function asTexts(file: string, source: string, events: Event[]): Record<string, unknown> {
+  const [written] = constructFromEvents(events, { source, filename: file, schema: FAILSAFE_SCHEMA });
+  return written as Record<string, unknown>;
 }
 
 /** Keys and values of the mapping at the root, in turn; what is nested in them is left out. */

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { effectOf, highest, normalise } from "../../../schemas/index.ts";
+import { effectOf, highest, isObject, normalise } from "../../../schemas/index.ts";
 import type { Effect, EngineOptions, Path, PipelineConfig } from "../../../schemas/index.ts";
 import type { DesiredPipeline } from "../../desired/desired-state.ts";
 import { isHidden, shown } from "../../desired/shown.ts";
@@ -73,7 +73,7 @@ function dedupSources(config: PipelineConfig): string[] {
 
 function compare(from: unknown, to: unknown, spot: Spot): Difference[] {
   if (isDeepStrictEqual(from, to)) return [];
-  if (isMapping(from) && isMapping(to)) {
+  if (isObject(from) && isObject(to)) {
     const keys = new Set([...Object.keys(from), ...Object.keys(to)]);
     return [...keys].flatMap((key) => compare(from[key], to[key], into(spot, key, key)));
   }
@@ -131,7 +131,7 @@ function effectBetween(from: unknown, to: unknown, { names, at, keyed }: Spot): 
   const isOfTransform = section === "resources" && list === "transform";
   const effect = effectOf(at, { withDedup: isOfTransform && keyed.includes(String(source_id)) });
   // A removed dedup loses its keys.
-  if (to === undefined && isMapping(from) && from["type"] === "dedup") return "forget";
+  if (to === undefined && isObject(from) && from["type"] === "dedup") return "forget";
   // An immutable field may be added or left out; only another value is refused.
   return effect === "refuse" && (from === undefined || to === undefined) ? "restart" : effect;
 }
@@ -147,7 +147,7 @@ const identities = [["column_name"], ["type", "source_id"], ["output_name"], ["s
 
 /** What names an entry, if it names each entry of both lists differently. */
 function identity(from: unknown[], to: unknown[]): ((entry: unknown) => string) | undefined {
-  if (![...from, ...to].every(isMapping)) return undefined;
+  if (![...from, ...to].every(isObject)) return undefined;
   const entries = [from, to] as Record<string, unknown>[][];
   const keys = identities.find((candidate) =>
     entries.every((list) => {
@@ -156,8 +156,4 @@ function identity(from: unknown[], to: unknown[]): ((entry: unknown) => string) 
     }),
   );
   return keys && ((entry) => keys.map((key) => (entry as Record<string, string>)[key]).join(" of "));
-}
-
-function isMapping(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

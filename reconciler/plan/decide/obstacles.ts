@@ -1,6 +1,6 @@
 import type { ActualState } from "../../actual/state.ts";
 import type { RefusedDocument } from "../../desired/desired-state.ts";
-import type { Place, Problem } from "../../language/problem.ts";
+import { withSuggestion, type Place } from "../../language/problem.ts";
 import type { Change, NoOp, WantedState } from "../change.ts";
 import type { FileObstacle } from "../reason.ts";
 import { nothing } from "./changes.ts";
@@ -65,10 +65,6 @@ function obstacleOf({ file, line, problems }: RefusedDocument): Obstacle {
     line: first?.line ?? line,
     column: first?.column ?? 1,
   };
-}
-
-function withSuggestion({ message, suggestion }: Problem): string {
-  return suggestion === undefined ? message : `${message} (${suggestion})`;
 }
 
 /** Whether `file` is `place`, or lies in it. */

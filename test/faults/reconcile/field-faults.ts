@@ -12,37 +12,24 @@ const compose = 'version: "3.8"\nservices: { web: { image: nginx } }\n';
 
 /** What commits, and those who work with them, do in the field. */
 export const fieldFaults: readonly Fault[] = [
-  notReady("a commit that names a secret that is not set", (text) => text.replace("${T}", "${UNSET}")),
-  notReady("a commit with a column that the table lacks", (text) =>
-    text.replace("  mapping:\n", "  mapping:\n    - { name: id, column_name: absent, column_type: Int64 }\n"),
-  ),
-  notReady(
-    "a commit for a table of another shape",
-    (text) => text.replace(/^ {2}table: .*$/m, "  table: other_shape"),
-    async ({ engine }) => {
-      await engine.engine.sql("DROP TABLE IF EXISTS other_shape");
-      await engine.engine.sql(
-        "CREATE TABLE other_shape (id Array(Int64), level String) ENGINE = MergeTree ORDER BY id",
-      );
-    },
-  ),
-  {
-    name: "a commit with a wrong login",
-    told: "NotReady",
-    of: second,
-    pushes: true,
-    isHarmless: true,
-    begin: async (scene) => {
-      const server = await startClickHouse();
-      const { hostname, port } = new URL(server.url);
-      const login = `host: ${hostname}\n    port: "9000"\n    http_port: "${port}"\n    username: nobody\n    password: \${T}`;
-      await scene.push({ [`${second}.yaml`]: fileOf(second).replace("host: embedded", login) });
-      return async () => {
-        await scene.push({ [`${second}.yaml`]: fileOf(second) });
-        await server.stop();
-      };
-    },
-  },
+  notReady("a commit that names a secret that is not set", async () => ({
+    change: (text) => text.replace("${T}", "${UNSET}"),
+  })),
+  notReady("a commit with a column that the table lacks", async () => ({
+    change: (text) =>
+      text.replace("  mapping:\n", "  mapping:\n    - { name: id, column_name: absent, column_type: Int64 }\n"),
+  })),
+  notReady("a commit for a table of another shape", async ({ engine }) => {
+    await engine.engine.sql("DROP TABLE IF EXISTS other_shape");
+    await engine.engine.sql("CREATE TABLE other_shape (id Array(Int64), level String) ENGINE = MergeTree ORDER BY id");
+    return { change: (text) => text.replace(/^ {2}table: .*$/m, "  table: other_shape") };
+  }),
+  notReady("a commit with a wrong login", async () => {
+    const server = await startClickHouse();
+    const { hostname, port } = new URL(server.url);
+    const login = `host: ${hostname}\n    port: "9000"\n    http_port: "${port}"\n    username: nobody\n    password: \${T}`;
+    return { change: (text) => text.replace("host: embedded", login), end: () => server.stop() };
+  }),
   {
     name: "a file of another tool",
     told: "ReconciliationSucceeded",
@@ -156,12 +143,14 @@ function stoppedFor(name: string, milliseconds: number, end: (scene: Scene) => P
   };
 }
 
+/** A commit that changes the file of `second`. `end` undoes what was prepared for it. */
+interface WrongCommit {
+  change: (text: string) => string;
+  end?: () => Promise<void>;
+}
+
 /** A commit by which `second` could not run: it runs on as it was. */
-function notReady(
-  name: string,
-  change: (text: string) => string,
-  prepare: (scene: Scene) => Promise<void> = () => Promise.resolve(),
-): Fault {
+function notReady(name: string, prepare: (scene: Scene) => Promise<WrongCommit>): Fault {
   return {
     name,
     told: "NotReady",
@@ -169,9 +158,12 @@ function notReady(
     pushes: true,
     isHarmless: true,
     begin: async (scene) => {
-      await prepare(scene);
+      const { change, end } = await prepare(scene);
       await scene.push({ [`${second}.yaml`]: change(fileOf(second, otherExpression)) });
-      return () => scene.push({ [`${second}.yaml`]: fileOf(second) }).then(() => undefined);
+      return async () => {
+        await scene.push({ [`${second}.yaml`]: fileOf(second) });
+        await end?.();
+      };
     },
   };
 }
