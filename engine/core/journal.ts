@@ -197,6 +197,8 @@ export interface Journal {
    * when there are no more.
    */
   finalKeys(pipeline_id: string, after: number): Promise<FinalKeys[]>;
+  /** How many keys `finalKeys` returned in all at the start. */
+  finalKeyCount(pipeline_id: string): number;
 }
 
 /** When keys are valid, after the batch clock was set back (see `Journal.setBack`). */

@@ -123,6 +123,10 @@ export class StoreJournal implements Journal {
     return Promise.resolve(this.#keys.page(pipeline_id, after));
   }
 
+  finalKeyCount(pipeline_id: string): number {
+    return this.#keys.finalCount(pipeline_id);
+  }
+
   pendingCount(pipeline_id: string): number {
     return this.#pendingOf(pipeline_id).length;
   }

@@ -3,10 +3,13 @@ import type { Table, TableStore } from "../core/store.ts";
 
 /** A batch has one block for each window; the first one has no number. */
 type Key = [pipeline_id: string, batch: number] | [pipeline_id: string, batch: number, block: number];
-type Times = Pick<KeyBlock, "since" | "until">;
+/** `keys`: how many the block has. Earlier versions did not store it. */
+type Times = Pick<KeyBlock, "since" | "until"> & { keys?: number };
 
 /** A page of keys that is read at once, in bytes; one block may be more. */
 const pageBytes = 4 * 1024 * 1024;
+/** Bytes of a key. */
+const printBytes = 16;
 /** More than the blocks of one batch. */
 const blocksLookedAt = 256;
 
@@ -38,7 +41,7 @@ export class KeyBlocks {
     blocks.forEach(({ since, until, positions, prints }, index) => {
       const key: Key = index === 0 ? [pipeline_id, batch] : [pipeline_id, batch, index];
       this.#noteWindow(pipeline_id, until - since);
-      this.#times.putSync(key, { since, until });
+      this.#times.putSync(key, { since, until, keys: prints.length / printBytes });
       this.#prints.putSync(key, prints);
       this.#positions.putSync(key, positions);
     });
@@ -57,8 +60,9 @@ export class KeyBlocks {
     if (alive.length === block.positions.length) return;
     if (alive.length === 0) this.#dropInWrite(key);
     else {
-      const prints = alive.map((index) => block.prints.subarray(index * 16, index * 16 + 16));
+      const prints = alive.map((index) => block.prints.subarray(index * printBytes, (index + 1) * printBytes));
       this.#prints.putSync(key, Buffer.concat(prints));
+      this.#times.putSync(key, { since: block.since, until: block.until, keys: alive.length });
     }
   }
 
@@ -91,7 +95,7 @@ export class KeyBlocks {
   /** Changes the times of keys after the batch clock was set back; part of a write. */
   setBackInWrite(pipeline_id: string, from: number, to: number): void {
     for (const { key, value } of Array.from(this.#times.getRange(rangeOf(pipeline_id, 0)))) {
-      this.#times.putSync(key, timesSetBack(value, from, to));
+      this.#times.putSync(key, { ...value, ...timesSetBack(value, from, to) });
     }
   }
 
@@ -99,7 +103,7 @@ export class KeyBlocks {
   forgetInWrite(pipeline_id: string, kept: ReadonlySet<number>): void {
     for (const { key, value } of Array.from(this.#times.getRange(rangeOf(pipeline_id, 0)))) {
       if (this.#positions.doesExist(key)) continue;
-      if (kept.has(key[1])) this.#times.putSync(key, { since: value.since, until: value.since });
+      if (kept.has(key[1])) this.#times.putSync(key, { ...value, until: value.since });
       else this.#dropInWrite(key);
     }
   }
@@ -120,7 +124,7 @@ export class KeyBlocks {
   #underway(key: Key): KeyBlock | undefined {
     const positions = this.#positions.get(key);
     const [times, prints] = positions === undefined ? [] : [this.#times.get(key), this.#prints.get(key)];
-    return positions && times && prints && { ...times, positions, prints };
+    return positions && times && prints && { since: times.since, until: times.until, positions, prints };
   }
 
   #keysOf(pipeline_id: string, batch: number): Key[] {
@@ -135,10 +139,20 @@ export class KeyBlocks {
       if (bytes >= pageBytes && page.at(-1)?.batch !== key[1]) break;
       const times = this.#times.get(key);
       if (times === undefined || this.#positions.doesExist(key)) continue;
-      page.push({ batch: key[1], ...times, prints });
+      page.push({ batch: key[1], since: times.since, until: times.until, prints });
       bytes += prints.length;
     }
     return page;
+  }
+
+  /** How many keys the pages of a pipeline have in all. */
+  finalCount(pipeline_id: string): number {
+    let count = 0;
+    for (const { key, value } of this.#times.getRange(rangeOf(pipeline_id, 0))) {
+      if (this.#positions.doesExist(key)) continue;
+      count += value.keys ?? (this.#prints.get(key)?.length ?? 0) / printBytes;
+    }
+    return count;
   }
 
   /** The salt of this pipeline's fingerprints; `fresh` is stored where there is none yet. */

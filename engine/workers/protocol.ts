@@ -24,6 +24,8 @@ export interface PipelineSpec {
   kafka: { dataDir: string; run: string; earlier: string[]; settings: KafkaSettings };
   progress: Progress;
   pending: BatchRecord[];
+  /** The number of dedup's keys that the thread will load. */
+  finalKeys: number;
   /** The salt of dedup's fingerprints. */
   salt: Uint8Array;
   /** The dead letters of the batches in `pending`. */

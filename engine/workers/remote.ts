@@ -37,7 +37,7 @@ export class Remote {
   }
 
   /** The journal of one pipeline, which starts with the pending batches and the progress of `spec`. */
-  journal({ pending, progress }: PipelineSpec): Journal {
+  journal({ pending, progress, finalKeys }: PipelineSpec): Journal {
     const write = async (message: Write): Promise<void> => void (await this.#call(message));
     return {
       prepare: (record) => write({ type: "prepare", record }),
@@ -52,6 +52,7 @@ export class Remote {
       giveUp: (record) => write({ type: "give up", record: withoutKeys(record) }),
       pending: () => pending,
       progress: () => progress,
+      finalKeyCount: () => finalKeys,
       finalKeys: (pipeline_id, after) => this.#call({ type: "keys", pipeline_id, after }),
     };
   }

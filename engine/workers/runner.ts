@@ -228,6 +228,7 @@ export class Runner {
         stream: { folder: streams.folder(pipeline_id), end: streams.get(pipeline_id).state.last },
       }),
       progress: journal.progress(pipeline_id),
+      finalKeys: journal.finalKeyCount(pipeline_id),
       pending,
       salt,
       letters: this.#letters(pipeline_id, pending),

@@ -69,7 +69,10 @@ async function allFinalKeys(journal: Journal, pipeline_id = "orders"): Promise<F
   const all: FinalKeys[] = [];
   for (;;) {
     const page = await journal.finalKeys(pipeline_id, all.at(-1)?.batch ?? 0);
-    if (page.length === 0) return all;
+    if (page.length === 0) {
+      expect(journal.finalKeyCount(pipeline_id)).toBe(all.reduce((sum, { prints }) => sum + prints.length / 16, 0));
+      return all;
+    }
     all.push(...page);
   }
 }

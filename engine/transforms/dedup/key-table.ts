@@ -14,6 +14,7 @@ export class KeyTable {
   readonly #shards: readonly KeyShard[];
   /** The shard that the next sweep begins with. */
   #next = 0;
+  #lookedAt = 0;
 
   constructor(isLive: IsLive) {
     this.#shards = Array.from({ length: shardCount }, () => new KeyShard(isLive));
@@ -27,6 +28,22 @@ export class KeyTable {
   /** Puts a key in, or gives it another owner. */
   set(words: Uint32Array, at: number, owner: number): void {
     this.#shardOf(words, at).set(words, at, owner);
+  }
+
+  /** Makes room for so many keys in all. Their shards grow once at the most while they are put in. */
+  reserve(keys: number): void {
+    for (const shard of this.#shards) shard.reserve(Math.ceil(keys / shardCount));
+  }
+
+  /**
+   * Looks at the places of keys that are read next, from the index `from` until before `to`. In a large table each place
+   * is far from the one before it, and the processor fetches from memory side by side what does not depend on another.
+   */
+  lookAhead(words: Uint32Array, from: number, to: number): void {
+    let looked = 0;
+    for (let at = from; at < to; at += ownerWord) looked ^= this.#shardOf(words, at).atHome(words[at + 1] as number);
+    // Kept, since what nothing uses is not read at all.
+    this.#lookedAt ^= looked;
   }
 
   /** Takes a key out; false if it was not there. */
@@ -65,6 +82,8 @@ export class KeyTable {
 const slotWords = 5;
 const ownerWord = 4;
 const fewestSlots = 16;
+/** The share of slots that are taken when a shard grows. */
+const fullest = 0.75;
 
 /**
  * Whether the keys of this owner still count; once false, for good. Called in a sweep and, for any owner in the table,
@@ -93,6 +112,17 @@ class KeyShard {
 
   get(words: Uint32Array, at: number): number {
     return this.#owner(this.#find(words, at));
+  }
+
+  /** A word of the slot in which the search for a key begins, by its second word. */
+  atHome(second: number): number {
+    return this.#slots[(second & this.#mask) * slotWords] as number;
+  }
+
+  reserve(keys: number): void {
+    let capacity = this.#mask + 1;
+    while (keys > capacity * fullest) capacity *= 2;
+    this.#resize(capacity);
   }
 
   set(words: Uint32Array, at: number, owner: number): void {
@@ -154,7 +184,7 @@ class KeyShard {
    */
   #makeRoom(): boolean {
     const capacity = this.#mask + 1;
-    if (this.size < capacity * 0.75) return false;
+    if (this.size < capacity * fullest) return false;
     this.#dropGone();
     if (this.size > capacity * 0.6) this.#resize(capacity * 2);
     return true;

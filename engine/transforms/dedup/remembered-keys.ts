@@ -41,8 +41,8 @@ const keyBytes = 16;
 const blockBytes = 64;
 /** Shards of the table, and how many of them one sweep covers: a sweep of a whole large table would take too long. */
 const [shards, shardsPerLook] = [256, 32];
-/** Words of a fingerprint. */
-const width = 4;
+/** Words of a fingerprint, and of the fingerprints that are looked up ahead while keys are loaded. */
+const [width, wordsAhead] = [4, 32 * 4];
 
 /**
  * The key memory of a pipeline: a table of fingerprints, each with an owner number, which stands for a batch and a
@@ -69,6 +69,7 @@ export class RememberedKeys implements KeyMemory {
   async load(journal: Journal, pipeline_id: string, clock: number): Promise<void> {
     const records = journal.pending(pipeline_id);
     const repeats = new FinalRepeats(records);
+    this.#table.reserve(journal.finalKeyCount(pipeline_id));
     for (let after = 0; ;) {
       const page = await journal.finalKeys(pipeline_id, after);
       if (page.length === 0) break;
@@ -208,11 +209,10 @@ export class RememberedKeys implements KeyMemory {
     held.keys = words.length / width;
     this.#storage += blockBytes + held.keys * keyBytes;
     const { owner } = this.#hold(held);
-    const print = new Uint32Array(width);
     for (let at = 0; at < words.length; at += width) {
-      print.set(words.subarray(at, at + width));
-      const present = this.#held.get(this.#table.get(print, 0));
-      if (present === undefined || present.batch < held.batch) this.#table.set(print, 0, owner);
+      if (at % wordsAhead === 0) this.#table.lookAhead(words, at, Math.min(at + wordsAhead, words.length));
+      const present = this.#held.get(this.#table.get(words, at));
+      if (present === undefined || present.batch < held.batch) this.#table.set(words, at, owner);
     }
   }
 
@@ -297,5 +297,5 @@ function latest(clock: number): number {
 
 function wordsOf(prints: Uint8Array): Uint32Array {
   // A copy, because its bytes may not be aligned.
-  return new Uint32Array(Uint8Array.from(prints).buffer);
+  return new Uint32Array(new Uint8Array(prints).buffer);
 }

@@ -202,6 +202,7 @@ export class World {
       giveUp: (record) => this.#journal.giveUp(record),
       pending: (pipeline_id) => this.#journal.pending(pipeline_id),
       progress: (pipeline_id) => this.#journal.progress(pipeline_id),
+      finalKeyCount: (pipeline_id) => this.#journal.finalKeyCount(pipeline_id),
       finalKeys: (pipeline_id, after) => this.#journal.finalKeys(pipeline_id, after),
     };
     return { ...journal, ...this.#options.sabotage?.(journal) };
@@ -255,6 +256,7 @@ function poweredBy(power: { isOn: boolean }, journal: Journal): Journal {
     giveUp: (record) => whilePowered(() => journal.giveUp(record)),
     pending: (pipeline_id) => journal.pending(pipeline_id),
     progress: (pipeline_id) => journal.progress(pipeline_id),
+    finalKeyCount: (pipeline_id) => journal.finalKeyCount(pipeline_id),
     finalKeys: (pipeline_id, after) => journal.finalKeys(pipeline_id, after),
   };
 }

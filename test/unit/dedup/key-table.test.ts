@@ -20,13 +20,18 @@ type Step =
   | { do: "set"; words: Uint32Array; owner: number }
   | { do: "delete"; words: Uint32Array }
   | { do: "end"; owner: number }
-  | { do: "sweep"; count: number };
+  | { do: "sweep"; count: number }
+  | { do: "reserve"; keys: number };
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 40, arbitrary: fc.record({ do: fc.constant("set" as const), words, owner }) },
   { weight: 15, arbitrary: fc.record({ do: fc.constant("delete" as const), words }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("end" as const), owner }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("sweep" as const), count: fc.constantFrom(1, 255, 256) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant("reserve" as const), keys: fc.constantFrom(0, 3_072, 3_073, 20_000) }),
+  },
 );
 
 /** A table and the map that it must equal, as far as owners live. */
@@ -37,6 +42,7 @@ class Pair {
 
   take(one: Step): void {
     if (one.do === "sweep") this.#table.sweep(one.count);
+    else if (one.do === "reserve") this.#table.reserve(one.keys);
     else if (one.do === "end") this.#gone.add(one.owner);
     else if (one.do === "delete") this.#delete(one.words);
     else this.#set(one.words, one.owner);
@@ -176,6 +182,24 @@ describe("memory", () => {
     table.sweep();
     expect(table.size).toBe(0);
     expect(table.bytes).toBe(empty);
+  });
+
+  test("that is reserved for keys is no more than they would take, and they come without a look at the others", () => {
+    let asked = 0;
+    const reserved = new KeyTable(() => (asked += 1) > 0);
+    const grown = new KeyTable(always);
+    const keys = 500_000;
+    reserved.reserve(keys);
+    const { bytes } = reserved;
+    const key = new Uint32Array(4);
+    for (let n = 0; n < keys; n += 1) {
+      random(key, n);
+      for (const table of [reserved, grown]) table.set(key, 0, 1);
+    }
+    expect([reserved.bytes, asked]).toEqual([bytes, 0]);
+    expect(bytes).toBe(grown.bytes);
+    reserved.reserve(0);
+    expect(reserved.bytes).toBe(bytes);
   });
 
   test.each<[string, number]>([

@@ -147,6 +147,13 @@ test("records are kept in the same form as before", () => {
   expect(stored.map((record) => storedRecord(recordOf(record, [])))).toEqual(stored);
 });
 
+test("keys are counted where their number was not stored", async () => {
+  const loaded = await Promise.all(cases.map(([id]) => journal.finalKeys(id, 0)));
+  const counts = loaded.map((page) => page.reduce((sum, { prints }) => sum + prints.length / 16, 0));
+  expect(Math.max(...counts)).toBeGreaterThan(0);
+  expect(cases.map(([id]) => journal.finalKeyCount(id))).toEqual(counts);
+});
+
 test.each(cases)("%s: is read as it was written, and each event is settled once", async (id, pending) => {
   expect(journal.pending(id).map(summaryOf)).toEqual(pending);
   const { options, revision, events, target } = beside[id]!;
