@@ -1,7 +1,7 @@
 import type { EngineOptions } from "../../schemas/pipeline.ts";
 import { mayBeInTable, type BatchRecord, type BatchState } from "../core/journal.ts";
 import type { Answer, Failure, Reading } from "../core/sink.ts";
-import { hasRestarted, isInsideWindow, standingOf, type Standing } from "./target-window.ts";
+import { isInsideWindow, mayHaveRestarted, standingOf, type Standing } from "./target-window.ts";
 
 /**
  * The rules of delivery as a pure function: from an event of a batch, and its state before, to the next steps
@@ -279,7 +279,7 @@ function afterProof(batch: Sending, { reading, now }: { reading: Reading; now: n
   if (reading.blocks !== undefined && reading.blocks === target.blocks) {
     return anew(batch, reading, rules, [{ do: "report", what: "tokenWithoutRows" }]);
   }
-  if (!hasRestarted(beforeRepeat ?? target, reading)) return inserted(batch, now, rules);
+  if (!mayHaveRestarted(beforeRepeat ?? target, reading)) return inserted(batch, now, rules);
   return byOptions(batch, reading, rules, "verify");
 }
 

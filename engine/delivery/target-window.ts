@@ -24,29 +24,35 @@ export function isInsideWindow(then: Reading, now: Reading): boolean {
 const drift = 1 / 1000;
 
 /**
- * Whether the server was started after `then` was read, so that it may have kept the token of an insert without its
- * rows (docs/delivery-protocol.md, "Uncertain batches"). A server that had run for a second by `then` can be
- * distinguished from one that was started since. Always false for a table whose tokens can be believed.
+ * Whether the server may have been started after `then` was read, so that it may have kept the token of an insert
+ * without its rows (docs/delivery-protocol.md, "Uncertain batches"). A server that had run for a second by `then` can be
+ * distinguished from one that was started since; one whose clock was set forward, or whose machine stood still, cannot.
+ * Always false for a table whose tokens can be believed.
  */
-export function hasRestarted(then: Reading, now: Reading): boolean {
+export function mayHaveRestarted(then: Reading, now: Reading): boolean {
   if (now.isReplicated === true || now.uptime === undefined) return false;
-  const before = then.uptime ?? 0;
   const elapsed = Math.max(0, now.time - then.time) / 1000;
-  return now.uptime < before || now.uptime <= before + elapsed * (1 - drift) - 1;
+  return hasRunShorter(then, now) || now.uptime <= (then.uptime ?? 0) + elapsed * (1 - drift) - 1;
+}
+
+/** Only a start explains that: the uptime of a server never goes back, whatever its clock does. */
+function hasRunShorter(then: Reading, now: Reading): boolean {
+  return now.uptime !== undefined && then.uptime !== undefined && now.uptime < then.uptime;
 }
 
 /**
  * Where a batch stands that may have been sent after `then`.
  *
  * - `recognised`: a repeat with its token writes what is missing, and nothing else.
- * - `absent`: the table holds no row of it, and what was sent ended with the server.
+ * - `absent`: the table holds no row of it, and what was sent has ended with the server, which was started since.
  * - `uncertain`: neither is known.
  */
 export type Standing = "recognised" | "absent" | "uncertain";
 
 export function standingOf(then: Reading, now: Reading): Standing {
-  if (then.table === now.table && hasRestarted(then, now)) {
-    return then.blocks !== undefined && then.blocks === now.blocks ? "absent" : "uncertain";
+  if (then.table === now.table && mayHaveRestarted(then, now)) {
+    const isEnded = hasRunShorter(then, now) && then.blocks !== undefined && then.blocks === now.blocks;
+    return isEnded ? "absent" : "uncertain";
   }
   return isInsideWindow(then, now) ? "recognised" : "uncertain";
 }

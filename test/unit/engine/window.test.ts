@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Reading } from "../../../engine/core/sink.ts";
-import { hasRestarted, isInsideWindow, standingOf } from "../../../engine/delivery/target-window.ts";
+import { isInsideWindow, mayHaveRestarted, standingOf } from "../../../engine/delivery/target-window.ts";
 
 const then: Reading = {
   table: "one",
@@ -47,7 +47,7 @@ test("block numbers that may not be read are trusted for a minute", () => {
 const up: Reading = { ...then, uptime: 600 };
 const later = (seconds: number, uptime: number): Reading => ({ ...up, time: up.time + seconds * 1000, uptime });
 
-describe("a server was started since", () => {
+describe("a server may have been started since", () => {
   test.each<[string, Reading, Reading, boolean]>([
     ["not at once", up, up, false],
     ["not where it has run on", up, later(60, 660), false],
@@ -56,13 +56,14 @@ describe("a server was started since", () => {
     ["not where its clock was set back", up, { ...up, time: 0, uptime: 700 }, false],
     ["by a shorter time that it has run for", up, later(60, 3), true],
     ["long ago", up, later(3_600, 3_500), true],
+    ["where its machine stood still, which its clock shows and its uptime does not", up, later(900, 640), true],
     ["within a second of a look at one that had run for one", { ...up, uptime: 1 }, later(1.2, 0), true],
     ["where a record of a former version has no such time", then, later(60, 3), true],
     ["not where that record is younger than the server", then, later(60, 660), false],
     ["not where it tells no such time, as its tokens can be believed", up, { ...then, time: up.time + 60_000 }, false],
     ["not where the table is replicated", up, { ...later(60, 3), isReplicated: true }, false],
   ])("%s", (_title, before, after, isRestarted) => {
-    expect(hasRestarted(before, after)).toBe(isRestarted);
+    expect(mayHaveRestarted(before, after)).toBe(isRestarted);
   });
 });
 
@@ -74,6 +75,14 @@ test.each<[string, Partial<Reading>, ReturnType<typeof standingOf>]>([
 ])("after a new start of the server, %s", (_title, changes, standing) => {
   expect(standingOf(up, { ...later(60, 3), ...changes })).toBe(standing);
   expect(standingOf(up, { ...later(50, 650), ...changes })).toBe("table" in changes ? "uncertain" : "recognised");
+});
+
+test.each<[string, Reading]>([
+  ["its machine stood still", later(900, 640)],
+  ["its clock was set forward", later(62, 660)],
+  ["it was started again and has run for longer than before", later(3_600, 3_500)],
+])("the server may have been started again or not, as if %s: what was sent may still be under way", (_title, now) => {
+  expect(standingOf(up, now)).toBe("uncertain");
 });
 
 test("after a new start of the server, parts that may not be read tell nothing", () => {
