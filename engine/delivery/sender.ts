@@ -23,7 +23,7 @@ import {
   type Sending,
   type SendOptions,
 } from "./protocol.ts";
-import type { Target } from "./target.ts";
+import { rowsText, type Target } from "./target.ts";
 
 /**
  * How the sending of a batch ends: it is settled (`bytes` were inserted, 0 where nothing was), or the current revision
@@ -232,7 +232,7 @@ export class BatchSender {
 }
 
 function uncertainText({ batch, rows, state }: BatchRecord): string {
-  const what = `batch ${batch} of ${rows} rows`;
+  const what = `batch ${batch} of ${rowsText(rows)}`;
   return state.kind === "viewFailed"
     ? `${what} is in the table, but a materialized view on it failed, so long ago that a repeat could double the rows; set x-sluice.on_view_error: skip to leave the view without them`
     : `it is not known whether ${what} was written: the table may no longer recognise a repeat, or its server was restarted and may recognise a token whose rows it does not hold; set x-sluice.on_uncertain to insert or skip`;

@@ -61,7 +61,7 @@ export class Target {
   async insert(sink: Sink, block: Block, token: string, ignoreViews: boolean): Promise<Answer> {
     const { pauses } = this.#options;
     const sent = sink.insert(block, token, pauses.leave, { ignoreViews });
-    const answer = await pauses.answerOf(`an insert of ${block.events.length} rows`, sent);
+    const answer = await pauses.answerOf(`an insert of ${rowsText(block.events.length)}`, sent);
     if (answer.kind !== "ok") pauses.leaveIfAborted();
     return answer;
   }
@@ -96,4 +96,9 @@ export class Target {
     const { pipeline_id, telemetry } = this.#options;
     telemetry.atLeastOnce({ pipeline_id, ...(reason !== undefined && { reason }) });
   }
+}
+
+/** `1 row`, `2 rows`. */
+export function rowsText(rows: number): string {
+  return `${rows} ${rows === 1 ? "row" : "rows"}`;
 }

@@ -12,8 +12,8 @@ import { makeTable } from "./kafka-target.ts";
 /** The delay of the batches whose latency is measured, in milliseconds. */
 const maxDelay = 100;
 const rates = [50, 1_000];
-/** How long events are produced, and how long idle pipelines are watched, in seconds. */
-const [produceSeconds, watchSeconds] = [20, 30];
+/** How long events are produced; after how long idle pipelines are watched, when all is compiled; and how long. */
+const [produceSeconds, settleSeconds, watchSeconds] = [20, 75, 30];
 const idle = Number(process.env["BENCH_IDLE"] ?? 100);
 
 interface Servers {
@@ -98,7 +98,7 @@ async function costOfIdle(kind: "kafka" | "webhook", { kafka, server }: Servers)
   const daemon = await started(place, server);
   try {
     await untilAllRun(daemon, kind);
-    await sleep(10_000);
+    await sleep(settleSeconds * 1000);
     const before = cpuSeconds(daemon.pid);
     await sleep(watchSeconds * 1000);
     const share = ((cpuSeconds(daemon.pid) - before) / watchSeconds) * 100;

@@ -90,6 +90,7 @@ export class KafkaSource implements Source {
     this.#lag = new Lag(pipeline_id, telemetry, this.#positions, () => this.#turn());
     this.#opening = new Opening(options, this.#group, this.#positions, ({ partitions }) => {
       for (const { feed, high } of partitions) this.#lag.end(feed, high);
+      this.#lag.waits(this.#positions.feeds);
     });
     this.#failures = new SourceFailures(pipeline_id, telemetry);
     this.#backPressure = new BackPressure(pipeline_id, telemetry);

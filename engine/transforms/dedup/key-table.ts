@@ -14,7 +14,8 @@ export class KeyTable {
   readonly #shards: readonly KeyShard[];
   /** The shard that the next sweep begins with. */
   #next = 0;
-  #lookedAt = 0;
+  /** What `lookAhead` has read, together: a compiler leaves out what nothing uses. */
+  lookedAt = 0;
 
   constructor(isLive: IsLive) {
     this.#shards = Array.from({ length: shardCount }, () => new KeyShard(isLive));
@@ -42,8 +43,7 @@ export class KeyTable {
   lookAhead(words: Uint32Array, from: number, to: number): void {
     let looked = 0;
     for (let at = from; at < to; at += ownerWord) looked ^= this.#shardOf(words, at).atHome(words[at + 1] as number);
-    // Kept, since what nothing uses is not read at all.
-    this.#lookedAt ^= looked;
+    this.lookedAt ^= looked;
   }
 
   /** Takes a key out; false if it was not there. */

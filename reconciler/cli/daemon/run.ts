@@ -1,4 +1,4 @@
-import { Registry, collectDefaultMetrics } from "prom-client";
+import { Registry } from "prom-client";
 import { Engine, EngineError, type EngineSettings, type Log } from "../../../engine/index.ts";
 import { PureCalls } from "../../api/pure/pure-calls.ts";
 import { statusApi } from "../../api/status-api.ts";
@@ -6,7 +6,7 @@ import { Hook, type HookOptions } from "../../hook/hook.ts";
 import { Reconciler, type ReconcilerOptions } from "../../reconciler.ts";
 import { FileAndEnvSecrets } from "../../secrets/file-and-env.ts";
 import { createHookTelemetry } from "../../status/hook-telemetry.ts";
-import { exposeBuild } from "../../status/metrics.ts";
+import { exposeBuild, exposeProcess } from "../../status/metrics.ts";
 import { CliError } from "../invocation/cli-error.ts";
 import { controlApi } from "../control/routes.ts";
 import { listenControl, type ControlServer } from "../control/server.ts";
@@ -31,7 +31,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   await variables();
   const log = logOf(invocation);
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+  exposeProcess(registry);
   const resources = new ResourceStack();
   try {
     const dataDir = settings.text("data_dir");

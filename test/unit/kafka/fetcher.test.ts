@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Brokers } from "../../../engine/sources/kafka/brokers/brokers.ts";
 import { kafkaClient } from "../../../engine/sources/kafka/brokers/connection.ts";
@@ -134,4 +135,27 @@ test("while nothing comes, a broker waits for one byte; while events come, it ga
     { wait: 20, minBytes: fetchMinBytes },
   ];
   expect(cluster.patience.slice(0, 6)).toEqual([forOne, forOne, forMore, forMore, forOne, forMore]);
+});
+
+test("the longer nothing comes, the longer a broker waits, until something comes or a partition is added", async () => {
+  const nothing = cluster.holds(Buffer.alloc(0));
+  const { fetchWait, fetchMinBytes } = defaultKafkaSettings;
+  cluster.answers = [...Array.from({ length: 7 }, () => nothing), cluster.holds(batch(0)), nothing];
+  fetcher.set(feedOf(cluster.topic, cluster.partition), 0);
+  await arrived();
+  await expect.poll(() => cluster.patience.length).toBeGreaterThanOrEqual(14);
+  const times = cluster.patience.map(({ wait, minBytes }) => (minBytes === fetchMinBytes ? "more" : wait / fetchWait));
+  expect(times.slice(0, 14)).toEqual([1, 1, 2, 4, 8, 8, 8, 8, "more", 1, 2, 4, 8, 8]);
+  const before = cluster.patience.length;
+  fetcher.set(feedOf("returns", cluster.partition), 7);
+  await expect.poll(() => cluster.patience.slice(before).some(({ wait }) => wait === fetchWait)).toBe(true);
+});
+
+test("it stops, and its connections are closed, while a broker waits with its answer", async () => {
+  cluster.answersFetches = false;
+  fetcher.set(feedOf(cluster.topic, cluster.partition), 0);
+  await expect.poll(() => cluster.patience.length).toBe(1);
+  const stopped = fetcher.stop().then(() => brokers.close());
+  const late = sleep(defaultKafkaSettings.fetchWait / 2, "late");
+  expect(await Promise.race([stopped, late])).not.toBe("late");
 });

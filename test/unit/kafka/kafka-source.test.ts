@@ -75,6 +75,23 @@ describe("how far a pipeline is behind", () => {
     expect(fieldsOf("lag")).toEqual([{ pipeline_id: "orders", partitions: 0, lag: 1_000_000, uncommitted: 0 }]);
   });
 
+  test("is known while the group belongs to another Sluice", async () => {
+    await make().open(signals);
+    await source!.close();
+    cluster.committedBy = claimText(other, 0);
+    const drain = new AbortController();
+    const opening = make().open({ ...signals, drain: drain.signal });
+    await vi.waitFor(() => expect(pauses()).toContain("owner"));
+    told = [];
+    cluster.high = 1_500_000;
+    const asked = cluster.offsetRequests;
+    await vi.waitFor(() => expect(cluster.offsetRequests).toBeGreaterThan(asked), 10_000);
+    drain.abort();
+    await expect(opening).rejects.toThrow("was read in");
+    await source!.close();
+    expect(fieldsOf("lag")).toEqual([{ pipeline_id: "orders", partitions: 0, lag: 1_500_000, uncommitted: 0 }]);
+  });
+
   test("is unknown, and not 0, until the ends of all partitions are known", async () => {
     const positions = new KafkaPositions([cluster.topic], "orders", journal);
     positions.learn("c");

@@ -54,8 +54,12 @@ export class StandInCluster {
   /** The first offset and the one behind the last. */
   low = 0;
   high = 0;
+  /** Whether fetches are answered. */
+  answersFetches = true;
   /** Fetches that were answered by each node. */
   readonly fetches = new Map<number, number>();
+  /** How often the group was asked for its offsets. */
+  offsetRequests = 0;
   /** How often either node was connected to. */
   connections = 0;
   readonly #servers: Server[] = [];
@@ -108,13 +112,15 @@ export class StandInCluster {
         const end = 4 + bytes.readInt32BE();
         const request = bytes.subarray(4, end);
         bytes = bytes.subarray(end);
-        const answer = Buffer.concat([request.subarray(4, 8), this.#answer(node, request)]);
+        const answered = this.#answer(node, request);
+        if (answered === undefined) continue;
+        const answer = Buffer.concat([request.subarray(4, 8), answered]);
         socket.write(Buffer.concat([int32(answer.length), answer]));
       }
     });
   }
 
-  #answer(node: number, request: Buffer): Buffer {
+  #answer(node: number, request: Buffer): Buffer | undefined {
     const [key, version] = [request.readInt16BE(0), request.readInt16BE(2)];
     switch (key) {
       case keys.apiVersions:
@@ -132,10 +138,11 @@ export class StandInCluster {
           wait: request.readInt32BE(bodyOf(request) + 4),
           minBytes: request.readInt32BE(bodyOf(request) + 8),
         });
-        return responseBytes(11, this.#fetched(node));
+        return this.answersFetches ? responseBytes(11, this.#fetched(node)) : undefined;
       case keys.findCoordinator:
         return Buffer.concat([int16(0), int32(1), text("127.0.0.1"), int32(this.#ports[0]!)]);
       case keys.offsetFetch:
+        this.offsetRequests += 1;
         return this.#offsets();
       case keys.describeGroups:
         return Buffer.concat([int32(1), int16(0), ...["g", "Empty", "", ""].map(text), int32(0)]);

@@ -1,5 +1,6 @@
 import type { Kafka } from "kafkajs";
 import Encoder from "kafkajs/src/protocol/encoder.js";
+import type Connection from "kafkajs/src/network/connection.js";
 import apiKeys from "kafkajs/src/protocol/requests/apiKeys.js";
 import { createErrorFromCode } from "kafkajs/src/protocol/error.js";
 import { requests } from "kafkajs/src/protocol/requests/index.js";
@@ -49,7 +50,10 @@ interface Broker {
   /** The request versions that it supports, by API key; known once it is connected. */
   versions: Readonly<Record<number, { minVersion: number; maxVersion: number }>> | null;
   lookupRequest(key: number, request: unknown): (fields: object) => ProtocolRequest;
-  connectionPool: { send(request: object): Promise<unknown> };
+  connectionPool: {
+    send(request: object): Promise<unknown>;
+    map(work: (connection: Connection) => void): void;
+  };
 }
 
 interface Cluster {
@@ -78,6 +82,8 @@ export class Brokers {
   readonly #cluster: Cluster;
   readonly #settings: KafkaSettings;
   readonly #topics = new Set<string>();
+  /** Each gives up the fetches from a broker, of those that are under way. */
+  readonly #fetching = new Set<() => void>();
 
   constructor(kafka: Kafka, settings: KafkaSettings) {
     const symbol = Object.getOwnPropertySymbols(kafka).find((one) => String(one).includes("createCluster"));
@@ -163,19 +169,25 @@ export class Brokers {
       rackId: "",
     });
     const names = speaks(broker, apiKeys.Fetch, fetchByIdVersion) ? namesById(places) : undefined;
-    const answer = await (names === undefined
-      ? send(broker, request, (bytes) => decodeFetchResponse(bytes, request.apiVersion), requestTimeout)
-      : send(
-          broker,
-          ownRequest("Fetch", fetchByIdVersion, fetchByIdRequest(this.#byId(wanted))),
-          (bytes) => decodeFetchById(bytes, (id) => names.get(id) ?? ""),
-          requestTimeout,
-        ));
+    const giveUp = (): void => rejectRequests(broker);
+    this.#fetching.add(giveUp);
+    const sent =
+      names === undefined
+        ? send(broker, request, (bytes) => decodeFetchResponse(bytes, request.apiVersion), requestTimeout)
+        : send(
+            broker,
+            ownRequest("Fetch", fetchByIdVersion, fetchByIdRequest(this.#byId(wanted))),
+            (bytes) => decodeFetchById(bytes, (id) => names.get(id) ?? ""),
+            requestTimeout,
+          );
+    const answer = await sent.finally(() => this.#fetching.delete(giveUp));
     if (answer.errorCode !== 0) throw brokerError(answer.errorCode);
     return answer.partitions;
   }
 
+  /** Gives up the fetches that are under way: kafkajs would wait for their answers. */
   async close(): Promise<void> {
+    for (const giveUp of this.#fetching) giveUp();
     await this.#cluster.disconnect();
   }
 
@@ -221,6 +233,11 @@ export class Brokers {
     await this.#cluster.addTargetTopic(topic);
     this.#topics.add(topic);
   }
+}
+
+function rejectRequests({ connectionPool }: Broker): void {
+  const error = new Error("the connection to the broker is closed");
+  connectionPool.map((connection) => connection.rejectRequests(error));
 }
 
 function byTopic(places: readonly FetchPlace[], maxBytes: number): { topic: string; partitions: object[] }[] {

@@ -30,13 +30,15 @@ declare module "kafkajs/src/network/connection.js" {
     bytesBuffered: number;
     bytesNeeded: number;
     isConnected(): boolean;
+    /** Ends all requests that were sent or wait to be sent. */
+    rejectRequests(error: Error): void;
     connect: (this: Connection) => Promise<boolean>;
   }
 }
 
 declare module "kafkajs/src/network/requestQueue/index.js" {
-  interface SocketRequest {
-    sentAt: number;
+  export interface SocketRequest {
+    /** In milliseconds. */
     requestTimeout: number;
     timeoutRequest(): void;
   }

@@ -27,6 +27,13 @@ export class Lag {
     this.#onTurn = onTurn;
   }
 
+  /** The source waits before it may read these partitions: their lag is reported in time, if it is not opened sooner. */
+  waits(feeds: readonly Feed[]): void {
+    if (this.#timer !== undefined || feeds.length === 0) return;
+    this.#counted = new Set(feeds);
+    this.#begin();
+  }
+
   /** The next offsets of these partitions are known. None is read yet. */
   opened(feeds: Iterable<Feed>): void {
     this.#count(feeds);
@@ -40,11 +47,15 @@ export class Lag {
 
   #count(feeds: Iterable<Feed>): void {
     this.#counted = new Set(feeds);
+    this.#begin();
+    this.#report();
+  }
+
+  #begin(): void {
     this.#timer ??= setInterval(() => {
       this.#onTurn();
       this.#report();
     }, every).unref();
-    this.#report();
   }
 
   /** The offset after the last event of a partition that may be read. */

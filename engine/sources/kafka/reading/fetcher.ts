@@ -1,3 +1,4 @@
+import { addAbortListener } from "node:events";
 import { backOff } from "../../../flow/back-off.ts";
 import type { Feed } from "../../../core/positions.ts";
 import { retryWhile } from "../../../flow/retry.ts";
@@ -37,6 +38,8 @@ const unknown = -1;
 /** Error codes that say that another broker leads the partition by now, or none. */
 const moved = new Set([3, 5, 6, 9, 74, 75, 76]);
 const [firstWait, longestWait] = [200, 10_000];
+/** How many times `fetchWait` a fetch waits at the most, where nothing has come for long. */
+const mostPatience = 8;
 
 /**
  * Fetches partitions from the brokers that lead them, one request per broker at a time, as long as the buffer has room.
@@ -48,8 +51,8 @@ export class Fetcher {
   readonly #stopped = new AbortController();
   /** The node that leads each partition. */
   #leaders: ReadonlyMap<Feed, number> = new Map();
-  /** Nodes whose last fetch brought events. */
-  readonly #busy = new Set<number>();
+  /** How many fetches in a row brought no event, of each node. */
+  readonly #inVain = new Map<number, number>();
   readonly #following = new Map<number, Promise<void>>();
   #wake: () => void = () => undefined;
   #changed = Promise.resolve();
@@ -62,6 +65,7 @@ export class Fetcher {
   /** Begins to fetch a partition, from this offset on. */
   set(feed: Feed, offset: number): void {
     this.#next.set(feed, offset);
+    this.#inVain.clear();
     this.#follow();
   }
 
@@ -75,6 +79,7 @@ export class Fetcher {
     this.#wake();
   }
 
+  /** Does not wait for the answers of fetches that are under way. */
   async stop(): Promise<void> {
     this.#stopped.abort();
     this.#wake();
@@ -138,9 +143,11 @@ export class Fetcher {
     if (offsets.size === 0 || !buffer.hasRoom) return false;
     const { partitionMaxBytes } = settings;
     const places = Array.from(offsets, ([feed, offset]) => placeAt(feed, offset, topicIdOf(feed)));
-    const partitions = await brokers.fetch(node, { places, partitionMaxBytes, ...this.#patience(node) });
-    if (partitions.some(({ records }) => records.length > 0)) this.#busy.add(node);
-    else this.#busy.delete(node);
+    const fetching = brokers.fetch(node, { places, partitionMaxBytes, ...this.#patience(node) });
+    const partitions = await unlessAborted(fetching, this.#stopped.signal);
+    if (partitions === undefined) return false;
+    const isInVain = partitions.every(({ records }) => records.length === 0);
+    this.#inVain.set(node, isInVain ? (this.#inVain.get(node) ?? 0) + 1 : 0);
     let isMoved = false;
     let failure: Error | undefined;
     for (const fetched of partitions) {
@@ -163,13 +170,15 @@ export class Fetcher {
   }
 
   /**
-   * How long a broker waits, and for how much. Where nothing came, the next event is wanted at once, and no request is
-   * made until then. While events come, a fetch gathers many of them, for as long as their batch can wait.
+   * How long a broker waits, and for how much. Where nothing came, the next event is wanted at once, and fewer and fewer
+   * requests are made until then. While events come, a fetch gathers many of them, for as long as their batch can wait.
    */
   #patience(node: number): { wait: number; minBytes: number } {
     const { linger, settings } = this.#options;
-    if (!this.#busy.has(node)) return { wait: settings.fetchWait, minBytes: 1 };
-    return { wait: Math.min(linger, settings.fetchWait), minBytes: settings.fetchMinBytes };
+    const inVain = this.#inVain.get(node);
+    if (inVain === 0) return { wait: Math.min(linger, settings.fetchWait), minBytes: settings.fetchMinBytes };
+    const times = Math.min(mostPatience, 2 ** Math.max(0, (inVain ?? 0) - 1));
+    return { wait: times * settings.fetchWait, minBytes: 1 };
   }
 
   #take(feed: Feed, fetched: FetchedPartition, from: number): void {
@@ -216,6 +225,14 @@ export class Fetcher {
       };
     });
   }
+}
+
+/** What `work` resolves with; undefined once `signal` has aborted, whatever becomes of the work. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    const onAbort = addAbortListener(signal, () => resolve(undefined));
+    work.then(resolve, reject).finally(() => onAbort[Symbol.dispose]());
+  });
 }
 
 /** The offset after the last whole batch, from its head; `from` where there is none. */

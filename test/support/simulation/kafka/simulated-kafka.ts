@@ -6,7 +6,6 @@ import { SimulatedBroker, type Call } from "./broker.ts";
 import { ClusterState, type CommittedOffset } from "./cluster.ts";
 import { codeName, type RequestName } from "./codes.ts";
 import { ForeignMember, type ForeignMemberOptions } from "./foreign-member.ts";
-import { quietKafkajs } from "./kafkajs-timers.ts";
 import { answers } from "./answers.ts";
 import type { Addresses } from "./metadata.ts";
 import { Transaction } from "./transaction.ts";
@@ -62,7 +61,6 @@ export class SimulatedKafka {
 
   constructor(options: SimulatedKafkaOptions) {
     patchKafkajs();
-    quietKafkajs();
     this.#options = options;
     const { draw, brokers = 1, host = "kafka", clusterId = "simulated", topics } = options;
     const { electionDelay = 1_000, metadataLag = 0, rebalanceDelay = 0 } = options;
