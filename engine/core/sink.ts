@@ -128,6 +128,8 @@ export interface Sink {
    * rows.
    */
   insert(block: Block, token: string, signal: AbortSignal, options?: { ignoreViews?: boolean }): Promise<Answer>;
+  /** The block was inserted and is never sent again: its bytes may be overwritten. */
+  release(block: Block): void;
   /** Finds the bad rows of a block without writing to the target. */
   probe(block: Block, signal: AbortSignal): Promise<Probe>;
   /**

@@ -53,7 +53,7 @@ export class BatchSender {
   #record: BatchRecord;
   #block: Block = { events: new EventList(), body: Buffer.alloc(0), rejected: [] };
   #sending: Sending;
-  #wasSent = false;
+  #timesSent = 0;
   readonly #codes: FailedCodes = {};
 
   constructor(prepared: PreparedBatch, options: SenderOptions) {
@@ -72,7 +72,8 @@ export class BatchSender {
       while (!("record" in outcome)) outcome = await this.#follow(outcome);
       return outcome;
     } catch (error) {
-      const state = error instanceof LeftForLater ? whenLeft(this.#sending, { wasSent: this.#wasSent }) : undefined;
+      const state =
+        error instanceof LeftForLater ? whenLeft(this.#sending, { wasSent: this.#timesSent > 0 }) : undefined;
       if (state !== undefined) await this.#amend({ state });
       throw error;
     }
@@ -149,7 +150,7 @@ export class BatchSender {
     const { source, pauses, target } = this.#with;
     await source.mayWrite();
     pauses.leaveIfAborted();
-    this.#wasSent = true;
+    this.#timesSent += 1;
     const answer = await target.insert(this.#sink, this.#block, this.#record.token, ignoreViews);
     return { kind: "answered", answer, now: Date.now() };
   }
@@ -212,7 +213,10 @@ export class BatchSender {
     this.#record = { ...this.#record, state: this.#sending.state };
     if (by === "insert") this.#with.target.noteWritten(this.#record);
     if (by === "insert" || by === "nothing") this.#with.pauses.end();
-    return { kind: "settled", record: this.#record, bytes: by === "insert" ? this.#block.body.length : 0 };
+    const bytes = by === "insert" ? this.#block.body.length : 0;
+    // A request that was given up may still be on its way with these bytes.
+    if (by === "insert" && this.#timesSent === 1) this.#sink.release(this.#block);
+    return { kind: "settled", record: this.#record, bytes };
   }
 
   #report(step: Extract<Effect, { do: "report" }>): void {

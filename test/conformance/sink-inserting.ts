@@ -59,6 +59,32 @@ export const insertingCases: readonly SinkCase[] = [
     },
   },
   {
+    title: "the bytes of a block stay as they are until it is released",
+    run: async (scene) => {
+      const sink = await scene.opened();
+      const block = blockOf(sink, largeBlock);
+      const bytes = Buffer.from(block.body);
+      expect(await sink.insert(block, "one", patient)).toEqual(ok);
+      blockOf(sink, largeBlock.toReversed());
+      expect(block.body.equals(bytes)).toBe(true);
+      sink.release(block);
+      const next = blockOf(sink, largeBlock.toReversed());
+      expect(await sink.insert(next, "other", patient)).toEqual(ok);
+      expect(await scene.rows()).toHaveLength(2 * largeBlock.length);
+    },
+    faults: {
+      "releases a block by itself": inserts(async (sink, block, ...others) => {
+        const answer = await sink.insert(block, ...others);
+        sink.release(block);
+        return answer;
+      }),
+      "writes other bytes than the block's": inserts((sink, block, ...others) => {
+        block.body.write("?", 100);
+        return sink.insert(block, ...others);
+      }),
+    },
+  },
+  {
     title: "the same rows with another token are written again",
     run: async (scene) => {
       const sink = await scene.opened();

@@ -19,6 +19,7 @@ import { Inserter, PartitionLimit } from "./insert/inserter.ts";
 import { BlockProbe } from "./insert/probe.ts";
 import { readProfile, refusalOf } from "./insert/profile.ts";
 import { encodersFor, RowEncoders, type Schemas } from "./encode/row-encoders.ts";
+import { BufferPool } from "./encode/buffer-pool.ts";
 import { JsonRowWriter } from "./encode/json-row-writer.ts";
 import { type Select, selectOn } from "./transport/sql.ts";
 import { type ColumnInfo, findColumns, findTable, type TableInfo } from "./target/table.ts";
@@ -46,6 +47,10 @@ export interface ClickHouseSinkOptions extends ClickHouseTools {
 
 /** Time limit of `open` and of `read`, in milliseconds: their statements are small. */
 const metadataTimeout = 30_000;
+
+/** Bytes that this thread keeps for the bodies of inserts: those of small batches. To large ones a new buffer costs little. */
+const keptBytes = 16 * 1024 * 1024;
+const bodies = new BufferPool(keptBytes);
 
 /**
  * Writes to one ClickHouse table over HTTP, with one insert of JSONEachRow for each block.
@@ -167,8 +172,12 @@ export class ClickHouseSink implements Sink {
     return this.#connection.isAnswering(signal);
   }
 
+  release({ body }: Block): void {
+    bodies.give(body);
+  }
+
   begin(): RowWriter {
-    return new JsonRowWriter(() => this.#encoders, this.#lastBodyBytes);
+    return new JsonRowWriter(() => this.#encoders, this.#lastBodyBytes, bodies);
   }
 
   async insert(

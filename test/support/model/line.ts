@@ -114,6 +114,10 @@ class ModelSink implements Sink {
     };
   }
 
+  release(): void {
+    // Its rows are no bytes.
+  }
+
   async insert(block: Block, token: string): Promise<Answer> {
     await new Promise((resolve) => setImmediate(resolve));
     return this.#target.insert([...block.events].map(modelEvent), token);

@@ -1,6 +1,7 @@
 import type { Event } from "../../../event/event.ts";
 import type { Rejection } from "../../../core/dead-letter.ts";
 import type { RowWriter } from "../../../core/sink.ts";
+import type { BufferPool } from "./buffer-pool.ts";
 import { RowBody } from "./row-body.ts";
 import type { RowEncoders } from "./row-encoders.ts";
 
@@ -11,11 +12,11 @@ export class JsonRowWriter implements RowWriter {
   /** The encoders for the target's columns as they are now. */
   readonly #current: () => Pick<RowEncoders, "of">;
 
-  /** `size` is a guess at the bytes of all rows. */
-  constructor(current: () => Pick<RowEncoders, "of">, size: number) {
+  /** `size` is a guess at the bytes of all rows, which are a buffer of `pool`. */
+  constructor(current: () => Pick<RowEncoders, "of">, size: number, pool?: BufferPool) {
     this.#current = current;
     this.#encoders = current();
-    this.#body = new RowBody(size + (size >> 4));
+    this.#body = new RowBody(size + (size >> 4), pool);
   }
 
   add(events: readonly Event[]): Rejection[] {

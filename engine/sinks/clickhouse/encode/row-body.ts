@@ -1,5 +1,6 @@
 import { padding } from "../../../event/raw-json.ts";
 import type { Walk } from "../../../event/raw-json.ts";
+import { BufferPool } from "./buffer-pool.ts";
 
 const [lineBreak, quote, backslash, minus, point, zero] = Buffer.from('\n"\\-.0') as unknown as [
   number,
@@ -38,13 +39,15 @@ export function constantOf(text: string): ConstantBytes {
 
 /** The body of an insert, which grows row by row: bytes of events that are rows already, and values as JSON. */
 export class RowBody {
+  readonly #pool: BufferPool;
   #bytes: Buffer;
   #view: DataView;
   #end = 0;
 
-  /** `size` is a guess at its bytes. */
-  constructor(size: number) {
-    this.#bytes = Buffer.allocUnsafe(size + headroom);
+  /** `size` is a guess at its bytes, which are a buffer of `pool`. */
+  constructor(size: number, pool = new BufferPool(0)) {
+    this.#pool = pool;
+    this.#bytes = pool.take(size + headroom);
     this.#view = viewOf(this.#bytes);
   }
 
@@ -176,8 +179,9 @@ export class RowBody {
   #reserve(size: number): void {
     const needed = this.#end + size;
     if (needed <= this.#bytes.length) return;
-    const grown = Buffer.allocUnsafe(Math.max(needed, 2 * this.#bytes.length));
+    const grown = this.#pool.take(Math.max(needed, 2 * this.#bytes.length));
     this.#bytes.copy(grown, 0, 0, this.#end);
+    this.#pool.give(this.#bytes);
     this.#bytes = grown;
     this.#view = viewOf(grown);
   }
