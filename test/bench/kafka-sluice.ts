@@ -22,6 +22,8 @@ export interface Scene {
   kafka: TestKafka;
   server: TestClickHouse;
   topic: string;
+  /** Of the rows that the events of the topic are without a transform. */
+  checksum?: string;
 }
 
 /**
@@ -47,7 +49,11 @@ export async function sluiceRun(scene: Scene, plan: Plan, profiles?: string): Pr
     const cost = await readThrough(daemon, pipeline_id, rowsOf(plan.of, plan.shape));
     // Threads write their profiles when they end by themselves.
     await daemon.stop();
-    await checkRows(server, table, rowsOf(plan.of, plan.shape), plan.of.steps.includes("dedup"));
+    await checkRows(server, table, {
+      rows: rowsOf(plan.of, plan.shape),
+      areDistinct: plan.of.steps.includes("dedup"),
+      checksum: plan.of.steps.length === 0 ? scene.checksum : undefined,
+    });
     return cost;
   } finally {
     await daemon.stop("SIGKILL");

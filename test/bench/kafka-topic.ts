@@ -1,6 +1,7 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { TestKafka } from "../support/kafka/test-kafka.ts";
+import type { Cost } from "./cost.ts";
 import type { Shape } from "./kafka-shape.ts";
 import { runProgram } from "./program.ts";
 
@@ -23,4 +24,10 @@ export async function fillTopic(kafka: TestKafka, shape: Shape, folder: string):
   await runProgram("kafka-fill.ts", shape.name, kafka.access.plaintext.join(","), topic, path);
   const { size } = await stat(path);
   return { topic, path, bytes: size - shape.events };
+}
+
+/** The floor of reading: kafkajs reads the topic and does nothing. */
+export async function kafkajsReading(kafka: TestKafka, shape: Shape, { topic }: FilledTopic): Promise<Cost> {
+  const brokers = kafka.access.plaintext.join(",");
+  return JSON.parse(await runProgram("kafka-floor.ts", brokers, topic, String(shape.events))) as Cost;
 }

@@ -10,8 +10,7 @@ import { goalBatch, type Row, table, tableHeader } from "./kafka-report.ts";
 import type { Shape } from "./kafka-shape.ts";
 import { type Scene, sluiceRun } from "./kafka-sluice.ts";
 import { loadFile } from "./kafka-target.ts";
-import { type FilledTopic, fillTopic, partitions } from "./kafka-topic.ts";
-import { runProgram } from "./program.ts";
+import { type FilledTopic, fillTopic, kafkajsReading, partitions } from "./kafka-topic.ts";
 
 /** Runs of each row, of which the median counts. */
 const runs = Number(process.env["BENCH_RUNS"] ?? 5);
@@ -49,7 +48,8 @@ async function runShape(shape: Shape, { kafka, server }: Omit<Scene, "topic">, f
   const size = Math.round(filled.bytes / shape.events);
   const what = `${shape.events} events of ${size} bytes and ${shape.fields.length} fields in ${partitions} partitions`;
   console.log(`${what}, medians of ${runs} runs`);
-  await measure(rows, { kafka, server, topic: filled.topic }, filled);
+  const { checksum } = await loadFile(server, shape, filled);
+  await measure(rows, { kafka, server, topic: filled.topic, checksum }, filled);
   console.log([tableHeader(), ...table(rows, filled.bytes)].join("\n"));
   await kafka.topics.delete(filled.topic);
   await rm(filled.path);
@@ -80,8 +80,7 @@ async function measure(rows: readonly Row[], scene: Scene, filled: FilledTopic):
 async function measureOnce({ shape, name, of, batch }: Row, scene: Scene, filled: FilledTopic): Promise<Cost> {
   if (of !== undefined) return sluiceRun(scene, { of, shape, batch: batch! });
   if (name.startsWith("ClickHouse")) return loadFile(scene.server, shape, filled);
-  const brokers = scene.kafka.access.plaintext.join(",");
-  return JSON.parse(await runProgram("kafka-floor.ts", brokers, filled.topic, String(shape.events))) as Cost;
+  return kafkajsReading(scene.kafka, shape, filled);
 }
 
 async function profile(row: Row, scene: Scene, into: string): Promise<void> {

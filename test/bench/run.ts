@@ -5,7 +5,7 @@ const benchmarks: Readonly<Record<string, { says: string; load: () => Promise<{ 
     load: () => import("./expressions.ts"),
   },
   defaults: {
-    says: "the settings that users run: from a producer to a visible row in small batches, and idle pipelines",
+    says: "the settings that users run: small batches beside large ones, latency, idle pipelines, a restart with 10 million keys",
     load: () => import("./defaults.ts"),
   },
   dedup: {
