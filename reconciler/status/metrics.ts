@@ -8,7 +8,7 @@ const delays = ["min", "max", "mean", "stddev", "p50", "p90", "p99"];
 
 /**
  * Metrics of Node and of the process, without the distribution of the event loop's delay: to measure that, prom-client
- * wakes the process up every ten milliseconds, which costs more than a hundred idle pipelines.
+ * wakes the process up every ten milliseconds, which costs about as much as a hundred idle pipelines.
  */
 export function exposeProcess(registry: Registry): void {
   // The timer fires after 24 days.

@@ -110,7 +110,7 @@ function lookOnlyForRequestsThatWait(): void {
 
 /**
  * kafkajs looks ten times a second at each connection for answers that are late, by the wall clock, also where none is
- * awaited, which is most of what a hundred idle pipelines cost. Here it looks when the first answer is due.
+ * awaited. Here it looks when the first answer is due, by the monotonic clock.
  */
 function lookForLateAnswersWhenDue(): void {
   const dueTimes = new WeakMap<SocketRequest, number>();
