@@ -36,8 +36,11 @@ export interface SceneOptions {
 
 /** Longest pauses, in milliseconds: before a kill, between the kills of two processes, and before a new start. */
 const [beforeKill, betweenKills, beforeStart] = [1_000, 200, 500];
-/** A server tells for how long it runs in whole seconds: two starts that lie further apart are told apart. */
-const uptimeUnit = 1_000;
+/**
+ * For how long a server has run when Sluice looks at it, in milliseconds: only an uptime that is shorter than that proves
+ * that it was started again, and Sluice looks at it within a few seconds of that.
+ */
+const uptime = 6_000;
 /** Until a batch was met that is not there, in milliseconds. */
 const huntLimit = 60_000;
 /** Until everything is settled after the last kill, in milliseconds. */
@@ -134,9 +137,11 @@ export class ExternalScene {
     const isWaiting = async (): Promise<boolean> => (await healthOf(this.#daemon, pipeline_id)).pending_batches > 0;
     await until(this.#daemon, `to have a batch of ${pipeline_id} under way`, isWaiting);
     await this.#server.trap.arm({ step: "before its rows", pipeline_id, nth: 1 });
+    process.kill(this.#daemon.pid, "SIGSTOP");
     await this.#server.restart();
+    await sleep(uptime);
+    process.kill(this.#daemon.pid, "SIGCONT");
     await this.#serverEnded(pipeline_id);
-    await sleep(uptimeUnit);
     await this.#server.restart();
     await this.#writing();
     this.#writer?.goOn();
