@@ -120,7 +120,7 @@ export class ThreadHost {
         log,
       });
     const reading = new CarefulReading(spec.care, (event) =>
-      this.#remote.post({ type: "trying", pipeline_id, ...(event === undefined ? {} : { event }) }),
+      this.#remote.postNow({ type: "trying", pipeline_id, ...(event === undefined ? {} : { event }) }),
     );
     const pipeline = new Pipeline({
       pipeline_id,

@@ -120,7 +120,9 @@ export class ThreadPool {
     const worker = this.#options.spawn();
     const thread: Thread = { worker, pipelines: new Map(), isDead: false, isLone, calls: new Map() };
     this.#threads.push(thread);
-    worker.on("message", (message: FromThread) => this.#onMessage(thread, message));
+    worker.on("message", (messages: FromThread[]) => {
+      for (const message of messages) this.#onMessage(thread, message);
+    });
     let failure = "the thread ended";
     worker.on("error", (error) => (failure = error.message));
     worker.on("exit", () => this.#died(thread, failure));

@@ -41,14 +41,14 @@ export type CheckedSpec = Pick<PipelineSpec, "pipeline_id" | "config" | "options
 
 /** A thread's end of the channel to its process. */
 export interface ThreadPort {
-  postMessage(message: FromThread): void;
+  postMessage(messages: FromThread[]): void;
   on(event: "message", listener: (message: ToThread) => void): unknown;
 }
 
 /** A thread, as its process reaches it. Messages are structured clones, and arrive in the order they were sent in. */
 export interface WorkerLike {
   postMessage(message: ToThread): void;
-  on(event: "message", listener: (message: FromThread) => void): unknown;
+  on(event: "message", listener: (messages: FromThread[]) => void): unknown;
   /** The error that ends it; `exit` follows. */
   on(event: "error", listener: (error: Error) => void): unknown;
   /** It has ended, and sends no more messages. */

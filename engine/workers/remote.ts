@@ -18,9 +18,15 @@ interface Call {
   reject: (error: Error) => void;
 }
 
-/** The journal, log and telemetry of the process, which a thread reaches by messages. */
+/**
+ * The journal, log and telemetry of the process, which a thread reaches by messages. Those of one turn of the event loop
+ * are sent together, in their order: to wake the process costs more than a message, and it writes what it gets together
+ * with one sync, such as the commit of a batch and the prepare of the next one.
+ */
 export class Remote {
   readonly #port: ThreadPort;
+  /** The messages of this turn. */
+  #waiting: FromThread[] = [];
   readonly #calls = new Map<number, Call>();
   #nextCall = 1;
   readonly telemetry: Telemetry;
@@ -28,12 +34,20 @@ export class Remote {
 
   constructor(port: ThreadPort) {
     this.#port = port;
-    this.log = remoteLog((message) => this.post(message));
+    // A thread that dies in this turn has logged why.
+    this.log = remoteLog((message) => this.postNow(message));
     this.telemetry = remoteTelemetry((message) => this.post(message));
   }
 
+  /** Sends a message at the end of this turn. */
   post(message: FromThread): void {
-    this.#port.postMessage(message);
+    if (this.#waiting.push(message) === 1) setImmediate(() => this.#send());
+  }
+
+  /** Sends a message that the process must get even if this thread dies in this turn, after those that wait. */
+  postNow(message: FromThread): void {
+    this.#waiting.push(message);
+    this.#send();
   }
 
   /** The journal of one pipeline, which starts with the pending batches and the progress of `spec`. */
@@ -63,6 +77,12 @@ export class Remote {
     this.#calls.delete(call);
     if (error === undefined) waiting?.resolve(keys);
     else waiting?.reject(fromPlain(error));
+  }
+
+  #send(): void {
+    const messages = this.#waiting;
+    this.#waiting = [];
+    if (messages.length > 0) this.#port.postMessage(messages);
   }
 
   #call(message: Write | Omit<Extract<FromThread, { type: "keys" }>, "call">): Promise<FinalKeys[]> {

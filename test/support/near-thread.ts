@@ -14,7 +14,7 @@ export class NearThread implements WorkerLike {
 
   constructor() {
     const port: ThreadPort = {
-      postMessage: (message) => this.#pass(this.#outside, message),
+      postMessage: (messages) => this.#pass(this.#outside, messages),
       on: (event, heard) => this.#inside.on(event, heard),
     };
     this.host = new ThreadHost(port);
@@ -41,7 +41,7 @@ export class NearThread implements WorkerLike {
     this.die();
   }
 
-  #pass(to: EventEmitter, message: FromThread | ToThread): void {
+  #pass(to: EventEmitter, message: FromThread[] | ToThread): void {
     const copy = structuredClone(message);
     queueMicrotask(() => {
       if (!this.#isDead) to.emit("message", copy);

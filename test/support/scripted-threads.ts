@@ -52,7 +52,7 @@ export class ScriptedThread implements WorkerLike {
 
   /** Says something to the engine, as its thread would. */
   say(message: FromThread): void {
-    if (!this.isDead) this.#events.emit("message", structuredClone(message));
+    if (!this.isDead) this.#events.emit("message", [structuredClone(message)]);
   }
 
   /** A pipeline leaves it. */

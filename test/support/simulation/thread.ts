@@ -13,7 +13,7 @@ export class SimulatedThread implements WorkerLike {
   constructor(life: Life, machine: ThreadMachine) {
     this.#life = life;
     const port: ThreadPort = {
-      postMessage: (message) => this.#pass(this.#process, this.#outside, message),
+      postMessage: (messages) => this.#pass(this.#process, this.#outside, messages),
       on: (event, heard) => this.#inside.on(event, heard),
     };
     life.run(() => new ThreadHost(port, machine));
@@ -47,7 +47,7 @@ export class SimulatedThread implements WorkerLike {
     Life.runIn(this.#process, () => this.#outside.emit("exit", 1));
   }
 
-  #pass(life: Life | undefined, to: EventEmitter, message: FromThread | ToThread): void {
+  #pass(life: Life | undefined, to: EventEmitter, message: FromThread[] | ToThread): void {
     const copy: unknown = structuredClone(message);
     // The order is kept: immediates run one after the other.
     Life.runIn(life, () => setImmediate(() => !this.isDead && to.emit("message", copy)));

@@ -1,15 +1,19 @@
+import { sleep } from "../../../flow/sleep.ts";
 import type { Feed } from "../../../core/positions.ts";
 import { waitAtMost } from "./member.ts";
 
+/** The time from one commit to the next one, in milliseconds: each costs a request, and only shows how far it is. */
+const commitEvery = 1_000;
 /** How long the end of a source waits for its last commit, in milliseconds. */
 const lastWait = 3_000;
 
 /**
  * Commits the offsets of the pipeline to the group. The journal is authoritative: a commit that is late or lost does no
- * harm, so there is one commit at a time, with the newest offsets.
+ * harm, so there is one at a time, and at most one a second, with the newest offsets.
  */
 export class OffsetCommits {
   readonly #commit: (offsets: ReadonlyMap<Feed, number>) => Promise<void>;
+  readonly #end = new AbortController();
   #offsets = new Map<Feed, number>();
   #underway: Promise<void> | undefined;
 
@@ -24,8 +28,9 @@ export class OffsetCommits {
     this.#underway ??= this.#commitAll().finally(() => (this.#underway = undefined));
   }
 
-  /** Resolves when everything is committed, or after `lastWait`. */
+  /** Commits what waits at once. Resolves when everything is committed, or after `lastWait`. */
   flushed(): Promise<void> {
+    this.#end.abort();
     return waitAtMost(lastWait, this.#underway);
   }
 
@@ -35,8 +40,10 @@ export class OffsetCommits {
     while (this.#offsets.size > 0) {
       const offsets = this.#offsets;
       this.#offsets = new Map();
+      const next = sleep(commitEvery, this.#end.signal);
       // A failed commit is not repeated: later offsets, or at the latest the claims of the next join, replace it.
       await this.#commit(offsets).catch(() => undefined);
+      await next;
     }
   }
 }
