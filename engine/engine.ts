@@ -121,7 +121,7 @@ export class Engine {
 
   /**
    * Stores a pipeline and starts it. Returns the webhook's token where one was generated: it is shown only here.
-   * Throws PIPELINE_EXISTS, SECRET_NOT_FOUND, NOT_SUPPORTED; nothing is stored then.
+   * Throws PIPELINE_EXISTS, SECRET_NOT_FOUND, SECRET_NOT_ALLOWED, NOT_SUPPORTED; nothing is stored then.
    */
   async create(config: PipelineConfig, options: EngineOptions): Promise<{ access_token?: string }> {
     const { pipeline_id } = config;

@@ -29,7 +29,7 @@ export type { Readiness } from "./core/readiness.ts";
 export type { PipelineHealth, PipelineView, Status } from "./core/pipeline-view.ts";
 export { zeroCounters, type PipelineCounters } from "./core/counters.ts";
 export type { Pause } from "./core/pause.ts";
-export type { SecretSource, StaleSecrets } from "./catalog/secrets.ts";
+export type { SecretSource, SecretUse, StaleSecrets } from "./catalog/secrets.ts";
 export type { TokenView } from "./catalog/access-tokens.ts";
 export type { Log } from "./telemetry/log.ts";
 export { consumerGroup } from "./core/names.ts";

@@ -3,6 +3,7 @@ export { canonicalDuration, durationMs, parseDuration, printDuration } from "./d
 export { dedupFields } from "./dedup-key.ts";
 export { effects, highest, type Effect } from "./annotations.ts";
 export { effectOf, isSecret, typesAt, type Path } from "./annotations.ts";
+export { secretFields } from "./secret-fields.ts";
 export { defaultOptions, engineOptions } from "./pipeline.ts";
 export { basicType } from "./pipeline.ts";
 export { normalise } from "./normalise.ts";

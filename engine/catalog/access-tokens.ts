@@ -37,16 +37,16 @@ export class AccessTokens {
 
   /**
    * The token that a config needs and the `present` entry lacks: that of the options, or a generated one; undefined
-   * where it lacks none. Throws SECRET_NOT_FOUND.
+   * where it lacks none. Throws SECRET_NOT_FOUND and SECRET_NOT_ALLOWED.
    */
   async newTokenFor(
-    { sources }: PipelineConfig,
+    { pipeline_id, sources }: PipelineConfig,
     { access_token }: EngineOptions,
     present?: Pick<CatalogEntry, "token">,
   ): Promise<NewToken> {
     if (!hasAccessToken({ sources })) return {};
     if (access_token !== undefined) {
-      const value = await this.#secrets.resolve(access_token);
+      const value = await this.#secrets.resolve(access_token, { pipeline_id, hosts: [] });
       if (present?.token?.brought === true && isToken(value, present.token.hash)) return {};
       return { token: recordOf(value, true) };
     }
@@ -59,7 +59,7 @@ export class AccessTokens {
   texts(): SecretText[] {
     return this.#registry.list().flatMap(({ pipeline_id, token, options: { access_token: text } }) => {
       if (token?.brought !== true || text?.includes("${") !== true) return [];
-      return [{ pipeline_id, text, isCurrent: (value: string) => isToken(value, token.hash) }];
+      return [{ pipeline_id, hosts: [], text, isCurrent: (value: string) => isToken(value, token.hash) }];
     });
   }
 

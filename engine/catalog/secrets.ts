@@ -1,25 +1,51 @@
 import { createHmac, randomBytes } from "node:crypto";
+import type { Path } from "../../schemas/annotations.ts";
 import type { PipelineConfig } from "../../schemas/pipeline.ts";
+import { replacingTexts, secretFields } from "../../schemas/secret-fields.ts";
+import { EngineError } from "../core/errors.ts";
+
+/** What the value of a reference is used for: whether it is given depends on that. */
+export interface SecretUse {
+  pipeline_id: string;
+  /** The hosts that get it, without ports; none where senders have to show it. */
+  hosts: readonly string[];
+}
 
 /** Resolves the references of a file when a pipeline starts. */
 export interface SecretSource {
-  /** Replaces `${env:NAME}` and `${file:/path}` in a text. Strict: throws EngineError SECRET_NOT_FOUND, never yields "". */
-  resolve(text: string): Promise<string>;
+  /**
+   * Replaces `${env:NAME}` and `${file:/path}` in a text. Strict: throws EngineError SECRET_NOT_FOUND, or
+   * SECRET_NOT_ALLOWED for a reference that must not be used so; never yields "".
+   */
+  resolve(text: string, use: SecretUse): Promise<string>;
 }
+
+const reference = /\$\{(?:env|file):[^${}]+\}/g;
 
 /**
  * Returns a config with the values of its secrets, for the thread that runs it. It is never stored, shown or logged.
+ * Throws what `resolve` throws, and SECRET_NOT_ALLOWED for a reference in a field that is no secret.
  */
 export async function resolveSecrets(config: PipelineConfig, secrets: SecretSource): Promise<PipelineConfig> {
-  return (await resolveIn(config, secrets)) as PipelineConfig;
+  const { pipeline_id } = config;
+  const values = new Map<string, string>();
+  for (const { path, text, hosts } of secretFields(config)) {
+    values.set(path.join("."), await secrets.resolve(text, { pipeline_id, hosts }));
+  }
+  return replacingTexts(config, (text, path) => values.get(path.join(".")) ?? plainText(text, path)) as PipelineConfig;
 }
 
-async function resolveIn(value: unknown, secrets: SecretSource): Promise<unknown> {
-  if (typeof value === "string") return value.includes("${") ? secrets.resolve(value) : value;
-  if (Array.isArray(value)) return Promise.all(value.map((item) => resolveIn(item, secrets)));
-  if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).map(async ([key, item]) => [key, await resolveIn(item, secrets)] as const);
-  return Object.fromEntries(await Promise.all(entries));
+/** The text of a field that is no secret. */
+function plainText(text: string, path: Path): string {
+  return text.replaceAll(/(\$\$\{)|\$\{[^}]*\}?/g, (spelled, escaped?: string) => {
+    if (escaped !== undefined) return "${";
+    const found = spelled.match(reference)?.[0] ?? "${…}";
+    const wayOut = "write ${var:NAME} for what differs between environments, and $${ for a plain ${";
+    throw new EngineError(
+      "SECRET_NOT_ALLOWED",
+      `${path.join(".")}: expected a text without references, since it is shown, found ${found}: ${wayOut}`,
+    );
+  });
 }
 
 /** Secrets of a running pipeline whose values have changed since it started. */
@@ -31,15 +57,12 @@ export interface StaleSecrets {
   missing: string[];
 }
 
-/** A text with references that a pipeline uses outside its config. */
-export interface SecretText {
-  pipeline_id: string;
+/** A text with references that a pipeline uses. */
+export interface SecretText extends SecretUse {
   text: string;
   /** Whether the pipeline uses this value of it. */
   isCurrent: (value: string) => boolean;
 }
-
-const reference = /\$\{(?:env|file):[^${}]+\}/g;
 
 /**
  * The secrets that each pipeline was started with. Of a value only a digest is kept, with a salt that never leaves this
@@ -48,8 +71,7 @@ const reference = /\$\{(?:env|file):[^${}]+\}/g;
 export class SecretsInUse {
   readonly #secrets: SecretSource;
   readonly #salt = randomBytes(32);
-  /** Digest of its value, by text with references, by pipeline. */
-  readonly #used = new Map<string, Map<string, string>>();
+  readonly #used = new Map<string, readonly SecretText[]>();
 
   constructor(secrets: SecretSource) {
     this.#secrets = secrets;
@@ -57,9 +79,11 @@ export class SecretsInUse {
 
   /** A pipeline starts with `config`; `resolved` is the same config with the values of its secrets. */
   note(pipeline_id: string, config: PipelineConfig, resolved: PipelineConfig): void {
-    const texts = new Map<string, string>();
-    this.#collect(config, resolved, texts);
-    this.#used.set(pipeline_id, texts);
+    const used = secretFields(config).map(({ path, ...field }): SecretText => {
+      const digest = this.#digest(textAt(resolved, path));
+      return { pipeline_id, ...field, isCurrent: (value) => this.#digest(value) === digest };
+    });
+    this.#used.set(pipeline_id, used);
   }
 
   forget(pipeline_id: string): void {
@@ -68,40 +92,27 @@ export class SecretsInUse {
 
   /** The secrets whose value has changed or is missing, of the configs that were noted and of `further` texts. */
   async stale(further: readonly SecretText[]): Promise<StaleSecrets[]> {
-    // A secret that many pipelines use is read once.
-    const values = new Map<string, Promise<string | Error>>();
-    const valueOf = (text: string): Promise<string | Error> => {
-      const value = values.get(text) ?? this.#secrets.resolve(text).catch((error: unknown) => error as Error);
-      values.set(text, value);
-      return value;
-    };
-    const found = new Map<string, StaleSecrets>();
-    const check = async (pipeline_id: string, text: string, isCurrent: (value: string) => boolean): Promise<void> => {
-      const value = await valueOf(text);
-      if (typeof value === "string" && isCurrent(value)) return;
-      const stale = found.get(pipeline_id) ?? { pipeline_id, changed: [], missing: [] };
-      if (typeof value === "string") stale.changed.push(...(text.match(reference) ?? []));
-      else stale.missing.push(value.message);
+    const found = new Map<string, { changed: Set<string>; missing: Set<string> }>();
+    for (const { pipeline_id, hosts, text, isCurrent } of [...this.#used.values(), further].flat()) {
+      const value = await this.#secrets.resolve(text, { pipeline_id, hosts }).catch((error: unknown) => error as Error);
+      if (typeof value === "string" && isCurrent(value)) continue;
+      const stale = found.get(pipeline_id) ?? { changed: new Set(), missing: new Set() };
       found.set(pipeline_id, stale);
-    };
-    for (const [pipeline_id, texts] of this.#used)
-      for (const [text, digest] of texts) await check(pipeline_id, text, (value) => this.#digest(value) === digest);
-    for (const { pipeline_id, text, isCurrent } of further) await check(pipeline_id, text, isCurrent);
-    return [...found.values()];
-  }
-
-  #collect(value: unknown, resolved: unknown, texts: Map<string, string>): void {
-    if (typeof value === "string") {
-      if (value.includes("${") && typeof resolved === "string") texts.set(value, this.#digest(resolved));
-      return;
+      if (typeof value !== "string") stale.missing.add(value.message);
+      else for (const changed of text.match(reference) ?? []) stale.changed.add(changed);
     }
-    if (typeof value !== "object" || value === null || typeof resolved !== "object" || resolved === null) return;
-    for (const [key, entry] of Object.entries(value)) {
-      this.#collect(entry, (resolved as Record<string, unknown>)[key], texts);
-    }
+    return Array.from(found, ([pipeline_id, { changed, missing }]) => ({
+      pipeline_id,
+      changed: [...changed],
+      missing: [...missing],
+    }));
   }
 
   #digest(value: string): string {
     return createHmac("sha256", this.#salt).update(value).digest("base64");
   }
+}
+
+function textAt(config: PipelineConfig, path: Path): string {
+  return String(path.reduce<unknown>((value, segment) => (value as Record<string | number, unknown>)[segment], config));
 }

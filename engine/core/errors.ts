@@ -12,6 +12,7 @@ export const policies = {
   IMMUTABLE_FIELD: "reject",
   NOT_SUPPORTED: "reject",
   SECRET_NOT_FOUND: "reject",
+  SECRET_NOT_ALLOWED: "reject",
   DATA_DIR_HELD: "halt",
   DATA_DIR_NEWER: "halt",
   REPROCESS_FAILED: "retry",

@@ -122,7 +122,8 @@ export class Runner {
     const { secrets, embedded, kafka } = this.#options;
     let resolved: PipelineConfig;
     try {
-      if (options.access_token !== undefined) await secrets.resolve(options.access_token);
+      const { pipeline_id } = config;
+      if (options.access_token !== undefined) await secrets.resolve(options.access_token, { pipeline_id, hosts: [] });
       resolved = await resolveSecrets(config, secrets);
     } catch (error) {
       return { kind: "refused", text: error instanceof Error ? error.message : String(error) };

@@ -54,8 +54,8 @@ async function startDaemon(repository: PipelineRepository, token: string): Promi
   tell.chapter("Sluice watches it");
   await repository.commit("Two pipelines");
   const args = ["--repo", repository.folder, "--interval", "1s"];
-  tell.show(`APP_ERRORS_TOKEN=... npx sluice run ${args.join(" ")} --data-dir ${dataDir}`);
-  return Daemon.start({ sluice, dataDir, args, env: { APP_ERRORS_TOKEN: token } });
+  tell.show(`SLUICE_SECRET_APP_ERRORS=... npx sluice run ${args.join(" ")} --data-dir ${dataDir}`);
+  return Daemon.start({ sluice, dataDir, args, env: { SLUICE_SECRET_APP_ERRORS: token } });
 }
 
 async function showFirstPlan(daemon: Daemon, repository: PipelineRepository): Promise<void> {

@@ -41,9 +41,9 @@ function addCommand(
   for (const setting of settingsOf(command.name)) for (const option of optionsOf(setting)) added.addOption(option);
   added.action(async (...given: unknown[]) => {
     const flags = flagsOf(command.name, added.opts());
-    const settings = await settingsFor(command.name, flags, root.opts()["config"] as string | undefined, context.env);
+    const resolved = await settingsFor(command.name, flags, root.opts()["config"] as string | undefined, context.env);
     const act = await command.load();
-    finished(await act({ ...context, settings }, ...(given.slice(0, -2) as never[])));
+    finished(await act({ ...context, ...resolved }, ...(given.slice(0, -2) as never[])));
   });
 }
 
@@ -79,8 +79,9 @@ async function settingsFor(
   flags: SettingOrigins["flags"],
   config: string | undefined,
   env: Invocation["env"],
-): Promise<ReturnType<typeof resolveSettings>> {
+): Promise<Pick<Invocation, "settings" | "settingsFile">> {
   const named = config ?? (env[configVariable] || undefined);
-  const file = await readSettingsFile(named ?? defaultConfig, { optional: named === undefined });
-  return resolveSettings(command, { flags, env, file });
+  const settingsFile = named ?? defaultConfig;
+  const file = await readSettingsFile(settingsFile, { optional: named === undefined });
+  return { settings: resolveSettings(command, { flags, env, file }), ...(file.length > 0 && { settingsFile }) };
 }

@@ -1,8 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { byPlace, problemsOf } from "../validate/check.ts";
-import type { Problem } from "../language/problem.ts";
+import { printable, problem, type Problem } from "../language/problem.ts";
+import { secretFields } from "../../schemas/index.ts";
 import { problemsBetween } from "../validate/between-documents.ts";
-import type { DesiredState, RefusedDocument } from "./desired-state.ts";
+import type { DesiredPipeline, DesiredState, RefusedDocument } from "./desired-state.ts";
 import { withoutIgnored } from "./ignore.ts";
 import { isRefused, readFile, type ReadDocument, type ReadFile } from "./read-file.ts";
 import type { SourceFile } from "../language/source-text.ts";
@@ -34,6 +35,32 @@ export function validate(
   variables: Variables = noVariables,
 ): Problem[] {
   return withoutForeign(load(files, variables), named).problems;
+}
+
+/** As `validate`, and a warning for each secret that a valid pipeline refers to, so that a reviewer sees what it reads. */
+export function review(...given: Parameters<typeof validate>): Problem[] {
+  const [files, named = new Set(), variables = noVariables] = given;
+  const { pipelines, problems } = withoutForeign(load(files, variables), named);
+  return [...problems, ...pipelines.flatMap(secretsUsed)].toSorted(byPlace);
+}
+
+function secretsUsed(pipeline: DesiredPipeline): Problem[] {
+  const { config, options } = pipeline;
+  const { access_token } = options;
+  const fields = secretFields(config);
+  if (access_token?.includes("${") === true) {
+    fields.push({ path: ["x-sluice", "access_token"], text: access_token, hosts: [] });
+  }
+  return fields.flatMap(({ path, text, hosts }) =>
+    [...text.matchAll(/(?<!\$)\$\{(?:env|file):[^${}]+\}/g)].map(([reference]) => {
+      const towards = hosts.length === 0 ? "" : ` towards ${hosts.join(", ")}`;
+      return problem("SECRET_USED", pipeline.place(path), {
+        path,
+        expected: `an operator who allows ${config.pipeline_id} this secret${towards}, by references in the settings of sluice run`,
+        found: printable(reference),
+      });
+    }),
+  );
 }
 
 /**

@@ -1,5 +1,5 @@
 import { access, constants } from "node:fs/promises";
-import type { SecretSource } from "../../engine/index.ts";
+import type { ReferenceReader } from "../secrets/file-and-env.ts";
 import type { Remote } from "./remote.ts";
 import { SourceError } from "./revision.ts";
 
@@ -34,9 +34,9 @@ export interface Granted {
 export class Credentials {
   readonly #settings: AccessSettings;
   readonly #remote: Remote;
-  readonly #secrets: SecretSource | undefined;
+  readonly #secrets: ReferenceReader | undefined;
 
-  constructor(settings: AccessSettings, remote: Remote, secrets: SecretSource | undefined) {
+  constructor(settings: AccessSettings, remote: Remote, secrets: ReferenceReader | undefined) {
     this.#settings = settings;
     this.#remote = remote;
     this.#secrets = secrets;

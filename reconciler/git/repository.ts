@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { SecretSource } from "../../engine/index.ts";
+import type { ReferenceReader } from "../secrets/file-and-env.ts";
 import { Mutex } from "../../engine/language.ts";
 import { Clone, type Found, type NamedObject } from "./clone.ts";
 import type { Wanted } from "./commit.ts";
@@ -36,7 +36,7 @@ export interface RepositoryOptions extends ReferenceSettings {
   env: Environment;
   access?: AccessSettings;
   /** Resolves the references of `access`. If absent, they are used as they are. */
-  secrets?: SecretSource;
+  secrets?: ReferenceReader;
   /** If given, a commit that none of these keys signed is refused. */
   verify?: SignatureSettings;
   timeouts?: GitTimeouts;

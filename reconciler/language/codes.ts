@@ -50,6 +50,7 @@ export const codes = {
   PORT: error("A port is not a number from 1 to 65535 in quotes."),
   COLUMN_TYPE: error("Sluice cannot write a column of this type."),
   EXPRESSION: error("An expression does not compile against the fields that it sees."),
+  MISPLACED_REFERENCE: error("A field that is no secret refers to one: `${env:NAME}` or `${file:/path}`."),
   VARIABLE: error("A variable, `${var:NAME}`, is not set, or stands where none may."),
   // Fields that contradict each other.
   DUPLICATE_PIPELINE_ID: error("Two documents have one pipeline_id; neither is applied."),
@@ -74,7 +75,10 @@ export const codes = {
   // The pipeline runs, but perhaps not as intended.
   DEPENDS_ON_MISSING: warning("A depends_on names a pipeline that no file describes."),
   PLAIN_TEXT_SECRET: warning("The file holds a secret as plain text instead of a reference."),
-  REFERENCE: warning("A text holds `${NAME}`, which is no reference: they begin with `env:`, `file:` or `var:`."),
+  SECRET_USED: warning(
+    "A field refers to a secret of the machine where Sluice runs, which its settings must allow. Only `sluice validate` says so.",
+  ),
+  REFERENCE: warning("A text holds `${NAME}`, which is no reference: variables begin with `var:`."),
   NO_PASSWORD: warning("The user of the sink has no password."),
   BROKER: warning("The address of a Kafka broker is not of the form host:port."),
   SASL: warning("Protocol and mechanism of a Kafka connection do not match."),

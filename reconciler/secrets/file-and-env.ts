@@ -3,10 +3,14 @@ import { open } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 import { isAbsolute } from "node:path";
 import { EngineError } from "../../engine/index.ts";
-import type { SecretSource } from "../../engine/index.ts";
 
 /** A credential is short. A mounted Kubernetes secret may have 1 MiB, but a credential never has. */
 const fileBytes = 64 * 1024;
+
+/** Replaces the references in a text by their values. */
+export interface ReferenceReader {
+  resolve(text: string): Promise<string>;
+}
 
 /**
  * Replaces the references in a text by their values, at the moment of use:
@@ -18,7 +22,7 @@ const fileBytes = 64 * 1024;
  * Strict: an undefined or empty variable, a file that is missing, empty or not text, and any other `${…}` throw
  * EngineError SECRET_NOT_FOUND, which names the reference and never a value. Values are not searched for references.
  */
-export class FileAndEnvSecrets implements SecretSource {
+export class FileAndEnvSecrets implements ReferenceReader {
   readonly #env: Readonly<Record<string, string | undefined>>;
 
   constructor(env: Readonly<Record<string, string | undefined>>) {

@@ -238,7 +238,7 @@ async function started(place: Workplace, server: TestClickHouse): Promise<Daemon
     dataDir: place.dataDir,
     args: ["--dir", place.pipelines],
     listeners: await freeListeners(),
-    env: { [passwordVariable]: server.password, TEST_TOKEN: "token-of-the-benchmark" },
+    env: { [passwordVariable]: server.password, SLUICE_SECRET_TOKEN: "token-of-the-benchmark" },
   });
 }
 

@@ -4,7 +4,7 @@ import type { Case } from "./kafka-cases.ts";
 import type { Field, Output, Shape } from "./kafka-shape.ts";
 
 /** Name of the environment variable that holds the password of the target. */
-export const passwordVariable = "BENCH_PASSWORD";
+export const passwordVariable = "SLUICE_SECRET_BENCH";
 
 const source_id = "input";
 

@@ -11,7 +11,7 @@ import { profiled } from "./hot-functions.ts";
 import { Senders } from "./otlp-senders.ts";
 
 const table = "bench";
-const passwordVariable = "BENCH_PASSWORD";
+const passwordVariable = "SLUICE_SECRET_BENCH";
 const batch = 50_000;
 /** How often the table is counted, in milliseconds, and how long it may take to fill, in seconds. */
 const [lookEvery, patience] = [50, 300];

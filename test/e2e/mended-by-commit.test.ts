@@ -59,7 +59,7 @@ sink:
   max_batch_size: 2
   max_delay_time: 1h
 x-sluice:
-  access_token: \${env:TEST_TOKEN}
+  access_token: \${env:SLUICE_SECRET_TOKEN}
 `,
   );
 }
@@ -109,12 +109,16 @@ test(
   async () => {
     const secret = join(place.path, "password");
     await writeFile(secret, "the-new-password\n");
-    const said = { table: "orders", password: "${env:OLD_PASSWORD}" };
+    const said = { table: "orders", password: "${env:SLUICE_SECRET_OLD}" };
     await run(`CREATE TABLE shop.orders ${columns}`);
     await run(`CREATE TABLE shop.events ${columns}`);
     await file("moves", said);
     await file("logs-in", { ...said, table: "events" });
-    daemon = await place.start({ env: { ...tokenEnv, OLD_PASSWORD: server.password } });
+    const allowed = ["${env:SLUICE_SECRET_*}=*", `\${file:${secret}}=logs-in towards 127.0.0.1`];
+    daemon = await place.start({
+      args: ["--dir", place.pipelines, ...allowed.flatMap((one) => ["--reference", one])],
+      env: { ...tokenEnv, SLUICE_SECRET_OLD: server.password },
+    });
     for (const pipeline_id of ["moves", "logs-in"]) {
       await daemon.until(() => daemon.health(pipeline_id), `to run ${pipeline_id}`);
       await post(pipeline_id, 1, 2);

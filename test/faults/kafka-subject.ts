@@ -79,7 +79,7 @@ export class KafkaSubject {
     return {
       args: ["--dir", place.pipelines, ...quick],
       listeners: await freeListeners(),
-      env: { CLICKHOUSE_PASSWORD: this.#options.server.password },
+      env: { SLUICE_SECRET_CLICKHOUSE: this.#options.server.password },
     };
   }
 
@@ -150,7 +150,7 @@ transforms: ${JSON.stringify(this.#transforms(variant))}
 sink:
   type: clickhouse
   connection_params:
-    { host: 127.0.0.1, port: "9000", http_port: "${http_port}", database: default, username: ${server.username}, password: "\${env:CLICKHOUSE_PASSWORD}" }
+    { host: 127.0.0.1, port: "9000", http_port: "${http_port}", database: default, username: ${server.username}, password: "\${env:SLUICE_SECRET_CLICKHOUSE}" }
   table: ${this.table.name}
   mapping:
     - { name: id, column_name: id, column_type: Int64 }

@@ -67,7 +67,7 @@ export async function suffer({ each, cut, log = () => undefined }: OutageOptions
   const proxy = await OutageProxy.start(clickhouse.url);
   try {
     await place.write("outages.yaml", fileFor(proxy, clickhouse));
-    const daemon = await place.start({ env: { ...tokenEnv, CLICKHOUSE_PASSWORD: clickhouse.password } });
+    const daemon = await place.start({ env: { ...tokenEnv, SLUICE_SECRET_CLICKHOUSE: clickhouse.password } });
     await daemon.until(() => daemon.health(pipeline_id), "to run the pipeline");
     const memory = new ResidentMemory(daemon.pid);
     const idle = memory.now;
@@ -109,7 +109,7 @@ export async function suffer({ each, cut, log = () => undefined }: OutageOptions
 }
 
 function fileFor(proxy: OutageProxy, { username }: TestClickHouse): string {
-  const server = `{ host: 127.0.0.1, port: "9000", http_port: "${proxy.port}", database: default, username: ${username}, password: "\${env:CLICKHOUSE_PASSWORD}" }`;
+  const server = `{ host: 127.0.0.1, port: "9000", http_port: "${proxy.port}", database: default, username: ${username}, password: "\${env:SLUICE_SECRET_CLICKHOUSE}" }`;
   const file = changedIn(pipelineFile(pipeline_id), "{ host: embedded, database: default }", server);
   return `${file}resources: { nats: { stream: { max_msgs: ${streamLimit} } }, sink: { limits: { memory: "${sinkMemory}" } } }\n`;
 }

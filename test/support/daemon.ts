@@ -91,10 +91,10 @@ sink:
 ${over.sink ?? "  max_batch_size: 200\n  max_delay_time: 50ms"}
 x-sluice:
   create_table: true
-  access_token: \${env:TEST_TOKEN}
+  access_token: \${env:SLUICE_SECRET_TOKEN}
 ${over.xSluice ?? ""}
 `;
 }
 
 export const token = "a-token-of-the-tests";
-export const tokenEnv = { TEST_TOKEN: token };
+export const tokenEnv = { SLUICE_SECRET_TOKEN: token };

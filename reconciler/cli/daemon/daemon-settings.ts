@@ -1,6 +1,10 @@
-import { EngineError, type EngineSettings, type SecretSource } from "../../../engine/index.ts";
+import { dirname, join, resolve } from "node:path";
+import { EngineError, type EngineSettings } from "../../../engine/index.ts";
+import type { ReferenceReader } from "../../secrets/file-and-env.ts";
+import { defaultPermissions, type OwnSecret, type Permission, permissionsOf } from "../../secrets/permitted-secrets.ts";
 import { CliError } from "../invocation/cli-error.ts";
-import type { Settings } from "../invocation/settings.ts";
+import type { Invocation } from "../invocation/invocation.ts";
+import { type Settings, textOf } from "../invocation/settings.ts";
 import type { SettingName } from "../invocation/settings-table.ts";
 
 const reference = /^\$\{(?:env|file):[^${}]+\}$/;
@@ -17,7 +21,7 @@ export type HookSecrets = () => Promise<readonly string[]>;
  * The secrets of the push hook, read again at each call, one a line: during a rotation the old and the new one are
  * valid. Checks them once. Throws CliError, which never holds a secret.
  */
-export async function hookSecrets(settings: Settings, secrets: SecretSource): Promise<HookSecrets> {
+export async function hookSecrets(settings: Settings, secrets: ReferenceReader): Promise<HookSecrets> {
   if (settings.listener("hook") === "off") return async () => [];
   const given = settings.optional("hook_secret");
   const origin = settings.origin("hook_secret");
@@ -76,4 +80,24 @@ export function kafkaSettings(settings: Settings): NonNullable<EngineSettings["k
 function contradiction(settings: Settings, name: SettingName, what: string, other: SettingName): CliError {
   const bound = `${settings.text(other)} of ${settings.origin(other)}`;
   return new CliError(`${settings.origin(name)}: expected ${what} the ${bound}, found "${settings.text(name)}"`);
+}
+
+/** Of a daemon that has no settings file. */
+const settingsFolder = "/etc/sluice";
+
+/** Which secrets pipeline files may use. */
+export function permissionsIn({ settings, settingsFile }: Pick<Invocation, "settings" | "settingsFile">): Permission[] {
+  const given = settings.all("references").toReversed();
+  if (given.length > 0)
+    return permissionsOf(Object.assign({}, ...given.map(({ value }) => value)) as Record<string, string>);
+  const folder = settingsFile === undefined ? settingsFolder : dirname(resolve(settingsFile));
+  return defaultPermissions(join(folder, "secrets"));
+}
+
+/** The secrets of the daemon itself, which no pipeline file gets. */
+export function ownSecrets(settings: Settings): OwnSecret[] {
+  const names = ["git_username", "git_password", "git_token", "git_ssh_key", "hook_secret"] as const;
+  return names.flatMap((name) =>
+    settings.all(name).map(({ value, origin }) => ({ setting: origin, text: textOf(value) })),
+  );
 }

@@ -1,4 +1,4 @@
-import type { SecretSource } from "../../../engine/index.ts";
+import type { ReferenceReader } from "../../secrets/file-and-env.ts";
 import type { AccessSettings } from "../../git/credentials.ts";
 import { Folder } from "../../git/folder.ts";
 import { Repository } from "../../git/repository.ts";
@@ -9,7 +9,7 @@ import type { Settings } from "../invocation/settings.ts";
 import { ofRepository, type SettingName } from "../invocation/settings-table.ts";
 
 /** The source of the pipelines by the settings. Throws CliError or SourceError for settings that exclude each other. */
-export function desiredSource({ settings, env }: Invocation, secrets: SecretSource): RevisionSource {
+export function desiredSource({ settings, env }: Invocation, secrets: ReferenceReader): RevisionSource {
   const [repo, dir] = [settings.optional("repo"), settings.optional("dir")];
   exclude(settings, ["repo", "dir"], "give a repository or a plain folder");
   if (dir !== undefined) {

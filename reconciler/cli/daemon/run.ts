@@ -5,13 +5,14 @@ import { statusApi } from "../../api/status-api.ts";
 import { Hook, type HookOptions } from "../../hook/hook.ts";
 import { Reconciler, type ReconcilerOptions } from "../../reconciler.ts";
 import { FileAndEnvSecrets } from "../../secrets/file-and-env.ts";
+import { PermittedSecrets } from "../../secrets/permitted-secrets.ts";
 import { createHookTelemetry } from "../../status/hook-telemetry.ts";
 import { exposeBuild, exposeProcess } from "../../status/metrics.ts";
 import { CliError } from "../invocation/cli-error.ts";
 import { controlApi } from "../control/routes.ts";
 import { listenControl, type ControlServer } from "../control/server.ts";
 import { desiredSource } from "./desired-source.ts";
-import { hookSecrets, kafkaSettings } from "./daemon-settings.ts";
+import { hookSecrets, kafkaSettings, ownSecrets, permissionsIn } from "./daemon-settings.ts";
 import type { ExitCode, Invocation } from "../invocation/invocation.ts";
 import { variableReader } from "../invocation/variables.ts";
 import { listenGrpc, listenHttp } from "./listen.ts";
@@ -25,8 +26,10 @@ import { processInfo } from "../../api/info.ts";
  */
 export async function run(invocation: Invocation): Promise<ExitCode> {
   const { settings, env } = invocation;
-  const secrets = new FileAndEnvSecrets(env);
-  const source = desiredSource(invocation, secrets);
+  const references = new FileAndEnvSecrets(env);
+  const source = desiredSource(invocation, references);
+  const permissions = permissionsIn(invocation);
+  const secrets = new PermittedSecrets({ secrets: references, permissions, own: ownSecrets(settings) });
   const variables = variableReader(settings);
   await variables();
   const log = logOf(invocation);
@@ -35,7 +38,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const resources = new ResourceStack();
   try {
     const dataDir = settings.text("data_dir");
-    const readHookSecrets = await hookSecrets(settings, secrets);
+    const readHookSecrets = await hookSecrets(settings, references);
     const otlp = { maxConcurrentRequests: settings.number("otlp_max_concurrent_requests") };
     const drainLimit = settings.duration("drain_limit");
     const options = { dataDir, log, registry, secrets, kafka: kafkaSettings(settings), otlp, drainLimit };

@@ -1,5 +1,5 @@
 import { format, type Format } from "../../validate/format.ts";
-import { validate as problemsOf } from "../../desired/load.ts";
+import { review } from "../../desired/load.ts";
 import type { ExitCode, Invocation } from "../invocation/invocation.ts";
 import { pipelineFiles } from "./pipeline-files.ts";
 import { variableReader } from "../invocation/variables.ts";
@@ -9,7 +9,7 @@ import { printableLines } from "../invocation/terminal.ts";
 export async function validate({ settings, terminal }: Invocation, paths: string[] = []): Promise<ExitCode> {
   const { files, named, unread } = await pipelineFiles(paths.length === 0 ? ["."] : paths);
   const variables = await variableReader(settings)();
-  const problems = problemsOf(files, named, variables);
+  const problems = review(files, named, variables);
   const text = format(problems, files.length, settings.text("validate_format") as Format);
   terminal.out(printableLines(text.replace(/\n$/, "")));
   for (const { path, reason } of unread) terminal.err(printableLines(`${path}: not read: ${reason}`));

@@ -14,6 +14,8 @@ export interface Context {
 
 export interface Invocation extends Context {
   settings: Settings;
+  /** The file that settings were read from; absent where there is none. */
+  settingsFile?: string;
 }
 
 /** 0: nothing to report; 1: an error, or something invalid; 2: there are changes, or not all is ready; 3: out of time. */

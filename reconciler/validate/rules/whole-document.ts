@@ -15,12 +15,15 @@ const credentials = /:\/\/[^\s/?#@:]*:[^\s/?#@]+@/;
 const otherSpelling = /^\$(?:\{?([A-Za-z_]\w*)\}?|\(([A-Za-z_]\w*)\))$/;
 /** `$${` is a plain `${`. */
 const unresolved = /(?<!\$)\$\{([A-Za-z_]\w*)\}/;
+const misplaced = /(?<!\$)\$\{(?:env|file):[^}$]*\}/;
 
 function* secretTexts(view: View): Iterable<Problem> {
   for (const member of [...view.members(), ...view.items()]) {
     const { text } = member;
     if (text === undefined) yield* secretTexts(member);
-    else if (isSecret(member.path) || credentials.test(text)) yield* plainText(member, text);
+    else if (isSecret(member.path)) yield* plainText(member, text);
+    else if (misplaced.test(text)) yield* misplacedReference(member, text);
+    else if (credentials.test(text)) yield* plainText(member, text);
     else yield* unresolvedReference(member, text);
   }
 }
@@ -36,13 +39,22 @@ function* plainText(view: View, text: string): Iterable<Problem> {
   });
 }
 
+/** The value of a field that is no secret is shown, and goes wherever the field says. */
+function* misplacedReference(view: View, text: string): Iterable<Problem> {
+  yield view.problem("MISPLACED_REFERENCE", {
+    expected: "a text without references to secrets, since it is shown",
+    found: printable(misplaced.exec(text)?.[0] ?? text),
+    suggestion: "write ${var:NAME} for what differs between environments, or $${ for a plain ${",
+  });
+}
+
 function* unresolvedReference(view: View, text: string): Iterable<Problem> {
   const [spelled, name] = unresolved.exec(text) ?? [];
   if (spelled === undefined) return;
   yield view.problem("REFERENCE", {
-    expected: "a reference such as ${var:NAME} or ${env:NAME}, or $${ for a plain ${",
+    expected: "a variable such as ${var:NAME}, or $${ for a plain ${",
     found: printable(spelled),
-    suggestion: `did you mean \${env:${name}}?`,
+    suggestion: `did you mean \${var:${name}}?`,
   });
 }
 

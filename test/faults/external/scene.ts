@@ -246,7 +246,7 @@ export class ExternalScene {
     const needs = this.#subjects.map((subject) => subject.needs);
     const flags = needs.find(({ args }) => args.length > 0)?.args ?? ["--dir", this.#place.pipelines];
     const env: Record<string, string> = {
-      CLICKHOUSE_PASSWORD: this.#server.password,
+      SLUICE_SECRET_CLICKHOUSE: this.#server.password,
       ...this.#trap.env,
       ...this.#notes.env,
     };

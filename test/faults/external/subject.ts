@@ -48,7 +48,7 @@ export const batchRows = 50;
 
 /** `connection_params` of a sink that writes to the server. */
 export function connectionTo({ port, username }: ClickHouseServer): string {
-  return `{ host: 127.0.0.1, port: "9000", http_port: "${port}", database: default, username: ${username}, password: "\${env:CLICKHOUSE_PASSWORD}" }`;
+  return `{ host: 127.0.0.1, port: "9000", http_port: "${port}", database: default, username: ${username}, password: "\${env:SLUICE_SECRET_CLICKHOUSE}" }`;
 }
 
 /** A table in which repeats are recognised for `non_replicated_deduplication_window` inserts. */

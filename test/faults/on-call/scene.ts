@@ -72,17 +72,18 @@ export class Scene {
       expression: "id > 0",
       ...over,
       connection: [...login, `password: \${file:${this.secretFile}}`],
-      sluice: ["create_table: true", "access_token: ${env:TOKEN}", ...(over.sluice ?? [])],
+      sluice: ["create_table: true", "access_token: ${env:SLUICE_SECRET_TOKEN}", ...(over.sluice ?? [])],
     }).replace("host: embedded", "host: 127.0.0.1");
   }
 
   /** Starts the daemon again, following the branch main or what `args` say. */
   async restart(args: string[] = ["--branch", "main"]): Promise<void> {
     await this.daemon?.stop();
+    const references = ["--reference", "${env:SLUICE_SECRET_*}=*", "--reference", `\${file:${this.secretFile}}=*`];
     this.daemon = await this.#workplace.start({
-      args: ["--repo", this.repository.path, "--max-deletions", "0", ...args],
+      args: ["--repo", this.repository.path, "--max-deletions", "0", ...references, ...args],
       listeners: this.#listeners,
-      env: { TOKEN: token },
+      env: { SLUICE_SECRET_TOKEN: token },
     });
   }
 

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { main } from "../../../reconciler/cli/main.ts";
+import { pipelineText } from "../../support/pipeline-text.ts";
 
 let folder: string;
 
@@ -36,6 +37,23 @@ test("what init writes is valid, without a remark", async () => {
     out: "1 file checked: 0 errors, 0 warnings",
     err: "",
   });
+});
+
+test("each reference to a secret is a warning that says who gets its value, and no error", async () => {
+  const connection = `{ host: ch.example.com, port: "8123", database: d, username: u, password: "\${env:CH_PASSWORD}" }`;
+  const text = pipelineText({ id: "orders", sluice: ["access_token: ${file:/run/secrets/token}"] });
+  const file = await put(
+    "orders.yaml",
+    text.replace(/connection_params:[^]*?(?=\n {2}\w)/, `connection_params: ${connection}`),
+  );
+  const { code, out } = await sluice("validate", file);
+  expect(code).toBe(0);
+  expect(out).toContain(
+    "warning SECRET_USED: sink.connection_params.password: expected an operator who allows orders this secret towards ch.example.com, by references in the settings of sluice run, got ${env:CH_PASSWORD}",
+  );
+  expect(out).toContain(
+    "warning SECRET_USED: x-sluice.access_token: expected an operator who allows orders this secret, by references in the settings of sluice run, got ${file:/run/secrets/token}",
+  );
 });
 
 test("a problem is told with file, line and column, and exit code 1", async () => {

@@ -21,10 +21,10 @@ beforeEach(async () => {
   await mkdir(files);
   await mkdir(secrets);
   await writeFile(join(secrets, "token"), "first-token");
-  await writeFile(join(secrets, "user"), "default");
+  await writeFile(join(secrets, "password"), "default");
   const text = pipelineText({
     id: "orders",
-    connection: [`username: \${file:${join(secrets, "user")}}`],
+    connection: [`password: \${file:${join(secrets, "password")}}`],
     sluice: ["create_table: true", `access_token: \${file:${join(secrets, "token")}}`],
   });
   await writeFile(join(files, "orders.yaml"), text);
@@ -53,11 +53,11 @@ test("a brought token counts with its new value without a commit, and only that"
 
 test("a secret of the target that changes starts the pipeline anew; one that is gone leaves it running, and is told", async () => {
   const made = running.engine.tokens.show("orders").created_at;
-  await writeFile(join(secrets, "user"), "nobody");
+  await writeFile(join(secrets, "password"), "nobody");
   expect((await turn()).plan?.changes[0]).toMatchObject({ cause: "SecretChanged" });
   expect((await turn()).outcomes).toEqual([]);
   expect(running.engine.tokens.show("orders").created_at).toBe(made);
-  await rm(join(secrets, "user"));
+  await rm(join(secrets, "password"));
   expect((await turn()).outcomes).toEqual([]);
   const [pipeline] = reconciler.snapshot().pipelines;
   expect(pipeline?.status).toBe("Running");

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { hookSecrets } from "../../../reconciler/cli/daemon/daemon-settings.ts";
+import { hookSecrets, ownSecrets, permissionsIn } from "../../../reconciler/cli/daemon/daemon-settings.ts";
 import { resolveSettings } from "../../../reconciler/cli/invocation/resolve-settings.ts";
 import { FileAndEnvSecrets } from "../../../reconciler/secrets/file-and-env.ts";
 
@@ -35,4 +35,47 @@ test.each([
   const error: unknown = await read(flags, env).catch((thrown: unknown) => thrown);
   expect(String(error)).toContain(message);
   expect(String(error)).not.toMatch(/secret of this month|short/);
+});
+
+const rowsOf = (settingsFile: string | undefined, references?: string[]): string[] => {
+  const settings = resolveSettings("run", { flags: references === undefined ? {} : { references }, env: {}, file: [] });
+  const permissions = permissionsIn({ settings, ...(settingsFile !== undefined && { settingsFile }) });
+  return permissions.map(({ reference: of, pipelines, hosts }) => `${of} ${pipelines.join("|")} ${hosts.join("|")}`);
+};
+
+test("which secrets pipelines may use: a prefix and a folder beside the settings, or what the setting says", () => {
+  expect(rowsOf("/srv/sluice/sluice.yaml")).toEqual([
+    "${env:SLUICE_SECRET_*} * *",
+    "${file:/srv/sluice/secrets/*} * *",
+  ]);
+  expect(rowsOf(undefined)[1]).toBe("${file:/etc/sluice/secrets/*} * *");
+  expect(rowsOf("/srv/sluice/sluice.yaml", ["${env:ORDERS_*}=orders-*, payments towards ch.Example.com, k-*"])).toEqual(
+    ["${env:ORDERS_*} orders-*|payments ch.example.com|k-*"],
+  );
+});
+
+test.each([
+  "${env:A*B}=orders",
+  "${env:}=orders",
+  "${file:relative}=orders",
+  "${file:/run/*/x}=orders",
+  "${file:/run/sec*}=orders",
+  "env:A=orders",
+  "${env:A}=",
+  "${env:A}=Orders",
+  "${env:A}=orders towards",
+  "${env:A}=orders towards https://ch",
+])("%s is no reference with its pipelines", (given) => {
+  expect(() => rowsOf(undefined, [given])).toThrow(/^--reference: expected a reference and who may use it, such as /);
+});
+
+test("the secrets of the daemon itself, of every origin", () => {
+  const flags = { git_token: "${env:GIT}", hook_secret: "${file:/run/hook}", git_ssh_key: "/run/key" };
+  const settings = resolveSettings("run", { flags, env: { SLUICE_GIT_TOKEN: "${env:OTHER}" }, file: [] });
+  expect(ownSecrets(settings)).toEqual([
+    { setting: "--git-token", text: "${env:GIT}" },
+    { setting: "SLUICE_GIT_TOKEN", text: "${env:OTHER}" },
+    { setting: "--git-ssh-key", text: "/run/key" },
+    { setting: "--hook-secret", text: "${file:/run/hook}" },
+  ]);
 });

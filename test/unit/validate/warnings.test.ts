@@ -26,7 +26,7 @@ test.each([
     changed("table: orders", "table: '${TABLE}'"),
     "REFERENCE",
     18,
-    "did you mean ${env:TABLE}?",
+    "did you mean ${var:TABLE}?",
   ],
   [
     "a name in braces within a text",
@@ -36,7 +36,7 @@ test.each([
     ),
     "REFERENCE",
     17,
-    "did you mean ${env:REGION}?",
+    "did you mean ${var:REGION}?",
   ],
   ["a token in plain text", end("x-sluice: { access_token: hunter2 }\n"), "PLAIN_TEXT_SECRET", 22, undefined],
   ["replicas of 0", end("resources: { sink: { replicas: 0 } }\n"), "REPLICAS", 22, undefined],

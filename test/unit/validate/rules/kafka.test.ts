@@ -315,7 +315,6 @@ describe("nothing is said about", () => {
     ["SSL with the certificates of the system", changedIn(login(), "SASL_SSL", "SSL")],
     ["PEM", kafka(scram, `${scram}\n      root_ca: "${pem}"`)],
     ["base64 of PEM", kafka(scram, `${scram}\n      root_ca: ${base64}`)],
-    ["a certificate from a file", kafka(scram, `${scram}\n      root_ca: \${file:/ca.pem}`)],
     ["an address of six", kafka("kafka-1:9092", "[::1]:9092")],
   ])("%s", (_, content) => {
     expect(said(content)).toEqual([]);

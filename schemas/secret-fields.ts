@@ -1,0 +1,45 @@
+import { isSecret, type Path } from "./annotations.ts";
+import type { PipelineConfig } from "./pipeline.ts";
+
+/** A secret field whose text holds a reference, or `$${` for a plain `${`. */
+export interface SecretField {
+  path: Path;
+  text: string;
+  /** The hosts that get the value, without ports. */
+  hosts: string[];
+}
+
+export function secretFields(config: PipelineConfig): SecretField[] {
+  const fields: SecretField[] = [];
+  replacingTexts(config, (text, path) => {
+    if (text.includes("${") && isSecret(path)) fields.push({ path, text, hosts: hostsOf(config, path) });
+    return text;
+  });
+  return fields;
+}
+
+/** A copy of a value with what `replace` gives for each of its texts. */
+export function replacingTexts(
+  value: unknown,
+  replace: (text: string, path: Path) => string,
+  path: Path = [],
+): unknown {
+  if (typeof value === "string") return replace(value, path);
+  if (Array.isArray(value)) return value.map((item, index) => replacingTexts(item, replace, [...path, index]));
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).map(([key, item]) => [key, replacingTexts(item, replace, [...path, key])]);
+  return Object.fromEntries(entries);
+}
+
+/** The hosts that get the secret at `path`: the brokers or the registry of its source, or the server of the sink. */
+function hostsOf({ sources, sink }: PipelineConfig, [part, index, group]: Path): string[] {
+  if (part === "sink") return [sink.connection_params.host];
+  const source = sources[Number(index)];
+  if (source?.type !== "kafka") return [];
+  if (group === "schema_registry") return [hostOfUrl(source.schema_registry?.url ?? "")];
+  return source.connection_params.brokers.map((broker) => broker.replace(/:\d+$/, ""));
+}
+
+function hostOfUrl(url: string): string {
+  return URL.canParse(url) ? new URL(url).hostname : url;
+}

@@ -1,0 +1,175 @@
+import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { EngineError } from "../../../engine/index.ts";
+import { FileAndEnvSecrets } from "../../../reconciler/secrets/file-and-env.ts";
+import {
+  defaultPermissions,
+  PermittedSecrets,
+  permissionsOf,
+  type OwnSecret,
+  type Permission,
+} from "../../../reconciler/secrets/permitted-secrets.ts";
+
+const canary = "c4n4ry-value";
+const env = {
+  SLUICE_SECRET_ORDERS: canary,
+  SLUICE_GIT_TOKEN: canary,
+  ORDERS_PASSWORD: canary,
+  PAYMENTS_PASSWORD: canary,
+  GIT: canary,
+  HOME: canary,
+};
+let folder: string;
+
+beforeAll(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), "sluice-permitted-")));
+  await mkdir(join(folder, "secrets", "orders"), { recursive: true });
+  for (const name of ["secrets/orders/password", "secrets/top", "git", "shadow"]) {
+    await writeFile(join(folder, name), canary);
+  }
+  await symlink(join(folder, "shadow"), join(folder, "secrets", "link-out"));
+  await symlink(join(folder, "git"), join(folder, "secrets", "link-to-git"));
+  await symlink("orders/password", join(folder, "secrets", "link-inside"));
+});
+
+afterAll(() => rm(folder, { recursive: true }));
+
+const at = (text: string): string => text.replaceAll("DIR", folder);
+
+/** Whether `reference` is given; throws where the error holds a value. */
+async function given(
+  reference: string,
+  permissions: readonly Permission[],
+  { pipeline_id = "orders-eu", hosts = ["ch.example.com"], own = [] as OwnSecret[] } = {},
+): Promise<string> {
+  const secrets = new PermittedSecrets({ secrets: new FileAndEnvSecrets(env), permissions, own });
+  try {
+    return await secrets.resolve(at(reference), { pipeline_id, hosts });
+  } catch (error) {
+    const { code, message } = error as EngineError;
+    expect(message).not.toContain(canary);
+    return `${code}: ${message}`;
+  }
+}
+
+const rules = (references: Record<string, string>): Permission[] =>
+  permissionsOf(Object.fromEntries(Object.entries(references).map(([reference, who]) => [at(reference), who])));
+
+const byDefault = (): Permission[] => defaultPermissions(join(folder, "secrets"));
+const everything = (): Permission[] => rules({ "${env:*}": "*", "${file:/*}": "*" });
+
+describe("without a setting", () => {
+  test.each([
+    ["a variable with the prefix", "${env:SLUICE_SECRET_ORDERS}"],
+    ["a file of the secrets folder", "${file:DIR/secrets/top}"],
+    ["a file of a folder below it", "${file:DIR/secrets/orders/password}"],
+    ["a link to a file in it, as mounted secrets are", "${file:DIR/secrets/link-inside}"],
+  ])("gives %s", async (_, reference) => {
+    expect(await given(reference, byDefault())).toBe(canary);
+  });
+
+  test.each([
+    ["any other variable", "${env:HOME}"],
+    ["any other file", "${file:DIR/shadow}"],
+    ["a file of the system", "${file:/etc/shadow}"],
+    ["a file that it reaches by ..", "${file:DIR/secrets/../shadow}"],
+    ["a file behind a link that leads out of the folder", "${file:DIR/secrets/link-out}"],
+    ["a folder whose name only begins as that of the secrets", "${file:DIR/secrets-of-others/x}"],
+    ["a second reference beside an allowed one", "${env:SLUICE_SECRET_ORDERS}${env:HOME}"],
+    ["a setting of Sluice", "${env:SLUICE_GIT_TOKEN}"],
+  ])("refuses %s", async (_, reference) => {
+    expect(await given(reference, byDefault())).toMatch(/^SECRET_NOT_ALLOWED: secret \$\{/);
+  });
+});
+
+describe("by the setting", () => {
+  const reference = "${env:ORDERS_PASSWORD}";
+
+  test.each<[string, Record<string, string>, string, { pipeline_id?: string; hosts?: string[] }]>([
+    ["a variable by its name", { [reference]: "orders-eu" }, reference, {}],
+    ["variables by a prefix", { "${env:ORDERS_*}": "orders-eu" }, reference, {}],
+    ["pipelines by a pattern", { [reference]: "payments, orders-*" }, reference, {}],
+    ["towards a host", { [reference]: "* towards ch.example.com" }, reference, {}],
+    [
+      "towards hosts by a pattern, in any case",
+      { [reference]: "* towards *.Example.com" },
+      reference,
+      { hosts: ["CH.example.com"] },
+    ],
+    [
+      "towards all brokers of a source",
+      { [reference]: "* towards k-*.example.com, k3" },
+      reference,
+      { hosts: ["k-1.example.com", "k3"] },
+    ],
+    ["for a token that goes to no host", { [reference]: "* towards ch.example.com" }, reference, { hosts: [] }],
+    ["one file", { "${file:DIR/shadow}": "*" }, "${file:DIR/shadow}", {}],
+    ["the files of a folder", { "${file:DIR/secrets/orders/*}": "*" }, "${file:DIR/secrets/orders/password}", {}],
+    [
+      "everything, as it was before there was a setting",
+      { "${env:*}": "*", "${file:/*}": "*" },
+      "${file:DIR/shadow}",
+      {},
+    ],
+    ["everything, variables too", { "${env:*}": "*", "${file:/*}": "*" }, "${env:HOME}", {}],
+  ])("gives %s", async (_, references, used, use) => {
+    expect(await given(used, rules(references), use)).toBe(canary);
+  });
+
+  test.each<[string, Record<string, string>, string, { pipeline_id?: string; hosts?: string[] }]>([
+    ["what only the default allows", { [reference]: "*" }, "${env:SLUICE_SECRET_ORDERS}", {}],
+    ["another pipeline", { [reference]: "orders-eu" }, reference, { pipeline_id: "orders-eu-2" }],
+    ["another host", { [reference]: "* towards ch.example.com" }, reference, { hosts: ["evil.example.org"] }],
+    [
+      "a host that only ends as the pattern",
+      { [reference]: "* towards *.example.com" },
+      reference,
+      { hosts: ["evilexample.com"] },
+    ],
+    [
+      "one foreign broker among the allowed ones",
+      { [reference]: "* towards k-*.example.com" },
+      reference,
+      { hosts: ["k-1.example.com", "evil"] },
+    ],
+    [
+      "the pipelines of one line with the hosts of another",
+      { [reference]: "payments", "${env:ORDERS_*}": "orders-eu towards kafka" },
+      reference,
+      {},
+    ],
+    ["a variable that only begins as the name", { "${env:ORDERS}": "*" }, reference, {}],
+    ["a file of another folder", { "${file:DIR/secrets/orders/*}": "*" }, "${file:DIR/secrets/top}", {}],
+  ])("refuses %s", async (_, references, used, use) => {
+    expect(await given(used, rules(references), use)).toMatch(/^SECRET_NOT_ALLOWED/);
+  });
+
+  test("a refusal says which line would allow it", async () => {
+    expect(await given(reference, [], { hosts: ["k-1", "k-2"] })).toBe(
+      'SECRET_NOT_ALLOWED: secret ${env:ORDERS_PASSWORD} is not allowed for pipeline orders-eu towards k-1, k-2: an operator allows it by the line "${env:ORDERS_PASSWORD}": "orders-eu towards k-1, k-2" under references in sluice.yaml',
+    );
+    const line = rules({ [reference]: "orders-eu towards k-1, k-2" });
+    expect(await given(reference, line, { hosts: ["k-1", "k-2"] })).toBe(canary);
+  });
+});
+
+describe("the secrets of Sluice itself are never given", () => {
+  test.each([
+    ["the variable of --git-token", "${env:GIT}", "${env:GIT}"],
+    ["the file of --hook-secret", "${file:DIR/git}", "${file:DIR/git}"],
+    ["the file of --git-ssh-key, which is no reference", "${file:DIR/git}", "DIR/git"],
+    ["that file by another name", "${file:DIR/secrets/link-to-git}", "DIR/git"],
+  ])("%s", async (_, reference, text) => {
+    const own = [{ setting: "--git-token", text: at(text) }];
+    expect(await given(reference, everything(), { own })).toMatch(
+      /^SECRET_NOT_ALLOWED: secret .* is that of --git-token, which no pipeline gets/,
+    );
+  });
+});
+
+test("a form that is no reference is refused as before, and an escape is none", async () => {
+  expect(await given("${vault:a}", [])).toMatch(/^SECRET_NOT_FOUND/);
+  expect(await given("$${env:HOME}", [])).toBe("${env:HOME}");
+});
