@@ -1,7 +1,7 @@
 import express, { type Express, type RequestHandler, type Response } from "express";
 import type { Log } from "../../engine/index.ts";
 import { answerErrors, sendError } from "./http/api-error.ts";
-import { httpMetrics, refuseChanges } from "./http/middleware.ts";
+import { httpMetrics, refuseChanges, refuseForeignHosts } from "./http/middleware.ts";
 import { answerPureCall, postOnly, purePaths } from "./pure/pure-route.ts";
 import type { PureCalls } from "./pure/pure-calls.ts";
 import { readRoutes, type StatusSources } from "./routes.ts";
@@ -19,11 +19,13 @@ const headers = {
 /**
  * The read-only status API as an Express app. It reads `sources` anew for each request and answers every other method
  * with 405. Only the pure calls take a POST with a body; they answer it in a separate thread and change nothing. The
- * listener limits headers, connections and times.
+ * listener limits headers, connections and times. `hosts` are the names that it is reached by.
  */
-export function statusApi(sources: StatusSources & { log: Log; pure: Pick<PureCalls, "ask"> }): Express {
+export function statusApi(
+  sources: StatusSources & { log: Log; pure: Pick<PureCalls, "ask">; hosts?: readonly string[] },
+): Express {
   const app = bareApp();
-  app.use(httpMetrics(sources.registry), setHeaders);
+  app.use(httpMetrics(sources.registry), setHeaders, refuseForeignHosts(sources.hosts ?? []));
   // Before the other routes, because a pipeline_id may equal the name of a pure call.
   for (const path of purePaths) app.post(path, markRoute(path), answerPureCall(path, sources.pure));
   for (const { path, handler } of allRoutes(sources))

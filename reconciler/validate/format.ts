@@ -1,4 +1,4 @@
-import { withSuggestion, type Problem } from "../language/problem.ts";
+import { printable, withSuggestion, type Problem } from "../language/problem.ts";
 
 export const formats = ["text", "json"] as const;
 export type Format = (typeof formats)[number];
@@ -13,7 +13,8 @@ export function format(problems: readonly Problem[], checked: number, as: Format
 /** `orders.yaml:12:18: error PIPELINE_ID: pipeline_id: expected …, got "…" (did you mean "…"?)`. */
 export function textLine(problem: Problem): string {
   const { file, line, column, severity, code } = problem;
-  return `${file}:${line}:${column}: ${severity} ${code}: ${withSuggestion(problem)}`;
+  // A name of several lines could hold a line that a CI system takes as a command.
+  return `${printable(file, Infinity)}:${line}:${column}: ${severity} ${code}: ${withSuggestion(problem)}`;
 }
 
 function summary(problems: readonly Problem[], checked: number): string {

@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import type { RequestHandler } from "express";
 import { Counter, Histogram, type Registry } from "prom-client";
 import { sendError } from "./api-error.ts";
@@ -63,3 +64,24 @@ export const refuseChanges: RequestHandler = (req, res, next) => {
     details: { method: req.method, allowed: readMethods },
   });
 };
+
+/**
+ * Refuses requests for another host name than `names`, `localhost` or an address: a page of another site that makes its
+ * own name lead here could read the answers in the browser of a person who can reach this API (DNS rebinding).
+ */
+export function refuseForeignHosts(names: readonly string[]): RequestHandler {
+  const known = new Set(["localhost", ...names.map((name) => name.toLowerCase())]);
+  return (req, res, next) => {
+    const { host } = req.headers;
+    const name = host?.toLowerCase().replace(/:\d*$/, "").replace(/\.$/, "");
+    if (name === undefined || known.has(name) || isIP(name.replace(/^\[(.*)\]$/, "$1")) > 0) return next();
+    sendError(res, {
+      status: 421,
+      code: "unknown_host",
+      message:
+        "this API does not answer to the host name of the request: use an address, or start sluice run with the name " +
+        "in --api-hosts",
+      details: { host },
+    });
+  };
+}

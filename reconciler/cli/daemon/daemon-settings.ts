@@ -101,3 +101,10 @@ export function ownSecrets(settings: Settings): OwnSecret[] {
     settings.all(name).map(({ value, origin }) => ({ setting: origin, text: textOf(value) })),
   );
 }
+
+/** The names by which the status API is reached, besides addresses and `localhost`. */
+export function apiHosts(settings: Settings): string[] {
+  const listener = settings.listener("api");
+  const names = settings.optional("api_hosts")?.split(",") ?? [];
+  return [...(listener === "off" ? [] : [listener.host]), ...names.map((name) => name.trim())];
+}

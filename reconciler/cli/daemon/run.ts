@@ -12,7 +12,7 @@ import { CliError } from "../invocation/cli-error.ts";
 import { controlApi } from "../control/routes.ts";
 import { listenControl, type ControlServer } from "../control/server.ts";
 import { desiredSource } from "./desired-source.ts";
-import { hookSecrets, kafkaSettings, ownSecrets, permissionsIn } from "./daemon-settings.ts";
+import { apiHosts, hookSecrets, kafkaSettings, ownSecrets, permissionsIn } from "./daemon-settings.ts";
 import type { ExitCode, Invocation } from "../invocation/invocation.ts";
 import { variableReader } from "../invocation/variables.ts";
 import { listenGrpc, listenHttp } from "./listen.ts";
@@ -55,7 +55,9 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     const sources = { engine, reconciler, registry, log, info };
     const control = resources.add(await openControl(dataDir, controlApi(sources))).path;
     const pure = resources.add(new PureCalls());
-    listeners["api"] = resources.add(await listenHttp("api", settings, statusApi({ ...sources, pure }))).address;
+    listeners["api"] = resources.add(
+      await listenHttp("api", settings, statusApi({ ...sources, pure, hosts: apiHosts(settings) })),
+    ).address;
     listeners["events"] = resources.add(await listenHttp("events", settings, engine.handleEvents)).address;
     const grpc = { accept: engine.handleOtlpGrpc, drain: engine.drainOtlpGrpc };
     listeners["otlp_grpc"] = resources.add(await listenGrpc("otlp_grpc", settings, grpc)).address;

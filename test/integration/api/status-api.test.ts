@@ -22,7 +22,7 @@ interface Answer {
 const log = keptLog();
 
 const older = view({ pipeline_id: "older", config: { ...config, pipeline_id: "older", name: "Older" } });
-let sources: StatusSources & { log: Log; pure: PureCalls };
+let sources: StatusSources & { log: Log; pure: PureCalls; hosts: string[] };
 let port: number;
 let close: () => Promise<unknown>;
 
@@ -35,6 +35,7 @@ beforeEach(async () => {
     registry: new Registry(),
     info: () => info,
     pure: new PureCalls(),
+    hosts: ["sluice.example.com"],
   };
   const server = createServer(statusApi(sources)).listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -49,6 +50,29 @@ beforeEach(async () => {
 });
 
 afterEach(() => close());
+
+describe("the host of a request", () => {
+  test.each([
+    ["127.0.0.1", 200],
+    ["10.0.0.7:8081", 200],
+    ["[::1]:8081", 200],
+    ["LocalHost:8081", 200],
+    ["sluice.example.com", 200],
+    ["sluice.example.com.:443", 200],
+    ["attacker.example", 421],
+    ["attacker.example:8081", 421],
+    ["127.0.0.1.attacker.example", 421],
+    ["localhost.attacker.example", 421],
+    ["sluice.example.com.attacker.example", 421],
+  ])('"%s" is answered %d', async (host, status) => {
+    for (const path of ["/", "/metrics", "/api/v1/pipeline", "/nothing"]) {
+      const answer = await ask("GET", path, undefined, { host });
+      const expected = status === 200 && path === "/nothing" ? 404 : status;
+      expect([path, answer.status]).toEqual([path, expected]);
+      if (status === 421) expect(answer.json).toMatchObject({ code: "unknown_host", details: { host } });
+    }
+  });
+});
 
 async function ask(method: string, path: string, body?: string, headers: Record<string, string> = {}): Promise<Answer> {
   const asked = request({ host: "127.0.0.1", port, method, path, headers, agent: false });

@@ -56,6 +56,14 @@ test("each reference to a secret is a warning that says who gets its value, and 
   );
 });
 
+test("a file whose name has several lines is shown on one", async () => {
+  await put("a\n::error title=x::y.yaml", "version: v3\npipeline_id: X\n");
+  const { code, out } = await sluice("validate", folder);
+  expect(code).toBe(1);
+  expect(out).toContain("a\\u000a::error title=x::y.yaml:2:14: error PIPELINE_ID");
+  expect(out).not.toMatch(/^::/m);
+});
+
 test("a problem is told with file, line and column, and exit code 1", async () => {
   const file = await put("bad.yaml", "version: v3\npipeline_id: X\n");
   const { code, out } = await sluice("validate", folder);
