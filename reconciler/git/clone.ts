@@ -152,9 +152,10 @@ export class Clone {
 
   /**
    * Creates the folder if it is missing or damaged. No other process uses it, so any lock in it is left over from a
-   * killed process.
+   * killed process, and any unfinished pack from a fetch that failed.
    */
   async #prepare(signal: AbortSignal): Promise<void> {
+    await this.#removeUnfinished();
     if ((await this.#packs()) > packsAtMost) await this.#compact(signal);
     const packs = await this.#packs();
     if (packs >= 0 && packs <= packsAtMost) return this.#removeLocks();
@@ -163,7 +164,16 @@ export class Clone {
     await this.#git.text(this.#folder, ["init", "--quiet", "--bare", "--template="], signal);
   }
 
-  /** How many packs there are, counting leftovers of a fetch that was killed; -1 where there is no clone. */
+  /** Each may be as large as the remote made it, and git never reads it again. */
+  async #removeUnfinished(): Promise<void> {
+    for (const folder of ["objects", join("objects", "pack")]) {
+      const names = await readdir(join(this.#folder, folder)).catch(() => []);
+      const unfinished = names.filter((name) => name.startsWith("tmp_"));
+      for (const name of unfinished) await rm(join(this.#folder, folder, name), { recursive: true, force: true });
+    }
+  }
+
+  /** How many packs there are; -1 where there is no clone. */
   async #packs(): Promise<number> {
     const names = await readdir(join(this.#folder, "objects", "pack")).catch(() => undefined);
     return names === undefined ? -1 : names.filter((name) => !/\.(idx|rev|keep|bitmap|mtimes)$/.test(name)).length;

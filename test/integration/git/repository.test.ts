@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -307,12 +307,29 @@ describe("the clone heals by itself", () => {
     const first = await origin.commit({ "a.yaml": "revision: 1" });
     await open().fetch(signal);
     const folder = join(await cloneFolder(), "objects", "pack");
-    // What a fetch leaves behind when it is killed.
-    for (let count = 0; count < 51; count++) await writeFile(join(folder, `tmp_pack_${count}`), "PACK");
+    const [pack = ""] = (await readdir(folder)).filter((name) => name.endsWith(".pack"));
+    const copies = Array.from({ length: 51 }, (_, index) => `pack-${String(index).padStart(40, "0")}`);
+    for (const copy of copies) {
+      for (const kind of ["pack", "idx"]) {
+        await copyFile(join(folder, pack.replace(/pack$/, kind)), join(folder, `${copy}.${kind}`));
+      }
+    }
     await origin.commit({ "a.yaml": "revision: 2" });
     expect((await open().cached(signal))?.sha).toBe(first);
     await open().fetch(signal);
-    expect((await readdir(folder)).filter((name) => name.includes("pack_") || name.endsWith(".pack")).length).toBe(2);
+    expect((await readdir(folder)).filter((name) => name.endsWith(".pack")).length).toBe(2);
+  });
+
+  test("what failed fetches leave behind is removed before the next one", async () => {
+    await origin.commit({ "a.yaml": "revision: 1" });
+    await open().fetch(signal);
+    const objects = join(await cloneFolder(), "objects");
+    for (const name of ["tmp_pack_a1B2c3", "tmp_idx_a1B2c3"]) await writeFile(join(objects, "pack", name), "PACK");
+    await mkdir(join(objects, "tmp_objdir-incoming-a1B2c3"));
+    await origin.commit({ "a.yaml": "revision: 2" });
+    await open().fetch(signal);
+    const left = [...(await readdir(objects)), ...(await readdir(join(objects, "pack")))];
+    expect(left.filter((name) => name.startsWith("tmp_"))).toEqual([]);
   });
 
   test("a remote that fails and comes back is read again", async () => {
