@@ -1,4 +1,5 @@
-import { open, stat } from "node:fs/promises";
+import { constants } from "node:fs";
+import { lstat, open, realpath } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { withoutIgnored } from "../../desired/ignore.ts";
 import { isPipelineFile } from "../../desired/load.ts";
@@ -44,10 +45,16 @@ export async function pipelineFiles(paths: string[]): Promise<PipelineFiles> {
   return { files: [...files.values()], named, unread };
 }
 
-/** Reads one pipeline file, under the path that leads to it. Throws CliError like `pipelineFiles`, and for a folder. */
+/**
+ * Reads one pipeline file, also behind a link, under the path that leads to it. Throws CliError like `pipelineFiles`, and
+ * for a folder.
+ */
 export async function pipelineFile(path: string): Promise<SourceFile> {
-  if (await isFolder(path)) throw new CliError(`${path}: expected a file, found a folder: name the files in it`);
-  return { path, bytes: (await singleFile(path)).bytes };
+  const target = await realpath(path).catch((error: Error) => {
+    throw missing(path, error);
+  });
+  if (await isFolder(target)) throw new CliError(`${path}: expected a file, found a folder: name the files in it`);
+  return { path, bytes: (await singleFile(path, target)).bytes };
 }
 
 /** The path from here, unless a hidden folder on the way to the folder that was named would hide the file. */
@@ -55,12 +62,19 @@ function nameOf({ path, below }: Found): string {
   return isPipelineFile(path) ? path : below;
 }
 
+/** A link may have been committed by whoever wrote the files, and lead to any file of this machine. */
 async function isFolder(path: string): Promise<boolean> {
-  try {
-    return (await stat(path)).isDirectory();
-  } catch (error) {
-    throw new CliError(`${path}: expected a file or a folder: ${(error as Error).message}`, { cause: error });
-  }
+  const found = await lstat(path).catch((error: Error) => {
+    throw missing(path, error);
+  });
+  if (!found.isSymbolicLink()) return found.isDirectory();
+  throw new CliError(
+    `${path}: expected a file or a folder, found a symbolic link, which is not followed: name what it leads to`,
+  );
+}
+
+function missing(path: string, cause: Error): CliError {
+  return new CliError(`${path}: expected a file or a folder: ${cause.message}`, { cause });
 }
 
 async function filesOfFolder(folder: string, unread: SkippedFile[]): Promise<Found[]> {
@@ -78,16 +92,18 @@ async function filesOfFolder(folder: string, unread: SkippedFile[]): Promise<Fou
   return found;
 }
 
-async function singleFile(path: string): Promise<Found> {
+/** The file at `path`, with the content of `target`. */
+async function singleFile(path: string, target = path): Promise<Found> {
   const below = basename(path);
   if (!isPipelineFile(below)) {
     throw new CliError(`${path}: expected a pipeline file: *.yaml, *.yml or *.json, not hidden and not sluice.yaml`);
   }
-  return { path, below, bytes: await readAtMost(path, maxFileBytes + 1) };
+  return { path, below, bytes: await readAtMost(target, maxFileBytes + 1) };
 }
 
 async function readAtMost(path: string, limit: number): Promise<Buffer> {
-  const file = await open(path);
+  // A named pipe would block until a process writes into it.
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(limit), 0, limit, 0);
     return buffer.subarray(0, bytesRead);

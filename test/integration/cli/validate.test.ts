@@ -130,6 +130,18 @@ describe("the files that are read are those that the daemon reads", () => {
     }
   });
 
+  test.each([
+    ["a file", "elsewhere/orders.yaml", "link.yaml"],
+    ["a folder", "elsewhere", "link"],
+  ])("a link to %s that is named is not followed", async (_, target, link) => {
+    await put("elsewhere/orders.yaml", "password: of-this-machine\n");
+    await symlink(join(folder, target), join(folder, "repo", link));
+    const { code, out, err } = await sluice("validate", join(folder, "repo", link));
+    expect(code).toBe(1);
+    expect(err).toContain("found a symbolic link, which is not followed: name what it leads to");
+    expect(out + err).not.toContain("of-this-machine");
+  });
+
   test("a link that leads out of the folder is told", async () => {
     await symlink(await put("elsewhere/orders.yaml", ""), join(folder, "repo/link.yaml"));
     const { code, err } = await sluice("validate", join(folder, "repo"));
