@@ -69,8 +69,11 @@ export class AccessTokens {
     return { created_at, last_used_at, brought };
   }
 
-  /** Makes a new token and returns it, this once. The old one is accepted for ten minutes more. */
-  async rotate(pipeline_id: string): Promise<string> {
+  /**
+   * Makes a new token and returns it, this once. The old one is accepted for ten minutes more; with `now` neither it nor
+   * one before it.
+   */
+  async rotate(pipeline_id: string, { now = false } = {}): Promise<string> {
     const old = this.#token(pipeline_id);
     if (old.brought) {
       throw new EngineError(
@@ -80,7 +83,8 @@ export class AccessTokens {
     }
     const token = newToken();
     await this.#registry.save(pipeline_id, { token: recordOf(token, false) });
-    this.#previous.set(pipeline_id, { hash: old.hash, until: performance.now() + overlap });
+    if (now) this.#previous.delete(pipeline_id);
+    else this.#previous.set(pipeline_id, { hash: old.hash, until: performance.now() + overlap });
     return token;
   }
 

@@ -17,9 +17,12 @@ export async function showToken(invocation: Invocation, id: string): Promise<Exi
 
 /** `sluice token rotate ID`: the new token alone on standard output, so that it can be piped into a secret store. */
 export async function rotateToken(invocation: Invocation, id: string): Promise<ExitCode> {
-  const rotated = (await daemonOf(invocation).post(`${tokenUrl(id)}/rotate`)) as { access_token: string };
+  const now = invocation.settings.isOn("token_now");
+  const url = `${tokenUrl(id)}/rotate${now ? "?now=true" : ""}`;
+  const rotated = (await daemonOf(invocation).post(url)) as { access_token: string };
   const code = show(invocation, rotated, () => rotated.access_token);
-  invocation.terminal.err("This is shown once. The earlier token is accepted for ten minutes more.");
+  const earlier = now ? "is refused from now on" : "is accepted for ten minutes more";
+  invocation.terminal.err(`This is shown once. The earlier token ${earlier}.`);
   return code;
 }
 

@@ -57,7 +57,9 @@ export function controlApi(sources: ControlSources): Express {
   );
   app.get("/control/v1/pipeline/:id/token", (req, res) => void res.json(engine.tokens.show(idOf(req))));
   app.post("/control/v1/pipeline/:id/token/rotate", (req, res) =>
-    engine.tokens.rotate(idOf(req)).then((access_token) => void res.json({ access_token })),
+    engine.tokens
+      .rotate(idOf(req), { now: req.query["now"] === "true" })
+      .then((access_token) => void res.json({ access_token })),
   );
   app.post("/control/v1/sql", (req, res) => {
     const { query, format } = questionOf(req);

@@ -70,7 +70,10 @@ beforeEach(async () => {
       view({ pipeline_id: "paused", status: "Failed", failure: "gone\u001b[2J" }),
       view({ pipeline_id: "kafka" }),
     ]),
-    tokens: { show: (id: string) => (engine.get(id), token), rotate: async (id: string) => `new-token-of-${id}` },
+    tokens: {
+      show: (id: string) => (engine.get(id), token),
+      rotate: async (id: string, { now = false } = {}) => `new-token-of-${id}${now ? "-now" : ""}`,
+    },
     reprocess: async () => ({
       request_id: "dlq-reprocess-1",
       status: "partial" as const,
@@ -200,6 +203,11 @@ describe("for people", () => {
     expect([out, err]).toEqual([
       "new-token-of-orders",
       "This is shown once. The earlier token is accepted for ten minutes more.",
+    ]);
+    const now = await sluice("token", "rotate", "orders", "--now");
+    expect([now.out, now.err]).toEqual([
+      "new-token-of-orders-now",
+      "This is shown once. The earlier token is refused from now on.",
     ]);
   });
 

@@ -92,6 +92,13 @@ test("a rotated token opens, the one before it still does, a made-up one never",
   expect(running.engine.tokens.show("door-test").last_used_at).not.toBeNull();
 });
 
+test("after a rotation at once only the new token opens, and none of those before it", async () => {
+  const second = await running.engine.tokens.rotate("door-test");
+  const third = await running.engine.tokens.rotate("door-test", { now: true });
+  const answers = await Promise.all([third, second, token].map((one) => running.post("door-test", one, good)));
+  expect(answers.map(({ status }) => status)).toEqual([202, 401, 401]);
+});
+
 test("a full stream is answered 429 with Retry-After, and a terminated pipeline 409", async () => {
   const resources = { nats: { stream: { max_msgs: 3 } } };
   const { access_token } = await running.engine.create(webhookPipeline("full-test", { resources }), createTable);
