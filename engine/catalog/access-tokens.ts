@@ -19,6 +19,8 @@ interface NewToken {
   generated?: string;
 }
 
+/** A shorter token can be guessed. */
+const fewestCharacters = 16;
 /** How long the old token is accepted after a rotation, in milliseconds, so that senders can be changed one by one. */
 const overlap = 10 * 60 * 1000;
 /** A use is stored at most this often, in milliseconds. */
@@ -47,7 +49,9 @@ export class AccessTokens {
     if (!hasAccessToken({ sources })) return {};
     if (access_token !== undefined) {
       const value = await this.#secrets.resolve(access_token, { pipeline_id, hosts: [] });
+      // One that is in use stays: only a change has to bring a better one.
       if (present?.token?.brought === true && isToken(value, present.token.hash)) return {};
+      refuseShort(value, pipeline_id);
       return { token: recordOf(value, true) };
     }
     if (present?.token !== undefined && !present.token.brought) return {};
@@ -114,6 +118,24 @@ export class AccessTokens {
       throw new EngineError("NOT_SUPPORTED", `pipeline ${pipeline_id} has no webhook source, and no token`);
     return token;
   }
+}
+
+/** Resolves the token of the options as a start would. Throws what `newTokenFor` throws. */
+export async function checkToken(
+  access_token: string,
+  { pipeline_id }: PipelineConfig,
+  secrets: SecretSource,
+): Promise<void> {
+  refuseShort(await secrets.resolve(access_token, { pipeline_id, hosts: [] }), pipeline_id);
+}
+
+function refuseShort(token: string, pipeline_id: string): void {
+  if (token.length >= fewestCharacters) return;
+  const wayOut = 'use a longer one, such as "openssl rand -hex 32" gives';
+  throw new EngineError(
+    "SECRET_NOT_ALLOWED",
+    `the access token of pipeline ${pipeline_id} has fewer than ${fewestCharacters} characters and can be guessed: ${wayOut}`,
+  );
 }
 
 /** The record of a new token; `brought`: it was set by the options. */

@@ -13,6 +13,7 @@ import { isPassing } from "../state/storage-error.ts";
 import { isPushed } from "../sources/registry.ts";
 import { LazyEmbeddedClickHouse } from "../embedded-clickhouse/lazy-embedded-clickhouse.ts";
 import type { Streams } from "../streams/streams.ts";
+import { checkToken } from "../catalog/access-tokens.ts";
 import { resolveSecrets, type SecretSource, SecretsInUse } from "../catalog/secrets.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Recorder } from "../telemetry/recorder.ts";
@@ -122,8 +123,7 @@ export class Runner {
     const { secrets, embedded, kafka } = this.#options;
     let resolved: PipelineConfig;
     try {
-      const { pipeline_id } = config;
-      if (options.access_token !== undefined) await secrets.resolve(options.access_token, { pipeline_id, hosts: [] });
+      if (options.access_token !== undefined) await checkToken(options.access_token, config, secrets);
       resolved = await resolveSecrets(config, secrets);
     } catch (error) {
       return { kind: "refused", text: error instanceof Error ? error.message : String(error) };

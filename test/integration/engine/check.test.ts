@@ -44,6 +44,7 @@ test("a missing table or column, a column of another type, a wrong login, and a 
   const unset = { connection_params: on.connection({ password: "${env:UNSET}" }) };
   expect(await check("fine", unset)).toEqual(refused(/env:UNSET/));
   expect(await check("fine", {}, { access_token: "${env:NO_TOKEN}" })).toEqual(refused(/env:NO_TOKEN/));
+  expect(await check("fine", {}, { access_token: "short" })).toEqual(refused(/has fewer than 16 characters/));
 });
 
 test("columns that a table lacks are added with alter_table, by the start and not by the check", async () => {
@@ -57,9 +58,10 @@ test("columns that a table lacks are added with alter_table, by the start and no
   expect(await columns()).toEqual(before);
 
   const config = on.config("grows", over);
-  const options = { ...defaultOptions, alter_table: true, access_token: "t" };
+  const options = { ...defaultOptions, alter_table: true, access_token: "a-token-of-the-tests" };
   await on.engine.engine.create(config, options);
-  for (const id of [1, 2]) expect((await on.engine.post("grows", "t", { id, n: 7 })).status).toBe(202);
+  for (const id of [1, 2])
+    expect((await on.engine.post("grows", "a-token-of-the-tests", { id, n: 7 })).status).toBe(202);
   await on.engine.until("grows", ({ counters }) => counters.rows_written === 2);
   expect(await columns()).toEqual([
     { name: "id", type: "Int64" },

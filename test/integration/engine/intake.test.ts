@@ -92,6 +92,13 @@ test("a rotated token opens, the one before it still does, a made-up one never",
   expect(running.engine.tokens.show("door-test").last_used_at).not.toBeNull();
 });
 
+test("a token that can be guessed is refused, in words that do not hold it", async () => {
+  const options = { ...createTable, access_token: "0123456789abcde" };
+  const created: unknown = await running.engine.create(webhookPipeline("short-test"), options).catch((error) => error);
+  expect(created).toMatchObject({ code: "SECRET_NOT_ALLOWED", message: expect.stringContaining("fewer than 16") });
+  expect(String(created)).not.toContain("0123");
+});
+
 test("after a rotation at once only the new token opens, and none of those before it", async () => {
   const second = await running.engine.tokens.rotate("door-test");
   const third = await running.engine.tokens.rotate("door-test", { now: true });

@@ -4,7 +4,7 @@ import { Folder } from "../../../reconciler/git/folder.ts";
 import { Reconciler } from "../../../reconciler/reconciler.ts";
 import { TestEngine } from "../../support/engine.ts";
 
-const token = "t0ken";
+const token = "t0ken-of-the-tests";
 
 /** A reconciler of a folder, on a real engine: a webhook pipeline `orders`, whose file has `${T}` for its token, and others. */
 export class OrdersScene {

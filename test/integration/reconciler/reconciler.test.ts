@@ -16,7 +16,7 @@ let running: { reconciler: Reconciler; stop(): Promise<void> };
 
 beforeEach(async () => {
   repository = await GitRepository.create();
-  engine = await TestEngine.open({ secrets: { T: "t0ken" } });
+  engine = await TestEngine.open({ secrets: { T: "t0ken-of-the-tests" } });
 });
 
 afterEach(async () => {
@@ -84,7 +84,7 @@ describe("a reconciler on a real repository and a real engine", () => {
       await expect
         .poll(() => conditionsOf(reconciler, "orders"), { timeout: 60_000 })
         .toEqual(["Ready True ReconciliationSucceeded"]);
-      for (const level of ["error", "info"]) await engine.post("orders", "t0ken", { id: 1, level });
+      for (const level of ["error", "info"]) await engine.post("orders", "t0ken-of-the-tests", { id: 1, level });
       await engine.until("orders", ({ counters }) => counters.rows_written === 1 && counters.events_filtered === 1);
 
       await seen(
@@ -94,7 +94,7 @@ describe("a reconciler on a real repository and a real engine", () => {
       expect(reconciler.snapshot().history[0]?.outcomes).toEqual([
         { pipeline_id: "orders", kind: "update", result: "applied" },
       ]);
-      await engine.post("orders", "t0ken", { id: 2, level: "info" });
+      await engine.post("orders", "t0ken-of-the-tests", { id: 2, level: "info" });
       await engine.until("orders", ({ stream }) => stream!.messages === 0);
       await expect
         .poll(() => engine.rows("SELECT id FROM orders ORDER BY id"))
@@ -118,7 +118,7 @@ describe("a reconciler on a real repository and a real engine", () => {
       const stopped = { ...renamed, sluice: [...orders.sluice, "state: Stopped"] };
       await seen(reconciler, await repository.commit(text(stopped), "Stop"));
       expect(conditionsOf(reconciler, "orders")).toEqual(["Ready True Stopped"]);
-      expect((await engine.post("orders", "t0ken", { id: 3, level: "info" })).status).toBe(202);
+      expect((await engine.post("orders", "t0ken-of-the-tests", { id: 3, level: "info" })).status).toBe(202);
 
       await seen(reconciler, await repository.commit({ "orders.yaml": null }, "Remove"));
       expect(engine.engine.list().map(({ pipeline_id }) => pipeline_id)).toEqual(["sales-eu"]);

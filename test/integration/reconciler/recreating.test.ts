@@ -8,8 +8,8 @@ afterEach(() => engine.close());
 
 test("between its deletion and its creation a pipeline asks its senders to try again, and no longer afterwards", async () => {
   engine = await TestEngine.open();
-  const post = (): Promise<Response> => engine.post("orders", "token-of-mine", { id: 1, level: "info" });
-  const options = { ...createTable, access_token: "token-of-mine" };
+  const post = (): Promise<Response> => engine.post("orders", "the-token-of-mine", { id: 1, level: "info" });
+  const options = { ...createTable, access_token: "the-token-of-mine" };
   await engine.engine.create(webhookPipeline("orders"), options);
   expect((await post()).status).toBe(202);
   engine.engine.recreating("orders", true);

@@ -20,7 +20,7 @@ beforeEach(async () => {
   const files = join(dataDir, "files");
   await mkdir(files);
   await mkdir(secrets);
-  await writeFile(join(secrets, "token"), "first-token");
+  await writeFile(join(secrets, "token"), "the-first-of-tokens");
   await writeFile(join(secrets, "password"), "default");
   const text = pipelineText({
     id: "orders",
@@ -39,16 +39,16 @@ const post = async (token: string): Promise<number> =>
   (await running.post("orders", token, { id: 1, level: "error" })).status;
 
 test("a brought token counts with its new value without a commit, and only that", async () => {
-  expect(await post("first-token")).toBe(202);
+  expect(await post("the-first-of-tokens")).toBe(202);
   expect((await turn()).outcomes).toEqual([]);
-  await writeFile(join(secrets, "token"), "second-token");
+  await writeFile(join(secrets, "token"), "the-second-of-tokens");
   const { plan, outcomes } = await turn();
   expect(plan?.changes[0]).toMatchObject({ cause: "SecretChanged", calls: ["configure"] });
   expect(outcomes).toMatchObject([{ result: "applied" }]);
-  expect([await post("first-token"), await post("second-token")]).toEqual([401, 202]);
+  expect([await post("the-first-of-tokens"), await post("the-second-of-tokens")]).toEqual([401, 202]);
   expect((await turn()).outcomes).toEqual([]);
   const kept = JSON.stringify([reconciler.history({ limit: 10 }), reconciler.snapshot(), running.log.lines]);
-  expect(kept).not.toMatch(/first-token|second-token/);
+  expect(kept).not.toMatch(/the-first-of-tokens|the-second-of-tokens/);
 });
 
 test("a secret of the target that changes starts the pipeline anew; one that is gone leaves it running, and is told", async () => {
