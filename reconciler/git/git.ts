@@ -16,8 +16,20 @@ class Refusal extends SourceError {
   }
 }
 
+/**
+ * The most bytes that git may print, which are kept in memory: the list of a tree, the contents of all files that are
+ * read, and what a command tells that connects to a remote. Few bytes of a pack can describe a tree of any size, and a
+ * server sends as many lines about its progress as it wants.
+ */
+const mostBytes = { text: 64 << 20, contents: 192 << 20, exchange: 16 << 20 };
+
+/** Git printed more than that. */
+class OutputTooLarge extends Error {}
+
 interface Run<Result> {
   folder: string;
+  /** The most bytes that it may print. */
+  most: number;
   args: readonly string[];
   environment: Record<string, string>;
   redact: (text: string) => string;
@@ -49,7 +61,8 @@ export class Git {
   text(folder: string, args: string[], signal: AbortSignal): Promise<string> {
     const environment = localEnvironment(this.#environment);
     const { redact } = this.#remote;
-    return this.#run({ folder, args, environment, redact, command: (git) => git.raw(args) }, signal);
+    const most = mostBytes.text;
+    return this.#run({ folder, args, environment, redact, most, command: (git) => git.raw(args) }, signal);
   }
 
   /** Output of `git cat-file --batch` in `folder`, for these objects. */
@@ -57,7 +70,8 @@ export class Git {
     const environment = localEnvironment(this.#environment);
     const input = objects.map((object) => `${object}\n`).join("");
     const { redact } = this.#remote;
-    return this.#run({ folder, args: ["cat-file"], environment, redact, input, command: catFile }, signal);
+    const most = mostBytes.contents;
+    return this.#run({ folder, args: ["cat-file"], environment, redact, most, input, command: catFile }, signal);
   }
 
   /** Output of a git command that connects to the remote: `args` receives its URL. */
@@ -78,11 +92,12 @@ export class Git {
     const secrets = granted.secrets.filter((secret) => secret.length > 2);
     const redact = (text: string) =>
       this.#remote.redact(secrets.reduce((rest, secret) => rest.replaceAll(secret, "[redacted]"), text));
-    return this.#run({ folder, args, environment, redact, command: (git) => git.raw(args) }, signal);
+    const most = mostBytes.exchange;
+    return this.#run({ folder, args, environment, redact, most, command: (git) => git.raw(args) }, signal);
   }
 
   async #run<Result>(run: Run<Result>, signal: AbortSignal): Promise<Result> {
-    const { folder, input, command } = run;
+    const { folder, input, most, command } = run;
     // Git must not use a repository in a parent folder instead of a damaged one.
     const environment = { ...run.environment, GIT_CEILING_DIRECTORIES: dirname(resolve(folder)) };
     const options = (abort: AbortSignal) => ({
@@ -98,13 +113,29 @@ export class Git {
       ...(input === undefined ? {} : { input: () => input }),
     });
     try {
-      return await bounded(signal, this.#timeouts.total, (abort) =>
-        command(simpleGit(options(abort)).env(environment)),
-      );
+      return await bounded(signal, this.#timeouts.total, (abort, end) => {
+        const git = simpleGit(options(abort)).env(environment);
+        let bytes = 0;
+        const count = (chunk: Buffer): void => {
+          bytes += chunk.length;
+          if (bytes > most) end(new OutputTooLarge());
+        };
+        const counted = git.outputHandler((_command, stdout, stderr) => {
+          stdout.on("data", count);
+          stderr.on("data", count);
+        });
+        return command(counted);
+      });
     } catch (error) {
       signal.throwIfAborted();
+      if (error instanceof OutputTooLarge) throw this.#tooLarge(run);
       throw this.#failure(run, error);
     }
+  }
+
+  #tooLarge({ args, most }: Run<unknown>): SourceError {
+    const what = `git ${args[0] ?? ""} of ${this.#remote.display} printed more than ${most >> 20} MiB, and was ended`;
+    return new SourceError("TooLarge", `${what}: expected a repository of files, see what its last commits added`);
   }
 
   #failure({ args, redact }: Run<unknown>, error: unknown): SourceError {
@@ -158,13 +189,13 @@ function shown(location: string, redact: (text: string) => string): string {
 }
 
 /**
- * Aborts `work` after so many milliseconds, or with `signal`; it then rejects at once, because git may need a moment to
+ * Aborts `work` after so many milliseconds, with `signal`, or with an error that it gives itself; it then rejects at once, because git may need a moment to
  * end. Removes its listener from `signal`, which lives as long as the process.
  */
 async function bounded<Result>(
   signal: AbortSignal,
   milliseconds: number,
-  work: (abort: AbortSignal) => PromiseLike<Result>,
+  work: (abort: AbortSignal, end: (error: Error) => void) => PromiseLike<Result>,
 ): Promise<Result> {
   const limit = new AbortController();
   const timer = setTimeout(() => limit.abort(new Error(outOfTime)), milliseconds);
@@ -174,7 +205,7 @@ async function bounded<Result>(
     limit.signal.addEventListener("abort", () => reject(limit.signal.reason as Error), { once: true });
   });
   try {
-    return await Promise.race([work(limit.signal), aborted]);
+    return await Promise.race([work(limit.signal, (error) => limit.abort(error)), aborted]);
   } finally {
     clearTimeout(timer);
     signal.removeEventListener("abort", onAbort);
