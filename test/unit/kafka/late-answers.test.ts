@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { patchKafkajs } from "../../../engine/sources/kafka/brokers/connection.ts";
+import { patchKafkajs } from "../../../engine/sources/kafka/brokers/kafkajs-patches.ts";
 
 /** The requests of one connection of kafkajs, as far as they are used here. */
 interface Requests {

@@ -1,8 +1,7 @@
 import { Kafka, logLevel, type ISocketFactory, type KafkaConfig, type SASLOptions } from "kafkajs";
 import type { KafkaConnection } from "../../../../schemas/pipeline.ts";
 import type { Log } from "../../../telemetry/log.ts";
-import Connection from "kafkajs/src/network/connection.js";
-import RequestQueue, { type SocketRequest } from "kafkajs/src/network/requestQueue/index.js";
+import { patchKafkajs } from "./kafkajs-patches.ts";
 
 const connectionTimeout = 5_000;
 
@@ -66,72 +65,4 @@ function saslOf({ mechanism, username = "", password = "" }: KafkaConnection): S
 /** PEM text, given as it is or in base64. */
 function pemOf(text: string): string {
   return text.includes("-----BEGIN") ? text : Buffer.from(text, "base64").toString("utf8");
-}
-
-let isPatched = false;
-
-/** Patches faults of kafkajs 2.2.4 in this process, for good. */
-export function patchKafkajs(): void {
-  if (isPatched) return;
-  isPatched = true;
-  forgetPartsOfAnswers();
-  lookOnlyForRequestsThatWait();
-  lookForLateAnswersWhenDue();
-}
-
-/**
- * A connection that breaks within an answer leaves the first part of it in a buffer. kafkajs would append the bytes of
- * the next connection to it, misread every answer from then on, and end the process where a length does not fit.
- */
-function forgetPartsOfAnswers(): void {
-  const { connect } = Connection.prototype;
-  Connection.prototype.connect = function (this: Connection): Promise<boolean> {
-    if (!this.isConnected()) {
-      // Bytes that the previous connection still delivers belong to requests that were given up.
-      if (this.socket?.connecting === false) this.socket.removeAllListeners("data");
-      this.chunks = [];
-      this.bytesBuffered = 0;
-      this.bytesNeeded = Int32Array.BYTES_PER_ELEMENT;
-    }
-    return connect.call(this);
-  };
-}
-
-/**
- * After the first answer on a connection, kafkajs checks every millisecond for requests to send, even if none wait: the
- * nine connections of an idle pipeline with three brokers cost 3.7 % of a core.
- */
-function lookOnlyForRequestsThatWait(): void {
-  const { scheduleCheckPendingRequests } = RequestQueue.prototype;
-  RequestQueue.prototype.scheduleCheckPendingRequests = function (this: RequestQueue): void {
-    if (this.pending.length > 0) scheduleCheckPendingRequests.call(this);
-  };
-}
-
-/**
- * kafkajs looks ten times a second at each connection for answers that are late, by the wall clock, also where none is
- * awaited. Here it looks when the first answer is due, by the monotonic clock.
- */
-function lookForLateAnswersWhenDue(): void {
-  const dueTimes = new WeakMap<SocketRequest, number>();
-  // A request that was sent before this patch counts from now on.
-  const dueTime = (request: SocketRequest): number =>
-    dueTimes.get(request) ?? performance.now() + request.requestTimeout;
-  const { sendSocketRequest } = RequestQueue.prototype;
-  RequestQueue.prototype.sendSocketRequest = function (this: RequestQueue, request): void {
-    dueTimes.set(request, performance.now() + request.requestTimeout);
-    sendSocketRequest.call(this, request);
-    this.scheduleRequestTimeoutCheck();
-  };
-  RequestQueue.prototype.scheduleRequestTimeoutCheck = function (this: RequestQueue): void {
-    clearTimeout(this.requestTimeoutIntervalId);
-    if (this.inflight.size === 0) return;
-    const check = (): void => {
-      const now = performance.now();
-      for (const request of this.inflight.values()) if (dueTime(request) <= now) request.timeoutRequest();
-      this.scheduleRequestTimeoutCheck();
-    };
-    const due = Math.min(...Array.from(this.inflight.values(), dueTime));
-    this.requestTimeoutIntervalId = setTimeout(check, Math.ceil(due - performance.now())).unref();
-  };
 }

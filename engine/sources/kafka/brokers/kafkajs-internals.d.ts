@@ -22,6 +22,7 @@ declare module "kafkajs/src/protocol/encoder.js" {
 /** The parts of its connections that are patched here. */
 declare module "kafkajs/src/network/connection.js" {
   import type { Socket } from "node:net";
+  import type RequestQueue from "kafkajs/src/network/requestQueue/index.js";
 
   export default class Connection {
     socket: Socket | undefined;
@@ -29,7 +30,14 @@ declare module "kafkajs/src/network/connection.js" {
     chunks: Buffer[];
     bytesBuffered: number;
     bytesNeeded: number;
+    /** What takes the answers of a login; null where none is under way. */
+    authHandlers: { onSuccess(bytes: Buffer): void } | null;
+    /** Whether these answers begin with their length. */
+    authExpectResponse: boolean;
+    requestQueue: RequestQueue;
     isConnected(): boolean;
+    /** Takes what the socket received. */
+    processData: (this: Connection, data: Buffer) => void;
     /** Ends all requests that were sent or wait to be sent. */
     rejectRequests(error: Error): void;
     connect: (this: Connection) => Promise<boolean>;
@@ -49,6 +57,8 @@ declare module "kafkajs/src/network/requestQueue/index.js" {
     pending: SocketRequest[];
     requestTimeoutIntervalId: NodeJS.Timeout | undefined;
     isConnected(): boolean;
+    /** Gives an answer to the request that it names; one that nobody awaits is dropped. */
+    fulfillRequest(answer: { size: number; correlationId: number; payload: Buffer }): void;
     sendSocketRequest: (this: RequestQueue, request: SocketRequest) => void;
     scheduleRequestTimeoutCheck: (this: RequestQueue) => void;
     scheduleCheckPendingRequests: (this: RequestQueue) => void;

@@ -1,5 +1,5 @@
 import type { ISocketFactory } from "kafkajs";
-import { patchKafkajs } from "../../../../engine/sources/kafka/brokers/connection.ts";
+import { patchKafkajs } from "../../../../engine/sources/kafka/brokers/kafkajs-patches.ts";
 import type { KafkaConnection } from "../../../../schemas/pipeline.ts";
 import type { Draw, SimulatedNetwork } from "../network.ts";
 import { SimulatedBroker, type Call } from "./broker.ts";
