@@ -6,13 +6,14 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 const unit = ["test/unit/**/*.test.ts", "test/conformance/**/!(sink).test.ts", "test/architecture.test.ts"];
 /** Those of them that replace modules: each needs modules of its own. The others share theirs, as loading them takes longer than most tests. */
 const mocked = ["test/unit/**/*.mocked.test.ts"];
-/** The simulator, which replaces the modules of Node. */
-const simulated = ["test/fuzz/world.test.ts"];
+/** Those that take up to two minutes: each has a process of its own, which what it leaves behind ends with. */
+const long = ["test/{e2e,faults,fuzz,security}/**/*.test.ts"];
 
-/** When a file runs: first those that take up to two minutes, then the others by their modules, which they share. */
-function turnOf({ moduleId, project }: TestSpecification): number {
-  if (/\/test\/(e2e|faults|fuzz)\//.test(moduleId)) return 0;
-  return project.name === "whole" ? 1 : 2;
+const globalSetup = ["test/support/build.ts", "test/support/kafka/shared-broker.ts"];
+
+/** When a file runs: first the long ones, then the others, by the modules that they share. */
+function turnOf({ project }: TestSpecification): number {
+  return ["long", "whole"].indexOf(project.name) + 1 || 3;
 }
 
 /** Runs the long tests first: at the end, one of them would keep one worker busy and leave the others idle. */
@@ -35,15 +36,15 @@ export default defineConfig({
     projects: [
       { extends: true, test: { name: "unit", include: unit, exclude: mocked, isolate: false } },
       { extends: true, test: { name: "mocked", include: mocked } },
-      { extends: true, test: { name: "simulated", include: simulated } },
+      { extends: true, test: { name: "long", include: long, globalSetup } },
       {
         extends: true,
         test: {
           name: "whole",
           include: ["test/**/*.test.ts"],
-          exclude: [...unit, ...simulated],
+          exclude: [...unit, ...long],
           isolate: false,
-          globalSetup: ["test/support/build.ts", "test/support/kafka/shared-broker.ts"],
+          globalSetup,
         },
       },
     ],

@@ -113,6 +113,11 @@ export class KafkaSubject {
     return (await this.memberIds()).length === this.#options.members;
   }
 
+  /** Of all its topics. */
+  get partitions(): number {
+    return partitions * this.#options.variant.topics;
+  }
+
   /** What the broker calls the members of the group; none while it gives out partitions. */
   async memberIds(): Promise<string[]> {
     const { groups } = await this.#options.kafka.withAdmin((admin) => admin.describeGroups([this.#group]));

@@ -1,6 +1,9 @@
 import { execFileSync } from "node:child_process";
+import { onceForAllProjects } from "./once-for-all-projects.ts";
 
 /** Builds `dist/` once before the tests: threads and child processes run from there. */
 export function setup(): void {
-  execFileSync("npm", ["run", "--silent", "build"], { stdio: ["ignore", "inherit", "inherit"] });
+  onceForAllProjects("build", () =>
+    execFileSync("npm", ["run", "--silent", "build"], { stdio: ["ignore", "inherit", "inherit"] }),
+  );
 }

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { TestProject } from "vitest/node";
+import { onceForAllProjects } from "../once-for-all-projects.ts";
 import type { KafkaAccess } from "./access.ts";
 import { KafkaBroker } from "./broker.ts";
 import { brokerObstacle } from "./obstacle.ts";
@@ -16,8 +17,25 @@ declare module "vitest" {
   }
 }
 
+interface Shared {
+  url: string;
+  /** Projects that have not ended. */
+  users: number;
+  stop(): Promise<void>;
+}
+
 /** One Kafka for all test files of a run: started when the first one asks, ended after the last one. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const shared = await onceForAllProjects("kafka", share);
+  shared.users += 1;
+  project.provide("sharedKafka", shared.url);
+  return async () => {
+    shared.users -= 1;
+    if (shared.users === 0) await shared.stop();
+  };
+}
+
+async function share(): Promise<Shared> {
   let broker: Promise<KafkaBroker> | undefined;
   const answer = async (): Promise<SharedAnswer> => {
     const obstacle = await brokerObstacle();
@@ -31,11 +49,11 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   const server = createServer((_, response) => void answer().then((text) => response.end(JSON.stringify(text))));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  project.provide("sharedKafka", `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  return async () => {
+  const stop = async (): Promise<void> => {
     server.closeAllConnections();
     server.close();
     const started = await broker?.catch(() => undefined);
     await started?.stop();
   };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, users: 0, stop };
 }
