@@ -3,12 +3,20 @@ import { describe, expect, test, vi } from "vitest";
 import { TestEngine } from "../../support/engine.ts";
 import { useKafka } from "../../support/kafka/use-kafka.ts";
 import { defaultOptions } from "../../../schemas/index.ts";
-import { quick, span, useScenes } from "./kafka-scene.ts";
+import { type KafkaScene, quick, span, useScenes } from "./kafka-scene.ts";
 import { Stranger } from "./stranger.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 
 const inScene = useScenes(useKafka());
+
+/** The offsets that the group has, of all partitions together. */
+async function committed({ kafka, group, topic }: KafkaScene): Promise<number> {
+  const found = await kafka.withAdmin((admin) => admin.fetchOffsets({ groupId: group, topics: [topic] }));
+  return found
+    .flatMap(({ partitions }) => partitions)
+    .reduce((sum, { offset }) => sum + Math.max(0, Number(offset)), 0);
+}
 
 describe("a member of the group that is no Sluice", () => {
   test.each([false, true])("that commits: %s takes partitions and leaves; each event is written once here", (commits) =>
@@ -17,6 +25,8 @@ describe("a member of the group that is no Sluice", () => {
         await scene.produce(1, 200);
         await scene.create();
         await scene.holds(span(1, 200));
+        // It would read again what the group has not heard of yet.
+        await vi.waitFor(async () => expect(await committed(scene)).toBe(200), { timeout: 10_000 });
         const stranger = await Stranger.join(scene.kafka, scene.group, scene.topic, commits);
         await scene.until(({ foreign_members }) => foreign_members?.length === 1);
         await scene.until(({ source }) => (source?.partitions ?? 4) + stranger.partitions.length === 4);
