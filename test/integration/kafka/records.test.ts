@@ -55,6 +55,8 @@ describe("records of a topic", () => {
         ]);
         await scene.create();
         await scene.holds([1, 2]);
+        // Its rows can be seen before it is committed.
+        await scene.until(({ pending_batches }) => pending_batches === 0);
         const { messages } = scene.running.engine.deadLetters(scene.pipeline_id).list(10);
         expect(
           messages.map(({ component, reason, original_message, position, feed }) => {

@@ -138,6 +138,7 @@ test("what a batch under way holds of a topic that is taken out becomes dead let
     await scene.server.client.command({ query: `RENAME TABLE ${scene.table}_away TO ${scene.table}` });
     await scene.resume();
     await scene.holds(span(1, 20));
+    await scene.until(({ pending_batches }) => pending_batches === 0);
     const { engine } = scene.running;
     const letters = engine.deadLetters(scene.pipeline_id).list(100).messages;
     expect(letters.length).toBeGreaterThan(0);
