@@ -1,25 +1,29 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Duplex } from "node:stream";
+import type { Socket } from "node:net";
 import type { EngineOptions, PipelineConfig } from "../schemas/pipeline.ts";
 import { AccessTokens } from "./catalog/access-tokens.ts";
 import type { CatalogEntry } from "./catalog/catalog.ts";
 import { immutableChange } from "./catalog/immutable.ts";
 import { PipelineRegistry } from "./catalog/registry.ts";
 import { reprocess, type Reprocessed } from "./catalog/reprocess.ts";
-import { resolveSecrets, type StaleSecrets } from "./catalog/secrets.ts";
+import { resolveSecrets, secretsOf, type StaleSecrets } from "./catalog/secrets.ts";
 import { PipelineStorage } from "./catalog/storage.ts";
+import { checkTargets } from "./catalog/targets.ts";
 import { PipelineViews } from "./catalog/views.ts";
 import type { DeadLetterQueue, LetterEvent, Selection } from "./core/dead-letter.ts";
 import { EngineError, type ErrorCode } from "./core/errors.ts";
 import { isAtRest } from "./core/lifecycle.ts";
 import type { Readiness } from "./core/readiness.ts";
 import type { PipelineHealth, PipelineView } from "./core/pipeline-view.ts";
+import type { BeginRequest } from "./http/request-progress.ts";
 import { IngestEndpoints } from "./ingest/endpoints.ts";
+import { defaultPushRates } from "./ingest/rate-limits.ts";
 import { Lifecycle } from "./lifecycle.ts";
 import { thisMachine } from "./machine.ts";
 import { defaultKafkaSettings } from "./sources/kafka/brokers/settings.ts";
 import { defaultOtlpSettings } from "./sources/otlp/receiver/settings.ts";
 import type { EngineSettings } from "./settings.ts";
+import { exposeHoldings } from "./telemetry/held.ts";
 import { closeStores, openStores, type Stores } from "./stores.ts";
 import { Runner } from "./workers/runner.ts";
 
@@ -56,6 +60,11 @@ export class Engine {
     this.#stores = stores;
     const registry = new PipelineRegistry(catalog, recorder);
     this.#registry = registry;
+    exposeHoldings(settings.registry, {
+      pipelines: () => registry.list().map(({ pipeline_id }) => pipeline_id),
+      deadLetters: (pipeline_id) => letters.queue(pipeline_id).state(),
+      stream: (pipeline_id) => (streams.has(pipeline_id) ? streams.state(pipeline_id) : undefined),
+    });
     this.#views = new PipelineViews({ registry, journal, letters, streams, recorder });
     this.#storage = new PipelineStorage({
       dataDir: dataDir.path,
@@ -83,6 +92,7 @@ export class Engine {
         settings: { ...defaultKafkaSettings, ...settings.kafka },
       },
       secrets,
+      targets: settings.targets ?? {},
       log,
       openStream: (entry) => this.#storage.open(entry),
       ...(threads !== undefined && { threads }),
@@ -90,7 +100,8 @@ export class Engine {
       onFailed: (pipeline_id, error) => void this.#lifecycle.failed(pipeline_id, error),
     });
     const otlp = { ...defaultOtlpSettings, ...settings.otlp };
-    this.#endpoints = new IngestEndpoints({ registry, tokens: this.#tokens, streams, recorder, otlp });
+    const rates = { ...defaultPushRates, ...settings.pushRates };
+    this.#endpoints = new IngestEndpoints({ registry, tokens: this.#tokens, streams, recorder, otlp, rates });
     this.#lifecycle = new Lifecycle({
       registry,
       storage: this.#storage,
@@ -121,7 +132,7 @@ export class Engine {
 
   /**
    * Stores a pipeline and starts it. Returns the webhook's token where one was generated: it is shown only here.
-   * Throws PIPELINE_EXISTS, SECRET_NOT_FOUND, SECRET_NOT_ALLOWED, NOT_SUPPORTED; nothing is stored then.
+   * Throws PIPELINE_EXISTS, SECRET_NOT_FOUND, SECRET_NOT_ALLOWED, TARGET_NOT_ALLOWED, NOT_SUPPORTED; nothing is stored then.
    */
   async create(config: PipelineConfig, options: EngineOptions): Promise<{ access_token?: string }> {
     const { pipeline_id } = config;
@@ -131,6 +142,7 @@ export class Engine {
     this.#creating.add(pipeline_id);
     let generated: string | undefined;
     try {
+      checkTargets(config, this.#settings.targets);
       await resolveSecrets(config, this.#settings.secrets);
       const made = await this.#tokens.newTokenFor(config, options);
       generated = made.generated;
@@ -222,6 +234,7 @@ export class Engine {
    * there is no such pipeline.
    */
   recreating(pipeline_id: string, isOn: boolean): void {
+    this.#tokens.recreating(pipeline_id, isOn);
     this.#endpoints.recreating(pipeline_id, isOn);
   }
 
@@ -232,6 +245,7 @@ export class Engine {
     const isDone = await this.#runner.atRest(pipeline_id, async () => {
       await this.#registry.remove(pipeline_id, () => this.#storage.forgetInWrite(pipeline_id), check);
       this.#stores.recorder.forget(pipeline_id);
+      this.#endpoints.forget(pipeline_id);
       await this.#storage.removeDeleted(pipeline_id);
     });
     // It was resumed meanwhile.
@@ -244,6 +258,16 @@ export class Engine {
    */
   staleSecrets(): Promise<StaleSecrets[]> {
     return this.#runner.secretsInUse.stale(this.#tokens.texts());
+  }
+
+  /** The values of all secrets of the pipelines, for hiding them in a text. */
+  async secrets(): Promise<string[]> {
+    const { secrets } = this.#settings;
+    const found = this.#registry.list().flatMap(({ pipeline_id, config, options: { access_token: token = "" } }) => {
+      const accepted = secrets.resolve(token, { pipeline_id, hosts: [] }).catch(() => token);
+      return [secretsOf(config, secrets), accepted];
+    });
+    return (await Promise.all(found)).flat();
   }
 
   /** Throws PIPELINE_NOT_FOUND. */
@@ -277,8 +301,9 @@ export class Engine {
     void this.#endpoints.otlpHttp.handle(request, response);
   };
 
-  /** Takes over a connection to the OTLP listener for gRPC. */
-  readonly handleOtlpGrpc = (connection: Duplex): void => this.#endpoints.otlpGrpc.accept(connection);
+  /** Takes over a connection to the OTLP listener for gRPC. `begins` is called with each call on it. */
+  readonly handleOtlpGrpc = (connection: Socket, begins?: BeginRequest): void =>
+    this.#endpoints.otlpGrpc.accept(connection, begins);
 
   /** Closes the connections that `handleOtlpGrpc` took over, each when its calls have ended, or after `grace` milliseconds. */
   readonly drainOtlpGrpc = (grace: number): void => this.#endpoints.otlpGrpc.drain(grace);
@@ -296,11 +321,14 @@ export class Engine {
     await closeStores(this.#stores);
   }
 
-  /** Removes expired events of pipelines at rest. */
+  /** Removes expired events of pipelines at rest, and expired dead letters. */
   async #sweep(): Promise<void> {
     for (const entry of this.#registry.list()) {
       const { pipeline_id, status } = entry;
       try {
+        await this.#storage.expireLetters(pipeline_id);
+        // For one that runs, `atRest` would wait until it ends, and no other one would be swept.
+        if (!isAtRest(status)) continue;
         await this.#runner.atRest(pipeline_id, async () => {
           // Opening it may have failed at the start.
           if (status !== "Failed") await this.#storage.open(entry);
@@ -308,7 +336,7 @@ export class Engine {
         });
       } catch (error) {
         const fields = { pipeline_id, error: String(error) };
-        this.#settings.log.warn(fields, "Expired events could not be removed; the next sweep retries it.");
+        this.#settings.log.warn(fields, "Expired events or letters could not be removed; the next sweep retries it.");
       }
     }
   }

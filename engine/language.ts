@@ -1,17 +1,30 @@
 /**
  * The part of the engine's public interface that does no input or output. It compiles expressions, reads column types
- * and endpoints, lists the kinds of sources, and parses JSON without a loss of digits; mutexes, retry and back-off are here too. It imports no
- * module that does input or output, so that `validate` and `migrate` load no store and no client of Kafka, gRPC or
+ * and endpoints, lists the kinds of sources, and parses JSON without a loss of digits; mutexes, back-off, how a thread answers calls, and what hides secrets are here
+ * too. It imports no module that does input or output, so that `validate` and `migrate` load no store and no client of Kafka, gRPC or
  * ClickHouse.
  */
-export { compileFilter, compileTransforms, ExpressionError, freeNames } from "./expression/index.ts";
+export {
+  checkTransforms,
+  CompileBudget,
+  CompileBudgetExceeded,
+  compileFilter,
+  compileTransforms,
+  ExpressionError,
+  freeNames,
+} from "./expression/index.ts";
 export type { FreeName, TransformExpression } from "./expression/index.ts";
 export { parseColumnType, isProblem } from "./sinks/clickhouse/columns/column-grammar.ts";
 export { canFeed } from "./sinks/clickhouse/columns/feeding.ts";
+export { consumerGroup } from "./core/names.ts";
 export type { SourceKind } from "./core/source-kind.ts";
 export { hasAccessToken, hasConsumerGroup, isPushed, sourceKinds } from "./sources/registry.ts";
+export { addingColumns, configuredTypes, creating } from "./sinks/clickhouse/target/statements.ts";
 export { endpointOf } from "./sinks/clickhouse/transport/endpoint.ts";
 export { backOff, jitter } from "./flow/back-off.ts";
 export { type Group, GroupCommit } from "./flow/group-commit.ts";
 export { Mutex } from "./flow/mutex.ts";
+export { oneLine } from "./peers/foreign-text.ts";
+export { hiding } from "./peers/hidden-secrets.ts";
+export { serve } from "./system/serve.ts";
 export { parseExactly, writeExactly } from "./event/exact-json.ts";

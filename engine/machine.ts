@@ -2,12 +2,14 @@ import { Worker } from "node:worker_threads";
 import type { Disk } from "./core/disk.ts";
 import type { TableStore } from "./core/store.ts";
 import { DataDir, type OwnedFolder, type Standby } from "./state/data-dir.ts";
+import { compactStore } from "./state/compaction.ts";
 import { makeFolders } from "./state/durable-files.ts";
 import { storageError } from "./state/storage-error.ts";
-import { Store } from "./state/store.ts";
+import { Store, storePath } from "./state/store.ts";
 import type { SegmentSizes } from "./streams/embedded/stream-files.ts";
 import { systemDisk } from "./system/disk.ts";
 import { entryPoint } from "./system/entry-point.ts";
+import type { Log } from "./telemetry/log.ts";
 import type { WorkerLike } from "./workers/protocol.ts";
 
 /** What an engine uses of the machine that it runs on. A simulation replaces it. */
@@ -15,7 +17,7 @@ export interface Machine {
   /** Makes this process the one owner of the data dir. Throws DATA_DIR_HELD and DATA_DIR_NEWER. */
   takeDataDir(path: string, standby: Standby | undefined): Promise<OwnedFolder>;
   /** Opens the store of catalog, journal and dead letters in a folder, which is made where it is missing. */
-  openStore(folder: string): TableStore | Promise<TableStore>;
+  openStore(folder: string, log: Log): TableStore | Promise<TableStore>;
   /** Where streams are kept. */
   disk: Disk;
   /** Sizes of the files of streams. Default: those of `EmbeddedStream`. */
@@ -33,15 +35,28 @@ export const thisMachine: Machine = {
 };
 
 /** Opens the store; its folder and the names of its files outlive a power cut. */
-async function openDurably(folder: string): Promise<TableStore> {
+async function openDurably(folder: string, log: Log): Promise<TableStore> {
   let store: TableStore | undefined;
   try {
     await makeFolders(systemDisk, folder);
+    await compact(folder, log);
     store = Store.open(folder);
     await systemDisk.syncFolder(folder);
     return store;
   } catch (error) {
     await store?.close();
     throw storageError(error);
+  }
+}
+
+/** Gives free space of the store back to the disk. A start does not depend on it. */
+async function compact(folder: string, log: Log): Promise<void> {
+  try {
+    const compacted = await compactStore(storePath(folder));
+    if (compacted === undefined) return;
+    const { from, to } = compacted;
+    log.info({ from_bytes: from, to_bytes: to }, "The store was compacted: its free space went back to the disk.");
+  } catch (error) {
+    log.warn({ error: String(error) }, "The store could not be compacted; the next start tries it again.");
   }
 }

@@ -1,4 +1,5 @@
 import { Catalog } from "./catalog/catalog.ts";
+import { defaultDeadLetterLimits } from "./core/dead-letter.ts";
 import type { TableStore } from "./core/store.ts";
 import { LazyEmbeddedClickHouse } from "./embedded-clickhouse/lazy-embedded-clickhouse.ts";
 import { thisMachine } from "./machine.ts";
@@ -11,7 +12,10 @@ import { drawRun, type Runs } from "./state/runs.ts";
 import { Streams } from "./streams/streams.ts";
 import { Recorder } from "./telemetry/recorder.ts";
 
-type StoreSettings = Pick<EngineSettings, "dataDir" | "log" | "registry" | "standby" | "machine">;
+type StoreSettings = Pick<
+  EngineSettings,
+  "dataDir" | "log" | "registry" | "standby" | "machine" | "deadLetters" | "streamMaxBytes"
+>;
 
 /** Everything that holds state in an engine, and the recorder of what happens to it. */
 export interface Stores {
@@ -32,13 +36,17 @@ export async function openStores({ log, registry, standby, ...settings }: StoreS
   const { takeDataDir, openStore, disk, segments } = { ...thisMachine, ...settings.machine };
   const dataDir = await takeDataDir(settings.dataDir, standby);
   try {
-    const store = await openStore(dataDir.folder("state"));
+    const store = await openStore(dataDir.folder("state"), log);
     const runs = await drawRun(store);
-    const letters: DeadLetters = new DeadLetters(store, (id) => journal.heldLetters(id));
+    const limits = { ...defaultDeadLetterLimits, ...settings.deadLetters };
+    const letters: DeadLetters = new DeadLetters(store, (id) => journal.heldLetters(id), limits);
     const journal: StoreJournal = new StoreJournal(store, letters);
     const catalog = new Catalog(store, (id) => journal.namedRevisions(id));
     const deletions = new Deletions(store);
-    const streams = new Streams(disk, dataDir.folder("pipelines"), log, segments);
+    const streams = new Streams(disk, dataDir.folder("pipelines"), log, {
+      ...(settings.streamMaxBytes !== undefined && { maxBytes: settings.streamMaxBytes }),
+      ...(segments !== undefined && { sizes: segments }),
+    });
     const embedded = new LazyEmbeddedClickHouse(dataDir.path, log);
     const recorder = new Recorder(log, registry);
     return { dataDir, store, catalog, journal, runs, deletions, letters, streams, embedded, recorder };

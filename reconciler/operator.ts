@@ -1,7 +1,7 @@
 import type { ObservedEngine } from "./actual/snapshot.ts";
 import type { Inventory } from "./actual/inventory.ts";
 import type { Underway } from "./actual/state.ts";
-import type { Revision } from "./git/revision.ts";
+import type { Revision, WaitingCommit } from "./git/revision.ts";
 import { type Hold, HoldError, ownHold } from "./holds/hold.ts";
 import type { Holds } from "./holds/holds.ts";
 import type { SourceChange } from "./holds/source-change.ts";
@@ -87,9 +87,14 @@ export class Operator {
     return { requested_at: token, state, under_way, ...endOf(turn, status.snapshot()) };
   }
 
-  /** Follows another source than before, of which a turn found that it lacks pipelines. Throws HoldError for none. */
-  async approve({ by }: Asker): Promise<SourceChange> {
-    const { inventory, status, telemetry, look } = this.#dependencies;
+  /**
+   * Follows another source than before, of which a turn found that it lacks pipelines; or `commit`, which does not
+   * descend from the one that was followed last. Throws HoldError where nothing, or another commit, waits for that.
+   */
+  async approve({ by }: Asker, commit?: string): Promise<SourceChange | WaitingCommit> {
+    const { inventory, source, status, telemetry, look } = this.#dependencies;
+    if (source.waiting !== undefined) return this.#approveCommit(source.waiting, by, commit);
+    if (commit !== undefined) throw new HoldError("no commit waits for an approval");
     const change = status.last?.sourceChange;
     if (change === undefined) throw new HoldError("nothing waits for an approval");
     inventory.follow(change.to);
@@ -97,6 +102,21 @@ export class Operator {
     telemetry.approved(change, by);
     look();
     return change;
+  }
+
+  /** It has to be named: another one may have been pushed since the operator looked. */
+  async #approveCommit(waiting: WaitingCommit, by?: string, commit?: string): Promise<WaitingCommit> {
+    const { source, telemetry, look } = this.#dependencies;
+    const { from, to } = waiting;
+    if (commit?.toLowerCase() !== to) {
+      const found = commit === undefined ? "none" : printable(commit.slice(0, 100));
+      const what = `expected the commit that waits for an approval, found ${found}`;
+      throw new HoldError(`${what}: ${to} does not descend from ${from}; look at it, then run "sluice approve ${to}"`);
+    }
+    await source.approve(to);
+    telemetry.commitApproved(waiting, by);
+    look();
+    return waiting;
   }
 
   /** Suspends a pipeline, or everything, until it is resumed. Throws HoldError. */

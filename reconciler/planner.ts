@@ -4,11 +4,11 @@ import type { DeletionLimit } from "./actual/state.ts";
 import type { Apply } from "./apply/apply.ts";
 import type { AppliedEngine } from "./apply/carry-out.ts";
 import type { Operations } from "./apply/operations.ts";
+import { claimedButIgnored, withClaimed } from "./desired/claimed.ts";
 import type { DesiredPipeline, DesiredState } from "./desired/desired-state.ts";
-import { withHidden } from "./desired/hidden.ts";
-import { ignoreFile } from "./desired/ignore.ts";
-import { Loader, withoutForeign } from "./desired/load.ts";
-import { filesOf, type Revision, type SkippedFile, type SourceDescription } from "./git/revision.ts";
+import type { FileReader } from "./desired/file-reader.ts";
+import { Loader } from "./desired/load.ts";
+import { filesOf, type Revision, type SourceDescription } from "./git/revision.ts";
 import { followedSource, sourceChange, type SourceChange, withoutChanges } from "./holds/source-change.ts";
 import type { Variables } from "./language/variables.ts";
 import { planWithHolds } from "./holds/held-plan.ts";
@@ -23,6 +23,7 @@ export interface PlannerDependencies {
   holds: Holds;
   limit: DeletionLimit;
   variables: () => Promise<Variables>;
+  reader: FileReader | undefined;
   busy: () => Apply["busy"];
 }
 
@@ -53,7 +54,7 @@ export class Planner {
     const stale = await engine.staleSecrets();
     const seen = snapshot(engine, inventory, busy(), operations.interrupted, stale);
     const actual = { ...seen, budget: { ...inventory.deletionsOf(id), limit } };
-    const unread = [...skipped, ...claimedButIgnored(desired, inventory)];
+    const unread = [...skipped, ...claimedButIgnored(desired, inventory.state.pipelines)];
     const { plan, pipelines } = planWithHolds(actual, { ...desired, skipped: unread }, holds.state);
     const ids = plan.changes.map(({ pipeline_id }) => pipeline_id);
     const suspended = new Set(ids.filter((one) => holds.of(one) !== undefined));
@@ -64,27 +65,14 @@ export class Planner {
 
   /** What is desired of all that was read: files of other tools are left out, unless they held a pipeline before. */
   desiredOf(read: DesiredState): DesiredState {
-    const { inventory } = this.#dependencies;
-    return withHidden(withoutForeign(read, claimedFiles(inventory)), Object.keys(inventory.state.pipelines));
+    return withClaimed(read, this.#dependencies.inventory.state.pipelines);
   }
 
   /** The plan for this revision. Leaves the cache of the followed files as it is. */
   async preview(revision: Revision): Promise<Plan> {
+    const { reader } = this.#dependencies;
     const variables = await this.#dependencies.variables();
-    const read = await new Loader().load(filesOf(revision), AbortSignal.timeout(loadTimeout), variables);
+    const read = await new Loader(reader).load(filesOf(revision), AbortSignal.timeout(loadTimeout), variables);
     return (await this.make(revision, this.desiredOf(read))).plan;
   }
-}
-
-/** The files that hold the pipelines of the inventory. */
-function claimedFiles({ state }: Inventory): ReadonlySet<string> {
-  return new Set(Object.values(state.pipelines).map(({ file }) => file));
-}
-
-/** Files that held a pipeline and are ignored now: they count as unread, so that a line of a pattern deletes nothing. */
-function claimedButIgnored({ ignored = [] }: DesiredState, inventory: Inventory): SkippedFile[] {
-  if (ignored.length === 0) return [];
-  const claimed = claimedFiles(inventory);
-  const reason = `named in ${ignoreFile}, although it held a pipeline: take that line out, or remove the file`;
-  return ignored.filter((path) => claimed.has(path)).map((path) => ({ path, reason }));
 }

@@ -7,6 +7,7 @@ import { Journal } from "./apply/journal.ts";
 import { Operations } from "./apply/operations.ts";
 import type { Outcome } from "./apply/outcome.ts";
 import type { DesiredState } from "./desired/desired-state.ts";
+import type { FileReader } from "./desired/file-reader.ts";
 import { Loader } from "./desired/load.ts";
 import { SourcePoller } from "./git/source-poller.ts";
 import { Holds } from "./holds/holds.ts";
@@ -42,6 +43,8 @@ export interface ReconcilerOptions {
    * whose variables cannot be read changes nothing.
    */
   variables?: () => Promise<Variables>;
+  /** What reads files; by default this thread. */
+  reader?: FileReader;
   /** Milliseconds that a turn waits for slow changes, default 10,000; they continue during the next turns. */
   applyTimeout?: number;
 }
@@ -71,7 +74,7 @@ export class Reconciler {
   readonly #apply: Apply;
   readonly #status: Status;
   readonly #planner: Planner;
-  readonly #loader = new Loader();
+  readonly #loader: Loader;
   readonly #variables: () => Promise<Variables>;
   #loaded: { revision: Revision; variables: Variables; desired: DesiredState } | undefined;
   #pending: Trigger | undefined;
@@ -80,8 +83,9 @@ export class Reconciler {
 
   /** Reads the inventory, the journal of operations, and suspensions. Throws where one of the first two is damaged. */
   constructor(options: ReconcilerOptions) {
-    const { engine, log, registry, dataDir } = options;
+    const { engine, log, registry, dataDir, reader } = options;
     this.#options = options;
+    this.#loader = new Loader(reader);
     const inventory = (this.#inventory = Inventory.read(dataDir));
     const holds = (this.#holds = Holds.read(dataDir));
     const telemetry = (this.#telemetry = createTelemetry(log, registry));
@@ -96,7 +100,7 @@ export class Reconciler {
     const busy = (): Apply["busy"] => this.#apply.busy;
     const limit = parseDeletionLimit(options.maxDeletions ?? "5 or 20%");
     const variables = (this.#variables = options.variables ?? (async () => noVariables));
-    this.#planner = new Planner({ source, engine, inventory, operations, holds, limit, variables, busy });
+    this.#planner = new Planner({ source, engine, inventory, operations, holds, limit, variables, busy, reader });
     const shared = { source, engine, inventory, holds, requests: this.#requests, busy };
     this.#status = new Status(shared);
     const isWorking = (): boolean => this.#isTurning || this.#pending !== undefined;

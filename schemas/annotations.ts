@@ -83,6 +83,18 @@ function* secretsIn(node: SchemaNode, path: readonly string[]): Iterable<readonl
   for (const variant of oneOf) yield* secretsIn(variant, path);
 }
 
+/** The names of all fields of the format. */
+export const fieldNames: ReadonlySet<string> = new Set(namesIn(rootNode));
+
+function* namesIn(node: SchemaNode): Iterable<string> {
+  const { properties = {}, items, oneOf = [] } = resolved(node);
+  for (const [name, property] of Object.entries(properties)) {
+    yield name;
+    yield* namesIn(property);
+  }
+  for (const below of items === undefined ? oneOf : [items, ...oneOf]) yield* namesIn(below);
+}
+
 /** Whether the value at `path`, or a value that holds it, must never be shown. */
 export function isSecret(path: Path): boolean {
   return secrets.some((secret) => {

@@ -2,14 +2,15 @@
 export { canonicalDuration, durationMs, parseDuration, printDuration } from "./duration.ts";
 export { dedupFields } from "./dedup-key.ts";
 export { effects, highest, type Effect } from "./annotations.ts";
-export { effectOf, isSecret, typesAt, type Path } from "./annotations.ts";
-export { secretFields } from "./secret-fields.ts";
+export { effectOf, fieldNames, isSecret, typesAt, type Path } from "./annotations.ts";
+export { readReference, referencesIn, secretFields, secretTexts } from "./secret-fields.ts";
 export { defaultOptions, engineOptions } from "./pipeline.ts";
 export { basicType } from "./pipeline.ts";
 export { normalise } from "./normalise.ts";
 export { hasResources } from "./normalise-resources.ts";
 export { otlpField, otlpFields } from "./otlp-fields.ts";
 export { canonicalCpu, canonicalSize, parseQuantity, quantityBytes } from "./quantity.ts";
+export { editorSchema } from "./editor-schema.ts";
 export { schemaErrors, sourceTypes, sourceTypesWith, transformTypes, v3Keys, type SchemaError } from "./schema.ts";
 export { tidy } from "./normalise.ts";
 export { isObject } from "./zero-values.ts";

@@ -1,6 +1,29 @@
 import { isSecret, type Path } from "./annotations.ts";
 import type { PipelineConfig } from "./pipeline.ts";
 
+/** A reference to a secret: `${env:NAME}` or `${file:/path}`. */
+export interface SecretReference {
+  /** As it is written. */
+  text: string;
+  scheme: "env" | "file";
+  /** The name of the variable, or the path. */
+  name: string;
+}
+
+const spelled = /\$\$\{|\$\{(env|file):([^${}]+)\}/g;
+
+/** The references in a text, in their order. `$${` stands for a plain `${`. */
+export function referencesIn(text: string): SecretReference[] {
+  return [...text.matchAll(spelled)].flatMap(([found, scheme, name = ""]): SecretReference[] =>
+    scheme === "env" || scheme === "file" ? [{ text: found, scheme, name }] : [],
+  );
+}
+
+/** The reference that the whole text is; undefined for any other text. */
+export function readReference(text: string): SecretReference | undefined {
+  return referencesIn(text).find((found) => found.text === text);
+}
+
 /** A secret field whose text holds a reference, or `$${` for a plain `${`. */
 export interface SecretField {
   path: Path;
@@ -16,6 +39,16 @@ export function secretFields(config: PipelineConfig): SecretField[] {
     return text;
   });
   return fields;
+}
+
+/** The texts of the secret fields of a config, as they are: values in plain text, or those of resolved references. */
+export function secretTexts(config: PipelineConfig): string[] {
+  const texts: string[] = [];
+  replacingTexts(config, (text, path) => {
+    if (isSecret(path)) texts.push(text);
+    return text;
+  });
+  return texts;
 }
 
 /** A copy of a value with what `replace` gives for each of its texts. */

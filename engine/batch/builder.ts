@@ -1,5 +1,5 @@
 import type { Event } from "../event/event.ts";
-import { threadDeath, type Rejection } from "../core/dead-letter.ts";
+import { letterBytes, threadDeath, type Rejection } from "../core/dead-letter.ts";
 import { deadPositions, type BatchRecord, type WaitingDrop } from "../core/journal.ts";
 import { Places, type Chunk, type Place, type PositionRange } from "../core/positions.ts";
 import type { Block } from "../core/sink.ts";
@@ -42,6 +42,7 @@ export class BatchBuilder {
   #count = 0;
   #bytes = 0;
   #aged = 0;
+  #rejectedBytes = 0;
 
   constructor(compiled: CompiledPipeline, plan: BatchPlan, pipeline_id: string, telemetry: Telemetry) {
     this.plan = plan;
@@ -72,6 +73,11 @@ export class BatchBuilder {
     return this.#rows.bytes;
   }
 
+  /** Bytes of its dead letters. */
+  get rejectedBytes(): number {
+    return this.#rejectedBytes + this.#rows.rejectedBytes;
+  }
+
   /** Events that were too old. */
   get aged(): number {
     return this.#aged;
@@ -99,7 +105,7 @@ export class BatchBuilder {
     this.#count += chunk.events.length;
     this.#bytes += sizeOf(chunk.events);
     for (const { text, position, origin } of chunk.events) {
-      this.#rejections.push({
+      this.#reject({
         component: "ingestor",
         reason: threadDeath,
         error,
@@ -179,7 +185,7 @@ export class BatchBuilder {
     let current = this.#relevant(events);
     let bytes = current === events ? size : sizeOf(current);
     const reject = (rejections: readonly Rejection[]): void => {
-      for (const one of rejections) this.#rejections.push(origin === undefined ? one : { ...one, origin });
+      for (const one of rejections) this.#reject(origin === undefined ? one : { ...one, origin });
     };
     for (const transform of this.#transformsFor(events[0]!)) {
       const result = transform.apply(current, bytes, this.plan);
@@ -189,6 +195,11 @@ export class BatchBuilder {
       bytes = result.bytes;
     }
     reject(this.#rows.add(current, bytes));
+  }
+
+  #reject(rejection: Rejection): void {
+    this.#rejections.push(rejection);
+    this.#rejectedBytes += letterBytes(rejection);
   }
 
   #transformsFor(event: Event): readonly MeasuredTransform[] {

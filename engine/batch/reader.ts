@@ -15,6 +15,8 @@ const readEvents = 10_000;
 const readBytes = 8 * 1024 * 1024;
 const batchEvents = 500_000;
 const batchBytes = 128 * 1024 * 1024;
+/** A batch with so many bytes of dead letters takes no more events: a batch is what a pipeline adds beyond a bound. */
+const batchLetterBytes = 4 * 1024 * 1024;
 
 export interface BatchReaderOptions {
   pipeline_id: string;
@@ -168,6 +170,7 @@ export class BatchReader {
 function isFull(builder: BatchBuilder | undefined, rows: number, events: number): boolean {
   if (builder === undefined) return false;
   const bytes = Math.max(builder.bytes, builder.bytesMade);
+  if (builder.rejectedBytes >= batchLetterBytes) return true;
   return builder.rows >= rows || builder.count >= Math.min(events, batchEvents) || bytes >= batchBytes;
 }
 

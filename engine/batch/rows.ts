@@ -1,5 +1,5 @@
 import { type Event, EventList } from "../event/event.ts";
-import type { Rejection } from "../core/dead-letter.ts";
+import { letterBytes, type Rejection } from "../core/dead-letter.ts";
 import type { Place } from "../core/positions.ts";
 import { blockOf, type Block, type RowWriter } from "../core/sink.ts";
 import type { BatchContext } from "../core/transform.ts";
@@ -26,6 +26,7 @@ export class Rows {
   #writer: RowWriter | undefined;
   /** Rejections by the sink of the events that `#writer` was given. */
   readonly #rejected: Rejection[] = [];
+  #rejectedBytes = 0;
   /** By place; undefined until they are first needed, as most batches need none. */
   #indexes: Map<Place, number> | undefined;
 
@@ -44,6 +45,11 @@ export class Rows {
     return this.#writer?.size ?? 0;
   }
 
+  /** Bytes of the dead letters of events that the sink refused, without what the transform had changed. */
+  get rejectedBytes(): number {
+    return this.#rejectedBytes;
+  }
+
   /**
    * Adds the rows of events of one origin, `bytes` long. Returns the rejections of those on which the transform failed.
    */
@@ -52,7 +58,10 @@ export class Rows {
     const { passed: made, rejected = [] } = transform?.apply(events, bytes, this.#context) ?? { passed: events };
     const gone = new Set(rejected.map(({ position }) => position));
     for (const event of events) if (gone.size === 0 || !gone.has(event.position)) this.events.push(event);
-    for (const rejection of this.#writer!.add(made)) this.#rejected.push(rejection);
+    for (const rejection of this.#writer!.add(made)) {
+      this.#rejected.push(rejection);
+      this.#rejectedBytes += letterBytes(rejection);
+    }
     return rejected;
   }
 

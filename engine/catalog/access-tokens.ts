@@ -4,7 +4,7 @@ import { hasAccessToken } from "../sources/registry.ts";
 import { isToken, newToken, tokenHash } from "../sources/webhook/token.ts";
 import type { PipelineRegistry } from "./registry.ts";
 import type { CatalogEntry, TokenRecord } from "./catalog.ts";
-import type { SecretSource, SecretText } from "./secrets.ts";
+import { fewestCharacters, type SecretSource, type SecretText } from "./secrets.ts";
 
 export interface TokenView {
   created_at: string;
@@ -19,10 +19,10 @@ interface NewToken {
   generated?: string;
 }
 
-/** A shorter token can be guessed. */
-const fewestCharacters = 16;
 /** How long the old token is accepted after a rotation, in milliseconds, so that senders can be changed one by one. */
 const overlap = 10 * 60 * 1000;
+/** The hash of a token that was never given to anyone. */
+const ofNobody = tokenHash(newToken());
 /** A use is stored at most this often, in milliseconds. */
 const noteEvery = 60 * 1000;
 
@@ -31,6 +31,8 @@ export class AccessTokens {
   readonly #registry: PipelineRegistry;
   readonly #secrets: SecretSource;
   readonly #previous = new Map<string, { hash: string; until: number }>();
+  /** Those of pipelines that are being recreated, which have no entry for a while. */
+  readonly #recreated = new Map<string, TokenRecord>();
 
   constructor(registry: PipelineRegistry, secrets: SecretSource) {
     this.#registry = registry;
@@ -92,14 +94,27 @@ export class AccessTokens {
     return token;
   }
 
-  /** Whether events with `token` are accepted; stores when it was used. */
+  /** Whether `token` is that of a pipeline; stores when it was used. Takes as long where there is no such pipeline. */
   accepts(pipeline_id: string, token: string): boolean {
-    const record = this.#token(pipeline_id);
+    const record = this.#registry.find(pipeline_id)?.token;
     const previous = this.#previous.get(pipeline_id);
     const isPrevious = previous !== undefined && previous.until > performance.now() && isToken(token, previous.hash);
-    if (!isToken(token, record.hash) && !isPrevious) return false;
-    this.#noteUse(pipeline_id, record);
+    const { hash } = record ?? this.#recreated.get(pipeline_id) ?? { hash: ofNobody };
+    if (!isToken(token, hash) && !isPrevious) return false;
+    if (record !== undefined) this.#noteUse(pipeline_id, record);
     return true;
+  }
+
+  /** Whether a pipeline has a token, or had one before it was deleted to be created again. */
+  isKnown(pipeline_id: string): boolean {
+    return this.#registry.find(pipeline_id)?.token !== undefined || this.#recreated.has(pipeline_id);
+  }
+
+  /** From now on a pipeline is being recreated, or no more: meanwhile its token is kept. */
+  recreating(pipeline_id: string, isOn: boolean): void {
+    const token = this.#registry.find(pipeline_id)?.token;
+    if (!isOn) this.#recreated.delete(pipeline_id);
+    else if (token !== undefined) this.#recreated.set(pipeline_id, token);
   }
 
   #noteUse(pipeline_id: string, record: TokenRecord): void {

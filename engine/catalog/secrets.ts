@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from "node:crypto";
-import type { Path } from "../../schemas/annotations.ts";
+import { isSecret, type Path } from "../../schemas/annotations.ts";
 import type { PipelineConfig } from "../../schemas/pipeline.ts";
-import { replacingTexts, secretFields } from "../../schemas/secret-fields.ts";
+import { referencesIn, replacingTexts, secretFields, secretTexts } from "../../schemas/secret-fields.ts";
 import { EngineError } from "../core/errors.ts";
 
 /** What the value of a reference is used for: whether it is given depends on that. */
@@ -11,16 +11,21 @@ export interface SecretUse {
   hosts: readonly string[];
 }
 
+/** A shorter token or secret can be guessed. */
+export const fewestCharacters = 16;
+
+/** What was read of texts within one sweep over all pipelines: a secret that many use is read once. */
+export type ReadSecrets = Map<string, Promise<string>>;
+
 /** Resolves the references of a file when a pipeline starts. */
 export interface SecretSource {
   /**
    * Replaces `${env:NAME}` and `${file:/path}` in a text. Strict: throws EngineError SECRET_NOT_FOUND, or
-   * SECRET_NOT_ALLOWED for a reference that must not be used so; never yields "".
+   * SECRET_NOT_ALLOWED for a reference that must not be used so; never yields "". `read`, where it is given, has what
+   * was read before, and gets what is read now; whether the reference is allowed is decided anew.
    */
-  resolve(text: string, use: SecretUse): Promise<string>;
+  resolve(text: string, use: SecretUse, read?: ReadSecrets): Promise<string>;
 }
-
-const reference = /\$\{(?:env|file):[^${}]+\}/g;
 
 /**
  * Returns a config with the values of its secrets, for the thread that runs it. It is never stored, shown or logged.
@@ -35,11 +40,24 @@ export async function resolveSecrets(config: PipelineConfig, secrets: SecretSour
   return replacingTexts(config, (text, path) => values.get(path.join(".")) ?? plainText(text, path)) as PipelineConfig;
 }
 
+/** The secrets of a config, for hiding them: the values of those that resolve, and the texts of the others. */
+export async function secretsOf(config: PipelineConfig, secrets: SecretSource): Promise<string[]> {
+  return secretTexts(await resolveSecrets(config, secrets).catch(() => config));
+}
+
+/**
+ * A config with the plain texts that a start with it had, for work that uses none of its secrets: their references stay.
+ * Throws SECRET_NOT_ALLOWED for a reference in a field that is no secret.
+ */
+export function withoutSecrets(config: PipelineConfig): PipelineConfig {
+  return replacingTexts(config, (text, path) => (isSecret(path) ? text : plainText(text, path))) as PipelineConfig;
+}
+
 /** The text of a field that is no secret. */
 function plainText(text: string, path: Path): string {
   return text.replaceAll(/(\$\$\{)|\$\{[^}]*\}?/g, (spelled, escaped?: string) => {
     if (escaped !== undefined) return "${";
-    const found = spelled.match(reference)?.[0] ?? "${…}";
+    const found = referencesIn(spelled)[0]?.text ?? "${…}";
     const wayOut = "write ${var:NAME} for what differs between environments, and $${ for a plain ${";
     throw new EngineError(
       "SECRET_NOT_ALLOWED",
@@ -93,13 +111,15 @@ export class SecretsInUse {
   /** The secrets whose value has changed or is missing, of the configs that were noted and of `further` texts. */
   async stale(further: readonly SecretText[]): Promise<StaleSecrets[]> {
     const found = new Map<string, { changed: Set<string>; missing: Set<string> }>();
+    const read: ReadSecrets = new Map();
     for (const { pipeline_id, hosts, text, isCurrent } of [...this.#used.values(), further].flat()) {
-      const value = await this.#secrets.resolve(text, { pipeline_id, hosts }).catch((error: unknown) => error as Error);
+      const use = { pipeline_id, hosts };
+      const value = await this.#secrets.resolve(text, use, read).catch((error: unknown) => error as Error);
       if (typeof value === "string" && isCurrent(value)) continue;
       const stale = found.get(pipeline_id) ?? { changed: new Set(), missing: new Set() };
       found.set(pipeline_id, stale);
       if (typeof value !== "string") stale.missing.add(value.message);
-      else for (const changed of text.match(reference) ?? []) stale.changed.add(changed);
+      else for (const changed of referencesIn(text)) stale.changed.add(changed.text);
     }
     return Array.from(found, ([pipeline_id, { changed, missing }]) => ({
       pipeline_id,

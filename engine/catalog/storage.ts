@@ -102,6 +102,13 @@ export class PipelineStorage {
     streams.settled(pipeline_id, last);
   }
 
+  /** Removes dead letters that are older than the setting allows. */
+  async expireLetters(pipeline_id: string): Promise<void> {
+    const { letters, recorder } = this.#options;
+    const count = await letters.expire(pipeline_id);
+    if (count > 0) recorder.lettersExpired({ pipeline_id, count });
+  }
+
   /**
    * Removes the records of a deleted pipeline from the store, and notes that its folder is to be removed. Part of the
    * write that removes it from the catalog.

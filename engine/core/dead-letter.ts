@@ -38,6 +38,35 @@ export interface DeadLetterState {
   last_consumed_at: string | null;
   total_messages: number;
   unconsumed_messages: number;
+  /** What they count for `max_bytes`. */
+  bytes: number;
+  /** The bounds now: at either of them the pipeline pauses. `max_bytes` becomes less as the disk fills. */
+  max_bytes: number;
+  max_messages: number;
+}
+
+/** The bounds of the dead letters of each pipeline. */
+export interface DeadLetterLimits {
+  maxBytes: number;
+  maxCount: number;
+  /** Older letters are removed, in milliseconds; `Infinity`: none is. */
+  maxAge: number;
+}
+
+export const defaultDeadLetterLimits: DeadLetterLimits = {
+  maxBytes: 1024 * 1024 * 1024,
+  maxCount: 1_000_000,
+  maxAge: Infinity,
+};
+
+/** What a letter takes on disk without its texts, about. */
+const letterFields = 192;
+
+/** What a letter takes on disk, about: the size by which it counts for the bounds. */
+export function letterBytes({ error, original_message, source_message, feed, origin }: Rejection): number {
+  let bytes = letterFields + Buffer.byteLength(error) + Buffer.byteLength(original_message);
+  for (const text of [source_message, feed, origin]) if (text !== undefined) bytes += Buffer.byteLength(text);
+  return bytes;
 }
 
 export interface DeadLetterPage {

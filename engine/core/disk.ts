@@ -25,6 +25,26 @@ export interface Disk {
   syncFolder(path: string): Promise<void>;
 }
 
+/**
+ * Pushes are refused while the disk of the data dir has less than this free, in bytes. Pipelines process stored events
+ * until 8 MB are left (the journal's reserve, see `state/preallocation.ts`); the rest is for what they write meanwhile,
+ * such as rows of the embedded ClickHouse. With the journal's reserve alone, pushes would fill the disk until no stored
+ * event can be processed.
+ */
+export const diskReserve = 48 * 1024 * 1024;
+
+/** Each pipeline may always hold this much, in bytes, as long as the disk has room. */
+const leastShare = 8 * 1024 * 1024;
+
+/**
+ * The most that one pipeline may hold in its stream, and once more in dead letters, while `freeBytes` are free beside it:
+ * half of what is free beyond the reserve. So one that takes all that it can get leaves the larger part to the others,
+ * however large the disk is and however many there are.
+ */
+export function diskShare(freeBytes: number): number {
+  return Math.max(leastShare, Math.floor((freeBytes - diskReserve) / 2));
+}
+
 /** A file that is open. */
 export interface DiskFile {
   /** Fills `target` with what is at `position`; resolves with how much that was: less at the end of the file. */

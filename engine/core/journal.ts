@@ -148,7 +148,8 @@ export type FinalKeys = Omit<KeyBlock, "positions"> & { batch: number };
 /**
  * The durable record of pending batches: one for the process, one writer, one sync for many batches and pipelines. Each
  * call resolves when its change would survive a power cut, and is all or nothing. EngineError `DISK_FULL` means that
- * nothing was written and the call may be repeated.
+ * nothing was written and the call may be repeated, and so does `DEAD_LETTERS_FULL` for a new batch of a source, while
+ * the dead letters of its pipeline are at a bound.
  *
  *     read ─> transform ─> prepare ──────────> insert ────────> commit ───────────────> acknowledge
  *             (pure, given  one record, synced   one block, with   offsets and keys        the source may forget

@@ -2,7 +2,8 @@ import type { Failure } from "./sink.ts";
 
 /** Why a running pipeline waits. It goes on by itself when the reason is gone. */
 export interface Pause {
-  class: Failure["class"] | "disk" | "probe" | "uncertain" | "lost" | "storage" | "source" | "owner";
+  class:
+    Failure["class"] | "disk" | "probe" | "uncertain" | "lost" | "storage" | "source" | "owner" | "thread" | "letters";
   /** ISO 8601, UTC. */
   since: string;
   text: string;
@@ -37,6 +38,10 @@ export const waysOut: Record<Pause["class"], string> = {
   source: "correct the named cause; it goes on by itself when its events can be read",
   owner: "stop the other process",
   lost: "restore the missing events, or set x-sluice.on_lost: skip to go on without them",
+  thread:
+    "look in the log for what ended the thread, and correct or stop what that names; it is started again by itself",
+  letters:
+    "read them (sluice dlq list) and correct their cause, then reprocess, consume, discard or purge them; it goes on by itself within a minute",
   storage:
     "it goes on by itself as keys expire; a shorter time_window, or more limits.memory for the transform, makes room sooner",
 };

@@ -1,6 +1,6 @@
 import type { EngineOptions, PipelineConfig } from "../../schemas/pipeline.ts";
 import type { DeadLetterState } from "./dead-letter.ts";
-import type { StreamState } from "./stream.ts";
+import type { BoundedStreamState } from "./stream.ts";
 import type { Pause } from "./pause.ts";
 import type { KeysHeld, PipelineCounters, SourceLag } from "./counters.ts";
 
@@ -45,7 +45,7 @@ export interface PipelineHealth {
   /** Why the target cannot drop repeated inserts, with the statement that corrects that; absent if it can. */
   at_least_once?: string;
   /** Absent while it cannot be opened: what it holds is not known then. */
-  stream?: StreamState;
+  stream?: BoundedStreamState;
   /** Batches that are prepared and not yet committed. */
   pending_batches: number;
   dead_letters: DeadLetterState;

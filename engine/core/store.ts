@@ -36,5 +36,7 @@ export interface TableStore {
    * reserved for them, so that on a full disk begun work can still be ended, and data deleted.
    */
   checkRoom(bytes: number): void;
+  /** How much is free on its disk. */
+  freeBytes(): number;
   close(): Promise<void>;
 }

@@ -12,6 +12,12 @@ export interface StreamState {
   last: number;
 }
 
+/** What a stream holds, and how much it may hold. */
+export interface BoundedStreamState extends StreamState {
+  /** It refuses events beyond so many bytes: its limit, or less as the disk fills. Absent before the disk was looked at. */
+  max_bytes?: number;
+}
+
 /** Limits of a stream. `Infinity` is unlimited. */
 export interface StreamLimits {
   max_bytes: number;
@@ -50,6 +56,8 @@ export interface Stream {
   olderThan(time: number): Promise<Front>;
   /** What it holds. It may be read at every append: its cost does not grow with the stream. */
   readonly state: StreamState;
+  /** The most that it may hold, in bytes: its limit, or less as the disk fills, as it was last looked at. */
+  readonly maxBytes: number;
   /** Stores the pushes that wait, and refuses later ones. Safe to call twice. */
   close(): Promise<void>;
 }

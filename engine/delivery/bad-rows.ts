@@ -53,7 +53,7 @@ export async function findBadRows(refused: Refused, compiled: CompiledPipeline, 
   const found = await badRows(block, failure, probe, record.excluded.length);
   if (found.kind === "trouble" || !mayBeWrong || found.rows.length < block.events.length) return found;
   if (found.rows.some(({ failure: { code } }) => code !== failure.code)) return found;
-  if (!(await takesNone(target, sink, total))) return found;
+  if (!(await takesNone(target, sink, total))) return stillBad(found, refused, probe);
   codes.all = failure.code;
   return wrong(failure, `no row of a batch of ${total} fits`);
 }
@@ -62,6 +62,22 @@ export async function findBadRows(refused: Refused, compiled: CompiledPipeline, 
 async function takesNone(target: Target, sink: CompiledPipeline["sink"], total: number): Promise<boolean> {
   const takes = await target.takesAny(sink);
   return takes === "unknown" ? total >= fewestRows : takes === "no";
+}
+
+/**
+ * The table takes rows, and took none of these: it may have been mended between the two looks, and then the rows are good.
+ * So they are tried once more.
+ */
+async function stillBad(found: SearchResult, { block, failure }: Refused, probing: Probing): Promise<SearchResult> {
+  const probe = await probing(block);
+  return probe.kind === "found" ? badAmong(probe.rows, failure) : found;
+}
+
+/** What a probe of a whole block says, which found these rows. */
+function badAmong(rows: readonly BadRow[], failure: Failure): SearchResult {
+  if (rows.length > 0) return { kind: "rows", rows };
+  const text = `${failure.text}; no row is at fault: a copy of the table takes each of them`;
+  return { kind: "trouble", trouble: { class: "setup", text } };
 }
 
 function wrong({ text }: Failure, what: string): SearchResult {
@@ -85,11 +101,7 @@ function firstRows({ events, body }: Block, count: number): Block {
 async function badRows(block: Block, failure: Failure, probing: Probing, excluded: number): Promise<SearchResult> {
   if (block.events.length === 1) return { kind: "rows", rows: [{ row: 0, failure }] };
   const probe = await probing(block);
-  if (probe.kind === "found" && probe.rows.length > 0) return { kind: "rows", rows: probe.rows };
-  if (probe.kind === "found") {
-    const text = `${failure.text}; no row is at fault: a copy of the table takes each of them`;
-    return { kind: "trouble", trouble: { class: "setup", text } };
-  }
+  if (probe.kind === "found") return badAmong(probe.rows, failure);
   const isPassing = probe.kind === "failed" && probe.failure.class === "transient";
   // Without a probe, the rows that errors name are taken out, one at a time.
   if (!isPassing && failure.row !== undefined && excluded < mostWithoutProbe) {

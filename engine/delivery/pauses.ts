@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import { LeftForLater } from "../core/errors.ts";
+import { EngineError, LeftForLater } from "../core/errors.ts";
 import type { BatchRecord, Journal } from "../core/journal.ts";
 import type { Sink } from "../core/sink.ts";
 import { retry } from "../flow/retry.ts";
@@ -59,7 +59,7 @@ export class Pauses {
   }
 }
 
-/** Writes to the journal, and waits while the disk has no room. Throws LeftForLater. */
+/** Writes to the journal, and waits while the disk has no room, or the dead letters are at a bound. Throws LeftForLater. */
 export class JournalWriter {
   readonly #journal: Journal;
   readonly #pauses: Pauses;
@@ -88,8 +88,15 @@ export class JournalWriter {
 
   #durably(write: () => Promise<void>): Promise<void> {
     return retry(write, async (error, attempt) => {
-      if (!isPassing(error)) throw error;
-      await this.#pauses.wait({ class: "disk", text: error.message }, attempt);
+      const kind = pauseFor(error);
+      if (kind === undefined) throw error;
+      await this.#pauses.wait({ class: kind, text: (error as Error).message }, attempt);
     });
   }
+}
+
+/** The pause that an error of the journal asks for; undefined where waiting resolves nothing. */
+function pauseFor(error: unknown): "disk" | "letters" | undefined {
+  if (isPassing(error)) return "disk";
+  return error instanceof EngineError && error.code === "DEAD_LETTERS_FULL" ? "letters" : undefined;
 }

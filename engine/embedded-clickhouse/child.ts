@@ -17,7 +17,9 @@ export interface Exit {
 
 /** One run of the child process: it listens when `start` has resolved, until `exited` resolves. */
 export class Child {
-  readonly port: number;
+  readonly socketPath: string;
+  /** Only where one was asked for. */
+  readonly port: number | undefined;
   readonly version: string;
   readonly repaired: Repaired;
   readonly exited: Promise<Exit>;
@@ -29,6 +31,7 @@ export class Child {
     this.#process = process;
     this.exited = exited;
     this.printed = printed;
+    this.socketPath = report.socketPath;
     this.port = report.port;
     this.version = report.version;
     this.repaired = report.repaired;

@@ -1,4 +1,7 @@
 import { randomBytes } from "node:crypto";
+import { type IncomingMessage, request } from "node:http";
+import { once } from "node:events";
+import { text as textOf } from "node:stream/consumers";
 import { join, resolve } from "node:path";
 import { EngineError } from "../core/errors.ts";
 import { backOff } from "../flow/back-off.ts";
@@ -17,23 +20,27 @@ export interface EmbeddedOptions {
   lockWaitMs?: number;
   /** The script of the child; by default the bundled one. */
   entry?: string;
+  /** Listens on a loopback port too, which every user of the machine reaches. */
+  tcp?: boolean;
 }
 
 export type ClickHouseEvent =
-  { kind: "started"; pid: number; port: number; version: string } | ({ kind: "died" } & Exit);
+  { kind: "started"; pid: number; socketPath: string; version: string } | ({ kind: "died" } & Exit);
 
 const repairedText =
   "The deduplication logs of the embedded ClickHouse were repaired: tokens logged without their rows were removed, " +
   "so that these rows are written when they are sent again, and unreadable lines were removed.";
+/** The host of requests over a Unix socket says nothing. */
+const urlOverSocket = "http://localhost";
 const firstPauseMs = 100;
 const longestPauseMs = 5_000;
 /** After a run of this length the back-off starts anew. */
 const wellAfterMs = 30_000;
 
 /**
- * The embedded ClickHouse: a child process that speaks the ClickHouse HTTP protocol on loopback. After a crash it is
- * restarted with back-off, on the same data and if possible on the same port. It ends with this process, even if that
- * is killed. A crash loses nothing that was acknowledged.
+ * The embedded ClickHouse: a child process that speaks the ClickHouse HTTP protocol on a Unix socket, which only this
+ * user reaches. After a crash it is restarted with back-off, on the same data and socket. It ends with this process, even
+ * if that is killed. A crash loses nothing that was acknowledged.
  */
 export class EmbeddedClickHouse {
   readonly username = "default";
@@ -58,9 +65,15 @@ export class EmbeddedClickHouse {
     return embedded;
   }
 
-  /** The address where it listens, or did before it died: `http://127.0.0.1:PORT`. It may change at a restart. */
+  /** The Unix socket where it listens, or did before it died. */
+  get socketPath(): string {
+    return this.#current?.socketPath ?? "";
+  }
+
+  /** Its URL: over TCP where that was asked for, else for requests over the socket. */
   get url(): string {
-    return `http://127.0.0.1:${this.#current?.port ?? 0}`;
+    const port = this.#current?.port;
+    return port === undefined ? urlOverSocket : `http://127.0.0.1:${port}`;
   }
 
   get pid(): number {
@@ -76,12 +89,9 @@ export class EmbeddedClickHouse {
   async query(sql: string, format = "TabSeparated"): Promise<string> {
     if (this.#closing.signal.aborted) throw new EngineError("QUERY_FAILED", "The embedded ClickHouse is closed.");
     await this.#child;
-    const authorization = `Basic ${Buffer.from(`${this.username}:${this.password}`).toString("base64")}`;
-    const address = `${this.url}/?default_format=${encodeURIComponent(format)}`;
-    const response = await fetch(address, { method: "POST", headers: { authorization }, body: sql }).catch(brokeOff);
-    const text = await response.text().catch(brokeOff);
-    if (!response.ok) throw new EngineError("QUERY_FAILED", `ClickHouse refused the statement: ${text.trim()}`);
-    return text;
+    const { status, body } = await this.#post(`/?default_format=${encodeURIComponent(format)}`, sql).catch(brokeOff);
+    if (status !== 200) throw new EngineError("QUERY_FAILED", `ClickHouse refused the statement: ${body.trim()}`);
+    return body;
   }
 
   /** Stops the child. Safe to call twice. */
@@ -94,17 +104,32 @@ export class EmbeddedClickHouse {
     await this.#kept;
   }
 
+  /** Over a connection of its own: one that was kept could be of a child that died. */
+  async #post(path: string, sql: string): Promise<{ status: number; body: string }> {
+    const { username, password, socketPath } = this;
+    const sent = request({ socketPath, path, method: "POST", auth: `${username}:${password}`, agent: false });
+    sent.end(sql);
+    const [response] = (await once(sent, "response")) as [IncomingMessage];
+    return { status: response.statusCode ?? 0, body: await textOf(response) };
+  }
+
   async #start(): Promise<Child> {
-    const { dataDir, log, lockWaitMs = 30_000, entry = entryPoint("clickhouse"), onEvent } = this.#options;
+    const { dataDir, log, lockWaitMs = 30_000, entry = entryPoint("clickhouse"), tcp = false, onEvent } = this.#options;
     const folder = join(resolve(dataDir), "clickhouse");
     const { username, password } = this;
-    const request = { folder, lockWaitMs, port: this.#current?.port ?? 0, username, password };
-    const child = await Child.start(entry, request, log, this.#closing.signal);
+    const before = this.#current && { socketPath: this.#current.socketPath };
+    const port = tcp ? { port: this.#current?.port ?? 0 } : {};
+    const child = await Child.start(
+      entry,
+      { folder, lockWaitMs, ...before, ...port, username, password },
+      log,
+      this.#closing.signal,
+    );
     this.#current = child;
-    const { pid, port, version, repaired } = child;
+    const { pid, socketPath, version, repaired } = child;
     if (repaired.tokens + repaired.lines > 0) log.warn({ ...repaired }, repairedText);
-    log.info({ pid, port, version }, "The embedded ClickHouse is running.");
-    onEvent?.({ kind: "started", pid, port, version });
+    log.info({ pid, socket: socketPath, version }, "The embedded ClickHouse is running.");
+    onEvent?.({ kind: "started", pid, socketPath, version });
     return child;
   }
 

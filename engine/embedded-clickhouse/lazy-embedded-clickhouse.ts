@@ -6,9 +6,6 @@ export class LazyEmbeddedClickHouse {
   readonly #dataDir: string;
   readonly #log: Log;
   #server: Promise<EmbeddedClickHouse> | undefined;
-  #url: string | undefined;
-  /** Called when its port has changed. */
-  onAddressChanged: () => void = () => undefined;
 
   constructor(dataDir: string, log: Log) {
     this.#dataDir = dataDir;
@@ -16,9 +13,9 @@ export class LazyEmbeddedClickHouse {
   }
 
   /** The address to reach it. Starts it if it does not run. Throws CLICKHOUSE_MISSING if chDB is not installed. */
-  async connection(): Promise<{ url: string; username: string; password: string }> {
-    const { url, username, password } = await this.#started();
-    return { url, username, password };
+  async connection(): Promise<{ url: string; socketPath: string; username: string; password: string }> {
+    const { url, socketPath, username, password } = await this.#started();
+    return { url, socketPath, username, password };
   }
 
   /** The result of one statement as ClickHouse prints it in `format`. */
@@ -39,17 +36,7 @@ export class LazyEmbeddedClickHouse {
 
   async #start(): Promise<EmbeddedClickHouse> {
     try {
-      const server = await EmbeddedClickHouse.start({
-        dataDir: this.#dataDir,
-        log: this.#log,
-        onEvent: (event) => {
-          if (event.kind !== "started") return;
-          const url = `http://127.0.0.1:${event.port}`;
-          if (this.#url !== undefined && this.#url !== url) this.onAddressChanged();
-          this.#url = url;
-        },
-      });
-      return server;
+      return await EmbeddedClickHouse.start({ dataDir: this.#dataDir, log: this.#log });
     } catch (error) {
       // The next call tries again: chDB may be installed by then.
       this.#server = undefined;

@@ -3,6 +3,7 @@ import { check } from "./check/check.ts";
 import { compile } from "./compile/compile.ts";
 import { environment, zeroRecord } from "./check/environment.ts";
 import { ExpressionError } from "./syntax/errors.ts";
+import { CompileBudget } from "./values/compile-budget.ts";
 import { builtins } from "./functions/builtins.ts";
 import { parse } from "./syntax/parser.ts";
 import { named } from "./values/types.ts";
@@ -23,13 +24,17 @@ export interface Filter {
 /**
  * Compiles a filter against the fields of its source. Throws ExpressionError for a blank expression, one that does not
  * parse, an unknown name or function, kinds that do not fit together, a result that is not a bool, and an expression
- * that fails on a record of zero values.
+ * that fails on a record of zero values. `limit` is what compiling may cost.
  */
-export function compileFilter(expression: string, fields: readonly SchemaField[]): Filter {
+export function compileFilter(
+  expression: string,
+  fields: readonly SchemaField[],
+  limit: CompileBudget = new CompileBudget(),
+): Filter {
   const whole = { start: 0, end: expression.length };
   if (expression.trim() === "") throw new ExpressionError("compile", expression, whole, "the expression is blank");
   const root = parse(expression);
-  const { type, warnings } = check(root, expression, builtins, environment(fields));
+  const { type, warnings } = check(root, expression, builtins, environment(fields), limit);
   if (type.kind !== "bool" && type.kind !== "unknown") {
     throw new ExpressionError("compile", expression, root, `a filter is a bool, found ${named(type)}`);
   }

@@ -18,5 +18,6 @@ export type { Filter } from "./filter.ts";
 export { freeNames, namesRead } from "./syntax/free-names.ts";
 export type { FreeName } from "./syntax/free-names.ts";
 export { outputTypes } from "./output-types.ts";
-export { compileTransforms } from "./stateless.ts";
+export { checkTransforms, compileTransforms } from "./stateless.ts";
+export { CompileBudget, CompileBudgetExceeded } from "./values/compile-budget.ts";
 export type { TransformExpression, Transforms } from "./stateless.ts";

@@ -1,6 +1,7 @@
 import type { SchemaField } from "../../schemas/pipeline.ts";
 import type { Fail } from "./values/arithmetic.ts";
 import { Budget, BudgetExceeded } from "./values/budget.ts";
+import { CompileBudget } from "./values/compile-budget.ts";
 import { check } from "./check/check.ts";
 import { compile } from "./compile/compile.ts";
 import { environment } from "./check/environment.ts";
@@ -49,7 +50,8 @@ export function compileTransforms(
 ): Transforms {
   const declared = fields === undefined ? undefined : environment(fields);
   const budget = new Budget();
-  const outputs = list.map((output) => compileOutput(output, declared, budget));
+  const limit = new CompileBudget();
+  const outputs = list.map((output) => compileOutput(output, { declared, budget, limit }));
   const places = new Map(outputs.map(({ name }, index) => [name, index]));
   const names = [...places.keys()].toSorted(compareTexts);
   const indexes = names.map((name) => places.get(name) ?? 0);
@@ -65,6 +67,26 @@ export function compileTransforms(
   };
 }
 
+/**
+ * Compiles each output of a stateless transform as `compileTransforms` does, and gives the error for which it does not
+ * compile, or its warnings. `limit` is what compiling may cost.
+ */
+export function* checkTransforms(
+  list: readonly TransformExpression[],
+  fields: readonly SchemaField[],
+  limit: CompileBudget,
+): Iterable<ExpressionError | Pick<Output, "warnings">> {
+  const tools = { declared: environment(fields), budget: new Budget(), limit };
+  for (const output of list) {
+    try {
+      yield compileOutput(output, tools);
+    } catch (error) {
+      if (!(error instanceof ExpressionError)) throw error;
+      yield error;
+    }
+  }
+}
+
 function evaluate(outputs: readonly Output[], values: unknown[], record: TextMap, clock: number): void {
   let index = 0;
   try {
@@ -74,17 +96,22 @@ function evaluate(outputs: readonly Output[], values: unknown[], record: TextMap
   }
 }
 
-/** `budget` limits the size of all outputs of one record together. */
+interface CompileTools {
+  declared: Type | undefined;
+  /** Limits the size of all outputs of one record together. */
+  budget: Budget;
+  limit: CompileBudget;
+}
+
 function compileOutput(
   { expression, output_name, output_type }: TransformExpression,
-  declared: Type | undefined,
-  budget: Budget,
+  { declared, budget, limit }: CompileTools,
 ): Output {
   const whole = { start: 0, end: expression.length };
   try {
     if (expression.trim() === "") throw new ExpressionError("compile", expression, whole, "the expression is blank");
     const root = parse(expression);
-    const { warnings } = check(root, expression, helpers, declared);
+    const { warnings } = check(root, expression, helpers, declared, limit);
     const convert = conversion(output_type);
     if (convert === undefined) {
       const detail = `unknown output_type ${output_type}: expected one of ${outputTypes().join(", ")}`;

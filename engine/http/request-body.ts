@@ -28,13 +28,12 @@ export class BodyRefused extends Error {
 /**
  * The body of a request, as it was sent. Until it is complete, its bytes take room in `arriving`. Throws BodyRefused.
  */
-export async function readBody(request: IncomingMessage, { most, arriving, timeout }: BodyLimits): Promise<Buffer> {
-  if (Number(request.headers["content-length"] ?? 0) > most) throw tooLarge(most);
+export async function readBody(request: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
+  const { arriving } = limits;
   const chunks: Buffer[] = [];
   let held = 0;
   try {
-    await eachChunk(request, timeout, (chunk) => {
-      if (held + chunk.length > most) throw tooLarge(most);
+    await receiveBody(request, limits, (chunk) => {
       if (!arriving.take(chunk.length)) throw new BodyRefused("no room", "too many bodies arrive at once");
       held += chunk.length;
       chunks.push(chunk);
@@ -43,6 +42,21 @@ export async function readBody(request: IncomingMessage, { most, arriving, timeo
   } finally {
     arriving.giveBack(held);
   }
+}
+
+/** Calls `take` with each part of the body of a request; none of it is kept. Throws BodyRefused. */
+export async function receiveBody(
+  request: IncomingMessage,
+  { most, timeout }: Pick<BodyLimits, "most" | "timeout">,
+  take: (chunk: Buffer) => void,
+): Promise<void> {
+  if (Number(request.headers["content-length"] ?? 0) > most) throw tooLarge(most);
+  let received = 0;
+  await eachChunk(request, timeout, (chunk) => {
+    received += chunk.length;
+    if (received > most) throw tooLarge(most);
+    take(chunk);
+  });
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { AccessTokens } from "../catalog/access-tokens.ts";
 import { BackPressure, IngestGate } from "./gate.ts";
+import { type PushRates, RateLimits } from "./rate-limits.ts";
 import type { PipelineRegistry } from "../catalog/registry.ts";
 import { OtlpGrpc } from "../sources/otlp/receiver/grpc.ts";
 import { OtlpHttp } from "../sources/otlp/receiver/http.ts";
@@ -17,6 +18,7 @@ interface IngestEndpointsOptions {
   streams: Streams;
   recorder: Recorder;
   otlp: OtlpSettings;
+  rates: PushRates;
 }
 
 /** The endpoints that events are pushed to. Their listeners are opened by the owner of the engine. */
@@ -26,13 +28,17 @@ export class IngestEndpoints {
   readonly otlpGrpc: OtlpGrpc;
   readonly #gate: IngestGate;
   readonly #backPressure: BackPressure;
+  readonly #receiver: Receiver;
+  readonly #rates: RateLimits;
 
-  constructor({ registry, tokens, streams, recorder, otlp }: IngestEndpointsOptions) {
+  constructor({ registry, tokens, streams, recorder, otlp, rates }: IngestEndpointsOptions) {
+    this.#rates = new RateLimits(rates);
     this.#backPressure = new BackPressure({ registry, streams, telemetry: recorder });
-    const gate = new IngestGate({ registry, streams, backPressure: this.#backPressure });
+    const gate = new IngestGate({ registry, streams, backPressure: this.#backPressure, rates: this.#rates });
     this.#gate = gate;
     this.webhook = new WebhookIntake(new WebhookEndpoint({ gate, tokens, telemetry: recorder }));
     const receiver = new Receiver(new OtlpEndpoint({ gate, telemetry: recorder }), otlp);
+    this.#receiver = receiver;
     this.otlpHttp = new OtlpHttp(receiver);
     this.otlpGrpc = new OtlpGrpc(receiver);
   }
@@ -47,9 +53,15 @@ export class IngestEndpoints {
     this.#gate.recreating(pipeline_id, isOn);
   }
 
+  /** Drops what is known of the senders of a deleted pipeline. */
+  forget(pipeline_id: string): void {
+    this.#rates.forget(pipeline_id);
+  }
+
   close(): void {
     this.#backPressure.close();
     this.otlpGrpc.close();
+    void this.#receiver.close();
   }
 }
 
@@ -75,7 +87,9 @@ class WebhookEndpoint implements WebhookPort {
   }
 
   isToken(pipeline_id: string, token: string): boolean {
-    return this.#options.tokens.accepts(pipeline_id, token);
+    const { gate, tokens } = this.#options;
+    // A start amid a recreation does not know the token: all senders are asked to try again, as they would lose events.
+    return tokens.accepts(pipeline_id, token) || (gate.isBetween(pipeline_id) && !tokens.isKnown(pipeline_id));
   }
 
   store(pipeline_id: string, push: Push): Promise<void> {

@@ -4,6 +4,7 @@ import type { PipelineRegistry } from "../catalog/registry.ts";
 import { limitsOf, type Streams } from "../streams/streams.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 import { EngineError, recreatedMeanwhile } from "../core/errors.ts";
+import type { RateLimits } from "./rate-limits.ts";
 
 /** How often full streams are checked for room, in milliseconds. */
 const checkEvery = 100;
@@ -99,9 +100,10 @@ export class BackPressure {
   }
 
   #hasRoom(config: PipelineConfig, { events, bytes }: Episode): boolean {
-    const { max_bytes, max_msgs } = limitsOf(config);
+    const { max_msgs, ...limits } = limitsOf(config);
     const held = this.#options.streams.state(config.pipeline_id);
     if (held === undefined) return false;
+    const { max_bytes = limits.max_bytes } = held;
     return held.messages === 0 || (held.messages + events <= max_msgs && held.bytes + bytes <= max_bytes);
   }
 }
@@ -112,6 +114,7 @@ interface IngestGateOptions {
   registry: PipelineRegistry;
   streams: Streams;
   backPressure: BackPressure;
+  rates: RateLimits;
 }
 
 /** Accepts and stores pushed events. Whether a pipeline accepts them is read from the registry at each push. */
@@ -149,14 +152,18 @@ export class IngestGate {
     return this.#recreated.has(pipeline_id) && this.isOver(pipeline_id);
   }
 
-  /** Resolves when a push is on disk. `component` is the one that reports back-pressure. Throws what `Stream.append` throws. */
+  /**
+   * Resolves when a push is on disk. `component` is the one that reports back-pressure. Throws what `Stream.append`
+   * throws, and RATE_LIMITED.
+   */
   async store(pipeline_id: string, push: Push, component: "ingestor" | "otlp-receiver"): Promise<void> {
     // Its intake may have been closed while the push was received.
     if (this.isBetween(pipeline_id)) throw recreatedMeanwhile(pipeline_id);
     if (this.isOver(pipeline_id)) {
       throw new EngineError("STREAM_CLOSED", `pipeline ${pipeline_id} accepts no more events`);
     }
-    const { streams, backPressure } = this.#options;
+    const { streams, backPressure, rates } = this.#options;
+    rates.take(pipeline_id, { events: push.ends.length, bytes: push.bytes.length });
     const append = streams.get(pipeline_id).append(push);
     const storing = this.#storing.get(pipeline_id) ?? new Set();
     this.#storing.set(pipeline_id, storing);

@@ -4,6 +4,8 @@ import { streamFeed } from "../core/positions.ts";
 import type { Source } from "../core/source.ts";
 import { EmbeddedReader } from "../streams/embedded/embedded-reader.ts";
 import type { Readiness } from "../core/readiness.ts";
+import { TargetPolicy, type TargetRules } from "../peers/targets.ts";
+import { socketsWithin } from "./kafka/brokers/sockets.ts";
 import { checkKafka } from "./kafka/check.ts";
 import { openKafka, type KafkaSpec, type KafkaTools } from "./kafka/open.ts";
 import { kindOf, sourceKinds } from "./registry.ts";
@@ -17,6 +19,8 @@ type ReadKind = { [K in keyof Kinds]: Kinds[K]["isPushed"] extends true ? never 
 interface AnySpec extends KafkaSpec {
   /** The stream of pushed events; absent where the source is not pushed. */
   stream?: { folder: string; end: number };
+  /** Which brokers may be connected to; without it, the defaults. */
+  targets?: TargetRules;
 }
 
 /** The dependencies of all kinds of sources together. */
@@ -43,17 +47,25 @@ export function openSource(spec: AnySpec, tools: AnyTools): OpenedSource {
   const kind = first && kindOf(first);
   const opener = Object.entries(openers).find(([name]) => sourceKinds[name as ReadKind] === kind)?.[1];
   if (opener === undefined) throw new Error(`pipeline ${pipeline_id}: expected a source whose log is read`);
-  return { source: opener(spec, tools), arrived: () => undefined, maxAge: Infinity };
+  return { source: opener(spec, withSockets(spec, tools)), arrived: () => undefined, maxAge: Infinity };
 }
 
 /** Whether the source of a config can be read, as far as that shows without reading. Pushed events always can. */
 export async function checkSource(
-  { config, kafka }: Pick<AnySpec, "config" | "kafka">,
+  { config, kafka, targets }: Pick<AnySpec, "config" | "kafka" | "targets">,
   tools: Pick<AnyTools, "log" | "socketFactory">,
   signal: AbortSignal,
 ): Promise<Readiness> {
   const sources = config.sources.filter((source) => source.type === "kafka");
-  return checkKafka(sources, { ...tools, settings: kafka.settings }, signal);
+  return checkKafka(sources, { ...withSockets({ targets }, tools), settings: kafka.settings }, signal);
+}
+
+/** Connections are made only to brokers that the operator allows. */
+function withSockets<Tools extends Pick<AnyTools, "socketFactory">>(
+  { targets }: { targets?: TargetRules | undefined },
+  tools: Tools,
+): Tools {
+  return { ...tools, socketFactory: tools.socketFactory ?? socketsWithin(new TargetPolicy(targets)) };
 }
 
 function openStream(

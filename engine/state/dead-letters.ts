@@ -1,6 +1,10 @@
+import { diskShare } from "../core/disk.ts";
 import {
+  defaultDeadLetterLimits,
+  letterBytes,
   mostLetters,
   type DeadLetter,
+  type DeadLetterLimits,
   type DeadLetterPage,
   type DeadLetterQueue,
   type DeadLetterState,
@@ -8,6 +12,7 @@ import {
   type Rejection,
   type Selection,
 } from "../core/dead-letter.ts";
+import { EngineError } from "../core/errors.ts";
 import { letterPages } from "./record-bytes.ts";
 import type { Table, TableStore } from "../core/store.ts";
 
@@ -15,6 +20,8 @@ interface Summary {
   /** Number of the next letter; numbers are never used twice. */
   next: number;
   total: number;
+  /** Their `letterBytes`. Earlier versions did not store it. */
+  bytes?: number;
   last_received_at: string | null;
   last_consumed_at: string | null;
 }
@@ -22,25 +29,48 @@ interface Summary {
 type StoredLetter = Omit<DeadLetter, "message_id">;
 type Key = [pipeline_id: string, number: number];
 
-const empty: Summary = { next: 1, total: 0, last_received_at: null, last_consumed_at: null };
+/** A number of letters and their `letterBytes`. */
+export interface LetterAmount {
+  count: number;
+  bytes: number;
+}
+
+const empty: Summary = { next: 1, total: 0, bytes: 0, last_received_at: null, last_consumed_at: null };
+
+/** So many letters are removed in one write when they are too old. */
+const expiredAtOnce = 1_000;
 
 /**
- * The dead letters of every pipeline, in the process's one store. Only the disk limits them, as no event may be lost.
+ * The dead letters of every pipeline, in the process's one store.
+ *
+ * They are bounded for each pipeline, and no event may be lost: a pipeline at a bound prepares no new batch, and goes on
+ * when letters have been taken out. What its batches in flight have rejected by then is added beyond the bound.
  */
 export class DeadLetters {
   readonly #store: TableStore;
   readonly #letters: Table<StoredLetter, Key>;
   readonly #summaries: Table<Summary, string>;
+  readonly #limits: DeadLetterLimits;
   readonly #named: (pipeline_id: string) => ReadonlySet<number>;
+  /** The bytes of letters that an earlier version stored, until the next change stores them. */
+  readonly #counted = new Map<string, number>();
   /** Letters that are selected for a reprocess and whose batch is not prepared yet. */
   readonly #selected = new Map<string, Set<number>>();
 
   /** `named` returns the numbers of a pipeline's letters that pending batches are made of. */
-  constructor(store: TableStore, named: (pipeline_id: string) => ReadonlySet<number>) {
+  constructor(
+    store: TableStore,
+    named: (pipeline_id: string) => ReadonlySet<number>,
+    limits: DeadLetterLimits = defaultDeadLetterLimits,
+  ) {
     this.#store = store;
     this.#named = named;
+    this.#limits = limits;
     this.#letters = store.table("dead-letters");
     this.#summaries = store.table("dead-letter-summaries");
+    for (const { key, value } of this.#summaries.getRange()) {
+      if (value.bytes === undefined) this.#counted.set(key, this.#countBytes(key));
+    }
   }
 
   /** Adds letters; part of the write that settles their events. */
@@ -48,30 +78,67 @@ export class DeadLetters {
     if (rejections.length === 0) return;
     const received_at = new Date().toISOString();
     const summary = this.#summary(pipeline_id);
+    let bytes = this.#bytes(pipeline_id);
     rejections.forEach((rejection, index) => {
       this.#letters.putSync([pipeline_id, summary.next + index], { ...rejection, received_at });
+      bytes += letterBytes(rejection);
     });
     this.#summaries.putSync(pipeline_id, {
       ...summary,
       next: summary.next + rejections.length,
       total: summary.total + rejections.length,
+      bytes,
       last_received_at: received_at,
     });
   }
 
   /** Removes letters; part of the write that settles them or takes them out. Returns how many there were. */
   removeInWrite(pipeline_id: string, numbers: readonly number[]): number {
-    const present = numbers.filter((number) => this.#letters.doesExist([pipeline_id, number]));
-    for (const number of present) this.#letters.removeSync([pipeline_id, number]);
     const summary = this.#summary(pipeline_id);
-    this.#summaries.putSync(pipeline_id, { ...summary, total: summary.total - present.length });
-    return present.length;
+    let [count, bytes] = [0, this.#bytes(pipeline_id)];
+    for (const number of numbers) {
+      const letter = this.#letters.get([pipeline_id, number]);
+      if (letter === undefined) continue;
+      this.#letters.removeSync([pipeline_id, number]);
+      count += 1;
+      bytes -= letterBytes(letter);
+    }
+    this.#summaries.putSync(pipeline_id, { ...summary, total: summary.total - count, bytes });
+    return count;
   }
 
   /** Removes a pipeline's letters; part of the write that deletes it. */
   forgetInWrite(pipeline_id: string): void {
     for (const key of Array.from(this.#letters.getKeys(rangeOf(pipeline_id)))) this.#letters.removeSync(key);
     this.#summaries.removeSync(pipeline_id);
+  }
+
+  /**
+   * Throws DEAD_LETTERS_FULL where a pipeline is at a bound, with the letters that its pending batches will add: then no
+   * new batch of its source may be prepared.
+   */
+  checkRoom(pipeline_id: string, pending: LetterAmount): void {
+    const count = this.#summary(pipeline_id).total + pending.count;
+    const bytes = this.#bytes(pipeline_id) + pending.bytes;
+    const { maxBytes, maxCount } = this.#limits;
+    if (count >= maxCount) throw full(`${count} are held, and dead_letters_max_count is ${maxCount}`);
+    if (bytes >= maxBytes) throw full(`they take ${bytes} bytes, and dead_letters_max_size is ${maxBytes}`);
+    if (bytes >= this.#maxBytes())
+      throw full(`they take ${bytes} bytes, more than half of what is free beside them on the disk of the data dir`);
+  }
+
+  /** Removes the letters that are older than `maxAge` and not locked. Returns how many there were. */
+  async expire(pipeline_id: string): Promise<number> {
+    const { maxAge } = this.#limits;
+    if (maxAge === Infinity) return 0;
+    const oldest = new Date(Date.now() - maxAge).toISOString();
+    const isOld = ({ received_at }: StoredLetter): boolean => received_at < oldest;
+    const next = (): number[] => this.#free(pipeline_id, expiredAtOnce, this.#held(pipeline_id), isOld).map(numberOf);
+    let count = 0;
+    while (next().length > 0) {
+      await this.#store.write(() => (count += this.removeInWrite(pipeline_id, next())), letterPages * expiredAtOnce);
+    }
+    return count;
   }
 
   /** The letters that a selection names and that are not locked, oldest first, and the ids that name none. */
@@ -123,9 +190,31 @@ export class DeadLetters {
     return this.#summaries.get(pipeline_id) ?? empty;
   }
 
+  #bytes(pipeline_id: string): number {
+    return this.#summary(pipeline_id).bytes ?? this.#counted.get(pipeline_id) ?? 0;
+  }
+
+  #countBytes(pipeline_id: string): number {
+    let bytes = 0;
+    for (const { value } of this.#letters.getRange(rangeOf(pipeline_id))) bytes += letterBytes(value);
+    return bytes;
+  }
+
+  #maxBytes(): number {
+    return Math.min(this.#limits.maxBytes, diskShare(this.#store.freeBytes()));
+  }
+
   #state(pipeline_id: string): DeadLetterState {
     const { total, last_received_at, last_consumed_at } = this.#summary(pipeline_id);
-    return { last_received_at, last_consumed_at, total_messages: total, unconsumed_messages: total };
+    return {
+      last_received_at,
+      last_consumed_at,
+      total_messages: total,
+      unconsumed_messages: total,
+      bytes: this.#bytes(pipeline_id),
+      max_bytes: this.#maxBytes(),
+      max_messages: this.#limits.maxCount,
+    };
   }
 
   #page(pipeline_id: string, limit: number, cursor = "0"): DeadLetterPage {
@@ -157,11 +246,13 @@ export class DeadLetters {
     await this.#store.write(
       () => {
         const held = this.#held(pipeline_id);
-        const numbers = [...this.#letters.getKeys(rangeOf(pipeline_id))].map((key) => key[1]);
-        count = this.removeInWrite(
-          pipeline_id,
-          numbers.filter((number) => !held.has(number)),
-        );
+        const keys = [...this.#letters.getKeys(rangeOf(pipeline_id))].filter(([, number]) => !held.has(number));
+        // The letters may be many: they are not read.
+        for (const key of keys) this.#letters.removeSync(key);
+        count = keys.length;
+        const summary = this.#summary(pipeline_id);
+        const bytes = this.#countBytes(pipeline_id);
+        this.#summaries.putSync(pipeline_id, { ...summary, total: summary.total - count, bytes });
       },
       letterPages * this.#held(pipeline_id).size,
     );
@@ -178,10 +269,16 @@ export class DeadLetters {
     return discarded;
   }
 
-  /** The oldest letters that are not locked. */
-  #free(pipeline_id: string, limit: number, held: ReadonlySet<number>): DeadLetter[] {
+  /** The oldest letters that are not locked, up to the first one that is not `isWanted`. */
+  #free(
+    pipeline_id: string,
+    limit: number,
+    held: ReadonlySet<number>,
+    isWanted: (letter: StoredLetter) => boolean = () => true,
+  ): DeadLetter[] {
     const letters: DeadLetter[] = [];
     for (const { key, value } of this.#letters.getRange(rangeOf(pipeline_id))) {
+      if (!isWanted(value)) break;
       if (held.has(key[1])) continue;
       letters.push({ ...value, message_id: String(key[1]) });
       if (letters.length === limit) break;
@@ -197,6 +294,10 @@ export function numberOf({ message_id }: DeadLetter): number {
 /** A letter as it is listed: without `source_message`. */
 function shown(number: number, { source_message: _source, ...letter }: StoredLetter): DeadLetter {
   return { ...letter, message_id: String(number) };
+}
+
+function full(found: string): EngineError {
+  return new EngineError("DEAD_LETTERS_FULL", `the dead letters of this pipeline are at their bound: ${found}`);
 }
 
 function rangeOf(pipeline_id: string): { start: Key; end: Key } {

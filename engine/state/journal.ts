@@ -10,12 +10,13 @@ import {
   type Journal,
   type Progress,
 } from "../core/journal.ts";
-import type { Rejection } from "../core/dead-letter.ts";
+import { letterBytes, type Rejection } from "../core/dead-letter.ts";
+import { diskReserve } from "../core/disk.ts";
 import { offsetAt, streamFeed, type PositionRange } from "../core/positions.ts";
-import type { DeadLetters } from "./dead-letters.ts";
+import type { DeadLetters, LetterAmount } from "./dead-letters.ts";
 import { recordOf, storedRecord, upgradeJournal, type StoredRecord } from "./journal-formats.ts";
 import { KeyBlocks } from "./key-blocks.ts";
-import { recordBytes } from "./record-bytes.ts";
+import { pageFill, recordBytes } from "./record-bytes.ts";
 import type { Table, TableStore } from "../core/store.ts";
 
 type Key = [pipeline_id: string, batch: number];
@@ -28,7 +29,12 @@ interface Pending {
   clock: number;
   /** The batches that its duplicates wait for. */
   waitsFor: readonly number[];
+  /** The dead letters that its commit adds. */
+  rejected: LetterAmount;
 }
+
+/** Dead letters of a batch that take less than this, in bytes, need no more room on the disk than its other data. */
+const fewLetters = 1024 * 1024;
 
 const nothingYet: Progress = { positions: {}, batch: 0, clock: 0 };
 
@@ -56,19 +62,28 @@ export class StoreJournal implements Journal {
 
   async prepare(record: BatchRecord): Promise<void> {
     const bytes = recordBytes(record);
+    const { pipeline_id, batch, madeOf } = record;
+    const isNew = this.#pending.get(pipeline_id)?.has(batch) !== true;
+    if (isNew && madeOf.kind === "source") this.#letters.checkRoom(pipeline_id, this.#rejected(pipeline_id));
     this.#store.checkRoom(bytes);
+    const rejected = amountOf(record.rejections);
+    this.#checkRoomForLetters(record, rejected);
     await this.#store.write(() => this.#prepareInWrite(record), bytes);
-    this.#note(record);
+    this.#note(record, rejected);
   }
 
   async amend(record: BatchRecord): Promise<void> {
     const { pipeline_id, batch } = record;
+    const rejected = amountOf(record.rejections);
+    this.#checkRoomForLetters(record, rejected);
     await this.#store.write(
       () => {
         if (this.#has(record)) this.#records.putSync([pipeline_id, batch], storedRecord(record));
       },
       recordBytes({ ...record, keys: [] }),
     );
+    const pending = this.#pending.get(pipeline_id)?.get(batch);
+    if (pending !== undefined) pending.rejected = rejected;
   }
 
   async commit(record: BatchRecord, released?: BatchRecord): Promise<void> {
@@ -250,17 +265,40 @@ export class StoreJournal implements Journal {
     return this.#records.get([pipeline_id, batch])?.token === token;
   }
 
-  #note(record: BatchRecord): void {
+  #note(record: BatchRecord, rejected = amountOf(record.rejections)): void {
     const { pipeline_id, batch, revision, clock, waiting } = record;
     const pending = this.#pending.get(pipeline_id) ?? new Map<number, Pending>();
     this.#pending.set(pipeline_id, pending);
     const waitsFor = [...new Set(waiting.flatMap((drop) => drop.of ?? []))];
-    pending.set(batch, { ranges: rangesOf(record), letters: lettersOf(record), revision, clock, waitsFor });
+    pending.set(batch, { ranges: rangesOf(record), letters: lettersOf(record), revision, clock, waitsFor, rejected });
+  }
+
+  /**
+   * Throws DISK_FULL where many dead letters come to a batch, and the disk has no room for its record and for its commit
+   * beside what senders need: events that are only wrong must not take the last room of all pipelines.
+   */
+  #checkRoomForLetters({ pipeline_id, batch }: BatchRecord, rejected: LetterAmount): void {
+    const known = this.#pending.get(pipeline_id)?.get(batch)?.rejected.bytes ?? 0;
+    const bytes = rejected.bytes - known;
+    if (bytes > fewLetters) this.#store.checkRoom(diskReserve + 2 * pageFill * bytes);
+  }
+
+  /** The dead letters that the pending batches of a pipeline add when they commit. */
+  #rejected(pipeline_id: string): LetterAmount {
+    const amounts = this.#pendingOf(pipeline_id).map(({ rejected }) => rejected);
+    return {
+      count: amounts.reduce((sum, { count }) => sum + count, 0),
+      bytes: amounts.reduce((sum, { bytes }) => sum + bytes, 0),
+    };
   }
 
   #pendingOf(pipeline_id: string): Pending[] {
     return [...(this.#pending.get(pipeline_id)?.values() ?? [])];
   }
+}
+
+function amountOf(rejections: readonly Rejection[]): LetterAmount {
+  return { count: rejections.length, bytes: rejections.reduce((sum, one) => sum + letterBytes(one), 0) };
 }
 
 /** The offsets that become final with a batch. */

@@ -1,4 +1,4 @@
-import { closeSync, constants, openSync, readSync, statfsSync, writeSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readSync, statfsSync, writeSync } from "node:fs";
 
 /** At least this much is free after the used pages: more than a few usual changes take. */
 const usualBytes = 8 * 1024 * 1024;
@@ -55,9 +55,12 @@ export class Preallocation {
    * space.
    */
   checkFree(bytes: number): void {
+    if (this.freeBytes() < usualBytes + bytes) throw noSpace();
+  }
+
+  freeBytes(): number {
     const { bavail, bsize } = statfsSync(this.#path);
-    if (bavail * bsize >= usualBytes + bytes) return;
-    throw Object.assign(new Error("no space left on the disk"), { code: "ENOSPC" });
+    return bavail * bsize;
   }
 
   close(): void {
@@ -70,6 +73,9 @@ export class Preallocation {
     if (needed <= this.#end) return;
     // LMDB may have written beyond what was preallocated: its pages are never overwritten.
     this.#end = Math.max(this.#end, used);
+    // A write that does not fit must not fill the disk with its attempt: nobody else could use that room.
+    const { size } = fstatSync(this.#file);
+    if (this.freeBytes() < needed - Math.max(this.#end, size)) throw noSpace();
     const end = needed + stepBytes;
     try {
       while (this.#end < end) {
@@ -79,6 +85,10 @@ export class Preallocation {
       if (needed > this.#end) throw error;
     }
   }
+}
+
+function noSpace(): Error {
+  return Object.assign(new Error("no space left on the disk"), { code: "ENOSPC" });
 }
 
 /**

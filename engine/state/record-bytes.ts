@@ -1,14 +1,12 @@
-import type { Rejection } from "../core/dead-letter.ts";
+import { letterBytes } from "../core/dead-letter.ts";
 import { lettersOf, rangesOf, type BatchRecord } from "../core/journal.ts";
 
 /** A stored number takes at most this much, in bytes. */
 const number = 9;
 /** The other fields of a record or a range, with a feed's name of the usual size. */
 const fields = 512;
-/** The same of a rejection, without its texts and its feed. */
-const rejectionFields = 192;
 /** Pages are at least half full. */
-const pageFill = 2;
+export const pageFill = 2;
 /**
  * A letter that is removed, or one that stays among removed ones, may be alone in its page: that page and its parent.
  */
@@ -21,14 +19,9 @@ export function recordBytes(record: BatchRecord): number {
   const numbers =
     letters.length + only.length + excluded.length + keys.reduce((sum, { positions }) => sum + positions.length, 0);
   const small = fields * (1 + ranges.length) + number * (numbers + 16 * waiting.length);
-  const letterTexts = rejections.reduce((sum, rejection) => sum + rejectionBytes(rejection), 0);
+  const letterTexts = rejections.reduce((sum, rejection) => sum + letterBytes(rejection), 0);
   return (
     pageFill * (small + letterTexts + keys.reduce((sum, { prints }) => sum + prints.length, 0)) +
     letterPages * letters.length
   );
-}
-
-function rejectionBytes({ error, original_message, source_message = "", feed = "", origin = "" }: Rejection): number {
-  const texts = [error, original_message, source_message, feed, origin];
-  return texts.reduce((sum, text) => sum + Buffer.byteLength(text), rejectionFields);
 }

@@ -9,6 +9,11 @@ import { storageError } from "./storage-error.ts";
 /** A small change writes at most about this much: the pages that it touches in each table. */
 const changeBytes = 32 * 1024;
 
+/** The file of the store in a folder. */
+export function storePath(folder: string): string {
+  return join(folder, "state.mdb");
+}
+
 interface Write {
   change: () => void;
   bytes: number;
@@ -35,7 +40,7 @@ export class Store implements TableStore {
 
   /** Throws DISK_FULL without room for the writes of a start, and STORAGE_FAILED. */
   static open(folder: string): Store {
-    const path = join(folder, "state.mdb");
+    const path = storePath(folder);
     let store: Store | undefined;
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -64,6 +69,10 @@ export class Store implements TableStore {
     } catch (error) {
       throw storageError(error);
     }
+  }
+
+  freeBytes(): number {
+    return this.#preallocation.freeBytes();
   }
 
   // Always the synchronous transaction: on a full disk lmdb's asynchronous one never answers (seen with 3.5.6).

@@ -3,7 +3,7 @@ import type { PipelineConfig } from "../../schemas/pipeline.ts";
 import { quantityBytes } from "../../schemas/quantity.ts";
 import type { Disk } from "../core/disk.ts";
 import { EngineError } from "../core/errors.ts";
-import type { Stream, StreamLimits, StreamState } from "../core/stream.ts";
+import type { BoundedStreamState, Stream, StreamLimits } from "../core/stream.ts";
 import { EmbeddedStream } from "./embedded/embedded-stream.ts";
 import { type SegmentSizes } from "./embedded/stream-files.ts";
 import { makeFolders } from "../state/durable-files.ts";
@@ -11,23 +11,29 @@ import { isPassing, storageError } from "../state/storage-error.ts";
 import { holdsEvents, recreateStream } from "./embedded/recreate.ts";
 import type { Log } from "../telemetry/log.ts";
 
+export interface StreamsOptions {
+  /** The most that one stream may hold, in bytes, whatever a pipeline's config allows. Default: no such limit. */
+  maxBytes?: number;
+  sizes?: SegmentSizes;
+}
+
 /** The streams of all pipelines, by pipeline: `<data dir>/pipelines/<id>/stream`. */
 export class Streams {
   readonly #disk: Disk;
   readonly #root: string;
   readonly #log: Log;
-  readonly #sizes: SegmentSizes | undefined;
+  readonly #options: StreamsOptions;
   readonly #streams = new Map<string, Stream>();
   /** Pipelines whose stream could not be opened. */
   readonly #closed = new Set<string>();
   /** Called with the newest durable sequence of a pipeline's stream. */
   onAppended: (pipeline_id: string, last: number) => void = () => undefined;
 
-  constructor(disk: Disk, root: string, log: Log, sizes?: SegmentSizes) {
+  constructor(disk: Disk, root: string, log: Log, options: StreamsOptions = {}) {
     this.#disk = disk;
     this.#root = root;
     this.#log = log;
-    this.#sizes = sizes;
+    this.#options = options;
   }
 
   folder(pipeline_id: string): string {
@@ -41,12 +47,14 @@ export class Streams {
    */
   async open(pipeline_id: string, config: PipelineConfig, trimmed: number): Promise<void> {
     if (this.#streams.has(pipeline_id)) return;
+    const { maxBytes = Infinity, sizes } = this.#options;
+    const { max_bytes, max_msgs } = limitsOf(config);
     try {
       const stream = await EmbeddedStream.open(this.#disk, this.folder(pipeline_id), {
-        limits: limitsOf(config),
+        limits: { max_bytes: Math.min(max_bytes, maxBytes), max_msgs },
         trimmed,
         onAppended: (last) => this.onAppended(pipeline_id, last),
-        ...(this.#sizes === undefined ? {} : { sizes: this.#sizes }),
+        ...(sizes === undefined ? {} : { sizes }),
       });
       this.#streams.set(pipeline_id, stream);
       this.#closed.delete(pipeline_id);
@@ -84,9 +92,12 @@ export class Streams {
   }
 
   /** What a pipeline's stream holds; nothing where it has none, undefined where it could not be opened. */
-  state(pipeline_id: string): StreamState | undefined {
+  state(pipeline_id: string): BoundedStreamState | undefined {
     if (this.#closed.has(pipeline_id)) return undefined;
-    return this.#streams.get(pipeline_id)?.state ?? { messages: 0, bytes: 0, first: 1, last: 0 };
+    const stream = this.#streams.get(pipeline_id);
+    if (stream === undefined) return { messages: 0, bytes: 0, first: 1, last: 0 };
+    const { state, maxBytes } = stream;
+    return maxBytes === Infinity ? state : { ...state, max_bytes: maxBytes };
   }
 
   get(pipeline_id: string): Stream {

@@ -43,6 +43,7 @@ export interface EngineMetrics {
   uncommitted: Gauge<"pipeline_id">;
   partitions: Gauge<"pipeline_id">;
   eventsAgedOut: Counter<"pipeline_id">;
+  lettersExpired: Counter<"pipeline_id">;
   batchesReplayed: Counter<"pipeline_id">;
   insertsRepeated: Counter<"pipeline_id">;
   batchesReprepared: Counter<"pipeline_id">;
@@ -224,6 +225,11 @@ export function engineMetrics(registry: Registry, log: Log): EngineMetrics {
     partitions: gauge(
       "sluice_kafka_partitions",
       "Partitions that the consumer group has assigned to this process.",
+      "pipeline_id",
+    ),
+    lettersExpired: counter(
+      "sluice_dead_letters_expired_total",
+      "Dead letters older than dead_letters_max_age that were removed.",
       "pipeline_id",
     ),
     eventsAgedOut: counter(

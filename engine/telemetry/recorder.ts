@@ -14,8 +14,11 @@ export class Recorder extends IntakeRecorder implements Telemetry {
   }
 
   started({ pipeline_id, components }: EventOf<"started">): void {
-    // The pauses of an earlier start ended with it, also where its thread died without a message.
-    this.pausesOver(pipeline_id);
+    // The pauses of an earlier start ended with it, also where its thread died without a message. The death itself is
+    // shown until the pipeline has recovered.
+    for (const over of this.observed(pipeline_id).open) {
+      if (over.class !== "thread") this.pauseEnded({ pipeline_id, ...over });
+    }
     const dead_letters = deadLetterStream(pipeline_id);
     for (const component of components) {
       this.log.info(
@@ -30,6 +33,12 @@ export class Recorder extends IntakeRecorder implements Telemetry {
     for (const over of this.observed(pipeline_id).open) this.pauseEnded({ pipeline_id, ...over });
   }
 
+  /** It runs well again after the death of its thread. */
+  recovered(pipeline_id: string): void {
+    const over = this.observed(pipeline_id).open.find((one) => one.class === "thread");
+    if (over !== undefined) this.pauseEnded({ pipeline_id, ...over });
+  }
+
   eventsRead({ pipeline_id, count, bytes }: EventOf<"eventsRead">): void {
     this.observed(pipeline_id).counters.events_read += count;
     this.metrics.bytesProcessed.inc({ pipeline_id, component: "ingestor", direction: "in" }, bytes);
@@ -39,6 +48,11 @@ export class Recorder extends IntakeRecorder implements Telemetry {
     this.observed(pipeline_id).counters.events_aged_out += count;
     this.metrics.eventsAgedOut.inc({ pipeline_id }, count);
     this.log.error({ pipeline_id, count }, "Events grew older than max_age and were removed without being written.");
+  }
+
+  lettersExpired({ pipeline_id, count }: EventOf<"lettersExpired">): void {
+    this.metrics.lettersExpired.inc({ pipeline_id }, count);
+    this.log.warn({ pipeline_id, count }, "Dead letters grew older than dead_letters_max_age and were removed.");
   }
 
   transformed(event: TransformedEvent): void {
@@ -70,6 +84,7 @@ export class Recorder extends IntakeRecorder implements Telemetry {
   batchCommitted(record: EventOf<"batchCommitted">): void {
     const { pipeline_id, rows, rejections, excluded } = record;
     const { counters } = this.observed(pipeline_id);
+    this.recovered(pipeline_id);
     const read = holdsPositions(record) ? rangesOf(record).filter(({ feed }) => feed !== streamFeed) : [];
     for (const { count } of read) this.metrics.recordsRead.inc({ pipeline_id, component: "ingestor" }, count);
     counters.rows_excluded += excluded.length;

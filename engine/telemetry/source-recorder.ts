@@ -173,15 +173,16 @@ class Observed {
   source?: SourceLag;
   foreign_members?: string[];
 
-  /** The pause that began first. */
+  /** The pause that began first. The death of a thread is over, so whatever it waits for now comes before that. */
   get pause(): Pause | undefined {
-    return this.#pauses.values().next().value?.pause;
+    const pauses = [...this.#pauses.values()].map(({ pause }) => pause);
+    return pauses.find((pause) => pause.class !== "thread") ?? pauses[0];
   }
 
-  /** Notes a pause, or the current text of one. */
+  /** Notes a pause, or the current text of one, which has lasted since its first text. */
   paused(pause: Pause): void {
-    const { began = performance.now() } = this.#pauses.get(pause.class) ?? {};
-    this.#pauses.set(pause.class, { pause, began });
+    const { began = performance.now(), pause: first = pause } = this.#pauses.get(pause.class) ?? {};
+    this.#pauses.set(pause.class, { pause: { ...pause, since: first.since }, began });
   }
 
   /** Removes a pause; false where there is none. */

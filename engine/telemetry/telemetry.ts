@@ -21,6 +21,8 @@ export interface Telemetry {
   eventsRead(event: { pipeline_id: string; count: number; bytes: number }): void;
   /** Events older than `max_age` were removed and never written. */
   agedOut(event: { pipeline_id: string; count: number }): void;
+  /** Dead letters older than `dead_letters_max_age` were removed. */
+  lettersExpired(event: { pipeline_id: string; count: number }): void;
   transformed(event: TransformedEvent): void;
   inserted(event: { pipeline_id: string; rows: number; bytes: number; seconds: number }): void;
   batchCommitted(event: BatchRecord): void;

@@ -22,6 +22,8 @@ interface CompileOptions {
   embedded?: SinkTools["embedded"];
   /** Opens the connections to a ClickHouse server; those of this machine by default. */
   agent?: SinkTools["agent"];
+  /** Which servers may be connected to; without it, the defaults. */
+  targets?: SinkTools["targets"];
   /** What dedup remembers, and what its fingerprints are made with: one for all revisions of a pipeline. */
   keys: KeyMemory;
   salt: Uint8Array;
@@ -33,7 +35,7 @@ interface CompileOptions {
  * constructor of a component throws, and NOT_SUPPORTED for a config that this version cannot run.
  */
 export function compilePipeline(given: CompileOptions): CompiledPipeline {
-  const { config, revision, options, embedded, agent, log } = given;
+  const { config, revision, options, embedded, agent, targets, log } = given;
   checkSources(config);
   const origins = stepsByOrigin(given);
   const sink = createSink(config.sink, {
@@ -42,6 +44,7 @@ export function compilePipeline(given: CompileOptions): CompiledPipeline {
     options,
     ...(embedded !== undefined && { embedded }),
     ...(agent !== undefined && { agent }),
+    ...(targets !== undefined && { targets }),
     log,
   });
   const chains = new Map<Steps | undefined, TransformChain>([[undefined, { transforms: [] }]]);

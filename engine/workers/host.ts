@@ -1,3 +1,6 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { PipelineConfig } from "../../schemas/pipeline.ts";
+import { secretTexts } from "../../schemas/secret-fields.ts";
 import { CarefulReading } from "../batch/careful-reading.ts";
 import { checkPipeline } from "./check.ts";
 import { createKeys, compilePipeline } from "./compile.ts";
@@ -8,6 +11,7 @@ import type { Agent } from "node:http";
 import type { ISocketFactory } from "kafkajs";
 import type { Disk } from "../core/disk.ts";
 import { RetryPause } from "../flow/retry-pause.ts";
+import { hiding } from "../peers/hidden-secrets.ts";
 import { type AnyTools, type OpenedSource, openSource } from "../sources/open.ts";
 import { systemDisk } from "../system/disk.ts";
 import type { PipelineSpec, ThreadPort, ToThread } from "./protocol.ts";
@@ -22,6 +26,12 @@ export interface ThreadMachine {
   socketFactory?: ISocketFactory;
 }
 
+/**
+ * The pipeline that a callback or a promise belongs to. Only those are followed that were started after the death of a
+ * thread: it makes every promise of the thread slower.
+ */
+const followed = new AsyncLocalStorage<string>();
+
 interface Running {
   pipeline: Pipeline;
   arrived: OpenedSource["arrived"];
@@ -34,6 +44,8 @@ interface Running {
 export class ThreadHost {
   readonly #remote: Remote;
   readonly #running = new Map<string, Running>();
+  /** Of the pipelines that run or are checked here. */
+  readonly #configs = new Set<PipelineConfig>();
   readonly #machine: ThreadMachine;
 
   constructor(port: ThreadPort, machine: ThreadMachine = { disk: systemDisk }) {
@@ -42,10 +54,25 @@ export class ThreadHost {
     port.on("message", (message) => this.#onMessage(message));
   }
 
+  /**
+   * Call it within the exception that ends the thread: the process learns whose it is, and its text without the secrets
+   * of the pipelines here, which a peer may have repeated.
+   */
+  dies(error: Error): void {
+    const pipeline_id = followed.getStore();
+    const hide = hiding([...this.#configs].flatMap(secretTexts));
+    this.#remote.postNow({
+      type: "dying",
+      error: hide(error.message),
+      ...(pipeline_id !== undefined && { pipeline_id }),
+    });
+  }
+
   #onMessage(message: ToThread): void {
     switch (message.type) {
       case "start":
-        void this.#start(message.spec);
+        if (message.spec.care === undefined) void this.#start(message.spec);
+        else void followed.run(message.spec.pipeline_id, () => this.#start(message.spec));
         break;
       case "stop":
         this.#running.get(message.pipeline_id)?.pipeline.stop(message.limit);
@@ -69,7 +96,8 @@ export class ThreadHost {
   }
 
   async #start(spec: PipelineSpec): Promise<void> {
-    const { pipeline_id } = spec;
+    const { pipeline_id, config } = spec;
+    this.#configs.add(config);
     try {
       const built = this.#build(spec);
       const { pipeline } = built;
@@ -82,6 +110,7 @@ export class ThreadHost {
       this.#remote.post({ type: "left", pipeline_id, error: toPlain(error) });
     } finally {
       this.#running.delete(pipeline_id);
+      this.#configs.delete(config);
     }
   }
 
@@ -97,7 +126,9 @@ export class ThreadHost {
   }
 
   async #check({ call, spec }: Extract<ToThread, { type: "check" }>): Promise<void> {
+    this.#configs.add(spec.config);
     const readiness = await checkPipeline(spec, { ...this.#machine, log: this.#remote.log });
+    this.#configs.delete(spec.config);
     this.#remote.post({ type: "checked", call, readiness });
   }
 

@@ -19,6 +19,8 @@ export class Placement {
   readonly left: Promise<Left>;
   /** The event that it is processing, in careful reading. */
   trying: EventPlace | undefined;
+  /** An exception of this pipeline ends the thread. */
+  isDying = false;
   readonly #send: (message: ToThread) => void;
   readonly #writes = new Set<Promise<void>>();
   #started: (runs: boolean) => void = () => undefined;

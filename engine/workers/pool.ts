@@ -10,19 +10,28 @@ import { fromPlain, toPlain } from "./remote.ts";
 
 type JournalCall = Exclude<Extract<FromThread, { call: number }>, { type: "reprocessing" | "checked" }>;
 
+/**
+ * What a thread is for: any pipelines (`shared`); pipelines whose threads die repeatedly (`lone`), usually one, with
+ * which it ends; or checks of pipelines that do not run yet (`checks`).
+ */
+type ThreadUse = "shared" | "lone" | "checks";
+
 interface Thread {
   worker: WorkerLike;
   /** Pipelines that have not left. */
   pipelines: Map<string, Placement>;
   isDead: boolean;
-  /** It runs one pipeline only, and ends with it. */
-  isLone: boolean;
+  /** The text of the exception that ends it, without secrets. */
+  failure?: string;
+  use: ThreadUse;
   /** Calls that the thread has not answered yet. */
   calls: Map<number, { resolve: (answer?: unknown) => void; reject: (error: Error) => void }>;
 }
 
-/** The most pipelines with a thread of their own. */
+/** The most threads for pipelines whose threads die repeatedly. */
 const mostLone = 16;
+/** How long the thread of the checks waits for another one, in milliseconds. */
+const checksLinger = 10_000;
 
 export interface PoolOptions {
   size: number;
@@ -38,8 +47,9 @@ export interface PoolOptions {
 /**
  * A few threads that run all pipelines, so that a busy pipeline does not delay the API and the reconciler. A pipeline
  * is put on the thread that has the fewest; a thread that dies is replaced when the next pipeline starts. A pipeline
- * whose threads die repeatedly has an additional thread of its own. A pipeline runs once: the pool refuses to start one
- * that has not left.
+ * whose threads die repeatedly has an additional thread of its own; where there are too many of them they share these
+ * threads, and never one with other pipelines. Checks have a thread too: a broker or a server that ends it, named in a
+ * file that was just written, ends no pipeline. A pipeline runs once: the pool refuses to start one that has not left.
  */
 export class ThreadPool {
   readonly #options: PoolOptions;
@@ -49,14 +59,15 @@ export class ThreadPool {
   readonly #places = new Map<string, Thread>();
   #isClosed = false;
   #nextCall = 1;
+  #checksTimer: NodeJS.Timeout | undefined;
 
   constructor(options: PoolOptions) {
     this.#options = options;
   }
 
   /**
-   * Puts a pipeline on a thread, with `alone` on one of its own as long as there are fewer than `mostLone`. Throws where
-   * it runs already, and LeftForLater where the pool is closed.
+   * Puts a pipeline on a thread, with `alone` on one of its own, or from `mostLone` of them on with others that are alone.
+   * Throws where it runs already, and LeftForLater where the pool is closed.
    */
   start(spec: PipelineSpec, { alone = false } = {}): Placement {
     const { pipeline_id } = spec;
@@ -64,7 +75,7 @@ export class ThreadPool {
     if (this.#places.has(pipeline_id)) {
       throw new Error(`pipeline ${pipeline_id} runs already: expected it to have left before it is started`);
     }
-    const thread = alone && this.#lone < mostLone ? this.#spawn(true) : this.#leastBusy();
+    const thread = alone ? this.#leastBusy("lone", mostLone) : this.#leastBusy("shared", this.#options.size);
     const placement = new Placement(pipeline_id, (message) => thread.worker.postMessage(message));
     thread.pipelines.set(pipeline_id, placement);
     this.#places.set(pipeline_id, thread);
@@ -87,7 +98,19 @@ export class ThreadPool {
   /** Whether a pipeline could run. Throws LeftForLater where the pool is closed, and where the thread died. */
   async check(spec: CheckedSpec): Promise<Readiness> {
     if (this.#isClosed) throw new LeftForLater("the process ends");
-    return this.#call<Readiness>(this.#leastBusy(), (call) => ({ type: "check", call, spec }));
+    clearTimeout(this.#checksTimer);
+    const thread = this.#leastBusy("checks", 1);
+    try {
+      return await this.#call<Readiness>(thread, (call) => ({ type: "check", call, spec }));
+    } finally {
+      this.#endChecksLater(thread);
+    }
+  }
+
+  #endChecksLater(thread: Thread): void {
+    if (thread.isDead || thread.calls.size > 0) return;
+    clearTimeout(this.#checksTimer);
+    this.#checksTimer = setTimeout(() => void thread.worker.terminate(), checksLinger).unref();
   }
 
   /** Calls a thread, and resolves with its answer, which is the one that its message has. */
@@ -103,29 +126,27 @@ export class ThreadPool {
   /** Ends the threads, and with them the pipelines that still run; from now on it starts none. */
   async close(): Promise<void> {
     this.#isClosed = true;
+    clearTimeout(this.#checksTimer);
     await Promise.all(this.#threads.map(({ worker }) => worker.terminate()));
   }
 
-  get #lone(): number {
-    return this.#threads.filter(({ isLone }) => isLone).length;
+  /** The thread of this use with the fewest pipelines; a new one as long as there are fewer than `most`. */
+  #leastBusy(use: ThreadUse, most: number): Thread {
+    const threads = this.#threads.filter((thread) => thread.use === use);
+    if (threads.length < most) return this.#spawn(use);
+    return threads.reduce((least, thread) => (thread.pipelines.size < least.pipelines.size ? thread : least));
   }
 
-  #leastBusy(): Thread {
-    const shared = this.#threads.filter(({ isLone }) => !isLone);
-    if (shared.length < this.#options.size) return this.#spawn(false);
-    return shared.reduce((least, thread) => (thread.pipelines.size < least.pipelines.size ? thread : least));
-  }
-
-  #spawn(isLone: boolean): Thread {
+  #spawn(use: ThreadUse): Thread {
     const worker = this.#options.spawn();
-    const thread: Thread = { worker, pipelines: new Map(), isDead: false, isLone, calls: new Map() };
+    const thread: Thread = { worker, pipelines: new Map(), isDead: false, use, calls: new Map() };
     this.#threads.push(thread);
     worker.on("message", (messages: FromThread[]) => {
       for (const message of messages) this.#onMessage(thread, message);
     });
     let failure = "the thread ended";
     worker.on("error", (error) => (failure = error.message));
-    worker.on("exit", () => this.#died(thread, failure));
+    worker.on("exit", () => this.#died(thread, thread.failure ?? failure));
     return thread;
   }
 
@@ -159,6 +180,9 @@ export class ThreadPool {
       case "trying":
         this.#tries(thread, message);
         break;
+      case "dying":
+        this.#dies(thread, message);
+        break;
       case "left":
         void this.#left(thread, message.pipeline_id, {
           kind: "ended",
@@ -171,6 +195,12 @@ export class ThreadPool {
   #tries(thread: Thread, { pipeline_id, event }: Extract<FromThread, { type: "trying" }>): void {
     const placement = thread.pipelines.get(pipeline_id);
     if (placement !== undefined) placement.trying = event;
+  }
+
+  #dies(thread: Thread, { error, pipeline_id }: Extract<FromThread, { type: "dying" }>): void {
+    thread.failure = error;
+    const placement = pipeline_id === undefined ? undefined : thread.pipelines.get(pipeline_id);
+    if (placement !== undefined) placement.isDying = true;
   }
 
   #answer(thread: Thread, message: JournalCall): void {
@@ -220,7 +250,7 @@ export class ThreadPool {
     thread.pipelines.delete(pipeline_id);
     this.#places.delete(pipeline_id);
     placement.hasLeft(how);
-    if (thread.isLone && !thread.isDead) await thread.worker.terminate();
+    if (thread.use === "lone" && thread.pipelines.size === 0 && !thread.isDead) await thread.worker.terminate();
   }
 
   #died(thread: Thread, failure: string): void {
@@ -230,10 +260,12 @@ export class ThreadPool {
     const pipelines = [...thread.pipelines.keys()];
     // A thread without pipelines was ended by the pool.
     if (!this.#isClosed && pipelines.length > 0) this.#options.telemetry.threadDied({ pipelines, error: failure });
-    const error = new Error(`its thread died: ${failure}`);
-    const isKnown = [...thread.pipelines.values()].some(({ trying }) => trying !== undefined);
-    for (const [pipeline_id, { trying: by }] of thread.pipelines) {
-      const isByOther = isKnown && by === undefined;
+    const causes = [...thread.pipelines.values()].filter(({ trying, isDying }) => trying !== undefined || isDying);
+    const others = `its thread died of pipeline ${causes.map(({ pipeline_id }) => pipeline_id).join(", ")}`;
+    for (const [pipeline_id, placement] of thread.pipelines) {
+      const by = placement.trying;
+      const isByOther = causes.length > 0 && !causes.includes(placement);
+      const error = new Error(`${isByOther ? others : "its thread died"}: ${failure}`);
       void this.#left(thread, pipeline_id, { kind: "died", error, isByOther, ...(by !== undefined && { by }) });
     }
   }

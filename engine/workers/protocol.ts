@@ -6,6 +6,7 @@ import type { BatchRecord, FinalKeys, Progress, SourceNotes } from "../core/jour
 import type { Feed } from "../core/positions.ts";
 import type { Readiness } from "../core/readiness.ts";
 import type { SendOptions } from "../delivery/protocol.ts";
+import type { TargetRules } from "../peers/targets.ts";
 import type { KafkaSettings } from "../sources/kafka/brokers/settings.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
 
@@ -17,7 +18,9 @@ export interface PipelineSpec {
   revision: number;
   options: SendOptions & Pick<EngineOptions, "create_table" | "alter_table" | "start" | "take_over">;
   /** Where `host: embedded` is reached; absent where no pipeline uses it. */
-  embedded?: { url: string; username: string; password: string };
+  embedded?: { url: string; socketPath: string; username: string; password: string };
+  /** Which servers may be connected to; without it, the defaults. */
+  targets?: TargetRules;
   /** The stream of pushed events; absent for a pipeline that reads from Kafka. */
   stream?: { folder: string; end: number };
   /** The names of this process in Kafka groups, and the settings of Kafka. */
@@ -37,7 +40,7 @@ export interface PipelineSpec {
 }
 
 /** What a thread needs to check whether a pipeline could run. */
-export type CheckedSpec = Pick<PipelineSpec, "pipeline_id" | "config" | "options" | "embedded" | "kafka">;
+export type CheckedSpec = Pick<PipelineSpec, "pipeline_id" | "config" | "options" | "embedded" | "targets" | "kafka">;
 
 /** A thread's end of the channel to its process. */
 export interface ThreadPort {
@@ -94,6 +97,8 @@ export type FromThread =
   | { type: "started"; pipeline_id: string }
   /** The event that is processed from now on; absent when it is done. Sent only in careful reading. */
   | { type: "trying"; pipeline_id: string; event?: EventPlace }
+  /** An exception ends the thread: its text without secrets, and the pipeline that it belongs to, where that is known. */
+  | { type: "dying"; error: string; pipeline_id?: string }
   /** Answers a `reprocess`: the letters are prepared, or why they are not. */
   | { type: "reprocessing"; call: number; error?: PlainError }
   /** Answers a `check`. */

@@ -2,6 +2,7 @@ import { availableParallelism } from "node:os";
 import { LeftForLater } from "../core/errors.ts";
 import { sleep } from "../flow/sleep.ts";
 import type { EngineOptions, PipelineConfig } from "../../schemas/pipeline.ts";
+import { waysOut } from "../core/pause.ts";
 import type { Readiness } from "../core/readiness.ts";
 import { lettersOf } from "../core/journal.ts";
 import type { StoreJournal } from "../state/journal.ts";
@@ -14,7 +15,9 @@ import { isPushed } from "../sources/registry.ts";
 import { LazyEmbeddedClickHouse } from "../embedded-clickhouse/lazy-embedded-clickhouse.ts";
 import type { Streams } from "../streams/streams.ts";
 import { checkToken } from "../catalog/access-tokens.ts";
-import { resolveSecrets, type SecretSource, SecretsInUse } from "../catalog/secrets.ts";
+import { checkTargets } from "../catalog/targets.ts";
+import type { TargetRules } from "../peers/targets.ts";
+import { resolveSecrets, type SecretSource, SecretsInUse, withoutSecrets } from "../catalog/secrets.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Recorder } from "../telemetry/recorder.ts";
 import type { PipelineSpec, WorkerLike } from "./protocol.ts";
@@ -32,6 +35,8 @@ export interface RunnerOptions {
   /** The names of this process in Kafka groups, and the settings of Kafka. */
   kafka: PipelineSpec["kafka"];
   secrets: SecretSource;
+  /** Which servers pipelines may connect to. */
+  targets: TargetRules;
   recorder: Recorder;
   log: Log;
   /** Opens the stream of a pipeline that has one, where it is not open yet. */
@@ -79,7 +84,6 @@ export class Runner {
       },
     });
     options.streams.onAppended = (pipeline_id, last) => this.#pool.arrived(pipeline_id, last);
-    options.embedded.onAddressChanged = () => this.#relaunchEmbedded();
   }
 
   /**
@@ -120,9 +124,10 @@ export class Runner {
    * its rows and its source can be read. Changes nothing. Throws LeftForLater where the process ends.
    */
   async check(config: PipelineConfig, options: EngineOptions): Promise<Readiness> {
-    const { secrets, embedded, kafka } = this.#options;
+    const { secrets, targets, embedded, kafka } = this.#options;
     let resolved: PipelineConfig;
     try {
+      checkTargets(config, targets);
       if (options.access_token !== undefined) await checkToken(options.access_token, config, secrets);
       resolved = await resolveSecrets(config, secrets);
     } catch (error) {
@@ -130,7 +135,7 @@ export class Runner {
     }
     const connection = isEmbedded(config) ? await embedded.connection() : undefined;
     const { pipeline_id } = config;
-    const spec = { pipeline_id, config: resolved, options, kafka };
+    const spec = { pipeline_id, config: resolved, options, kafka, targets };
     return this.#pool.check({ ...spec, ...(connection !== undefined && { embedded: connection }) });
   }
 
@@ -172,6 +177,11 @@ export class Runner {
     const supervisor: Supervisor = new Supervisor({
       launch: (signal, suspicion) => this.#launch(pipeline_id, signal, suspicion),
       onRetry: (error) => this.#pause(pipeline_id, error),
+      onDied: ({ message: text }) => {
+        const since = new Date().toISOString();
+        recorder.paused({ pipeline_id, pause: { class: "thread", since, text, way_out: waysOut.thread } });
+      },
+      onRecovered: () => recorder.recovered(pipeline_id),
       onRested: () => recorder.pausesOver(pipeline_id),
       onOutdated: () => this.#secretsInUse.forget(pipeline_id),
       onFailed: (error) => this.#options.onFailed(pipeline_id, error),
@@ -199,18 +209,11 @@ export class Runner {
     this.#options.recorder.paused({ pipeline_id, pause: { class: kind, since, text: error.message, way_out } });
   }
 
-  #relaunchEmbedded(): void {
-    for (const pipeline_id of this.#supervisors.keys()) {
-      const entry = this.#options.catalog.get(pipeline_id);
-      // It rejects only where the process ends.
-      if (entry !== undefined && isEmbedded(entry.config)) this.relaunch(pipeline_id).catch(() => undefined);
-    }
-  }
-
   /** What a thread needs to run a pipeline. Throws LeftForLater when `signal` aborts: nothing was written or noted then. */
   async #spec(entry: CatalogEntry, signal: AbortSignal): Promise<PipelineSpec> {
     const { pipeline_id, config, revision, options } = entry;
-    const { journal, streams, embedded, secrets, kafka } = this.#options;
+    const { journal, streams, embedded, secrets, targets, kafka } = this.#options;
+    checkTargets(config, targets);
     const resolved = await orLeft(resolveSecrets(config, secrets), signal);
     const connection = isEmbedded(config) ? await orLeft(embedded.connection(), signal) : undefined;
     await this.#options.openStream(entry);
@@ -225,6 +228,7 @@ export class Runner {
       options,
       ...(connection !== undefined && { embedded: connection }),
       kafka,
+      targets,
       ...(isPushed(config) && {
         stream: { folder: streams.folder(pipeline_id), end: streams.get(pipeline_id).state.last },
       }),
@@ -256,8 +260,10 @@ export class Runner {
     const named = new Set(pending.map((record) => record.revision).filter((of) => of !== revision));
     const { connection_params } = resolved.sink;
     return [...named].flatMap((of): [number, PipelineConfig][] => {
-      const config = this.#options.catalog.revision(pipeline_id, of);
-      return config === undefined ? [] : [[of, { ...config, sink: { ...config.sink, connection_params } }]];
+      const stored = this.#options.catalog.revision(pipeline_id, of);
+      if (stored === undefined) return [];
+      const config = withoutSecrets(stored);
+      return [[of, { ...config, sink: { ...config.sink, connection_params } }]];
     });
   }
 }

@@ -2,15 +2,19 @@ import { backOff } from "../flow/back-off.ts";
 import { LeftForLater } from "../core/errors.ts";
 import { Mutex } from "../flow/mutex.ts";
 import { sleep } from "../flow/sleep.ts";
-import { ThreadDeaths } from "./thread-deaths.ts";
+import { type Death, ThreadDeaths } from "./thread-deaths.ts";
 import type { Left, Placement } from "./placement.ts";
 
 /** What a supervisor calls to run its pipeline. */
 export interface Supervised {
   /** Puts the pipeline on a thread, as the catalog has it now. `signal` aborts when the launch is no longer wanted. */
   launch(signal: AbortSignal, deaths: ThreadDeaths): Promise<Placement>;
-  /** The start failed, or the thread died, with this error; the launch is retried after a wait. */
+  /** The start failed with this error; the launch is retried after a wait. */
   onRetry(error: Error): void;
+  /** The thread died with this error; the launch is retried, after a wait where another pipeline is not the cause. */
+  onDied(error: Error): void;
+  /** After a death of its thread it has run for a while again, or runs again where another pipeline was the cause. */
+  onRecovered(): void;
   /** The pipeline is at rest. */
   onRested(): void;
   /** What it was launched with is no longer current: it has to end, or to be launched again. */
@@ -25,6 +29,8 @@ const firstWait = 500;
 const longestWait = 60_000;
 /** After a run of this long, in milliseconds, earlier deaths no longer count. */
 const runsWell = 10 * 60_000;
+/** After a run of this long, in milliseconds, a pipeline is taken to have recovered from the death of its thread. */
+const recoversAfter = 30_000;
 /** A start has failed after this many deaths of its thread in a row. */
 const mostDeathsAtStart = 3;
 
@@ -36,6 +42,9 @@ const mostDeathsAtStart = 3;
  *                                  ^   ^ └─fails─> waiting │
  *                                  │   └────────────┘      │
  *                                  └──its thread died, relaunch
+ *
+ * A pipeline whose thread died is shown as such until it has recovered: deaths that follow each other would hide
+ * between the short runs.
  *
  * A **life** begins when the pipeline leaves `resting` and ends when it is there again. It is a loop that launches
  * the pipeline again only after the last placement has left. Lives and work at rest follow each other.
@@ -138,6 +147,8 @@ class Life {
   readonly #deaths = new ThreadDeaths();
   /** Launches in a row that failed. */
   #failures = 0;
+  /** The death that it has not recovered from. */
+  #lastDeath: Death | undefined;
   #resolve: () => void = () => undefined;
   #reject: (error: Error) => void = () => undefined;
 
@@ -163,13 +174,22 @@ class Life {
         this.#fail(error);
         break;
       }
-      this.#with.onRetry(error);
-      const attempt = Math.max(1, this.#failures, this.#deaths.deathsInRow);
-      await sleep(backOff(attempt, firstWait, longestWait), this.#round.signal);
+      await this.#waitAfter(outcome, error);
     }
     clearTimeout(this.#patience);
     this.#with.onRested();
     this.#reject(new LeftForLater("the pipeline was ended while it was being started"));
+  }
+
+  /** Another pipeline that ended the thread has to wait; this one goes on at once. */
+  async #waitAfter(outcome: Outcome, error: Error): Promise<void> {
+    if (outcome.kind === "died") {
+      this.#lastDeath = outcome;
+      this.#with.onDied(error);
+      if (outcome.isByOther) return;
+    } else this.#with.onRetry(error);
+    const attempt = Math.max(1, this.#failures, this.#deaths.deathsInRow);
+    await sleep(backOff(attempt, firstWait, longestWait), this.#round.signal);
   }
 
   /**
@@ -220,11 +240,25 @@ class Life {
       this.#resolve();
     }
     const since = performance.now();
+    const recovery = runs ? this.#recovery() : undefined;
     const left = await this.#placement.left;
+    clearTimeout(recovery);
     if (performance.now() - since >= runsWell) this.#deaths.ranWell();
     if (runs || left.kind === "died") return left;
     const { error = new Error("it ended before it had started") } = left;
     return { kind: "not started", error };
+  }
+
+  /** Reports the recovery when it is due; the timer is cleared where it leaves before. */
+  #recovery(): NodeJS.Timeout | undefined {
+    if (this.#lastDeath === undefined) return undefined;
+    const recovered = (): void => {
+      this.#lastDeath = undefined;
+      this.#with.onRecovered();
+    };
+    if (!this.#lastDeath.isByOther) return setTimeout(recovered, recoversAfter).unref();
+    recovered();
+    return undefined;
   }
 
   /** Whether an outcome ends it. Another pipeline may be the cause of a death, which is no failure of this one. */

@@ -5,7 +5,7 @@ export interface Death {
   error: Error;
   /** The event that the pipeline was processing then, in careful reading. */
   by?: EventPlace;
-  /** Another pipeline of the thread was processing an event in careful reading, and this one was not. */
+  /** Another pipeline of the thread was processing an event in careful reading, or threw, and this one did not. */
   isByOther: boolean;
 }
 

@@ -1,6 +1,6 @@
 import type { Registry } from "prom-client";
 import type { DeadLetterState, Engine, PipelineHealth, PipelineView } from "../../engine/index.ts";
-import { isSecret, type Path, type PipelineConfig } from "../../schemas/index.ts";
+import { isSecret, type Path, type PipelineConfig, readReference } from "../../schemas/index.ts";
 import type { Reconciler } from "../reconciler.ts";
 import type { HistoryPage } from "../apply/history.ts";
 import type { Info } from "./info.ts";
@@ -50,9 +50,6 @@ function historyOf(
 /** Replaces a secret that was written as plain text. */
 const redacted = "<redacted>";
 
-/** A value that is one reference and nothing else. */
-const reference = /^\$\{(?:env|file):[^${}]+\}$/;
-
 /** User information of a URL: `https://user:password@host`. */
 const userInfo = /(\/\/)[^/?#\s]*@/g;
 
@@ -74,7 +71,7 @@ function redactAt(value: unknown, path: Path): unknown {
 }
 
 function isHarmless(value: unknown): boolean {
-  return value === null || value === "" || (typeof value === "string" && reference.test(value));
+  return value === null || value === "" || (typeof value === "string" && readReference(value) !== undefined);
 }
 
 type TransformationType = "Ingest Only" | "Deduplication" | "Join" | "Join & Deduplication";

@@ -1,8 +1,9 @@
 import express, { type Express, type RequestHandler, type Response } from "express";
 import type { Log } from "../../engine/index.ts";
 import { answerErrors, sendError } from "./http/api-error.ts";
-import { httpMetrics, refuseChanges, refuseForeignHosts } from "./http/middleware.ts";
+import { httpMetrics, refuseChanges, refuseForeignHosts, requireToken } from "./http/middleware.ts";
 import { answerPureCall, postOnly, purePaths } from "./pure/pure-route.ts";
+import type { TokenCheck } from "../listeners/bearer.ts";
 import type { PureCalls } from "./pure/pure-calls.ts";
 import { readRoutes, type StatusSources } from "./routes.ts";
 import type { ReconcileSnapshot } from "../reconciler.ts";
@@ -19,13 +20,15 @@ const headers = {
 /**
  * The read-only status API as an Express app. It reads `sources` anew for each request and answers every other method
  * with 405. Only the pure calls take a POST with a body; they answer it in a separate thread and change nothing. The
- * listener limits headers, connections and times. `hosts` are the names that it is reached by.
+ * listener limits headers, connections and times. `hosts` are the names that it is reached by; with `isReader`, only
+ * the probes are answered without a token.
  */
 export function statusApi(
-  sources: StatusSources & { log: Log; pure: Pick<PureCalls, "ask">; hosts?: readonly string[] },
+  sources: StatusSources & { log: Log; pure: Pick<PureCalls, "ask">; hosts?: readonly string[]; isReader?: TokenCheck },
 ): Express {
   const app = bareApp();
   app.use(httpMetrics(sources.registry), setHeaders, refuseForeignHosts(sources.hosts ?? []));
+  if (sources.isReader !== undefined) app.use(requireToken(sources.isReader));
   // Before the other routes, because a pipeline_id may equal the name of a pure call.
   for (const path of purePaths) app.post(path, markRoute(path), answerPureCall(path, sources.pure));
   for (const { path, handler } of allRoutes(sources))

@@ -42,6 +42,18 @@ export const commands: readonly Command[] = [
     async () => (await import("./files/validate.ts")).validate,
   ),
   command(
+    "plan",
+    "[PATH]",
+    "show what a change of pipeline files would do once it is merged, from a commit to the files as they are",
+    async () => (await import("./files/plan.ts")).planFiles,
+  ),
+  command(
+    "schema",
+    "",
+    "print the JSON Schema of pipeline files, for editors",
+    async () => (await import("./files/schema.ts")).schema,
+  ),
+  command(
     "migrate",
     "<FILE...>",
     "convert pipeline files of version v2 to v3",
@@ -87,8 +99,8 @@ export const commands: readonly Command[] = [
   ),
   command(
     "approve",
-    "",
-    "follow another source than before, and delete the pipelines that it lacks",
+    "[COMMIT]",
+    "follow another source than before, and delete the pipelines that it lacks; or a commit that waits for it",
     async () => (await suspension()).approve,
   ),
   command(

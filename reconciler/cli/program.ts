@@ -5,12 +5,12 @@ import type { Command } from "./commands.ts";
 import type { Context, ExitCode, Invocation } from "./invocation/invocation.ts";
 import { resolveSettings } from "./invocation/resolve-settings.ts";
 import type { SettingOrigins } from "./invocation/resolve-settings.ts";
+import { defaultConfig, readDefaultConfig } from "./invocation/default-config.ts";
 import { readSettingsFile } from "./invocation/settings-file.ts";
 import { expectation, settingsOf } from "./invocation/settings-table.ts";
 import type { Setting } from "./invocation/settings-table.ts";
 
 const configVariable = "SLUICE_CONFIG";
-const defaultConfig = "sluice.yaml";
 
 /** The command line of `sluice`. `finished` is called with the exit code of the command that ran. */
 export function program(context: Context, finished: (code: ExitCode) => void): CommanderCommand {
@@ -18,7 +18,7 @@ export function program(context: Context, finished: (code: ExitCode) => void): C
   const root = new CommanderCommand("sluice")
     .description("GitOps for streaming pipelines into ClickHouse")
     .version(manifest.version)
-    .option("--config <FILE>", `settings, default ${defaultConfig} where it exists [${configVariable}]`)
+    .option("--config <FILE>", `settings, default ${defaultConfig} outside of a Git work tree [${configVariable}]`)
     .exitOverride()
     .configureOutput({
       writeOut: (text) => terminal.out(text.replace(/\n$/, "")),
@@ -41,7 +41,7 @@ function addCommand(
   for (const setting of settingsOf(command.name)) for (const option of optionsOf(setting)) added.addOption(option);
   added.action(async (...given: unknown[]) => {
     const flags = flagsOf(command.name, added.opts());
-    const resolved = await settingsFor(command.name, flags, root.opts()["config"] as string | undefined, context.env);
+    const resolved = await settingsFor(command.name, flags, root.opts()["config"] as string | undefined, context);
     const act = await command.load();
     finished(await act({ ...context, ...resolved }, ...(given.slice(0, -2) as never[])));
   });
@@ -78,10 +78,12 @@ async function settingsFor(
   command: string,
   flags: SettingOrigins["flags"],
   config: string | undefined,
-  env: Invocation["env"],
+  { env, terminal }: Context,
 ): Promise<Pick<Invocation, "settings" | "settingsFile">> {
   const named = config ?? (env[configVariable] || undefined);
   const settingsFile = named ?? defaultConfig;
-  const file = await readSettingsFile(settingsFile, { optional: named === undefined });
+  const file = await (named === undefined
+    ? readDefaultConfig(command, terminal)
+    : readSettingsFile(named, { optional: false }));
   return { settings: resolveSettings(command, { flags, env, file }), ...(file.length > 0 && { settingsFile }) };
 }

@@ -1,6 +1,5 @@
 import type { EngineOptions, Path, PipelineConfig, PipelineV3 } from "../../schemas/index.ts";
 import type { Place, Problem } from "../language/problem.ts";
-import type { SourceFile } from "../language/source-text.ts";
 
 /** The desired state: what the files below the watched path describe. */
 export interface DesiredState {
@@ -13,7 +12,13 @@ export interface DesiredState {
   /** Files that a `.sluiceignore` names. Absent where there are none. */
   ignored?: readonly string[];
   /** YAML and JSON files that are hidden, or below a hidden folder, and are not read. Absent where there are none. */
-  hidden?: readonly SourceFile[];
+  hidden?: readonly HiddenFile[];
+}
+
+/** A file that is not read, with the texts in it that look like a pipeline_id. */
+export interface HiddenFile {
+  path: string;
+  ids: readonly string[];
 }
 
 export interface DesiredPipeline {

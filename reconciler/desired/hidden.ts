@@ -1,7 +1,7 @@
 import { problem, type Problem } from "../language/problem.ts";
 import { byPlace } from "../validate/check.ts";
+import { isTestFile } from "../validate/orphaned-tests.ts";
 import type { DesiredState, RefusedDocument } from "./desired-state.ts";
-import { idsIn } from "./read-file.ts";
 
 /**
  * The desired state with a refused document for each hidden file that names one of `owned` pipelines which no other file
@@ -14,9 +14,9 @@ export function withHidden(desired: DesiredState, owned: Iterable<string>): Desi
   for (const { pipeline_id } of pipelines) missing.delete(pipeline_id);
   for (const { pipeline_ids } of refused) for (const id of pipeline_ids) missing.delete(id);
   if (missing.size === 0) return desired;
-  const moved = hidden.flatMap(({ path, bytes }): RefusedDocument[] => {
-    const ids = idsIn(Buffer.from(bytes).toString("utf8")).filter((id) => missing.has(id));
-    return ids.length === 0 ? [] : [hiddenDocument(path, ids)];
+  const moved = hidden.flatMap(({ path, ids }): RefusedDocument[] => {
+    const found = ids.filter((id) => missing.has(id));
+    return found.length === 0 ? [] : [hiddenDocument(path, found)];
   });
   return {
     ...desired,
@@ -26,15 +26,28 @@ export function withHidden(desired: DesiredState, owned: Iterable<string>): Desi
 }
 
 function hiddenDocument(file: string, pipeline_ids: string[]): RefusedDocument {
+  const { expected, place, name } = isTestFile(file) ? asTest : asHidden;
   const found: Problem = problem(
     "HIDDEN_FILE",
     { file, line: 1, column: 1 },
     {
       subject: "file",
-      expected: "pipelines in files that are not hidden",
-      found: `${pipeline_ids.join(", ")} in a hidden file or folder, which is not read`,
-      suggestion: "move it to a name without a dot in front; or remove it, which deletes the pipeline",
+      expected,
+      found: `${pipeline_ids.join(", ")} in ${place}, which is not read`,
+      suggestion: `move it to a name without ${name}; or remove it, which deletes the pipeline`,
     },
   );
   return { file, line: 1, freezesFile: false, pipeline_ids, problems: [found] };
 }
+
+const asHidden = {
+  expected: "pipelines in files that are not hidden",
+  place: "a hidden file or folder",
+  name: "a dot in front",
+};
+
+const asTest = {
+  expected: "pipelines in files that are not named as tests",
+  place: "a file of tests",
+  name: ".test before the ending",
+};

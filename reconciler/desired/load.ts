@@ -1,16 +1,18 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import { byPlace, problemsOf } from "../validate/check.ts";
 import { printable, problem, type Problem } from "../language/problem.ts";
-import { secretFields } from "../../schemas/index.ts";
+import { referencesIn, secretFields } from "../../schemas/index.ts";
 import { problemsBetween } from "../validate/between-documents.ts";
+import { beyondDocuments, mostDocuments, ProblemAllowance } from "./allowance.ts";
 import type { DesiredPipeline, DesiredState, RefusedDocument } from "./desired-state.ts";
-import { withoutIgnored } from "./ignore.ts";
-import { isRefused, readFile, type ReadDocument, type ReadFile } from "./read-file.ts";
+import { costlyRules, ignoredHere, nothingIgnored, rulesAmong, type Ignored } from "./ignore.ts";
+import { desiredPipeline } from "./desired-pipeline.ts";
+import { readerInThisThread, type FileReader } from "./file-reader.ts";
+import { FileAssembly, piecesOf, type FileToRead, type ReadFile } from "./pieces.ts";
+import { isRefused, type ReadDocument } from "./read-file.ts";
+import { isTestFile } from "../validate/orphaned-tests.ts";
 import type { SourceFile } from "../language/source-text.ts";
 import { noVariables, type Variables } from "../language/variables.ts";
-
-/** Milliseconds of reading after which the event loop gets a turn. */
-const longestBlock = 20;
 
 /**
  * The desired state of a folder. Never throws for the content of a file, and one file never affects the pipeline of
@@ -18,10 +20,14 @@ const longestBlock = 20;
  * left out.
  */
 export function load(files: readonly SourceFile[], variables: Variables = noVariables): DesiredState {
-  const { wanted, left } = sorted(files);
+  const ignored = ignoredHere(rulesAmong(files), pathsOf(files));
+  const wanted = wantedOf(files, ignored);
+  const assembly = new FileAssembly();
+  const read = [...piecesOf(wanted, variables)].flatMap((piece) => assembly.add(piece) ?? []);
+  const room = new Room();
   return desiredState(
-    wanted.map((file) => readFile(file, variables)),
-    left,
+    read.map((one, index) => room.admit(loadedFile(wanted[index]!, one))),
+    ignored,
   );
 }
 
@@ -52,12 +58,12 @@ function secretsUsed(pipeline: DesiredPipeline): Problem[] {
     fields.push({ path: ["x-sluice", "access_token"], text: access_token, hosts: [] });
   }
   return fields.flatMap(({ path, text, hosts }) =>
-    [...text.matchAll(/(?<!\$)\$\{(?:env|file):[^${}]+\}/g)].map(([reference]) => {
+    referencesIn(text).map((reference) => {
       const towards = hosts.length === 0 ? "" : ` towards ${hosts.join(", ")}`;
       return problem("SECRET_USED", pipeline.place(path), {
         path,
         expected: `an operator who allows ${config.pipeline_id} this secret${towards}, by references in the settings of sluice run`,
-        found: printable(reference),
+        found: printable(reference.text),
       });
     }),
   );
@@ -85,10 +91,20 @@ export function withoutForeign(desired: DesiredState, claimed: ReadonlySet<strin
  * the variables are the same object, and its pipelines are the same objects. The result is that of `load`.
  */
 export class Loader {
-  #known: ReadonlyMap<string, ReadFile> = new Map();
+  readonly #reader: FileReader;
+  #known: ReadonlyMap<string, LoadedFile> = new Map();
   #variables = noVariables;
+  #ignoring: { rules: readonly SourceFile[]; paths: readonly string[]; found: Ignored } = {
+    rules: [],
+    paths: [],
+    found: nothingIgnored,
+  };
 
-  /** Yields to the event loop meanwhile: reading ten thousand new files takes seconds. Rejects when `signal` aborts. */
+  constructor(reader: FileReader = readerInThisThread) {
+    this.#reader = reader;
+  }
+
+  /** Rejects when `signal` aborts. */
   async load(
     files: readonly SourceFile[],
     signal: AbortSignal,
@@ -96,50 +112,109 @@ export class Loader {
   ): Promise<DesiredState> {
     if (variables !== this.#variables) this.#known = new Map();
     this.#variables = variables;
-    const read: ReadFile[] = [];
-    const { wanted, left } = sorted(files);
-    let until = performance.now() + longestBlock;
-    for (const file of wanted) {
-      read.push(this.#read(file));
-      if (performance.now() < until) continue;
-      await nextTurn();
-      signal.throwIfAborted();
-      until = performance.now() + longestBlock;
+    const ignored = await this.#ignored(files, signal);
+    const wanted = wantedOf(files, ignored);
+    const room = new Room();
+    const loaded = wanted.map((file) => this.#knownOf(file)).map((known) => known && room.admit(known));
+    const places = [...loaded.keys()].filter((index) => loaded[index] === undefined);
+    const unknown = places.map((index) => wanted[index]!);
+    let done = 0;
+    for await (const read of this.#reader.read(unknown, variables, signal)) {
+      loaded[places[done]!] = room.admit(loadedFile(unknown[done]!, read));
+      done += 1;
     }
-    this.#known = new Map(read.map((one) => [one.file.path, one]));
-    return desiredState(read, left);
+    const complete = loaded.flatMap((one) => one ?? []);
+    // A shortened one is read again: another revision may have room for it.
+    this.#known = new Map(complete.flatMap((one) => (one.isShortened === true ? [] : [[one.file.path, one]])));
+    return desiredState(complete, ignored);
   }
 
-  #read(file: SourceFile): ReadFile {
-    const known = this.#known.get(file.path);
-    return known !== undefined && isSame(known.file.bytes, file.bytes) ? known : readFile(file, this.#variables);
+  /** The same as last time while the rules and the paths are the same. */
+  async #ignored(files: readonly SourceFile[], signal: AbortSignal): Promise<Ignored> {
+    const rules = rulesAmong(files);
+    if (rules.length === 0) return nothingIgnored;
+    const paths = pathsOf(files);
+    const known = this.#ignoring;
+    const isKnown =
+      isDeepStrictEqual(known.paths, paths) && rules.every(({ bytes }, at) => isSame(known.rules[at]!.bytes, bytes));
+    if (!isKnown) this.#ignoring = { rules, paths, found: await this.#reader.ignored(rules, paths, signal) };
+    return this.#ignoring.found;
   }
+
+  #knownOf(file: SourceFile): LoadedFile | undefined {
+    const known = this.#known.get(file.path);
+    return known !== undefined && isSame(known.file.bytes, file.bytes) ? known : undefined;
+  }
+}
+
+function pathsOf(files: readonly SourceFile[]): string[] {
+  return files.map(({ path }) => path);
 }
 
 function isSame(before: Uint8Array, now: Uint8Array): boolean {
   return before === now || Buffer.compare(before, now) === 0;
 }
 
-/** Files that are not read. */
-interface Left {
-  /** Paths that a pattern of `.sluiceignore` hits. */
-  ignored: readonly string[];
-  hidden: readonly SourceFile[];
+/** A file that was read: the same object while its path and its bytes stay the same. */
+interface LoadedFile extends Omit<ReadFile, "documents"> {
+  file: SourceFile;
+  documents: LoadedDocument[];
+  /** Not all that it holds was kept, as all files together hold too much. */
+  isShortened?: true;
 }
 
-/** Files that may be pipelines, and those that are left out. */
-function sorted(files: readonly SourceFile[]): { wanted: SourceFile[]; left: Left } {
-  const { files: kept, ignored } = withoutIgnored(files);
-  return {
-    wanted: kept.filter(({ path }) => isPipelineFile(path)),
-    left: { ignored, hidden: kept.filter(({ path }) => isHidden(path)) },
-  };
+interface LoadedDocument extends Omit<ReadDocument, "pipeline"> {
+  pipeline?: DesiredPipeline;
+}
+
+function loadedFile(file: SourceFile, { documents, ...read }: ReadFile): LoadedFile {
+  const loaded = documents.map(({ pipeline, ...document }): LoadedDocument => {
+    return pipeline === undefined ? document : { ...document, pipeline: desiredPipeline(pipeline) };
+  });
+  return { file, documents: loaded, ...read };
+}
+
+/** Keeps what is read of all files within bounds. */
+class Room {
+  readonly #problems = ProblemAllowance.ofRevision();
+  #documents = 0;
+  /** Texts in hidden files that look like a pipeline_id. */
+  #hidden = 0;
+
+  admit(file: LoadedFile): LoadedFile {
+    if (file.ids !== undefined) {
+      this.#hidden += file.ids.length;
+      return this.#hidden > mostDocuments ? { ...file, ids: [], isShortened: true } : file;
+    }
+    this.#documents += file.documents.length + (file.unread?.pipeline_ids.length ?? 0);
+    if (this.#documents > mostDocuments) {
+      return { file: file.file, documents: [], unread: beyondDocuments(file.file.path), isShortened: true };
+    }
+    const documents = file.documents.map((document): LoadedDocument => {
+      const checked = this.#problems.admit(document.checked);
+      return checked === document.checked ? document : { ...document, checked };
+    });
+    return documents.every((one, index) => one === file.documents[index])
+      ? file
+      : { ...file, documents, isShortened: true };
+  }
+}
+
+/** Files that are looked at: those that may be pipelines, and hidden ones. */
+function wantedOf(files: readonly SourceFile[], { paths }: Ignored): FileToRead[] {
+  const ignored = new Set(paths);
+  return files.flatMap(({ path, bytes }): FileToRead[] => {
+    if (ignored.has(path)) return [];
+    const isHiddenFile = isHidden(path) || isMisnamed(path, bytes);
+    return isHiddenFile || isPipelineFile(path) ? [{ path, bytes, isHidden: isHiddenFile }] : [];
+  });
 }
 
 /** Checks all documents together, which costs little compared with reading one. */
-function desiredState(files: readonly ReadFile[], { ignored, hidden }: Left): DesiredState {
+function desiredState(files: readonly LoadedFile[], { paths: ignored, costly }: Ignored): DesiredState {
   const documents = files.flatMap((file) => file.documents);
-  const unread = files.flatMap((file) => file.unread ?? []);
+  const unread = [...costly.map(costlyRules), ...files.flatMap((file) => file.unread ?? [])];
+  const hidden = files.flatMap(({ file, ids }) => (ids === undefined ? [] : [{ path: file.path, ids }]));
   const together = problemsBetween(documents.map(({ claims }) => claims));
   const checked = documents.map((document) => {
     const problems = problemsOf(document.checked, together.get(document.claims));
@@ -158,11 +233,18 @@ function desiredState(files: readonly ReadFile[], { ignored, hidden }: Left): De
 }
 
 /**
- * Whether a file below the watched path is read: YAML and JSON, in capitals too, except hidden files and folders and
- * `sluice.yaml`.
+ * Whether a file below the watched path is read: YAML and JSON, in capitals too, except hidden files and folders, tests
+ * of pipelines and `sluice.yaml`.
  */
 export function isPipelineFile(path: string): boolean {
-  return !isBelowHidden(path) && hasExtension(path) && !/(^|\/)sluice\.ya?ml$/i.test(path);
+  return !isBelowHidden(path) && hasExtension(path) && !isTestFile(path) && !/(^|\/)sluice\.ya?ml$/i.test(path);
+}
+
+/** Whether a file is a pipeline all the same by its first keys: its pipeline is kept, and not deleted. */
+function isMisnamed(path: string, bytes: Uint8Array): boolean {
+  if (!isTestFile(path)) return false;
+  const text = Buffer.from(bytes).toString("utf8");
+  return /^[ \t]*"?version"?[ \t]*:/m.test(text) && /^[ \t]*"?sink"?[ \t]*:/m.test(text);
 }
 
 /** Whether a file is not read because it, or a folder above it, is hidden. */
@@ -178,7 +260,7 @@ function isBelowHidden(path: string): boolean {
   return path.split("/").some((segment) => /^\.(?!\.?$)/.test(segment));
 }
 
-function refusedDocument({ file, line, claims }: ReadDocument, problems: readonly Problem[]): RefusedDocument {
+function refusedDocument({ file, line, claims }: LoadedDocument, problems: readonly Problem[]): RefusedDocument {
   const { pipeline_ids } = claims;
   const isForeign = problems.some(({ code }) => code === "NOT_A_PIPELINE");
   const refused = { file, line, freezesFile: pipeline_ids.length === 0, pipeline_ids, problems: [...problems] };

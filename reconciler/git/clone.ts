@@ -1,8 +1,10 @@
+import { existsSync } from "node:fs";
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Blobs } from "./tree.ts";
 import { type Read, readCommit, type Wanted } from "./commit.ts";
 import type { Git } from "./git.ts";
+import { isFull, removeUnfinished } from "./object-files.ts";
 import type { Tip } from "./reference.ts";
 import type { Remote } from "./remote.ts";
 import { type Signature, SourceError } from "./revision.ts";
@@ -12,9 +14,6 @@ import { type Signature, SourceError } from "./revision.ts";
  * hash. Each is a commit, or an annotated tag that names one.
  */
 export type Kept = "head" | "good" | "pin";
-
-/** Each fetch adds a pack; from this number on, they are repacked into one. */
-const packsAtMost = 50;
 
 /** The whole history. */
 const whole = "--depth=2147483647";
@@ -96,6 +95,10 @@ export class Clone {
   async keepHead(sha: string, commits: readonly string[], signal: AbortSignal): Promise<void> {
     await this.#git.text(this.#folder, ["update-ref", nameOf("good"), nameOf("head")], signal);
     await this.#git.text(this.#folder, ["update-ref", keptAs(sha), sha], signal);
+    await this.#keepOnly(commits, signal);
+  }
+
+  async #keepOnly(commits: readonly string[], signal: AbortSignal): Promise<void> {
     const format = ["for-each-ref", "--format=%(refname)", `${keptFolder}/`];
     const kept = (await this.#said(format, signal))?.split("\n") ?? [];
     const wanted = new Set(commits.map(keptAs));
@@ -155,28 +158,27 @@ export class Clone {
    * killed process, and any unfinished pack from a fetch that failed.
    */
   async #prepare(signal: AbortSignal): Promise<void> {
-    await this.#removeUnfinished();
-    if ((await this.#packs()) > packsAtMost) await this.#compact(signal);
-    const packs = await this.#packs();
-    if (packs >= 0 && packs <= packsAtMost) return this.#removeLocks();
+    await removeUnfinished(this.#folder);
+    if (await this.#isFull()) await this.#compact(signal);
+    if (await this.#isFull()) await this.#forgetEarlier(signal);
+    if (existsSync(join(this.#folder, "objects", "pack")) && !(await this.#isFull())) return this.#removeLocks();
     await rm(this.#folder, { recursive: true, force: true });
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     await this.#git.text(this.#folder, ["init", "--quiet", "--bare", "--template="], signal);
   }
 
-  /** Each may be as large as the remote made it, and git never reads it again. */
-  async #removeUnfinished(): Promise<void> {
-    for (const folder of ["objects", join("objects", "pack")]) {
-      const names = await readdir(join(this.#folder, folder)).catch(() => []);
-      const unfinished = names.filter((name) => name.startsWith("tmp_"));
-      for (const name of unfinished) await rm(join(this.#folder, folder, name), { recursive: true, force: true });
-    }
+  #isFull(): Promise<boolean> {
+    return isFull(this.#folder, this.#git.maxSize);
   }
 
-  /** How many packs there are; -1 where there is no clone. */
-  async #packs(): Promise<number> {
-    const names = await readdir(join(this.#folder, "objects", "pack")).catch(() => undefined);
-    return names === undefined ? -1 : names.filter((name) => !/\.(idx|rev|keep|bitmap|mtimes)$/.test(name)).length;
+  /** The earlier revisions that are kept for a rollback; each is fetched again where one is asked for. */
+  async #forgetEarlier(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#keepOnly([], signal);
+    } catch {
+      signal.throwIfAborted();
+    }
+    await this.#compact(signal);
   }
 
   /** The last good revision stays through this, unlike through a new clone. */
@@ -266,7 +268,7 @@ export class Clone {
     const fixed = ["fetch", "--progress", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head"];
     if (refspec.includes("*")) fixed.push("--prune");
     const fetch = (...more: string[]) =>
-      this.#git.exchange(this.#folder, (url) => [...fixed, ...more, "--", url, refspec], signal);
+      this.#git.fetch(this.#folder, (url) => [...fixed, ...more, "--", url, refspec], signal);
     try {
       await fetch(depth);
     } catch (error) {

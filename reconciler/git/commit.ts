@@ -27,7 +27,8 @@ export async function readCommit(
   signal: AbortSignal,
 ): Promise<Read> {
   const { path, limits, display, blobs } = wanted;
-  const under = path === "." ? [] : ["--", path];
+  // The name of a folder may look like a pattern.
+  const under = path === "." ? [] : ["--", `:(literal)${path}`];
   const listing = await git.text(folder, ["ls-tree", "-r", "-z", "-l", "--full-tree", sha, ...under], signal);
   const { files, skipped } = parseTree(listing, limits);
   checkLimits(files, limits, `${display}, ${path}`);

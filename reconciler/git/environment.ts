@@ -9,6 +9,11 @@ export interface GitTimeouts {
   silence: number;
   /** In total. */
   total: number;
+  /**
+   * While a helper of a local command holds its output open after its end. `false` waits as long as it does, and leaves no
+   * timer behind, which would keep a short-lived process alive. Default 5 seconds.
+   */
+  afterExit?: number | false;
 }
 
 export const defaultTimeouts: GitTimeouts = { silence: 60_000, total: 600_000 };
@@ -70,7 +75,7 @@ const ownSettings: readonly [string, string][] = [
 ];
 
 /**
- * Git's HTTP helper survives a killed git, so it must time out earlier. Git does not follow redirects, because it would
+ * Git's HTTP helper times out before git is ended for its silence: it says why. Git does not follow redirects, because it would
  * send the header with the credentials to any other host.
  */
 function remoteSettings({ url }: Remote, { authorization }: Granted, { silence }: GitTimeouts): [string, string][] {

@@ -1,9 +1,13 @@
+import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { simpleGit, type SimpleGit } from "simple-git";
+import { setTimeout as sleep } from "node:timers/promises";
+import { oneLine } from "../../engine/language.ts";
 import { type Answer, connectionTrouble, lastAnswer, reasonOf, wayOut, withoutTrace } from "./failure.ts";
 import type { Credentials, Granted } from "./credentials.ts";
 import { type Environment, type GitTimeouts, localEnvironment, remoteEnvironment } from "./environment.ts";
-import type { Remote } from "./remote.ts";
+import { GitProcess, OutputTooLarge, outOfTime, runLocally } from "./git-process.ts";
+import { bytesOf, objectFiles, type ObjectFiles, removeNewer } from "./object-files.ts";
+import { redactor, type Remote } from "./remote.ts";
 import { SourceError } from "./revision.ts";
 
 /** A failure of git with the answer of the server, for a command that may be tried at another URL. */
@@ -23,18 +27,31 @@ class Refusal extends SourceError {
  */
 const mostBytes = { text: 64 << 20, contents: 192 << 20, exchange: 16 << 20 };
 
-/** Git printed more than that. */
-class OutputTooLarge extends Error {}
+/** A fetch wrote more than `--git-max-size`. */
+class FetchTooLarge extends Error {
+  readonly bytes: number;
 
-interface Run<Result> {
+  constructor(bytes: number) {
+    super("too large");
+    this.bytes = bytes;
+  }
+}
+
+/** Milliseconds between two looks at what a fetch has written. */
+const lookEvery = 100;
+
+interface Run {
   folder: string;
   /** The most bytes that it may print. */
   most: number;
   args: readonly string[];
   environment: Record<string, string>;
+  /** Whether it connects to the remote. */
+  isRemote: boolean;
   redact: (text: string) => string;
   input?: string;
-  command: (git: SimpleGit) => PromiseLike<Result>;
+  /** For a fetch: the files of the object store before it. */
+  before?: ObjectFiles;
 }
 
 /**
@@ -46,23 +63,34 @@ export class Git {
   readonly #credentials: Credentials;
   readonly #environment: Environment;
   readonly #timeouts: GitTimeouts;
+  /** The most bytes that one fetch may write, and that a folder may hold before one. */
+  readonly maxSize: number;
   /** Differs from that of the remote after its server redirected to another of its paths. */
   #url: string;
 
-  constructor(remote: Remote, credentials: Credentials, environment: Environment, timeouts: GitTimeouts) {
+  constructor(
+    remote: Remote,
+    credentials: Credentials,
+    environment: Environment,
+    { timeouts, maxSize }: { timeouts: GitTimeouts; maxSize: number },
+  ) {
     this.#remote = remote;
     this.#credentials = credentials;
     this.#environment = environment;
     this.#timeouts = timeouts;
+    this.maxSize = maxSize;
     this.#url = remote.url;
   }
 
   /** Output of `git <args>` in `folder`, without a remote. */
-  text(folder: string, args: string[], signal: AbortSignal): Promise<string> {
+  async text(folder: string, args: string[], signal: AbortSignal): Promise<string> {
     const environment = localEnvironment(this.#environment);
     const { redact } = this.#remote;
-    const most = mostBytes.text;
-    return this.#run({ folder, args, environment, redact, most, command: (git) => git.raw(args) }, signal);
+    const output = await this.#run(
+      { folder, args, environment, isRemote: false, redact, most: mostBytes.text },
+      signal,
+    );
+    return output.toString("utf8");
   }
 
   /** Output of `git cat-file --batch` in `folder`, for these objects. */
@@ -70,78 +98,139 @@ export class Git {
     const environment = localEnvironment(this.#environment);
     const input = objects.map((object) => `${object}\n`).join("");
     const { redact } = this.#remote;
+    const args = ["cat-file", "--batch"];
     const most = mostBytes.contents;
-    return this.#run({ folder, args: ["cat-file"], environment, redact, most, input, command: catFile }, signal);
+    return this.#run({ folder, args, environment, isRemote: false, redact, most, input }, signal);
   }
 
   /** Output of a git command that connects to the remote: `args` receives its URL. */
-  async exchange(folder: string, args: (url: string) => string[], signal: AbortSignal): Promise<string> {
+  exchange(folder: string, args: (url: string) => string[], signal: AbortSignal): Promise<string> {
+    return this.#exchange(folder, args, undefined, signal);
+  }
+
+  /**
+   * As `exchange`, for a fetch into the repository in `folder`: it is ended when it has written more than `maxSize`. What
+   * a fetch wrote that failed is removed.
+   */
+  async fetch(folder: string, args: (url: string) => string[], signal: AbortSignal): Promise<void> {
+    const before = await objectFiles(folder);
+    try {
+      await this.#exchange(folder, args, before, signal);
+    } catch (error) {
+      await removeNewer(folder, before);
+      throw error;
+    }
+  }
+
+  async #exchange(
+    folder: string,
+    args: (url: string) => string[],
+    before: ObjectFiles | undefined,
+    signal: AbortSignal,
+  ): Promise<string> {
     const granted = await this.#credentials.resolve();
     try {
-      return await this.#ask(folder, args(this.#url), granted, signal);
+      return await this.#ask(folder, args(this.#url), granted, before, signal);
     } catch (error) {
       const moved = error instanceof Refusal ? movedTo(error.answer, this.#url) : undefined;
       if (moved === undefined) throw error;
       this.#url = moved;
-      return this.#ask(folder, args(moved), granted, signal);
+      return this.#ask(folder, args(moved), granted, before, signal);
     }
   }
 
-  #ask(folder: string, args: string[], granted: Granted, signal: AbortSignal): Promise<string> {
+  async #ask(
+    folder: string,
+    args: string[],
+    granted: Granted,
+    before: ObjectFiles | undefined,
+    signal: AbortSignal,
+  ): Promise<string> {
     const environment = remoteEnvironment(this.#environment, this.#remote, granted, this.#timeouts);
-    const secrets = granted.secrets.filter((secret) => secret.length > 2);
-    const redact = (text: string) =>
-      this.#remote.redact(secrets.reduce((rest, secret) => rest.replaceAll(secret, "[redacted]"), text));
+    const hide = redactor(granted.secrets);
+    const redact = (text: string): string => this.#remote.redact(hide(text));
     const most = mostBytes.exchange;
-    return this.#run({ folder, args, environment, redact, most, command: (git) => git.raw(args) }, signal);
+    const run = { folder, args, environment, isRemote: true, redact, most, ...(before && { before }) };
+    return (await this.#run(run, signal)).toString("utf8");
   }
 
-  async #run<Result>(run: Run<Result>, signal: AbortSignal): Promise<Result> {
-    const { folder, input, most, command } = run;
-    // Git must not use a repository in a parent folder instead of a damaged one.
-    const environment = { ...run.environment, GIT_CEILING_DIRECTORIES: dirname(resolve(folder)) };
-    const options = (abort: AbortSignal) => ({
-      baseDir: folder,
-      abort,
-      timeout: { block: this.#timeouts.silence },
-      // A grandchild may hold the pipes open after git has ended; slow machines need time to read the rest.
-      completion: { onClose: true, onExit: 5_000 },
-      allowEnvironment: Object.keys(environment),
-      unsafe: allowed,
-      errors: (error: Buffer | Error | undefined, result: { exitCode: number; stdErr: Buffer[] }) =>
-        error ?? (result.exitCode === 0 ? undefined : Buffer.concat(result.stdErr)),
-      ...(input === undefined ? {} : { input: () => input }),
-    });
+  async #run(run: Run, signal: AbortSignal): Promise<Buffer> {
+    signal.throwIfAborted();
     try {
-      return await bounded(signal, this.#timeouts.total, (abort, end) => {
-        const git = simpleGit(options(abort)).env(environment);
-        let bytes = 0;
-        const count = (chunk: Buffer): void => {
-          bytes += chunk.length;
-          if (bytes > most) end(new OutputTooLarge());
-        };
-        const counted = git.outputHandler((_command, stdout, stderr) => {
-          stdout.on("data", count);
-          stderr.on("data", count);
-        });
-        return command(counted);
-      });
+      return await this.#execute(run, signal);
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof OutputTooLarge) throw this.#tooLarge(run);
+      if (error instanceof FetchTooLarge) throw this.#fetchTooLarge(error);
       throw this.#failure(run, error);
     }
   }
 
-  #tooLarge({ args, most }: Run<unknown>): SourceError {
+  /** What git printed. Throws what it said where it failed, and why it was ended. */
+  async #execute(
+    { folder, args, environment, isRemote, input, most, before }: Run,
+    signal: AbortSignal,
+  ): Promise<Buffer> {
+    if (!existsSync(folder)) throw new Error(`not a git repository: ${folder} does not exist`);
+    // Git must not use a repository in a parent folder instead of a damaged one.
+    const env = { ...environment, GIT_CEILING_DIRECTORIES: dirname(resolve(folder)) };
+    if (!isRemote) return runLocally({ folder, args, env, most, input: input ?? "", ...this.#timeouts }, signal);
+    const child = new GitProcess(args, folder, env);
+    const { silence, total } = this.#timeouts;
+    const onAbort = (): void => child.end(signal.reason as Error);
+    signal.addEventListener("abort", onAbort, { once: true });
+    const timer = setTimeout(() => child.end(new Error(outOfTime)), total);
+    const done = new AbortController();
+    if (before !== undefined) void this.#watch(child, folder, before, done.signal);
+    try {
+      const output = await child.run({ silence, most, input: input ?? "" });
+      if (before !== undefined) await this.#mustFit(folder, before);
+      return output;
+    } finally {
+      done.abort();
+      clearTimeout(timer);
+      signal.removeEventListener("abort", onAbort);
+    }
+  }
+
+  /** Ends a fetch that writes too much, until `done` aborts. */
+  async #watch(child: GitProcess, folder: string, before: ObjectFiles, done: AbortSignal): Promise<void> {
+    try {
+      for (;;) {
+        await sleep(lookEvery, undefined, { signal: done });
+        await this.#mustFit(folder, before);
+      }
+    } catch (error) {
+      if (error instanceof FetchTooLarge) child.end(error);
+    }
+  }
+
+  /** Throws FetchTooLarge where more has come than may. */
+  async #mustFit(folder: string, before: ObjectFiles): Promise<void> {
+    const now = await objectFiles(folder);
+    const bytes = bytesOf(new Map([...now].filter(([path]) => !before.has(path))));
+    if (bytes > this.maxSize) throw new FetchTooLarge(bytes);
+  }
+
+  #fetchTooLarge({ bytes }: FetchTooLarge): SourceError {
+    const [found, most] = [bytes, this.maxSize].map((size) => `${Math.ceil(size / (1 << 20))} MiB`);
+    const what = `${this.#remote.display}: a fetch brought ${found}, and was ended: expected at most ${most}`;
+    return new SourceError(
+      "TooLarge",
+      `${what}, the size of --git-max-size: follow a repository without large files, or raise --git-max-size`,
+    );
+  }
+
+  #tooLarge({ args, most }: Run): SourceError {
     const what = `git ${args[0] ?? ""} of ${this.#remote.display} printed more than ${most >> 20} MiB, and was ended`;
     return new SourceError("TooLarge", `${what}: expected a repository of files, see what its last commits added`);
   }
 
-  #failure({ args, redact }: Run<unknown>, error: unknown): SourceError {
+  #failure({ args, redact }: Run, error: unknown): SourceError {
     const output = error instanceof Error ? error.message : String(error);
     const answer = lastAnswer(output, Date.now());
-    const said = redact(essence(withoutTrace(output)));
+    // Before the text is cut: otherwise a part of a secret could remain at the cut.
+    const said = essence(redact(withoutTrace(output)));
     const reason = reasonOf(`${said}\n${connectionTrouble(output)}`, answer);
     if (reason === "GitNotInstalled") {
       return new SourceError(reason, "expected the program git on the PATH, found none: install Git");
@@ -155,22 +244,6 @@ export class Git {
     return new Refusal(reason, `git ${args[0] ?? ""} of ${this.#remote.display} failed: ${what}${way}`, answer);
   }
 }
-
-async function catFile(git: SimpleGit): Promise<Buffer> {
-  return (await git.binaryCatFile(["--batch"])) as Buffer;
-}
-
-/** All of these are our own; none comes from a repository. */
-const allowed = {
-  allowUnsafeSshCommand: true,
-  allowUnsafeAskPass: true,
-  allowUnsafeConfigEnvCount: true,
-  allowUnsafeConfigPaths: true,
-  allowUnsafeFsMonitor: true,
-  allowUnsafeGitProxy: true,
-  allowUnsafeHooksPath: true,
-  allowUnsafeTemplateDir: true,
-};
 
 /** Another path of the same server, which may have our credentials as well; undefined for anywhere else. */
 function movedTo(answer: Answer | undefined, url: string): string | undefined {
@@ -188,39 +261,13 @@ function shown(location: string, redact: (text: string) => string): string {
   return text.replaceAll(/\p{Cc}/gu, "?").slice(0, 200);
 }
 
-/**
- * Aborts `work` after so many milliseconds, with `signal`, or with an error that it gives itself; it then rejects at once, because git may need a moment to
- * end. Removes its listener from `signal`, which lives as long as the process.
- */
-async function bounded<Result>(
-  signal: AbortSignal,
-  milliseconds: number,
-  work: (abort: AbortSignal, end: (error: Error) => void) => PromiseLike<Result>,
-): Promise<Result> {
-  const limit = new AbortController();
-  const timer = setTimeout(() => limit.abort(new Error(outOfTime)), milliseconds);
-  const onAbort = (): void => limit.abort(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
-  const aborted = new Promise<never>((_resolve, reject) => {
-    limit.signal.addEventListener("abort", () => reject(limit.signal.reason as Error), { once: true });
-  });
-  try {
-    return await Promise.race([work(limit.signal, (error) => limit.abort(error)), aborted]);
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", onAbort);
-  }
-}
-
-const outOfTime = "out of time";
-
 /** The error lines, without progress, as one line. */
 function essence(output: string): string {
   const lines = output
     .split(/[\r\n]+/)
     .map((line) => line.trim())
     .filter((line) => line !== "" && !idle.test(line));
-  return lines.slice(-4).join("; ").slice(0, 600);
+  return oneLine(lines.slice(-4).join("; ").slice(0, 600));
 }
 
 const idle =

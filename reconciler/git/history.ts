@@ -1,6 +1,8 @@
 import { mkdir, readdir, rm } from "node:fs/promises";
 import type { Git } from "./git.ts";
+import { isFull, removeUnfinished } from "./object-files.ts";
 import type { Remote } from "./remote.ts";
+import { SourceError } from "./revision.ts";
 
 /** Whether a history contains a commit; `unknown` if it is longer than the part that was fetched. */
 export type Containment = "yes" | "no" | "unknown";
@@ -9,6 +11,16 @@ export type Containment = "yes" | "no" | "unknown";
 const depths = [100, 10_000];
 
 const tip = "refs/sluice/tip";
+
+interface Search {
+  /** What is fetched. */
+  ref: string;
+  /** Where the search begins. */
+  from: string;
+  commit: string;
+  /** Goes on where the server sends files too. */
+  withFiles: boolean;
+}
 
 /**
  * The commits of the followed reference, without files if the server supports that: a shallow clone does not know them.
@@ -26,32 +38,55 @@ export class History {
   }
 
   /** Whether `ref` of the remote contains `commit`. Rejects where the remote cannot be asked. */
-  async contains(ref: string, commit: string, signal: AbortSignal): Promise<Containment> {
+  contains(ref: string, commit: string, signal: AbortSignal): Promise<Containment> {
+    return this.#healed({ ref, from: tip, commit, withFiles: false }, signal);
+  }
+
+  /**
+   * Whether `commit` descends from `ancestor`. `ref` of the remote contains `commit`; it may have moved since. Also from
+   * a server without filters, which sends files, as far as a fetch may bring them.
+   */
+  async descends(
+    { ref, commit, ancestor }: { ref: string; commit: string; ancestor: string },
+    signal: AbortSignal,
+  ): Promise<Containment> {
     try {
-      return await this.#search(ref, commit, signal);
-    } catch {
-      signal.throwIfAborted();
-      // The folder is a cache: it is deleted after any failure and fetched again.
-      await rm(this.#folder, { recursive: true, force: true });
-      return this.#search(ref, commit, signal);
+      return await this.#healed({ ref, from: commit, commit: ancestor, withFiles: true }, signal);
+    } catch (error) {
+      if (error instanceof SourceError && error.reason === "TooLarge") return "unknown";
+      throw error;
     }
   }
 
-  async #search(ref: string, commit: string, signal: AbortSignal): Promise<Containment> {
+  async #healed(search: Search, signal: AbortSignal): Promise<Containment> {
+    try {
+      return await this.#search(search, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      // The folder is a cache: it is deleted after any failure and fetched again.
+      await rm(this.#folder, { recursive: true, force: true });
+      if (error instanceof SourceError && error.reason === "TooLarge") throw error;
+      return this.#search(search, signal);
+    }
+  }
+
+  async #search({ ref, from, commit, withFiles }: Search, signal: AbortSignal): Promise<Containment> {
     await this.#prepare(signal);
     for (const depth of depths) {
       await this.#fetch(ref, depth, signal);
-      const commits = await this.#git.text(this.#folder, ["rev-list", tip], signal);
+      const commits = await this.#git.text(this.#folder, ["rev-list", from], signal);
       if (commits.split("\n").includes(commit)) return "yes";
       const shallow = await this.#git.text(this.#folder, ["rev-parse", "--is-shallow-repository"], signal);
       if (shallow.trim() === "false") return "no";
       // A server without filters would send the files of thousands of commits.
-      if (await this.#hasFiles(signal)) return "unknown";
+      if (!withFiles && (await this.#hasFiles(signal))) return "unknown";
     }
     return "unknown";
   }
 
   async #prepare(signal: AbortSignal): Promise<void> {
+    await removeUnfinished(this.#folder);
+    if (await isFull(this.#folder, this.#git.maxSize)) await rm(this.#folder, { recursive: true, force: true });
     const entries = await readdir(this.#folder).catch((): string[] => []);
     await Promise.all(
       entries.filter((name) => name.endsWith(".lock")).map((name) => rm(`${this.#folder}/${name}`, { force: true })),
@@ -66,7 +101,7 @@ export class History {
   async #fetch(ref: string, depth: number, signal: AbortSignal): Promise<void> {
     const fixed = ["fetch", "--progress", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head"];
     const some = ["--filter=tree:0", `--depth=${depth}`, "sluice", `+${ref}:${tip}`];
-    await this.#git.exchange(this.#folder, (url) => ["-c", `remote.sluice.url=${url}`, ...fixed, ...some], signal);
+    await this.#git.fetch(this.#folder, (url) => ["-c", `remote.sluice.url=${url}`, ...fixed, ...some], signal);
   }
 
   /** Reads only what is here: missing files are not fetched. */

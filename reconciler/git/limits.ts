@@ -11,6 +11,9 @@ export interface SourceLimits {
 
 export const defaultLimits: SourceLimits = { files: 10_000, fileBytes: 4 << 20, bytes: 128 << 20 };
 
+/** The default of `--git-max-size`, in bytes. */
+export const defaultMaxSize = 1 << 30;
+
 /** Whether a path may hold pipelines, or says which files hold none; the loader decides what is one. */
 export function isCandidate(path: string): boolean {
   return /\.(ya?ml|json)$/i.test(path) || /(^|\/)\.sluiceignore$/.test(path);

@@ -1,5 +1,9 @@
 import { resolve } from "node:path";
+import { hiding } from "../../engine/language.ts";
 import { SourceError } from "./revision.ts";
+
+/** Removes secrets, in any spelling, and the credentials of URLs from a text. */
+export const redactor = (secrets: readonly string[]): ((text: string) => string) => hiding(secrets, "[redacted]");
 
 /** A checked remote. */
 export interface Remote {
@@ -79,26 +83,19 @@ function http(url: URL): Remote {
     secrets.push(display.search.slice(1));
     display.search = "?redacted";
   }
-  const warning = `${display.href} is not encrypted, credentials and files can be read and replaced on the way: use https`;
+  const inQuery = `git shows the query of ${display.href} in the list of processes: put a secret into --git-password or --git-token`;
+  const isPlain = `${display.href} is not encrypted, credentials and files can be read and replaced on the way: use https`;
   const isOpen = url.protocol === "http:" && !/^(localhost|127\.[\d.]+|\[::1\])$/.test(url.hostname);
+  const warnings = [...(isOpen ? [isPlain] : []), ...(display.search === "" ? [] : [inQuery])];
   const remote = {
     url: url.href,
     display: display.href,
-    ...(isOpen && { warning }),
+    ...(warnings.length > 0 && { warning: warnings.join("; ") }),
     redact: redactor(secrets),
   };
   if (username === "" && password === "") return remote;
   const pair = `${spellings(username).at(-1) ?? ""}:${spellings(password).at(-1) ?? ""}`;
   return { ...remote, authorization: `Basic ${Buffer.from(pair).toString("base64")}` };
-}
-
-function redactor(secrets: readonly string[]): (text: string) => string {
-  const longestFirst = secrets.filter((secret) => secret.length > 2).toSorted((a, b) => b.length - a.length);
-  return (text) =>
-    longestFirst
-      .reduce((rest, secret) => rest.replaceAll(secret, "[redacted]"), text)
-      .replaceAll(/\b(?!ssh:)([a-z][a-z0-9+.-]*:\/\/)[^\s/@]+@/gi, "$1[redacted]@")
-      .replaceAll(/(ssh:\/\/[^\s/:@]*):[^\s/@]*@/gi, "$1:[redacted]@");
 }
 
 /** A secret as the URL spells it, and last in plain text. */

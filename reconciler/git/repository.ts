@@ -10,8 +10,16 @@ import { defaultTimeouts, type Environment, type GitTimeouts } from "./environme
 import { ofDisk } from "./failure.ts";
 import { Git } from "./git.ts";
 import { History } from "./history.ts";
-import { digestOf, type LastGood, readLastGood, revisionNotes, withCommit, writeLastGood } from "./last-good.ts";
-import { defaultLimits, type SourceLimits } from "./limits.ts";
+import {
+  Descent,
+  digestOf,
+  type LastGood,
+  readLastGood,
+  revisionNotes,
+  withCommit,
+  writeLastGood,
+} from "./last-good.ts";
+import { defaultLimits, defaultMaxSize, type SourceLimits } from "./limits.ts";
 import { fullHash, idOf, readReference, type Reference, type ReferenceSettings, shownReference } from "./reference.ts";
 import { Lookup, timed } from "./lookup.ts";
 import { parseRemote, type Remote } from "./remote.ts";
@@ -23,6 +31,7 @@ import {
   type Signature,
   type SourceDescription,
   SourceError,
+  type WaitingCommit,
 } from "./revision.ts";
 import { Signatures, type SignatureSettings } from "./signatures.ts";
 
@@ -41,11 +50,13 @@ export interface RepositoryOptions extends ReferenceSettings {
   verify?: SignatureSettings;
   timeouts?: GitTimeouts;
   limits?: SourceLimits;
+  /** The most bytes that a fetch may write. */
+  maxSize?: number;
 }
 
 /**
  * A branch, a tag or a commit of a Git repository. An unchanged remote costs one round trip: `ls-remote` comes first.
- * With signature keys, the commit at the tip is verified; earlier commits are not.
+ * With signature keys, the commit at the tip is verified, and that it descends from the last one; earlier commits are not.
  */
 export class Repository implements RevisionSource {
   readonly #remote: Remote;
@@ -58,6 +69,7 @@ export class Repository implements RevisionSource {
   readonly #history: History;
   readonly #lookup: Lookup;
   readonly #signatures: Signatures | undefined;
+  readonly #descent: Descent;
   readonly #commits: string[] = [];
   #name: string | undefined;
   #good: Revision | undefined;
@@ -78,12 +90,14 @@ export class Repository implements RevisionSource {
     this.#name = options.branch;
     this.#home = join(dataDir, "git");
     const credentials = new Credentials(access, this.#remote, secrets);
-    this.#git = new Git(this.#remote, credentials, env, options.timeouts ?? defaultTimeouts);
+    const { timeouts = defaultTimeouts, maxSize = defaultMaxSize } = options;
+    this.#git = new Git(this.#remote, credentials, env, { timeouts, maxSize });
     const folder = join(this.#home, createHash("sha256").update(this.#remote.url).digest("hex").slice(0, 16));
     this.#record = `${folder}.json`;
     this.#clone = new Clone(folder, this.#git, this.#remote, (...object) => this.#check(...object));
     this.#history = new History(`${folder}.history`, this.#git, this.#remote);
     this.#lookup = new Lookup(this.#reference, this.#home, this.#git, this.#remote);
+    this.#descent = new Descent(this.#remote.display);
     const isVerified = verify.gpg !== undefined || verify.ssh !== undefined;
     this.#signatures = isVerified ? new Signatures(verify, join(this.#home, "keys"), env) : undefined;
   }
@@ -106,12 +120,15 @@ export class Repository implements RevisionSource {
       const [reference, clone, history] = [this.#reference, this.#clone, this.#history];
       const before = await this.#recall();
       const found = await timed("fetch", onRequest, () => clone.newest(tip, this.#wanted, signal));
-      const notes = await revisionNotes({ reference, before, tip, found, clone, history, signal });
-      this.#good = this.#revision(found, tip.name, notes);
+      const step = { reference, before, tip, found, clone, history, signal };
+      if (this.#signatures !== undefined) await this.#descent.check(step);
+      const notes = await revisionNotes(step);
+      const revision = this.#revision(found, tip.name, notes);
+      await this.#remember(revision, notes, signal);
+      this.#good = revision;
       // A branch may have moved on since it was listed.
       this.#object = found.sha === tip.sha ? tip.object : undefined;
-      await this.#remember(this.#good, notes, signal);
-      return this.#good;
+      return revision;
     });
   }
 
@@ -140,6 +157,17 @@ export class Repository implements RevisionSource {
       const found = await this.#clone.pinned(sha, this.#wanted, signal);
       this.#pinned = this.#revision(found, this.#name, []);
       return this.#pinned;
+    });
+  }
+
+  get waiting(): WaitingCommit | undefined {
+    return this.#descent.waiting;
+  }
+
+  approve(commit: string): Promise<void> {
+    return this.#alone(async () => {
+      const record = await this.#recall();
+      if (record !== undefined) await writeLastGood(this.#record, { ...record, approved: commit });
     });
   }
 
@@ -202,10 +230,18 @@ export class Repository implements RevisionSource {
   /** The record of the last good revision of what is followed now. */
   async #recall(): Promise<LastGood | undefined> {
     const record = await readLastGood(this.#record);
-    return record?.followed === this.#followed ? record : undefined;
+    if (record !== "damaged") return record?.followed === this.#followed ? record : undefined;
+    if (this.#signatures === undefined) return undefined;
+    throw new SourceError(
+      "AncestryUnknown",
+      `${this.#record} is damaged, so it is unknown which commit was followed last, and signatures are required: restore it, or remove it to follow any signed commit once`,
+    );
   }
 
-  /** Stores the revision for a restart while the remote is down. A failed write does not make the revision bad. */
+  /**
+   * Stores the revision for a restart while the remote is down. A failed write does not make the revision bad, except
+   * where signatures are required: after a restart it would not be known what was followed.
+   */
   async #remember(revision: Revision, notes: string[], signal: AbortSignal): Promise<void> {
     const { sha } = revision;
     this.#commits.splice(0, Infinity, ...withCommit((await this.#recall())?.commits ?? this.#commits, sha));
@@ -216,6 +252,7 @@ export class Repository implements RevisionSource {
       await writeLastGood(this.#record, { followed: this.#followed, ...name, ...rest });
     } catch (error) {
       signal.throwIfAborted();
+      if (this.#signatures !== undefined) throw error;
       const why = error instanceof Error ? error.message : String(error);
       revision.notes = [...notes, `it could not be stored for a restart while the remote is down: ${why}`];
     }

@@ -86,10 +86,24 @@ export interface RevisionSource {
    * verified if signatures are. Throws SourceError otherwise. Does not change the results of `fetch` and `cached`.
    */
   at?(commit: string, signal: AbortSignal): Promise<Revision>;
+  /**
+   * The commit that is not followed until an operator approves it, since signatures are required and it does not descend
+   * from the one that was followed last. Absent where there is none.
+   */
+  readonly waiting?: WaitingCommit | undefined;
+  /** Follows commit `waiting.to` from the next fetch on, also after a restart. Throws SourceError. */
+  approve?(commit: string): Promise<void>;
   /** Calls `onChange` when a fetch is likely to return another revision. If absent, the source is only polled. */
   watch?(onChange: () => void): Promise<void>;
   /** Releases watchers. Safe to call twice. */
   close(): Promise<void>;
+}
+
+/** A commit that waits for an approval. */
+export interface WaitingCommit {
+  /** The one that was followed last. */
+  from: string;
+  to: string;
 }
 
 /** Why a revision could not be fetched. A closed set: the reason of a condition. */
@@ -122,6 +136,9 @@ export type SourceReason =
   | "SignatureKeyExpired"
   | "SignatureKeyRevoked"
   | "VerificationUnavailable"
+  // Where signatures are required.
+  | "NotDescendant"
+  | "AncestryUnknown"
   // This machine.
   | "URLInvalid"
   | "InvalidPath"
@@ -142,6 +159,8 @@ const lasting: ReadonlySet<SourceReason> = new Set([
   "SignatureKeyUnknown",
   "SignatureKeyExpired",
   "SignatureKeyRevoked",
+  "NotDescendant",
+  "AncestryUnknown",
 ]);
 
 /** Says what could not be read, why, and what to do. Its message never holds a credential. */

@@ -1,5 +1,5 @@
 import { Mutex } from "../../engine/language.ts";
-import type { RequestListener, Revision, RevisionSource, SourceDescription } from "../git/revision.ts";
+import type { RequestListener, Revision, RevisionSource, SourceDescription, WaitingCommit } from "../git/revision.ts";
 import { HoldError } from "./hold.ts";
 import type { Pin } from "./hold.ts";
 import type { Holds } from "./holds.ts";
@@ -66,6 +66,14 @@ export class PinnedSource implements RevisionSource {
       }
       return { revision, head };
     });
+  }
+
+  get waiting(): WaitingCommit | undefined {
+    return this.#source.waiting;
+  }
+
+  async approve(commit: string): Promise<void> {
+    await this.#source.approve?.(commit);
   }
 
   async watch(onChange: () => void): Promise<void> {

@@ -14,13 +14,18 @@ const events: readonly { header: string; pushes: readonly string[] }[] = [
 
 /**
  * Reads a body whose signature is valid. A body without a branch counts as a push to the followed branch: one more poll
- * costs little. `branch` is absent if no branch is followed, or it is not known yet.
+ * costs little; so does one that was not kept. `branch` is absent if no branch is followed, or it is not known yet.
  */
-export function readDelivery(headers: IncomingHttpHeaders, body: Buffer, branch: string | undefined): Delivery {
+export function readDelivery(
+  headers: IncomingHttpHeaders,
+  body: Buffer | undefined,
+  branch: string | undefined,
+): Delivery {
   const named = events.find(({ header }) => header in headers);
   const event = named === undefined ? undefined : String(headers[named.header]);
   if (event === "ping") return "ping";
   if (event !== undefined && named?.pushes.includes(event) !== true) return "other event";
+  if (body === undefined) return "push";
   let value: unknown;
   try {
     value = JSON.parse(jsonOf(headers, body)) as unknown;

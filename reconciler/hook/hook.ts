@@ -1,9 +1,9 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
-import { type BodyLimits, BodyRefused, discardBody, readBody, Room } from "../../engine/index.ts";
+import { type BodyLimits, BodyRefused, closesConnection, discardBody, receiveBody, Room } from "../../engine/index.ts";
 import type { HookResult, HookTelemetry } from "../status/hook-telemetry.ts";
 import { type Delivery, readDelivery } from "./delivery.ts";
 import { ClientRateLimit, Throttle } from "./rate-limit.ts";
-import { isProven, isSigned } from "./signature.ts";
+import { isSigned, Proof } from "./signature.ts";
 
 export interface HookOptions {
   /** The secrets that are valid at this moment. Rejects if they cannot be read. */
@@ -21,7 +21,7 @@ const path = "/hook";
 /** A push of some thousand commits fits; after a larger one the next poll finds the commits. */
 const bodyBytes = 5 << 20;
 
-/** Bytes of all bodies that are being received. */
+/** Bytes of all bodies that are being received; one for which there is no room is checked, and not kept. */
 const arrivingBytes = 32 << 20;
 
 /** Milliseconds. */
@@ -41,7 +41,8 @@ interface Answer {
 /**
  * The push hook: `POST /hook` from a Git host that proves a secret triggers a poll of the source, and nothing else. No
  * part of a body is trusted, kept or logged: it can only show that another branch was pushed. A repeated delivery is
- * one more poll. Malformed requests are refused, and the rate of refused requests is limited by address.
+ * one more poll. Malformed requests are refused, and the rate of refused requests is limited by address; a request with
+ * a valid signature is never refused for others of its address, which may be that of a proxy.
  */
 export class Hook {
   readonly #options: HookOptions;
@@ -57,10 +58,9 @@ export class Hook {
 
   /** Answers a request. The listener limits headers, connections and times. */
   readonly handle: RequestListener = (request, response) => {
-    void this.#answer(request).then(async (answer) => {
-      const { result } = answer;
-      if (result !== undefined) this.#options.telemetry.answered(result, request.socket.remoteAddress);
-      if (failed.has(result)) this.#rateLimit.add(request.socket.remoteAddress, performance.now());
+    void this.#answer(request).then(async (given) => {
+      const answer = this.#limited(given, request.socket.remoteAddress);
+      if (answer.result !== undefined) this.#options.telemetry.answered(answer.result, request.socket.remoteAddress);
       reply(request, response, answer);
       // A sender whose connection is closed while it sends may never see the answer.
       const timeout = Math.min(drainTime, this.#limits.timeout ?? drainTime);
@@ -73,14 +73,22 @@ export class Hook {
     this.#throttle.close();
   }
 
+  /** Instead of a refusal an address gets the time to wait, after many of them. */
+  #limited(answer: Answer, address: string | undefined): Answer {
+    if (!failed.has(answer.result)) return answer;
+    const now = performance.now();
+    const wait = this.#rateLimit.wait(address, now);
+    if (wait > 0) return tooMany(Math.ceil(wait / 1000));
+    this.#rateLimit.add(address, now);
+    return answer;
+  }
+
   async #answer(request: IncomingMessage): Promise<Answer> {
-    const { method, url = "", headers, socket } = request;
+    const { method, url = "", headers } = request;
     if (url.split("?", 1)[0] !== path) return { status: 404, message: `not found: this port serves only ${path}` };
     if (method !== "POST") {
       return { status: 405, message: `${path} expects POST, found ${method}`, headers: { allow: "POST" } };
     }
-    const wait = this.#rateLimit.wait(socket.remoteAddress, performance.now());
-    if (wait > 0) return tooMany(Math.ceil(wait / 1000));
     if (!isSigned(headers)) return unsigned;
     try {
       return await this.#read(request);
@@ -94,12 +102,36 @@ export class Hook {
 
   async #read(request: IncomingMessage): Promise<Answer> {
     const { headers } = request;
-    const body = await readBody(request, this.#limits);
-    const secrets = await this.#options.secrets();
-    if (!isProven(headers, body, secrets, Date.now() / 1000)) return unsigned;
+    const proof = new Proof(headers, await this.#options.secrets(), Date.now() / 1000);
+    if (!proof.isPossible) return unsigned;
+    const body = await this.#receive(request, proof);
+    if (!proof.isGiven()) return unsigned;
     const delivery = readDelivery(headers, body, this.#options.branch());
     if (delivery === "push") this.#throttle.trigger();
     return answers[delivery];
+  }
+
+  /** The body, as far as there is room for it: others may send bodies that fill it. */
+  async #receive(request: IncomingMessage, proof: Proof): Promise<Buffer | undefined> {
+    const { arriving } = this.#limits;
+    let chunks: Buffer[] | undefined = [];
+    let held = 0;
+    try {
+      await receiveBody(request, this.#limits, (chunk) => {
+        proof.update(chunk);
+        if (chunks !== undefined && arriving.take(chunk.length)) {
+          held += chunk.length;
+          chunks.push(chunk);
+          return;
+        }
+        chunks = undefined;
+        arriving.giveBack(held);
+        held = 0;
+      });
+      return chunks === undefined ? undefined : Buffer.concat(chunks, held);
+    } finally {
+      arriving.giveBack(held);
+    }
   }
 }
 
@@ -125,7 +157,6 @@ const answers: Readonly<Record<Delivery, Answer>> = {
 
 function answerTo({ problem, message }: BodyRefused): Answer {
   if (problem === "too large") return { status: 413, result: "too_large", message };
-  if (problem === "no room") return { ...tooMany(1), message };
   return { status: problem === "slow" ? 408 : 400, result: "malformed", message };
 }
 
@@ -137,8 +168,7 @@ function tooMany(seconds: number): Answer {
 function reply(request: IncomingMessage, response: ServerResponse, { status, message, headers }: Answer): void {
   if (response.destroyed) return;
   const body = JSON.stringify({ status, message });
-  // The connection cannot be used again after a body that was not read to its end.
-  const connection = request.complete ? {} : { connection: "close" };
+  const connection = closesConnection(request, status) ? { connection: "close" } : {};
   const length = Buffer.byteLength(body);
   response.writeHead(status, {
     "content-type": "application/json",

@@ -1,3 +1,5 @@
+import { networkOf } from "../listeners/address.ts";
+
 /** Refused requests that an address may make at once. */
 const burst = 20;
 
@@ -27,14 +29,6 @@ export class ClientRateLimit {
     const [oldest] = this.#fullAt.keys();
     if (this.#fullAt.size > remembered && oldest !== undefined) this.#fullAt.delete(oldest);
   }
-}
-
-/** For an IPv6 address its /64 network, because one sender usually has a whole one. */
-function networkOf(address = ""): string {
-  if (!address.includes(":") || address.includes(".")) return address;
-  const [head = ""] = address.split("::");
-  const groups = head.split(":").map((group) => group || "0");
-  return [...groups, "0", "0", "0"].slice(0, 4).join(":");
 }
 
 /** Milliseconds between two polls of the source because of pushes. */

@@ -1,5 +1,6 @@
-import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import { createHmac, type Hmac, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
+import { isSecretOf, secretDigest } from "../../engine/index.ts";
 
 /** Headers with an HMAC-SHA256 of the body in hexadecimal digits, and the prefix of the digits. */
 const hmacHeaders: Readonly<Record<string, string>> = {
@@ -17,8 +18,21 @@ export function isSigned(headers: IncomingHttpHeaders): boolean {
   return [...Object.keys(hmacHeaders), "x-gitlab-token", "webhook-signature"].some((name) => name in headers);
 }
 
+/** Whether the sender of `body`, the raw bytes, knows one of `secrets`. `now` are seconds. */
+export function isProven(headers: IncomingHttpHeaders, body: Buffer, secrets: readonly string[], now: number): boolean {
+  const proof = new Proof(headers, secrets, now);
+  proof.update(body);
+  return proof.isGiven();
+}
+
+/** Signatures that the sender made, and the same made with each secret. */
+interface Signatures {
+  given: Buffer[];
+  made: Hmac[];
+}
+
 /**
- * Whether the sender of `body`, the raw bytes, knows one of `secrets`:
+ * Finds out, while a body arrives, whether its sender knows one of the secrets:
  *
  * - GitHub, Gitea, Forgejo and others with HMAC-SHA256 sign the body (`X-Hub-Signature-256`, `X-Gitea-Signature`,
  *   `X-Forgejo-Signature`, `X-Signature`).
@@ -26,50 +40,66 @@ export function isSigned(headers: IncomingHttpHeaders): boolean {
  *   (`webhook-signature`), with a secret that is written `whsec_` and base64.
  *
  * One valid proof is enough: a request that carries several may be signed with several secrets. Each comparison takes
- * the same time wherever the texts differ, and each secret is tried. `now` are seconds.
+ * the same time wherever the texts differ, and each secret is tried. The body is hashed at most twice for each secret.
  */
-export function isProven(headers: IncomingHttpHeaders, body: Buffer, secrets: readonly string[], now: number): boolean {
-  const proofs = [...hmacProofs(headers, body), tokenProof(headers), standardProof(headers, body, now)];
-  const results = proofs.flatMap((proof) => secrets.map((secret) => proof?.(secret) === true));
-  return results.includes(true);
+export class Proof {
+  readonly #hasToken: boolean;
+  readonly #signatures: readonly Signatures[];
+
+  /** `now` are seconds. */
+  constructor(headers: IncomingHttpHeaders, secrets: readonly string[], now: number) {
+    this.#hasToken = hasToken(headers, secrets);
+    const all = [bodySignatures(headers, secrets), standardSignatures(headers, secrets, now)];
+    this.#signatures = all.filter(({ given }) => given.length > 0);
+  }
+
+  /** False where no body can make it a proof. */
+  get isPossible(): boolean {
+    return this.#hasToken || this.#signatures.length > 0;
+  }
+
+  /** Takes the next bytes of the body. */
+  update(bytes: Buffer): void {
+    for (const { made } of this.#signatures) for (const hmac of made) hmac.update(bytes);
+  }
+
+  /** After the whole body, once. */
+  isGiven(): boolean {
+    const results = this.#signatures.flatMap(({ given, made }) =>
+      made.flatMap((hmac) => {
+        const digest = hmac.digest();
+        return given.map((one) => timingSafeEqual(digest, one));
+      }),
+    );
+    return [this.#hasToken, ...results].includes(true);
+  }
 }
 
-type Proof = (secret: string) => boolean;
-
-function hmacProofs(headers: IncomingHttpHeaders, body: Buffer): Proof[] {
-  return Object.entries(hmacHeaders).flatMap(([name, before]): Proof[] => {
-    const given = headers[name];
-    if (typeof given !== "string" || !given.startsWith(before)) return [];
-    const digits = given.slice(before.length);
-    if (!/^[0-9a-f]{64}$/i.test(digits)) return [];
-    const digest = Buffer.from(digits, "hex");
-    return [(secret) => timingSafeEqual(createHmac("sha256", secret).update(body).digest(), digest)];
+function bodySignatures(headers: IncomingHttpHeaders, secrets: readonly string[]): Signatures {
+  const given = Object.entries(hmacHeaders).flatMap(([name, before]): Buffer[] => {
+    const text = headers[name];
+    if (typeof text !== "string" || !text.startsWith(before)) return [];
+    const digits = text.slice(before.length);
+    return /^[0-9a-f]{64}$/i.test(digits) ? [Buffer.from(digits, "hex")] : [];
   });
+  return { given, made: secrets.map((secret) => createHmac("sha256", secret)) };
 }
 
-/** Compares hashes, so that the time does not reveal the length of a secret. */
-function tokenProof(headers: IncomingHttpHeaders): Proof | undefined {
+function hasToken(headers: IncomingHttpHeaders, secrets: readonly string[]): boolean {
   const given = headers["x-gitlab-token"];
-  if (typeof given !== "string") return undefined;
-  return (secret) => timingSafeEqual(hash(given), hash(secret));
+  return typeof given === "string" && isSecretOf(given, secrets.map(secretDigest));
 }
 
-function hash(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
-}
-
-function standardProof(headers: IncomingHttpHeaders, body: Buffer, now: number): Proof | undefined {
-  const { "webhook-id": id, "webhook-timestamp": time, "webhook-signature": given } = headers;
-  if (typeof id !== "string" || typeof time !== "string" || typeof given !== "string") return undefined;
-  if (!/^\d{1,12}$/.test(time) || Math.abs(now - Number(time)) > tolerance) return undefined;
-  const digests = given.split(" ").flatMap((one) => {
+function standardSignatures(headers: IncomingHttpHeaders, secrets: readonly string[], now: number): Signatures {
+  const { "webhook-id": id, "webhook-timestamp": time, "webhook-signature": text } = headers;
+  if (typeof id !== "string" || typeof time !== "string" || typeof text !== "string") return { given: [], made: [] };
+  if (!/^\d{1,12}$/.test(time) || Math.abs(now - Number(time)) > tolerance) return { given: [], made: [] };
+  const given = text.split(" ").flatMap((one) => {
     const [, base64] = /^v1,([A-Za-z0-9+/]{43}=)$/.exec(one) ?? [];
     return base64 === undefined ? [] : [Buffer.from(base64, "base64")];
   });
-  return (secret) => {
-    const digest = createHmac("sha256", standardKey(secret)).update(`${id}.${time}.`).update(body).digest();
-    return digests.map((one) => timingSafeEqual(one, digest)).includes(true);
-  };
+  const made = secrets.map((secret) => createHmac("sha256", standardKey(secret)).update(`${id}.${time}.`));
+  return { given, made };
 }
 
 function standardKey(secret: string): Buffer {

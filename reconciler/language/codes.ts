@@ -1,6 +1,13 @@
 /** How bad a problem is: a document with an error is refused, one with warnings or infos is applied. */
 export type Severity = "error" | "warning" | "info";
 
+/** What a problem means for its document. */
+export const consequences: Readonly<Record<Severity, string>> = {
+  error: "A document with an error is refused; a running pipeline keeps its last good document.",
+  warning: "A document with warnings is applied: it runs, but perhaps not as intended.",
+  info: "Infos need no correction.",
+};
+
 interface Meaning {
   severity: Severity;
   /** The problem, in one sentence. */
@@ -27,9 +34,18 @@ export const codes = {
   YAML_TAG: error("A value has a custom tag, or does not match its tag."),
   JSON_SYNTAX: error("A file is not valid JSON."),
   NESTING: error("Lists and mappings are nested too deeply."),
-  TOO_MANY_VALUES: error("A document, its aliases written out, has too many values, or a file too many documents."),
+  TOO_MANY_VALUES: error(
+    "A document or a file, its aliases written out, has too many values, or there are too many documents.",
+  ),
+  FILE_COST: error("A file needs more time or memory to be read and checked than one file may use."),
   DUPLICATE_KEY: error("A mapping has a key twice."),
-  HIDDEN_FILE: error("A hidden file, which is not read, has a pipeline that no other file has any more."),
+  IGNORE_COST: error("The patterns of a `.sluiceignore` take too long. No file below its folder is read."),
+  NOT_READ: error(
+    "A file that looks like a pipeline is not read, because it is a symbolic link out of the folder, for example.",
+  ),
+  HIDDEN_FILE: error(
+    "A hidden file or one named as a test, which is not read, has a pipeline that no other file has any more.",
+  ),
   // What kind of document it is.
   NOT_A_PIPELINE: error(
     "A document is not a pipeline. It is only a note where its file was not named, and never held a pipeline.",
@@ -50,10 +66,16 @@ export const codes = {
   PORT: error("A port is not a number from 1 to 65535 in quotes."),
   COLUMN_TYPE: error("Sluice cannot write a column of this type."),
   EXPRESSION: error("An expression does not compile against the fields that it sees."),
+  EXPRESSION_COST: error(
+    "The expressions of a file, or one of their patterns, need more work to compile than allowed.",
+  ),
   MISPLACED_REFERENCE: error("A field that is no secret refers to one: `${env:NAME}` or `${file:/path}`."),
   VARIABLE: error("A variable, `${var:NAME}`, is not set, or stands where none may."),
   // Fields that contradict each other.
   DUPLICATE_PIPELINE_ID: error("Two documents have one pipeline_id; neither is applied."),
+  SHARED_GROUP: error(
+    "Two Kafka pipelines of one cluster have one consumer group, which is named after a hash of the pipeline_id; neither is applied.",
+  ),
   DEPENDS_ON: error("Pipelines depend on each other in a cycle."),
   SOURCE_COUNT: error("There are more sources of a kind than a pipeline can have."),
   SOURCE_MIX: error("Sources of different kinds, or Kafka sources that exclude each other, are in one pipeline."),
@@ -61,6 +83,7 @@ export const codes = {
   SOURCE_REFERENCE: error("A source_id refers to no source, or to one that cannot have the setting."),
   CONNECTION: error("A connection lacks what its mechanism needs, or a certificate or key is unreadable."),
   HOST: error("The host of the sink is not a host name: a URL, for example, or a name with a port."),
+  SYSTEM_DATABASE: error("The database of the sink is one of ClickHouse's own: system or information_schema."),
   FORMAT: error("The schema of an Avro or Protobuf source is incomplete."),
   FIELD_REFERENCE: error("A name is not a field of the events at this place."),
   DUPLICATE_NAME: error("A name that must be unique is used twice."),
@@ -87,6 +110,12 @@ export const codes = {
   CREATE_TABLE: warning("A table that is to be created has a column with an incomplete type."),
   TABLE_NAME: warning("The name of the table seems to include its database."),
   SHARED_TABLE: warning("Two pipelines write to one table."),
+  SHARED_TABLE_MAPPING: warning(
+    "Two pipelines write to one table, and their mappings differ: in the type of a column, or in the columns that they write.",
+  ),
+  ORPHANED_TEST: warning(
+    "A file of tests, `NAME.test.yaml`, has no pipeline file `NAME.yaml` beside it, so nothing runs it. Only `sluice validate` says so.",
+  ),
   TRANSFORM_ORDER: warning("Transforms are not written in the order in which they run: filter, dedup, stateless."),
   FILTER_CONSTANT: warning("A filter keeps every event, or none."),
   EXPRESSION_BRANCH: warning(
@@ -107,7 +136,7 @@ export const codes = {
   V2_SOURCES: warning("A document of version v2 has no topic that could become a source."),
   V2_DROPPED: warning("A part of a document of version v2 does not exist in v3."),
   // What is worth knowing.
-  TOO_MANY_PROBLEMS: info("A document has more problems than are shown."),
+  TOO_MANY_PROBLEMS: info("A document, a file, or all files together have more problems than are shown."),
   NO_EFFECT: info("The format allows this, but it has no effect in one process or with this kind of source or sink."),
   CPU_NOT_ENFORCED: info("Amounts of cpu are kept and shown, not enforced. Reported once for a document."),
 } as const satisfies Record<string, Meaning>;

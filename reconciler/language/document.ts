@@ -1,15 +1,18 @@
+import type { CompileBudget } from "../../engine/language.ts";
 import { tidy, type Path } from "../../schemas/index.ts";
 import { printable, problem, pathText, type Place, type Problem } from "./problem.ts";
 import {
   duplicates,
   entryOf,
   replaceScalars,
+  tokensIn,
   valueOf,
-  variablesIn,
   type Entry,
   type Node,
   type ScalarNode,
+  type Token,
 } from "./node.ts";
+import { placesOf, type Places } from "./places.ts";
 import type { SourceText } from "./source-text.ts";
 
 /** One document of a file: its tidied value, and the place of each field. */
@@ -30,6 +33,11 @@ export class Document {
     this.problems = problems;
   }
 
+  /** What compiling the expressions of its file may still cost. */
+  get compileBudget(): CompileBudget {
+    return this.#source.compileBudget;
+  }
+
   /** The same document with more problems. */
   with(problems: readonly Problem[], root = this.#root): Document {
     return new Document(this.#source, root, [...this.problems, ...problems]);
@@ -41,10 +49,9 @@ export class Document {
     return root === this.#root ? this : this.with([], root);
   }
 
-  /** The names of the variables from which the value at `path` is made, each once. */
-  variables(path: Path): string[] {
-    const { node } = this.#find(path);
-    return node === undefined ? [] : [...new Set(variablesIn(node))];
+  /** The places of all values. */
+  places(): Places {
+    return placesOf(this.#source, this.#root, this.value);
   }
 
   /** The place of the value at `path`; of the key that should hold it if the value is missing or empty. */
@@ -86,6 +93,15 @@ export class Document {
   /** Where the last key of `path` is written. */
   keyPlace(path: Path): Place {
     return this.#source.place(this.offsets(path).key);
+  }
+
+  /** Every key and scalar, with its path. What an alias repeats is at its anchor, once for each path. */
+  tokens(): Token[] {
+    return [...tokensIn(this.#root)];
+  }
+
+  placeOf({ at }: Pick<Token, "at">): Place {
+    return this.#source.place(at);
   }
 
   /** Offsets in the file: of the last key of `path`, and of its value or what should hold it. */

@@ -52,10 +52,26 @@ export function replaceScalars(node: Node, replace: (scalar: ScalarNode, path: P
   return { ...node, entries: node.entries.map((entry, index) => ({ ...entry, value: values[index] ?? entry.value })) };
 }
 
-/** The names of all variables in a value. */
-export function variablesIn(node: Node): string[] {
-  const held = node.kind === "list" ? node.items : node.kind === "map" ? node.entries.map(({ value }) => value) : [];
-  return [...(node.variables ?? []), ...held.flatMap(variablesIn)];
+/** A key or a scalar, by its offset in the file. */
+export interface Token {
+  at: number;
+  /** The text of a key; absent for a scalar. */
+  key?: string;
+  path: Path;
+}
+
+/** Every key and scalar below a node. What an alias repeats is at its anchor, once for each path. */
+export function* tokensIn(node: Node, path: Path = []): Iterable<Token> {
+  if (node.kind === "scalar") {
+    if (node.at >= 0) yield { at: node.at, path };
+  } else if (node.kind === "list") {
+    for (const [index, item] of node.items.entries()) yield* tokensIn(item, [...path, index]);
+  } else {
+    for (const { key, at, value } of node.entries) {
+      yield { at, key, path: [...path, key] };
+      yield* tokensIn(value, [...path, key]);
+    }
+  }
 }
 
 const entriesByKey = new WeakMap<MapNode, Map<string, Entry>>();

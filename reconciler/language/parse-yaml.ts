@@ -16,7 +16,7 @@ import {
   YAMLException,
 } from "js-yaml";
 import { printable, problem, type Problem } from "./problem.ts";
-import { maxDepth, maxDocuments, maxValues } from "./limits.ts";
+import { maxDepth, maxDocuments, maxFileValues, maxValues } from "./limits.ts";
 import type { Entry, Node } from "./node.ts";
 import { Refusal } from "./refusal.ts";
 import type { SourceText } from "./source-text.ts";
@@ -46,7 +46,9 @@ class Composer {
   readonly #events: readonly Event[];
   readonly #anchors = new Map<string, { node: Node | undefined; size: number }>();
   #next = 0;
+  /** In the present document. */
   #values = 0;
+  #valuesBefore = 0;
 
   constructor(source: SourceText, events: readonly Event[]) {
     this.#source = source;
@@ -58,6 +60,7 @@ class Composer {
     while (this.#events[this.#next]?.type === EVENT_ID.DOCUMENT) {
       this.#next += 1;
       this.#anchors.clear();
+      this.#valuesBefore += this.#values;
       this.#values = 0;
       const root = this.#node();
       this.#next += 1;
@@ -160,8 +163,13 @@ class Composer {
 
   #count(values: number, at: number): void {
     this.#values += values;
-    if (this.#values <= maxValues) return;
-    this.#refuse("TOO_MANY_VALUES", Math.max(at, 0), `at most ${maxValues} values, aliases written out`, "more");
+    if (this.#values > maxValues) {
+      this.#refuse("TOO_MANY_VALUES", Math.max(at, 0), `at most ${maxValues} values, aliases written out`, "more");
+    }
+    if (this.#valuesBefore + this.#values > maxFileValues) {
+      const expected = `at most ${maxFileValues} values in all documents, aliases written out`;
+      this.#refuse("TOO_MANY_VALUES", Math.max(at, 0), expected, "more");
+    }
   }
 
   #refuse(code: Problem["code"], at: number, expected: string, found: string): never {

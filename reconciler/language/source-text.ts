@@ -1,4 +1,5 @@
 import { isUtf8 } from "node:buffer";
+import { CompileBudget } from "../../engine/language.ts";
 import { maxFileBytes } from "./limits.ts";
 import { problem, type Place, type Problem } from "./problem.ts";
 
@@ -12,6 +13,8 @@ export interface SourceFile {
 export class SourceText {
   readonly file: string;
   readonly text: string;
+  /** What compiling the expressions of this file may still cost. */
+  readonly compileBudget = new CompileBudget();
   readonly #lineStarts: number[] = [0];
 
   constructor(file: string, text: string) {

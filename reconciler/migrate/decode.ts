@@ -1,4 +1,4 @@
-import { Ajv, type ErrorObject } from "ajv";
+import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import schema from "../../schemas/pipeline-v2.schema.json" with { type: "json" };
 import { parseDuration } from "../../schemas/index.ts";
 import { maxDepth } from "../language/limits.ts";
@@ -9,10 +9,17 @@ import { MigrationError, type Obstacle } from "./warning.ts";
 /** Obstacles that are listed for one document. */
 const most = 20;
 
-const ajv = new Ajv({ strict: true, allErrors: true, verbose: true, allowUnionTypes: true, logger: false });
-ajv.addVocabulary(["x-expected"]);
-ajv.addFormat("duration", (text: string) => parseDuration(text) !== undefined);
-const isDecodable = ajv.compile(schema);
+let compiled: ValidateFunction | undefined;
+
+/** Compiles the schema at the first document: most processes read none of version v2. */
+function decodable(): ValidateFunction {
+  if (compiled !== undefined) return compiled;
+  const ajv = new Ajv({ strict: true, allErrors: true, verbose: true, allowUnionTypes: true, logger: false });
+  ajv.addVocabulary(["x-expected"]);
+  ajv.addFormat("duration", (text: string) => parseDuration(text) !== undefined);
+  compiled = ajv.compile(schema);
+  return compiled;
+}
 
 /** The keys that version v2 knows in `source.connection_params`. */
 export const kafkaKeys: readonly string[] = Object.keys(schema.definitions.kafkaConnection.properties);
@@ -22,6 +29,7 @@ export const clickhouseKeys: readonly string[] = Object.keys(schema.definitions.
 
 /** The root of a document that is of the types of version v2. Throws MigrationError. */
 export function decode(document: unknown): Field {
+  const isDecodable = decodable();
   if (!isDecodable(document)) throw new MigrationError("undecodable", obstacles(isDecodable.errors ?? []));
   const root = new Field([], document);
   const directives = root.get("x-sluice");

@@ -3,6 +3,7 @@ import { open } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 import { isAbsolute } from "node:path";
 import { EngineError } from "../../engine/index.ts";
+import { readReference } from "../../schemas/index.ts";
 
 /** A credential is short. A mounted Kubernetes secret may have 1 MiB, but a credential never has. */
 const fileBytes = 64 * 1024;
@@ -40,9 +41,9 @@ export class FileAndEnvSecrets implements ReferenceReader {
 
   async #replace(part: string): Promise<string> {
     if (part === "$${") return "${";
-    const [, scheme, name = ""] = /^\$\{(env|file):([^${}]+)\}$/.exec(part) ?? [];
-    if (scheme === "env") return this.#variable(part, name);
-    if (scheme === "file") return content(part, name);
+    const reference = readReference(part);
+    if (reference?.scheme === "env") return this.#variable(part, reference.name);
+    if (reference?.scheme === "file") return content(part, reference.name);
     // It may be a password that contains `${`, so it is not shown.
     throw notFound(
       "${…}",

@@ -1,17 +1,22 @@
 import { realpath } from "node:fs/promises";
-import { dirname, normalize, sep } from "node:path";
-import { EngineError, type SecretSource, type SecretUse } from "../../engine/index.ts";
+import { normalize, sep } from "node:path";
+import { EngineError, matches, type ReadSecrets, type SecretSource, type SecretUse } from "../../engine/index.ts";
+import { readReference, referencesIn } from "../../schemas/index.ts";
 import type { ReferenceReader } from "./file-and-env.ts";
 
 /** A reference, or a pattern of them, that pipelines may use. */
 export interface Permission {
   /** `${env:NAME}`, `${env:PREFIX*}`, `${file:/path}`, or `${file:/folder/*}` for all files in a folder and below it. */
   reference: string;
+  allows: Allowed;
   /** Names, in which `*` stands for any characters. */
   pipelines: readonly string[];
   /** Names or addresses without ports, in which `*` stands for any characters; all hosts that get the value must match. */
   hosts: readonly string[];
 }
+
+/** What a permission allows: variables by a name, in which `*` stands for any characters, one file, or those of a folder. */
+type Allowed = { kind: "env"; name: string } | { kind: "file"; path: string } | { kind: "folder"; folder: string };
 
 /** What Sluice itself is given as a secret: the setting, and its reference or its file. */
 export interface OwnSecret {
@@ -26,7 +31,6 @@ export interface PermittedSecretsOptions {
 }
 
 const any = ["*"];
-const spelled = /\$\$\{|\$\{(env|file):([^${}]+)\}/g;
 
 /**
  * Gives pipeline files the secrets that the operator allows them, and no other: who writes a file may not read every
@@ -39,9 +43,8 @@ export class PermittedSecrets implements SecretSource {
     this.#options = options;
   }
 
-  async resolve(text: string, use: SecretUse): Promise<string> {
-    for (const [reference, scheme, name] of text.matchAll(spelled)) {
-      if (scheme === undefined || name === undefined) continue;
+  async resolve(text: string, use: SecretUse, read: ReadSecrets = new Map()): Promise<string> {
+    for (const { text: reference, scheme, name } of referencesIn(text)) {
       const refusal =
         scheme === "env"
           ? this.#refusalOfVariable(reference, name, use)
@@ -51,17 +54,16 @@ export class PermittedSecrets implements SecretSource {
         throw new EngineError("SECRET_NOT_ALLOWED", message, { details: { reference } });
       }
     }
-    return this.#options.secrets.resolve(text);
+    const value = read.get(text) ?? this.#options.secrets.resolve(text);
+    read.set(text, value);
+    return value;
   }
 
   #refusalOfVariable(reference: string, name: string, use: SecretUse): string | undefined {
     const own = this.#options.own.find(({ text }) => text.includes(reference));
     if (own !== undefined) return ofSluice(own.setting);
     if (/^SLUICE_(?!SECRET_)/.test(name)) return ofSluice("sluice itself");
-    const isNamed = (permission: Permission): boolean => {
-      const [, pattern] = /^\$\{env:(.*)\}$/.exec(permission.reference) ?? [];
-      return pattern !== undefined && matches(pattern, name);
-    };
+    const isNamed = ({ allows }: Permission): boolean => allows.kind === "env" && matches(allows.name, name);
     return this.#isPermitted(isNamed, use) ? undefined : notAllowed(reference, use);
   }
 
@@ -69,18 +71,20 @@ export class PermittedSecrets implements SecretSource {
     if (normalize(path) !== path) return "has a path with . or .. in it: write the path without them";
     const target = await realpath(path).catch(() => path);
     for (const own of this.#options.own) {
-      const file = /^\$\{file:([^${}]+)\}$/.exec(own.text)?.[1] ?? own.text;
+      const named = readReference(own.text);
+      const file = named?.scheme === "file" ? named.name : own.text;
       if (file === path || (await realpath(file).catch(() => undefined)) === target) return ofSluice(own.setting);
     }
     const folders = new Map<string, string>();
-    for (const { reference: pattern } of this.#options.permissions) {
-      const [, folder] = /^\$\{file:(.*)\/\*\}$/.exec(pattern) ?? [];
-      if (folder !== undefined) folders.set(pattern, await realpath(folder === "" ? sep : folder).catch(() => folder));
+    for (const { allows } of this.#options.permissions) {
+      if (allows.kind !== "folder") continue;
+      folders.set(allows.folder, await realpath(allows.folder).catch(() => allows.folder));
     }
-    const isNamed = ({ reference: pattern }: Permission): boolean => {
-      const folder = folders.get(pattern);
+    const isNamed = ({ allows }: Permission): boolean => {
+      if (allows.kind !== "folder") return allows.kind === "file" && allows.path === path;
       // A link in the folder must not lead out of it: an author may be able to create one.
-      return folder === undefined ? pattern === reference : isInside(folder, target) && isBelow(pattern, path);
+      const isTargetInside = isInside(folders.get(allows.folder) ?? allows.folder, target);
+      return isTargetInside && isInside(allows.folder, path);
     };
     return this.#isPermitted(isNamed, use) ? undefined : notAllowed(reference, use);
   }
@@ -102,42 +106,35 @@ export class PermittedSecrets implements SecretSource {
 export function permissionsOf(references: Readonly<Record<string, string>>): Permission[] {
   return Object.entries(references).map(([reference, who]) => {
     const [pipelines = "", hosts] = who.split(" towards ");
-    return { reference, pipelines: listOf(pipelines), hosts: hosts === undefined ? any : listOf(hosts.toLowerCase()) };
+    const allows = allowedBy(reference);
+    return {
+      reference,
+      allows,
+      pipelines: listOf(pipelines),
+      hosts: hosts === undefined ? any : listOf(hosts.toLowerCase()),
+    };
   });
 }
 
 /** What is allowed where `references` is not set: variables with a prefix of their own, and one folder. */
 export function defaultPermissions(secretsFolder: string): Permission[] {
   const references = [`\${env:SLUICE_SECRET_*}`, `\${file:${secretsFolder}/*}`];
-  return references.map((reference) => ({ reference, pipelines: any, hosts: any }));
+  return references.map((reference) => ({ reference, allows: allowedBy(reference), pipelines: any, hosts: any }));
+}
+
+function allowedBy(reference: string): Allowed {
+  const { scheme, name = "" } = readReference(reference) ?? {};
+  if (scheme === "env") return { kind: "env", name };
+  if (name.endsWith("/*")) return { kind: "folder", folder: name.slice(0, -"/*".length) || sep };
+  return { kind: "file", path: name };
 }
 
 function listOf(text: string): string[] {
   return text.split(",").map((part) => part.trim());
 }
 
-/** Whether a text matches a pattern in which `*` stands for any characters. */
-function matches(pattern: string, text: string): boolean {
-  const [first = "", ...rest] = pattern.split("*");
-  if (rest.length === 0) return pattern === text;
-  if (!text.startsWith(first)) return false;
-  let at = first.length;
-  const last = rest.pop()!;
-  for (const part of rest) {
-    const found = text.indexOf(part, at);
-    if (found === -1) return false;
-    at = found + part.length;
-  }
-  return text.length - last.length >= at && text.endsWith(last);
-}
-
 function isInside(folder: string, path: string): boolean {
   return path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
-}
-
-/** Whether a path is below the folder as the pattern spells it. */
-function isBelow(pattern: string, path: string): boolean {
-  return isInside(dirname(pattern.slice("${file:".length, -1)), path);
 }
 
 function ofSluice(owner: string): string {

@@ -3,7 +3,7 @@ import type { Registry } from "prom-client";
 import type { Log } from "../../engine/index.ts";
 import type { Outcome } from "../apply/outcome.ts";
 import { documentCount } from "../desired/desired-state.ts";
-import { SourceError, type Revision } from "../git/revision.ts";
+import { SourceError, type Revision, type WaitingCommit } from "../git/revision.ts";
 import type { Hold, Pin, StopHold } from "../holds/hold.ts";
 import type { SourceChange } from "../holds/source-change.ts";
 import { type Call, lifecycleCalls } from "../plan/calls.ts";
@@ -152,6 +152,10 @@ export function createTelemetry(log: Log, registry: Registry) {
 
     approved({ from, to, removes }: SourceChange, by: string | undefined): void {
       log.info({ from, to, removes, by }, "Approved: the other source is followed, and what it lacks is deleted.");
+    },
+
+    commitApproved({ from, to }: WaitingCommit, by: string | undefined): void {
+      log.info({ from, to, by }, "Approved: a commit is followed that does not descend from the last one.");
     },
 
     holdsDamaged(error: string): void {

@@ -1,40 +1,29 @@
+import { grouped } from "../language/grouped.ts";
 import { printable, problem, type Problem } from "../language/problem.ts";
-import type { Claims } from "./claims.ts";
+import { pipelineIdOf, type Claims } from "./claims.ts";
+import { SharedGroups } from "./shared-groups.ts";
+import { SharedTables } from "./shared-tables.ts";
 
 /**
- * The problems between documents: a pipeline_id or a table that two of them name, a depends_on that names no pipeline,
- * and dependency cycles. Documents without such a problem are not in the result.
+ * The problems between documents: a pipeline_id, a table or a consumer group that two of them have, a depends_on that
+ * names no pipeline, and dependency cycles. Documents without such a problem are not in the result.
  */
 export function problemsBetween(all: readonly Claims[]): Map<Claims, Problem[]> {
-  const byId = claimsById(all);
-  const byTable = claimsByTable(all);
+  const byId = grouped(all, pipelineIdOf);
+  const tables = new SharedTables(all);
+  const groups = new SharedGroups(all);
   const cycles = new DependencyCycles(all.map((claims) => [pipelineIdOf(claims), dependencyIds(claims)]));
   const together = new Map<Claims, Problem[]>();
   for (const claims of all) {
     const problems = [
       ...duplicate(claims, byId.get(pipelineIdOf(claims))),
-      ...sharedTable(claims, byTable),
+      ...groups.problemsOf(claims),
+      ...tables.problemsOf(claims),
       ...dependencyProblems(claims, cycles),
     ];
     if (problems.length > 0) together.set(claims, problems);
   }
   return together;
-}
-
-/** The pipeline_id of a document; undefined if it has none. */
-function pipelineIdOf({ pipeline_ids }: Claims): string | undefined {
-  return pipeline_ids.at(-1);
-}
-
-function claimsById(all: readonly Claims[]): Map<string | undefined, Claims[]> {
-  const byId = new Map<string | undefined, Claims[]>();
-  for (const claims of all) {
-    const id = pipelineIdOf(claims);
-    const same = byId.get(id);
-    if (same === undefined) byId.set(id, [claims]);
-    else same.push(claims);
-  }
-  return byId;
 }
 
 function duplicate(claims: Claims, same: readonly Claims[] = []): Problem[] {
@@ -144,29 +133,4 @@ class DependencyCycles {
 
 function lower(lowest: Map<string, number>, id: string, to: number | undefined): void {
   if (to !== undefined && to < (lowest.get(id) ?? Infinity)) lowest.set(id, to);
-}
-
-/** Claims by the table that the documents write to, if they name it. */
-function claimsByTable(all: readonly Claims[]): Map<string | undefined, Claims[]> {
-  const byTable = new Map<string | undefined, Claims[]>();
-  for (const claims of all) {
-    const { key } = claims.table;
-    const same = byTable.get(key);
-    if (same === undefined) byTable.set(key, [claims]);
-    else same.push(claims);
-  }
-  return byTable;
-}
-
-/** One table for two pipelines is sometimes intended, and often a copied file. Reported for each. */
-function sharedTable(claims: Claims, byTable: ReadonlyMap<string | undefined, Claims[]>): Problem[] {
-  const { key, path, place } = claims.table;
-  const same = key === undefined ? [] : (byTable.get(key) ?? []);
-  // A copy with the same pipeline_id is refused as such.
-  const other = same.find((one) => one !== claims && one.written !== claims.written);
-  if (other === undefined) return [];
-  const { file, line } = other.table.place;
-  const more = same.length > 2 ? `, and ${same.length - 2} more` : "";
-  const expected = "a table that no other pipeline writes to";
-  return [problem("SHARED_TABLE", place, { path, expected, found: `the one of ${file}:${line}${more}` })];
 }

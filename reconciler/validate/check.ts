@@ -6,7 +6,7 @@ import { schemaProblems } from "./schema-problems.ts";
 import { View } from "../language/view.ts";
 
 /** Problems of a document at most; the last one then reports that there are more. */
-const most = 100;
+export const mostOfDocument = 100;
 /** Problems of one rule at most; a file from outside may have any number. */
 const mostOfRule = 200;
 const severities: readonly Severity[] = ["error", "warning", "info"];
@@ -52,9 +52,9 @@ function contentProblems(document: Document): Problem[] {
 
 /** Errors first, so that the limit never hides the only error of a document. */
 function capped(file: string, all: readonly Problem[]): readonly Problem[] {
-  if (all.length <= most) return all;
+  if (all.length <= mostOfDocument) return all;
   const worst = all.toSorted((a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity));
-  return [tooMany(file, all.length), ...worst.slice(0, most - 1)];
+  return [tooMany(file, all.length), ...worst.slice(0, mostOfDocument - 1)];
 }
 
 function v3Problems(document: Document): Problem[] {
@@ -111,7 +111,7 @@ function tooMany(file: string, count: number): Problem {
   const place = { file, line: 1, column: 1 };
   return problem("TOO_MANY_PROBLEMS", place, {
     subject: "document",
-    expected: `at most ${most} problems`,
+    expected: `at most ${mostOfDocument} problems`,
     found: `at least ${count}, of which the first are shown`,
   });
 }

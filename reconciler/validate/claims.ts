@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Path } from "../../schemas/index.ts";
 import type { Document } from "../language/document.ts";
 import type { Place } from "../language/problem.ts";
@@ -5,6 +6,11 @@ import { View } from "../language/view.ts";
 
 /** Dependencies of a document at most; the schema says the same. */
 const mostDependencies = 100;
+
+/** Columns and brokers of a document at most. */
+const [mostColumns, mostBrokers] = [1000, 100];
+/** Characters of a column's name or type that are compared, and of a mapping that is kept. */
+const [longestColumn, longestMapping] = [400, 8192];
 
 const pattern = /^[a-z](?:[a-z0-9]|-(?!-))*[a-z0-9]$/;
 
@@ -22,12 +28,21 @@ export interface Claim {
 export interface Claims {
   /** Every pipeline_id of the document, whether or not the rest is valid; more than one if the key is duplicate. */
   pipeline_ids: string[];
-  /** The value under pipeline_id, of any kind. */
+  /** The value under pipeline_id; null where it is a list or a mapping. */
   written: unknown;
   id: Claim;
   /** `key` identifies the table; undefined if the document does not name it completely. */
   table: Claim & { key: string | undefined };
+  /** The columns that it writes, as a list of names and types in JSON, or their digest; the same for the same mapping. */
+  mapping: Claim;
+  /** The brokers of its Kafka topics, which have one connection. Empty for other sources. */
+  brokers: string[];
   depends_on: Claim[];
+}
+
+/** The pipeline_id of a document; undefined if it has none. */
+export function pipelineIdOf({ pipeline_ids }: Claims): string | undefined {
+  return pipeline_ids.at(-1);
 }
 
 export function claimsOf(document: Document): Claims {
@@ -35,9 +50,11 @@ export function claimsOf(document: Document): Claims {
   const id = root.get("pipeline_id");
   return {
     pipeline_ids: document.texts("pipeline_id").filter((text) => pattern.test(text)),
-    written: id.value,
+    written: typeof id.value === "object" ? null : id.value,
     id: claimOf(id),
     table: { ...claimOf(root.get("sink", "table")), key: tableKey(root) },
+    mapping: { ...claimOf(root.get("sink", "mapping")), text: columnsOf(root) },
+    brokers: brokersOf(root),
     depends_on: root.get("x-sluice", "depends_on").items(mostDependencies).map(claimOf),
   };
 }
@@ -55,4 +72,26 @@ function tableKey(root: View): string | undefined {
   const database = connection.get("database").text ?? "default";
   const port = host === "embedded" ? "" : (connection.get("port").text ?? "");
   return JSON.stringify([host, port, database, table]);
+}
+
+/** Names and types in one order and without spaces, as JSON; their digest where that is long. */
+function columnsOf(root: View): string {
+  const columns = root
+    .get("sink", "mapping")
+    .items(mostColumns)
+    .map((entry): [string, string] => {
+      return [columnText(entry.get("column_name")), columnText(entry.get("column_type"))];
+    });
+  const text = JSON.stringify(columns.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  return text.length <= longestMapping ? text : createHash("sha256").update(text).digest("hex");
+}
+
+/** Its beginning: one long text may be repeated very often. */
+function columnText({ text = "" }: View): string {
+  return text.slice(0, longestColumn).replaceAll(/\s/g, "");
+}
+
+function brokersOf(root: View): string[] {
+  const brokers = root.sources("kafka")[0]?.get("connection_params", "brokers").items(mostBrokers) ?? [];
+  return brokers.flatMap(({ text }) => text?.trim().toLowerCase() ?? []);
 }

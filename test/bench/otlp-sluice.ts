@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Daemon, freeAddress } from "../../examples/quickstart/daemon.ts";
+import { Daemon } from "../../examples/quickstart/daemon.ts";
+import { freeAddress } from "../support/ports.ts";
 import type { TestClickHouse } from "../support/clickhouse.ts";
 import { freeListeners, sluice, Workplace } from "../support/daemon.ts";
 import { cpuSeconds, peakMemory } from "./load.ts";
@@ -39,7 +40,7 @@ export async function sluiceRun({ of, server, folder, requests }: Plan, profiles
   const place = await Workplace.make();
   const pipeline_id = `bench-${randomBytes(4).toString("hex")}`;
   await place.write("bench.yaml", pipelineFile(pipeline_id, of, server));
-  const address = await freeAddress(0);
+  const address = await freeAddress();
   const daemon = await Daemon.start({
     sluice,
     dataDir: place.dataDir,

@@ -15,9 +15,10 @@ test(
     await mkdir(place.dataDir);
     const disk = await SmallDisk.make(place.dataDir, 400);
     try {
+      // The delay is longer than it takes to fill the disk: some events are not written yet by then.
       await place.write(
         "full.yaml",
-        pipelineFile("disk-full", { sink: "  max_batch_size: 1000\n  max_delay_time: 2s" }),
+        pipelineFile("disk-full", { sink: "  max_batch_size: 1000\n  max_delay_time: 5s" }),
       );
       const daemon = await place.start({ env: tokenEnv, wrap: (command) => disk.wrap(command) });
       await daemon.until(async () => daemon.health("disk-full"), "to run the pipeline");

@@ -4,9 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Daemon, freeAddress } from "../../examples/quickstart/daemon.ts";
+import { Daemon } from "../../examples/quickstart/daemon.ts";
 import { PipelineRepository } from "../../examples/quickstart/repository.ts";
 import { sluice } from "../support/daemon.ts";
+import { freeAddresses } from "../support/ports.ts";
 import { blocksOf, pages, type Block } from "../support/docs/pages.ts";
 import { scriptOf, type Addresses } from "../support/docs/script.ts";
 
@@ -97,7 +98,7 @@ async function newScene(): Promise<Scene> {
   const folder = await mkdtemp(join(tmpdir(), "sluice-docs-"));
   await cp(join(project, "examples"), join(folder, "examples"), { recursive: true });
   const ports = ["8081", "8080", "4317", "4318"];
-  const free = await Promise.all(ports.map(() => freeAddress(0)));
+  const free = await freeAddresses(ports.length);
   const addresses = Object.fromEntries(ports.map((port, index) => [`127.0.0.1:${port}`, free[index]!]));
   return { folder, addresses };
 }

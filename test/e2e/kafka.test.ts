@@ -127,6 +127,11 @@ test("a filter that is committed between a kill and the next start holds from th
   // What may be in the table goes by the filter that it was prepared with; what was not prepared by the new one.
   const later = span(1_001, 1_500).filter((id) => id % 2 === 0 || sent.includes(id));
   await holds(second, [...span(1, 1_000), ...later]);
+  await second.until(
+    async () =>
+      JSON.stringify(await second.get(`/api/v1/pipeline/${pipeline_id}`)).includes("% 2") ? true : undefined,
+    "to apply the new filter",
+  );
   await produce(topic, 1_501, 2_000);
   await holds(second, [...span(1, 1_000), ...later, ...span(1_501, 2_000).filter((id) => id % 2 === 0)]);
   const { counters } = (await second.health(pipeline_id)) as unknown as PipelineHealth;

@@ -5,6 +5,7 @@ import { Workplace } from "../support/daemon.ts";
 import { CounterSums } from "./counter-sums.ts";
 import type { KafkaReport } from "./kafka-report.ts";
 import { type KafkaSight, type KafkaStep, kafkaSteps } from "./kafka-steps.ts";
+import { KafkaLoad } from "./kafka-load.ts";
 import { batchRows, KafkaSubject, type Started, type SubjectOptions } from "./kafka-subject.ts";
 import { died, until } from "./patience.ts";
 import { Trap } from "./trap.ts";
@@ -72,7 +73,13 @@ export class KafkaDelivery {
     const before = await this.#counts();
     await this.#trap.arm({ step, pipeline_id, nth });
     await this.#subject.produce(events);
-    await died(this.#daemon, `to come to a batch ${step}`);
+    // All of them may be final before their offsets are committed: later batches are those of what comes meanwhile.
+    const load = ofOffsetCommits.has(step) ? new KafkaLoad(this.#subject, 500) : undefined;
+    try {
+      await died(this.#daemon, `to come to a batch ${step}`);
+    } finally {
+      await load?.stop();
+    }
     const behind = await this.#subject.behind(await this.#trap.collect());
     await this.#restart();
     return this.#report(`${step} (${nth})`, before, behind, kafkaSteps[step]);

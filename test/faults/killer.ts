@@ -33,7 +33,8 @@ if (script === (isMainThread ? "sluice.js" : "thread.js")) {
 function watchMessages(): void {
   replace(Worker.prototype, "emit", (worker, emit, values) => {
     const [event, messages] = values as [string, FromThread[]];
-    if (event === "message") for (const message of messages) hear(worker, message);
+    // Threads that answer calls send single messages.
+    if (event === "message" && Array.isArray(messages)) for (const message of messages) hear(worker, message);
     return emit(...values);
   });
   replace(Worker.prototype, "postMessage", (worker, postMessage, values) => {

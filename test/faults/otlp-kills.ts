@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { freeAddress, type Daemon } from "../../examples/quickstart/daemon.ts";
+import type { Daemon } from "../../examples/quickstart/daemon.ts";
+import { freeAddress } from "../support/ports.ts";
 import { freeListeners, Workplace } from "../support/daemon.ts";
 import { Random } from "../support/random.ts";
 import { CounterSums } from "./counter-sums.ts";
@@ -35,7 +36,7 @@ export async function killUnderExporters(options: {
   const { kills, seed, log = () => undefined } = options;
   const place = await Workplace.make();
   const random = new Random(seed);
-  const otlp = { otlpGrpc: await freeAddress(0), otlpHttp: await freeAddress(0) };
+  const otlp = { otlpGrpc: await freeAddress(), otlpHttp: await freeAddress() };
   const start = { listeners: { ...(await freeListeners()), ...otlp } };
   let subjects: Subject[] = [];
   try {

@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { parseArgs } from "node:util";
+import { attackAll } from "./attacks.ts";
 import { crash } from "./crash.ts";
 import { Delivery } from "./delivery.ts";
 import { broken, lineOf, missing, summaryOf } from "./delivery-report.ts";
@@ -29,6 +30,7 @@ interface Options {
 
 /** `npm run faults -- NAME`: the long forms. Each prints what it counted, and resolves with whether every promise was kept. */
 const faults: Record<string, Omit<Options, "seed"> & { run: (options: Options) => Promise<boolean> }> = {
+  attacks: { kills: 0, events: 0, run: runAttacks },
   crash: { kills: 50, events: 0, run: runCrash },
   delivery: { kills: 100, events: 0, run: runDelivery },
   external: { kills: 30, events: 0, run: runExternal },
@@ -43,6 +45,13 @@ const faults: Record<string, Omit<Options, "seed"> & { run: (options: Options) =
   "reconcile-standby": { kills: 20, events: 0, run: runReconcileStandby },
   stream: { kills: 200, events: 0, run: runStream },
 };
+
+/** Prints what each attack cost its victim. */
+async function runAttacks(): Promise<boolean> {
+  const { figures, isWithstood } = await attackAll();
+  for (const line of figures) console.log(line);
+  return isUnbroken(isWithstood ? [] : ["an attack was not withstood: see above"]);
+}
 
 async function runCrash({ kills }: Options): Promise<boolean> {
   const report = await crash({ kills, log: (line) => console.log(line) });

@@ -1,4 +1,5 @@
-import { freeAddress, type Daemon } from "../../examples/quickstart/daemon.ts";
+import type { Daemon } from "../../examples/quickstart/daemon.ts";
+import { freeAddress } from "../support/ports.ts";
 import type { Signal } from "../../engine/core/push.ts";
 import { Control } from "../faults/control.ts";
 import { ResidentMemory } from "../faults/resident-memory.ts";
@@ -25,12 +26,13 @@ export class OtlpTarget {
     this.grpc = daemon.listeners.otlpGrpc!;
   }
 
-  static async start(): Promise<OtlpTarget> {
+  /** `envOf` gives what the process has in its environment besides. */
+  static async start(envOf: (place: Workplace) => Record<string, string> = () => ({})): Promise<OtlpTarget> {
     const place = await Workplace.make();
     try {
       for (const signal of signals) await place.write(`${signal}.yaml`, fileOf(signal));
-      const otlp = { otlpGrpc: await freeAddress(0), otlpHttp: await freeAddress(0) };
-      const daemon = await place.start({ listeners: { ...(await freeListeners()), ...otlp } });
+      const otlp = { otlpGrpc: await freeAddress(), otlpHttp: await freeAddress() };
+      const daemon = await place.start({ env: envOf(place), listeners: { ...(await freeListeners()), ...otlp } });
       for (const signal of signals)
         await daemon.until(() => daemon.health(pipelineOf(signal)), "to have its pipelines");
       return new OtlpTarget(place, daemon);

@@ -10,6 +10,8 @@ const fuzzers: Readonly<Record<string, number>> = {
   "otlp-requests": 10_000,
   // Every batch is a part with the paths of its own JSON: a merge of many more of them opens more files than is allowed.
   rows: 400,
+  // Answers of Kafka, ClickHouse and Git.
+  peers: 100_000,
   stream: 20_000,
   world: 100_000,
 };

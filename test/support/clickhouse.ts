@@ -32,7 +32,7 @@ export interface TestClickHouse extends ReachableClickHouse {
 /** Starts one, by default in a temporary folder. Call `stop` in `afterAll`. */
 export async function startClickHouse(options: Partial<EmbeddedOptions> = {}): Promise<TestClickHouse> {
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), "sluice-clickhouse-")));
-  const embedded = await EmbeddedClickHouse.start({ log: silent, ...options, dataDir });
+  const embedded = await EmbeddedClickHouse.start({ log: silent, tcp: true, ...options, dataDir });
   const { url, username, password } = embedded;
   const client = clientOf(embedded);
   return {

@@ -3,13 +3,15 @@ import { mkdtemp, mkdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { Daemon, freeAddress, type DaemonOptions, type Listeners } from "../../examples/quickstart/daemon.ts";
+import { Daemon, type DaemonOptions, type Listeners } from "../../examples/quickstart/daemon.ts";
+import { freeAddresses } from "./ports.ts";
 
 export const sluice = fileURLToPath(new URL("../../dist/sluice.js", import.meta.url));
 
 /** Free loopback addresses, to be kept over restarts. */
 export async function freeListeners(): Promise<Listeners> {
-  return { api: await freeAddress(0), events: await freeAddress(0) };
+  const [api = "", events = ""] = await freeAddresses(2);
+  return { api, events };
 }
 
 /** A folder of its own for one test, with `data` and `pipelines` in it. */
@@ -44,8 +46,8 @@ export class Workplace {
   async start(options: Partial<DaemonOptions> = {}): Promise<Daemon> {
     const { args = ["--dir", this.pipelines], ...rest } = options;
     const listeners = options.listeners ?? (await freeListeners());
-    const given = { sluice, dataDir: this.dataDir, ...rest, listeners };
-    const daemon = await Daemon.start({ ...given, args: [...args, "--interval", "1s"] });
+    const given = { sluice, dataDir: this.dataDir, ...rest, listeners, args: [...args, "--interval", "1s"] };
+    const daemon = await Daemon.start(given);
     this.#daemons.push(daemon);
     return daemon;
   }

@@ -62,6 +62,7 @@ export class TestEngine {
       kafka?: Partial<KafkaSettings>;
       machine?: EngineSettings["machine"];
       drainLimit?: number;
+      quotas?: Pick<EngineSettings, "deadLetters" | "streamMaxBytes" | "pushRates">;
     } = {},
   ): Promise<TestEngine> {
     const made = new TestEngine(options.dataDir ?? (await mkdtemp(join(tmpdir(), "sluice-test-"))));
@@ -73,6 +74,7 @@ export class TestEngine {
       ...(options.sweepEvery === undefined ? {} : { sweepEvery: options.sweepEvery }),
       ...(options.kafka === undefined ? {} : { kafka: options.kafka }),
       ...(options.drainLimit === undefined ? {} : { drainLimit: options.drainLimit }),
+      ...options.quotas,
       ...(options.machine === undefined ? {} : { machine: options.machine }),
     });
     made.#server = createServer(made.engine.handleEvents);

@@ -1,3 +1,4 @@
+import { CompileBudgetExceeded } from "../../engine/expression/values/compile-budget.ts";
 import { Budget, BudgetExceeded } from "../../engine/expression/values/budget.ts";
 import type { Catalog } from "../../engine/expression/functions/catalog.ts";
 import { check } from "../../engine/expression/check/check.ts";
@@ -49,5 +50,5 @@ function outcome(expression: string, functions: Catalog): string {
 
 /** A spent budget and a full stack are answers; anything else behind an ExpressionError is a fault of ours. */
 function isExpected(cause: unknown): boolean {
-  return cause instanceof BudgetExceeded || cause instanceof RangeError;
+  return cause instanceof BudgetExceeded || cause instanceof CompileBudgetExceeded || cause instanceof RangeError;
 }

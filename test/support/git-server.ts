@@ -5,6 +5,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { createServer as createPlainServer } from "node:net";
 import { basename, dirname } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import ssh2 from "ssh2";
 import type { AuthContext, Connection } from "ssh2";
 
@@ -17,26 +18,41 @@ export interface RunningServer {
 
 /**
  * Serves a repository over smart HTTP with Git's own back end; asks for `credentials` where they are given, and changes
- * them when the test does. With `oldProtocol` it gives no commit that no branch or tag points to.
+ * them when the test does. With `oldProtocol` it gives no commit that no branch or tag points to. With `pause` it waits
+ * so many milliseconds after each 64 KiB. `sent` are the bytes that it has sent.
  */
 export async function serveHttp(
   repository: string,
   credentials?: Credentials,
   port = 0,
-  { oldProtocol = false }: { oldProtocol?: boolean } = {},
-): Promise<RunningServer & { requests: string[] }> {
+  { oldProtocol = false, pause = 0 }: { oldProtocol?: boolean; pause?: number } = {},
+): Promise<RunningServer & { requests: string[]; sent(): number }> {
   const requests: string[] = [];
+  let sent = 0;
   const server = createServer((request, response) => {
     requests.push(`${request.method} ${request.url}`);
     const expected = credentials && authorizationOf(credentials);
     if (oldProtocol) delete request.headers["git-protocol"];
     if (expected !== undefined && request.headers.authorization !== expected) {
       response.writeHead(401, { "WWW-Authenticate": 'Basic realm="git"' }).end("no");
-    } else backend(repository, request, response);
+    } else {
+      const send = async (body: Buffer): Promise<void> => {
+        for (let at = 0; at < body.length && !response.destroyed; at += slice) {
+          sent += Math.min(slice, body.length - at);
+          response.write(body.subarray(at, at + slice));
+          if (pause > 0) await sleep(pause);
+        }
+        response.end();
+      };
+      backend(repository, request, response, send);
+    }
   });
   const urlAt = (taken: number): string => `http://127.0.0.1:${taken}/${basename(repository)}/.git`;
-  return { ...(await listening(server, urlAt, port)), requests };
+  return { ...(await listening(server, urlAt, port)), requests, sent: () => sent };
 }
+
+/** Bytes between two pauses of a slow server. */
+const slice = 64 << 10;
 
 export type Credentials = { user: string; password: string } | { token: string };
 
@@ -46,7 +62,12 @@ function authorizationOf(credentials: Credentials): string {
 }
 
 /** Runs `git http-backend` as a web server does: the request in the environment, headers before the body. */
-function backend(repository: string, request: IncomingMessage, response: ServerResponse): void {
+function backend(
+  repository: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+  send: (body: Buffer) => Promise<void>,
+): void {
   const url = new URL(request.url ?? "/", "http://localhost");
   const child = spawn("git", ["http-backend"], {
     env: {
@@ -76,7 +97,7 @@ function backend(repository: string, request: IncomingMessage, response: ServerR
       .map((line) => line.split(/: ?/, 2) as [string, string]);
     const status = headers.find(([name]) => name === "Status")?.[1] ?? "200";
     response.writeHead(Number.parseInt(status, 10), headers.filter(([name]) => name !== "Status").flat());
-    response.end(output.subarray(end + 4));
+    void send(output.subarray(end + 4));
   });
 }
 

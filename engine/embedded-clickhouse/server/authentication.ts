@@ -1,5 +1,5 @@
-import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
+import { isSecretOf, secretDigest } from "../../http/secret-digest.ts";
 import { raise } from "./exception.ts";
 
 export interface Credentials {
@@ -48,13 +48,8 @@ function header(request: IncomingMessage, name: string): string | undefined {
   return Array.isArray(value) ? value[0] : value;
 }
 
-/** Compares digests, so that the time depends neither on length nor on content. */
 function same(given: string, expected: string): boolean {
-  return timingSafeEqual(digest(given), digest(expected));
-}
-
-function digest(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
+  return isSecretOf(given, [secretDigest(expected)]);
 }
 
 function printable(name: string): string {

@@ -4,15 +4,19 @@ import type { Credentials } from "./authentication.ts";
 export interface StartRequest extends Credentials {
   /** The folder of the embedded ClickHouse; the child makes it. */
   folder: string;
-  /** The port of an earlier child, reused if it is free; 0 for any free port. */
-  port: number;
+  /** Where an earlier child listened, reused where it is not in the folder; absent for the first. */
+  socketPath?: string;
+  /** A loopback port to listen on too, if it is free; 0 for any free port. Absent: on none. */
+  port?: number;
   /** How long another process may take to release the folder, in milliseconds. */
   lockWaitMs: number;
 }
 
 export interface Listening {
   kind: "listening";
-  port: number;
+  socketPath: string;
+  /** Only where one was asked for. */
+  port?: number;
   version: string;
   /** Repairs of the deduplication logs before the engine was opened. */
   repaired: Repaired;

@@ -1,13 +1,13 @@
 import { once } from "node:events";
 import { mkdir } from "node:fs/promises";
 import type { Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { openSync } from "node:fs";
 import { waitForLock } from "fs-native-extensions";
 import { Database, ChdbMissingError } from "./database.ts";
 import { repairDeduplicationLogs } from "./deduplication-logs.ts";
 import { httpServer } from "./http.ts";
+import { listenInFolder, listenOnPort, removeSocket } from "./listen.ts";
 import { NamedSessions } from "./named-sessions.ts";
 import type { StartRequest, StartReport } from "./protocol.ts";
 import { Queries } from "./queries.ts";
@@ -16,9 +16,10 @@ import { Spool } from "./spool.ts";
 import { sleep } from "../../flow/sleep.ts";
 
 /**
- * The child process that owns chDB on one data directory, and serves the ClickHouse HTTP protocol on loopback.
+ * The child process that owns chDB on one data directory, and serves the ClickHouse HTTP protocol on a
+ * Unix socket.
  *
- * It starts with a request over the IPC channel, where it also reports its port. It ends
+ * It starts with a request over the IPC channel, where it also reports its address. It ends
  * - at once when that channel closes, because the parent is gone (by a signal: a running query delays an exit);
  * - when the engine reports that it is broken;
  * - on SIGTERM, after the running statements, but at the latest after the grace time.
@@ -44,7 +45,7 @@ function kindOf(error: unknown): "missing" | "locked" | "failed" {
   return error instanceof FolderLockedError ? "locked" : "failed";
 }
 
-async function serve({ folder, port, lockWaitMs, ...credentials }: StartRequest): Promise<void> {
+async function serve({ folder, socketPath, port, lockWaitMs, ...credentials }: StartRequest): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   // In chDB, files of the working directory are tables: use one without files, whose name is not a glob pattern.
   process.chdir("/");
@@ -55,34 +56,43 @@ async function serve({ folder, port, lockWaitMs, ...credentials }: StartRequest)
   const { version, timezone, settings } = await database.about();
   const sessions = new Sessions(() => database.session(), settings, kill);
   const named = new NamedSessions(sessions);
-  const server = httpServer({ ...credentials, version, timezone }, new Queries(sessions, named, spool));
-  await listen(server, port);
+  const queries = new Queries(sessions, named, spool);
+  const newServer = (): Server => httpServer({ ...credentials, version, timezone }, queries);
+  const [server, onPort] = [newServer(), port === undefined ? undefined : newServer()];
+  const path = await listenInFolder(server, folder, socketPath);
+  const listened = onPort === undefined ? {} : { port: await listenOnPort(onPort, port!) };
   process.once("SIGTERM", () => {
     setTimeout(kill, graceMs);
-    void end(server, named, sessions, database);
+    const servers = onPort === undefined ? [server] : [server, onPort];
+    void end({ servers, folder, path, named, sessions, database });
   });
-  report({ kind: "listening", port: (server.address() as AddressInfo).port, version, repaired });
+  report({ kind: "listening", socketPath: path, ...listened, version, repaired });
 }
 
-async function listen(server: Server, port: number): Promise<void> {
-  try {
-    server.listen(port, "127.0.0.1");
-    await once(server, "listening");
-  } catch (error) {
-    if (port === 0 || (error as NodeJS.ErrnoException).code !== "EADDRINUSE") throw error;
-    await listen(server, 0);
-  }
+interface Serving {
+  servers: readonly Server[];
+  folder: string;
+  /** Of the socket. */
+  path: string;
+  named: NamedSessions;
+  sessions: Sessions;
+  database: Database;
 }
 
-async function end(server: Server, named: NamedSessions, sessions: Sessions, database: Database): Promise<void> {
-  const closed = once(server, "close");
-  server.close();
-  server.closeIdleConnections();
-  await closed;
+async function end({ servers, folder, path, named, sessions, database }: Serving): Promise<void> {
+  await Promise.all(servers.map(endServer));
+  await removeSocket(folder, path);
   named.close();
   await sessions.close();
   database.close();
   kill();
+}
+
+async function endServer(server: Server): Promise<void> {
+  const closed = once(server, "close");
+  server.close();
+  server.closeIdleConnections();
+  await closed;
 }
 
 function report(message: StartReport, then?: () => void): void {

@@ -30,8 +30,30 @@ const writing: ReadonlySet<string> = new Set("INSERT OPTIMIZE TRUNCATE ALTER DRO
 export function parse(bytes: Buffer): Statement {
   // Latin-1 makes one character of each byte, so that offsets are byte offsets; keywords and quotes are ASCII.
   const text = bytes.toString("latin1");
+  refuseOwnDatabases(text);
   const reader = new Reader(text);
   return (reader.accepts("INSERT") ? insertWithData(reader) : undefined) ?? plain(text);
+}
+
+const changing: ReadonlySet<string> = new Set(
+  "INSERT CREATE REPLACE ALTER DROP UNDROP TRUNCATE RENAME EXCHANGE OPTIMIZE ATTACH DETACH DELETE UPDATE".split(" "),
+);
+/** What follows the tables that a statement changes. */
+const afterTargets: ReadonlySet<string> = new Set("( SELECT WITH AS VALUES FORMAT ENGINE SETTINGS WHERE ;".split(" "));
+const ownDatabases: ReadonlySet<string> = new Set(["system", "information_schema"]);
+
+/** Tables of these databases say what ClickHouse is and does; Sluice reads them to decide about its own. */
+function refuseOwnDatabases(text: string): void {
+  let before: Token | undefined;
+  for (const token of tokens(text)) {
+    const word = upper(token);
+    if (before === undefined ? !changing.has(word) : afterTargets.has(word)) return;
+    const name = before?.text.replaceAll(/[`"]/g, "").toLowerCase() ?? "";
+    if (word === "." && ownDatabases.has(name)) {
+      throw raise("ACCESS_DENIED", `Tables of ${name} cannot be changed: use a database of your own.`);
+    }
+    before = token;
+  }
 }
 
 function plain(text: string): PlainStatement {

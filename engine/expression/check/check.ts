@@ -14,6 +14,7 @@ import { checkMember, checkMethod, checkSlice } from "./members.ts";
 import { checkBinary, checkComparison, checkLogical } from "./operators.ts";
 import { ExpressionError, type Span } from "../syntax/errors.ts";
 import { predicates } from "../syntax/predicates.ts";
+import { CompileBudget, type CompileBudgetExceeded } from "../values/compile-budget.ts";
 import {
   arrayOf,
   bool,
@@ -47,8 +48,14 @@ export interface Checked {
  * Finds errors that do not depend on the record: unknown names and functions, wrong numbers of arguments, kinds that do
  * not fit together. Without an environment every name is known and of unknown type. Throws ExpressionError.
  */
-export function check(root: Node, source: string, functions: Catalog, environment: Type | undefined): Checked {
-  const checker = new Checker(source, functions, environment);
+export function check(
+  root: Node,
+  source: string,
+  functions: Catalog,
+  environment: Type | undefined,
+  budget = new CompileBudget(),
+): Checked {
+  const checker = new Checker(source, functions, environment, budget);
   const type = checker.type(root, { variables: new Map(), pointers: undefined });
   return { type, warnings: checker.warnings };
 }
@@ -61,17 +68,19 @@ export class Checker {
   readonly source: string;
   readonly functions: Catalog;
   readonly environment: Type | undefined;
+  readonly budget: CompileBudget;
   readonly warnings: ExpressionError[] = [];
 
-  constructor(source: string, functions: Catalog, environment: Type | undefined) {
+  constructor(source: string, functions: Catalog, environment: Type | undefined, budget: CompileBudget) {
     this.source = source;
     this.functions = functions;
     this.environment = environment;
+    this.budget = budget;
   }
 
   /** What can never run: a name or a function that does not exist. */
-  refuse(span: Span, detail: string): never {
-    throw new ExpressionError("compile", this.source, span, detail);
+  refuse(span: Span, detail: string, cause?: CompileBudgetExceeded): never {
+    throw new ExpressionError("compile", this.source, span, detail, cause);
   }
 
   /** Kinds that do not fit together. */

@@ -1,7 +1,9 @@
 import type { BinaryNode, ComparisonNode, LogicalNode, Node } from "../syntax/ast.ts";
 import type { Checker, TypeScope } from "./check.ts";
 import type { BinaryOperator } from "../syntax/operators.ts";
-import { pattern } from "../values/patterns.ts";
+import { CompileBudgetExceeded } from "../values/compile-budget.ts";
+import { patternSize } from "../values/pattern-size.ts";
+import { LONGEST_PATTERN, pattern } from "../values/patterns.ts";
 import {
   arrayOf,
   bool,
@@ -96,7 +98,7 @@ export function checkBinary(checker: Checker, node: BinaryNode, scope: TypeScope
 function checkSignature(checker: Checker, node: BinaryNode, a: Type, b: Type): Type {
   const { operator, right } = node;
   if (operator === "matches" && right.kind === "literal" && typeof right.value === "string") {
-    pattern(right.value, (detail) => checker.refuse(right, detail));
+    checkPattern(checker, right, right.value);
   }
   if (operator === "%" && right.kind === "literal" && right.value === 0n) {
     return checker.mismatch(node, "the remainder of a division by zero");
@@ -104,6 +106,12 @@ function checkSignature(checker: Checker, node: BinaryNode, a: Type, b: Type): T
   const result = matched(signatures[operator] ?? [], a, b);
   if (result === undefined) return mismatched(checker, node, a, b);
   return isUnknown(a) || isUnknown(b) ? (results[operator] ?? unknown) : result;
+}
+
+function checkPattern(checker: Checker, node: Node, source: string): void {
+  const obstacle = source.length <= LONGEST_PATTERN ? checker.budget.spend(patternSize(source)) : undefined;
+  if (obstacle !== undefined) checker.refuse(node, obstacle, new CompileBudgetExceeded());
+  pattern(source, (detail) => checker.refuse(node, detail));
 }
 
 /** The result of the first signature that may fit the types. */

@@ -2,7 +2,8 @@ import { MADE_PER_STEP, UNITS } from "../values/budget.ts";
 import { LONGEST } from "../syntax/lexer.ts";
 import { DEEPEST_OUTPUT } from "../output-types.ts";
 import { DEEPEST, MOST_NODES } from "../syntax/parser.ts";
-import { LONGEST_PATTERN } from "../values/patterns.ts";
+import { MOST_INSTRUCTIONS } from "../values/compile-budget.ts";
+import { LARGEST_PATTERN, LONGEST_PATTERN } from "../values/patterns.ts";
 
 const count = new Intl.NumberFormat("en-GB");
 
@@ -30,11 +31,15 @@ export const limits = `
 | ${count.format(LONGEST)} characters | one expression | refused |
 | ${count.format(MOST_NODES)} operators and values | one expression | refused |
 | ${DEEPEST} levels of nesting | one expression; chains of \`and\`, \`or\` and comparisons count once | refused |
-| ${count.format(LONGEST_PATTERN)} characters | one regular expression | the event fails |
+| ${count.format(LONGEST_PATTERN)} characters, and ${count.format(LARGEST_PATTERN)} instructions with its repetitions written out | one regular expression | refused; one that is made of an event: the event fails |
+| ${count.format(MOST_INSTRUCTIONS)} instructions | the regular expressions of one file together | refused |
 | ${count.format(UNITS)} items made | one evaluation | the event fails |
 | ${count.format(UNITS)} steps: items visited, and ${MADE_PER_STEP} characters of text made | one evaluation | the event fails |
 | ${count.format(UNITS)} steps of the same kind | the outputs of one event together | the event fails |
 | ${DEEPEST_OUTPUT} levels of nesting | one output | the event fails |
+
+An instruction is about one character, or one copy of it: \`.{1,300}\` has 300. A Unicode class such as \`\\pL\` counts as 64, and so do large
+ranges under \`(?i)\`, as they cost as much. Compiling a regular expression that is made of an event takes 16 steps for each instruction.
 
 An event that fails becomes a dead letter; the other events of its batch are processed.
 `;

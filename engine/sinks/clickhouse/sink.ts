@@ -3,17 +3,13 @@ import type { ClickHouseSettings } from "@clickhouse/client";
 import type { EngineOptions, SinkConfig } from "../../../schemas/pipeline.ts";
 import type { RowWalks } from "../../event/raw-json.ts";
 import type { Answer, Block, Probe, Reading, RowWriter, Sink } from "../../core/sink.ts";
+import { clippedTo } from "../../peers/foreign-text.ts";
+import type { TargetRules } from "../../peers/targets.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { asAnswer, type FailedAnswer, isOfConstraint, statementAnswer } from "./transport/failures.ts";
 import { Connection, type EmbeddedServer } from "./transport/connection.ts";
-import {
-  addColumns,
-  configuredTypes,
-  create,
-  creationSettings,
-  missingColumns,
-  missingTable,
-} from "./target/creation.ts";
+import { addColumns, create, creationSettings, missingColumns, missingTable } from "./target/creation.ts";
+import { configuredTypes } from "./target/statements.ts";
 import { commonSettings, insertStatement, tokenSetting } from "./insert/insert-settings.ts";
 import { Inserter, PartitionLimit } from "./insert/inserter.ts";
 import { BlockProbe } from "./insert/probe.ts";
@@ -37,6 +33,8 @@ export interface ClickHouseTools {
   embedded?: EmbeddedServer | (() => EmbeddedServer);
   /** The agent for HTTP connections; by default one of the sink's own, which applies its TLS settings. */
   agent?: Agent;
+  /** Which servers may be connected to; without it, the defaults. */
+  targets?: TargetRules;
   log: Log;
 }
 
@@ -47,6 +45,9 @@ export interface ClickHouseSinkOptions extends ClickHouseTools {
 
 /** Time limit of `open` and of `read`, in milliseconds: their statements are small. */
 const metadataTimeout = 30_000;
+
+/** The most characters of what is wrong with a target: it names the statements that would create it. */
+const longestSetup = 20_000;
 
 /** Bytes that this thread keeps for the bodies of inserts: those of small batches. To large ones a new buffer costs little. */
 const keptBytes = 16 * 1024 * 1024;
@@ -84,7 +85,8 @@ export class ClickHouseSink implements Sink {
   }
 
   get atLeastOnce(): string | undefined {
-    return this.#reader.written?.atLeastOnce;
+    const reason = this.#reader.written?.atLeastOnce;
+    return reason && clippedTo(this.#connection.redact(reason), longestSetup);
   }
 
   rowWalks(origin: string | undefined): RowWalks | undefined {
@@ -261,7 +263,9 @@ export class ClickHouseSink implements Sink {
   }
 
   #setup(text: string): FailedAnswer {
-    const failure = { class: "setup", name: "setup", text: `${this.#connection.name}: ${text}` } as const;
+    // The server may have written a part of it: names, types, versions.
+    const shown = clippedTo(this.#connection.redact(`${this.#connection.name}: ${text}`), longestSetup);
+    const failure = { class: "setup", name: "setup", text: shown } as const;
     return { kind: "refused", failure };
   }
 

@@ -1,10 +1,11 @@
 import type { ISocketFactory } from "kafkajs";
 import type { KafkaSourceConfig } from "../../../schemas/pipeline.ts";
 import type { Readiness } from "../../core/readiness.ts";
+import type { Hide } from "../../peers/hidden-secrets.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { Brokers } from "./brokers/brokers.ts";
 import { kafkaClient } from "./brokers/connection.ts";
-import { failureText, needsOperator, TopicFailure } from "./brokers/failures.ts";
+import { failureText, hidingFrom, needsOperator, TopicFailure } from "./brokers/failures.ts";
 import type { KafkaSettings } from "./brokers/settings.ts";
 
 interface CheckTools {
@@ -23,13 +24,13 @@ export async function checkKafka(
   if (first === undefined) return { kind: "ready" };
   const brokers = new Brokers(kafkaClient(first.connection_params, "sluice-check", log, socketFactory), settings);
   try {
-    return await Promise.race([ask(brokers, sources), tooLate(signal)]);
+    return await Promise.race([ask(brokers, sources, hidingFrom(first.connection_params)), tooLate(signal)]);
   } finally {
     await brokers.close().catch(() => undefined);
   }
 }
 
-async function ask(brokers: Brokers, sources: readonly KafkaSourceConfig[]): Promise<Readiness> {
+async function ask(brokers: Brokers, sources: readonly KafkaSourceConfig[], hide: Hide): Promise<Readiness> {
   try {
     await brokers.connect();
     for (const { topic } of sources) {
@@ -39,7 +40,7 @@ async function ask(brokers: Brokers, sources: readonly KafkaSourceConfig[]): Pro
     }
     return { kind: "ready" };
   } catch (error) {
-    return { kind: needsOperator(error) ? "refused" : "unreachable", text: `Kafka: ${failureText(error)}` };
+    return { kind: needsOperator(error) ? "refused" : "unreachable", text: `Kafka: ${failureText(error, hide)}` };
   }
 }
 

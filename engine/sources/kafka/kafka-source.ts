@@ -5,10 +5,11 @@ import { consumerGroup } from "../../core/names.ts";
 import type { SourcePause } from "../../core/pause.ts";
 import type { Chunk, Feed, PositionRange } from "../../core/positions.ts";
 import type { Source, SourceSignals } from "../../core/source.ts";
+import type { Hide } from "../../peers/hidden-secrets.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { Brokers } from "./brokers/brokers.ts";
 import { kafkaClient } from "./brokers/connection.ts";
-import { failureText, SourceFailures, waysOutOfKafka } from "./brokers/failures.ts";
+import { failureText, hidingFrom, SourceFailures, waysOutOfKafka } from "./brokers/failures.ts";
 import { settingsWithin, type KafkaSettings } from "./brokers/settings.ts";
 import { OwnerCheck } from "./group/owner-check.ts";
 import { Group } from "./group/group.ts";
@@ -51,6 +52,7 @@ export class KafkaSource implements Source {
   waitsForSettled = false;
   readonly wayOutOfLoss = waysOutOfKafka.lost;
   readonly #options: KafkaSourceOptions;
+  readonly #hide: Hide;
   readonly #positions: KafkaPositions;
   readonly #group: Group;
   readonly #brokers: Brokers;
@@ -82,17 +84,18 @@ export class KafkaSource implements Source {
       );
     }
     this.#options = { ...options, settings };
+    this.#hide = hidingFrom(connection);
     const client = kafkaClient(connection, clientId(identity, 0), log, socketFactory);
     this.#positions = new KafkaPositions(topics.keys(), pipeline_id, journal);
     this.#brokers = new Brokers(client, settings);
     this.#group = new Group(client, this.#brokers, consumerGroup(pipeline_id), [...topics.keys()]);
     this.#pause = options.pause;
     this.#lag = new Lag(pipeline_id, telemetry, this.#positions, () => this.#turn());
-    this.#opening = new Opening(options, this.#group, this.#positions, ({ partitions }) => {
+    this.#opening = new Opening({ ...options, hide: this.#hide }, this.#group, this.#positions, ({ partitions }) => {
       for (const { feed, high } of partitions) this.#lag.end(feed, high);
       this.#lag.waits(this.#positions.feeds);
     });
-    this.#failures = new SourceFailures(pipeline_id, telemetry);
+    this.#failures = new SourceFailures(pipeline_id, telemetry, this.#hide);
     this.#backPressure = new BackPressure(pipeline_id, telemetry);
     this.#ownerCheck = new OwnerCheck(
       settings.sessionTimeout,
@@ -170,7 +173,7 @@ export class KafkaSource implements Source {
           // A topic that was created again is not read: the events of the old one are gone.
           await this.#checkTopic(feed).catch(() => undefined);
           if (!this.#positions.isThere(feed)) break;
-          await this.#opening.wait({ class: "source", text: failureText(error) }, attempt, this.#signals!);
+          await this.#opening.wait({ class: "source", text: failureText(error, this.#hide) }, attempt, this.#signals!);
         }
       }
     }
@@ -225,6 +228,7 @@ export class KafkaSource implements Source {
       opening: this.#opening,
       failures: this.#failures,
       signals: this.#signals!,
+      hide: this.#hide,
       member: (number) => ({
         kafka: kafkaClient(connection, clientId(identity, number), log, socketFactory),
         groupId,

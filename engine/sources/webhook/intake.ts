@@ -2,7 +2,9 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { EngineError, recreatedMeanwhile } from "../../core/errors.ts";
 import type { Push } from "../../core/push.ts";
 import { Room } from "../../flow/room.ts";
+import { closesConnection } from "../../http/refusal.ts";
 import { BodyRefused, discardBody, readBody, type BodyLimits } from "../../http/request-body.ts";
+import { JsonCheck } from "./json-check.ts";
 import { isUtf8 } from "node:buffer";
 
 /** The largest event, in bytes. */
@@ -16,6 +18,7 @@ const route = /^\/v1\/pipelines\/([a-z0-9-]{1,64})\/topics\/input\/events$/;
 export interface WebhookPort {
   /** Whether a pipeline takes events, or why it does not. */
   admits(pipeline_id: string): "yes" | "unknown" | "over" | "later";
+  /** Whether a token is that of a pipeline. Takes as long where there is no such pipeline. */
   isToken(pipeline_id: string, token: string): boolean;
   /**
    * Resolves once the push is on disk. Throws EngineError STREAM_FULL, STREAM_CLOSED, PUSH_TOO_LARGE, DISK_FULL,
@@ -70,13 +73,12 @@ export class WebhookIntake {
   #refusal(request: IncomingMessage, pipeline_id: string | undefined): Reply | undefined {
     if (pipeline_id === undefined) return notFound("expected POST /v1/pipelines/<pipeline_id>/topics/input/events");
     if (request.method !== "POST") return { status: 405, message: "expected POST", headers: { allow: "POST" } };
-    const admission = this.#port.admits(pipeline_id);
-    if (admission === "later") return replyTo(recreatedMeanwhile(pipeline_id));
-    if (admission === "unknown") return notFound(`no pipeline ${pipeline_id} takes webhook events`);
     const token = request.headers["x-pipeline-access-token"];
-    if (typeof token !== "string" || !this.#port.isToken(pipeline_id, token)) {
-      return { status: 401, message: "expected the pipeline's token in the header X-PIPELINE-ACCESS-TOKEN" };
-    }
+    // Without the token nothing is said of a pipeline, not even whether there is one.
+    if (typeof token !== "string" || !this.#port.isToken(pipeline_id, token)) return noToken;
+    const admission = this.#port.admits(pipeline_id);
+    if (admission === "unknown") return noToken;
+    if (admission === "later") return replyTo(recreatedMeanwhile(pipeline_id));
     if (admission === "over")
       return {
         status: 409,
@@ -85,6 +87,11 @@ export class WebhookIntake {
     return refusalOfHeaders(request);
   }
 }
+
+const noToken: Reply = {
+  status: 401,
+  message: "expected the id of a webhook pipeline, and its token in the header X-PIPELINE-ACCESS-TOKEN",
+};
 
 function refusalOfHeaders({ headers }: IncomingMessage): Reply | undefined {
   const type = headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase();
@@ -104,6 +111,8 @@ function replyTo(error: unknown): Reply {
   switch (error.code) {
     case "STREAM_FULL":
       return { status: 429, message: error.message, headers: { "retry-after": "1" } };
+    case "RATE_LIMITED":
+      return { status: 429, message: error.message, headers: { "retry-after": String(error.details["retry_after"]) } };
     case "STREAM_CLOSED":
       return { status: 409, message: error.message };
     case "PUSH_TOO_LARGE":
@@ -116,8 +125,7 @@ function replyTo(error: unknown): Reply {
 function answer(request: IncomingMessage, response: ServerResponse, { status, message, headers }: Reply): void {
   if (response.destroyed) return;
   const body = message === undefined ? "{}" : JSON.stringify({ status, message });
-  // After a body that was not read to its end, the connection cannot carry another request.
-  const connection = request.complete ? {} : { connection: "close" };
+  const connection = closesConnection(request, status) ? { connection: "close" } : {};
   const length = Buffer.byteLength(body);
   response.writeHead(status, {
     "content-type": "application/json",
@@ -147,11 +155,15 @@ function notFound(message: string): Reply {
 /** Deeper events are refused, so that later steps need no guard for their stack. */
 const maxDepth = 100;
 
+/** Larger bodies are checked without making a value of them, in bytes: that could hold up other requests. */
+const parsedBytes = 64 * 1024;
+
 /** What is wrong with a body that should be one JSON object; undefined if nothing is. */
 function problemOfBody(body: Buffer): string | undefined {
   if (body.length === 0) return "expected a JSON object, found an empty body";
   if (!isUtf8(body)) return "expected a JSON object in UTF-8, found bytes that are not UTF-8";
   if (depthOf(body) > maxDepth) return `expected a JSON object at most ${maxDepth} levels deep`;
+  if (body.length > parsedBytes) return problemOfLong(body);
   let value: unknown;
   try {
     value = JSON.parse(body.toString("utf8"));
@@ -161,6 +173,16 @@ function problemOfBody(body: Buffer): string | undefined {
   if (value === null) return "expected a JSON object, found null";
   if (Array.isArray(value)) return "expected a JSON object, found an array: send one event per request";
   return typeof value === "object" ? undefined : `expected a JSON object, found a ${typeof value}`;
+}
+
+/** Problems of a body that is valid UTF-8 and not too deep. */
+function problemOfLong(body: Buffer): string | undefined {
+  const brokenAt = new JsonCheck(body).brokenAt();
+  if (brokenAt !== undefined) return `expected a JSON object, found text that is not JSON at byte ${brokenAt}`;
+  // JSON begins with its first byte that is no space.
+  const first = body.find((byte) => byte > 0x20);
+  if (first === openArray) return "expected a JSON object, found an array: send one event per request";
+  return first === openObject ? undefined : "expected a JSON object, found another value";
 }
 
 const [quote, backslash, openObject, closeObject, openArray, closeArray] = Buffer.from('"\\{}[]');

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { backOff } from "../../flow/back-off.ts";
 import { type Group, GroupCommit } from "../../flow/group-commit.ts";
 import { Mutex } from "../../flow/mutex.ts";
-import type { Disk } from "../../core/disk.ts";
+import { diskShare, type Disk } from "../../core/disk.ts";
 import { EngineError } from "../../core/errors.ts";
 import type { Push } from "../../core/push.ts";
 import type { Front, Stream, StreamLimits, StreamState } from "../../core/stream.ts";
@@ -84,7 +84,8 @@ export class EmbeddedStream implements Stream {
     let opened: { close(): Promise<void> } | undefined;
     try {
       await makeFolders(disk, path);
-      const files = await StreamFiles.open(folder, sizesWithin(sizes, limits), trimmed);
+      const most = Math.min(limits.max_bytes, diskShare(await disk.freeBytes(path)));
+      const files = await StreamFiles.open(folder, sizesWithin(sizes, most), trimmed);
       opened = files;
       const stream = new EmbeddedStream(folder, options, files);
       opened = stream;
@@ -111,6 +112,8 @@ export class EmbeddedStream implements Stream {
       // The next start removes settled events; by then the folder may belong to another stream.
       if (this.#closing !== undefined) return;
       await this.#files.removeSettled();
+      // A stream that was refused room may have made some.
+      if (this.#room.share < this.state.bytes + groupBytes) await this.#room.refresh();
       if (!this.#files.isSpent) return;
       await this.#cut();
       await this.#files.begin();
@@ -132,6 +135,10 @@ export class EmbeddedStream implements Stream {
 
   get state(): StreamState {
     return this.#files.segments.state;
+  }
+
+  get maxBytes(): number {
+    return Math.min(this.#limits.max_bytes, this.#room.share);
   }
 
   close(): Promise<void> {
@@ -176,7 +183,10 @@ export class EmbeddedStream implements Stream {
 
   async #store(pushes: readonly Push[]): Promise<void> {
     await this.#cut();
-    await this.#room.check();
+    await this.#room.check(
+      this.state.bytes,
+      pushes.reduce((sum, push) => sum + frameSize(push), 0),
+    );
     await this.#files.append(pushes);
   }
 
@@ -205,9 +215,9 @@ export class EmbeddedStream implements Stream {
   }
 }
 
-/** A segment is at most a fraction of what the stream may hold. */
-function sizesWithin({ limit, reclaimed }: SegmentSizes, { max_bytes }: StreamLimits): SegmentSizes {
-  return { limit: Math.max(reclaimed, Math.min(limit, max_bytes / segmentsInLimit)), reclaimed };
+/** A segment is at most a fraction of what the stream may hold: settled events of the newest one still take room. */
+function sizesWithin({ limit, reclaimed }: SegmentSizes, most: number): SegmentSizes {
+  return { limit: Math.max(reclaimed, Math.min(limit, most / segmentsInLimit)), reclaimed };
 }
 
 /** Answers pushes that are durable, each with the sequence of its last event; the last of all is `last`. */

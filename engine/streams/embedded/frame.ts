@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { crc32 } from "node:zlib";
 import { Event } from "../../event/event.ts";
 import type { Push, Signal } from "../../core/push.ts";
@@ -22,6 +23,9 @@ const header = 32;
 /** No frame is larger than this, in bytes, or holds more events. */
 export const largestFrame = 2 ** 26;
 export const mostEvents = 2 ** 24 - 1;
+
+/** Bytes of a long frame that are written without a pause. */
+export const longStep = 4 * 1024 * 1024;
 
 /** Signals by their number in a frame. */
 const signals: readonly (Signal | undefined)[] = [undefined, "logs", "traces", "metrics"];
@@ -66,18 +70,34 @@ export function writeFrame(
   push: Push,
   place: { first: number; group: number },
 ): number {
-  const { bytes, ends, receivedAt, signal } = push;
-  let at = offset + header;
-  for (const end of ends) at = target.writeUInt32LE(end, at);
-  bytes.copy(target, at);
-  const { first, group } = place;
-  return seal(target, offset, at + bytes.length, {
-    first,
-    receivedAt,
-    count: ends.length,
-    signal: signals.indexOf(signal),
-    ahead: first - group,
-  });
+  const { bytes } = push;
+  const start = writeEnds(target, offset, push);
+  bytes.copy(target, start);
+  return seal(target, offset, start + bytes.length, headOf(push, place));
+}
+
+/** As `writeFrame`, for a push of many bytes: other work goes on after each `longStep` of them. */
+export async function writeLongFrame(
+  target: Buffer,
+  offset: number,
+  push: Push,
+  place: { first: number; group: number },
+): Promise<number> {
+  const { bytes } = push;
+  const start = writeEnds(target, offset, push);
+  for (let from = 0; from < bytes.length; from += longStep) {
+    bytes.copy(target, start + from, from, from + longStep);
+    await setImmediate();
+  }
+  const end = start + bytes.length;
+  writeHead(target, offset, end, headOf(push, place));
+  let sum = 0;
+  for (let at = offset + 8; at < end; at += longStep) {
+    sum = crc32(target.subarray(at, Math.min(end, at + longStep)), sum);
+    await setImmediate();
+  }
+  target.writeUInt32LE(sum, offset + 4);
+  return end;
 }
 
 /** A frame that closes a segment whose next sequence would be `first`. */
@@ -85,6 +105,13 @@ export function closingFrame(first: number, index: Buffer): Buffer {
   const frame = Buffer.concat([Buffer.alloc(header), index]);
   seal(frame, 0, frame.length, { first, receivedAt: 0, count: 0, signal: 0, ahead: 0 });
   return frame;
+}
+
+/** Writes where each event ends; returns the offset of the first one. */
+function writeEnds(target: Buffer, offset: number, { ends }: Push): number {
+  let at = offset + header;
+  for (const end of ends) at = target.writeUInt32LE(end, at);
+  return at;
 }
 
 interface Head {
@@ -95,15 +122,24 @@ interface Head {
   ahead: number;
 }
 
+function headOf({ ends, receivedAt, signal }: Push, { first, group }: { first: number; group: number }): Head {
+  return { first, receivedAt, count: ends.length, signal: signals.indexOf(signal), ahead: first - group };
+}
+
 function seal(target: Buffer, offset: number, end: number, head: Head): number {
+  writeHead(target, offset, end, head);
+  target.writeUInt32LE(crc32(target.subarray(offset + 8, end)), offset + 4);
+  return end;
+}
+
+/** All of the head but the checksum. */
+function writeHead(target: Buffer, offset: number, end: number, head: Head): void {
   target.writeUInt32LE(end - offset - 8, offset);
   target.writeDoubleLE(head.first, offset + 8);
   target.writeDoubleLE(head.receivedAt, offset + 16);
   target.writeUIntLE(head.count, offset + 24, 3);
   target.writeUInt8(head.signal, offset + 27);
   target.writeUInt32LE(head.ahead, offset + 28);
-  target.writeUInt32LE(crc32(target.subarray(offset + 8, end)), offset + 4);
-  return end;
 }
 
 /** Reads the frame at `offset`, whose first event has the sequence `first` in format 1. */

@@ -1,3 +1,4 @@
+import { diskReserve, diskShare } from "../../core/disk.ts";
 import { EngineError } from "../../core/errors.ts";
 import type { Push } from "../../core/push.ts";
 import type { StreamLimits } from "../../core/stream.ts";
@@ -60,35 +61,50 @@ function tooLarge(found: string, limit: string): EngineError {
   );
 }
 
-/**
- * Pushes are refused while the disk has less than this free, in MB. Pipelines process stored events until 8 MB are left
- * (the journal's reserve, see `state/preallocation.ts`); the rest is for what they write meanwhile, such as rows of the
- * embedded ClickHouse. With the journal's reserve alone, pushes would fill the disk until no stored event can be
- * processed.
- */
-const reserveMegabytes = 48;
-/** How long a result is valid, in milliseconds. */
+/** How long a look at the disk is valid, in milliseconds, while there is room. */
 const lookEvery = 1000;
 
-/** Whether the disk of a folder has room beyond the reserve. */
+/** How much room the disk of a folder has for one stream. */
 export class DiskRoom {
   readonly #folder: Folder;
   #lookedAt = -Infinity;
+  /** What was free when the disk was looked at, less what the stream has written since. */
+  #free = Infinity;
 
   constructor(folder: Folder) {
     this.#folder = folder;
   }
 
-  /** Checks the disk, at most once a second while there is room. Throws EngineError `DISK_FULL`. */
-  async check(): Promise<void> {
-    if (performance.now() - this.#lookedAt < lookEvery) return;
-    const { disk, path } = this.#folder;
-    if ((await disk.freeBytes(path)) < reserveMegabytes * 1024 * 1024) {
+  /** The most that the stream may hold, as the disk was last looked at. */
+  get share(): number {
+    return diskShare(this.#free);
+  }
+
+  /**
+   * Checks that a stream that holds `held` bytes may write `size` more. Throws EngineError `DISK_FULL` where the disk has
+   * less than the reserve, and `STREAM_FULL` where the stream would take more than its share.
+   */
+  async check(held: number, size: number): Promise<void> {
+    if (this.#free < diskReserve || held + size > this.share) await this.#look();
+    else await this.refresh();
+    if (this.#free < diskReserve) {
       throw new EngineError(
         "DISK_FULL",
-        `the disk of the data dir has less than ${reserveMegabytes} MB free: make room, then events are accepted again`,
+        `the disk of the data dir has less than ${diskReserve / 1024 / 1024} MB free: make room, then events are accepted again`,
       );
     }
+    if (held + size > this.share) throw full("half of what is free beside it on the disk of the data dir");
+    this.#free -= size;
+  }
+
+  /** Looks at the disk, at most once a second. */
+  async refresh(): Promise<void> {
+    if (performance.now() - this.#lookedAt >= lookEvery) await this.#look();
+  }
+
+  async #look(): Promise<void> {
+    const { disk, path } = this.#folder;
+    this.#free = await disk.freeBytes(path);
     this.#lookedAt = performance.now();
   }
 }

@@ -1,6 +1,6 @@
 import type { DiskFile } from "../../core/disk.ts";
 import type { Push } from "../../core/push.ts";
-import { frameSize, writeFrame } from "./frame.ts";
+import { frameSize, longStep, writeFrame, writeLongFrame } from "./frame.ts";
 import { FrameIndex } from "./frame-index.ts";
 import { closingOf, headerSize, segmentHeader, segmentPath, type Folder, type Segment } from "./segment.ts";
 
@@ -100,7 +100,9 @@ export class SegmentFile {
     let at = 0;
     for (const push of pushes) {
       frames.push([first, end + at, push.receivedAt]);
-      at = writeFrame(bytes, at, push, { first, group });
+      const place = { first, group };
+      if (push.bytes.length > longStep) at = await writeLongFrame(bytes, at, push, place);
+      else at = writeFrame(bytes, at, push, place);
       first += push.ends.length;
     }
     try {

@@ -26,9 +26,9 @@ export class KeyTable {
     return this.#shardOf(words, at).get(words, at);
   }
 
-  /** Puts a key in, or gives it another owner. */
-  set(words: Uint32Array, at: number, owner: number): void {
-    this.#shardOf(words, at).set(words, at, owner);
+  /** Puts a key in, or gives it another owner, unless `keeps` is true of the owner that it has. */
+  set(words: Uint32Array, at: number, owner: number, keeps: (present: number) => boolean = never): void {
+    this.#shardOf(words, at).set(words, at, owner, keeps);
   }
 
   /** Makes room for so many keys in all. Their shards grow once at the most while they are put in. */
@@ -85,6 +85,10 @@ const fewestSlots = 16;
 /** The share of slots that are taken when a shard grows. */
 const fullest = 0.75;
 
+function never(): boolean {
+  return false;
+}
+
 /**
  * Whether the keys of this owner still count; once false, for good. Called in a sweep and, for any owner in the table,
  * whenever a key is put in. Must not throw, nor use the table.
@@ -125,12 +129,13 @@ class KeyShard {
     this.#resize(capacity);
   }
 
-  set(words: Uint32Array, at: number, owner: number): void {
+  set(words: Uint32Array, at: number, owner: number, keeps: (present: number) => boolean): void {
     let slot = this.#find(words, at);
-    if (this.#owner(slot) === 0) {
+    const present = this.#owner(slot);
+    if (present === 0) {
       if (this.#makeRoom()) slot = this.#find(words, at);
       this.size += 1;
-    }
+    } else if (keeps(present)) return;
     const start = slot * slotWords;
     for (let word = 0; word < ownerWord; word += 1) this.#slots[start + word] = words[at + word] as number;
     this.#slots[start + ownerWord] = owner;

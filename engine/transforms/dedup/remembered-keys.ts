@@ -2,6 +2,7 @@ import {
   deadPositions,
   timesSetBack,
   type BatchRecord,
+  type FinalKeys,
   type Journal,
   type KeyBlock,
   type WaitingDrop,
@@ -70,16 +71,11 @@ export class RememberedKeys implements KeyMemory {
     const records = journal.pending(pipeline_id);
     const repeats = new FinalRepeats(records);
     this.#table.reserve(journal.finalKeyCount(pipeline_id));
-    for (let after = 0; ;) {
-      const page = await journal.finalKeys(pipeline_id, after);
-      if (page.length === 0) break;
-      for (const { batch, since, until, prints } of page) {
-        // Times in the future come from a clock that was set back while the change could not be saved.
-        const words = wordsOf(prints);
-        repeats.look({ batch }, words);
-        this.#take(words, { batch, ...timesSetBack({ since, until }, -Infinity, latest(clock)), keys: 0 });
-        after = batch;
-      }
+    for await (const { batch, since, until, prints } of finalKeys(journal, pipeline_id)) {
+      // Times in the future come from a clock that was set back while the change could not be saved.
+      const words = wordsOf(prints);
+      repeats.look({ batch }, words);
+      this.#take(words, { batch, ...timesSetBack({ since, until }, -Infinity, latest(clock)), keys: 0 });
     }
     for (const { batch, keys } of records) {
       for (const { since, until, positions, prints } of keys) {
@@ -209,10 +205,10 @@ export class RememberedKeys implements KeyMemory {
     held.keys = words.length / width;
     this.#storage += blockBytes + held.keys * keyBytes;
     const { owner } = this.#hold(held);
+    const isNewer = (present: number): boolean => (this.#held.get(present)?.batch ?? -1) >= held.batch;
     for (let at = 0; at < words.length; at += width) {
       if (at % wordsAhead === 0) this.#table.lookAhead(words, at, Math.min(at + wordsAhead, words.length));
-      const present = this.#held.get(this.#table.get(words, at));
-      if (present === undefined || present.batch < held.batch) this.#table.set(words, at, owner);
+      this.#table.set(words, at, owner, isNewer);
     }
   }
 
@@ -287,6 +283,19 @@ export class RememberedKeys implements KeyMemory {
 
   #keys(): number {
     return (this.#storage - this.#held.size * blockBytes) / keyBytes;
+  }
+}
+
+/** All final keys, page by page; the journal reads a page while the one before it is taken. */
+async function* finalKeys(journal: Journal, pipeline_id: string): AsyncGenerator<FinalKeys> {
+  for (let next = journal.finalKeys(pipeline_id, 0); ;) {
+    const page = await next;
+    const last = page.at(-1);
+    if (last === undefined) return;
+    next = journal.finalKeys(pipeline_id, last.batch);
+    // If taking a page fails, nothing waits for the next one.
+    next.catch(() => undefined);
+    yield* page;
   }
 }
 

@@ -1,5 +1,5 @@
 import type { ErrorRequestHandler, Response } from "express";
-import { EngineError } from "../../../engine/index.ts";
+import { EngineError, isUnwelcome } from "../../../engine/index.ts";
 import type { Log } from "../../../engine/index.ts";
 
 /** The body of every answer that is not a success (docs/api.md, Status API). */
@@ -22,6 +22,7 @@ export class ApiError extends Error {
 }
 
 export function sendError(res: Response, body: ErrorBody): void {
+  if (isUnwelcome(body.status)) res.set("Connection", "close");
   res.status(body.status).json(body);
 }
 

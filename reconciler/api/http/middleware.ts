@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import type { RequestHandler } from "express";
 import { Counter, Histogram, type Registry } from "prom-client";
+import type { TokenCheck } from "../../listeners/bearer.ts";
 import { sendError } from "./api-error.ts";
 
 /** Seconds. */
@@ -83,5 +84,24 @@ export function refuseForeignHosts(names: readonly string[]): RequestHandler {
         "in --api-hosts",
       details: { host },
     });
+  };
+}
+
+/** Probes come from machines that have no token, and their answers say no more than ok. */
+const openPaths = new Set(["/healthz", "/readyz"]);
+
+/** Refuses requests without a valid token, before anything else is said about them. */
+export function requireToken(check: TokenCheck): RequestHandler {
+  return async (req, res, next) => {
+    const answer = openPaths.has(req.path) ? "yes" : await check(req.headers.authorization);
+    if (answer === "yes") return next();
+    if (answer === "unknown") {
+      const message = "the token cannot be checked at this moment";
+      return sendError(res.set("Retry-After", "5"), { status: 503, code: "token_unreadable", message });
+    }
+    // Browsers ask for a password, which is the token. Programs send it as a bearer.
+    res.set("WWW-Authenticate", 'Basic realm="sluice", charset="UTF-8"').append("WWW-Authenticate", "Bearer");
+    const message = 'expected the header "Authorization: Bearer TOKEN" with the token of --api-token';
+    sendError(res, { status: 401, code: "unauthorized", message });
   };
 }

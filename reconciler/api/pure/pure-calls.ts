@@ -1,14 +1,11 @@
-import { fileURLToPath } from "node:url";
-import { Worker } from "node:worker_threads";
 import { ApiError } from "../http/api-error.ts";
+import { BoundedThread, entryPoint } from "../../../engine/index.ts";
 import type { PureAnswer, PurePath } from "./pure-call.ts";
 
 export interface ToPure {
   path: PurePath;
   bytes: Uint8Array;
 }
-
-export type FromPure = { type: "ready" } | { type: "answer"; answer: PureAnswer } | { type: "failed"; error: string };
 
 /** Limits of the pure calls of a process. */
 export interface PureLimits {
@@ -35,15 +32,14 @@ interface Job extends ToPure {
  */
 export class PureCalls {
   readonly #limits: PureLimits;
+  readonly #thread: BoundedThread<ToPure, PureAnswer>;
   readonly #waiting: Job[] = [];
   #running: Job | undefined;
-  #worker: Worker | undefined;
-  #isReady = false;
-  #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
   constructor(limits: Partial<PureLimits> = {}) {
     this.#limits = { ...usual, ...limits };
+    this.#thread = new BoundedThread(entryPoint("pure"), this.#limits);
   }
 
   /**
@@ -58,7 +54,7 @@ export class PureCalls {
       const job: Job = { path, bytes, resolve, reject };
       this.#waiting.push(job);
       signal.addEventListener("abort", () => this.#forget(job), { once: true });
-      this.#next();
+      void this.#next();
     });
   }
 
@@ -66,8 +62,8 @@ export class PureCalls {
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const job of this.#waiting.splice(0)) job.reject(closing());
-    this.#settle(({ reject }) => reject(closing()));
-    await this.#worker?.terminate();
+    this.#running?.reject(closing());
+    await this.#thread.close();
   }
 
   /** Whether a call would wait, and has no room to. */
@@ -85,69 +81,17 @@ export class PureCalls {
     job.reject(closing());
   }
 
-  #next(): void {
-    if (this.#running !== undefined || this.#waiting.length === 0) return;
-    this.#running = this.#waiting.shift();
-    if (this.#worker === undefined) this.#spawn();
-    else if (this.#isReady) this.#start();
-  }
-
-  /** The time of a call counts from when the thread is ready, because loading may take long. */
-  #start(): void {
-    const { path, bytes } = this.#running!;
-    this.#worker!.postMessage({ path, bytes } satisfies ToPure);
-    this.#timer = setTimeout(() => this.#exhausted(), this.#limits.time);
-  }
-
-  #spawn(): void {
-    const { memory } = this.#limits;
-    const resourceLimits = { maxOldGenerationSizeMb: memory, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 };
-    const worker = new Worker(entryPoint(), { resourceLimits });
-    // The thread has no state, so the process may end without it.
-    worker.unref();
-    this.#worker = worker;
-    worker.on("message", (message: FromPure) => this.#heard(worker, message));
-    worker.on("error", (error: NodeJS.ErrnoException) => this.#died(worker, error));
-    worker.on("exit", () => this.#died(worker, new Error("the thread of pure calls ended unexpectedly")));
-  }
-
-  #heard(worker: Worker, message: FromPure): void {
-    if (worker !== this.#worker) return;
-    if (message.type === "ready") {
-      this.#isReady = true;
-      if (this.#running !== undefined) this.#start();
-      return;
+  async #next(): Promise<void> {
+    if (this.#running !== undefined) return;
+    const job = (this.#running = this.#waiting.shift());
+    if (job === undefined) return;
+    try {
+      job.resolve(await this.#thread.call({ path: job.path, bytes: job.bytes }));
+    } catch (error) {
+      job.reject(error as Error);
     }
-    this.#settle(({ resolve, reject }) => {
-      if (message.type === "answer") resolve(message.answer);
-      else reject(new Error(message.error));
-    });
-  }
-
-  #exhausted(): void {
-    const worker = this.#worker;
-    this.#worker = undefined;
-    this.#isReady = false;
-    void worker?.terminate();
-    this.#settle(({ resolve }) => resolve("exhausted"));
-  }
-
-  #died(worker: Worker, error: NodeJS.ErrnoException): void {
-    if (worker !== this.#worker) return;
-    this.#worker = undefined;
-    this.#isReady = false;
-    this.#settle(({ resolve, reject }) => {
-      if (error.code === "ERR_WORKER_OUT_OF_MEMORY") resolve("exhausted");
-      else reject(error);
-    });
-  }
-
-  #settle(tell: (job: Job) => void): void {
-    clearTimeout(this.#timer);
-    const job = this.#running;
     this.#running = undefined;
-    if (job !== undefined) tell(job);
-    if (!this.#isClosed) this.#next();
+    void this.#next();
   }
 }
 
@@ -157,10 +101,4 @@ function closing(): ApiError {
     "service_unavailable",
     "the call was cancelled: the process stops, or its caller disconnected",
   );
-}
-
-/** The bundled entry: beside this file when this runs from the bundle, in `dist/` when it runs from its sources. */
-function entryPoint(): string {
-  const folder = import.meta.url.endsWith(".ts") ? "../../../dist/" : "./";
-  return fileURLToPath(new URL(`${folder}pure.js`, import.meta.url));
 }

@@ -14,6 +14,9 @@ export async function deadLetterState(invocation: Invocation, id: string): Promi
     facts([
       ["dead letters", state.total_messages],
       ["not yet consumed", state.unconsumed_messages],
+      ["pauses at", state.max_messages],
+      ["bytes", state.bytes],
+      ["pauses at bytes", state.max_bytes],
       ["last received", state.last_received_at ?? "never"],
       ["last consumed", state.last_consumed_at ?? "never"],
     ]),

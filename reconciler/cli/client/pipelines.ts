@@ -50,6 +50,7 @@ function healthFacts(one: PipelineHealth, conditions: readonly TimedCondition[])
     ...positionFacts(one),
     ["pending batches", one.pending_batches],
     ["dead letters", one.dead_letters.total_messages],
+    ["bytes of dead letters", `${one.dead_letters.bytes} of at most ${one.dead_letters.max_bytes}`],
     ["dedup remembers", one.keys && `${one.keys.keys} keys in ${one.keys.memory} bytes`],
     ["events read since start", one.counters.events_read],
     ["events filtered since start", one.counters.events_filtered],
@@ -62,7 +63,15 @@ function healthFacts(one: PipelineHealth, conditions: readonly TimedCondition[])
 
 /** The events that wait in its stream, or the lag and the uncommitted offsets of its topic. */
 function positionFacts({ source, stream }: PipelineHealth): [string, number | string | undefined][] {
-  if (source === undefined) return [["events buffered", stream?.messages ?? "unknown"]];
+  if (source === undefined) {
+    return [
+      ["events buffered", stream?.messages ?? "unknown"],
+      [
+        "bytes buffered",
+        stream && `${stream.bytes}${stream.max_bytes === undefined ? "" : ` of at most ${stream.max_bytes}`}`,
+      ],
+    ];
+  }
   return [
     ["partitions read", source.partitions],
     ["consumer lag in offsets", source.lag ?? "unknown"],
@@ -88,8 +97,9 @@ function deliveryFacts(counters: PipelineHealth["counters"]): [string, number | 
 /** `sluice info`: the version of the daemon and its listeners. */
 export async function info(invocation: Invocation): Promise<ExitCode> {
   const all = (await daemonOf(invocation).get("/api/v1/info")) as Info;
-  const { listeners, ...rest } = all;
-  return show(invocation, all, () => facts([...Object.entries(rest), ...Object.entries(listeners)]));
+  const { listeners, insecure_listeners: insecure, ...rest } = all;
+  const warning: [string, string | undefined][] = [["plain and not on loopback", insecure?.join(", ")]];
+  return show(invocation, all, () => facts([...Object.entries(rest), ...Object.entries(listeners), ...warning]));
 }
 
 /**

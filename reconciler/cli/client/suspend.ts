@@ -1,5 +1,6 @@
 import { userInfo } from "node:os";
 import type { Rollback, SuspensionResult } from "../../operator.ts";
+import type { WaitingCommit } from "../../git/revision.ts";
 import type { StopHold } from "../../holds/hold.ts";
 import type { SourceChange } from "../../holds/source-change.ts";
 import { daemonOf, pipelineUrl } from "../control/client.ts";
@@ -42,9 +43,17 @@ export async function resume(invocation: Invocation, id?: string): Promise<ExitC
   });
 }
 
-/** `sluice approve`: another source than before is followed, also where pipelines are deleted by that. */
-export async function approve(invocation: Invocation): Promise<ExitCode> {
-  const change = (await daemonOf(invocation).post("/control/v1/approve", asker(invocation))) as SourceChange;
+/**
+ * `sluice approve [COMMIT]`: another source than before is followed, also where pipelines are deleted by that; or a
+ * commit that does not descend from the last one.
+ */
+export async function approve(invocation: Invocation, commit?: string): Promise<ExitCode> {
+  const body = { ...asker(invocation), ...(commit !== undefined && { commit }) };
+  const change = (await daemonOf(invocation).post("/control/v1/approve", body)) as SourceChange | WaitingCommit;
+  if (!("removes" in change)) {
+    const { from, to } = change;
+    return show(invocation, change, () => printable(`${to} is followed, which does not descend from ${from}.`));
+  }
   const { removes } = change;
   const what = removes.length === 1 ? "1 pipeline that it lacks is" : `${removes.length} pipelines that it lacks are`;
   return show(invocation, change, () => printable(`The source is followed; ${what} deleted: ${removes.join(", ")}`));

@@ -27,7 +27,7 @@ export function addOperatorRoutes(app: Express, operator: OperatorVerbs): void {
   );
   app.post(
     "/control/v1/approve",
-    answered((req) => operator.approve(askerOf(req))),
+    answered((req) => operator.approve(askerOf(req), textOf(req, "commit"))),
   );
   app.post(
     "/control/v1/rollback",

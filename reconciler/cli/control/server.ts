@@ -1,9 +1,9 @@
-import { chmod, mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
+import { mkdir, rm, symlink } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { RequestListener, Server } from "node:http";
 import { once } from "node:events";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
+import { listenPrivately, shortSocketPath } from "../../../engine/index.ts";
 import { controlPath, fitsSocket, socketName } from "./address.ts";
 
 export interface ControlServer {
@@ -21,31 +21,11 @@ export async function listenControl(dataDir: string, answer: RequestListener): P
   const found = controlPath(dataDir);
   await mkdir(dirname(found), { recursive: true, mode: 0o700 });
   await rm(found, { force: true });
-  const path = fitsSocket(found) ? found : await shortPath();
+  const path = fitsSocket(found) ? found : await shortSocketPath(socketName);
   const server = createServer({ maxHeaderSize: 16 * 1024 }, answer);
   await listenPrivately(server, path);
   if (path !== found) await symlink(path, found);
   return { path, close: () => close(server, path, found) };
-}
-
-/** A socket path in a new folder that no other user may enter. */
-async function shortPath(): Promise<string> {
-  const folder = await mkdtemp(
-    join(fitsSocket(join(tmpdir(), `sluice-XXXXXX/${socketName}`)) ? tmpdir() : "/tmp", "sluice-"),
-  );
-  return join(folder, socketName);
-}
-
-/** `listen` creates the socket before it returns, so the mask applies to that file alone. */
-async function listenPrivately(server: Server, path: string): Promise<void> {
-  const mask = process.umask(0o177);
-  try {
-    server.listen(path);
-  } finally {
-    process.umask(mask);
-  }
-  await once(server, "listening");
-  await chmod(path, 0o600);
 }
 
 async function close(server: Server, path: string, found: string): Promise<void> {

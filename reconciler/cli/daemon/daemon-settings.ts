@@ -1,5 +1,13 @@
 import { dirname, join, resolve } from "node:path";
-import { EngineError, type EngineSettings } from "../../../engine/index.ts";
+import {
+  EngineError,
+  type EngineSettings,
+  fewestCharacters,
+  problemOfTargets,
+  type TargetRules,
+} from "../../../engine/index.ts";
+import { readReference } from "../../../schemas/index.ts";
+import type { CertificateFiles } from "../../listeners/certificate.ts";
 import type { ReferenceReader } from "../../secrets/file-and-env.ts";
 import { defaultPermissions, type OwnSecret, type Permission, permissionsOf } from "../../secrets/permitted-secrets.ts";
 import { CliError } from "../invocation/cli-error.ts";
@@ -7,35 +15,45 @@ import type { Invocation } from "../invocation/invocation.ts";
 import { type Settings, textOf } from "../invocation/settings.ts";
 import type { SettingName } from "../invocation/settings-table.ts";
 
-const reference = /^\$\{(?:env|file):[^${}]+\}$/;
-
-/** A shorter secret can be guessed. */
-const fewestCharacters = 16;
-
 /** Enough for two hosts with a secret each, while both secrets are being rotated. */
 const mostSecrets = 4;
 
-export type HookSecrets = () => Promise<readonly string[]>;
+/** The valid secrets or tokens of a listener at this moment. */
+export type SecretLines = () => Promise<readonly string[]>;
 
 /**
  * The secrets of the push hook, read again at each call, one a line: during a rotation the old and the new one are
  * valid. Checks them once. Throws CliError, which never holds a secret.
  */
-export async function hookSecrets(settings: Settings, secrets: ReferenceReader): Promise<HookSecrets> {
+export async function hookSecrets(settings: Settings, secrets: ReferenceReader): Promise<SecretLines> {
   if (settings.listener("hook") === "off") return async () => [];
-  const given = settings.optional("hook_secret");
-  const origin = settings.origin("hook_secret");
-  if (given === undefined) {
+  const read = await secretLines("hook_secret", settings, secrets);
+  if (read === undefined) {
     throw new CliError(
       `${settings.origin("hook")}: expected --hook-secret too, such as '\${file:/run/secrets/hook}': without a secret every sender could trigger a poll`,
     );
   }
-  if (!reference.test(given)) {
+  return read;
+}
+
+/**
+ * Reads the lines of the secret that a setting names, anew at each call; undefined where it is not given. Checks it
+ * once. Throws CliError, which never holds a secret.
+ */
+export async function secretLines(
+  name: "hook_secret" | "api_token" | "otlp_token",
+  settings: Settings,
+  secrets: ReferenceReader,
+): Promise<SecretLines | undefined> {
+  const given = settings.optional(name);
+  const origin = settings.origin(name);
+  if (given === undefined) return undefined;
+  if (readReference(given) === undefined) {
     throw new CliError(
       `${origin}: expected \${env:NAME} or \${file:/path}, found a text that is not exactly one reference`,
     );
   }
-  const read: HookSecrets = async () => secretsIn(await secrets.resolve(given), origin, given);
+  const read: SecretLines = async () => secretsIn(await secrets.resolve(given), origin, given);
   try {
     await read();
   } catch (error) {
@@ -77,6 +95,23 @@ export function kafkaSettings(settings: Settings): NonNullable<EngineSettings["k
   return kafka;
 }
 
+/** What senders may store in one pipeline, and how fast, and what it may hold in dead letters. */
+export function quotas(settings: Settings): Pick<EngineSettings, "deadLetters" | "streamMaxBytes" | "pushRates"> {
+  const isSet = (name: SettingName): boolean => settings.all(name).length > 0;
+  return {
+    deadLetters: {
+      maxBytes: settings.size("dead_letters_max_size"),
+      maxCount: settings.number("dead_letters_max_count"),
+      ...(isSet("dead_letters_max_age") && { maxAge: settings.duration("dead_letters_max_age") }),
+    },
+    ...(isSet("stream_max_size") && { streamMaxBytes: settings.size("stream_max_size") }),
+    pushRates: {
+      ...(isSet("push_events_per_second") && { eventsPerSecond: settings.number("push_events_per_second") }),
+      ...(isSet("push_bytes_per_second") && { bytesPerSecond: settings.size("push_bytes_per_second") }),
+    },
+  };
+}
+
 function contradiction(settings: Settings, name: SettingName, what: string, other: SettingName): CliError {
   const bound = `${settings.text(other)} of ${settings.origin(other)}`;
   return new CliError(`${settings.origin(name)}: expected ${what} the ${bound}, found "${settings.text(name)}"`);
@@ -96,10 +131,29 @@ export function permissionsIn({ settings, settingsFile }: Pick<Invocation, "sett
 
 /** The secrets of the daemon itself, which no pipeline file gets. */
 export function ownSecrets(settings: Settings): OwnSecret[] {
-  const names = ["git_username", "git_password", "git_token", "git_ssh_key", "hook_secret"] as const;
+  const access = ["git_username", "git_password", "git_token", "git_ssh_key"] as const;
+  const names = [...access, "hook_secret", "api_token", "otlp_token", "tls_key"] as const;
   return names.flatMap((name) =>
     settings.all(name).map(({ value, origin }) => ({ setting: origin, text: textOf(value) })),
   );
+}
+
+/** The values of what Sluice itself is given as a secret, for hiding them; those that cannot be read are left out. */
+export async function secretsOfSluice(settings: Settings, references: ReferenceReader): Promise<string[]> {
+  const values = ownSecrets(settings).map(({ text }) => references.resolve(text).catch(() => ""));
+  return Promise.all(values);
+}
+
+/** Which servers pipelines may connect to. Throws CliError for an entry that is none. */
+export function targetRules(settings: Settings): TargetRules {
+  const allowed = settings.optional("targets")?.split(",");
+  const rules = {
+    ...(allowed !== undefined && { allowed: allowed.map((entry) => entry.trim()) }),
+    deniesPrivate: settings.text("private_targets") === "deny",
+  };
+  const problem = problemOfTargets(rules);
+  if (problem !== undefined) throw new CliError(`${settings.origin("targets")}: ${problem}`);
+  return rules;
 }
 
 /** The names by which the status API is reached, besides addresses and `localhost`. */
@@ -107,4 +161,14 @@ export function apiHosts(settings: Settings): string[] {
   const listener = settings.listener("api");
   const names = settings.optional("api_hosts")?.split(",") ?? [];
   return [...(listener === "off" ? [] : [listener.host]), ...names.map((name) => name.trim())];
+}
+
+/** The files of the certificate of all listeners; undefined without TLS. Throws CliError where one of two is missing. */
+export function certificateFiles(settings: Settings): CertificateFiles | undefined {
+  const [cert, key] = [settings.optional("tls_cert"), settings.optional("tls_key")];
+  if (cert !== undefined && key !== undefined) return { cert, key };
+  if (cert === undefined && key === undefined) return undefined;
+  const [given, missing] =
+    cert === undefined ? (["tls_key", "--tls-cert"] as const) : (["tls_cert", "--tls-key"] as const);
+  throw new CliError(`${settings.origin(given)}: expected ${missing} too: TLS needs a certificate and its key`);
 }

@@ -1,3 +1,4 @@
+import { readReference } from "../../../schemas/index.ts";
 import type { ReferenceReader } from "../../secrets/file-and-env.ts";
 import type { AccessSettings } from "../../git/credentials.ts";
 import { Folder } from "../../git/folder.ts";
@@ -22,7 +23,18 @@ export function desiredSource({ settings, env }: Invocation, secrets: ReferenceR
   const access = accessOf(settings, repo);
   const [gpg, ssh] = [settings.optional("verify_gpg"), settings.optional("verify_ssh")];
   const verify = { ...(gpg !== undefined && { gpg }), ...(ssh !== undefined && { ssh }) };
-  return new Repository({ url: repo, ...referenceOf(settings), path, dataDir, env, access, secrets, verify });
+  const maxSize = settings.size("git_max_size");
+  return new Repository({ url: repo, ...referenceOf(settings), path, dataDir, env, access, secrets, verify, maxSize });
+}
+
+/** What is wrong with a URL that every user of this machine can read in the list of processes; undefined where nothing is. */
+export function exposedCredentials(settings: Settings): string | undefined {
+  const repo = settings.optional("repo") ?? "";
+  if (settings.origin("repo") !== "--repo" || !URL.canParse(repo)) return undefined;
+  const { protocol, username, password } = new URL(repo);
+  const isToken = /^https?:$/.test(protocol) && username !== "" && username !== "git";
+  if (password === "" && !isToken) return undefined;
+  return "--repo holds a user or a password, which every user of this machine can read in the list of processes: give --git-password or --git-token as a reference, or put the URL into SLUICE_REPO or the settings file";
 }
 
 function referenceOf(settings: Settings): { branch?: string; tag?: string; commit?: string } {
@@ -70,7 +82,7 @@ function accessOf(settings: Settings, repo: string): AccessSettings {
 /** A plain-text secret in a shared file or on a command line is refused. The message does not show it. */
 function mustRefer(settings: Settings, name: SettingName): void {
   const value = settings.optional(name);
-  if (value === undefined || /^\$\{(env|file):[^${}]+\}$/.test(value)) return;
+  if (value === undefined || readReference(value) !== undefined) return;
   throw new CliError(
     `${settings.origin(name)}: expected a reference such as "\${env:NAME}" or "\${file:/path}", found plain text, which is not shown: put the secret into a variable or a file, and name it here`,
   );

@@ -1,12 +1,20 @@
+import { lookup } from "node:dns/promises";
 import { once } from "node:events";
-import { createServer, type Server as HttpServer, type RequestListener } from "node:http";
+import { createServer, type RequestListener, type Server as HttpServer } from "node:http";
+import { createServer as createHttpsServer } from "node:https";
 import { type AddressInfo, createServer as createSocketServer, type Server, type Socket } from "node:net";
+import { createServer as createTlsServer } from "node:tls";
+import type { BeginRequest } from "../../../engine/index.ts";
+import { isLoopback } from "../../listeners/address.ts";
+import { Guard, type Protection } from "../../listeners/guard.ts";
 import { CliError } from "../invocation/cli-error.ts";
 import { formatListener, type ListenerAddress, type Settings } from "../invocation/settings.ts";
 
 export interface Listener {
   /** `HOST:PORT` with the real port; `off` where there is none. */
   readonly address: string;
+  /** Whether it is on loopback or off, so that only this machine reaches it. */
+  readonly isLocal: boolean;
   /**
    * Accepts no more requests, lets those under way end, and closes the remaining connections after a grace period. Safe
    * to call twice.
@@ -16,10 +24,15 @@ export interface Listener {
 
 /** The handler of the connections of a listener. */
 export interface Connections {
-  accept: (connection: Socket) => void;
+  /** `begins` is called with each request on it. */
+  accept: (connection: Socket, begins: BeginRequest) => void;
   /** Ends each connection when its calls have ended, or after `grace` milliseconds. */
   drain: (grace: number) => void;
 }
+
+/** The setting that says where a listener is; the name of the listener in logs and metrics. */
+export type ListenerName = HttpListenerName | "otlp_grpc";
+type HttpListenerName = "api" | "events" | "otlp_http" | "hook";
 
 /** Bytes of a request's head: a token, a few headers and a short path. */
 const maxHeaderSize = 16 * 1024;
@@ -27,23 +40,37 @@ const maxHeaderSize = 16 * 1024;
 /** Milliseconds (docs/security.md, Listeners). */
 const times = { headersTimeout: 10_000, requestTimeout: 15_000, keepAliveTimeout: 300_000 };
 
-const maxConnections = 4096;
+/** Bytes of the preface of HTTP/2 and of empty SETTINGS, with which each client begins. */
+const http2Greeting = 33;
 
 /** Milliseconds that requests under way are given when a listener closes. */
 const grace = 5000;
 
 /** Listens for HTTP where the setting `name` says. Throws CliError that says what to do if the system refuses. */
 export async function listenHttp(
-  name: "api" | "events" | "otlp_http" | "hook",
+  name: HttpListenerName,
   settings: Settings,
   answer: RequestListener,
+  protection: Protection = {},
 ): Promise<Listener> {
-  const server = createServer({ maxHeaderSize, ...times }, (req, res) => {
+  const guard = guardOf(name, settings, { ...protection, greeting: 0 });
+  const handle: RequestListener = (req, res) => {
     // `close` closes idle connections only once: connections that become idle later would delay it.
     res.once("close", () => server.listening || setImmediate(() => server.closeIdleConnections()));
+    const { received, ended } = guard.connections.begin(req.socket);
+    req.once("end", received);
+    // The answer was handed over: a peer that does not read it keeps it from closing.
+    res.once("prefinish", ended).once("close", ended);
     answer(req, res);
-  });
-  return listen(name, settings, server, () => closeHttp(server));
+  };
+  const options = { maxHeaderSize, ...times };
+  const server: HttpServer = guard.over<HttpServer>(
+    () => createServer(options, handle),
+    (tls) => createHttpsServer({ ...options, ...tls }, handle),
+  );
+  return listen(name, settings, { server, guard, isPlain: protection.certificate === undefined }, () =>
+    closeHttp(server),
+  );
 }
 
 /** Listens for connections of gRPC where the setting `name` says. Throws CliError as `listenHttp` does. */
@@ -51,9 +78,15 @@ export async function listenGrpc(
   name: "otlp_grpc",
   settings: Settings,
   { accept, drain }: Connections,
+  protection: Protection = {},
 ): Promise<Listener> {
-  const server = createSocketServer({ noDelay: true }, accept);
-  return listen(name, settings, server, async () => {
+  const guard = guardOf(name, settings, { ...protection, greeting: http2Greeting });
+  const handle = (socket: Socket): void => accept(socket, () => guard.connections.begin(socket));
+  const server = guard.over<Server>(
+    () => createSocketServer({ noDelay: true }, handle),
+    (tls) => createTlsServer({ noDelay: true, ...tls, ALPNProtocols: ["h2"] }, handle),
+  );
+  return listen(name, settings, { server, guard, isPlain: protection.certificate === undefined }, async () => {
     const closed = once(server, "close");
     server.close();
     drain(grace);
@@ -61,26 +94,49 @@ export async function listenGrpc(
   });
 }
 
+function guardOf(name: ListenerName, settings: Settings, options: Protection & { greeting: number }): Guard {
+  const most = settings.number("max_connections");
+  return new Guard({
+    ...options,
+    listener: name,
+    most,
+    mostPerAddress: settings.number("max_connections_per_address"),
+  });
+}
+
+interface Guarded {
+  server: Server;
+  guard: Guard;
+  /** Without TLS. */
+  isPlain: boolean;
+}
+
 async function listen(
-  name: "api" | "events" | "otlp_http" | "hook" | "otlp_grpc",
+  name: ListenerName,
   settings: Settings,
-  server: Server,
+  { server, guard, isPlain }: Guarded,
   close: () => Promise<void>,
 ): Promise<Listener> {
   const address = settings.listener(name);
-  if (address === "off") return { address, close: async () => {} };
-  server.maxConnections = maxConnections;
+  if (address === "off") return { address, isLocal: true, close: async () => {} };
+  let ip: string;
   try {
-    server.listen(address);
+    // The address that is checked is the one that is listened on.
+    ip = (await lookup(address.host)).address;
+    if (isPlain && !isLoopback(ip) && !settings.isOn("insecure")) throw plain(address, settings.origin(name));
+    server.listen({ host: ip, port: address.port });
     await once(server, "listening");
   } catch (error) {
+    if (error instanceof CliError) throw error;
     throw refused(address, settings.origin(name), error as NodeJS.ErrnoException);
   }
   const { port } = server.address() as AddressInfo;
   return {
     address: formatListener({ host: address.host, port }),
+    isLocal: isLoopback(ip),
     close: async () => {
       if (server.listening) await close();
+      guard.close();
     },
   };
 }
@@ -92,6 +148,12 @@ async function closeHttp(server: HttpServer): Promise<void> {
   const timer = setTimeout(() => server.closeAllConnections(), grace);
   await closed;
   clearTimeout(timer);
+}
+
+function plain(address: ListenerAddress, origin: string): CliError {
+  return new CliError(
+    `${origin}: ${formatListener(address)} is not on loopback, and without TLS all on the way could read and change what is sent. Give --tls-cert and --tls-key, an address on loopback with a proxy in front, or --insecure`,
+  );
 }
 
 function refused(address: ListenerAddress, origin: string, error: NodeJS.ErrnoException): CliError {

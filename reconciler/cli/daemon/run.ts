@@ -2,6 +2,7 @@ import { Registry } from "prom-client";
 import { Engine, EngineError, type EngineSettings, type Log } from "../../../engine/index.ts";
 import { PureCalls } from "../../api/pure/pure-calls.ts";
 import { statusApi } from "../../api/status-api.ts";
+import { FileThread } from "../../desired/file-thread.ts";
 import { Hook, type HookOptions } from "../../hook/hook.ts";
 import { Reconciler, type ReconcilerOptions } from "../../reconciler.ts";
 import { FileAndEnvSecrets } from "../../secrets/file-and-env.ts";
@@ -11,11 +12,23 @@ import { exposeBuild, exposeProcess } from "../../status/metrics.ts";
 import { CliError } from "../invocation/cli-error.ts";
 import { controlApi } from "../control/routes.ts";
 import { listenControl, type ControlServer } from "../control/server.ts";
-import { desiredSource } from "./desired-source.ts";
-import { apiHosts, hookSecrets, kafkaSettings, ownSecrets, permissionsIn } from "./daemon-settings.ts";
+import { desiredSource, exposedCredentials } from "./desired-source.ts";
+import {
+  apiHosts,
+  hookSecrets,
+  kafkaSettings,
+  ownSecrets,
+  permissionsIn,
+  quotas,
+  secretsOfSluice,
+  targetRules,
+} from "./daemon-settings.ts";
 import type { ExitCode, Invocation } from "../invocation/invocation.ts";
+import type { Settings } from "../invocation/settings.ts";
+import { hasColours } from "../invocation/terminal.ts";
 import { variableReader } from "../invocation/variables.ts";
-import { listenGrpc, listenHttp } from "./listen.ts";
+import { Listeners } from "./listeners.ts";
+import { CrashReport } from "./crash-report.ts";
 import { createLog, standardError } from "./log.ts";
 import { ResourceStack } from "./resource-stack.ts";
 import { processInfo } from "../../api/info.ts";
@@ -36,35 +49,50 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const registry = new Registry();
   exposeProcess(registry);
   const resources = new ResourceStack();
+  const crash = resources.add(new CrashReport({ log, exit: (code) => process.exit(code) }));
+  crash.hides(() => secretsOfSluice(settings, references));
   try {
     const dataDir = settings.text("data_dir");
     const readHookSecrets = await hookSecrets(settings, references);
-    const otlp = { maxConcurrentRequests: settings.number("otlp_max_concurrent_requests") };
+    const listeners = resources.add(await Listeners.prepare({ settings, secrets: references, log, registry }));
+    const otlp = otlpSettings(settings, listeners);
     const drainLimit = settings.duration("drain_limit");
-    const options = { dataDir, log, registry, secrets, kafka: kafkaSettings(settings), otlp, drainLimit };
+    const ofPipelines = {
+      targets: targetRules(settings),
+      kafka: kafkaSettings(settings),
+      otlp,
+      drainLimit,
+      ...quotas(settings),
+    };
+    const options = { dataDir, log, registry, secrets, ...ofPipelines };
+    const reader = resources.add(new FileThread());
+    // Until the files are read, pipelines go by what they were: the thread that reads them loads meanwhile.
+    if (!settings.isOn("standby")) reader.warm();
     const standby = settings.isOn("standby") ? invocation.untilStopped() : undefined;
     const engine = resources.add(await openEngine(options, standby));
+    crash.hides(() => engine.secrets());
     const signal = standby ?? invocation.untilStopped();
     const interval = settings.duration("interval");
     const maxDeletions = settings.text("max_deletions");
     const wishes = { source, variables, interval, maxDeletions };
-    const reconciler = new Reconciler({ ...wishes, engine, dataDir, log, registry });
-    const listeners: Record<string, string> = {};
-    const info = processInfo(engine.dataDirId, listeners);
+    const reconciler = new Reconciler({ ...wishes, reader, engine, dataDir, log, registry });
+    const info = processInfo(engine.dataDirId, listeners.addresses, listeners.insecure);
     exposeBuild(registry, info());
     const sources = { engine, reconciler, registry, log, info };
     const control = resources.add(await openControl(dataDir, controlApi(sources))).path;
     const pure = resources.add(new PureCalls());
-    listeners["api"] = resources.add(
-      await listenHttp("api", settings, statusApi({ ...sources, pure, hosts: apiHosts(settings) })),
-    ).address;
-    listeners["events"] = resources.add(await listenHttp("events", settings, engine.handleEvents)).address;
+    const { isReader } = listeners;
+    const readers = { hosts: apiHosts(settings), ...(isReader !== undefined && { isReader }) };
+    resources.add(await listeners.http("api", statusApi({ ...sources, pure, ...readers })));
+    resources.add(await listeners.http("events", engine.handleEvents));
     const grpc = { accept: engine.handleOtlpGrpc, drain: engine.drainOtlpGrpc };
-    listeners["otlp_grpc"] = resources.add(await listenGrpc("otlp_grpc", settings, grpc)).address;
-    listeners["otlp_http"] = resources.add(await listenHttp("otlp_http", settings, engine.handleOtlpHttp)).address;
+    resources.add(await listeners.grpc("otlp_grpc", grpc));
+    resources.add(await listeners.http("otlp_http", engine.handleOtlpHttp));
     const hook = resources.add(hookOf(reconciler, { source, log, registry, secrets: readHookSecrets }));
-    listeners["hook"] = resources.add(await listenHttp("hook", settings, hook.handle)).address;
-    log.info({ ...source.description, ...listeners, control }, "Sluice is running.");
+    resources.add(await listeners.http("hook", hook.handle));
+    log.info({ ...source.description, ...listeners.addresses, control }, "Sluice is running.");
+    const exposed = exposedCredentials(settings);
+    if (exposed !== undefined) log.warn({ warning: exposed }, "The command line shows a secret.");
     for (const warning of source.warnings ?? []) log.warn({ warning }, "The connection to the source is not secure.");
     await reconciler.run(signal);
     log.info({}, "Sluice is stopping.");
@@ -75,6 +103,11 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     await resources.close();
   }
   return 0;
+}
+
+function otlpSettings(settings: Settings, { isSender }: Listeners): NonNullable<EngineSettings["otlp"]> {
+  const maxConcurrentRequests = settings.number("otlp_max_concurrent_requests");
+  return { maxConcurrentRequests, ...(isSender !== undefined && { isSender }) };
 }
 
 /** A file system that stores files may still not support sockets. */
@@ -127,6 +160,6 @@ async function openEngine(options: EngineSettings, standby: AbortSignal | undefi
 
 function logOf({ settings, env }: Invocation): Log {
   const format = settings.text("log_format") === "json" ? "json" : "text";
-  const colour = process.stderr.isTTY && !env["NO_COLOR"];
+  const colour = hasColours(process.stderr.isTTY, env);
   return createLog({ format, level: settings.text("log_level"), colour }, standardError());
 }

@@ -1,9 +1,14 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { schemaText } from "./schema.ts";
 import { CliError } from "../invocation/cli-error.ts";
 import type { ExitCode, Invocation } from "../invocation/invocation.ts";
 
-const pipeline = `version: v3
+/** Hidden, so that it is not read as a pipeline. */
+const schemaFile = ".pipeline.schema.json";
+
+const pipeline = `# yaml-language-server: $schema=../${schemaFile}
+version: v3
 pipeline_id: orders
 name: Orders
 sources:
@@ -45,15 +50,20 @@ const readme = `# Pipelines
 
 Each file in \`pipelines/\` is a pipeline.
 
-    sluice validate pipelines     check the files
-    sluice run                    run them, and follow every change of the files
-    sluice get                    list what runs
-    sluice token rotate orders    make and print an access token, to send events with:
+    sluice validate pipelines           check the files
+    sluice --config sluice.yaml run     run them, and follow every change of the files
+    sluice get                          list what runs
+    sluice token rotate orders          make and print an access token, to send events with:
 
     curl -H "X-Pipeline-Access-Token: TOKEN" -H "Content-Type: application/json" \\
       -d '{"id":"1","status":"paid","amount":9.5}' http://127.0.0.1:8080/v1/pipelines/orders/topics/input/events
 
     sluice sql "SELECT * FROM orders"
+
+The first line of the file names the JSON Schema of pipeline files, with which editors complete and check as you type (VS Code with the extension YAML,
+Neovim with yaml-language-server, JetBrains' editors). After an upgrade of Sluice, write it again:
+
+    sluice schema > ${schemaFile}
 `;
 
 const files: Readonly<Record<string, string>> = {
@@ -61,6 +71,7 @@ const files: Readonly<Record<string, string>> = {
   "sluice.yaml": settings,
   "README.md": readme,
   ".gitignore": ".sluice/\n",
+  [schemaFile]: schemaText(),
 };
 
 /** `sluice init [DIR]`: writes a repository of pipelines to start from. Never overwrites a file. */
@@ -76,6 +87,6 @@ export async function init({ terminal }: Invocation, folder = "."): Promise<Exit
     }
     terminal.out(`wrote ${file}`);
   }
-  terminal.err(`Go on with: cd ${folder} && sluice run`);
+  terminal.err(`Go on with: cd ${folder} && sluice --config sluice.yaml run`);
   return 0;
 }

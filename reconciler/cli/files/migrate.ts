@@ -6,7 +6,7 @@ import type { MigrateOptions } from "../../migrate/convert.ts";
 import { valueOf, type MapPart } from "../../migrate/part.ts";
 import { yamlText } from "../../migrate/yaml-text.ts";
 import { byPlace, check } from "../../validate/check.ts";
-import { textLine } from "../../validate/format.ts";
+import { textLine } from "../../validate/formats/text.ts";
 import { found, problem, type Problem } from "../../language/problem.ts";
 import { View } from "../../language/view.ts";
 import type { ExitCode, Invocation } from "../invocation/invocation.ts";

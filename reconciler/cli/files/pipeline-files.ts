@@ -1,4 +1,4 @@
-import { constants } from "node:fs";
+import { constants, type Stats } from "node:fs";
 import { lstat, open, realpath } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { withoutIgnored } from "../../desired/ignore.ts";
@@ -7,6 +7,7 @@ import { maxFileBytes } from "../../language/limits.ts";
 import type { SourceFile } from "../../language/source-text.ts";
 import { Folder } from "../../git/folder.ts";
 import type { SkippedFile } from "../../git/revision.ts";
+import { isTestFile, pipelinesOfTest } from "../../validate/orphaned-tests.ts";
 import { CliError } from "../invocation/cli-error.ts";
 
 /** Milliseconds that reading a folder may take. */
@@ -19,6 +20,8 @@ export interface PipelineFiles {
   named: Set<string>;
   /** Files that look like pipelines, and that the daemon does not read. */
   unread: SkippedFile[];
+  /** The paths of files with tests of pipelines. */
+  tests: string[];
 }
 
 /** A found file: its path from the working directory, and the part of the path that decides whether it is hidden. */
@@ -28,21 +31,28 @@ interface Found {
   bytes: Buffer;
 }
 
+/** Of the folders that were named. */
+type Left = Pick<PipelineFiles, "unread" | "tests">;
+
 /**
  * Reads the pipeline files that `paths` name: of a folder, the same files that the daemon reads. Throws CliError for a
  * path that is not there and for a file that the daemon would not read as a pipeline.
  */
 export async function pipelineFiles(paths: string[]): Promise<PipelineFiles> {
   const files = new Map<string, SourceFile>();
-  const unread: SkippedFile[] = [];
+  const left: Left = { unread: [], tests: [] };
   const named = new Set<string>();
   for (const path of paths) {
     const isOne = !(await isFolder(path));
-    const found = isOne ? [await singleFile(path)] : await filesOfFolder(path, unread);
+    if (isOne && isTestFile(path)) {
+      left.tests.push(path);
+      continue;
+    }
+    const found = isOne ? [await singleFile(path)] : await filesOfFolder(path, left);
     for (const file of found) files.set(resolve(file.path), { path: nameOf(file), bytes: file.bytes });
     if (isOne) named.add(path);
   }
-  return { files: [...files.values()], named, unread };
+  return { files: [...files.values()], named, ...left };
 }
 
 /**
@@ -77,10 +87,12 @@ function missing(path: string, cause: Error): CliError {
   return new CliError(`${path}: expected a file or a folder: ${cause.message}`, { cause });
 }
 
-async function filesOfFolder(folder: string, unread: SkippedFile[]): Promise<Found[]> {
+async function filesOfFolder(folder: string, { unread, tests }: Left): Promise<Found[]> {
   const revision = await new Folder({ path: folder }).fetch(AbortSignal.timeout(readTimeout));
-  const found: Found[] = withoutIgnored(revision.files)
-    .files.filter(({ path }) => isPipelineFile(path))
+  const files = withoutIgnored(revision.files);
+  for (const { path } of files) if (isTestFile(path)) tests.push(join(folder, path));
+  const found: Found[] = files
+    .filter(({ path }) => isPipelineFile(path))
     .map(({ path, bytes }) => ({ path: join(folder, path), below: path, bytes }));
   for (const { path: below, reason } of revision.skipped.filter(({ path }) => isPipelineFile(path))) {
     const path = join(folder, below);
@@ -96,9 +108,26 @@ async function filesOfFolder(folder: string, unread: SkippedFile[]): Promise<Fou
 async function singleFile(path: string, target = path): Promise<Found> {
   const below = basename(path);
   if (!isPipelineFile(below)) {
-    throw new CliError(`${path}: expected a pipeline file: *.yaml, *.yml or *.json, not hidden and not sluice.yaml`);
+    throw new CliError(
+      `${path}: expected a pipeline file: *.yaml, *.yml or *.json, neither hidden, nor sluice.yaml, nor tests (*.test.yaml)`,
+    );
   }
   return { path, below, bytes: await readAtMost(target, maxFileBytes + 1) };
+}
+
+/** The tests that have no pipeline file beside them on this machine. */
+export async function testsAlone(tests: readonly string[]): Promise<string[]> {
+  const alone = await Promise.all(
+    tests.map(async (path) => {
+      const beside = await Promise.all(pipelinesOfTest(path).map((one) => lstat(one).then(isFile, () => false)));
+      return beside.includes(true) ? [] : [path];
+    }),
+  );
+  return alone.flat();
+}
+
+function isFile(entry: Stats): boolean {
+  return entry.isFile();
 }
 
 async function readAtMost(path: string, limit: number): Promise<Buffer> {

@@ -1,4 +1,4 @@
-import { Ajv } from "ajv";
+import { Ajv, type ValidateFunction } from "ajv";
 import schema from "../../../schemas/sluice-config.schema.json" with { type: "json" };
 import { parseDuration, parseQuantity } from "../../../schemas/index.ts";
 import { CliError } from "./cli-error.ts";
@@ -41,7 +41,17 @@ ajv.addFormat("listener", (text: string) => parseListener(text) !== undefined);
 for (const [format, read] of Object.entries(amounts)) ajv.addFormat(format, (text) => read(text) !== undefined);
 addBound("x-from", (amount, bound) => amount >= bound);
 addBound("x-to", (amount, bound) => amount <= bound);
-const fits = ajv.compile(schema);
+
+const compiled = new Map<string, ValidateFunction>();
+
+/** Whether a value fits its setting. Only the schemas of settings that are given are compiled: most commands have few. */
+function fits(name: string, value: unknown): boolean {
+  const known: Readonly<Record<string, object>> = schema.properties;
+  if (!Object.hasOwn(known, name)) return false;
+  const validate = compiled.get(name) ?? ajv.compile(known[name]!);
+  compiled.set(name, validate);
+  return validate(value);
+}
 
 /**
  * Resolves the settings that `command` takes. The whole file is checked, whatever the command. Throws CliError that
@@ -149,13 +159,13 @@ function mapping(given: readonly string[]): SettingValue {
 function problemsOf(given: Layer): string[] {
   return [...given].flatMap(([name, { value, origin }]) => {
     const setting = settings.find((candidate) => candidate.name === name);
-    return setting && !fits({ [name]: value }) ? [`${origin}: ${mismatch(setting, value)}`] : [];
+    return setting && !fits(name, value) ? [`${origin}: ${mismatch(setting, value)}`] : [];
   });
 }
 
 function problemsOfFile(file: readonly FileEntry[]): string[] {
   return file.flatMap(({ key, value, keyAt, valueAt }) => {
-    if (fits({ [key]: value })) return [];
+    if (fits(key, value)) return [];
     const setting = settings.find(({ name }) => name === key);
     if (setting) return [`${valueAt}: ${key}: ${mismatch(setting, value)}`];
     const known = settings.map(({ name }) => name).join(", ");
@@ -174,7 +184,7 @@ const longest = 200;
 
 /** The first entry of a mapping that does not fit, or the mapping itself. */
 function misfits({ name }: Setting, value: object): unknown {
-  const wrong = Object.entries(value).find(([key, entry]) => !fits({ [name]: { [key]: entry } }));
+  const wrong = Object.entries(value).find(([key, entry]) => !fits(name, { [key]: entry }));
   return wrong === undefined ? value : Object.fromEntries([wrong]);
 }
 
@@ -182,5 +192,5 @@ function misfits({ name }: Setting, value: object): unknown {
 export function problemOfVariable(name: string, value: unknown): string | undefined {
   const setting = settings.find((one) => one.name === "vars")!;
   const entry = { [name]: value };
-  return fits({ vars: entry }) ? undefined : mismatch(setting, entry);
+  return fits("vars", entry) ? undefined : mismatch(setting, entry);
 }

@@ -32,11 +32,11 @@ const largestFile = 64 * 1024;
  */
 export async function readSettingsFile(
   file: string,
-  { optional, what = "settings" }: { optional: boolean; what?: Content },
+  { optional, what = "settings", read = readText }: { optional: boolean; what?: Content; read?: typeof readText },
 ): Promise<FileEntry[]> {
   let text: string;
   try {
-    text = await readFile(file, "utf8");
+    text = await read(file);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (optional && code === "ENOENT") return [];
@@ -44,6 +44,11 @@ export async function readSettingsFile(
   }
   if (text.length > largestFile) throw new CliError(`${file}: a ${what} file has at most ${largestFile} bytes`);
   return parseSettings(file, text, what);
+}
+
+/** The text of a file on this machine. */
+export function readText(file: string): Promise<string> {
+  return readFile(file, "utf8");
 }
 
 export function parseSettings(file: string, text: string, what: Content = "settings"): FileEntry[] {

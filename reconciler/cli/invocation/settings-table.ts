@@ -71,6 +71,7 @@ export const ofRepository: readonly SettingName[] = [
   "git_ssh_key",
   "git_known_hosts",
   "git_ca_file",
+  "git_max_size",
   "verify_gpg",
   "verify_ssh",
 ];

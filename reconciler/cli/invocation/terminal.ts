@@ -23,6 +23,14 @@ export function streamTerminal(out: Writable & { isTTY?: boolean }, err: Writabl
   };
 }
 
+/** Whether what a terminal shows is coloured: not where NO_COLOR is set (https://no-color.org). */
+export function hasColours(
+  isTerminal: boolean | undefined,
+  env: Readonly<Record<string, string | undefined>>,
+): boolean {
+  return isTerminal === true && !env["NO_COLOR"];
+}
+
 /**
  * Characters that control a terminal or change the shown text: control characters, direction marks, line and paragraph
  * separators.

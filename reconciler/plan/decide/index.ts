@@ -1,7 +1,9 @@
 /** The decisions: the plan, its inverse, and the checks that the apply repeats. */
 export { nothing } from "./changes.ts";
+export { costsOf } from "./costs.ts";
 export { differencesOf, type Kept } from "./differences.ts";
 export { recentOf } from "./drift.ts";
 export { hindranceOf } from "./ending.ts";
 export { invert, type Inverse } from "./inverse.ts";
 export { plan } from "./plan.ts";
+export { tablesOf } from "./tables.ts";

@@ -1,5 +1,4 @@
-import { consumerGroup } from "../../../engine/index.ts";
-import { hasConsumerGroup } from "../../../engine/language.ts";
+import { consumerGroup, hasConsumerGroup } from "../../../engine/language.ts";
 import type { KafkaSourceConfig, PipelineConfig } from "../../../schemas/index.ts";
 import type { ActualPipeline } from "../../actual/state.ts";
 import type { DesiredPipeline } from "../../desired/desired-state.ts";

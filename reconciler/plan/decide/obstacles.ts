@@ -1,5 +1,6 @@
 import type { ActualState } from "../../actual/state.ts";
 import type { RefusedDocument } from "../../desired/desired-state.ts";
+import { grouped } from "../../language/grouped.ts";
 import { withSuggestion, type Place } from "../../language/problem.ts";
 import type { Change, NoOp, WantedState } from "../change.ts";
 import type { FileObstacle } from "../reason.ts";
@@ -26,15 +27,17 @@ export function obstaclesById(
   };
   // Between the deletion and the creation of a recreation.
   const isBetween = (id: string): boolean => interrupted?.get(id)?.successor !== undefined;
-  const seenIn = (place: string): string[] =>
-    Object.keys(owned).filter((id) => (pipelines.has(id) || isBetween(id)) && isWithin(owned[id]?.file ?? "", place));
+  const fileOf = (id: string): string => owned[id]?.file ?? "";
+  const seen = Object.keys(owned).filter((id) => pipelines.has(id) || isBetween(id));
+  const byFile = grouped(seen, fileOf);
   for (const document of refused) {
-    const lastSeen = document.freezesFile ? seenIn(document.file) : [];
+    const lastSeen = document.freezesFile ? (byFile.get(document.file) ?? []) : [];
     add([...document.pipeline_ids, ...lastSeen], obstacleOf(document));
   }
   for (const { path, reason } of skipped) {
     const what = { path, skipped: reason };
-    add(seenIn(path), { cause: "InvalidFile", what, file: path, line: 1, column: 1 });
+    const within = seen.filter((id) => isWithin(fileOf(id), path));
+    add(within, { cause: "InvalidFile", what, file: path, line: 1, column: 1 });
   }
   return found;
 }

@@ -2,8 +2,10 @@ import type { Change } from "../change.ts";
 import { cautionText, reasonText } from "./reasons.ts";
 
 /** The sentences: every text about a plan is made here, for terminal, log, API and history. */
+export { costText, tableText } from "./costs.ts";
 export { hindranceText } from "./ending.ts";
-export { printPlan, summary } from "./print.ts";
+export { lossText } from "./losses.ts";
+export { fieldLines, printPlan, summary } from "./print.ts";
 export { cautionText, reasonText, suspensionText } from "./reasons.ts";
 
 /** A change with its sentences, as the API shows it. */

@@ -42,8 +42,13 @@ function details(change: Change): string[] {
     ...(calls.length > 0 ? [`    calls: ${calls.join(", ")}`] : []),
     ...(lost.length > 0 ? [`    a rollback does not restore: ${lost.map((loss) => lossText(loss)).join(", ")}`] : []),
     ...(after.length > 0 ? [`    after: ${after.join(", ")}`] : []),
-    ...fields.flatMap((field) => [`    ${field.path}${variablesText(field)}`, ...values(field)]),
+    ...fields.flatMap((field) => fieldLines(field)),
   ];
+}
+
+/** A field on a line of its own, and below it its old and new value. The lines of values begin with `- ` and `+ `, after the same indent. */
+export function fieldLines(field: FieldChange): string[] {
+  return [`    ${field.path}${variablesText(field)}`, ...values(field)];
 }
 
 /** Such as ` (${var:TOPIC})`; empty where there are none. */
@@ -62,14 +67,23 @@ function values(field: FieldChange): string[] {
   ];
 }
 
+/** Lines that differ, up to which two texts are compared, as that takes the square of them; and lines that are shown. */
+const [mostEdits, mostLines] = [300, 500];
+
 function textDifference(from: string, to: string): string[] {
-  return diffLines(from, to).flatMap(({ added, removed, value }) => {
+  const parts = diffLines(from, to, { maxEditLength: mostEdits }) ?? [
+    { added: false, removed: true, value: from },
+    { added: true, removed: false, value: to },
+  ];
+  const lines = parts.flatMap(({ added, removed, value }) => {
     const sign = added ? "+" : removed ? "-" : " ";
     return value
       .replace(/\n$/, "")
       .split("\n")
       .map((line) => `      ${sign} ${clean(line)}`);
   });
+  const more = lines.length - mostLines;
+  return more > 0 ? [...lines.slice(0, mostLines), `      … ${more} more lines`] : lines;
 }
 
 function printed(value: unknown): string {

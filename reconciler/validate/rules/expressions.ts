@@ -1,4 +1,4 @@
-import { compileFilter, compileTransforms, ExpressionError } from "../../../engine/language.ts";
+import { checkTransforms, CompileBudgetExceeded, compileFilter, ExpressionError } from "../../../engine/language.ts";
 import { parseDuration, printDuration, type SchemaField } from "../../../schemas/index.ts";
 import { printable, type Problem } from "../../language/problem.ts";
 import type { Rule, View } from "../../language/view.ts";
@@ -20,7 +20,7 @@ function* filters(document: View): Iterable<Problem> {
     const fields = typed(feed);
     const expression = transform.get("config", "expression");
     if (fields === undefined || !isReadable(expression)) continue;
-    const found = compiled(() => compileFilter(expression.text ?? "", fields));
+    const found = compiled(() => compileFilter(expression.text ?? "", fields, document.document.compileBudget));
     if (found instanceof ExpressionError) {
       yield unfit(expression, found, `over the fields of ${feed.name} that is true or false`);
     } else for (const warning of found.warnings) yield unfitBranch(expression, warning);
@@ -45,24 +45,16 @@ function distinct(expressions: readonly View[]): View[] {
   return [...new Map(expressions.toReversed().map((view) => [view.text, view])).values()].toReversed();
 }
 
-/** Compiles all expressions at once, and halves only the lists that fail: mostly all compile. */
 function* judged(expressions: readonly View[], fields: readonly SchemaField[], what: string): Iterable<Problem> {
-  const [view] = expressions;
-  if (view === undefined) return;
-  const list = expressions.map(({ text = "" }, at) => ({
-    expression: text,
-    output_name: String(at),
-    output_type: "map",
-  }));
-  const found = compiled(() => compileTransforms(list, fields));
-  if (!(found instanceof ExpressionError)) {
-    for (const warning of found.warnings) yield unfitBranch(expressions[Number(warning.output)] ?? view, warning);
-  } else if (expressions.length === 1) {
-    yield unfit(view, found, what);
-  } else {
-    const middle = expressions.length >> 1;
-    yield* judged(expressions.slice(0, middle), fields, what);
-    yield* judged(expressions.slice(middle), fields, what);
+  const [first] = expressions;
+  if (first === undefined) return;
+  const list = expressions.map(({ text = "" }) => ({ expression: text, output_name: "", output_type: "map" }));
+  let at = 0;
+  for (const found of checkTransforms(list, fields, first.document.compileBudget)) {
+    const view = expressions[at] ?? first;
+    if (found instanceof ExpressionError) yield unfit(view, found, what);
+    else for (const warning of found.warnings) yield unfitBranch(view, warning);
+    at += 1;
   }
 }
 
@@ -71,8 +63,9 @@ function isReadable(expression: View): boolean {
 }
 
 function unfit(expression: View, error: ExpressionError, what: string): Problem {
-  return expression.problemInside(error.offset, "EXPRESSION", {
-    expected: `an expression ${what}`,
+  const isCostly = error.cause instanceof CompileBudgetExceeded;
+  return expression.problemInside(error.offset, isCostly ? "EXPRESSION_COST" : "EXPRESSION", {
+    expected: isCostly ? "patterns that compile within the limits of a file" : `an expression ${what}`,
     found: printable(`an error: ${sentence(error, expression.text ?? "")}`, longestMessage),
     suggestion: inHours(error),
   });

@@ -3,7 +3,16 @@ import { found, printable, type Problem } from "../../language/problem.ts";
 import type { Rule, View } from "../../language/view.ts";
 
 /** The target of the sink: host, port, TLS and table. */
-export const targetRules: readonly Rule[] = [host, portNumbers, portGuessed, nativeAsHttp, noPassword, tls, tableName];
+export const targetRules: readonly Rule[] = [
+  host,
+  systemDatabase,
+  portNumbers,
+  portGuessed,
+  nativeAsHttp,
+  noPassword,
+  tls,
+  tableName,
+];
 
 const nativePorts = ["9000", "9440"];
 const plainPorts = ["9000", "8123"];
@@ -30,6 +39,16 @@ function* host(document: View): Iterable<Problem> {
     // A URL may hold a password.
     found: name.includes("@") ? "a text with an @" : found(name, view.path),
     suggestion: bareHost(name),
+  });
+}
+
+/** A table there would change what ClickHouse says of itself, to Sluice too. */
+function* systemDatabase(document: View): Iterable<Problem> {
+  const database = connection(document).get("database");
+  if (!/^\s*(system|information_schema)\s*$/i.test(database.text ?? "")) return;
+  yield database.problem("SYSTEM_DATABASE", {
+    expected: "a database of your own",
+    found: `${found(database.value, database.path)}, which is ClickHouse's own`,
   });
 }
 

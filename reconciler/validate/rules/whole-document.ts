@@ -1,4 +1,4 @@
-import { isSecret } from "../../../schemas/index.ts";
+import { isSecret, referencesIn } from "../../../schemas/index.ts";
 import { found, printable, type Problem } from "../../language/problem.ts";
 import type { Rule, View } from "../../language/view.ts";
 
@@ -8,13 +8,12 @@ import type { Rule, View } from "../../language/view.ts";
  */
 export const secretRules: readonly Rule[] = [secretTexts];
 
-/** Stops at the next `$`, so that a text of many open references is read once. */
-const reference = /\$\{(?:env:[^}\s$]+|file:[^}$]+)\}/;
 /** A password in a URL. */
 const credentials = /:\/\/[^\s/?#@:]*:[^\s/?#@]+@/;
 const otherSpelling = /^\$(?:\{?([A-Za-z_]\w*)\}?|\(([A-Za-z_]\w*)\))$/;
 /** `$${` is a plain `${`. */
 const unresolved = /(?<!\$)\$\{([A-Za-z_]\w*)\}/;
+/** Also one without a name, or with a `{` in it. Stops at the next `$`, so that a text of many open ones is read once. */
 const misplaced = /(?<!\$)\$\{(?:env|file):[^}$]*\}/;
 
 function* secretTexts(view: View): Iterable<Problem> {
@@ -29,7 +28,7 @@ function* secretTexts(view: View): Iterable<Problem> {
 }
 
 function* plainText(view: View, text: string): Iterable<Problem> {
-  if (view.isBlank || reference.test(text)) return;
+  if (view.isBlank || referencesIn(text).length > 0) return;
   const [, name = text.slice(2, -1)] = otherSpelling.exec(text) ?? [];
   const suggestion = otherSpelling.test(text) ? `write \${env:${name}}` : undefined;
   yield view.problem("PLAIN_TEXT_SECRET", {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Daemon, freeAddress } from "../../../examples/quickstart/daemon.ts";
+import type { Daemon } from "../../../examples/quickstart/daemon.ts";
+import { freeAddress } from "../../support/ports.ts";
 import { freeListeners, Workplace } from "../../support/daemon.ts";
 import type { TestKafka } from "../../support/kafka/test-kafka.ts";
 import { Random } from "../../support/random.ts";
@@ -222,7 +223,7 @@ export class ExternalScene {
   }
 
   async #begin(variants: readonly ExternalVariant[], kafka: TestKafka | undefined): Promise<void> {
-    const otlp = { otlpGrpc: await freeAddress(0), otlpHttp: await freeAddress(0) };
+    const otlp = { otlpGrpc: await freeAddress(), otlpHttp: await freeAddress() };
     this.#listeners = { ...(await freeListeners()), ...otlp };
     for (const variant of variants) this.#subjects.push(await this.#create(variant, kafka));
     this.#sightings = new ExternalSightings(this.#subjects.map(({ pipeline_id }) => pipeline_id));

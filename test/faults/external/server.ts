@@ -77,7 +77,7 @@ export class ClickHouseServer implements ReachableClickHouse {
   }
 
   get port(): number {
-    return this.#child.port;
+    return this.#child.port ?? 0;
   }
 
   get pid(): number {

@@ -4,7 +4,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { prometheus } from "../../support/prometheus.ts";
-import { freeAddress } from "../../../examples/quickstart/daemon.ts";
+import { freeAddress } from "../../support/ports.ts";
 
 /** Milliseconds that Prometheus is given to start. */
 const starting = 30_000;
@@ -40,7 +40,7 @@ export class Alerts {
     };
     const file = join(folder, "prometheus.yaml");
     await writeFile(file, JSON.stringify(config));
-    const address = await freeAddress(0);
+    const address = await freeAddress();
     const flags = [`--config.file=${file}`, `--storage.tsdb.path=${join(folder, "tsdb")}`];
     const server = spawn(program.path, [...flags, `--web.listen-address=${address}`], { stdio: "ignore" });
     const alerts = new Alerts(server, address);

@@ -6,7 +6,7 @@ import { tableOf } from "./table.ts";
 
 test(
   "each fault is told, changes nothing that runs, and is over when it ends",
-  { timeout: 180_000 },
+  { timeout: 480_000 },
   async ({ skip }) => {
     requireOrSkip(SmallDisk.obstacle(), skip);
     const { verdicts, events } = await reconcileFaults({

@@ -105,6 +105,9 @@ export const letters: DeadLetterQueue = {
     last_consumed_at: null,
     total_messages: 2,
     unconsumed_messages: 2,
+    bytes: 600,
+    max_bytes: 1_000_000,
+    max_messages: 1_000,
   }),
   list: (limit, cursor = "0") => {
     const messages = [1, 2].filter((id) => id > Number(cursor)).slice(0, limit);

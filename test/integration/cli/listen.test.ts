@@ -15,7 +15,8 @@ afterEach(async () => {
 });
 
 async function listen(api: string, answer: RequestListener = (_req, res) => res.end("ok")): Promise<Listener> {
-  const listener = await listenHttp("api", resolveSettings("run", { flags: { api }, env: {}, file: [] }), answer);
+  const flags = { api, insecure: true };
+  const listener = await listenHttp("api", resolveSettings("run", { flags, env: {}, file: [] }), answer);
   open.push(listener);
   return listener;
 }

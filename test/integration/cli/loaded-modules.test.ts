@@ -39,6 +39,16 @@ test("validate loads no store and no client of a server", async () => {
   expect(packages).toEqual(["ajv", "chokidar", "commander", "ignore", "js-yaml", "re2js"]);
 });
 
+test("plan loads no store and no client of a server but Git", async () => {
+  const { code, packages } = await loadedBy("plan", "examples", "--base", "HEAD", "--fail-on", "none");
+  expect([0, 2]).toContain(code);
+  expect(packages).toEqual(["ajv", "commander", "diff", "ignore", "js-yaml", "re2js", "simple-git"]);
+});
+
+test("schema loads no store and no client of a server", async () => {
+  expect(await loadedBy("schema")).toEqual({ code: 0, packages: ["ajv", "commander", "js-yaml"] });
+});
+
 test("migrate loads no store and no client of a server, also where it writes", async () => {
   const file = join(folder, "shop.yaml");
   await copyFile(v2, file);

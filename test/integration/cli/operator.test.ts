@@ -166,6 +166,7 @@ describe("sluice approve", () => {
       code: 1,
       err: expect.stringContaining("nothing waits for an approval"),
     });
+    expect((await sluice("approve", "1".repeat(40))).err).toContain("no commit waits for an approval");
     await stop();
     source.description = { ...source.description, path: "staging" };
     source.push("Another path", orders);

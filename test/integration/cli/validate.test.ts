@@ -71,6 +71,57 @@ test("a problem is told with file, line and column, and exit code 1", async () =
   expect(out).toContain(`${file}:2:14: error PIPELINE_ID: pipeline_id: expected`);
 });
 
+test("the line of a problem is shown below it, without its secrets", async () => {
+  const file = await put("bad.yaml", "version: v3\npipeline_id: X # of-a-comment\nsink: { pasword: of-a-typo }\n");
+  const { out } = await sluice("validate", file);
+  expect(out).toContain("\n  2 | pipeline_id: X\n    |              ^\n");
+  expect(out).toContain("\n  3 | sink: { pasword: …\n    |         ^\n");
+  expect(out).not.toMatch(/of-a-typo|of-a-comment/);
+});
+
+test.each([
+  ["github", /^::error file=.*bad\.yaml,line=2,col=14,title=PIPELINE_ID::/m],
+  ["sarif", /"ruleId": "PIPELINE_ID"/],
+  ["junit", /<failure type="[A-Z_]+" message="/],
+  ["gitlab", /"check_name": "PIPELINE_ID"/],
+  ["markdown", /^<!-- sluice validate -->\n.*2 files checked/],
+])("%s is a format, with the same exit code", async (name, shown) => {
+  await put("bad.yaml", "version: v3\npipeline_id: X\n");
+  const { code, out } = await sluice("validate", folder, "--format", name);
+  expect([code, out]).toEqual([1, expect.stringMatching(shown)]);
+});
+
+const orphaned = (path: string) =>
+  `${path}:1:1: warning ORPHANED_TEST: file: expected the pipeline that it tests beside it, in`;
+
+describe("tests of pipelines, NAME.test.yaml beside NAME.yaml", () => {
+  test("are no pipelines", async () => {
+    await put("repo/pipelines/orders.test.yaml", "not: [a pipeline");
+    await put("repo/pipelines/orders.test.json", "{}");
+    expect(await sluice("validate", folder)).toMatchObject({ code: 0, out: "1 file checked: 0 errors, 0 warnings" });
+  });
+
+  test("are a warning where their pipeline is missing", async () => {
+    const file = await put("repo/pipelines/order.test.yaml", "tests: []\n");
+    const { code, out } = await sluice("validate", folder);
+    expect([code, out]).toEqual([0, expect.stringContaining(`${orphaned(file)} order.yaml`)]);
+  });
+
+  test("that are named themselves are looked at alike", async () => {
+    const beside = await put("repo/pipelines/orders.test.yaml", "tests: []\n");
+    const alone = await put("elsewhere/orders.test.yml", "tests: []\n");
+    const { code, out } = await sluice("validate", beside, alone);
+    expect([code, out]).toEqual([0, expect.stringContaining(`${orphaned(alone)} orders.yaml`)]);
+    expect(out).not.toContain(orphaned(beside));
+  });
+
+  test("are left out by .sluiceignore like pipelines", async () => {
+    await put("repo/.sluiceignore", "*.test.yaml\n");
+    await put("repo/pipelines/order.test.yaml", "tests: []\n");
+    expect((await sluice("validate", join(folder, "repo"))).out).toBe("1 file checked: 0 errors, 0 warnings");
+  });
+});
+
 test("json is one document, with the same exit code", async () => {
   await put("bad.yaml", "version: v3\n");
   const { code, out } = await sluice("validate", folder, "--format", "json");
@@ -150,6 +201,14 @@ describe("the files that are read are those that the daemon reads", () => {
       expect.stringContaining(`${join(folder, "repo/link.yaml")}: not read: a symbolic link`),
     ]);
   });
+});
+
+test("a file that is not read is a problem in the formats that a CI system reads", async () => {
+  await symlink(await put("elsewhere/orders.yaml", ""), join(folder, "repo/link.yaml"));
+  for (const name of ["json", "github", "sarif", "junit", "gitlab", "markdown"]) {
+    const { code, out } = await sluice("validate", join(folder, "repo"), "--format", name);
+    expect([code, out], name).toEqual([1, expect.stringContaining("NOT_READ")]);
+  }
 });
 
 test("a path that is not there is named", async () => {

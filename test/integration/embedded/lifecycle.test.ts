@@ -23,7 +23,7 @@ afterEach(async () => {
 });
 
 async function start(options: Partial<EmbeddedOptions> = {}): Promise<EmbeddedClickHouse> {
-  const one = await EmbeddedClickHouse.start({ dataDir, log: silent, ...options });
+  const one = await EmbeddedClickHouse.start({ dataDir, log: silent, tcp: true, ...options });
   started.push(one);
   return one;
 }

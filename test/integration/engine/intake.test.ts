@@ -7,6 +7,8 @@ let token: string;
 
 const good = { id: 1, level: "info" };
 const nested = (depth: number): string => `{"id":1,"level":"a","deep":${"[".repeat(depth)}${"]".repeat(depth)}}`;
+/** Values that make a body long. */
+const many = Array.from({ length: 20_000 }, () => "1e-5").join(" , ");
 
 beforeAll(async () => {
   running = await TestEngine.open();
@@ -41,6 +43,9 @@ describe("what a sender is answered", () => {
     [400, "null", "null", { "content-type": json }],
     [400, "a number", "17", { "content-type": json }],
     [400, "text that is not JSON", "level=info", { "content-type": json }],
+    [400, "a long array", `[${many}]`, { "content-type": json }],
+    [400, "a long object that breaks off", `{"m":[${many}]`, { "content-type": json }],
+    [400, "a long number", "7".repeat(100_000), { "content-type": json }],
     [400, "an object that breaks off", '{"id": 1, ', { "content-type": json }],
     [400, "two objects", "{} {}", { "content-type": json }],
     [400, "an object with a statement behind it", '{"id":3}\n\nDROP TABLE door_test', { "content-type": json }],
@@ -64,7 +69,7 @@ describe("what a sender is answered", () => {
 
   test.each([
     [401, "no token at all", "POST", "/v1/pipelines/door-test/topics/input/events"],
-    [404, "an unknown pipeline", "POST", "/v1/pipelines/no-such-one/topics/input/events"],
+    [401, "an unknown pipeline", "POST", "/v1/pipelines/no-such-one/topics/input/events"],
     [404, "another topic", "POST", "/v1/pipelines/door-test/topics/output/events"],
     [404, "another path", "POST", "/"],
     [404, "a path that climbs", "POST", "/v1/pipelines/../../topics/input/events"],

@@ -171,6 +171,17 @@ test.each([
   expect(await running.registry.metrics()).toContain('sluice_events_aged_out_total{pipeline_id="old-test"} 2');
 });
 
+test("events older than max_age leave a pipeline at rest while another one runs", async () => {
+  await running.close();
+  running = await TestEngine.open({ sweepEvery: 50 });
+  const token = await create("old-test", { resources: { nats: { stream: { max_age: "1s" } } } });
+  await running.engine.stop("old-test");
+  await create("running-test");
+  await post("old-test", token, 1, 2);
+  await running.until("old-test", ({ stream }) => stream!.messages === 0);
+  expect(running.engine.health("running-test").overall_status).toBe("Running");
+});
+
 test("an undefined secret is refused at create and keeps nothing; one that vanished later is a pause", async () => {
   await running.close();
   running = await TestEngine.open({ secrets: { "env:PASSWORD": "p" } });

@@ -52,7 +52,9 @@ test("a batch over 300 partitions is written once, where the limit is 100 and ma
     expect([first, again, second].map((insert) => insert?.status)).toEqual([500, 200, 200]);
     expect(again?.token).toBe(first?.token);
     expect(others).toEqual([]);
-    expect(on.engine.log.lines.filter(({ sentence }) => sentence === "Pipeline is paused.")).toEqual([]);
+    // On a busy machine an insert may take long, which is a pause too, of class transient.
+    const pauses = on.engine.log.lines.filter(({ sentence }) => sentence === "Pipeline is paused.");
+    expect(pauses.filter(({ fields }) => fields["class"] !== "transient")).toEqual([]);
   });
 });
 

@@ -204,6 +204,30 @@ describe("while an answer is unknown", () => {
     ),
   );
 
+  test.concurrent("a batch of an earlier revision is sent again as it was, with a plain ${ in its texts", () =>
+    inScene("unknown-text", async (scene) => {
+      const outputs = [
+        { expression: "id", output_name: "id", output_type: "int" },
+        { expression: '"$${x}"', output_name: "level", output_type: "string" },
+      ];
+      const transforms = [{ type: "stateless", source_id: "input", config: { transforms: outputs } }];
+      await scene.create([table], scene.config({}, { transforms }));
+      loseTheAnswer(scene);
+      await scene.post(eventsTo(5));
+      await scene.paused("transient");
+      const { engine } = scene.running;
+      await engine.stop("unknown-text");
+      scene.proxy.decide();
+      await engine.update("unknown-text", scene.config(), engine.get("unknown-text").options);
+      await engine.resume("unknown-text");
+      await scene.settled();
+      const query = `SELECT DISTINCT level FROM ${scene.table}`;
+      expect(await scene.server.query(query)).toEqual([{ level: "${x}" }]);
+      const sent = scene.proxy.handled.filter((handled) => handled.token !== undefined && holds(handled, 1));
+      expect(new Set(sent.map(({ rows }) => rows)).size).toBe(1);
+    }),
+  );
+
   test.concurrent("an edit outside of the window has the new revision make the batch anew", () =>
     inScene("unknown-edit", async (scene) => {
       await withoutAnswer(scene, { on_uncertain: "insert" });

@@ -242,13 +242,28 @@ describe("what is refused", () => {
     expect(await statusOf(push(), signed(push()))).toBe(202);
   });
 
-  test("who is refused often: with the time to wait, and a push then waits too", async () => {
+  test("who is refused often: with the time to wait, and no push of the same address", async () => {
     for (let count = 0; count < 20; count += 1) expect(await statusOf(push(), {})).toBe(401);
-    const refused = await send(push(), signed(push()));
-    expect([refused.statusCode, refused.headers["retry-after"]]).toEqual([429, "3"]);
-    expect(await counted()).toEqual({ bad_signature: 20, rate_limited: 1 });
+    for (const headers of [{}, signed(push(), next), { "x-gitlab-token": next }]) {
+      const refused = await send(push(), headers);
+      expect(refused.statusCode).toBe(429);
+      expect(refused.headers["retry-after"]).toMatch(/^[123]$/);
+    }
+    expect(await statusOf(push(), signed(push()))).toBe(202);
+    expect(await counted()).toEqual({ bad_signature: 20, rate_limited: 3, accepted: 1 });
     expect(log.lines.filter(({ level }) => level === "warn")).toHaveLength(1);
   });
+});
+
+test("bodies of others that take all the room keep no push out", async () => {
+  const head = `POST /hook HTTP/1.1\r\nhost: x\r\nx-signature: ${signed(push(), next)["x-hub-signature-256"]}`;
+  const others = await Promise.all(Array.from({ length: 40 }, connected));
+  for (const socket of others) socket.write(`${head}\r\ncontent-length: ${most}\r\n\r\n${" ".repeat(most - 1)}`);
+  const large = Buffer.concat([push(), Buffer.alloc(most - 1000, " ")]);
+  const before = source.fetched;
+  expect(await statusOf(large, signed(large))).toBe(202);
+  await expect.poll(() => source.fetched, soon).toBeGreaterThan(before);
+  for (const socket of others) socket.destroy();
 });
 
 test("500 connections that say nothing keep nobody out", async () => {

@@ -9,6 +9,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { parse, stringify } from "yaml";
 import { engineMetrics } from "../../../engine/telemetry/metrics.ts";
 import { createHookTelemetry } from "../../../reconciler/status/hook-telemetry.ts";
+import { refusalReasons } from "../../../reconciler/listeners/connection-limit.ts";
+import { createListenersTelemetry } from "../../../reconciler/status/listener-telemetry.ts";
 import { createTelemetry } from "../../../reconciler/status/telemetry.ts";
 import { emptySnapshot } from "../../support/empty-snapshot.ts";
 import { keptLog } from "../../support/engine.ts";
@@ -44,6 +46,8 @@ const healthy: Series = {
   [of("sluice_gitops_git_request_total", `op="fetch", result="error"`)]: always(0),
   [of("sluice_gitops_webhook_requests_total", `result="accepted"`)]: `0+1x${minutes}`,
   [of("sluice_gitops_webhook_requests_total", `result="bad_signature"`)]: always(0),
+  [of("sluice_listener_connections_refused_total", `listener="events", reason="address_limit"`)]: always(0),
+  [of("sluice_listener_connections_refused_total", `listener="events", reason="no_request"`)]: `0+1x${minutes}`,
   [of("sluice_gitops_everything_suspended_since_timestamp_seconds")]: always(0),
   [of("sluice_gitops_pinned_since_timestamp_seconds")]: always(0),
   [of("sluice_gitops_fights_total")]: always(0),
@@ -86,6 +90,12 @@ const situations: Readonly<Record<string, { series: Series; within: number; gone
   },
   SluiceHookRefusesPushes: {
     series: { [of("sluice_gitops_webhook_requests_total", `result="bad_signature"`)]: from(6) },
+    within: 1,
+  },
+  SluiceRefusesConnections: {
+    series: {
+      [of("sluice_listener_connections_refused_total", `listener="events", reason="address_limit"`)]: from(51),
+    },
     within: 1,
   },
   SluiceSuspended: {
@@ -214,6 +224,7 @@ describe("the metrics", () => {
     engineMetrics(registry, keptLog());
     createTelemetry(keptLog(), registry).exposeState(() => emptySnapshot);
     createHookTelemetry(keptLog(), registry);
+    createListenersTelemetry(keptLog(), registry, refusalReasons);
     for (const { name } of registry.getMetricsAsArray()) {
       const metric = registry.getSingleMetric(name) as (Counter | Gauge | Histogram) & { labelNames?: string[] };
       const labels = Object.fromEntries((metric.labelNames ?? []).map((label) => [label, "x"]));

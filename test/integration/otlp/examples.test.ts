@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { freeAddress, type Daemon } from "../../../examples/quickstart/daemon.ts";
+import type { Daemon } from "../../../examples/quickstart/daemon.ts";
+import { freeAddress } from "../../support/ports.ts";
 import { freeListeners, Workplace } from "../../support/daemon.ts";
 import { ExporterOf } from "./exporters.ts";
 import { recordLogs } from "./recorded-logs.ts";
@@ -12,7 +13,7 @@ let addresses: { grpc: string; http: string };
 
 beforeEach(async () => {
   place = await Workplace.make();
-  const [otlpGrpc, otlpHttp] = [await freeAddress(0), await freeAddress(0)];
+  const [otlpGrpc, otlpHttp] = [await freeAddress(), await freeAddress()];
   const listeners = { ...(await freeListeners()), otlpGrpc, otlpHttp };
   daemon = await place.start({ args: ["--dir", "examples/otlp/pipelines"], listeners });
   addresses = { grpc: otlpGrpc, http: `http://${otlpHttp}` };

@@ -138,6 +138,7 @@ describe("where all slots are taken, the next is refused at once, whatever it ho
 describe("what cannot be stored is answered over HTTP and over gRPC", () => {
   test.each([
     [429, status.RESOURCE_EXHAUSTED, 1, new EngineError("STREAM_FULL", "the stream is full")],
+    [429, status.RESOURCE_EXHAUSTED, 1, new EngineError("RATE_LIMITED", "more was sent than a second allows")],
     [413, status.INVALID_ARGUMENT, undefined, new EngineError("PUSH_TOO_LARGE", "the push never fits")],
     [409, status.FAILED_PRECONDITION, undefined, new EngineError("STREAM_CLOSED", "the pipeline has ended")],
     [503, status.UNAVAILABLE, 5, new EngineError("DISK_FULL", "the disk is full")],

@@ -22,6 +22,7 @@ test("between its deletion and its creation a pipeline asks its senders to try a
   const between = await post();
   expect([between.status, between.headers.get("retry-after")]).toEqual([503, "5"]);
   expect(await between.text()).toContain("pipeline orders is being recreated");
+  expect((await engine.post("orders", "the-token-of-another", { id: 1, level: "info" })).status).toBe(401);
 
   await engine.engine.create(webhookPipeline("orders"), options);
   engine.engine.recreating("orders", false);
@@ -29,5 +30,5 @@ test("between its deletion and its creation a pipeline asks its senders to try a
   await engine.engine.stop("orders", { intake: "closed" });
   expect((await post()).status).toBe(409);
   await engine.engine.delete("orders");
-  expect((await post()).status).toBe(404);
+  expect((await post()).status).toBe(401);
 });

@@ -85,6 +85,27 @@ describe("a user who may insert and nothing else", () => {
   });
 });
 
+describe("a user who may create tables in one database", () => {
+  const some = ["GRANT CREATE TABLE, INSERT ON d.*"];
+  const created = (database: string): Promise<Answer> =>
+    clickhouse.as({ grants: some }, async (server) => {
+      const sink = sinkOn(server, { fields: [["id", "int", "Int64"]], table: "fresh", database, create_table: true });
+      try {
+        return await sink.open(patient);
+      } finally {
+        await sink.close();
+      }
+    });
+
+  test("has a missing table created, without the right to create databases", async () => {
+    expect(await created("d")).toEqual({ kind: "ok" });
+  });
+
+  test("is told the right that a missing database asks for", async () => {
+    expect(JSON.stringify(await created("elsewhere"))).toMatch(/CREATE TABLE|CREATE DATABASE/);
+  });
+});
+
 test("a user who may insert into some columns alone is told the right to see the others", async () => {
   const some = ["GRANT INSERT(id, p) ON d.t", "GRANT CREATE ARBITRARY TEMPORARY TABLE ON *.*"];
   const probe = await sunk({ grants: some }, (sink) => sink.probe(block(sink), patient));

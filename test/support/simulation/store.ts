@@ -107,6 +107,10 @@ export class SimulatedStore implements TableStore {
     if (this.#file.troubles[0] === "ENOSPC") throw this.#failure(this.#file.troubles.shift()!);
   }
 
+  freeBytes(): number {
+    return Infinity;
+  }
+
   async close(): Promise<void> {
     while (this.#isScheduled) await new Promise((resolve) => setImmediate(resolve));
   }

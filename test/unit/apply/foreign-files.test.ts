@@ -40,8 +40,9 @@ test("a pattern that names the file of a pipeline deletes nothing", async () => 
   expect(world.engine.get("sales-eu").status).toBe("Running");
 });
 
-describe("a pipeline whose file was moved to a hidden place is not deleted", () => {
-  test.each([".archive/sales-eu.yaml", ".sales-eu.yaml", "team/.old/sub/sales.json"])("%s", async (path) => {
+describe("a pipeline whose file was moved to a place that is not read is not deleted", () => {
+  const moved = [".archive/sales-eu.yaml", ".sales-eu.yaml", "team/.old/sub/sales.json", "team/sales-eu.test.yaml"];
+  test.each(moved)("%s", async (path) => {
     const reconciler = await world.after(orders, sales);
     world.source.say(orders);
     (await world.source.fetch()).files.push({ path, bytes: Buffer.from(pipelineText(sales)) });
@@ -51,6 +52,15 @@ describe("a pipeline whose file was moved to a hidden place is not deleted", () 
     expect(reconciler.snapshot().problems).toMatchObject([{ code: "HIDDEN_FILE", file: path }]);
     world.source.say(orders);
     expect(await outcomes(reconciler)).toEqual({ "sales-eu": "applied" });
+  });
+
+  test("but its tests keep no pipeline", async () => {
+    const reconciler = await world.after(orders, sales);
+    world.source.say(orders);
+    const tests = Buffer.from("pipeline_id: sales-eu\ntests: []\n");
+    (await world.source.fetch()).files.push({ path: "sales-eu.test.yaml", bytes: tests });
+    expect(await outcomes(reconciler)).toEqual({ "sales-eu": "applied" });
+    expect(reconciler.snapshot().problems).toEqual([]);
   });
 
   test("but a hidden copy of it is nothing, nor one of a pipeline that is not there", async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { hookSecrets, ownSecrets, permissionsIn } from "../../../reconciler/cli/daemon/daemon-settings.ts";
+import { hookSecrets, ownSecrets, permissionsIn, targetRules } from "../../../reconciler/cli/daemon/daemon-settings.ts";
 import { resolveSettings } from "../../../reconciler/cli/invocation/resolve-settings.ts";
 import { FileAndEnvSecrets } from "../../../reconciler/secrets/file-and-env.ts";
 
@@ -78,4 +78,19 @@ test("the secrets of the daemon itself, of every origin", () => {
     { setting: "--git-ssh-key", text: "/run/key" },
     { setting: "--hook-secret", text: "${file:/run/hook}" },
   ]);
+});
+
+const targetsOf = (flags: Record<string, string>): ReturnType<typeof targetRules> =>
+  targetRules(resolveSettings("run", { flags, env: {}, file: [] }));
+
+test("which servers pipelines may connect to: all, or those of the settings", () => {
+  expect(targetsOf({})).toEqual({ deniesPrivate: false });
+  expect(targetsOf({ targets: "*.example.com, k:9092,10.0.0.0/8", private_targets: "deny" })).toEqual({
+    allowed: ["*.example.com", "k:9092", "10.0.0.0/8"],
+    deniesPrivate: true,
+  });
+});
+
+test.each(["10.0.0.0/33", "ch/8", "a b", "https://ch", "a,,b"])("%s names no targets", (targets) => {
+  expect(() => targetsOf({ targets })).toThrow(/^--targets: expected (names, addresses and ranges|a range|a name)/);
 });

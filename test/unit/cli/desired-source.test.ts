@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { desiredSource } from "../../../reconciler/cli/daemon/desired-source.ts";
+import { desiredSource, exposedCredentials } from "../../../reconciler/cli/daemon/desired-source.ts";
 import type { Invocation } from "../../../reconciler/cli/invocation/invocation.ts";
 import { resolveSettings } from "../../../reconciler/cli/invocation/resolve-settings.ts";
 import { parseSettings } from "../../../reconciler/cli/invocation/settings-file.ts";
@@ -42,6 +42,20 @@ describe("settings of a repository", () => {
     ["keys for a plain folder", ["dir: pipelines", "verify_gpg: a"], /it applies to a repository only/],
   ])("must not name %s", (_title, lines, expected) => {
     expect(() => source(...lines)).toThrow(expected);
+  });
+
+  test.each<[string, string, string, boolean]>([
+    ["a password on the command line", "flags", "https://ada:s3cret@host/a.git", true],
+    ["a token on the command line", "flags", "https://s3cret@host/a.git", true],
+    ["a user of ssh", "flags", "ssh://git@host/a.git", false],
+    ["a path", "flags", "../pipelines", false],
+    ["a password in a variable", "env", "https://ada:s3cret@host/a.git", false],
+  ])("warn of %s: %s %s", (_title, from, url, isExposed) => {
+    const flags = from === "flags" ? { repo: url } : {};
+    const env = from === "env" ? { SLUICE_REPO: url } : {};
+    const warning = exposedCredentials(resolveSettings("run", { flags, env, file: [] }));
+    expect(warning === undefined).toBe(!isExposed);
+    expect(warning ?? "").not.toContain("s3cret");
   });
 
   test.each(["git_password", "git_token"])("must not hold the secret itself in %s, which is not shown", (name) => {

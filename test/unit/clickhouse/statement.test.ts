@@ -118,3 +118,26 @@ test.each([
 ])("%j is refused with %i", (text, code) => {
   expect(() => parse(Buffer.from(text))).toThrow(expect.objectContaining({ code }));
 });
+
+describe("tables of ClickHouse's own databases are", () => {
+  test.each([
+    "INSERT INTO system.t FORMAT CSV\n1",
+    "insert into `System` . `t` (a) values (1)",
+    "CREATE TABLE IF NOT EXISTS `system`.`t` (id Int64) ENGINE = MergeTree ORDER BY id",
+    "CREATE MATERIALIZED VIEW d.v TO system.t AS SELECT 1",
+    'ALTER TABLE "INFORMATION_SCHEMA".t ADD COLUMN a String',
+    "/* x */ DROP TABLE information_schema.t",
+    "RENAME TABLE d.t TO system.t",
+  ])("not changed by %s", (text) => {
+    expect(() => parse(Buffer.from(text))).toThrow(/^Tables of \w+ cannot be changed/);
+  });
+
+  test.each([
+    "SELECT * FROM system.tables",
+    "INSERT INTO d.t SELECT number FROM system.numbers LIMIT 1",
+    "CREATE TABLE d.t ENGINE = Log AS SELECT * FROM system.one",
+    "INSERT INTO d.system VALUES (1)",
+  ])("read by %s", (text) => {
+    expect(() => parse(Buffer.from(text))).not.toThrow();
+  });
+});

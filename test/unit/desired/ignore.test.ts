@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { withoutIgnored } from "../../../reconciler/desired/ignore.ts";
+import { ignoredHere } from "../../../reconciler/desired/ignore.ts";
 import { load } from "../../../reconciler/desired/load.ts";
 import { fileOf, goodPipeline } from "../../support/pipeline-file.ts";
 
 /** The paths that are ignored of these, by `.sluiceignore` files. */
-function ignored(rules: Record<string, string>, ...paths: string[]): string[] {
-  const files = [...Object.entries(rules), ...paths.map((path): [string, string] => [path, ""])];
-  return withoutIgnored(files.map(([path, text]) => ({ path, bytes: Buffer.from(text) }))).ignored;
+function ignored(rules: Record<string, string>, ...paths: string[]): readonly string[] {
+  const files = Object.entries(rules).map(([path, text]) => ({ path, bytes: Buffer.from(text) }));
+  return ignoredHere(files, [...Object.keys(rules), ...paths]).paths;
 }
 
 describe("a .sluiceignore", () => {

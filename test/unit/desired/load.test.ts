@@ -120,6 +120,10 @@ test.each([
   ["sluice.yaml", false],
   ["deploy/sluice.yml", false],
   ["my-sluice.yaml", true],
+  ["team/orders.test.yaml", false],
+  ["orders.Test.JSON", false],
+  ["test.yaml", true],
+  ["orders.tests.yaml", true],
 ])("%s is read as a pipeline file: %s", (path, read) => {
   expect(isPipelineFile(path)).toBe(read);
   expect(load([fileOf("nonsense", path)]).problems).toHaveLength(read ? 1 : 0);

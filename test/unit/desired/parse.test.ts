@@ -1,7 +1,9 @@
 import * as fc from "fast-check";
 import { load as loadYaml, dump } from "js-yaml";
+import { isDeepStrictEqual } from "node:util";
 import { expect, test } from "vitest";
 import { parse } from "../../../reconciler/language/parse.ts";
+import { tidy } from "../../../schemas/index.ts";
 import { fileOf } from "../../support/pipeline-file.ts";
 
 const yaml = (text: string) => parse(fileOf(text)).documents[0];
@@ -57,7 +59,13 @@ test("a file of a megabyte with one long text is read", () => {
 /** Bytes cannot hold half of a surrogate pair. */
 const wellFormed = (text: string) => Buffer.from(text).toString();
 
-const json = fc.jsonValue({ maxDepth: 4 }).map((value) => JSON.stringify(value));
+/** A document leaves out a null under the format's own optional keys, such as `name`, and one of them may be drawn. */
+const isKept = (value: unknown): boolean => isDeepStrictEqual(tidy(value), value);
+
+const json = fc
+  .jsonValue({ maxDepth: 4 })
+  .filter(isKept)
+  .map((value) => JSON.stringify(value));
 
 test("JSON is read as JSON.parse reads it", () => {
   fc.assert(
@@ -93,7 +101,7 @@ test("what JSON.parse refuses is refused, and nothing else", () => {
 
 test("YAML is read as js-yaml reads it", () => {
   fc.assert(
-    fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 })), (value) => {
+    fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 })).filter(isKept), (value) => {
       const text = dump(value);
       expect(yaml(text)?.value).toEqual(loadYaml(text));
     }),

@@ -81,6 +81,8 @@ describe("commands", () => {
       "README.md: test/e2e/quickstart.test.ts runs it",
       "docs/getting-started.md: installs packages on this machine; the tests run in a checkout that is installed",
       "docs/gitops.md: needs a Git host of your own",
+      "docs/hardening.md: needs systemd",
+      "docs/hardening.md: needs a container runtime and an image",
       "docs/operations.md: needs Sluice as a service of the system",
     ]);
     const tests = skipped.flatMap((text) => text.match(/test\/[\w./-]+\.ts/g) ?? []);

@@ -7,7 +7,7 @@ import { webhookPipeline } from "../../support/pipelines.ts";
 const config = webhookPipeline("orders", { resources: { nats: { stream: { max_msgs: 10, max_bytes: "1Mi" } } } });
 
 /** What the stream holds, whether the pipeline is there, and what was told. */
-let held: { messages: number; bytes: number };
+let held: { messages: number; bytes: number; max_bytes?: number };
 let isThere: boolean;
 let told: string[];
 let backPressure: BackPressure;
@@ -51,6 +51,16 @@ test("it ends when room came, although nobody pushes", () => {
   held = { messages: 9, bytes: 900 };
   vi.advanceTimersByTime(60_000);
   expect(told).toEqual(["begins", "over after 30.1 s"]);
+});
+
+test("the room that the disk leaves to the stream counts as well", () => {
+  held = { messages: 5, bytes: 1000, max_bytes: 1000 };
+  refuse();
+  vi.advanceTimersByTime(60_000);
+  expect(told).toEqual(["begins"]);
+  held = { ...held, max_bytes: 2000 };
+  vi.advanceTimersByTime(2_000);
+  expect(told).toEqual(["begins", "over after 60.1 s"]);
 });
 
 test("room for less than was refused is no end", () => {

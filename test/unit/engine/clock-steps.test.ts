@@ -138,6 +138,7 @@ describe.each([
     const entry = { token: recordOf("old", false) };
     const registry = {
       get: () => entry,
+      find: () => entry,
       save: async (_id: string, changes: object) => Object.assign(entry, changes),
     };
     const tokens = new AccessTokens(registry as never, tableOfSecrets());

@@ -21,6 +21,8 @@ class World {
   resting = 0;
   /** How often nothing was under way any more. */
   idle = 0;
+  /** Deaths of threads, and recoveries from them. */
+  readonly deaths: ("died" | "recovered")[] = [];
   readonly supervisor = new Supervisor({
     launch: (signal) =>
       new Promise((resolve, reject) => {
@@ -31,6 +33,8 @@ class World {
         this.launching.push({ go, fail: () => reject(new Error("no secret")) });
       }),
     onRetry: () => undefined,
+    onDied: () => void this.deaths.push("died"),
+    onRecovered: () => void this.deaths.push("recovered"),
     onRested: () => undefined,
     onOutdated: () => undefined,
     onFailed: () => undefined,
@@ -47,11 +51,20 @@ class World {
     return placement;
   }
 
-  leave(placement: Placement | undefined, how: "ended" | "died" = "ended"): void {
+  leave(placement: Placement | undefined, how: "ended" | "died" = "ended", isByOther = false): void {
     if (placement === undefined || !this.live.delete(placement)) return;
-    placement.hasLeft(
-      how === "ended" ? { kind: "ended" } : { kind: "died", error: new Error("killed"), isByOther: false },
-    );
+    placement.hasLeft(how === "ended" ? { kind: "ended" } : { kind: "died", error: new Error("killed"), isByOther });
+  }
+
+  /** The next launch succeeds, and the pipeline runs. */
+  async runs(): Promise<Placement> {
+    await settled();
+    this.launching.shift()!.go();
+    await settled();
+    const placement = [...this.live].at(-1)!;
+    placement.hasStarted();
+    await settled();
+    return placement;
   }
 
   note(): void {
@@ -127,4 +140,27 @@ test("it says when nothing of it is under way any more: after its start has fail
   await supervisor.atRest(async () => undefined);
   await settled();
   expect([world.idle, supervisor.isIdle]).toEqual([3, true]);
+});
+
+test("after deaths of its thread it has recovered only when it has run for a while", async () => {
+  const world = new World();
+  world.supervisor.restart();
+  for (let death = 0; death < 3; death += 1) {
+    world.leave(await world.runs(), "died");
+    await settled();
+    vi.advanceTimersByTime(10_000);
+  }
+  await world.runs();
+  vi.advanceTimersByTime(29_000);
+  expect(world.deaths).toEqual(["died", "died", "died"]);
+  vi.advanceTimersByTime(2_000);
+  expect(world.deaths).toEqual(["died", "died", "died", "recovered"]);
+});
+
+test("after a death by another pipeline it is launched again at once, and has recovered when it runs", async () => {
+  const world = new World();
+  world.supervisor.restart();
+  world.leave(await world.runs(), "died", true);
+  await world.runs();
+  expect(world.deaths).toEqual(["died", "recovered"]);
 });

@@ -48,6 +48,7 @@ describe("a remote", () => {
     ["http://host/a.git", "is not encrypted"],
     ["http://127.0.0.1:8080/a.git", undefined],
     ["https://host/a.git", undefined],
+    ["https://host/a.git?key=s3cret", "git shows the query of https://host/a.git?redacted in the list of processes"],
     ["ssh://git@host/a.git", undefined],
   ])("says what is unsafe of %s", (text, warning) => {
     const told = parseRemote(text).warning;

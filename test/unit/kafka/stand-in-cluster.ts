@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import type { FetchedPartition } from "../../../engine/sources/kafka/protocol/fetch.ts";
 import type { KafkaConnection } from "../../../schemas/pipeline.ts";
+import { Frames } from "../../support/kafka/frames.ts";
 import { text16 as text } from "../../support/kafka/wire-bytes.ts";
 import { fetched, int16, int32, int64, int8, responseBytes } from "./written.ts";
 
@@ -105,13 +106,9 @@ export class StandInCluster {
     this.#sockets.set(socket, node);
     this.connections += 1;
     socket.on("error", () => undefined);
-    let bytes = Buffer.alloc(0);
-    socket.on("data", (more) => {
-      bytes = Buffer.concat([bytes, more]);
-      while (bytes.length >= 4 && bytes.length >= 4 + bytes.readInt32BE()) {
-        const end = 4 + bytes.readInt32BE();
-        const request = bytes.subarray(4, end);
-        bytes = bytes.subarray(end);
+    const frames = new Frames();
+    socket.on("data", (chunk: Buffer) => {
+      for (const request of frames.take(chunk)) {
         const answered = this.#answer(node, request);
         if (answered === undefined) continue;
         const answer = Buffer.concat([request.subarray(4, 8), answered]);

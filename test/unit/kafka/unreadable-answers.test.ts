@@ -1,8 +1,11 @@
 import { once } from "node:events";
-import { createServer, type AddressInfo, type Server } from "node:net";
-import { afterEach, expect, test } from "vitest";
+import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
+import KafkaConnection from "kafkajs/src/network/connection.js";
+import Encoder from "kafkajs/src/protocol/encoder.js";
+import { afterEach, expect, test, vi } from "vitest";
 import { Brokers } from "../../../engine/sources/kafka/brokers/brokers.ts";
 import { kafkaClient } from "../../../engine/sources/kafka/brokers/connection.ts";
+import { patchKafkajs } from "../../../engine/sources/kafka/brokers/kafkajs-patches.ts";
 import { defaultKafkaSettings } from "../../../engine/sources/kafka/brokers/settings.ts";
 import { keptLog } from "../../support/engine.ts";
 
@@ -11,8 +14,8 @@ let closed = 0;
 
 afterEach(() => new Promise((resolve) => server.close(resolve)));
 
-/** Brokers that answer every request with these bytes. */
-async function brokersThatAnswer(bytes: Buffer): Promise<Brokers> {
+/** Answers every request with these bytes; resolves with the port. */
+async function answering(bytes: Buffer): Promise<number> {
   closed = 0;
   server = createServer((socket) => {
     socket.on("data", () => socket.write(bytes));
@@ -20,7 +23,12 @@ async function brokersThatAnswer(bytes: Buffer): Promise<Brokers> {
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
+  return (server.address() as AddressInfo).port;
+}
+
+/** Brokers that answer every request with these bytes. */
+async function brokersThatAnswer(bytes: Buffer): Promise<Brokers> {
+  const port = await answering(bytes);
   const connection = { brokers: [`127.0.0.1:${port}`], protocol: "PLAINTEXT", mechanism: "NO_AUTH" } as const;
   return new Brokers(kafkaClient(connection as never, "test", keptLog()), defaultKafkaSettings);
 }
@@ -54,3 +62,29 @@ test.each([
   },
   30_000,
 );
+
+interface TestedConnection {
+  connect(): Promise<boolean>;
+  isConnected(): boolean;
+  send(request: object): Promise<unknown>;
+}
+
+const socketFactory = ({ host, port, onConnect }: { host: string; port: number; onConnect: () => void }): Socket =>
+  connect({ host, port }, onConnect);
+
+test("a length that is too large ends the connection with the answer that is late, not with each one after it", async () => {
+  patchKafkajs();
+  const port = await answering(Buffer.concat([int32(1_000), int32(1), Buffer.alloc(16)]));
+  const logger = { namespace: () => logger, debug: vi.fn<() => void>(), error: vi.fn<() => void>() };
+  const options = { host: "127.0.0.1", port, logger, requestTimeout: 50, connectionTimeout: 5_000 };
+  const connection = new (KafkaConnection as unknown as new (of: object) => TestedConnection)({
+    ...options,
+    socketFactory,
+  });
+  await connection.connect();
+  const request = { apiKey: 3, apiVersion: 6, apiName: "Metadata", encode: () => Promise.resolve(new Encoder()) };
+  const response = { decode: () => Promise.resolve({}), parse: () => Promise.resolve({}) };
+  await expect(connection.send({ request, response })).rejects.toThrow("timed out");
+  await expect.poll(() => closed).toBe(1);
+  expect(connection.isConnected()).toBe(false);
+});

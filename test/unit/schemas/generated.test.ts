@@ -5,6 +5,7 @@ import { codesReference } from "../../../reconciler/validate/codes-reference.ts"
 import { codes } from "../../../reconciler/language/codes.ts";
 import { declarations } from "../../../schemas/declarations.ts";
 import { canonicalDuration, canonicalSize, engineOptions, normalise, type PipelineV3 } from "../../../schemas/index.ts";
+import { planReference } from "../../../schemas/plan-reference.ts";
 import { reference } from "../../../schemas/reference.ts";
 import { resolved, rootNode, type SchemaNode } from "../../../schemas/annotations.ts";
 import { goodPipeline, kafkaPipeline } from "../../support/pipeline-file.ts";
@@ -19,6 +20,10 @@ describe("what is generated is what its source gives", () => {
 
   test("pipeline.md: else run `npm run schemas`", async () => {
     expect(await reference()).toBe(committed("docs/reference/pipeline.md"));
+  });
+
+  test("plan-report.md: else run `npm run schemas`", async () => {
+    expect(await planReference()).toBe(committed("docs/reference/plan-report.md"));
   });
 
   test("problem-codes.md: else run `npm run schemas`", async () => {

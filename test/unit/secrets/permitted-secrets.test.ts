@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { resolveSecrets, SecretsInUse } from "../../../engine/catalog/secrets.ts";
 import { EngineError } from "../../../engine/index.ts";
 import { FileAndEnvSecrets } from "../../../reconciler/secrets/file-and-env.ts";
 import {
@@ -11,6 +12,7 @@ import {
   type OwnSecret,
   type Permission,
 } from "../../../reconciler/secrets/permitted-secrets.ts";
+import { webhookPipeline } from "../../support/pipelines.ts";
 
 const canary = "c4n4ry-value";
 const env = {
@@ -172,4 +174,42 @@ describe("the secrets of Sluice itself are never given", () => {
 test("a form that is no reference is refused as before, and an escape is none", async () => {
   expect(await given("${vault:a}", [])).toMatch(/^SECRET_NOT_FOUND/);
   expect(await given("$${env:HOME}", [])).toBe("${env:HOME}");
+});
+
+test("within a sweep a value is read once for all that may use it, and given to no one else", async () => {
+  let reads = 0;
+  const values = new FileAndEnvSecrets(env);
+  const counting = { resolve: (text: string) => ((reads += 1), values.resolve(text)) };
+  const permissions = rules({ "${env:ORDERS_PASSWORD}": "orders-*" });
+  const secrets = new PermittedSecrets({ secrets: counting, permissions, own: [] });
+  const read = new Map<string, Promise<string>>();
+  const ask = (pipeline_id: string): Promise<string> =>
+    secrets.resolve("${env:ORDERS_PASSWORD}", { pipeline_id, hosts: [] }, read);
+  expect([await ask("orders-eu"), await ask("orders-us")]).toEqual([canary, canary]);
+  await expect(ask("payments")).rejects.toMatchObject({ code: "SECRET_NOT_ALLOWED" });
+  expect(reads).toBe(1);
+});
+
+test("a sweep over the pipelines that use a secret reads it once, and the next one reads it anew", async () => {
+  let value = "the first";
+  let reads = 0;
+  const secrets = new PermittedSecrets({
+    secrets: { resolve: async () => ((reads += 1), value) },
+    permissions: everything(),
+    own: [],
+  });
+  const inUse = new SecretsInUse(secrets);
+  const usual = webhookPipeline("orders").sink;
+  for (const pipeline_id of ["orders-eu", "orders-us", "orders-jp"]) {
+    const sink = { ...usual, connection_params: { ...usual.connection_params, password: "${env:ORDERS_PASSWORD}" } };
+    const config = webhookPipeline(pipeline_id, { sink });
+    inUse.note(pipeline_id, config, await resolveSecrets(config, secrets));
+  }
+  reads = 0;
+  expect([await inUse.stale([]), reads]).toEqual([[], 1]);
+  value = "the second";
+  const stale = await inUse.stale([]);
+  expect(stale.map(({ pipeline_id }) => pipeline_id)).toEqual(["orders-eu", "orders-us", "orders-jp"]);
+  expect(stale[0]?.changed).toEqual(["${env:ORDERS_PASSWORD}"]);
+  expect(reads).toBe(2);
 });

@@ -77,6 +77,18 @@ test("a write that says that it is large is not begun without room for all of it
   await store.close();
 });
 
+test("a write that does not fit leaves the room on the disk to others", async () => {
+  const store = Store.open(join(disk.path, "state"));
+  const table = store.table<string, number>("values");
+  disk.fill(30 * megabyte);
+  const { freeBytes } = disk;
+  for (let attempt = 0; attempt < 3; attempt += 1) {
+    await expect(store.write(() => table.putSync(1, "x"), 100 * megabyte)).rejects.toMatchObject({ code: "DISK_FULL" });
+  }
+  expect(disk.freeBytes).toBe(freeBytes);
+  await store.close();
+});
+
 test("what was held is held by the next run as well", async () => {
   const path = join(disk.path, "state");
   await Store.open(path).close();

@@ -4,6 +4,8 @@ import { Registry } from "prom-client";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { createHookTelemetry } from "../../../reconciler/status/hook-telemetry.ts";
+import { refusalReasons } from "../../../reconciler/listeners/connection-limit.ts";
+import { createListenersTelemetry } from "../../../reconciler/status/listener-telemetry.ts";
 import { createTelemetry } from "../../../reconciler/status/telemetry.ts";
 import { engineMetrics } from "../../../engine/telemetry/metrics.ts";
 import { Recorder } from "../../../engine/telemetry/recorder.ts";
@@ -30,6 +32,7 @@ function exported(): Map<string, ReadonlySet<string>> {
   engineMetrics(registry, keptLog());
   createTelemetry(keptLog(), registry).exposeState(() => emptySnapshot);
   createHookTelemetry(keptLog(), registry);
+  createListenersTelemetry(keptLog(), registry, refusalReasons);
   return new Map(
     registry.getMetricsAsArray().map(({ name }) => {
       // The library keeps them, and its types do not say so.
@@ -88,6 +91,7 @@ describe("the alert rules that come with it", () => {
       new Recorder(keptLog(), registry).observed("orders");
       createTelemetry(keptLog(), registry);
       createHookTelemetry(keptLog(), registry);
+      createListenersTelemetry(keptLog(), registry, refusalReasons).of("events", () => 0);
       for (const text of nodesOf(expr).get("VectorSelector") ?? []) {
         const [name = ""] = /^\w+/.exec(text) ?? [];
         const { values = [] } = (await registry.getSingleMetric(name)?.get()) ?? {};

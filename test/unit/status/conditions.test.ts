@@ -38,6 +38,8 @@ const reasons: Record<Pause["class"], string> = {
   storage: "PausedStorage",
   source: "PausedSource",
   owner: "PausedOwner",
+  thread: "PausedThread",
+  letters: "PausedLetters",
 };
 
 describe("a pipeline that runs", () => {

@@ -1,5 +1,5 @@
 import type { ClickHouseSettings } from "@clickhouse/client";
-import { quoteName, quoteTable } from "../transport/sql.ts";
+import { quoteName, quoteTable } from "../transport/quote.ts";
 
 /** Rows of the largest block that ClickHouse makes by default. */
 const blockRows = "1048449";

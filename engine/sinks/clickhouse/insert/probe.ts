@@ -4,7 +4,7 @@ import type { Answer, Failure, Probe } from "../../../core/sink.ts";
 import { asAnswer, insertAnswer, statementAnswer } from "../transport/failures.ts";
 import type { Connection, Request } from "../transport/connection.ts";
 import type { RequestFailure } from "../transport/request-error.ts";
-import { quoteName, quoteTable, quoteText } from "../transport/sql.ts";
+import { quoteName, quoteTable, quoteText } from "../transport/quote.ts";
 
 /** The table that the rows of a block are for. */
 export interface ProbedTable {

@@ -1,6 +1,8 @@
 import type { ClickHouseSettings } from "@clickhouse/client";
 import { tokenSetting } from "./insert-settings.ts";
-import { quoteText, type Select } from "../transport/sql.ts";
+import { quoteText } from "../transport/quote.ts";
+import type { Select } from "../transport/sql.ts";
+import { numberIn, type Row, textIn } from "../transport/rows.ts";
 import { isUnreadable } from "../transport/request-error.ts";
 
 /** A setting in the profile of this user. */
@@ -20,11 +22,24 @@ export async function readProfile(select: Select, names: readonly string[]): Pro
   const list = ["readonly", ...names].map(quoteText).join(", ");
   try {
     const rows = await select(`SELECT name, value, min, max, readonly FROM system.settings WHERE name IN (${list})`);
-    return new Map(rows.map((row) => [String(row["name"]), row as unknown as ProfileSetting]));
+    return new Map(rows.map((row) => [textIn(row, "name", question), settingOf(row)]));
   } catch (error) {
     if (isUnreadable(error)) return undefined;
     throw error;
   }
+}
+
+const question = "system.settings";
+
+/** Throws a RequestError for a row that describes no setting. */
+function settingOf(row: Row): ProfileSetting {
+  const bound = (field: string): string | null => (row[field] === null ? null : textIn(row, field, question));
+  return {
+    value: textIn(row, "value", question),
+    min: bound("min"),
+    max: bound("max"),
+    readonly: numberIn(row, "readonly", question),
+  };
 }
 
 /** Why this profile forbids inserts with the settings `wanted` and a token; undefined if it does not. */

@@ -1,13 +1,13 @@
 import type { Reading } from "../../../core/sink.ts";
-import { quoteTable, quoteText, type Select } from "../transport/sql.ts";
+import { quoteTable, quoteText } from "../transport/quote.ts";
+import type { Select } from "../transport/sql.ts";
+import { numberIn, textIn } from "../transport/rows.ts";
+import { deduplicationWindow } from "./statements.ts";
 import type { TableInfo } from "./table.ts";
 import { isUnreadable } from "../transport/request-error.ts";
 
 /** The deduplication window: 0 entries where repeats are not recognised. */
 export type Window = Reading["window"];
-
-/** The deduplication window, in inserts, of tables that Sluice creates; also the advice for other tables. */
-export const deduplicationWindow = 10_000;
 
 /** A window of fewer entries forgets a token too soon. */
 const smallestWindow = 100;
@@ -46,7 +46,8 @@ async function readSettings(select: Select, table: string): Promise<Map<string, 
   try {
     const names = [...Object.values(entriesSetting), secondsSetting].map(quoteText).join(", ");
     const rows = await select(`SELECT name, value FROM system.${table} WHERE name IN (${names})`);
-    return new Map(rows.map(({ name, value }) => [String(name), Number(value)]));
+    const question = `system.${table}`;
+    return new Map(rows.map((row) => [textIn(row, "name", question), numberIn(row, "value", question)]));
   } catch (error) {
     if (isUnreadable(error)) return new Map();
     throw error;

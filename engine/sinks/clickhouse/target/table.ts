@@ -1,4 +1,6 @@
-import { quoteText, type Select } from "../transport/sql.ts";
+import { type Row, textIn, textsIn, unexpected } from "../transport/rows.ts";
+import { quoteText } from "../transport/quote.ts";
+import type { Select } from "../transport/sql.ts";
 
 /** A table as `system.tables` describes it. */
 export interface TableInfo {
@@ -31,12 +33,37 @@ export async function findTable(select: Select, database: string, table: string)
   const rows = await select(
     `SELECT ${tableInfo} FROM system.tables WHERE database = ${quoteText(database)} AND name = ${quoteText(table)}`,
   );
-  return rows[0] as TableInfo | undefined;
+  const [row, ...others] = rows;
+  if (others.length > 0) throw unexpected(tables, "rows", "at most one", rows);
+  return row && tableOf(row);
+}
+
+const tables = "system.tables";
+const columns = "system.columns";
+
+/** Throws a RequestError for a row that has not the columns of `tableInfo`. */
+export function tableOf(row: Row): TableInfo {
+  const text = (field: string): string => textIn(row, field, tables);
+  return {
+    database: text("database"),
+    name: text("name"),
+    uuid: text("uuid"),
+    engine: text("engine"),
+    engine_full: text("engine_full"),
+    partition_key: text("partition_key"),
+    create_table_query: text("create_table_query"),
+    dependencies_database: textsIn(row, "dependencies_database", tables),
+    dependencies_table: textsIn(row, "dependencies_table", tables),
+  };
 }
 
 export async function findColumns(select: Select, database: string, table: string): Promise<ColumnInfo[]> {
   const rows = await select(
     `SELECT name, type, default_kind FROM system.columns WHERE database = ${quoteText(database)} AND table = ${quoteText(table)}`,
   );
-  return rows as unknown as ColumnInfo[];
+  return rows.map((row) => ({
+    name: textIn(row, "name", columns),
+    type: textIn(row, "type", columns),
+    default_kind: textIn(row, "default_kind", columns),
+  }));
 }

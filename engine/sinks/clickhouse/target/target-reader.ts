@@ -1,8 +1,10 @@
 import type { Reading } from "../../../core/sink.ts";
 import { isReplicated } from "./deduplication.ts";
 import { type WrittenTables, writtenTablesOf } from "./written-tables.ts";
-import { quoteText, type Select } from "../transport/sql.ts";
-import { findTable, tableInfo, type TableInfo } from "./table.ts";
+import { quoteText } from "../transport/quote.ts";
+import type { Select } from "../transport/sql.ts";
+import { findTable, tableInfo, type TableInfo, tableOf } from "./table.ts";
+import { numberIn, type Row, textsIn, unexpected } from "../transport/rows.ts";
 import { isUnreadable } from "../transport/request-error.ts";
 
 /** The maximum age of a reading: in milliseconds, and as a part of the deduplication window. */
@@ -12,10 +14,10 @@ const partOfWindow = 1 / 20;
 /** A table, or a view, at one moment. */
 type TableSnapshot = TableInfo & {
   data_paths: readonly string[];
-  altered: unknown;
-  time: unknown;
-  uptime: unknown;
-  blocks?: readonly [highest: unknown, count: unknown];
+  altered: number;
+  time: number;
+  uptime: number;
+  blocks?: readonly [highest: number, count: number];
 };
 
 interface CachedReading {
@@ -106,12 +108,12 @@ export class TargetReader {
     const blocks = table.blocks?.[replicated ? 1 : 0];
     return {
       table: identityOf(table),
-      time: Number(table.time),
-      ...(blocks === undefined ? {} : { blocks: Number(blocks) }),
+      time: table.time,
+      ...(blocks === undefined ? {} : { blocks }),
       ...(replicated ? { isReplicated: true } : {}),
-      ...(replicated || this.#repairsTokens ? {} : { uptime: Number(table.uptime) }),
+      ...(replicated || this.#repairsTokens ? {} : { uptime: table.uptime }),
       window: written.window,
-      altered: Number(table.altered),
+      altered: table.altered,
       description: table.create_table_query,
       taken: Date.now(),
     };
@@ -125,7 +127,7 @@ export class TargetReader {
 
   async #readTables(select: Select, tables: readonly TableInfo[]): Promise<TableSnapshot[]> {
     try {
-      return (await select(this.#query(tables))) as unknown as TableSnapshot[];
+      return (await select(this.#query(tables))).map((row) => snapshotOf(row));
     } catch (error) {
       if (!this.#seesParts || !isUnreadable(error)) throw error;
       this.#seesParts = false;
@@ -145,6 +147,24 @@ export class TargetReader {
       ` FROM system.tables WHERE database IN (${databases}) AND name IN (${names})`,
     ].join("");
   }
+}
+
+/** Throws a RequestError for a row that has not what was asked for. */
+function snapshotOf(row: Row): TableSnapshot {
+  const number = (field: string): number => numberIn(row, field, "system.tables");
+  const { blocks } = row;
+  if (blocks !== undefined && (!Array.isArray(blocks) || blocks.length !== 2)) {
+    throw unexpected("system.parts", "blocks", "a list of two numbers", blocks);
+  }
+  const block = (index: number): number => numberIn({ block: blocks?.[index] as unknown }, "block", "system.parts");
+  return {
+    ...tableOf(row),
+    data_paths: textsIn(row, "data_paths", "system.tables"),
+    altered: number("altered"),
+    time: number("time"),
+    uptime: number("uptime"),
+    ...(blocks !== undefined && { blocks: [block(0), block(1)] }),
+  };
 }
 
 /** Whether the descriptions of the table and of all tables that an insert writes are unchanged. */

@@ -28,8 +28,8 @@ async function readVersion(select: Select): Promise<string> {
     const [row] = await select("SELECT version() AS version");
     return String(row?.["version"]);
   } catch (error) {
-    const text = error instanceof RequestError && error.failure.from === "foreign" ? error.failure.text : "";
-    const version = /\{"version":"(\d+\.\d+\.[\w.-]*)"\}/.exec(text)?.[1];
+    const body = error instanceof RequestError && error.failure.from === "foreign" ? error.failure.body : undefined;
+    const version = /^\s*\{"version":"(\d{1,4}\.\d{1,4}\.[\d.]{0,20}[\w.-]{0,20})"\}\s*$/.exec(body ?? "")?.[1];
     if (version === undefined) throw error;
     return version;
   }

@@ -26,7 +26,7 @@ export async function writtenTablesOf(select: Select, start: TableInfo): Promise
   const names = new Set<string>();
   for (let at = 0; at < written.length && at < mostTables; at += 1) {
     for (const name of dependentsOf(written[at]!)) {
-      if (names.has(nameOf(name))) continue;
+      if (names.has(nameOf(name)) || names.size > mostTables) continue;
       names.add(nameOf(name));
       const view = await findTable(select, name.database, name.name);
       const target = view && (await targetOf(select, view));
@@ -35,7 +35,8 @@ export async function writtenTablesOf(select: Select, start: TableInfo): Promise
       else if (!written.some((known) => nameOf(known) === nameOf(target))) written.push(target);
     }
   }
-  if (written.length > mostTables) unknown.push(`more than ${mostTables} tables depend on it`);
+  if (written.length > mostTables || names.size > mostTables)
+    unknown.push(`more than ${mostTables} tables depend on it`);
   const windows = written.map((table) => windowOf(table, defaults));
   const reasons = written
     .map((table, index) => whyNotDeduplicated(table, windows[index]!))

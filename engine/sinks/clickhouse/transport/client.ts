@@ -1,10 +1,12 @@
 import { Agent, request } from "node:http";
-import { Agent as TlsAgent, request as tlsRequest } from "node:https";
+import { request as tlsRequest } from "node:https";
 import { Readable } from "node:stream";
 import { promisify } from "node:util";
 import { brotliDecompress, constants, gunzip, gzip, inflate } from "node:zlib";
 import { ClickHouseLogLevel, createClient } from "@clickhouse/client";
 import type { ClickHouseClient } from "@clickhouse/client";
+import { agentWithin } from "../../../peers/agent.ts";
+import type { TargetPolicy } from "../../../peers/targets.ts";
 import { withTimeLimit } from "./time-limit.ts";
 
 const compress = promisify(gzip);
@@ -35,6 +37,8 @@ export interface Target {
   username: string;
   password: string;
   skipCertificate: boolean;
+  /** The Unix socket where it listens, instead of the host and the port of `url`. */
+  socketPath?: string;
 }
 
 /**
@@ -57,11 +61,12 @@ export function clientFor({ url, username, password }: Target, agent: Agent): Cl
   });
 }
 
-/** The agent for connections to a server. */
-export function agentFor({ url, skipCertificate }: Target): Agent {
+/** The agent for connections to a server. Our own, which a Unix socket leads to, is no target of the policy. */
+export function agentFor({ url, skipCertificate, socketPath }: Target, policy: TargetPolicy): Agent {
   const options = { keepAlive: true, maxSockets: 10 };
-  if (!url.startsWith("https:")) return new Agent(options);
-  return new TlsAgent({ ...options, ...(skipCertificate ? { rejectUnauthorized: false } : {}) });
+  if (socketPath !== undefined) return new Agent({ ...options, socketPath } as typeof options);
+  const isSecure = url.startsWith("https:");
+  return agentWithin(policy, isSecure, { ...options, ...(skipCertificate ? { rejectUnauthorized: false } : {}) });
 }
 
 /** How long `/ping` may take, in milliseconds: a healthy server answers at once. */

@@ -2,9 +2,11 @@ import { randomUUID } from "node:crypto";
 import type { Agent } from "node:http";
 import { addAbortSignal } from "node:stream";
 import { lookup } from "node:dns/promises";
-import { BlockList, isIP } from "node:net";
+import { isIP } from "node:net";
 import type { ClickHouseClient, ClickHouseSettings } from "@clickhouse/client";
 import type { SinkConnection } from "../../../../schemas/pipeline.ts";
+import { type Hide, hiding } from "../../../peers/hidden-secrets.ts";
+import { isNear, TargetPolicy, type TargetRules } from "../../../peers/targets.ts";
 import { agentFor, bodyOf, clientFor, isAnswering, readAnswer, type Target } from "./client.ts";
 import { type Endpoint, endpointOf } from "./endpoint.ts";
 import { type HttpResponse, failureOf } from "./response.ts";
@@ -15,6 +17,8 @@ import { parseClientError, type RequestFailure, RequestError } from "./request-e
 /** The address of the embedded ClickHouse. */
 export interface EmbeddedServer {
   url: string;
+  /** The Unix socket where it listens, instead of the host and the port of `url`. */
+  socketPath?: string;
   username: string;
   password: string;
 }
@@ -33,6 +37,8 @@ export interface ConnectionOptions {
   embedded?: EmbeddedServer | (() => EmbeddedServer);
   /** The agent for HTTP connections; by default one of its own. */
   agent?: Agent;
+  /** Which servers may be connected to; without it, the defaults. */
+  targets?: TargetRules;
   /** Whether bodies are compressed; by default only if the server is reached over the internet. */
   compress?: boolean;
 }
@@ -46,14 +52,18 @@ export class Connection {
   readonly #embedded: (() => EmbeddedServer) | undefined;
   readonly #endpoint: Endpoint | string | undefined;
   readonly #agent: Agent | undefined;
+  readonly #policy: TargetPolicy;
   readonly #requests = new SentRequests();
   #compressed: Promise<boolean> | undefined;
   #client: { target: Target; client: ClickHouseClient; agent: Agent } | undefined;
+  #hide: Hide;
 
-  constructor(params: SinkConnection, { embedded, agent, compress }: ConnectionOptions = {}) {
+  constructor(params: SinkConnection, { embedded, agent, targets, compress }: ConnectionOptions = {}) {
     this.#agent = agent;
+    this.#policy = new TargetPolicy(targets);
     this.#compressed = compress === undefined ? undefined : Promise.resolve(compress);
     this.#params = params;
+    this.#hide = hiding([params.password]);
     this.#embedded = typeof embedded === "object" ? () => embedded : embedded;
     this.#endpoint = params.host === "embedded" ? undefined : endpointOf(params);
   }
@@ -74,10 +84,9 @@ export class Connection {
     return this.#client?.target.username ?? this.#params.username ?? "default";
   }
 
-  /** The text without the password, in case a server repeats it. */
+  /** The text without the password in any spelling, in case a server repeats it. Call it before the text is cut. */
   redact(text: string): string {
-    const secrets = [this.#params.password, this.#client?.target.password].filter((secret) => secret !== undefined);
-    return secrets.reduce((clean, secret) => (secret === "" ? clean : clean.replaceAll(secret, "***")), text);
+    return this.#hide(text);
   }
 
   /** Runs a statement and resolves with the text of its answer. Throws a RequestError for any failure. */
@@ -86,9 +95,7 @@ export class Connection {
       throw new RequestError({ from: "network", sent: false, text: "aborted before it was sent" });
     }
     const response = await this.#exchange(statement, request);
-    // Before the text is cut: otherwise a part of a secret could remain at the cut.
-    const text = this.redact(response.text);
-    const failure = failureOf({ ...response, text }, request.body !== undefined);
+    const failure = failureOf(response, request.body !== undefined, (text) => this.redact(text));
     if (failure !== undefined) throw new RequestError(failure);
     return response.text;
   }
@@ -132,7 +139,9 @@ export class Connection {
       } catch (error) {
         const { mayHaveArrived } = sent;
         throw new RequestError(
-          signal.aborted ? givenUp(signal, mayHaveArrived) : parseClientError(error, mayHaveArrived),
+          signal.aborted
+            ? givenUp(signal, mayHaveArrived)
+            : parseClientError(error, mayHaveArrived, (text) => this.redact(text)),
         );
       }
     });
@@ -147,11 +156,10 @@ export class Connection {
   #open(): { client: ClickHouseClient; agent: Agent; target: Target } {
     const target = this.#target();
     const current = this.#client?.target;
-    if (this.#client !== undefined && current?.url === target.url && current.password === target.password) {
-      return this.#client;
-    }
+    if (this.#client !== undefined && isSame(current, target)) return this.#client;
     void this.#client?.client.close();
-    const agent = this.#requests.watch(this.#agent ?? agentFor(target));
+    const agent = this.#requests.watch(this.#agent ?? agentFor(target, this.#policy));
+    this.#hide = hiding([target.password, loginOf(target)]);
     this.#client = { target, agent, client: clientFor(target, agent) };
     return this.#client;
   }
@@ -181,26 +189,19 @@ export class Connection {
   }
 }
 
+function isSame(current: Target | undefined, { url, socketPath, password }: Target): boolean {
+  return current?.url === url && current.socketPath === socketPath && current.password === password;
+}
+
+/** User and password as the header of a request holds them. */
+function loginOf({ username, password }: Target): string | undefined {
+  return password === "" ? undefined : Buffer.from(`${username}:${password}`).toString("base64");
+}
+
 /** A request that took too long, or that its caller aborted. */
 function givenUp(signal: AbortSignal, sent: boolean): RequestFailure {
   return { from: "network", sent, text: isOutOfTime(signal) ? "it took too long" : "aborted while it ran" };
 }
-
-/** Private networks: they transfer a body faster than it can be compressed. */
-const near = new BlockList();
-for (const [network, prefix] of [
-  ["127.0.0.0", 8],
-  ["10.0.0.0", 8],
-  ["172.16.0.0", 12],
-  ["192.168.0.0", 16],
-  ["169.254.0.0", 16],
-  ["100.64.0.0", 10],
-] as const) {
-  near.addSubnet(network, prefix, "ipv4");
-}
-near.addAddress("::1", "ipv6");
-near.addSubnet("fc00::", 7, "ipv6");
-near.addSubnet("fe80::", 10, "ipv6");
 
 /**
  * Whether a server is reached over the internet. Compressing a body costs 18 ms of CPU per MB: worth it where the network
@@ -208,9 +209,7 @@ near.addSubnet("fe80::", 10, "ipv6");
  */
 export async function isOverInternet(host: string): Promise<boolean> {
   const name = host.replace(/^\[|\]$/g, "");
-  const found = isIP(name) === 0 ? await lookup(name).catch(() => undefined) : { address: name, family: isIP(name) };
+  const found = isIP(name) === 0 ? await lookup(name).catch(() => undefined) : { address: name };
   if (found === undefined) return false;
-  const mapped = /^::ffff:([\d.]+)$/i.exec(found.address)?.[1];
-  if (mapped !== undefined) return !near.check(mapped, "ipv4");
-  return !near.check(found.address, found.family === 6 ? "ipv6" : "ipv4");
+  return !isNear(found.address);
 }

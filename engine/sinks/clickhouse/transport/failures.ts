@@ -76,7 +76,7 @@ export function statementAnswer(reason: RequestFailure): FailedAnswer {
 
 function wroteNothing(reason: Exclude<RequestFailure, { from: "server" }>): boolean {
   if (reason.from === "network") return !reason.sent;
-  return reason.from === "settings" || reason.from === "protocol";
+  return reason.from === "settings" || reason.from === "policy" || reason.from === "protocol";
 }
 
 const httpPort =
@@ -98,6 +98,8 @@ function otherFailure(reason: Exclude<RequestFailure, { from: "server" }>): Fail
         name: "foreign_answer",
         text: `the HTTP answer is not ClickHouse's answer to this statement: ${reason.text}; a proxy must pass on query_id and the X-ClickHouse headers unchanged`,
       };
+    case "answer":
+      return { class: "transient", name: "unexpected_answer", text: reason.text };
     case "http": {
       const isPassing = reason.status >= 500 || reason.status === 429 || reason.status === 408;
       const text = `the HTTP answer with status ${reason.status} is not from ClickHouse: ${reason.text}`;
@@ -109,6 +111,8 @@ function otherFailure(reason: Exclude<RequestFailure, { from: "server" }>): Fail
       return { class: "transient", name: "garbled_answer", text: `${reason.text}; if this persists, ${httpPort}` };
     case "settings":
       return { class: "setup", name: "settings", text: reason.text };
+    case "policy":
+      return { class: "setup", name: "target_not_allowed", text: reason.text };
     default:
       return reason satisfies never;
   }

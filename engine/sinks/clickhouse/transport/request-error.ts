@@ -1,11 +1,17 @@
+import { clippedTo } from "../../../peers/foreign-text.ts";
+import type { Hide } from "../../../peers/hidden-secrets.ts";
+import { targetNotAllowed } from "../../../peers/targets.ts";
+
 /** Why a statement failed. `failures.ts` says what that means for a batch. */
 export type RequestFailure =
   /** ClickHouse answered with an error. `text` is its message without code and version. */
   | { from: "server"; code: number; name: string; text: string }
   /** An HTTP error that is not from ClickHouse, but from a proxy or another service. */
   | { from: "http"; status: number; text: string }
-  /** A successful HTTP answer that is not ClickHouse's answer to this statement. */
-  | { from: "foreign"; text: string }
+  /** A successful HTTP answer that is not ClickHouse's answer to this statement. `body` is not to be shown. */
+  | { from: "foreign"; text: string; body?: string }
+  /** ClickHouse's answer, by its headers, whose rows are not what was asked for. */
+  | { from: "answer"; text: string }
   /** The answer shows that the port speaks ClickHouse's native protocol: the server read nothing further. */
   | { from: "protocol"; text: string }
   /** The bytes that came back are not HTTP. */
@@ -13,7 +19,9 @@ export type RequestFailure =
   /** No answer. `sent`: whether the statement, or a part of it, may have reached the server. */
   | { from: "network"; sent: boolean; text: string }
   /** No connection can be made with these settings, whatever the server does: certificate, TLS, address. Nothing was sent. */
-  | { from: "settings"; text: string };
+  | { from: "settings"; text: string }
+  /** The operator does not allow this server as a target. Nothing was sent. */
+  | { from: "policy"; text: string };
 
 /** Thrown by everything that sends a statement. `asAnswer` turns it into an answer. */
 export class RequestError extends Error {
@@ -27,11 +35,16 @@ export class RequestError extends Error {
 }
 
 /** Codes for an unknown column or table, or no right to read it. */
-const unreadableCodes = new Set([47, 60, 291, 497]);
+const unreadableCodes = [47, 60, 291, 497];
+
+/** Whether ClickHouse answered a statement with one of these error codes. */
+export function isServerError(error: unknown, ...codes: number[]): boolean {
+  return error instanceof RequestError && error.failure.from === "server" && codes.includes(error.failure.code);
+}
 
 /** Whether a SELECT from a system table failed because the server does not have it, or the user may not read it. */
 export function isUnreadable(error: unknown): boolean {
-  return error instanceof RequestError && error.failure.from === "server" && unreadableCodes.has(error.failure.code);
+  return isServerError(error, ...unreadableCodes);
 }
 
 /** The longest server text that is passed on, in characters. */
@@ -59,8 +72,7 @@ export function parseServerError(body: string, header: string | undefined): Requ
 
 /** One line of at most 1000 characters; the end is kept, since ClickHouse names the row and the view there. */
 export function clipped(text: string): string {
-  const line = text.replace(/\s+/g, " ").trim();
-  return line.length <= longest ? line : `${line.slice(0, longest / 2)} … ${line.slice(-longest / 2)}`;
+  return clippedTo(text, longest);
 }
 
 /** An OpenSSL error that ends a write has the code EPROTO. */
@@ -78,8 +90,10 @@ const own = new Map([
  * itself does not say this: a reset, a TLS error or an unreachable host is possible before the connection is made, and
  * after the whole body was sent.
  */
-export function parseClientError(error: unknown, sent: boolean): RequestFailure {
-  const { code, message } = errorFields(error);
+export function parseClientError(error: unknown, sent: boolean, hide: Hide = (text) => text): RequestFailure {
+  const fields = errorFields(error);
+  const [code, message] = [fields.code, hide(fields.message)];
+  if (code === targetNotAllowed) return { from: "policy", text: `${targetNotAllowed}: ${message}` };
   if (code.startsWith("HPE_")) return { from: "garbled", text: `the answer is not HTTP (${code})` };
   const said = clipped(code === "" || message.includes(code) ? message : `${message} (${code})`);
   if (tls.test(code)) {

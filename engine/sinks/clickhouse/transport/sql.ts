@@ -1,33 +1,35 @@
 import type { Connection } from "./connection.ts";
 import { RequestError } from "./request-error.ts";
 
-/** A name in back-quotes, safe within any statement. */
-export function quoteName(name: string): string {
-  return `\`${name.replaceAll("\\", "\\\\").replaceAll("`", "``")}\``;
-}
-
-/** A text literal, safe within any statement. */
-export function quoteText(text: string): string {
-  return `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
-}
-
-export function quoteTable(database: string, table: string): string {
-  return `${quoteName(database)}.${quoteName(table)}`;
-}
-
 /** Runs a SELECT without its FORMAT and resolves with its rows. Throws a RequestError. */
 export type Select = (query: string) => Promise<Record<string, unknown>[]>;
 
 export function selectOn(connection: Connection, signal: AbortSignal): Select {
   return async (query) => {
     const text = await connection.run(`${query} FORMAT JSONEachRow`, { signal });
-    const rows = text.split("\n").filter((line) => line !== "");
     try {
-      return rows.map(rowOf);
-    } catch {
-      throw new RequestError({ from: "foreign", text: `expected rows of JSON, got ${text.slice(0, 200)}` });
+      return rowsIn(text);
+    } catch (error) {
+      if (error instanceof RequestError) throw error;
+      throw new RequestError({ from: "foreign", text: `expected rows of JSON, got ${text.length} characters` });
     }
   };
+}
+
+/** The most rows of an answer: columns of one table, or the tables that depend on it. */
+const mostRows = 10_000;
+
+function rowsIn(text: string): Record<string, unknown>[] {
+  const rows: Record<string, unknown>[] = [];
+  for (let at = 0; at < text.length;) {
+    const end = text.indexOf("\n", at) === -1 ? text.length : text.indexOf("\n", at);
+    if (rows.length === mostRows) {
+      throw new RequestError({ from: "answer", text: `expected at most ${mostRows} rows, found more` });
+    }
+    if (end > at) rows.push(rowOf(text.slice(at, end)));
+    at = end + 1;
+  }
+  return rows;
 }
 
 /** Throws an Error for anything but a JSON object. */

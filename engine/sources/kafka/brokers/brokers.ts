@@ -260,8 +260,10 @@ function namesById(places: readonly FetchPlace[]): Map<string, string> | undefin
   return names;
 }
 
+/** Throws while the broker is asked for its versions. */
 function speaks({ versions }: Broker, key: number, version: number): boolean {
-  const offered = versions?.[key];
+  if (versions === null) throw new Error("expected a connection to the broker, found one that is being made");
+  const offered = versions[key];
   return offered !== undefined && offered.minVersion <= version && version <= offered.maxVersion;
 }
 

@@ -1,21 +1,26 @@
 import { Kafka, logLevel, type ISocketFactory, type KafkaConfig, type SASLOptions } from "kafkajs";
 import type { KafkaConnection } from "../../../../schemas/pipeline.ts";
 import type { Log } from "../../../telemetry/log.ts";
+import { clippedTo } from "../../../peers/foreign-text.ts";
+import { TargetPolicy } from "../../../peers/targets.ts";
+import { hidingFrom } from "./failures.ts";
 import { patchKafkajs } from "./kafkajs-patches.ts";
+import { socketsWithin } from "./sockets.ts";
 
 const connectionTimeout = 5_000;
 
 /**
  * A client of the brokers, by the connection of a source with its secrets resolved. Nothing is connected yet.
- * `socketFactory` opens its connections; without one they are sockets of this machine.
+ * `socketFactory` opens its connections.
  */
 export function kafkaClient(
   connection: KafkaConnection,
   clientId: string,
   log: Log,
-  socketFactory?: ISocketFactory,
+  socketFactory: ISocketFactory = socketsWithin(new TargetPolicy()),
 ): Kafka {
   patchKafkajs();
+  const hide = hidingFrom(connection);
   const config: KafkaConfig = {
     clientId,
     brokers: connection.brokers,
@@ -24,14 +29,15 @@ export function kafkaClient(
     requestTimeout: 30_000,
     // The callers retry and report failures: retries within the client would hide how long an outage lasts.
     retry: { retries: 2, initialRetryTime: 100, maxRetryTime: 1_000 },
+    socketFactory,
     logLevel: logLevel.WARN,
-    logCreator: () => (entry) => log.debug({ client: clientId, reason: entry.log.message }, "Kafka client."),
+    logCreator: () => (entry) =>
+      log.debug({ client: clientId, reason: clippedTo(hide(entry.log.message), 500) }, "Kafka client."),
   };
   const ssl = tlsOf(connection);
   if (ssl !== undefined) config.ssl = ssl;
   const sasl = saslOf(connection);
   if (sasl !== undefined) config.sasl = sasl;
-  if (socketFactory !== undefined) config.socketFactory = socketFactory;
   return new Kafka(config);
 }
 

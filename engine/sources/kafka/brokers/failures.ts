@@ -1,3 +1,7 @@
+import { clippedTo } from "../../../peers/foreign-text.ts";
+import { type Hide, hiding } from "../../../peers/hidden-secrets.ts";
+import { targetNotAllowed } from "../../../peers/targets.ts";
+import type { KafkaConnection } from "../../../../schemas/pipeline.ts";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
 import { type Pause, quietAttempts } from "../../../core/pause.ts";
 
@@ -19,14 +23,27 @@ export class TopicFailure extends Error {
   }
 }
 
+/** Hides what brokers got from us and may send back. */
+export function hidingFrom({ username, password, client_key }: KafkaConnection): Hide {
+  // What a login with PLAIN holds.
+  const login = password === undefined ? undefined : Buffer.from(`\0${username}\0${password}`).toString("base64");
+  return hiding([password, client_key, login]);
+}
+
+export const nothingHidden: Hide = (text) => text;
+
+/** The most characters of a failure that are shown. */
+const longest = 500;
+
 /**
- * A Kafka failure as text for operators: the message of kafkajs with the type of the error within it. Holds no secret.
+ * A Kafka failure as text for operators: the message of kafkajs with the type of the error within it. Brokers write a
+ * part of it: `hide` removes the secrets of the connection.
  */
-export function failureText(error: unknown): string {
+export function failureText(error: unknown, hide: Hide): string {
   const { message, type } = rootOf(error);
   const kind = type === undefined || message.includes(type) ? "" : ` (${type})`;
   const where = error instanceof TopicFailure ? `topic ${error.topic}: ` : "";
-  return `${where}${message}${kind}`;
+  return clippedTo(hide(`${where}${message}${kind}`), longest);
 }
 
 const forOperators = new Set([
@@ -43,8 +60,8 @@ const forOperators = new Set([
 
 /** Whether it lasts until a person acts, so that it is shown at once. */
 export function needsOperator(error: unknown): boolean {
-  const { type, name } = rootOf(error);
-  return (type !== undefined && forOperators.has(type)) || name === "KafkaJSSASLAuthenticationError";
+  const { type, name, isRefused } = rootOf(error);
+  return (type !== undefined && forOperators.has(type)) || name === "KafkaJSSASLAuthenticationError" || isRefused;
 }
 
 /** Whether the group does not have this member: it expired, or was removed. */
@@ -53,12 +70,14 @@ export function isUnknownMember(error: unknown): boolean {
 }
 
 /** kafkajs wraps errors in others: the innermost one says what it is. */
-function rootOf(error: unknown): { message: string; name: string; type: string | undefined } {
+function rootOf(error: unknown): { message: string; name: string; type: string | undefined; isRefused: boolean } {
   let root = error;
   for (let depth = 0; depth < 10 && root instanceof Error && root.cause instanceof Error; depth += 1) root = root.cause;
-  if (!(root instanceof Error)) return { message: String(root), name: "", type: undefined };
-  const { type } = root as Error & { type?: unknown };
-  return { message: root.message, name: root.name, type: typeof type === "string" ? type : undefined };
+  if (!(root instanceof Error)) return { message: String(root), name: "", type: undefined, isRefused: false };
+  const { type, code } = root as Error & { type?: unknown; code?: unknown };
+  const { message, name } = root;
+  const isRefused = code === targetNotAllowed;
+  return { message, name, type: isRefused ? targetNotAllowed : typeof type === "string" ? type : undefined, isRefused };
 }
 
 /**
@@ -68,19 +87,21 @@ function rootOf(error: unknown): { message: string; name: string; type: string |
 export class SourceFailures {
   readonly #pipeline_id: string;
   readonly #telemetry: Telemetry;
+  readonly #hide: Hide;
   readonly #texts = new Map<string, string>();
   /** When the pause began: the time that is shown, and the monotonic clock in milliseconds. */
   #since: { shown: string; at: number } | undefined;
 
-  constructor(pipeline_id: string, telemetry: Telemetry) {
+  constructor(pipeline_id: string, telemetry: Telemetry, hide = nothingHidden) {
     this.#pipeline_id = pipeline_id;
     this.#telemetry = telemetry;
+    this.#hide = hide;
   }
 
   /** Notes that `who` failed for the `attempt`th time in a row. */
   note(who: string, error: unknown, attempt: number): void {
     if (attempt < quietAttempts && !needsOperator(error)) return;
-    const text = `${who}: ${failureText(error)}`;
+    const text = `${who}: ${failureText(error, this.#hide)}`;
     if (this.#texts.get(who) === text) return;
     this.#texts.set(who, text);
     this.#since ??= { shown: new Date().toISOString(), at: performance.now() };

@@ -1,6 +1,7 @@
 /** The parts of kafkajs that it does not export. Because of them kafkajs is pinned to one version. */
 declare module "kafkajs/src/protocol/requests/index.js" {
   export const requests: { Fetch: unknown };
+  export function lookup(versions: object): (key: number, request: unknown) => unknown;
 }
 
 declare module "kafkajs/src/protocol/requests/apiKeys.js" {
@@ -26,10 +27,6 @@ declare module "kafkajs/src/network/connection.js" {
 
   export default class Connection {
     socket: Socket | undefined;
-    /** The part of an answer that has been received so far. */
-    chunks: Buffer[];
-    bytesBuffered: number;
-    bytesNeeded: number;
     /** What takes the answers of a login; null where none is under way. */
     authHandlers: { onSuccess(bytes: Buffer): void } | null;
     /** Whether these answers begin with their length. */
@@ -57,10 +54,48 @@ declare module "kafkajs/src/network/requestQueue/index.js" {
     pending: SocketRequest[];
     requestTimeoutIntervalId: NodeJS.Timeout | undefined;
     isConnected(): boolean;
+    /** Sends nothing for so many milliseconds. */
+    maybeThrottle: (this: RequestQueue, milliseconds: number | null | undefined) => void;
     /** Gives an answer to the request that it names; one that nobody awaits is dropped. */
     fulfillRequest(answer: { size: number; correlationId: number; payload: Buffer }): void;
     sendSocketRequest: (this: RequestQueue, request: SocketRequest) => void;
     scheduleRequestTimeoutCheck: (this: RequestQueue) => void;
     scheduleCheckPendingRequests: (this: RequestQueue) => void;
+  }
+}
+
+/** The login by SCRAM. */
+declare module "kafkajs/src/broker/saslAuthenticator/scram.js" {
+  interface Digest {
+    length: number;
+    type: string;
+  }
+
+  const scram: {
+    SCRAM: {
+      /** Derives the key from the password, in as many iterations as the broker asks for. */
+      hi: (this: void, password: string, salt: Buffer, iterations: number, digest: Digest) => Promise<Buffer>;
+    };
+  };
+  export default scram;
+}
+
+declare module "kafkajs/src/broker/index.js" {
+  import type Connection from "kafkajs/src/network/connection.js";
+
+  type Lookup = (key: number, request: unknown) => unknown;
+
+  export default class Broker {
+    /** The versions that it has said to support, by API key. */
+    versions: object | null;
+    /** Finds the version of a request that both sides support. Throws where there is none. */
+    lookupRequest: Lookup;
+    connectionPool: {
+      setSupportAuthenticationProtocol(isSupported: boolean | null): void;
+      map(work: (connection: Connection) => void): void;
+    };
+    isConnected: (this: Broker) => boolean;
+    connect: (this: Broker) => Promise<void>;
+    apiVersions(): Promise<object>;
   }
 }

@@ -1,5 +1,11 @@
+import Broker from "kafkajs/src/broker/index.js";
 import Connection from "kafkajs/src/network/connection.js";
+import { lookup } from "kafkajs/src/protocol/requests/index.js";
+import scram from "kafkajs/src/broker/saslAuthenticator/scram.js";
 import RequestQueue, { type SocketRequest } from "kafkajs/src/network/requestQueue/index.js";
+import { Answers } from "./answers.ts";
+
+const lengthBytes = Int32Array.BYTES_PER_ELEMENT;
 
 let isPatched = false;
 
@@ -11,7 +17,16 @@ export function patchKafkajs(): void {
   endAtUnreadableAnswers();
   lookOnlyForRequestsThatWait();
   lookForLateAnswersWhenDue();
+  obeyThrottlingForAWhile();
+  deriveKeysInFewIterations();
+  askForVersionsAgain();
 }
+
+/** The answers that connections receive. */
+const answersOf = new WeakMap<Connection, Answers>();
+
+/** The connections by their requests. */
+const connectionOf = new WeakMap<RequestQueue, Connection>();
 
 /**
  * A connection that breaks within an answer leaves the first part of it in a buffer. kafkajs would append the bytes of
@@ -20,20 +35,15 @@ export function patchKafkajs(): void {
 function forgetPartsOfAnswers(): void {
   const { connect } = Connection.prototype;
   Connection.prototype.connect = function (this: Connection): Promise<boolean> {
+    connectionOf.set(this.requestQueue, this);
     if (!this.isConnected()) {
       // Bytes that the previous connection still delivers belong to requests that were given up.
       if (this.socket?.connecting === false) this.socket.removeAllListeners("data");
-      this.chunks = [];
-      this.bytesBuffered = 0;
-      this.bytesNeeded = Int32Array.BYTES_PER_ELEMENT;
+      answersOf.delete(this);
     }
     return connect.call(this);
   };
 }
-
-/** An answer has at most as many bytes as a fetch asks for, or one batch of messages, which a broker sends whole. */
-const longestAnswer = 256 * 1024 * 1024;
-const lengthBytes = Int32Array.BYTES_PER_ELEMENT;
 
 /**
  * A length that no answer has makes kafkajs throw in the listener of the socket, which ends the thread of all pipelines,
@@ -53,36 +63,20 @@ function endAtUnreadableAnswers(): void {
 function takeAnswers(connection: Connection, data: Buffer): void {
   const { authHandlers } = connection;
   if (authHandlers !== null && !connection.authExpectResponse) {
-    authHandlers.onSuccess(data);
+    authHandlers.onSuccess(Buffer.from(data));
     return;
   }
-  connection.chunks.push(data);
-  connection.bytesBuffered += data.length;
-  while (connection.bytesNeeded <= connection.bytesBuffered) {
-    const buffer = connection.chunks.length > 1 ? Buffer.concat(connection.chunks) : connection.chunks[0]!;
-    const size = buffer.readInt32BE(0);
-    // An answer to a login may be empty; any other begins with the number of its request.
-    const shortest = authHandlers === null ? lengthBytes : 0;
-    if (size < shortest || size > longestAnswer) {
-      const wayOut = "is it a Kafka broker, and is its listener with TLS or without as protocol says?";
-      throw new Error(
-        `expected an answer of ${shortest} to ${longestAnswer} bytes, found the length ${size}: ${wayOut}`,
-      );
-    }
-    const end = lengthBytes + size;
-    if (end > buffer.length) {
-      [connection.chunks, connection.bytesNeeded] = [[buffer], end];
+  const answers = answersOf.get(connection) ?? new Answers();
+  answersOf.set(connection, answers);
+  // An answer to a login may be empty; any other begins with the number of its request.
+  answers.read(data, authHandlers === null ? lengthBytes : 0, (answer) => {
+    if (connection.authHandlers !== null) {
+      connection.authHandlers.onSuccess(answer);
       return;
     }
-    const rest = buffer.subarray(end);
-    [connection.chunks, connection.bytesBuffered, connection.bytesNeeded] = [[rest], rest.length, lengthBytes];
-    if (authHandlers !== null) {
-      authHandlers.onSuccess(buffer.subarray(0, end));
-      return;
-    }
-    const [correlationId, payload] = [buffer.readInt32BE(lengthBytes), buffer.subarray(2 * lengthBytes, end)];
-    connection.requestQueue.fulfillRequest({ size, correlationId, payload });
-  }
+    const [correlationId, payload] = [answer.readInt32BE(lengthBytes), answer.subarray(2 * lengthBytes)];
+    connection.requestQueue.fulfillRequest({ size: answer.length - lengthBytes, correlationId, payload });
+  });
 }
 
 /**
@@ -98,7 +92,9 @@ function lookOnlyForRequestsThatWait(): void {
 
 /**
  * kafkajs looks ten times a second at each connection for answers that are late, by the wall clock, also where none is
- * awaited. Here it looks when the first answer is due, by the monotonic clock.
+ * awaited. Here it looks when the first answer is due, by the monotonic clock. kafkajs also goes on with the connection:
+ * where an answer came with a length that is too large, each later one is taken for a part of it, and is late too. Here
+ * a late answer ends its connection.
  */
 function lookForLateAnswersWhenDue(): void {
   const dueTimes = new WeakMap<SocketRequest, number>();
@@ -116,10 +112,89 @@ function lookForLateAnswersWhenDue(): void {
     if (this.inflight.size === 0) return;
     const check = (): void => {
       const now = performance.now();
-      for (const request of this.inflight.values()) if (dueTime(request) <= now) request.timeoutRequest();
+      const late = [...this.inflight.values()].filter((request) => dueTime(request) <= now);
+      for (const request of late) request.timeoutRequest();
+      if (late.length > 0) connectionOf.get(this)?.socket?.destroy(new Error("an answer did not come in time"));
       this.scheduleRequestTimeoutCheck();
     };
     const due = Math.min(...Array.from(this.inflight.values(), dueTime));
     this.requestTimeoutIntervalId = setTimeout(check, Math.ceil(due - performance.now())).unref();
+  };
+}
+
+/** The longest time for which a broker may have a client wait, in milliseconds: ten times what its quotas ask for. */
+const longestThrottle = 30_000;
+
+/**
+ * An answer says for how long the client must send nothing, up to 24 days. kafkajs obeys, also on the next connections to
+ * that broker, and the requests that wait have no time limit: nothing is read, without an error.
+ */
+function obeyThrottlingForAWhile(): void {
+  const { maybeThrottle } = RequestQueue.prototype;
+  RequestQueue.prototype.maybeThrottle = function (this: RequestQueue, milliseconds): void {
+    maybeThrottle.call(this, milliseconds && Math.min(milliseconds, longestThrottle));
+  };
+}
+
+/** A login takes less than 100 ms with so many; brokers take at most 16,384. */
+const mostIterations = 100_000;
+
+/**
+ * The broker says in how many iterations a client derives its key: 2^31 of them take half an hour of a thread that the
+ * whole process has four of, for files, compression and names.
+ */
+function deriveKeysInFewIterations(): void {
+  const { hi } = scram.SCRAM;
+  scram.SCRAM.hi = (password, salt, iterations, digest) => {
+    if (iterations <= mostIterations) return hi(password, salt, iterations, digest);
+    return Promise.reject(new Error(`expected at most ${mostIterations} iterations, found ${iterations}`));
+  };
+}
+
+/**
+ * kafkajs asks a broker once which requests it supports, and keeps the answer for good: a wrong one, and one from before
+ * an upgrade. Here it asks again on each later connection, and after a request that is not supported. It also keeps a
+ * connection on which no answer was readable, takes it for one that is ready, and sends nothing on it: here it is closed.
+ */
+function askForVersionsAgain(): void {
+  const { connect, isConnected } = Broker.prototype;
+  // Its connections come back with the next request, also where nobody asked for the versions.
+  Broker.prototype.isConnected = function (this: Broker): boolean {
+    return this.versions !== null && isConnected.call(this);
+  };
+  Broker.prototype.connect = async function (this: Broker): Promise<void> {
+    const isKnown = this.versions !== null && !this.isConnected();
+    const before = this.lookupRequest;
+    try {
+      await connect.call(this);
+      // Others send by the former answer meanwhile.
+      if (isKnown) this.versions = await this.apiVersions();
+    } catch (error) {
+      this.versions = null;
+      this.connectionPool.setSupportAuthenticationProtocol(null);
+      endConnections(this, error as Error);
+      throw error;
+    }
+    if (isKnown || this.lookupRequest !== before) this.lookupRequest = forgettingLookup(this);
+  };
+}
+
+/** At once: a disconnect by kafkajs waits for the answers under way, and new requests are sent meanwhile. */
+function endConnections({ connectionPool }: Broker, error: Error): void {
+  connectionPool.map(({ socket }) => socket?.destroy(error));
+}
+
+/** Finds the version of a request. Where it is not supported, the versions are asked for again before the next request. */
+function forgettingLookup(broker: Broker): Broker["lookupRequest"] {
+  const find = lookup(broker.versions!);
+  return (key, request) => {
+    try {
+      const found = find(key, request);
+      if (typeof found === "function") return found;
+      throw new Error(`the broker supports no version of request ${key} that is known here`);
+    } catch (error) {
+      broker.versions = null;
+      throw error;
+    }
   };
 }

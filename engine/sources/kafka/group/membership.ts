@@ -4,6 +4,8 @@ import { Mutex } from "../../../flow/mutex.ts";
 import { retryWhile } from "../../../flow/retry.ts";
 import { sleep } from "../../../flow/sleep.ts";
 import type { SourceSignals } from "../../../core/source.ts";
+import { oneLine } from "../../../peers/foreign-text.ts";
+import type { Hide } from "../../../peers/hidden-secrets.ts";
 import { kafkaPartition } from "../positions/feed.ts";
 import { claimText, type KafkaIdentity } from "./identity.ts";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
@@ -25,6 +27,8 @@ export interface MembershipOptions {
   opening: Opening;
   failures: SourceFailures;
   signals: SourceSignals;
+  /** Removes secrets from the names of foreign members. */
+  hide: Hide;
   /** What a member needs, by its number from 1. */
   member(number: number): Omit<MemberOptions, "onAssigned" | "onFailure">;
   /** Called with the partitions that may be read from now on; no others may. */
@@ -146,11 +150,11 @@ export class Membership {
   }
 
   #reportForeign(members: string[]): void {
-    const { telemetry, pipeline_id } = this.#options;
+    const { telemetry, pipeline_id, hide } = this.#options;
     const said = members.toSorted().join("\n");
     if (said === this.#foreign) return;
     this.#foreign = said;
-    telemetry.foreignMembers({ pipeline_id, members });
+    telemetry.foreignMembers({ pipeline_id, members: members.map((name) => oneLine(hide(name))) });
   }
 
   /**

@@ -5,6 +5,7 @@ import { consumerGroup } from "../../../core/names.ts";
 import type { SourcePause, Waited } from "../../../core/pause.ts";
 import type { Feed, PositionRange } from "../../../core/positions.ts";
 import type { SourceSignals } from "../../../core/source.ts";
+import type { Hide } from "../../../peers/hidden-secrets.ts";
 import { retry } from "../../../flow/retry.ts";
 import { isPassing } from "../../../state/storage-error.ts";
 import type { Telemetry } from "../../../telemetry/telemetry.ts";
@@ -15,7 +16,7 @@ import { LostEvents, type LostCheck } from "./lost-events.ts";
 import type { KafkaIdentity } from "./identity.ts";
 import { judge, type Judgement, type Known } from "./ownership.ts";
 import type { KafkaPositions } from "../positions/positions.ts";
-import { failureText, waysOutOfKafka } from "../brokers/failures.ts";
+import { failureText, nothingHidden, waysOutOfKafka } from "../brokers/failures.ts";
 
 type Ours = Extract<Judgement, { kind: "ours" }>;
 
@@ -36,6 +37,8 @@ export interface OpeningOptions {
   telemetry: Telemetry;
   /** The pause in which it waits while brokers fail, or another Sluice owns the group. */
   pause: SourcePause;
+  /** Removes secrets from what brokers say; without it there are none. */
+  hide?: Hide;
 }
 
 /** The result of the checks before the first join. */
@@ -172,7 +175,7 @@ export class Opening {
 
   /** Waits before another attempt. Throws LeftForLater where the pipeline stops meanwhile. */
   async wait(waited: Waited, attempt: number, signals: SourceSignals) {
-    const failure: Waited = { ...wayOutOf(waited), ...waited };
+    const failure: Waited = { ...wayOutOf(waited), ...waited, text: this.#hide(waited.text) };
     if (signals.drain.aborted) throw new LeftForLater(failure.text);
     await this.#pause.wait(failure, attempt, signals.drain);
     if (signals.drain.aborted) throw new LeftForLater(failure.text);
@@ -181,6 +184,10 @@ export class Opening {
   /** The group is ours again. */
   pauseEnded(): void {
     this.#pause.leave();
+  }
+
+  get #hide(): Hide {
+    return this.#options.hide ?? nothingHidden;
   }
 
   async #ourState(signals: SourceSignals): Promise<{ of: GroupState; judgement: Ours }> {
@@ -254,7 +261,7 @@ export class Opening {
   #until<T>(signals: SourceSignals, work: () => Promise<T>): Promise<T> {
     return retry(work, async (error, attempt) => {
       if (error instanceof LeftForLater) throw error;
-      await this.wait(waitedFor(error), attempt, signals);
+      await this.wait(waitedFor(error, this.#hide), attempt, signals);
     });
   }
 }
@@ -264,8 +271,8 @@ function wayOutOf({ class: kind }: Waited): Pick<Waited, "way_out"> {
 }
 
 /** What to wait for after an error. Throws an error of the journal that waiting cannot mend. */
-function waitedFor(error: unknown): Waited {
-  if (!(error instanceof EngineError)) return { class: "source", text: failureText(error) };
+function waitedFor(error: unknown, hide: Hide): Waited {
+  if (!(error instanceof EngineError)) return { class: "source", text: failureText(error, hide) };
   if (!isPassing(error)) throw error;
   return { class: "disk", text: error.message };
 }

@@ -8,12 +8,19 @@ const halfCharacter = /\p{Surrogate}/u;
 
 /** Writes lone surrogates as three bytes each, which are not valid UTF-8, so that later validation finds them. */
 function wideBytes(text: string): Buffer {
-  const parts = Array.from(text, (character) => {
-    const code = character.codePointAt(0)!;
-    if (!halfCharacter.test(character)) return Buffer.from(character);
-    return Buffer.from([0xe0 | (code >> 12), 0x80 | ((code >> 6) & 0x3f), 0x80 | (code & 0x3f)]);
-  });
-  return Buffer.concat(parts);
+  // A lone surrogate becomes U+FFFD, which has three bytes too.
+  const bytes = Buffer.from(text);
+  for (let index = 0, at = 0; index < text.length;) {
+    const code = text.codePointAt(index)!;
+    if (code >= 0xd800 && code <= 0xdfff) {
+      bytes[at] = 0xe0 | (code >> 12);
+      bytes[at + 1] = 0x80 | ((code >> 6) & 0x3f);
+      bytes[at + 2] = 0x80 | (code & 0x3f);
+    }
+    at += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    index += code < 0x10000 ? 1 : 2;
+  }
+  return bytes;
 }
 
 /** Writes protobuf's encoding; its buffer grows as needed. */

@@ -1,4 +1,4 @@
-import type { Duplex } from "node:stream";
+import type { Socket } from "node:net";
 import {
   type ConnectionInjector,
   type handleClientStreamingCall,
@@ -6,13 +6,17 @@ import {
   type sendUnaryData,
   Server,
   ServerCredentials,
+  ServerInterceptingCall,
+  type ServerInterceptingCallInterface,
   type ServerReadableStream,
   type ServiceDefinition,
   type StatusObject,
 } from "@grpc/grpc-js";
 import { HealthImplementation } from "grpc-health-check";
 import type { Signal } from "../../../core/push.ts";
-import { maxBody, pipelineNamed, type Received, type Receiver, tooMany } from "./receiver.ts";
+import { type BeginRequest, type RequestProgress, unobserved } from "../../../http/request-progress.ts";
+import { maxBody } from "../decoding/decode.ts";
+import { pipelineNamed, type Received, type Receiver, tooMany } from "./receiver.ts";
 import { Room } from "../../../flow/room.ts";
 import { answerTo, encodeStatus, type Outcome, outcomeOf, Refused } from "./outcome.ts";
 
@@ -36,12 +40,19 @@ const limits = { "grpc.max_receive_message_length": maxBody, "grpc.max_concurren
  * may be compressed with gzip. Answers are not: they are small, and servers of this library cannot compress.
  */
 export class OtlpGrpc {
-  readonly #server = new Server({ ...times, ...limits, "grpc.enable_channelz": 0 });
+  readonly #server = new Server({
+    ...times,
+    ...limits,
+    "grpc.enable_channelz": 0,
+    interceptors: [(method, call) => this.#probed(method.path, call)],
+  });
   readonly #health = new HealthImplementation({ "": "SERVING" });
   readonly #connections: ConnectionInjector;
+  /** What the listener is told of the calls of a connection, by address and port of its peer. */
+  readonly #begins = new Map<string, BeginRequest>();
 
   constructor(receiver: Receiver) {
-    const calls = new ExportCalls(receiver);
+    const calls = new ExportCalls(receiver, (peer) => this.#begins.get(peer)?.() ?? unobserved);
     for (const [signal, name] of Object.entries(services) as [Signal, string][]) {
       this.#server.addService(definition(name), { Export: calls.of(signal) });
       this.#health.setStatus(name, "SERVING");
@@ -50,8 +61,9 @@ export class OtlpGrpc {
     this.#connections = this.#server.createConnectionInjector(ServerCredentials.createInsecure());
   }
 
-  /** Serves an accepted connection. */
-  accept(socket: Duplex): void {
+  /** Serves an accepted connection. `begins` is called with each call on it. */
+  accept(socket: Socket, begins?: BeginRequest): void {
+    if (begins !== undefined) this.#observe(socket, begins);
     this.#connections.injectConnection(socket);
   }
 
@@ -65,6 +77,19 @@ export class OtlpGrpc {
   close(): void {
     this.#connections.drain(0);
     this.#server.forceShutdown();
+  }
+
+  /** A check of health is a request too, which the library answers itself. */
+  #probed(path: string, call: ServerInterceptingCallInterface): ServerInterceptingCall {
+    if (path.startsWith("/grpc.health.")) this.#begins.get(call.getPeer())?.().ended();
+    return new ServerInterceptingCall(call);
+  }
+
+  /** The library shows of the connection of a call its peer alone. */
+  #observe(socket: Socket, begins: BeginRequest): void {
+    const peer = `${socket.remoteAddress}:${socket.remotePort}`;
+    this.#begins.set(peer, begins);
+    socket.once("close", () => this.#begins.get(peer) === begins && this.#begins.delete(peer));
   }
 }
 
@@ -101,10 +126,12 @@ const nothing = Buffer.alloc(0);
 /** Answers the calls of the Export services. */
 class ExportCalls {
   readonly #receiver: Receiver;
+  readonly #begins: (peer: string) => RequestProgress;
   readonly #arriving = new Room(mostArriving);
 
-  constructor(receiver: Receiver) {
+  constructor(receiver: Receiver, begins: (peer: string) => RequestProgress) {
     this.#receiver = receiver;
+    this.#begins = begins;
   }
 
   /** The handler of one signal's service. */
@@ -114,20 +141,27 @@ class ExportCalls {
 
   async #answer(signal: Signal, call: Call, answer: sendUnaryData<Buffer>): Promise<void> {
     const started = performance.now();
+    const progress = this.#begins(call.getPeer());
     const asked = pipelineNamed((name) => call.metadata.get(name)[0]?.toString());
     const size = { bytesIn: 0 };
     let received: Received;
     try {
-      received = await this.#receive(call, asked, signal, size);
+      received = await this.#receive(call, { asked, signal, progress }, size);
     } catch (error) {
       received = { outcome: outcomeOf(error) };
     }
     this.#receiver.answered(received, { asked, signal, transport: "grpc", started, ...size });
     if (received.outcome.kind === "stored") answer(null, nothing);
     else answer(statusOf(received.outcome));
+    progress.ended();
   }
 
-  async #receive(call: Call, asked: string | undefined, signal: Signal, size: { bytesIn: number }): Promise<Received> {
+  async #receive(
+    call: Call,
+    { asked, signal, progress }: { asked: string | undefined; signal: Signal; progress: RequestProgress },
+    size: { bytesIn: number },
+  ): Promise<Received> {
+    await this.#receiver.admit(call.metadata.get("authorization")[0]?.toString());
     const pipeline_id = this.#receiver.pipelineFor(asked, signal);
     if (!this.#arriving.take(1)) throw new Refused("busy", tooMany);
     let body: Buffer;
@@ -136,6 +170,7 @@ class ExportCalls {
     } finally {
       this.#arriving.giveBack(1);
     }
+    progress.received();
     size.bytesIn = body.length;
     return this.#receiver.take({ pipeline_id, signal, encoding: "protobuf", body, isCompressed: false });
   }
@@ -162,6 +197,7 @@ function readMessage(call: Call): Promise<Buffer> {
     };
     const onEnd = (): void => finish();
     const onBreak = (): void => finish(new Refused("broken_off", "the call broke off"));
+    if (call.cancelled) return reject(new Refused("broken_off", "the call broke off"));
     const timer = setTimeout(() => finish(new Refused("slow", "the message did not arrive in time")), messageTimeout);
     call.on("error", () => undefined);
     call.on("data", onData).on("end", onEnd).on("cancelled", onBreak);

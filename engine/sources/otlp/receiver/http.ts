@@ -1,9 +1,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Signal } from "../../../core/push.ts";
 import { Room } from "../../../flow/room.ts";
+import { closesConnection } from "../../../http/refusal.ts";
 import { BodyRefused, discardBody, readBody, type BodyLimits } from "../../../http/request-body.ts";
 import { answerTo, encodeStatus, type Outcome, outcomeOf, refusal, Refused } from "./outcome.ts";
-import { type Encoding, maxBody, pipelineNamed, type Received, type Receiver, tooMany } from "./receiver.ts";
+import { pipelineNamed, type Received, type Receiver, tooMany } from "./receiver.ts";
+import { type Encoding, maxBody } from "../decoding/decode.ts";
 
 /** The most bytes of all bodies that are arriving. */
 const arrivingBytes = 64 * 1024 * 1024;
@@ -67,6 +69,7 @@ export class OtlpHttp {
     { asked, signal, encoding }: { asked: string | undefined; signal: Signal; encoding: Encoding },
     size: { bytesIn: number },
   ): Promise<Received> {
+    await this.#receiver.admit(request.headers.authorization);
     const pipeline_id = this.#receiver.pipelineFor(asked, signal);
     const isCompressed = isGzip(headerOf(request, "content-encoding"));
     const body = await readBody(request, this.#limits);
@@ -125,8 +128,7 @@ function errorReply(status: number, code: number, message: string, encoding: Enc
 
 function answer(request: IncomingMessage, response: ServerResponse, { status, type, body, headers }: Reply): void {
   if (response.destroyed) return;
-  // After a body that was not read to its end, the connection cannot carry another request.
-  const connection = request.complete ? {} : { connection: "close" };
+  const connection = closesConnection(request, status) ? { connection: "close" } : {};
   const length = Buffer.byteLength(body);
   response.writeHead(status, { "content-type": type, "content-length": length, ...connection, ...headers });
   response.end(body);

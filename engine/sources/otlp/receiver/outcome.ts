@@ -1,6 +1,5 @@
 import { status } from "@grpc/grpc-js";
 import { EngineError } from "../../../core/errors.ts";
-import { MalformedRequest, OversizedRequest } from "../protobuf/wire.ts";
 import protobuf from "protobufjs/light.js";
 
 /** How each outcome is answered over each transport. */
@@ -20,6 +19,10 @@ interface Answer {
  */
 export const answers = {
   stored: { http: 200, grpc: status.OK },
+  /** No token, or a wrong one. */
+  no_token: { http: 401, grpc: status.UNAUTHENTICATED },
+  /** The tokens of the operator cannot be read. */
+  token_unreadable: { http: 503, grpc: status.UNAVAILABLE, retryAfter: 5 },
   no_header: { http: 400, grpc: status.INVALID_ARGUMENT },
   unknown_pipeline: { http: 404, grpc: status.NOT_FOUND },
   other_signal: { http: 400, grpc: status.INVALID_ARGUMENT },
@@ -35,6 +38,7 @@ export const answers = {
   never_fits: { http: 413, grpc: status.INVALID_ARGUMENT },
   busy: { http: 429, grpc: status.RESOURCE_EXHAUSTED, retryAfter: 1 },
   stream_full: { http: 429, grpc: status.RESOURCE_EXHAUSTED, retryAfter: 1 },
+  rate_limited: { http: 429, grpc: status.RESOURCE_EXHAUSTED, retryAfter: 1 },
   storage: { http: 503, grpc: status.UNAVAILABLE, retryAfter: 5 },
   slow: { http: 408, grpc: status.DEADLINE_EXCEEDED },
   broken_off: { http: 400, grpc: status.CANCELLED },
@@ -78,12 +82,12 @@ export class Refused extends Error {
 /** The outcome of a request that was not stored because of an error. Details of an unknown error stay out of the answer. */
 export function outcomeOf(error: unknown): Outcome {
   if (error instanceof Refused) return error.outcome;
-  if (error instanceof OversizedRequest) return refusal("never_fits", error.message);
-  if (error instanceof MalformedRequest) return refusal("malformed", error.message);
   if (!(error instanceof EngineError)) return refusal("failed", "Internal server error");
   switch (error.code) {
     case "STREAM_FULL":
       return refusal("stream_full", error.message);
+    case "RATE_LIMITED":
+      return refusal("rate_limited", error.message);
     case "STREAM_CLOSED":
       return refusal("over", error.message);
     case "PUSH_TOO_LARGE":

@@ -1,19 +1,14 @@
 import type { Push, Signal } from "../../../core/push.ts";
 import { Room } from "../../../flow/room.ts";
-import { rowsOf } from "../rows/rows.ts";
+import type { Encoding } from "../decoding/decode.ts";
+import { Decoder } from "../decoding/decoder.ts";
 import { type Outcome, outcomeOf, refusal, Refused, stored } from "./outcome.ts";
 import type { OtlpSettings } from "./settings.ts";
-import { promisify } from "node:util";
-import { gunzip } from "node:zlib";
-
-/** The largest body, in bytes, as it is sent and after decompression. */
-export const maxBody = 4 * 1024 * 1024;
 
 /** The message of an answer where there is no room for the request. */
 export const tooMany = "too many requests at once: retry after the time in this answer";
 
 export type Transport = "http" | "grpc";
-export type Encoding = "protobuf" | "json";
 
 /** A request that was answered. */
 export interface Answered {
@@ -65,10 +60,22 @@ export interface Received {
 export class Receiver {
   readonly port: OtlpPort;
   readonly #slots: Room;
+  readonly #isSender: OtlpSettings["isSender"];
+  readonly #decoder = new Decoder();
 
-  constructor(port: OtlpPort, { maxConcurrentRequests }: OtlpSettings) {
+  constructor(port: OtlpPort, { maxConcurrentRequests, isSender }: OtlpSettings) {
     this.port = port;
     this.#slots = new Room(maxConcurrentRequests);
+    this.#isSender = isSender;
+  }
+
+  /** Throws Refused for a request whose header `authorization` is not that of a sender. Needs no body. */
+  async admit(authorization: string | undefined): Promise<void> {
+    const answer = (await this.#isSender?.(authorization)) ?? "yes";
+    if (answer === "no") {
+      throw new Refused("no_token", 'expected the header "authorization: Bearer TOKEN" with the token of --otlp-token');
+    }
+    if (answer === "unknown") throw new Refused("token_unreadable", "tokens cannot be checked at this moment");
   }
 
   /** The pipeline that takes a request; throws Refused where none does. Needs no body. */
@@ -96,17 +103,25 @@ export class Receiver {
   async take({ pipeline_id, signal, encoding, body, isCompressed }: ExportRequest): Promise<Received> {
     if (!this.#slots.take(1)) return { outcome: refusal("busy", tooMany) };
     try {
-      const bytes = isCompressed ? await inflate(body, maxBody) : body;
-      const push = rowsOf(signal, bytes, encoding, Date.now());
-      // The pipeline may have ended meanwhile; no later step would notice that for a request without records.
-      this.pipelineFor(pipeline_id, signal);
-      if (push.ends.length > 0) await this.port.store(pipeline_id, push);
-      return { outcome: stored, push };
+      const request = { signal, encoding, body, isCompressed, receivedAt: Date.now() };
+      return await this.#decoder.decode(request, async (decoded) => {
+        if (decoded.kind !== "rows") return { outcome: refusal(decoded.kind, decoded.message) };
+        const { push } = decoded;
+        // The pipeline may have ended meanwhile; no later step would notice that for a request without records.
+        this.pipelineFor(pipeline_id, signal);
+        if (push.ends.length > 0) await this.port.store(pipeline_id, push);
+        return { outcome: stored, push };
+      });
     } catch (error) {
       return { outcome: outcomeOf(error) };
     } finally {
       this.#slots.giveBack(1);
     }
+  }
+
+  /** Ends the thread that decodes; requests under way are refused. */
+  close(): Promise<void> {
+    return this.#decoder.close();
   }
 
   /** Reports an answer. `asked` is the pipeline that the request names, `started` its arrival by `performance.now()`. */
@@ -126,20 +141,6 @@ export class Receiver {
       bytesOut: push?.bytes.length ?? 0,
       records: push?.ends.length ?? 0,
     });
-  }
-}
-
-const inflated = promisify(gunzip);
-
-/** Decompresses a gzip body. Throws Refused where it comes to more than `most` bytes; never makes more than that. */
-async function inflate(body: Buffer, most: number): Promise<Buffer> {
-  try {
-    return await inflated(body, { maxOutputLength: most });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") {
-      throw new Refused("too_large", `expected a body of at most ${most} bytes after decompression`);
-    }
-    throw new Refused("malformed", "expected a body in gzip, as its Content-Encoding says");
   }
 }
 

@@ -2,6 +2,8 @@
 export interface OtlpSettings {
   /** The most requests that are decoded and stored at the same time; others are refused, to be retried. */
   maxConcurrentRequests: number;
+  /** Whether the header `authorization` is that of a sender, `unknown` where it cannot be checked. Without it, all are. */
+  isSender?: (authorization: string | undefined) => Promise<"yes" | "no" | "unknown">;
 }
 
 export const defaultOtlpSettings: OtlpSettings = { maxConcurrentRequests: 50 };

@@ -20,13 +20,32 @@ function escapeOf(byte: number): number {
   return spelled.length === 3 ? 0 : spelled.charCodeAt(2);
 }
 
-/** JSON in UTF-8 that grows while it is written, up to `mostBytes`. */
+/** JSON in UTF-8 that grows while it is written, up to `most` bytes. */
 export class JsonBytes {
   bytes: Buffer;
   length = 0;
+  readonly #most: number;
+  #dropped = 0;
 
-  constructor(capacity: number) {
+  constructor(capacity: number, most = mostBytes) {
     this.bytes = Buffer.allocUnsafeSlow(capacity);
+    this.#most = most;
+  }
+
+  /** Drops what was written after `length`. All that is dropped has the same bound: it was work too. */
+  dropAfter(length: number): void {
+    this.#dropped += this.length - length;
+    this.length = length;
+    this.checkFits(this.#dropped);
+  }
+
+  /** Throws OversizedRequest where that many bytes are more than it may grow to. */
+  checkFits(count: number): void {
+    if (count <= this.#most) return;
+    throw new OversizedRequest(
+      `the rows of this request take more than ${this.#most >> 20} MiB, because each repeats the attributes of its ` +
+        `resource and its scope: send fewer records in a request, or fewer attributes on their resource`,
+    );
   }
 
   /** Makes room for that many more bytes. */
@@ -194,13 +213,8 @@ export class JsonBytes {
   }
 
   #grow(needed: number): void {
-    if (needed > mostBytes) {
-      throw new OversizedRequest(
-        `the rows of this request take more than ${mostBytes >> 20} MiB, because each repeats the attributes of its ` +
-          `resource and its scope: send fewer records in a request, or fewer attributes on their resource`,
-      );
-    }
-    const bytes = Buffer.allocUnsafeSlow(Math.min(mostBytes, Math.max(needed, 2 * this.bytes.length)));
+    this.checkFits(needed);
+    const bytes = Buffer.allocUnsafeSlow(Math.min(this.#most, Math.max(needed, 2 * this.bytes.length)));
     bytes.set(this.written());
     this.bytes = bytes;
   }

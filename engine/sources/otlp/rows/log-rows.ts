@@ -14,6 +14,9 @@ const key = {
   dropped: Buffer.from(',"dropped_attributes_count":'),
 };
 
+/** The fewest bytes of a row without its resource and scope. */
+const leastRow = 170;
+
 /** Makes a row of each log record. */
 export class LogRows implements ItemRows {
   readonly #row: RowWriter;
@@ -58,5 +61,9 @@ export class LogRows implements ItemRows {
     row.key(key.dropped);
     row.uint32(record, 7);
     row.end(rowStart, record, 6, depth);
+  }
+
+  leastBytes(_start: number, _end: number, _depth: number, shared: number): number {
+    return leastRow + shared;
   }
 }

@@ -4,6 +4,9 @@ import type { ItemRows } from "./request.ts";
 import type { RowWriter } from "./row-writer.ts";
 import { NumberLists } from "./number-lists.ts";
 
+/** The fewest bytes of a row without its resource, its scope and the texts of its metric. */
+const leastRow = 500;
+
 /** Makes a row of each data point of a metric. */
 export class MetricRows implements ItemRows {
   readonly #row: RowWriter;
@@ -33,6 +36,21 @@ export class MetricRows implements ItemRows {
     kind.points.write(metric, kind.data, depth + 2);
   }
 
+  /** Counts the data points of replaced data too, since their rows are written to check them. */
+  leastBytes(start: number, end: number, depth: number, shared: number): number {
+    const [{ wire }, metric] = [this.#row, this.#metric];
+    metric.read(wire, start, end, depth);
+    const texts = [1, 2, 3].reduce((sum, number) => sum + metric.end(number) - metric.start(number), 0);
+    const { parts, partCount } = metric;
+    let points = 0;
+    for (let part = 0; part < partCount; part += 1) {
+      const { data } = this.#kinds.get(parts[3 * part]!)!;
+      data.read(wire, parts[3 * part + 1]!, parts[3 * part + 2]!, depth + 1);
+      points += data.partCount;
+    }
+    return points * (leastRow + texts + shared);
+  }
+
   /** Reads the data that later data of the metric have replaced: they may be malformed. */
   #checkReplaced(depth: number): void {
     const [{ out, ends, wire }, { parts, firstPart }] = [this.#row, this.#metric];
@@ -41,7 +59,7 @@ export class MetricRows implements ItemRows {
       const { data, points } = this.#kinds.get(parts[3 * part]!)!;
       data.read(wire, parts[3 * part + 1]!, parts[3 * part + 2]!, depth);
       points.write(this.#metric, data, depth + 1);
-      out.length = length;
+      out.dropAfter(length);
       ends.length = rows;
     }
   }

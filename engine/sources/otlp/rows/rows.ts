@@ -3,7 +3,7 @@ import { JsonBytes, mostBytes } from "./json-bytes.ts";
 import { wireOf } from "../json/from-json.ts";
 import { LogRows } from "./log-rows.ts";
 import { MetricRows } from "./metric-rows.ts";
-import { type ItemRows, writeRequest } from "./request.ts";
+import { checkSize, type ItemRows, writeRequest } from "./request.ts";
 import { RowWriter } from "./row-writer.ts";
 import { SpanRows } from "./span-rows.ts";
 
@@ -16,20 +16,31 @@ const itemRows: Readonly<Record<Signal, (row: RowWriter) => ItemRows>> = {
 /** Rows seldom take more than this many times the bytes of their request. */
 const usualGrowth = 3;
 
+/** The rows of a request up to this size are not counted before they are written, in bytes. */
+const surelyFew = 64 * 1024;
+
 /**
  * One event for each log record, span or data point of an export request, with the fields of its signal. Throws
- * MalformedRequest for bytes that are not such a request, and OversizedRequest where its rows would take too much
- * memory.
+ * MalformedRequest for bytes that are not such a request, and OversizedRequest where its rows would take more than `most`
+ * bytes.
  *
  * The rows are written straight from protobuf's encoding, without an object per message: that is several times as fast
  * as decoding first, and takes no more memory than the rows, whatever the request holds. A JSON request is converted to
  * protobuf first, so that there is one way to make rows.
  */
-export function rowsOf(signal: Signal, body: Buffer, encoding: "protobuf" | "json", receivedAt: number): Push {
+export function rowsOf(
+  signal: Signal,
+  body: Buffer,
+  encoding: "protobuf" | "json",
+  receivedAt: number,
+  most = mostBytes,
+): Push {
   const request = encoding === "json" ? wireOf(signal, body) : body;
-  const out = new JsonBytes(Math.min(mostBytes, usualGrowth * request.length + 1024));
+  const out = new JsonBytes(Math.min(most, usualGrowth * request.length + 1024), most);
   const row = new RowWriter(request, out);
-  writeRequest(row, itemRows[signal](row));
+  const items = itemRows[signal](row);
+  if (request.length > surelyFew) checkSize(row, items);
+  writeRequest(row, items);
   // Copied only where most of the buffer would be kept for nothing.
   const bytes = 2 * out.length < out.bytes.length ? Buffer.from(out.written()) : out.written();
   return { bytes, ends: row.ends, receivedAt, signal };

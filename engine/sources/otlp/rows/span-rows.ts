@@ -94,6 +94,9 @@ const kinds = ["UNSPECIFIED", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSU
 const statuses = ["UNSET", "OK", "ERROR"];
 const [startTime, endTime] = [7, 8];
 
+/** The fewest bytes of a row without its resource and scope. */
+const leastRow = 250;
+
 /** Makes a row of each span. */
 export class SpanRows implements ItemRows {
   readonly #row: RowWriter;
@@ -157,6 +160,10 @@ export class SpanRows implements ItemRows {
     this.#lists.events(span, 11, depth + 1);
     this.#lists.links(span, 13, depth + 1);
     row.end(rowStart, span, 9, depth);
+  }
+
+  leastBytes(_start: number, _end: number, _depth: number, shared: number): number {
+    return leastRow + shared;
   }
 
   /** 0 for a span that ends before it starts. */

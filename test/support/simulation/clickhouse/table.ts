@@ -1,4 +1,4 @@
-import { quoteName } from "../../../../engine/sinks/clickhouse/transport/sql.ts";
+import { quoteName } from "../../../../engine/sinks/clickhouse/transport/quote.ts";
 import type { Draw } from "../network.ts";
 import type { Row, SimulatedColumn } from "./column-values.ts";
 import { DeduplicationLog } from "./deduplication-log.ts";

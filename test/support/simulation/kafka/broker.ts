@@ -1,3 +1,4 @@
+import { Frames } from "../../kafka/frames.ts";
 import type { Draw, SimulatedNetwork, SimulatedSocket } from "../network.ts";
 import { isFlexible, nameOf, type RequestName } from "./codes.ts";
 import type { Trouble } from "./troubles.ts";
@@ -55,7 +56,7 @@ export class SimulatedBroker {
   #serve(socket: SimulatedSocket): void {
     const waiting = new Set<() => void>();
     const requests: Buffer[] = [];
-    let bytes: Buffer = Buffer.alloc(0);
+    const frames = new Frames();
     let isBusy = false;
     const onGone = (wake: () => void) => {
       waiting.add(wake);
@@ -69,13 +70,8 @@ export class SimulatedBroker {
       }
       isBusy = false;
     };
-    socket.on("data", (more: Buffer) => {
-      bytes = bytes.length === 0 ? more : Buffer.concat([bytes, more]);
-      while (bytes.length >= 4 && bytes.length >= 4 + bytes.readInt32BE()) {
-        const end = 4 + bytes.readInt32BE();
-        requests.push(bytes.subarray(4, end));
-        bytes = bytes.subarray(end);
-      }
+    socket.on("data", (chunk: Buffer) => {
+      requests.push(...frames.take(chunk));
       void work();
     });
     socket.on("end", () => socket.end());

@@ -30,6 +30,14 @@ describe("where the sink writes", () => {
       found: `"${host}"`,
       ...(suggestion !== undefined && { suggestion }),
     })),
+    ...["system", "System", "INFORMATION_SCHEMA"].map((database) => ({
+      title: `the database ${database}, which is ClickHouse's own`,
+      content: kafka("database: shop", `database: ${database}`),
+      code: "SYSTEM_DATABASE" as const,
+      path: `${params}.database`,
+      at: database,
+      found: `"${database}", which is ClickHouse's own`,
+    })),
     {
       title: "a host with a password, which is not repeated",
       content: kafka("host: clickhouse", 'host: "https://writer:hunter2@clickhouse"'),

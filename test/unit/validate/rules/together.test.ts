@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { consumerGroup } from "../../../../engine/index.ts";
 import { load, validate } from "../../../../reconciler/desired/load.ts";
 import { changedIn, fileOf, goodPipeline, kafkaPipeline } from "../../../support/pipeline-file.ts";
 
@@ -57,6 +58,81 @@ describe("two pipelines that write to one table", () => {
       "DUPLICATE_PIPELINE_ID:",
       "DUPLICATE_PIPELINE_ID:",
     ]);
+  });
+});
+
+const second = (...passages: string[]) => changedIn(named(goodPipeline, "bbbbb"), ...passages);
+
+describe("two pipelines that write to one table with different mappings", () => {
+  const columns = "    - { name: id, column_name: id, column_type: Int64 }\n";
+
+  test.each([
+    [
+      "another type",
+      ["column_type: Float64", "column_type: String"],
+      "amount as Float64 instead of String",
+      "amount as String instead of Float64",
+    ],
+    ["a column less", [columns, ""], "id only here", "id only there"],
+    [
+      "another column",
+      ["column_name: id", "column_name: key"],
+      "id only here; key only there",
+      "key only here; id only there",
+    ],
+  ])("are told with %s", (_, passages, first, other) => {
+    expect(told(named(goodPipeline, "aaaaa"), second(...passages))).toEqual([
+      `a.yaml:20 SHARED_TABLE_MAPPING: ${first}`,
+      `b.yaml:20 SHARED_TABLE_MAPPING: ${other}`,
+    ]);
+  });
+
+  test("are told among others with the same one", () => {
+    const same = ["aaaaa", "ccccc", "ddddd"].map((id) => named(goodPipeline, id));
+    const all = told(...same, second("column_type: Float64", "column_type: String"));
+    expect(all.map((text) => text.split(":")[1])).toEqual(same.concat("").map(() => "20 SHARED_TABLE_MAPPING"));
+  });
+
+  test.each([
+    ["in another order", [columns, "", "column_type: Float64 }\n", `column_type: Float64 }\n${columns}`]],
+    ["with other spaces", ["column_type: Float64", "column_type: ' Float64 '"]],
+  ])("are not those with the same columns %s", (_, passages) => {
+    const codes = told(named(goodPipeline, "aaaaa"), second(...passages)).map((text) => text.split(" ")[1]);
+    expect(codes).toContain("SHARED_TABLE:");
+    expect(codes).not.toContain("SHARED_TABLE_MAPPING:");
+  });
+
+  test("are told too where the mappings are long", () => {
+    const long = Array.from({ length: 600 }, (_, n) => columns.replace("column_name: id", `column_name: id${n}`)).join(
+      "",
+    );
+    const found = told(
+      changedIn(named(goodPipeline, "aaaaa"), columns, long),
+      changedIn(named(goodPipeline, "bbbbb"), columns, long.replace("Int64", "Int32")),
+    );
+    expect(found).toContain("a.yaml:20 SHARED_TABLE_MAPPING: other columns or types");
+  });
+});
+
+describe("two Kafka pipelines with one consumer group", () => {
+  /** Two ids whose SHA-256 begin with the same 8 hexadecimal digits. */
+  const [one, two] = ["pipeline-54638", "pipeline-64864"];
+
+  test("are refused, each with the other, in one cluster", () => {
+    expect(consumerGroup(one)).toBe(consumerGroup(two));
+    expect(told(server(one), server(two, "table: orders", "table: other"))).toEqual([
+      `a.yaml:2 SHARED_GROUP: "${one}" with ${consumerGroup(one)}, as b.yaml:2`,
+      `b.yaml:2 SHARED_GROUP: "${two}" with ${consumerGroup(one)}, as a.yaml:2`,
+    ]);
+    expect(load([fileOf(server(one), "a.yaml"), fileOf(server(two), "b.yaml")]).pipelines).toEqual([]);
+  });
+
+  test.each([
+    ["of another cluster", server(two, "table: orders", "table: other", "kafka-1:9092", "kafka-2:9092")],
+    ["of another group", server("bbbbb", "table: orders", "table: other")],
+    ["that is no Kafka pipeline", named(goodPipeline, two)],
+  ])("are not one %s", (_, other) => {
+    expect(told(server(one), other)).toEqual([]);
   });
 });
 

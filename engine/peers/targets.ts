@@ -1,0 +1,225 @@
+import { lookup, type LookupAddress, type LookupOptions } from "node:dns";
+import { BlockList, isIP, type LookupFunction } from "node:net";
+
+/** Which servers pipelines may connect to, as plain data. */
+export interface TargetRules {
+  /**
+   * Names, in which `*` stands for any characters, addresses and ranges such as `10.0.0.0/8`; a name or an address may
+   * have a port. Absent: every host.
+   */
+  allowed?: readonly string[];
+  /** Refuses addresses of this machine and of private networks that `allowed` does not name by address or range. */
+  deniesPrivate?: boolean;
+}
+
+/** The code of a TargetRefused, which clients keep where they wrap errors. */
+export const targetNotAllowed = "TARGET_NOT_ALLOWED";
+
+/** A connection that the operator does not allow. Nothing was sent. */
+export class TargetRefused extends Error {
+  override readonly name = "TargetRefused";
+  readonly code = targetNotAllowed;
+}
+
+/** One entry of `allowed`. */
+interface Entry {
+  port: number | undefined;
+  /** Of a name. */
+  pattern: string;
+  /** Of addresses; undefined for a name. */
+  range: BlockList | undefined;
+  /** It is a range within those that are no targets, so it was meant. */
+  isMeant: boolean;
+}
+
+/**
+ * Addresses that are no target of any pipeline: link-local ones, and where clouds give machines their credentials. In
+ * NAT64, the IPv4 address is within an IPv6 address.
+ */
+const neverTargets = listOf([
+  "169.254.0.0/16",
+  "fe80::/10",
+  "64:ff9b::a9fe:0/112",
+  "100.100.100.200/32",
+  "fd00:ec2::254/128",
+  "fd20:ce::254/128",
+]);
+
+/** This machine, and networks that are not reached over the internet. */
+const privateNetworks = listOf([
+  "0.0.0.0/8",
+  "127.0.0.0/8",
+  "10.0.0.0/8",
+  "172.16.0.0/12",
+  "192.168.0.0/16",
+  "100.64.0.0/10",
+  "::/127",
+  "fc00::/7",
+  "fec0::/10",
+]);
+
+/** Whether an address is of this machine, this link or a private network. */
+export function isNear(address: string): boolean {
+  return holds(privateNetworks, address) || holds(neverTargets, address);
+}
+
+/**
+ * Decides which servers pipelines connect to, at the moment of connecting and by the address that is connected to: a
+ * name may have another address a moment later.
+ */
+export class TargetPolicy {
+  readonly #entries: readonly Entry[] | undefined;
+  readonly #deniesPrivate: boolean;
+  readonly #resolve: typeof lookup;
+
+  /** `resolve` finds the addresses of names; by default the system does. Throws an Error for an entry that is none. */
+  constructor({ allowed, deniesPrivate = false }: TargetRules = {}, resolve: typeof lookup = lookup) {
+    this.#entries = allowed?.map(entryOf);
+    this.#deniesPrivate = deniesPrivate;
+    this.#resolve = resolve;
+  }
+
+  /** Throws TargetRefused for a host that is refused whatever its address is, and for an address that is. */
+  check(host: string, port: number): void {
+    const name = bare(host);
+    const reason = isIP(name) === 0 ? this.#refusalOfName(name, port) : this.#refusal(name, port, name);
+    if (reason !== undefined) throw new TargetRefused(reason);
+  }
+
+  /** Finds the addresses of a host for a socket, and keeps those that may be connected to. */
+  lookupFor(port: number): LookupFunction {
+    return (host, options, callback) => {
+      const all: LookupOptions & { all: true } = { ...options, all: true };
+      this.#resolve(host, all, (error, found) => {
+        const allowed = error === null ? found.filter(({ address }) => this.#allows(host, port, address)) : [];
+        const [first] = allowed;
+        const refused = error ?? (found.length === 0 ? null : this.#refused(host, port, found[0]!));
+        if (first === undefined) callback(refused ?? new Error(`host ${host} has no address`), "", 0);
+        else if (options.all === true) callback(null, allowed);
+        else callback(null, first.address, first.family);
+      });
+    };
+  }
+
+  #allows(host: string, port: number, address: string): boolean {
+    return this.#refusal(bare(host), port, address) === undefined;
+  }
+
+  #refused(host: string, port: number, { address }: LookupAddress): TargetRefused {
+    return new TargetRefused(this.#refusal(bare(host), port, address));
+  }
+
+  /** A name that only its address could allow is looked up first. */
+  #refusalOfName(name: string, port: number): string | undefined {
+    const allowed = this.#entries?.some(
+      (entry) => isOfPort(entry, port) && (entry.range !== undefined || is(entry, name)),
+    );
+    return allowed === false
+      ? `host ${name} is not in targets: ${this.#wayOut(`${bracketed(name)}:${port}`)}`
+      : undefined;
+  }
+
+  #refusal(name: string, port: number, address: string): string | undefined {
+    const entries = this.#entries?.filter((entry) => isOfPort(entry, port));
+    const named = entries?.filter(({ range }) => range !== undefined && holds(range, address)) ?? [];
+    const what = name === address ? `host ${name}` : `host ${name} has the address ${address}, which`;
+    if (holds(neverTargets, address)) {
+      if (named.some(({ isMeant }) => isMeant)) return undefined;
+      return `${what} is link-local, or where a cloud gives credentials to machines, and no target: ${this.#wayOut(address)}`;
+    }
+    if (named.length > 0) return undefined;
+    if (this.#deniesPrivate && holds(privateNetworks, address)) {
+      return `${what} is of this machine or a private network, which private_targets denies: ${this.#wayOut(address)}`;
+    }
+    if (entries === undefined || entries.some((entry) => is(entry, name))) return undefined;
+    return `host ${name} is not in targets: ${this.#wayOut(`${bracketed(name)}:${port}`)}`;
+  }
+
+  /** Names the line that would allow it. */
+  #wayOut(entry: string): string {
+    return this.#entries === undefined
+      ? `an operator allows it by the line targets: "*, ${entry}" in sluice.yaml`
+      : `an operator allows it by adding ${entry} to targets in sluice.yaml`;
+  }
+}
+
+/** What is wrong with an entry of the rules; undefined where nothing is. */
+export function problemOfTargets({ allowed = [] }: TargetRules): string | undefined {
+  try {
+    allowed.forEach(entryOf);
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+const withPort = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d{1,5}))?$/;
+
+/** Throws an Error for a text that is neither a name nor an address nor a range. */
+function entryOf(text: string): Entry {
+  const [, ipv6, other, digits] = withPort.exec(text) ?? [];
+  const pattern = bare(ipv6 ?? other ?? text);
+  const [network = "", prefix] = pattern.split("/");
+  const port = digits === undefined ? undefined : Number(digits);
+  if (isIP(network) === 0) {
+    if (!/^[\w.*-]+$/.test(pattern)) throw new Error(`expected a name, an address or a range, found "${text}"`);
+    return { pattern, port, range: undefined, isMeant: false };
+  }
+  const isPrefix =
+    prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (isIP(network) === 6 ? 128 : 32));
+  if (!isPrefix) throw new Error(`expected a range such as 10.0.0.0/8, found "${text}"`);
+  return { pattern, port, range: listOf([pattern]), isMeant: holds(neverTargets, network) };
+}
+
+function isOfPort({ port: wanted }: Entry, port: number): boolean {
+  return wanted === undefined || wanted === port;
+}
+
+/** Whether a name, or an address as it is written, matches the pattern of an entry. */
+function is({ range, pattern }: Entry, name: string): boolean {
+  return range === undefined && matches(pattern, name);
+}
+
+/** Whether a text matches a pattern in which `*` stands for any characters. */
+export function matches(pattern: string, text: string): boolean {
+  const [first = "", ...rest] = pattern.split("*");
+  const last = rest.pop();
+  if (last === undefined) return pattern === text;
+  if (!text.startsWith(first)) return false;
+  let at = first.length;
+  for (const part of rest) {
+    const found = text.indexOf(part, at);
+    if (found === -1) return false;
+    at = found + part.length;
+  }
+  return text.length - last.length >= at && text.endsWith(last);
+}
+
+/** A list of ranges, and of addresses without a prefix. */
+function listOf(ranges: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const text of ranges) {
+    const [network = "", prefix] = text.split("/");
+    const family = isIP(network) === 6 ? "ipv6" : "ipv4";
+    list.addSubnet(network, prefix === undefined ? (family === "ipv6" ? 128 : 32) : Number(prefix), family);
+  }
+  return list;
+}
+
+/** An IPv4 address within an IPv6 one counts as that address. */
+function holds(list: BlockList, address: string): boolean {
+  const bareAddress = address.replace(/%.*$/, "");
+  return list.check(bareAddress, isIP(bareAddress) === 6 ? "ipv6" : "ipv4");
+}
+
+/** As names are compared: without brackets, the dot of the root and capitals. */
+function bare(host: string): string {
+  return host
+    .replace(/^\[|\]$/g, "")
+    .replace(/\.$/, "")
+    .toLowerCase();
+}
+
+function bracketed(host: string): string {
+  return host.includes(":") ? `[${host}]` : host;
+}

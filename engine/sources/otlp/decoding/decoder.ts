@@ -1,0 +1,103 @@
+import { decode, type Decoded, type Encoding, type ToDecode } from "./decode.ts";
+import type { CallLimits } from "../../../system/bounded-thread.ts";
+import { DecodingThread } from "./decoding-thread.ts";
+
+/** The largest bodies that are decoded in this thread, in bytes: a message to another one costs more than their rows. */
+const small: Readonly<Record<Encoding, number>> = { protobuf: 64 * 1024, json: 8 * 1024 };
+/** The most bytes of their rows: a small body may repeat a resource in many of them. */
+const smallRows = 1024 * 1024;
+/** Milliseconds of one turn of the event loop that are spent on them. */
+const turnShare = 20;
+
+/** Limits of decoding, for all requests together. */
+export interface DecodingLimits extends CallLimits {
+  /** While so many bytes of rows are being stored, bodies wait. */
+  storing: number;
+}
+
+const usual: DecodingLimits = { time: 15_000, memory: 256, storing: 128 * 1024 * 1024 };
+
+interface Job {
+  request: ToDecode;
+  resolve: (decoded: Decoded) => void;
+  reject: (error: Error) => void;
+}
+
+/**
+ * Decodes bodies, so that none delays other work of this thread: small ones here, a few of them in each turn, all others
+ * in a thread of their own, one after the other. As many wait as requests are let in; their rows have a bound too, as
+ * the next body is decoded when there is room for what it may become.
+ */
+export class Decoder {
+  readonly #limits: DecodingLimits;
+  readonly #thread: DecodingThread;
+  readonly #waiting: Job[] = [];
+  #isBusy = false;
+  #isClosed = false;
+  /** Bytes of rows that are being stored. */
+  #storing = 0;
+  /** Milliseconds that this turn of the event loop has spent. */
+  #spent = 0;
+
+  constructor(limits: Partial<DecodingLimits> = {}) {
+    this.#limits = { ...usual, ...limits };
+    this.#thread = new DecodingThread(this.#limits);
+  }
+
+  /** Decodes a body, and gives `store` what became of it; its rows take room until that has resolved. */
+  async decode<T>(request: ToDecode, store: (decoded: Decoded) => Promise<T>): Promise<T> {
+    const decoded = this.#here(request) ?? (await this.#inThread(request));
+    const size = decoded.kind === "rows" ? decoded.push.bytes.buffer.byteLength : 0;
+    this.#storing += size;
+    try {
+      return await store(decoded);
+    } finally {
+      this.#storing -= size;
+      this.#next();
+    }
+  }
+
+  /** Ends the thread; requests under way are refused. Safe to call twice. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const { reject } of this.#waiting.splice(0)) reject(new Error("the receiver is being closed"));
+    await this.#thread.close();
+  }
+
+  #here(request: ToDecode): Decoded | undefined {
+    const { encoding, body, isCompressed } = request;
+    const isSmall = !isCompressed && body.length <= small[encoding];
+    if (!isSmall || this.#spent >= turnShare || this.#isFull()) return undefined;
+    const started = performance.now();
+    const decoded = decode(request, smallRows);
+    if (this.#spent === 0) setImmediate(() => (this.#spent = 0));
+    this.#spent += performance.now() - started;
+    return decoded.kind === "never_fits" ? undefined : decoded;
+  }
+
+  #inThread(request: ToDecode): Promise<Decoded> {
+    return new Promise((resolve, reject) => {
+      if (this.#isClosed) throw new Error("the receiver is closed");
+      this.#waiting.push({ request, resolve, reject });
+      this.#next();
+    });
+  }
+
+  #isFull(): boolean {
+    return this.#storing >= this.#limits.storing;
+  }
+
+  #next(): void {
+    if (this.#isBusy || this.#isFull()) return;
+    const job = this.#waiting.shift();
+    if (job === undefined) return;
+    this.#isBusy = true;
+    this.#thread
+      .decode(job.request)
+      .then(job.resolve, job.reject)
+      .finally(() => {
+        this.#isBusy = false;
+        this.#next();
+      });
+  }
+}

@@ -1,0 +1,49 @@
+import { Gauge, type Registry } from "prom-client";
+import type { DeadLetterState } from "../core/dead-letter.ts";
+import type { BoundedStreamState } from "../core/stream.ts";
+
+interface Holdings {
+  /** Ids of the pipelines that exist. */
+  pipelines: () => string[];
+  deadLetters: (pipeline_id: string) => DeadLetterState;
+  /** Undefined for a pipeline without a stream, and where that could not be opened. */
+  stream: (pipeline_id: string) => BoundedStreamState | undefined;
+}
+
+/** The metrics of what each pipeline holds on disk, and of its bounds. They are read at each scrape. */
+export function exposeHoldings(registry: Registry, { pipelines, deadLetters, stream }: Holdings): void {
+  const gauge = (name: string, help: string, valueOf: (pipeline_id: string) => number | undefined): void => {
+    const made: Gauge<"pipeline_id"> = new Gauge({
+      name,
+      help,
+      labelNames: ["pipeline_id"],
+      registers: [registry],
+      collect: () => {
+        made.reset();
+        for (const pipeline_id of pipelines()) {
+          const value = valueOf(pipeline_id);
+          if (value !== undefined) made.set({ pipeline_id }, value);
+        }
+      },
+    });
+  };
+  gauge("sluice_dead_letters_held", "Dead letters in the queue.", (id) => deadLetters(id).total_messages);
+  gauge(
+    "sluice_dead_letters_held_max",
+    "Dead letters at which the pipeline pauses.",
+    (id) => deadLetters(id).max_messages,
+  );
+  gauge("sluice_dead_letters_bytes", "Bytes of the dead letters in the queue.", (id) => deadLetters(id).bytes);
+  gauge(
+    "sluice_dead_letters_max_bytes",
+    "Bytes of dead letters at which the pipeline pauses: less as the disk fills.",
+    (id) => deadLetters(id).max_bytes,
+  );
+  gauge("sluice_stream_events", "Pushed events that are stored and not yet settled.", (id) => stream(id)?.messages);
+  gauge("sluice_stream_bytes", "Bytes of the pushed events that are stored.", (id) => stream(id)?.bytes);
+  gauge(
+    "sluice_stream_max_bytes",
+    "Bytes beyond which pushed events are refused: less as the disk fills.",
+    (id) => stream(id)?.max_bytes,
+  );
+}

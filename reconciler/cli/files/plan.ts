@@ -1,0 +1,84 @@
+import { styleText } from "node:util";
+import { Loader } from "../../desired/load.ts";
+import type { Variables } from "../../language/variables.ts";
+import { parseDeletionLimit } from "../../plan/budget.ts";
+import type { Level } from "../../preview/level.ts";
+import { markdownOf } from "../../preview/markdown.ts";
+import { previewOf, type Side } from "../../preview/preview.ts";
+import { exitCodeOf, type PlanReport, reportOf } from "../../preview/report.ts";
+import { type Line, linesOf, type Tone } from "../../preview/text.ts";
+import { WorkTree } from "../../work-tree/work-tree.ts";
+import { CliError } from "../invocation/cli-error.ts";
+import type { ExitCode, Invocation } from "../invocation/invocation.ts";
+import { readText } from "../invocation/settings-file.ts";
+import { hasColours, printable, printableLines } from "../invocation/terminal.ts";
+import { variableReader } from "../invocation/variables.ts";
+import { type ComparedFiles, comparedFiles } from "./compared-files.ts";
+
+/** Milliseconds that reading and checking both sides may take. */
+const longest = 120_000;
+
+/** `sluice plan [PATH] --base REF`: what a change of the pipeline files would do once it is merged, without a server. */
+export async function planFiles(invocation: Invocation, path = "."): Promise<ExitCode> {
+  const { settings, env } = invocation;
+  const from = settings.optional("plan_base");
+  if (from === undefined) throw new CliError("expected --base REF: the branch into which the change is to be merged");
+  const signal = AbortSignal.timeout(longest);
+  const tree = await WorkTree.around(path, env, signal);
+  const { base, head, warning } = await comparedFiles(tree, from, settings.optional("plan_head"));
+  const [before, after] = await loaded(invocation, tree, [base, head], signal);
+  const preview = previewOf(before, after, parseDeletionLimit(settings.text("max_deletions")));
+  const report = reportOf(preview, base.compared, head.compared);
+  print(invocation, report);
+  if (warning !== undefined) invocation.terminal.err(printable(`sluice: ${warning}`));
+  return exitCodeOf(report, settings.text("fail_on") as Level);
+}
+
+/** Both sides, each with the values that the file of `--vars` has there. A file that is the same in both is read once. */
+async function loaded(
+  invocation: Invocation,
+  tree: WorkTree,
+  [base, head]: readonly [ComparedFiles, ComparedFiles],
+  signal: AbortSignal,
+): Promise<[Side, Side]> {
+  const loader = new Loader();
+  const read = variableReader(invocation.settings, (file) => textOf(file));
+  let at = base;
+  const textOf = async (file: string): Promise<string> => {
+    const { commit } = at.compared;
+    return (commit === undefined ? undefined : await tree.textAt(commit, file)) ?? readText(file);
+  };
+  const load = async (side: ComparedFiles): Promise<Side> => {
+    at = side;
+    const variables: Variables = await read();
+    return { desired: await loader.load(side.files, signal, variables), skipped: side.skipped };
+  };
+  return [await load(base), await load(head)];
+}
+
+function print({ settings, terminal, env }: Invocation, report: PlanReport): void {
+  const format = settings.text("plan_format");
+  if (format === "json") terminal.out(printableLines(JSON.stringify(report, undefined, 2)));
+  else if (format === "markdown") terminal.out(printableLines(markdownOf(report).trimEnd()));
+  else {
+    const isColoured = hasColours(terminal.isInteractive, env);
+    terminal.out(
+      linesOf(report)
+        .map((line) => painted(line, isColoured))
+        .join("\n"),
+    );
+  }
+}
+
+const colours: Readonly<Record<Tone, "bold" | "green" | "red" | "yellow">> = {
+  heading: "bold",
+  added: "green",
+  removed: "red",
+  warning: "yellow",
+  error: "red",
+};
+
+function painted({ text, tone }: Line, isColoured: boolean): string {
+  const shown = printable(text);
+  return isColoured && tone !== undefined ? styleText(colours[tone], shown, { validateStream: false }) : shown;
+}

@@ -1,0 +1,68 @@
+import { access, realpath } from "node:fs/promises";
+import { dirname, join, relative, resolve } from "node:path";
+import { CliError } from "./cli-error.ts";
+import { type FileEntry, readSettingsFile } from "./settings-file.ts";
+import { settingsOf } from "./settings-table.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** The settings file of the working directory, which is read where none is named. */
+export const defaultConfig = "sluice.yaml";
+
+/** Commands that run on a checkout of others, as in CI. What they take from the file only changes what they print. */
+const ofCheckouts: ReadonlySet<string> = new Set(["validate", "plan"]);
+/** What a plan takes: whoever opens a pull request does not say what of it blocks. */
+const ofPlans: ReadonlySet<string> = new Set(["vars", "vars_file"]);
+
+/**
+ * The entries of `sluice.yaml` in the working directory; none where there is no such file. One in a Git work tree is not
+ * read: whoever may push to that repository could give the operator's command other secrets, listeners and folders.
+ */
+export async function readDefaultConfig(command: string, terminal: Terminal): Promise<FileEntry[]> {
+  const tree = await workTreeOf(".");
+  if (tree === undefined) return readSettingsFile(defaultConfig, { optional: true });
+  if (ofCheckouts.has(command)) {
+    const entries = await inside(tree, await readSettingsFile(defaultConfig, { optional: true }));
+    return command === "plan" ? entries.filter(({ key }) => ofPlans.has(key)) : entries;
+  }
+  if (await concerns(command)) {
+    const why = `is not read: it is in the Git work tree ${tree}, and may come from anyone who may push to it`;
+    terminal.err(`sluice: ${defaultConfig} ${why}. If you trust it, name it: --config ${defaultConfig}`);
+  }
+  return [];
+}
+
+/** The nearest folder with `.git`, from `folder` upwards; undefined where there is none. */
+async function workTreeOf(folder: string): Promise<string | undefined> {
+  for (let at = await realpath(folder); ; at = dirname(at)) {
+    if (await exists(join(at, ".git"))) return at;
+    if (dirname(at) === at) return undefined;
+  }
+}
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Whether there is a file with a setting that the command takes, or one that cannot be understood. */
+async function concerns(command: string): Promise<boolean> {
+  const taken = new Set<string>(settingsOf(command).map(({ name }) => name));
+  const entries = await readSettingsFile(defaultConfig, { optional: true }).catch(() => undefined);
+  return taken.size > 0 && (entries === undefined || entries.some(({ key }) => taken.has(key)));
+}
+
+/** Throws CliError where the file names another one outside of the work tree, whose values would be shown. */
+async function inside(tree: string, entries: FileEntry[]): Promise<FileEntry[]> {
+  for (const { key, value, valueAt } of entries) {
+    if (key !== "vars_file" || typeof value !== "string") continue;
+    const path = resolve(value);
+    const target = await realpath(path).catch(() => path);
+    if (!relative(tree, target).startsWith("..")) continue;
+    throw new CliError(
+      `${valueAt}: vars_file: expected a file in the Git work tree ${tree}: name another one with --vars`,
+    );
+  }
+  return entries;
+}

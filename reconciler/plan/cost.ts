@@ -1,0 +1,66 @@
+/**
+ * What a change of a pipeline costs, or what else it means for events, rows and senders, as data: a code, and the facts
+ * that its sentence names. Holds no secret.
+ */
+export type Cost<Code extends CostCode = CostCode> = {
+  [One in Code]: { code: One; facts: CostFacts[One] };
+}[Code];
+
+export type CostCode = keyof CostFacts;
+
+type Nothing = Record<string, never>;
+
+export interface CostFacts {
+  /** It is applied while the pipeline runs. */
+  AppliedLive: Nothing;
+  /** The pipeline is stopped, edited and resumed. `waits`: where events wait meanwhile. */
+  Drains: { waits: "stream" | "topic" };
+  /** What dedup remembers no longer counts. `window`: how far back repeats pass. */
+  DedupForgets: Dedup;
+  DedupEnds: Dedup;
+  DedupBegins: Dedup;
+  WindowChanges: { source_id: string; from: string; to: string };
+  /** Other events pass a filter, or become other events. */
+  ExpressionChanges: { source_id: string; type: "filter" | "stateless" };
+  /** Declared fields, new or of another type, without which an event becomes a dead letter. */
+  FieldsDemanded: { source_id: string; fields: string[] };
+  /** Rows go to another table. */
+  TargetChanges: { from: Target; to: Target };
+  /** Columns that are no longer written. */
+  ColumnsLeft: { columns: string[] };
+  /** A pipeline that reads topics stops. */
+  ReadingStops: Nothing;
+  /** It is terminated: accepted events that are in no prepared batch are dropped. */
+  EventsDropped: Nothing;
+  /** It is recreated without its dead letters. */
+  DeadLettersDropped: Nothing;
+  /** Events that are sent to it are refused from then on. */
+  SendersRefused: Nothing;
+  /** A token is made for its senders. */
+  TokenMade: { pipeline_id: string };
+  /** Before it is deleted, its dead letters have to be taken out. */
+  DeadLettersFirst: { pipeline_id: string };
+}
+
+interface Dedup {
+  source_id: string;
+  /** Such as `24h0m0s`. */
+  window: string;
+}
+
+/** What a reader tells a table by. */
+export interface Target {
+  host: string;
+  database: string;
+  table: string;
+}
+
+/** A table, or columns of it, that a change needs. */
+export interface TableNeed extends Target {
+  /** The columns that are new, or that take another type; absent where the table itself is needed. */
+  columns?: { name: string; type: string }[];
+  /** Who sees to it: Sluice, where the file says so, or a person before the change is carried out. */
+  by: "sluice" | "person";
+  /** Absent where types change, which is no one statement. */
+  statements: string[];
+}

@@ -1,0 +1,69 @@
+import type { Cost, CostCode, CostFacts, TableNeed, Target } from "../cost.ts";
+import { someOf } from "./words.ts";
+
+type Sentences = { readonly [Code in CostCode]: (facts: CostFacts[Code]) => string };
+
+const sentences: Sentences = {
+  AppliedLive: () => "is applied while the pipeline runs",
+  Drains: ({ waits }) =>
+    `drains, about a second: it writes what it has read, and goes on with the new config; events wait in ${waits === "stream" ? "its stream" : "the topic"} meanwhile`,
+  DedupForgets: ({ source_id, window }) =>
+    `dedup of ${source_id} forgets its window: repeats of the last ${short(window)} pass once`,
+  DedupEnds: ({ source_id, window }) =>
+    `dedup of ${source_id} ends: repeats, which were dropped within ${short(window)}, are written from then on`,
+  DedupBegins: ({ source_id, window }) =>
+    `dedup of ${source_id} begins with an empty window of ${short(window)}: a repeat of an earlier event passes once`,
+  WindowChanges: ({ source_id, from, to }) =>
+    `dedup of ${source_id} remembers new keys for ${short(to)}, and those that it has for ${short(from)} as before`,
+  ExpressionChanges: ({ source_id, type }) =>
+    type === "filter"
+      ? `the filter of ${source_id} keeps other events from then on; rows that are written stay as they are`
+      : `the stateless transform of ${source_id} makes other events from then on; rows that are written stay as they are`,
+  FieldsDemanded: ({ source_id, fields }) =>
+    `events of ${source_id} become dead letters where ${someOf(fields)} ${fields.length === 1 ? "is missing, null or of another type" : "are missing, null or of other types"}`,
+  TargetChanges: ({ from, to }) => `rows go to ${nameOf(to)} from then on; those in ${nameOf(from)} stay there`,
+  ColumnsLeft: ({ columns }) =>
+    `${someOf(columns)} ${columns.length === 1 ? "is" : "are"} no longer written: new rows have the default there`,
+  SendersRefused: () => "events that are sent to it are refused from then on",
+  TokenMade: ({ pipeline_id }) =>
+    `a new access token is needed to send events: sluice token rotate ${pipeline_id} prints it`,
+  DeadLettersFirst: ({ pipeline_id }) =>
+    `is not deleted while it has dead letters: sluice dlq consume, discard or purge ${pipeline_id} takes them out`,
+  ReadingStops: () => "reading stops: events wait in the topic, as long as that keeps them",
+  EventsDropped: () => "accepted events are dropped, unless they are written or in a prepared batch",
+  DeadLettersDropped: () => "its dead letters are dropped; accepted events are written first",
+};
+
+/** What a change costs, as a reviewer reads it. */
+export function costText<Code extends CostCode>({ code, facts }: Cost<Code>): string {
+  return sentences[code](facts);
+}
+
+/** What is needed of a table, and who sees to it. */
+export function tableText({ columns, by, statements, ...target }: TableNeed): string {
+  const name = nameOf(target);
+  if (columns === undefined) {
+    return by === "sluice"
+      ? `creates table ${name} where it is missing`
+      : `needs table ${name}, which it does not create without x-sluice.create_table`;
+  }
+  const [noun, pronoun] = columns.length === 1 ? ["column", "it"] : ["columns", "them"];
+  if (statements.length === 0) {
+    const types = someOf(columns.map((column) => `${column.name} as ${column.type}`));
+    return `needs ${types} in table ${name}: it alters no type`;
+  }
+  const names = someOf(columns.map((column) => column.name));
+  return by === "sluice"
+    ? `adds ${noun} ${names} to table ${name}, where that lacks ${pronoun}`
+    : `needs ${noun} ${names} in table ${name}, and does not add ${pronoun} without x-sluice.alter_table`;
+}
+
+/** Such as `shop.orders on clickhouse`. */
+function nameOf({ host, database, table }: Target): string {
+  return `${database}.${table} on ${host}`;
+}
+
+/** `24h0m0s` as a person writes it: `24h`. */
+function short(duration: string): string {
+  return duration.replace(/(?<=\d[hm])0[ms](?:0s)?$/, "").replace(/(?<=\dh)0m(?=\d)/, "");
+}

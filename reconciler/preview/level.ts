@@ -1,0 +1,33 @@
+import { type Change, doesSomething } from "../plan/change.ts";
+
+/**
+ * How grave a change is, from the least: nothing is done; something is; a pipeline that runs is stopped for it, or left
+ * stopped; something is lost that no rollback restores; a pipeline is deleted, recreated or terminated; the change is
+ * refused.
+ */
+export const levels = ["none", "change", "restart", "forget", "delete", "refuse"] as const;
+export type Level = (typeof levels)[number];
+
+export function levelOf(change: Change): Level {
+  if (change.kind === "refuse" || change.cause === "InvalidFile") return "refuse";
+  if (!doesSomething(change)) return "none";
+  const { kind, calls, effect } = change;
+  if (kind === "delete" || kind === "recreate" || calls.includes("terminate")) return "delete";
+  if (effect === "forget" || (change.irreversible ?? []).length > 0) return "forget";
+  return kind !== "create" && calls.includes("stop") ? "restart" : "change";
+}
+
+/** The gravest level of a preview; an error of a file is a refusal. */
+export function gravest(changes: readonly { level: Level }[], errors: readonly unknown[]): Level {
+  const found = changes.map(({ level }) => level);
+  return highest(errors.length > 0 ? [...found, "refuse"] : found);
+}
+
+function highest(found: readonly Level[]): Level {
+  return levels[Math.max(0, ...found.map((level) => levels.indexOf(level)))] ?? "none";
+}
+
+/** Whether a level is `limit` or graver; nothing is as grave as `none`, which is no limit. */
+export function isAsGrave(level: Level, limit: Level): boolean {
+  return limit !== "none" && levels.indexOf(level) >= levels.indexOf(limit);
+}

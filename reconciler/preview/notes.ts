@@ -1,0 +1,23 @@
+import { listed } from "../plan/render/words.ts";
+import type { Note } from "./preview.ts";
+
+/** The sentence of a note. */
+export function noteText({ code, facts }: Note): string {
+  switch (code) {
+    case "FileMoved":
+      return `${facts.pipeline_id} moves from ${facts.from} to ${facts.to}, and runs on`;
+    case "BaseUnusable":
+      return (
+        `${facts.file}:${facts.line} cannot be used at the base${namesOf(facts.pipeline_ids)}: ` +
+        "what runs of its pipelines is not known here"
+      );
+    case "NotRead":
+      return `${facts.path} is not read: ${facts.reason}`;
+    default:
+      return facts satisfies never;
+  }
+}
+
+function namesOf(ids: readonly string[]): string {
+  return ids.length === 0 ? "" : ` (${listed(ids.slice(0, 5))})`;
+}

@@ -1,0 +1,115 @@
+import { isDeepStrictEqual } from "node:util";
+import type { ActualState, DeletionLimit } from "../actual/state.ts";
+import { claimedButIgnored, withClaimed } from "../desired/claimed.ts";
+import type { DesiredPipeline, DesiredState } from "../desired/desired-state.ts";
+import { withoutForeign } from "../desired/load.ts";
+import type { SkippedFile } from "../git/revision.ts";
+import type { Problem } from "../language/problem.ts";
+import type { Change, FieldChange } from "../plan/change.ts";
+import type { Cost, TableNeed } from "../plan/cost.ts";
+import { costsOf, plan, tablesOf } from "../plan/decide/index.ts";
+import { assumedState } from "./assumed.ts";
+import { levelOf, type Level } from "./level.ts";
+
+/** What a change of the files would do, once it is merged. Holds no secret. */
+export interface Preview {
+  /** In the order in which they begin; pipelines of which nothing changes are only counted. */
+  changes: PreviewedChange[];
+  unchanged: number;
+  /** Errors of the head's files. */
+  errors: Problem[];
+  notes: Note[];
+}
+
+export interface PreviewedChange {
+  change: Change;
+  level: Level;
+  costs: Cost[];
+  tables: TableNeed[];
+  /** Directives to the reconciler alone that change; the engine does not see them. */
+  directives: FieldChange[];
+}
+
+/** What a reviewer should know besides the changes, as data. */
+export type Note =
+  | { code: "FileMoved"; facts: { pipeline_id: string; from: string; to: string } }
+  /** The base's file cannot be used: what runs of its pipelines is not known. */
+  | { code: "BaseUnusable"; facts: { file: string; line: number; pipeline_ids: string[] } }
+  | { code: "NotRead"; facts: SkippedFile };
+
+/** The files of one side, loaded. */
+export interface Side {
+  desired: DesiredState;
+  skipped: readonly SkippedFile[];
+}
+
+/** What the head changes, if everything runs as the files of the base say. */
+export function previewOf(base: Side, head: Side, limit: DeletionLimit): Preview {
+  const before = withoutForeign(base.desired, new Set());
+  const actual = assumedState(before.pipelines, limit);
+  const preview = previewAgainst(actual, before.pipelines, head);
+  return { ...preview, notes: [...before.refused.map(unusable), ...preview.notes] };
+}
+
+/** The same against this actual state; `before` are the files from which it was made, as far as they are known. */
+export function previewAgainst(actual: ActualState, before: readonly DesiredPipeline[], head: Side): Preview {
+  const desired = withClaimed(head.desired, actual.owned);
+  const skipped = [...head.skipped, ...claimedButIgnored(desired, actual.owned)];
+  const { changes } = plan(actual, { ...desired, skipped });
+  const [old, now] = [byId(before), byId(desired.pipelines)];
+  const all = changes.map((change) => previewed(change, actual, old, now));
+  const shown = all.filter(isShown);
+  return {
+    changes: shown,
+    unchanged: all.length - shown.length,
+    errors: desired.problems.filter(({ severity }) => severity === "error"),
+    notes: [...moves(old, now), ...head.skipped.map((facts) => ({ code: "NotRead" as const, facts }))],
+  };
+}
+
+type ById = ReadonlyMap<string, DesiredPipeline>;
+
+function byId(pipelines: readonly DesiredPipeline[]): ById {
+  return new Map(pipelines.map((one) => [one.pipeline_id, one]));
+}
+
+function previewed(change: Change, actual: ActualState, old: ById, now: ById): PreviewedChange {
+  const { pipeline_id } = change;
+  const [present, desired] = [actual.pipelines.get(pipeline_id), now.get(pipeline_id)];
+  return {
+    change,
+    level: levelOf(change),
+    costs: costsOf(change, present, desired),
+    tables: tablesOf(change, present, desired),
+    directives: directivesBetween(old.get(pipeline_id), desired),
+  };
+}
+
+/** Whether there is something to say: a pipeline that stays as it is, by a file that stays, is only counted. */
+function isShown({ change: { kind, why }, directives }: PreviewedChange): boolean {
+  if (kind !== "no-op" || directives.length > 0) return true;
+  if (why.code === "SuspendedByFile") return why.facts.waits !== undefined;
+  return why.code !== "InSync";
+}
+
+/** The state is part of the change itself. */
+const compared = ["suspend", "prune", "depends_on", "drift", "adopt", "recreate"] as const;
+
+function directivesBetween(before: DesiredPipeline | undefined, after: DesiredPipeline | undefined): FieldChange[] {
+  if (before === undefined || after === undefined) return [];
+  return compared.flatMap((name): FieldChange[] => {
+    const [from, to] = [before.directives[name], after.directives[name]];
+    return isDeepStrictEqual(from, to) ? [] : [{ path: `x-sluice.${name}`, effect: "none", from, to }];
+  });
+}
+
+function moves(old: ById, now: ById): Note[] {
+  return [...now].flatMap(([pipeline_id, { file: to }]): Note[] => {
+    const from = old.get(pipeline_id)?.file ?? to;
+    return from === to ? [] : [{ code: "FileMoved", facts: { pipeline_id, from, to } }];
+  });
+}
+
+function unusable({ file, line, pipeline_ids }: DesiredState["refused"][number]): Note {
+  return { code: "BaseUnusable", facts: { file, line, pipeline_ids } };
+}

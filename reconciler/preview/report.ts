@@ -1,0 +1,157 @@
+import { isObject, type Effect } from "../../schemas/index.ts";
+import type { Problem } from "../language/problem.ts";
+import { doesSomething, type Cause, type Change, type ChangeKind, type FieldChange } from "../plan/change.ts";
+import type { Call } from "../plan/calls.ts";
+import type { TableNeed } from "../plan/cost.ts";
+import type { Reason, TopicStart } from "../plan/reason.ts";
+import { cautionText, costText, lossText, reasonText, tableText } from "../plan/render/index.ts";
+import { gravest, isAsGrave, type Level } from "./level.ts";
+import { noteText } from "./notes.ts";
+import type { Preview, PreviewedChange } from "./preview.ts";
+
+/** A preview with its sentences: the document of `sluice plan --format json`, from which the other formats are made. */
+export interface PlanReport {
+  version: 1;
+  base: ComparedSide;
+  head: ComparedSide;
+  /** The gravest of all changes. */
+  level: Level;
+  /** Of all pipelines, by the kind of their change; `refused` also counts files that cannot be used, and `left` what is not carried out. */
+  counts: Partial<Record<CountedKind, number>>;
+  changes: ReportedChange[];
+  errors: Problem[];
+  notes: Said[];
+}
+
+export type CountedKind = Exclude<ChangeKind, "refuse" | "no-op"> | "refused" | "left" | "unchanged";
+
+/** What is compared: `name` as a person calls it, and the hash of a commit. */
+export interface ComparedSide {
+  name: string;
+  commit?: string;
+}
+
+/** Something that is said: its code, which never changes its meaning, and the sentence. */
+export interface Said {
+  code: string;
+  text: string;
+}
+
+export interface ReportedChange {
+  pipeline_id: string;
+  kind: ChangeKind;
+  cause: Cause;
+  level: Level;
+  effect: Effect;
+  /** The fields that ask for the effect. */
+  asked_by: string[];
+  reason: string;
+  file?: string;
+  line?: number;
+  column?: number;
+  calls: Call[];
+  after: string[];
+  fields: FieldChange[];
+  costs: Said[];
+  /** What a rollback does not restore. */
+  losses: Said[];
+  warnings: Said[];
+  tables: (TableNeed & { text: string })[];
+  /** Where its consumer group begins, if it has no offsets. */
+  begins: TopicStart[];
+}
+
+/** Notes of a report: a repository may hold any number of links. */
+const mostNotes = 500;
+/** Characters of a value, or of a statement, in a report. */
+const longest = 8_000;
+
+export function reportOf(preview: Preview, base: ComparedSide, head: ComparedSide): PlanReport {
+  const { changes, errors, notes, unchanged } = preview;
+  return {
+    version: 1,
+    base,
+    head,
+    level: gravest(changes, errors),
+    counts: { ...countsOf(changes), ...(unchanged > 0 && { unchanged }) },
+    changes: changes.map(reported),
+    errors,
+    notes: notes.slice(0, mostNotes).map((note) => ({ code: note.code, text: noteText(note) })),
+  };
+}
+
+function countsOf(changes: readonly PreviewedChange[]): PlanReport["counts"] {
+  const counts: PlanReport["counts"] = {};
+  for (const one of changes) counts[countedAs(one)] = (counts[countedAs(one)] ?? 0) + 1;
+  return counts;
+}
+
+function countedAs({ change: { kind }, level }: PreviewedChange): CountedKind {
+  if (level === "refuse" || kind === "refuse") return "refused";
+  return kind === "no-op" ? "left" : kind;
+}
+
+/** 0: nothing changes; 1: a change is as grave as `limit`, or graver; 2: something changes. */
+export function exitCodeOf({ level, changes, errors }: PlanReport, limit: Level): 0 | 1 | 2 {
+  if (isAsGrave(level, limit)) return 1;
+  return changes.length > 0 || errors.length > 0 ? 2 : 0;
+}
+
+function reported({ change, level, costs, tables, directives }: PreviewedChange): ReportedChange {
+  const { pipeline_id, kind, cause, effect, why, file, line, column, calls, after, cautions = [] } = change;
+  const place = { ...(file !== undefined && { file }), ...(line !== undefined && { line, column: column ?? 1 }) };
+  const fields = [...change.fields, ...directives].map(shortened);
+  const losses = doesSomething(change) ? (change.irreversible ?? []) : [];
+  return {
+    pipeline_id,
+    kind,
+    cause,
+    level,
+    effect,
+    asked_by: askedBy(change),
+    reason: reasonText(why),
+    ...place,
+    calls,
+    after,
+    fields,
+    costs: costs.map((cost) => ({ code: cost.code, text: costText(cost) })),
+    losses: losses.map((loss) => ({ code: loss.code, text: lossText(loss) })),
+    warnings: cautions.map((caution) => ({ code: caution.code, text: cautionText(caution) })),
+    tables: tables.map((need) => ({ ...need, statements: need.statements.map(cut), text: tableText(need) })),
+    begins: beginsOf(why),
+  };
+}
+
+function askedBy({ effect, fields }: Change): string[] {
+  return effect === "none" ? [] : fields.filter((field) => field.effect === effect).map(({ path }) => path);
+}
+
+/** The topics that a change begins to read. */
+function beginsOf({ code, facts }: Reason): TopicStart[] {
+  if (code === "New" || code === "CreatedAgain") return facts.topics;
+  if (code === "Edited") return [...facts.reading.elsewhere, ...facts.reading.added];
+  if (code === "Recreated") return facts.position?.reads === "anew" ? facts.position.topics : [];
+  if (code === "Adopted" || code === "Drifted") return beginsOf(facts.of);
+  return [];
+}
+
+/** A value that is too long to show is its beginning, as text. */
+function shortened(field: FieldChange): FieldChange {
+  const { from, to, ...rest } = field;
+  return {
+    ...rest,
+    ...(from !== undefined && { from: shortValue(from) }),
+    ...(to !== undefined && { to: shortValue(to) }),
+  };
+}
+
+function shortValue(value: unknown): unknown {
+  if (typeof value === "string") return cut(value);
+  if (!isObject(value) && !Array.isArray(value)) return value;
+  const text = JSON.stringify(value);
+  return text.length > longest ? cut(text) : value;
+}
+
+function cut(text: string): string {
+  return text.length > longest ? `${text.slice(0, longest)}… (${text.length} characters)` : text;
+}

@@ -1,0 +1,123 @@
+import type { ChangeKind } from "../plan/change.ts";
+import { fieldLines } from "../plan/render/index.ts";
+import { counted, someOf } from "../plan/render/words.ts";
+import { type Problem, withSuggestion } from "../language/problem.ts";
+import type { ComparedSide, PlanReport, ReportedChange } from "./report.ts";
+
+/** A line of a report, and what it is to the eye of its reader. */
+export interface Line {
+  text: string;
+  tone?: Tone;
+}
+
+export type Tone = "heading" | "added" | "removed" | "warning" | "error";
+
+const signs: Readonly<Record<ChangeKind, string>> = {
+  create: "+",
+  update: "~",
+  rename: "~",
+  stop: "~",
+  resume: "~",
+  terminate: "~",
+  recreate: "-/+",
+  delete: "-",
+  refuse: "!",
+  "no-op": "=",
+};
+
+/** Errors of files that are printed; `sluice validate` lists all. */
+const mostErrors = 100;
+
+/** A report for a terminal, line by line. */
+export function linesOf(report: PlanReport): Line[] {
+  const { changes, notes } = report;
+  return [
+    ...changes.flatMap(changeLines),
+    ...errorLines(report),
+    ...notes.map(({ text }): Line => ({ text: `note: ${text}` })),
+    { text: summaryOf(report), tone: "heading" },
+  ];
+}
+
+/** Such as `main to the working tree: 1 create, 2 update, 4 unchanged`. */
+export function summaryOf({ base, head, counts, errors }: PlanReport): string {
+  const kinds = Object.entries(counts).map(([kind, count]) => `${count} ${kind}`);
+  const found = [...kinds, ...(errors.length > 0 ? [counted(errors.length, "error")] : [])];
+  return `${nameOf(base)} to ${nameOf(head)}: ${found.length === 0 ? "no pipelines" : found.join(", ")}`;
+}
+
+function nameOf({ name, commit }: ComparedSide): string {
+  return commit === undefined || commit.startsWith(name) ? name : `${name} (${commit.slice(0, 12)})`;
+}
+
+/** Such as `update (restart)`, or `refused (ImmutableField)`. */
+export function whatOf({ kind, cause, level, effect, fields }: ReportedChange): string {
+  if (level === "refuse") return `refused (${cause})`;
+  if (kind === "no-op") return fields.length > 0 && cause === "InSync" ? "directives" : `left (${cause})`;
+  return effect === "none" || kind === "create" || kind === "recreate" ? kind : `${kind} (${effect})`;
+}
+
+/** The sign of a change in front of its pipeline, as in a diff. */
+export function signOf({ kind, level }: ReportedChange): string {
+  return level === "refuse" ? signs.refuse : signs[kind];
+}
+
+function changeLines(change: ReportedChange): Line[] {
+  const { level, pipeline_id, reason, fields } = change;
+  const tone = level === "refuse" ? "error" : "heading";
+  return [
+    { text: `${signOf(change)} ${pipeline_id}: ${whatOf(change)}`, tone },
+    { text: `    ${placeOf(change)}${reason}` },
+    ...factsOf(change),
+    ...fields.flatMap(fieldLines).map(diffLine),
+    { text: "" },
+  ];
+}
+
+/** Where a refusal has its cause, with a colon after it. */
+export function placeOf({ level, file, line, column }: ReportedChange): string {
+  return level === "refuse" && line !== undefined ? `${file}:${line}:${column}: ` : "";
+}
+
+function factsOf({ asked_by, effect, calls, costs, losses, warnings, tables, after }: ReportedChange): Line[] {
+  return [
+    ...warnings.map(({ text }): Line => ({ text: `    warning: ${text}`, tone: "warning" })),
+    ...(asked_by.length > 0 ? [{ text: `    class ${effect} is asked for by ${someOf(asked_by)}` }] : []),
+    ...(calls.length > 0 ? [{ text: `    calls: ${calls.join(", ")}` }] : []),
+    ...(after.length > 0 ? [{ text: `    after: ${after.join(", ")}` }] : []),
+    ...costs.map(({ text }): Line => ({ text: `    cost: ${text}` })),
+    ...(losses.length > 0
+      ? [
+          {
+            text: `    a rollback does not restore: ${losses.map(({ text }) => text).join(", ")}`,
+            tone: "warning" as const,
+          },
+        ]
+      : []),
+    ...tables.flatMap(({ text, statements }): Line[] => [
+      { text: `    table: ${text}` },
+      ...statements.map((statement) => ({ text: `      ${statement}` })),
+    ]),
+  ];
+}
+
+function diffLine(text: string): Line {
+  if (text.startsWith("      - ")) return { text, tone: "removed" };
+  return text.startsWith("      + ") ? { text, tone: "added" } : { text };
+}
+
+/** Errors of files that no reason says already. */
+export function otherErrors({ errors, changes }: PlanReport): Problem[] {
+  const said = new Map(changes.map(({ file, line, column, reason }) => [`${file}:${line}:${column}`, reason]));
+  return errors.filter(({ file, line, column, message }) => !said.get(`${file}:${line}:${column}`)?.includes(message));
+}
+
+function errorLines(report: PlanReport): Line[] {
+  const errors = otherErrors(report);
+  const shown = errors.slice(0, mostErrors).map((one): Line => {
+    const { file, line, column, code } = one;
+    return { text: `${file}:${line}:${column}: error ${code}: ${withSuggestion(one)}`, tone: "error" };
+  });
+  const more = errors.length - shown.length;
+  return more > 0 ? [...shown, { text: `${more} more errors: sluice validate lists all`, tone: "error" }] : shown;
+}

@@ -1,0 +1,50 @@
+import { consumerGroup } from "../../engine/language.ts";
+import { printable, problem, type Problem } from "../language/problem.ts";
+import { pipelineIdOf, type Claims } from "./claims.ts";
+
+/**
+ * Kafka pipelines of one cluster whose ids give one consumer group: each would take partitions and offsets of the other.
+ * Groups are named after 32 bits of a hash, so that this is rare, and nobody can see it in the files.
+ */
+export class SharedGroups {
+  /** The first by group and broker, and the first of another id: pipelines are in one cluster if they name one broker. */
+  readonly #byMember = new Map<string, { first: Claims; other?: Claims }>();
+
+  constructor(all: readonly Claims[]) {
+    for (const claims of all) {
+      for (const member of membersOf(claims)) {
+        const known = this.#byMember.get(member);
+        if (known === undefined) this.#byMember.set(member, { first: claims });
+        else if (pipelineIdOf(claims) !== pipelineIdOf(known.first)) known.other ??= claims;
+      }
+    }
+  }
+
+  problemsOf(claims: Claims): Problem[] {
+    const id = pipelineIdOf(claims);
+    const [other] = membersOf(claims).flatMap((member) => this.#otherThan(id, member));
+    if (other === undefined || id === undefined) return [];
+    const { path, place, text } = claims.id;
+    const { file, line } = other.id.place;
+    return [
+      problem("SHARED_GROUP", place, {
+        path,
+        expected: "an id whose consumer group no other pipeline of this cluster has",
+        found: `"${printable(text ?? "")}" with ${consumerGroup(id)}, as ${file}:${line}`,
+        suggestion: "neither is applied: give the newer one another pipeline_id",
+      }),
+    ];
+  }
+
+  #otherThan(id: string | undefined, member: string): Claims[] {
+    const { first, other } = this.#byMember.get(member) ?? {};
+    return [first, other].flatMap((one) => (one === undefined || pipelineIdOf(one) === id ? [] : [one]));
+  }
+}
+
+function membersOf(claims: Claims): string[] {
+  const id = pipelineIdOf(claims);
+  if (id === undefined || claims.brokers.length === 0) return [];
+  const group = consumerGroup(id);
+  return [...new Set(claims.brokers)].map((broker) => `${group} ${broker}`);
+}

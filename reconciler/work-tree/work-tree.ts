@@ -1,0 +1,124 @@
+import { realpath, stat } from "node:fs/promises";
+import { isAbsolute, relative, resolve, sep } from "node:path";
+import { oneLine } from "../../engine/language.ts";
+import { readCommit } from "../git/commit.ts";
+import { Credentials } from "../git/credentials.ts";
+import { defaultTimeouts, type Environment, localEnvironment } from "../git/environment.ts";
+import { Git } from "../git/git.ts";
+import { runLocally } from "../git/git-process.ts";
+import { defaultLimits, defaultMaxSize } from "../git/limits.ts";
+import { parseRemote } from "../git/remote.ts";
+import { SourceError, type RevisionFile, type SkippedFile } from "../git/revision.ts";
+import { Blobs } from "../git/tree.ts";
+import { filesNow } from "./files.ts";
+
+/** The files of one side of a comparison, with their paths from the top of the work tree. */
+export interface TreeFiles {
+  files: RevisionFile[];
+  skipped: SkippedFile[];
+}
+
+/** The most bytes that git may print about itself. */
+const mostAnswer = 1 << 20;
+
+const timeouts = { ...defaultTimeouts, afterExit: false } as const;
+
+/**
+ * A folder of a Git work tree: its files as they are now, and as they are in commits of the clone. It connects to no
+ * remote and changes nothing.
+ */
+export class WorkTree {
+  readonly top: string;
+  /** The folder from the top, `.` for the top itself. */
+  readonly #under: string;
+  readonly #git: Git;
+  readonly #blobs = new Blobs();
+  readonly #signal: AbortSignal;
+
+  private constructor(top: string, under: string, environment: Environment, signal: AbortSignal) {
+    const remote = parseRemote(top);
+    const options = { timeouts, maxSize: defaultMaxSize };
+    this.#git = new Git(remote, new Credentials({}, remote, undefined), environment, options);
+    this.top = top;
+    this.#under = under;
+    this.#signal = signal;
+  }
+
+  /** The work tree that `folder` is in. Throws a SourceError where there is none, or no such folder. */
+  static async around(folder: string, environment: Environment, signal: AbortSignal): Promise<WorkTree> {
+    const isFolder = await stat(folder).then(
+      (found) => found.isDirectory(),
+      () => false,
+    );
+    if (!isFolder) throw new SourceError("InvalidPath", `${folder}: expected a folder of a Git work tree, found none`);
+    const real = await realpath(folder);
+    const top = await realpath(await topOf(real, folder, environment, signal));
+    return new WorkTree(top, relative(top, real).split(sep).join("/") || ".", environment, signal);
+  }
+
+  /**
+   * The hash of the commit that `name` means: a commit, tag or branch of the clone, or else a branch of `origin`. Throws a
+   * SourceError where there is none.
+   */
+  async commit(name: string): Promise<string> {
+    for (const spelled of [name, `refs/remotes/origin/${name}`]) {
+      const found = await this.#line("rev-parse", "--verify", "--quiet", "--end-of-options", `${spelled}^{commit}`);
+      if (found !== undefined) return found;
+    }
+    throw new SourceError(
+      "CommitNotFound",
+      `expected a branch, tag or commit of the clone ${this.top}, found none that is called ${oneLine(name.slice(0, 200))}: ` +
+        "fetch it, in CI with the whole history (fetch-depth: 0)",
+    );
+  }
+
+  /** The commit at which `head` left `base`; undefined where the clone does not have it. */
+  branchPoint(base: string, head: string): Promise<string | undefined> {
+    return this.#line("merge-base", base, head);
+  }
+
+  /** The files of the folder in a commit. */
+  async filesAt(commit: string): Promise<TreeFiles> {
+    const wanted = { path: this.#under, limits: defaultLimits, display: this.top, blobs: this.#blobs };
+    return readCommit(this.#git, this.top, commit, wanted, this.#signal);
+  }
+
+  /** The files of the folder as they are now, also those that are not committed, except those that Git ignores. */
+  async filesNow(): Promise<TreeFiles> {
+    // The name of a folder may look like a pattern.
+    const under = this.#under === "." ? [] : ["--", `:(literal)${this.#under}`];
+    const args = ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--full-name", ...under];
+    const listing = await this.#git.text(this.top, args, this.#signal);
+    return filesNow(this.top, [...new Set(listing.split("\0"))].filter(Boolean), defaultLimits);
+  }
+
+  /** The text of a file, named from the working directory, in a commit; undefined where it is not there, or outside. */
+  async textAt(commit: string, file: string): Promise<string | undefined> {
+    const path = relative(this.top, await realpath(file).catch(() => resolve(file)));
+    if (path.startsWith("..") || isAbsolute(path)) return undefined;
+    const args = ["ls-tree", "-z", "--full-tree", commit, "--", `:(literal)${path}`];
+    const listing = await this.#git.text(this.top, args, this.#signal);
+    if (!/^100\d+ blob /.test(listing)) return undefined;
+    return this.#git.text(this.top, ["cat-file", "blob", `${commit}:${path.split(sep).join("/")}`], this.#signal);
+  }
+
+  /** The one line that git answers; undefined where it fails. */
+  async #line(...args: string[]): Promise<string | undefined> {
+    const text = await this.#git.text(this.top, args, this.#signal).catch((error: SourceError) => {
+      if (error.reason === "GitNotInstalled" || error.reason === "Timeout") throw error;
+      return "";
+    });
+    return text.trim() || undefined;
+  }
+}
+
+/** Unlike every other command, this one looks at the folders above. */
+async function topOf(real: string, folder: string, environment: Environment, signal: AbortSignal): Promise<string> {
+  const run = { folder: real, args: ["rev-parse", "--show-toplevel"], input: "", most: mostAnswer, ...timeouts };
+  try {
+    return (await runLocally({ ...run, env: localEnvironment(environment) }, signal)).toString("utf8").trimEnd();
+  } catch (error) {
+    const said = oneLine(error instanceof Error ? error.message.trim().slice(0, 300) : String(error));
+    throw new SourceError("InvalidPath", `${folder}: expected a folder of a Git work tree: ${said}`);
+  }
+}

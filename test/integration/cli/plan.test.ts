@@ -1,0 +1,303 @@
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { main } from "../../../reconciler/cli/main.ts";
+import type { PlanReport } from "../../../reconciler/preview/report.ts";
+import { GitRepository } from "../../support/git-repository.ts";
+import { pipelineText } from "../../support/pipeline-text.ts";
+
+const orders = pipelineText({ id: "orders" });
+const returns = pipelineText({ id: "returns" });
+const filtered = pipelineText({ id: "orders", expression: "id > 1" });
+const refused = orders.replace(/$/, "resources: { nats: { stream: { max_age: 48h } } }\n");
+
+let repository: GitRepository;
+
+beforeEach(async () => {
+  repository = await GitRepository.create();
+  await repository.commit({ "pipelines/orders.yaml": orders, "pipelines/returns.yaml": returns });
+});
+
+afterEach(async () => {
+  await rm(repository.path, { recursive: true, force: true });
+});
+
+interface Printed {
+  code: number;
+  out: string;
+  err: string;
+}
+
+async function sluiceWith(
+  { env = {}, isInteractive = false }: { env?: Record<string, string>; isInteractive?: boolean },
+  ...argv: string[]
+): Promise<Printed> {
+  const printed = { out: [] as string[], err: [] as string[] };
+  const code = await main(argv, {
+    terminal: {
+      out: (text) => void printed.out.push(text),
+      err: (text) => void printed.err.push(text),
+      isInteractive,
+    },
+    env: { PATH: process.env["PATH"], ...env },
+    untilStopped: () => AbortSignal.abort(),
+  });
+  return { code, out: printed.out.join("\n"), err: printed.err.join("\n") };
+}
+
+/** `sluice plan` on the repository, with these arguments. */
+const plan = (...argv: string[]): Promise<Printed> => sluiceWith({}, "plan", repository.path, ...argv);
+
+async function report(...argv: string[]): Promise<PlanReport> {
+  const { out } = await plan("--format", "json", ...argv);
+  return JSON.parse(out) as PlanReport;
+}
+
+/** What is done with each pipeline. */
+async function kinds(...argv: string[]): Promise<Record<string, string>> {
+  const { changes } = await report(...argv);
+  return Object.fromEntries(changes.map(({ pipeline_id, kind }) => [pipeline_id, kind]));
+}
+
+async function put(path: string, text: string): Promise<void> {
+  const file = join(repository.path, path);
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, text);
+}
+
+describe("the exit code", () => {
+  test("is 0 where nothing changes", async () => {
+    const { code, out, err } = await plan("--base", "main");
+    const commit = await repository.head();
+    expect([code, out, err]).toEqual([0, `main (${commit.slice(0, 12)}) to the files as they are: 2 unchanged`, ""]);
+  });
+
+  test("is 2 where something changes, and 1 where that is as grave as --fail-on", async () => {
+    await put("pipelines/orders.yaml", filtered);
+    expect((await plan("--base", "main")).code).toBe(2);
+    expect((await plan("--base", "main", "--fail-on", "forget")).code).toBe(2);
+    expect((await plan("--base", "main", "--fail-on", "restart")).code).toBe(1);
+  });
+
+  test.each([
+    ["a refused change", "pipelines/orders.yaml", refused],
+    ["a file with a mistake", "pipelines/orders.yaml", "version: v3\npipeline_id: ["],
+    ["a new file with a mistake", "pipelines/new.yaml", "version: v3\npipeline_id: ["],
+  ])("is 1 for %s, unless nothing is to fail", async (_, path, text) => {
+    await put(path, text);
+    expect((await plan("--base", "main")).code).toBe(1);
+    expect((await plan("--base", "main", "--fail-on", "none")).code).toBe(2);
+  });
+
+  test("is 1 for more deletions than --max-deletions", async () => {
+    await rm(join(repository.path, "pipelines/orders.yaml"));
+    expect((await plan("--base", "main")).code).toBe(2);
+    expect((await plan("--base", "main", "--max-deletions", "0")).code).toBe(1);
+  });
+});
+
+describe("the head", () => {
+  test("is the work tree: edited, new, removed and staged files count, and ignored ones do not", async () => {
+    await repository.commit({ ".gitignore": "build/\n", "pipelines/legacy.yaml": pipelineText({ id: "legacy" }) });
+    await put("pipelines/orders.yaml", filtered);
+    await put("pipelines/refunds.yaml", pipelineText({ id: "refunds" }));
+    await put("pipelines/staged.yaml", pipelineText({ id: "staged" }));
+    await repository.git("add", "pipelines/staged.yaml");
+    await put("build/copy.yaml", orders);
+    await rm(join(repository.path, "pipelines/legacy.yaml"));
+    const found = { orders: "update", refunds: "create", staged: "create", legacy: "delete" };
+    expect(await kinds("--base", "HEAD")).toEqual(found);
+  });
+
+  test("is the commit that --head names", async () => {
+    await repository.git("checkout", "--quiet", "-b", "change");
+    await repository.commit({ "pipelines/orders.yaml": filtered });
+    await put("pipelines/returns.yaml", "broken: [");
+    const { head, changes } = await report("--base", "main", "--head", "change");
+    expect(head).toEqual({ name: "change", commit: await repository.head() });
+    expect(changes).toMatchObject([{ pipeline_id: "orders", kind: "update", file: "pipelines/orders.yaml" }]);
+  });
+
+  test("that is older than the base is a way back", async () => {
+    const old = await repository.head();
+    await repository.commit({ "pipelines/orders.yaml": filtered });
+    expect(await kinds("--base", "main", "--head", old)).toEqual({ orders: "update" });
+  });
+
+  test("holds only its own changes where the base went on", async () => {
+    await repository.git("checkout", "--quiet", "-b", "change");
+    await repository.git("checkout", "--quiet", "main");
+    await repository.commit({ "pipelines/refunds.yaml": pipelineText({ id: "refunds" }) });
+    await repository.git("checkout", "--quiet", "change");
+    await put("pipelines/orders.yaml", filtered);
+    expect(await kinds("--base", "main")).toEqual({ orders: "update" });
+  });
+});
+
+describe("the base", () => {
+  test("may be a branch of origin alone, as in CI", async () => {
+    await repository.git("update-ref", "refs/remotes/origin/stable", "HEAD");
+    await put("pipelines/orders.yaml", filtered);
+    expect(await kinds("--base", "stable")).toEqual({ orders: "update" });
+  });
+
+  test("that has nothing in common with the change is compared as it is, with a warning", async () => {
+    await repository.git("branch", "stable");
+    await repository.replaceHistory({ "pipelines/orders.yaml": filtered, "pipelines/returns.yaml": returns });
+    const { code, out, err } = await plan("--base", "stable");
+    expect([code, out]).toEqual([2, expect.stringContaining("~ orders: update (restart)")]);
+    expect(err).toMatch(
+      /^sluice: the clone has no commit that stable and the change have in common, so stable is compared as it is now/,
+    );
+  });
+
+  test("that is not in the clone is named, with the way to have it", async () => {
+    const { code, err } = await plan("--base", "nowhere");
+    expect(code).toBe(1);
+    expect(err).toMatch(
+      /^sluice: expected a branch, tag or commit of the clone .*, found none that is called nowhere: fetch it, in CI with the whole history \(fetch-depth: 0\)$/,
+    );
+  });
+
+  test("is never an option of git", async () => {
+    const { code, err } = await plan("--base=--all");
+    expect([code, err]).toEqual([1, expect.stringContaining("found none that is called --all")]);
+  });
+
+  test("is needed", async () => {
+    const { code, err } = await plan();
+    expect([code, err]).toEqual([1, "sluice: expected --base REF: the branch into which the change is to be merged"]);
+  });
+});
+
+describe("the files", () => {
+  test("are those of the folder that is named, with their paths from the top", async () => {
+    await repository.commit({ "other/orders.yaml": orders });
+    await put("pipelines/orders.yaml", filtered);
+    const { out } = await sluiceWith(
+      {},
+      "plan",
+      join(repository.path, "pipelines"),
+      "--base",
+      "main",
+      "--format",
+      "json",
+    );
+    expect((JSON.parse(out) as PlanReport).changes).toMatchObject([{ file: "pipelines/orders.yaml", kind: "update" }]);
+  });
+
+  test("may be in a folder whose name looks like a pattern", async () => {
+    await repository.commit({ ":(top) [p]*/orders.yaml": orders.replaceAll("orders", "others"), "p/x.yaml": "a: [" });
+    await put(":(top) [p]*/orders.yaml", filtered.replaceAll("orders", "others"));
+    const folder = join(repository.path, ":(top) [p]*");
+    const { out } = await sluiceWith({}, "plan", folder, "--base", "main", "--format", "json");
+    expect(JSON.parse(out)).toMatchObject({ changes: [{ pipeline_id: "others", kind: "update" }], errors: [] });
+  });
+
+  test("leave out what .sluiceignore of each side names", async () => {
+    await put("pipelines/.sluiceignore", "drafts/\n");
+    await put("pipelines/drafts/new.yaml", "version: v3\npipeline_id: [");
+    expect((await plan("--base", "main")).code).toBe(0);
+  });
+
+  test("are not read behind a link, which is a note", async () => {
+    const elsewhere = await mkdtemp(join(tmpdir(), "sluice-elsewhere-"));
+    await writeFile(join(elsewhere, "secret.yaml"), "password: of-this-machine\n");
+    await symlink(join(elsewhere, "secret.yaml"), join(repository.path, "pipelines/link.yaml"));
+    await rm(join(repository.path, "pipelines/returns.yaml"));
+    const { out } = await plan("--base", "main");
+    expect(out).toContain("note: pipelines/link.yaml is not read: a symbolic link, which is not followed");
+    expect(out).not.toContain("of-this-machine");
+    await rm(elsewhere, { recursive: true });
+  });
+
+  test("of a folder outside of a work tree cannot be compared", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "sluice-plain-"));
+    const { code, err } = await sluiceWith({}, "plan", folder, "--base", "main");
+    await rm(folder, { recursive: true });
+    expect([code, err]).toEqual([1, expect.stringContaining(`${folder}: expected a folder of a Git work tree`)]);
+  });
+
+  test("that are not there are named", async () => {
+    const folder = join(repository.path, "none");
+    const { code, err } = await sluiceWith({}, "plan", folder, "--base", "main");
+    expect([code, err]).toEqual([1, `sluice: ${folder}: expected a folder of a Git work tree, found none`]);
+  });
+});
+
+describe("variables", () => {
+  const topic = pipelineText({ id: "clicks", topic: "${var:TOPIC}" });
+
+  test("have on each side the values that the file of --vars has there", async () => {
+    await repository.commit({ "pipelines/clicks.yaml": topic, "staging.yml": "TOPIC: clicks\n" });
+    await put("staging.yml", "TOPIC: clicks-v2\n");
+    const { changes } = await report("--base", "main", "--vars", join(repository.path, "staging.yml"));
+    expect(changes).toMatchObject([{ fields: [{ from: "clicks", to: "clicks-v2", variables: ["TOPIC"] }] }]);
+  });
+
+  test("of --var have one value on both sides", async () => {
+    await repository.commit({ "pipelines/clicks.yaml": topic });
+    expect((await plan("--base", "main", "--var", "TOPIC=clicks")).code).toBe(0);
+  });
+});
+
+function timers(): number {
+  return process.getActiveResourcesInfo().filter((one) => one === "Timeout").length;
+}
+
+test("the page shows what is printed", async () => {
+  const [, shown = ""] = /^```text\n([^]*?)^```$/m.exec(await readFile("docs/pull-requests.md", "utf8")) ?? [];
+  await sluiceWith({}, "init", join(repository.path, "config"));
+  await repository.git("add", "--all");
+  await repository.git("commit", "--quiet", "--message", "The first pipeline");
+  const file = join(repository.path, "config/pipelines/orders.yaml");
+  await writeFile(file, `${await readFile(file, "utf8")}  alter_table: true\n`);
+  const { out } = await sluiceWith({}, "plan", join(repository.path, "config"), "--base", "main");
+  expect(out.startsWith(`${shown}\n`)).toBe(true);
+});
+
+test("nothing keeps the process alive after the plan is printed", async () => {
+  const before = timers();
+  expect((await plan("--base", "main")).code).toBe(0);
+  expect(timers()).toBeLessThanOrEqual(before);
+});
+
+function withPassword(password: string): string {
+  return pipelineText({ id: "orders", connection: [`password: ${password}`] });
+}
+
+test("no secret is shown, and none has to be there", async () => {
+  await repository.commit({ "pipelines/orders.yaml": withPassword("old-s3cret") });
+  await put("pipelines/orders.yaml", withPassword("${env:SLUICE_SECRET_NOT_HERE}"));
+  for (const format of ["text", "json", "markdown"]) {
+    const { code, out } = await plan("--base", "main", "--format", format);
+    expect(code).toBe(2);
+    expect(out).toContain("${env:SLUICE_SECRET_NOT_HERE}");
+    expect(out).not.toContain("old-s3cret");
+  }
+});
+
+test("the settings of the checkout do not say what blocks", async () => {
+  await put("sluice.yaml", "fail_on: none\nmax_deletions: 100%\n");
+  await put("pipelines/orders.yaml", refused);
+  const cwd = process.cwd();
+  process.chdir(repository.path);
+  const { code } = await plan("--base", "main").finally(() => process.chdir(cwd));
+  expect(code).toBe(1);
+});
+
+describe("colours", () => {
+  const escape = String.fromCodePoint(27);
+
+  test.each([
+    ["are there on a terminal", { isInteractive: true }, true],
+    ["are not there with NO_COLOR", { isInteractive: true, env: { NO_COLOR: "1" } }, false],
+    ["are not there in a pipe", {}, false],
+  ])("%s", async (_, given, isColoured) => {
+    await put("pipelines/orders.yaml", filtered);
+    const { out } = await sluiceWith(given, "plan", repository.path, "--base", "main");
+    expect(out.includes(`${escape}[32m      + id > 1${escape}[39m`)).toBe(isColoured);
+    expect(out.includes(escape)).toBe(isColoured);
+  });
+});

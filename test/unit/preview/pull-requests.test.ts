@@ -1,0 +1,48 @@
+import { Ajv } from "ajv";
+import { describe, expect, test } from "vitest";
+import { markdownOf } from "../../../reconciler/preview/markdown.ts";
+import { exitCodeOf, type PlanReport } from "../../../reconciler/preview/report.ts";
+import { linesOf } from "../../../reconciler/preview/text.ts";
+import schema from "../../../schemas/plan-report.schema.json" with { type: "json" };
+import { pullRequests, type PullRequest } from "./pull-requests.ts";
+import { reportBetween } from "./sides.ts";
+
+const folder = new URL("../../golden/plan/", import.meta.url);
+function reportFor({ base, head, variables: { base: before, head: after } = { base: {} } }: PullRequest): PlanReport {
+  return reportBetween(base, head, before, after);
+}
+
+const isReport = new Ajv({ strict: true, allErrors: true }).compile(schema);
+
+/** All formats in one file, so that a reader of the record sees them side by side. */
+function recordOf(report: PlanReport, { failOn = "refuse" }: PullRequest): string {
+  const text = linesOf(report)
+    .map((line) => line.text)
+    .join("\n");
+  const json = JSON.stringify(report, undefined, 2);
+  const code = exitCodeOf(report, failOn);
+  return [
+    `$ sluice plan --base main --fail-on ${failOn} # ends with ${code}`,
+    text,
+    "",
+    "$ sluice plan --base main --format markdown",
+    markdownOf(report),
+    "$ sluice plan --base main --format json",
+    json,
+    "",
+  ].join("\n");
+}
+
+describe.each(pullRequests)("$title", (request) => {
+  const report = reportFor(request);
+
+  test("is told as on record", async () => {
+    await expect(recordOf(report, request)).toMatchFileSnapshot(
+      new URL(`${request.title.replaceAll(" ", "-")}.txt`, folder).pathname,
+    );
+  });
+
+  test("fits the published schema", () => {
+    expect([isReport(JSON.parse(JSON.stringify(report))), isReport.errors]).toEqual([true, null]);
+  });
+});

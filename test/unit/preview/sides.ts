@@ -1,0 +1,37 @@
+import { load } from "../../../reconciler/desired/load.ts";
+import { previewOf, type Side } from "../../../reconciler/preview/preview.ts";
+import { type PlanReport, reportOf } from "../../../reconciler/preview/report.ts";
+import { pipelineText, type PipelineText } from "../../support/pipeline-text.ts";
+
+/** The files of one side: pipelines go to `<id>.yaml`, texts to the path that is their key. */
+export type Tree = readonly (PipelineText | Record<string, string>)[];
+
+/** Values of variables by name. */
+type Values = Record<string, string>;
+
+const limit = { count: 5, share: 20 };
+const main = { name: "main", commit: "0".repeat(40) };
+
+/** What `sluice plan --base main` reports between these files. */
+export function reportBetween(base: Tree, head: Tree, before: Values = {}, after: Values = before): PlanReport {
+  return reportOf(previewOf(sideOf(base, before), sideOf(head, after), limit), main, {
+    name: "the files as they are",
+  });
+}
+
+function sideOf(tree: Tree, values: Values): Side {
+  const files = Object.entries(textsOf(tree))
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([path, text]) => ({ path, bytes: Buffer.from(text) }));
+  return { desired: load(files, new Map(Object.entries(values))), skipped: [] };
+}
+
+/** The texts of the files, by path. */
+export function textsOf(tree: Tree): Record<string, string> {
+  const texts = tree.map((one) => (isPipeline(one) ? { [`${one.id}.yaml`]: pipelineText(one) } : one));
+  return Object.assign({}, ...texts) as Record<string, string>;
+}
+
+function isPipeline(one: Tree[number]): one is PipelineText {
+  return typeof one.id === "string";
+}

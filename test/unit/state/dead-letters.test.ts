@@ -1,0 +1,179 @@
+import { existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import {
+  defaultDeadLetterLimits,
+  letterBytes,
+  type DeadLetterLimits,
+  type Rejection,
+} from "../../../engine/core/dead-letter.ts";
+import { DeadLetters } from "../../../engine/state/dead-letters.ts";
+import { Store } from "../../../engine/state/store.ts";
+
+const id = "orders";
+const none = { count: 0, bytes: 0 };
+const full = expect.objectContaining({ code: "DEAD_LETTERS_FULL" });
+let folder: string;
+let store: Store;
+/** Numbers of letters that pending batches are made of. */
+let locked: Set<number>;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "sluice-letters-"));
+  store = Store.open(folder);
+  locked = new Set();
+});
+
+afterEach(async () => {
+  vi.useRealTimers();
+  await store.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const lettersWith = (limits: Partial<DeadLetterLimits> = {}): DeadLetters =>
+  new DeadLetters(store, () => locked, { ...defaultDeadLetterLimits, ...limits });
+
+/** The same letters, as the next process reads them. */
+async function reopened(limits: Partial<DeadLetterLimits> = {}): Promise<DeadLetters> {
+  await store.close();
+  store = Store.open(folder);
+  return lettersWith(limits);
+}
+
+function rejection(position: number, size = 10): Rejection {
+  const error = "it misses the field id";
+  return { component: "ingestor", reason: "parse_error", error, original_message: "x".repeat(size), position };
+}
+
+const added = (letters: DeadLetters, ...rejections: Rejection[]): Promise<void> =>
+  store.write(() => letters.addInWrite(id, rejections));
+const bytesOf = (letters: DeadLetters): number => letters.queue(id).state().bytes;
+const oneBytes = letterBytes(rejection(1));
+
+describe("bytes", () => {
+  test("grow and shrink with the letters, and are kept", async () => {
+    const letters = lettersWith();
+    const big = { ...rejection(3, 5000), source_message: "ö".repeat(100), feed: "f", origin: "logs" };
+    await added(letters, rejection(1), rejection(2), big);
+    expect(bytesOf(letters)).toBe(2 * oneBytes + letterBytes(big));
+    expect(letterBytes(big)).toBe(letterBytes(rejection(3, 5000)) + 200 + 1 + 4);
+    await letters.queue(id).consume(1);
+    expect(bytesOf(letters)).toBe(oneBytes + letterBytes(big));
+    await letters.queue(id).discard({ mode: "selected", message_ids: ["3", "77"] });
+    expect(bytesOf(await reopened())).toBe(oneBytes);
+  });
+
+  test("after a purge are those of the locked letters", async () => {
+    const letters = lettersWith();
+    await added(letters, rejection(1), rejection(2, 700), rejection(3));
+    locked = new Set([2]);
+    expect(await letters.queue(id).purge()).toBe(2);
+    expect(letters.queue(id).state()).toMatchObject({ total_messages: 1, bytes: letterBytes(rejection(2, 700)) });
+    locked = new Set();
+    await letters.queue(id).purge();
+    expect(letters.queue(id).state()).toMatchObject({ total_messages: 0, bytes: 0 });
+  });
+
+  test("of letters that an earlier version stored are counted at the start", async () => {
+    await added(lettersWith(), rejection(1), rejection(2));
+    const summaries = store.table<Record<string, unknown>, string>("dead-letter-summaries");
+    const { bytes: _bytes, ...earlier } = summaries.get(id)!;
+    await store.write(() => summaries.putSync(id, earlier));
+    const letters = await reopened();
+    expect(bytesOf(letters)).toBe(2 * oneBytes);
+    await added(letters, rejection(3));
+    expect(bytesOf(await reopened())).toBe(3 * oneBytes);
+  });
+
+  test("of a deleted pipeline do not count for another one of its name", async () => {
+    const letters = lettersWith();
+    await added(letters, rejection(1));
+    await store.write(() => letters.forgetInWrite(id));
+    expect(letters.queue(id).state()).toMatchObject({ total_messages: 0, bytes: 0 });
+  });
+});
+
+describe("bounds", () => {
+  test.each<[string, Partial<DeadLetterLimits>, RegExp]>([
+    ["count", { maxCount: 2 }, /2 are held, and dead_letters_max_count is 2/],
+    ["bytes", { maxBytes: 2 * oneBytes }, /they take \d+ bytes, and dead_letters_max_size is \d+/],
+  ])("of %s refuse new batches from then on, also in the next process", async (_, limits, message) => {
+    const letters = lettersWith(limits);
+    await added(letters, rejection(1));
+    letters.checkRoom(id, none);
+    await added(letters, rejection(2));
+    expect(() => letters.checkRoom(id, none)).toThrow(full);
+    expect(() => letters.checkRoom(id, none)).toThrow(message);
+    letters.checkRoom("another", none);
+
+    const again = await reopened(limits);
+    expect(() => again.checkRoom(id, none)).toThrow(full);
+    await again.queue(id).consume(1);
+    again.checkRoom(id, none);
+  });
+
+  test("count what pending batches will add", async () => {
+    const letters = lettersWith({ maxCount: 3, maxBytes: 3 * oneBytes });
+    await added(letters, rejection(1));
+    letters.checkRoom(id, { count: 1, bytes: oneBytes });
+    expect(() => letters.checkRoom(id, { count: 2, bytes: 0 })).toThrow(full);
+    expect(() => letters.checkRoom(id, { count: 0, bytes: 2 * oneBytes })).toThrow(full);
+  });
+
+  test("of the disk leave the larger part to others, and always some megabytes", async () => {
+    const megabyte = 1024 * 1024;
+    const letters = lettersWith();
+    const free = vi.spyOn(store, "freeBytes");
+    free.mockReturnValue(248 * megabyte);
+    expect(letters.queue(id).state().max_bytes).toBe(100 * megabyte);
+    expect(() => letters.checkRoom(id, { count: 1, bytes: 100 * megabyte })).toThrow(/half of what is free/);
+    letters.checkRoom(id, { count: 1, bytes: 100 * megabyte - 1 });
+    free.mockReturnValue(0);
+    letters.checkRoom(id, { count: 1, bytes: 8 * megabyte - 1 });
+    expect(() => letters.checkRoom(id, { count: 1, bytes: 8 * megabyte })).toThrow(full);
+  });
+});
+
+describe("age", () => {
+  const day = 24 * 3_600_000;
+
+  /** Letters of three days, one thousand and two of the first. */
+  async function ofThreeDays(): Promise<DeadLetters> {
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2026, 0, 1) });
+    const letters = lettersWith({ maxAge: 2 * day });
+    await added(letters, ...Array.from({ length: 1002 }, (_, index) => rejection(index)));
+    vi.setSystemTime(Date.now() + day);
+    await added(letters, rejection(2000));
+    vi.setSystemTime(Date.now() + day);
+    await added(letters, rejection(3000));
+    return letters;
+  }
+
+  test("removes older letters, however many, and no younger one", async () => {
+    const letters = await ofThreeDays();
+    expect(await letters.expire(id)).toBe(0);
+    vi.setSystemTime(Date.now() + 1);
+    expect(await letters.expire(id)).toBe(1002);
+    expect(letters.queue(id).state()).toMatchObject({ total_messages: 2, bytes: 2 * oneBytes });
+    vi.setSystemTime(Date.now() + day);
+    expect(await letters.expire(id)).toBe(1);
+  });
+
+  test("does not remove a letter that is being reprocessed", async () => {
+    const letters = await ofThreeDays();
+    locked = new Set([1, 1002]);
+    vi.setSystemTime(Date.now() + 1);
+    expect(await letters.expire(id)).toBe(1000);
+    expect(letters.queue(id).state().total_messages).toBe(4);
+  });
+
+  test("is no bound by default", async () => {
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2026, 0, 1) });
+    const letters = lettersWith();
+    await added(letters, rejection(1));
+    vi.setSystemTime(Date.now() + 10_000 * day);
+    expect(await letters.expire(id)).toBe(0);
+  });
+});
