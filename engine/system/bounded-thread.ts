@@ -1,4 +1,4 @@
-import { type Transferable, Worker } from "node:worker_threads";
+import { Worker } from "node:worker_threads";
 
 /** What a thread sends to its process. */
 export type FromThread<Answer> =
@@ -19,16 +19,9 @@ export interface CallLimits {
   idle?: number;
 }
 
-interface CallOptions {
-  /** What is handed over and not copied. */
-  transfer?: readonly Transferable[];
-  /** Milliseconds that this call may run; by default those of the limits. */
-  time?: number;
-}
-
 interface Call<Answer> {
   question: unknown;
-  options: CallOptions;
+  time: number;
   resolve: (answer: Answer | "exhausted") => void;
   reject: (error: Error) => void;
 }
@@ -61,13 +54,17 @@ export class BoundedThread<Question, Answer> {
   }
 
   /**
-   * The answer to one call; `exhausted` if it exceeds its bounds. Any error is a defect, or the thread was closed. Must
-   * not be called while another call is under way.
+   * The answer to one call; `exhausted` if it exceeds its bounds. `time` is how many milliseconds this call may run, by
+   * default those of the limits. Any error is a defect, or the thread was closed. Must not be called while another call is
+   * under way.
+   *
+   * The question is copied, but for memory that threads share. None is handed over: once a thread has given up the memory
+   * of one buffer, its machine code checks on each access to any buffer whether that one is still there.
    */
-  call(question: Question, options: CallOptions = {}): Promise<Answer | "exhausted"> {
+  call(question: Question, time = this.#limits.time): Promise<Answer | "exhausted"> {
     clearTimeout(this.#timer);
     return new Promise((resolve, reject) => {
-      this.#call = { question, options, resolve, reject };
+      this.#call = { question, time, resolve, reject };
       if (this.#worker === undefined) this.#worker = this.#spawn();
       else if (this.#isReady) this.#start(this.#worker, this.#call);
     });
@@ -82,9 +79,8 @@ export class BoundedThread<Question, Answer> {
   }
 
   /** The time of a call counts from when the thread is ready, because loading may take long. */
-  #start(worker: Worker, { question, options }: Call<Answer>): void {
-    const { transfer = [], time = this.#limits.time } = options;
-    worker.postMessage(question, transfer);
+  #start(worker: Worker, { question, time }: Call<Answer>): void {
+    worker.postMessage(question);
     this.#timer = setTimeout(() => this.#exhausted(), time);
   }
 

@@ -131,8 +131,7 @@ export class FileThread implements FileReader {
 
   async #ask(question: FileQuestion, signal: AbortSignal, time?: number): Promise<FileAnswer | "exhausted"> {
     try {
-      const transfer = question.type === "read" ? question.files.map(({ bytes }) => bytes.buffer as ArrayBuffer) : [];
-      return await this.#thread.call(question, { transfer, ...(time !== undefined && { time }) });
+      return await this.#thread.call(question, time);
     } catch (error) {
       signal.throwIfAborted();
       throw error;
@@ -140,9 +139,11 @@ export class FileThread implements FileReader {
   }
 }
 
-/** A copy that is handed over: bytes of a file are mostly a view into those of many. */
+/** A copy that both threads see: bytes of a file are mostly a view into those of many, all of which would be copied. */
 function copyOf({ path, bytes, isHidden }: FileToRead): FileToRead {
-  return { path, bytes: new Uint8Array(bytes), isHidden };
+  const copy = new Uint8Array(new SharedArrayBuffer(bytes.length));
+  copy.set(bytes);
+  return { path, bytes: copy, isHidden };
 }
 
 /** The next files, at least one, within the bounds of one question. */

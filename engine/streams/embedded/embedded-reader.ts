@@ -3,7 +3,7 @@ import { EngineError } from "../../core/errors.ts";
 import type { Run, StreamReader } from "../../core/stream.ts";
 import { Mutex } from "../../flow/mutex.ts";
 import { takeEvents, type Frame } from "./frame.ts";
-import { FrameWalk, walkMemory } from "./frame-walk.ts";
+import { FrameWalk, WalkMemory } from "./frame-walk.ts";
 import { FrameIndex } from "./frame-index.ts";
 import { segmentFirsts } from "./scan.ts";
 import type { Folder } from "./segment.ts";
@@ -14,7 +14,7 @@ import type { Folder } from "./segment.ts";
  */
 export class EmbeddedReader implements StreamReader {
   readonly #folder: Folder;
-  readonly #memory = walkMemory();
+  readonly #memory = new WalkMemory();
   /** Known offsets of frames, by the first sequence of their segment. */
   readonly #indexes = new Map<number, FrameIndex>();
   #tail: number;

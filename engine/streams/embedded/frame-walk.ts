@@ -23,34 +23,35 @@ export class FrameWalk {
   offset = headerSize;
   next: number;
   readonly #file: DiskFile;
-  readonly #scratch: Buffer;
+  readonly #memory: WalkMemory;
   /** What was read of the file, from `offset - #at` on. */
   #bytes: Buffer = nothing;
   #at = 0;
 
-  private constructor(path: string, first: number, format: Format, file: DiskFile, scratch: Buffer) {
+  private constructor(path: string, first: number, format: Format, file: DiskFile, memory: WalkMemory) {
     this.path = path;
     this.first = first;
     this.format = format;
     this.next = first;
     this.#file = file;
-    this.#scratch = scratch;
+    this.#memory = memory;
   }
 
-  /** Opens the file whose first event has the sequence `first`. `scratch` is memory that walks may share. */
-  static async open(folder: Folder, first: number, scratch = walkMemory()): Promise<FrameWalk> {
+  /** Opens the file whose first event has the sequence `first`. Walks that read in turn may share `memory`. */
+  static async open(folder: Folder, first: number, memory = new WalkMemory()): Promise<FrameWalk> {
     const path = segmentPath(folder, first);
     const file = await folder.disk.open(path, "read");
     try {
-      const size = await file.read(scratch.subarray(0, headerSize), 0);
-      const format = size < headerSize ? 2 : formatOf(scratch.subarray(0, headerSize));
+      const header = Buffer.alloc(headerSize);
+      const size = await file.read(header, 0);
+      const format = size < headerSize ? 2 : formatOf(header);
       if (format === undefined) {
         throw new EngineError(
           "STORAGE_FAILED",
           `${path}: it does not begin with the header of a segment that this version reads: restore the file from a backup`,
         );
       }
-      return new FrameWalk(path, first, format, file, scratch);
+      return new FrameWalk(path, first, format, file, memory);
     } catch (error) {
       await file.close();
       throw error;
@@ -120,15 +121,23 @@ export class FrameWalk {
   }
 
   async #fill(capacity: number): Promise<void> {
-    const chunk = capacity > this.#scratch.length ? Buffer.allocUnsafeSlow(capacity) : this.#scratch;
-    const size = await this.#file.read(chunk.subarray(0, capacity), this.offset);
-    // A copy of the bytes: most reads find few, and events keep their whole buffer in memory.
-    this.#bytes = chunk === this.#scratch ? Buffer.from(chunk.subarray(0, size)) : chunk.subarray(0, size);
+    this.#bytes = await this.#memory.read(this.#file, this.offset, capacity);
     this.#at = 0;
   }
 }
 
-/** Memory that a walk reads into. */
-export function walkMemory(): Buffer {
-  return Buffer.allocUnsafe(chunkBytes);
+/** Reads chunks of files into memory of their own, of which a short chunk does not keep more than it needs. */
+export class WalkMemory {
+  #chunk = Buffer.allocUnsafeSlow(chunkBytes);
+
+  /** At most `capacity` bytes from an offset on, which may be kept: as events are, with the whole buffer they are in. */
+  async read(file: DiskFile, offset: number, capacity: number): Promise<Buffer> {
+    const chunk = capacity > chunkBytes ? Buffer.allocUnsafeSlow(capacity) : this.#chunk;
+    const bytes = chunk.subarray(0, await file.read(chunk.subarray(0, capacity), offset));
+    if (chunk !== this.#chunk) return bytes;
+    // Most reads of a quiet stream find few bytes.
+    if (bytes.length < chunkBytes) return Buffer.from(bytes);
+    this.#chunk = Buffer.allocUnsafeSlow(chunkBytes);
+    return bytes;
+  }
 }

@@ -24,7 +24,9 @@ test.each<Signal>(["logs", "traces", "metrics"])(
     for (let seed = 1; seed <= 5; seed += 1) {
       const body = manyOf(signal, new Random(seed), 300);
       const { bytes } = rowsOf(signal, body, "protobuf", 5);
-      expect(rowsOf(signal, body, "protobuf", 5, bytes.length).bytes.equals(bytes), `seed ${seed}`).toBe(true);
+      expect(rowsOf(signal, body, "protobuf", 5, { most: bytes.length }).bytes.equals(bytes), `seed ${seed}`).toBe(
+        true,
+      );
     }
   },
 );
@@ -44,7 +46,7 @@ test.each<[title: string, signal: Signal, count: number, item: Part]>([
   );
   const { bytes, ends } = rowsOf(signal, body, "protobuf", 5);
   expect(body.length).toBeGreaterThan(64 * 1024);
-  expect(rowsOf(signal, body, "protobuf", 5, bytes.length).ends.length).toBe(ends.length);
+  expect(rowsOf(signal, body, "protobuf", 5, { most: bytes.length }).ends.length).toBe(ends.length);
 });
 
 const itemRows = { logs: LogRows, traces: SpanRows, metrics: MetricRows };
@@ -66,5 +68,5 @@ test.each([
 
 test("rows that are dropped again count as work, so that they are not written without end", () => {
   const { signal, bytes } = costlyBody("data that later data replace", 60 * 1024);
-  expect(() => rowsOf(signal, bytes, "protobuf", 5, 1024 * 1024)).toThrow(OversizedRequest);
+  expect(() => rowsOf(signal, bytes, "protobuf", 5, { most: 1024 * 1024 })).toThrow(OversizedRequest);
 });

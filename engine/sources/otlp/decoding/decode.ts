@@ -1,8 +1,7 @@
 import { gunzipSync } from "node:zlib";
 import type { Push, Signal } from "../../../core/push.ts";
 import { MalformedRequest, OversizedRequest } from "../protobuf/wire.ts";
-import { mostBytes } from "../rows/json-bytes.ts";
-import { rowsOf } from "../rows/rows.ts";
+import { type RowMemory, rowsOf } from "../rows/rows.ts";
 
 /** The largest body, in bytes, as it is sent and after decompression. */
 export const maxBody = 4 * 1024 * 1024;
@@ -25,11 +24,11 @@ export type BodyProblem = "malformed" | "too_large" | "never_fits";
 /** The rows of a body, or why it is refused, with a message for the sender. */
 export type Decoded = { kind: "rows"; push: Push } | { kind: BodyProblem; message: string };
 
-/** Makes rows of a body. `most` is how many bytes they may have; a body that needs more is refused as `never_fits`. */
-export function decode({ signal, encoding, body, isCompressed, receivedAt }: ToDecode, most = mostBytes): Decoded {
+/** Makes rows of a body. One whose rows take more bytes than `memory` says is refused as `never_fits`. */
+export function decode({ signal, encoding, body, isCompressed, receivedAt }: ToDecode, memory?: RowMemory): Decoded {
   try {
     const bytes = isCompressed ? inflated(body) : body;
-    return { kind: "rows", push: rowsOf(signal, bytes, encoding, receivedAt, most) };
+    return { kind: "rows", push: rowsOf(signal, bytes, encoding, receivedAt, memory) };
   } catch (error) {
     if (error instanceof BodyTooLarge) return { kind: "too_large", message: error.message };
     if (error instanceof OversizedRequest) return { kind: "never_fits", message: error.message };

@@ -69,7 +69,7 @@ export class Decoder {
     const isSmall = !isCompressed && body.length <= small[encoding];
     if (!isSmall || this.#spent >= turnShare || this.#isFull()) return undefined;
     const started = performance.now();
-    const decoded = decode(request, smallRows);
+    const decoded = withoutSlack(decode(request, { most: smallRows }));
     if (this.#spent === 0) setImmediate(() => (this.#spent = 0));
     this.#spent += performance.now() - started;
     return decoded.kind === "never_fits" ? undefined : decoded;
@@ -100,4 +100,12 @@ export class Decoder {
         this.#next();
       });
   }
+}
+
+/** Copies rows where most of the buffer that they are in would be kept for nothing. */
+function withoutSlack(decoded: Decoded): Decoded {
+  if (decoded.kind !== "rows") return decoded;
+  const { bytes } = decoded.push;
+  if (2 * bytes.length >= bytes.buffer.byteLength) return decoded;
+  return { kind: "rows", push: { ...decoded.push, bytes: Buffer.from(bytes) } };
 }

@@ -1,18 +1,42 @@
 import type { Signal } from "../../../core/push.ts";
 import type { Decoded, ToDecode } from "./decode.ts";
 
-/** What the thread that decodes is asked: a Buffer arrives as a plain Uint8Array. */
-export type Question = Omit<ToDecode, "body"> & { body: Uint8Array };
+/** Bytes in memory that both threads see, from its beginning on. */
+export interface SharedBytes {
+  memory: SharedArrayBuffer;
+  length: number;
+}
 
-/** What it answers. */
+/** What the thread that decodes is asked. */
+export type Question = Omit<ToDecode, "body"> & { body: SharedBytes };
+
+/** What it answers. Its rows are valid until it is asked again. */
 export type Answer =
-  | { kind: "rows"; bytes: Uint8Array; ends: Uint32Array; receivedAt: number; signal: Signal }
+  | { kind: "rows"; rows: SharedBytes; ends: Uint32Array; receivedAt: number; signal: Signal }
   | Exclude<Decoded, { kind: "rows" }>;
 
-/** Bytes to be transferred to another thread, without a copy where they have their memory mostly for themselves. */
-export function movable(bytes: Buffer): Uint8Array<ArrayBuffer> {
-  const { buffer, length } = bytes;
-  // Small buffers share the memory of a pool, which cannot be transferred.
-  const isOwn = length >= Buffer.poolSize && 2 * length >= buffer.byteLength && buffer instanceof ArrayBuffer;
-  return isOwn ? new Uint8Array(buffer, bytes.byteOffset, length) : new Uint8Array(bytes);
+/** Memory of this and more bytes is not kept. */
+const kept = 8 * 1024 * 1024;
+
+/** Memory that one thread writes and another one reads, used again for each message. */
+export class SharedMemory {
+  #memory = new SharedArrayBuffer(0);
+
+  /** So many bytes, from the beginning of `memory` on: what is there stays where it was. */
+  take(size: number): Buffer {
+    if (this.#memory.byteLength < size) this.#memory = new SharedArrayBuffer(size);
+    return Buffer.from(this.#memory, 0, size);
+  }
+
+  /** What was written to the last bytes that were taken, to be sent. */
+  share(length: number): SharedBytes {
+    const memory = this.#memory;
+    if (memory.byteLength >= kept) this.#memory = new SharedArrayBuffer(0);
+    return { memory, length };
+  }
+}
+
+/** The bytes that another thread shares. */
+export function bytesIn({ memory, length }: SharedBytes): Buffer {
+  return Buffer.from(memory, 0, length);
 }

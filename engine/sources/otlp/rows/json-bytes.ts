@@ -20,16 +20,21 @@ function escapeOf(byte: number): number {
   return spelled.length === 3 ? 0 : spelled.charCodeAt(2);
 }
 
+/** Gives memory of so many bytes. Once it has given more, what it gave before is no longer used. */
+export type Allocate = (bytes: number) => Buffer;
+
 /** JSON in UTF-8 that grows while it is written, up to `most` bytes. */
 export class JsonBytes {
   bytes: Buffer;
   length = 0;
   readonly #most: number;
+  readonly #allocate: Allocate;
   #dropped = 0;
 
-  constructor(capacity: number, most = mostBytes) {
-    this.bytes = Buffer.allocUnsafeSlow(capacity);
+  constructor(capacity: number, most = mostBytes, allocate: Allocate = (bytes) => Buffer.allocUnsafeSlow(bytes)) {
+    this.bytes = allocate(capacity);
     this.#most = most;
+    this.#allocate = allocate;
   }
 
   /** Drops what was written after `length`. All that is dropped has the same bound: it was work too. */
@@ -214,7 +219,7 @@ export class JsonBytes {
 
   #grow(needed: number): void {
     this.checkFits(needed);
-    const bytes = Buffer.allocUnsafeSlow(Math.min(this.#most, Math.max(needed, 2 * this.bytes.length)));
+    const bytes = this.#allocate(Math.min(this.#most, Math.max(needed, 2 * this.bytes.length)));
     bytes.set(this.written());
     this.bytes = bytes;
   }

@@ -1,5 +1,5 @@
 import type { Push, Signal } from "../../../core/push.ts";
-import { JsonBytes, mostBytes } from "./json-bytes.ts";
+import { type Allocate, JsonBytes, mostBytes } from "./json-bytes.ts";
 import { wireOf } from "../json/from-json.ts";
 import { LogRows } from "./log-rows.ts";
 import { MetricRows } from "./metric-rows.ts";
@@ -19,10 +19,17 @@ const usualGrowth = 3;
 /** The rows of a request up to this size are not counted before they are written, in bytes. */
 const surelyFew = 64 * 1024;
 
+/** Where rows are written. */
+export interface RowMemory {
+  /** The most bytes that they may take. */
+  most?: number;
+  allocate?: Allocate;
+}
+
 /**
  * One event for each log record, span or data point of an export request, with the fields of its signal. Throws
- * MalformedRequest for bytes that are not such a request, and OversizedRequest where its rows would take more than `most`
- * bytes.
+ * MalformedRequest for bytes that are not such a request, and OversizedRequest where its rows would take more than they
+ * may.
  *
  * The rows are written straight from protobuf's encoding, without an object per message: that is several times as fast
  * as decoding first, and takes no more memory than the rows, whatever the request holds. A JSON request is converted to
@@ -33,15 +40,13 @@ export function rowsOf(
   body: Buffer,
   encoding: "protobuf" | "json",
   receivedAt: number,
-  most = mostBytes,
+  { most = mostBytes, allocate }: RowMemory = {},
 ): Push {
   const request = encoding === "json" ? wireOf(signal, body) : body;
-  const out = new JsonBytes(Math.min(most, usualGrowth * request.length + 1024), most);
+  const out = new JsonBytes(Math.min(most, usualGrowth * request.length + 1024), most, allocate);
   const row = new RowWriter(request, out);
   const items = itemRows[signal](row);
   if (request.length > surelyFew) checkSize(row, items);
   writeRequest(row, items);
-  // Copied only where most of the buffer would be kept for nothing.
-  const bytes = 2 * out.length < out.bytes.length ? Buffer.from(out.written()) : out.written();
-  return { bytes, ends: row.ends, receivedAt, signal };
+  return { bytes: out.written(), ends: row.ends, receivedAt, signal };
 }
