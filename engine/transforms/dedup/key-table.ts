@@ -84,6 +84,8 @@ const ownerWord = 4;
 const fewestSlots = 16;
 /** The share of slots that are taken when a shard grows. */
 const fullest = 0.75;
+/** The slot of all shards without keys, which have no memory of their own: it is free, and never written to. */
+const unused = new Uint32Array(slotWords);
 
 function never(): boolean {
   return false;
@@ -101,9 +103,9 @@ type IsLive = (owner: number) => boolean;
  */
 class KeyShard {
   readonly #isLive: IsLive;
-  #slots = new Uint32Array(fewestSlots * slotWords);
+  #slots = unused;
   /** One less than the number of slots, which is a power of two. */
-  #mask = fewestSlots - 1;
+  #mask = 0;
   size = 0;
 
   constructor(isLive: IsLive) {
@@ -111,7 +113,7 @@ class KeyShard {
   }
 
   get bytes(): number {
-    return this.#slots.byteLength;
+    return this.#slots === unused ? 0 : this.#slots.byteLength;
   }
 
   get(words: Uint32Array, at: number): number {
@@ -124,7 +126,7 @@ class KeyShard {
   }
 
   reserve(keys: number): void {
-    let capacity = this.#mask + 1;
+    let capacity = Math.max(fewestSlots, this.#mask + 1);
     while (keys > capacity * fullest) capacity *= 2;
     this.#resize(capacity);
   }
@@ -152,7 +154,8 @@ class KeyShard {
     this.#dropGone();
     let capacity = this.#mask + 1;
     while (capacity > fewestSlots && this.size < capacity / 3) capacity /= 2;
-    this.#resize(capacity);
+    if (this.size > 0) this.#resize(capacity);
+    else [this.#slots, this.#mask] = [unused, 0];
   }
 
   #owner(slot: number): number {
@@ -189,9 +192,9 @@ class KeyShard {
    */
   #makeRoom(): boolean {
     const capacity = this.#mask + 1;
-    if (this.size < capacity * fullest) return false;
+    if (capacity >= fewestSlots && this.size < capacity * fullest) return false;
     this.#dropGone();
-    if (this.size > capacity * 0.6) this.#resize(capacity * 2);
+    if (capacity < fewestSlots || this.size > capacity * 0.6) this.#resize(Math.max(fewestSlots, capacity * 2));
     return true;
   }
 

@@ -147,7 +147,7 @@ export class World {
       if (await this.clock.until(() => this.#isQuiet(), personComes)) return [];
       await this.#act();
     }
-    return this.#places.flatMap((_, index) => this.#unrest(index));
+    return this.#places.flatMap((_, index) => [...this.#unrest(index)]);
   }
 
   /** What was promised and is not so, in words. */
@@ -522,7 +522,7 @@ export class World {
   /** What a person does about a pipeline that does not go on by itself: it changes the file, as a failure asks for. */
   async #act(): Promise<void> {
     for (const [index, place] of this.#places.entries()) {
-      if (this.#unrest(index).length === 0) continue;
+      if (this.#isAtRest(index)) continue;
       this.#meet("a person acts");
       place.file = { ...place.file, max_batch_size: (place.file.max_batch_size % 5) + 2, on_lost: "skip" };
     }
@@ -530,36 +530,44 @@ export class World {
   }
 
   #isQuiet(): boolean {
-    return this.#places.every((_, index) => this.#unrest(index).length === 0);
+    return this.#places.every((_, index) => this.#isAtRest(index));
   }
 
-  /** What is not as it is to be in the end. */
-  #unrest(index: number): string[] {
+  #isAtRest(index: number): boolean {
+    return this.#unrest(index).next().done === true;
+  }
+
+  /** What is not as it is to be in the end. What is found fast comes first: it is asked after each thing that happens. */
+  *#unrest(index: number): Generator<string, void> {
     const { engine } = this.#sluice;
     const id = pipelineId(index);
-    if (engine === undefined) return [`no process runs: ${this.#startFailure}`];
-    if (!engine.list().some(({ pipeline_id }) => pipeline_id === id)) return [`${id} is not there`];
+    if (engine === undefined) {
+      yield `no process runs: ${this.#startFailure}`;
+      return;
+    }
+    if (!engine.list().some(({ pipeline_id }) => pipeline_id === id)) {
+      yield `${id} is not there`;
+      return;
+    }
     const { overall_status, failure, paused, pending_batches, stream } = engine.health(id);
-    const texts: string[] = [];
-    if (overall_status !== "Running") texts.push(`${id} is ${overall_status}: ${failure ?? ""}`);
-    if (paused !== undefined) texts.push(`${id} is paused: ${paused.class}: ${paused.text}`);
-    if (pending_batches > 0) texts.push(`${id} has ${pending_batches} pending batches`);
-    for (const text of this.#unreadOf(index)) texts.push(`${id} ${text}`);
-    if (stream?.messages !== 0) texts.push(`${id} has ${stream?.messages ?? "unknown"} events in its stream`);
-    return texts;
+    if (overall_status !== "Running") yield `${id} is ${overall_status}: ${failure ?? ""}`;
+    if (paused !== undefined) yield `${id} is paused: ${paused.class}: ${paused.text}`;
+    if (pending_batches > 0) yield `${id} has ${pending_batches} pending batches`;
+    if (stream?.messages !== 0) yield `${id} has ${stream?.messages ?? "unknown"} events in its stream`;
+    for (const text of this.#unreadOf(index)) yield `${id} ${text}`;
   }
 
   /** What of its topic is not read, as far as the group says. */
-  #unreadOf(index: number): string[] {
-    if (this.#shape.pipelines[index]!.source !== "kafka") return [];
+  *#unreadOf(index: number): Generator<string, void> {
+    if (this.#shape.pipelines[index]!.source !== "kafka") return;
     const topic = pipelineId(index);
     const committed = this.#kafka.committed(consumerGroup(topic));
-    return Array.from({ length: partitions }, (_, partition) => {
+    for (let partition = 0; partition < partitions; partition += 1) {
       const offset = committed.get(`${topic}/${partition}`)?.offset ?? 0;
       const due = this.#kafka.truth.records.filter((one) => one.topic === topic && one.partition === partition);
       const unread = due.filter((one) => one.lost === undefined && one.offset >= offset).length;
-      return unread === 0 ? [] : [`has read partition ${partition} up to ${offset}, and ${unread} records follow`];
-    }).flat();
+      if (unread > 0) yield `has read partition ${partition} up to ${offset}, and ${unread} records follow`;
+    }
   }
 
   #lettersOf(index: number): number[] {
