@@ -47,7 +47,9 @@ export function summaryOf({ base, head, counts, errors }: PlanReport): string {
 }
 
 function nameOf({ name, commit }: ComparedSide): string {
-  return commit === undefined || commit.startsWith(name) ? name : `${name} (${commit.slice(0, 12)})`;
+  if (commit === undefined) return name;
+  const short = commit.slice(0, 12);
+  return commit.startsWith(name) ? short : `${name} (${short})`;
 }
 
 /** Such as `update (restart)`, or `refused (ImmutableField)`. */

@@ -10,6 +10,7 @@ import { type Line, linesOf, type Tone } from "../../preview/text.ts";
 import { WorkTree } from "../../work-tree/work-tree.ts";
 import { CliError } from "../invocation/cli-error.ts";
 import type { ExitCode, Invocation } from "../invocation/invocation.ts";
+import type { Settings } from "../invocation/settings.ts";
 import { readText } from "../invocation/settings-file.ts";
 import { hasColours, printable, printableLines } from "../invocation/terminal.ts";
 import { variableReader } from "../invocation/variables.ts";
@@ -20,29 +21,36 @@ const longest = 120_000;
 
 /** `sluice plan [PATH] --base REF`: what a change of the pipeline files would do once it is merged, without a server. */
 export async function planFiles(invocation: Invocation, path = "."): Promise<ExitCode> {
-  const { settings, env } = invocation;
+  const { report, warning } = await planned(invocation, path);
+  print(invocation, report);
+  if (warning !== undefined) invocation.terminal.err(printable(`sluice: ${warning}`));
+  return exitCodeOf(report, invocation.settings.text("fail_on") as Level);
+}
+
+/** The plan that `sluice plan` prints, with a warning about what was compared. Throws CliError and SourceError. */
+export async function planned(
+  { settings, env }: Pick<Invocation, "settings" | "env">,
+  path: string,
+): Promise<{ report: PlanReport; warning?: string }> {
   const from = settings.optional("plan_base");
   if (from === undefined) throw new CliError("expected --base REF: the branch into which the change is to be merged");
   const signal = AbortSignal.timeout(longest);
   const tree = await WorkTree.around(path, env, signal);
-  const { base, head, warning } = await comparedFiles(tree, from, settings.optional("plan_head"));
-  const [before, after] = await loaded(invocation, tree, [base, head], signal);
+  const { base, head, ...rest } = await comparedFiles(tree, from, settings.optional("plan_head"));
+  const [before, after] = await loaded(settings, tree, [base, head], signal);
   const preview = previewOf(before, after, parseDeletionLimit(settings.text("max_deletions")));
-  const report = reportOf(preview, base.compared, head.compared);
-  print(invocation, report);
-  if (warning !== undefined) invocation.terminal.err(printable(`sluice: ${warning}`));
-  return exitCodeOf(report, settings.text("fail_on") as Level);
+  return { report: reportOf(preview, base.compared, head.compared), ...rest };
 }
 
 /** Both sides, each with the values that the file of `--vars` has there. A file that is the same in both is read once. */
 async function loaded(
-  invocation: Invocation,
+  settings: Settings,
   tree: WorkTree,
   [base, head]: readonly [ComparedFiles, ComparedFiles],
   signal: AbortSignal,
 ): Promise<[Side, Side]> {
   const loader = new Loader();
-  const read = variableReader(invocation.settings, (file) => textOf(file));
+  const read = variableReader(settings, (file) => textOf(file));
   let at = base;
   const textOf = async (file: string): Promise<string> => {
     const { commit } = at.compared;

@@ -4,27 +4,47 @@ import { excerptsOf } from "../../language/excerpt.ts";
 import { problem, type Problem } from "../../language/problem.ts";
 import { byPlace } from "../../validate/check.ts";
 import { format, type Format } from "../../validate/formats/format.ts";
+import type { Report } from "../../validate/formats/report.ts";
 import { orphanedTest } from "../../validate/orphaned-tests.ts";
 import type { ExitCode, Invocation } from "../invocation/invocation.ts";
+import type { Settings } from "../invocation/settings.ts";
 import { pipelineFiles, testsAlone } from "./pipeline-files.ts";
 import { variableReader } from "../invocation/variables.ts";
 import { printable, printableLines } from "../invocation/terminal.ts";
 
 /** `sluice validate [PATH...]`: prints the problems of pipeline files, without running them. */
 export async function validate({ settings, terminal }: Invocation, paths: string[] = []): Promise<ExitCode> {
-  const { files, named, unread, tests } = await pipelineFiles(paths.length === 0 ? ["."] : paths);
-  const variables = await variableReader(settings)();
-  const orphaned = (await testsAlone(tests)).map(orphanedTest);
+  const { unread, ...report } = await validationOf(settings, paths.length === 0 ? ["."] : paths);
   const as = settings.text("validate_format") as Format;
   // On a terminal they are told beside the report.
-  const left = as === "text" ? [] : unread.map(notRead);
-  const problems = [...review(files, named, variables), ...orphaned, ...left].toSorted(byPlace);
-  const excerpts = excerptsOf(files, problems);
-  const checked = files.map(({ path }) => path);
-  const text = format({ problems, files: checked, root: process.cwd(), excerpts }, as);
+  const text = format(as === "text" ? report : withUnread(report, unread), as);
   terminal.out(printableLines(text.replace(/\n$/, "")));
   for (const { path, reason } of unread) terminal.err(printable(`${path}: not read: ${reason}`));
-  return unread.length > 0 || problems.some(({ severity }) => severity === "error") ? 1 : 0;
+  return isValid({ ...report, unread }) ? 0 : 1;
+}
+
+/** The problems of the files that `paths` name, and the files that are not read as pipelines, though they look like it. */
+export interface Validation extends Report {
+  unread: SkippedFile[];
+}
+
+/** Reads and checks files. Throws CliError where a path, or a variable that `settings` name, cannot be read. */
+export async function validationOf(settings: Settings, paths: string[]): Promise<Validation> {
+  const { files, named, unread, tests } = await pipelineFiles(paths);
+  const variables = await variableReader(settings)();
+  const orphaned = (await testsAlone(tests)).map(orphanedTest);
+  const problems = [...review(files, named, variables), ...orphaned].toSorted(byPlace);
+  const excerpts = excerptsOf(files, problems);
+  return { problems, files: files.map(({ path }) => path), root: process.cwd(), excerpts, unread };
+}
+
+/** A report in which files that are not read are problems too. */
+export function withUnread(report: Report, unread: readonly SkippedFile[]): Report {
+  return { ...report, problems: [...report.problems, ...unread.map(notRead)].toSorted(byPlace) };
+}
+
+export function isValid({ problems, unread }: Validation): boolean {
+  return unread.length === 0 && problems.every(({ severity }) => severity !== "error");
 }
 
 function notRead({ path: file, reason }: SkippedFile): Problem {

@@ -1,0 +1,72 @@
+/** The inputs of the GitHub Action, as `action.yml` names them. */
+export interface Inputs {
+  path: string;
+  base?: string;
+  vars?: string;
+  failOn?: string;
+  maxDeletions?: string;
+  isCommented: boolean;
+  /** Where the SARIF file is written. */
+  sarif?: string;
+  isUploaded: boolean;
+  token?: string;
+}
+
+export const inputNames = [
+  "path",
+  "base",
+  "vars",
+  "fail-on",
+  "max-deletions",
+  "comment",
+  "sarif",
+  "upload-sarif",
+  "working-directory",
+  "github-token",
+] as const;
+
+type InputName = (typeof inputNames)[number];
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** An input that is not as it has to be. */
+export class BadInput extends Error {
+  override readonly name = "BadInput";
+}
+
+/** Reads the inputs as a runner gives them, in variables of the environment. Throws BadInput. */
+export function inputsOf(env: Environment): Inputs {
+  const [base, vars, failOn] = [optional(env, "base"), optional(env, "vars"), optional(env, "fail-on")];
+  const [maxDeletions, sarif, token] = [
+    optional(env, "max-deletions"),
+    optional(env, "sarif"),
+    optional(env, "github-token"),
+  ];
+  return {
+    path: optional(env, "path") ?? ".",
+    isCommented: isSet(env, "comment", true),
+    isUploaded: isSet(env, "upload-sarif", false),
+    ...(base !== undefined && { base }),
+    ...(vars !== undefined && { vars }),
+    ...(failOn !== undefined && { failOn }),
+    ...(maxDeletions !== undefined && { maxDeletions }),
+    ...(sarif !== undefined && { sarif }),
+    ...(token !== undefined && { token }),
+  };
+}
+
+/** The folder in which the action works; undefined for that of the job. */
+export function workingDirectory(env: Environment): string | undefined {
+  return optional(env, "working-directory");
+}
+
+/** An input that is left out is an empty text for the runner. */
+function optional(env: Environment, name: InputName): string | undefined {
+  return env[`INPUT_${name.toUpperCase()}`]?.trim() || undefined;
+}
+
+function isSet(env: Environment, name: InputName, otherwise: boolean): boolean {
+  const text = optional(env, name);
+  if (text === undefined) return otherwise;
+  if (text === "true" || text === "false") return text === "true";
+  throw new BadInput(`input ${name}: expected true or false, got ${JSON.stringify(text)}`);
+}

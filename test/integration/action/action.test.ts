@@ -1,0 +1,227 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gunzipSync } from "node:zlib";
+import { load } from "js-yaml";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { bundled } from "../../../.github/actions/validate/bundle.ts";
+import { inputNames } from "../../../reconciler/cli/action/inputs.ts";
+import { type FirstAnswer, GitHost, strangersAccount, token } from "../../support/git-host.ts";
+import { GitRepository } from "../../support/git-repository.ts";
+import { pipelineText } from "../../support/pipeline-text.ts";
+
+const action = fileURLToPath(new URL("../../../.github/actions/validate/", import.meta.url));
+const recorder = new URL("../../support/record-modules.mjs", import.meta.url).href;
+const orders = pipelineText({ id: "orders" });
+const filtered = pipelineText({ id: "orders", expression: "id > 1" });
+const marker = "<!-- sluice-plan -->";
+
+let folder: string;
+let repository: GitRepository;
+let started: GitHost | undefined;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "sluice-action-"));
+  repository = await GitRepository.create();
+  await repository.commit({ "pipelines/orders.yaml": orders });
+});
+
+afterEach(async () => {
+  await started?.stop();
+  started = undefined;
+  await rm(repository.path, { recursive: true, force: true });
+  await rm(folder, { recursive: true, force: true });
+});
+
+interface Ran {
+  code: number;
+  out: string;
+  summary: string;
+  outputs: Record<string, string>;
+  /** Files that Node loaded besides the bundle. */
+  modules: string;
+}
+
+interface JobOptions {
+  inputs?: Record<string, string>;
+  event?: object;
+  first?: FirstAnswer[];
+}
+
+/** Runs the committed bundle as a runner does, in the repository with what is not committed there. */
+async function run({ inputs = {}, event, first = [] }: JobOptions = {}): Promise<Ran> {
+  started ??= await GitHost.start({ kind: "github", number: 12, first });
+  const host = started;
+  const [eventFile, outputs, summary, modules] = ["event", "outputs", "summary", "modules"].map((name) =>
+    join(folder, name),
+  );
+  const base = await repository.git("rev-parse", "HEAD");
+  await writeFile(eventFile!, JSON.stringify(event ?? { pull_request: { number: 12, base: { sha: base.trim() } } }));
+  for (const file of [outputs, summary, modules]) await writeFile(file!, "");
+  const given = { "github-token": token, ...inputs };
+  const env = {
+    PATH: process.env["PATH"],
+    HOME: folder,
+    ...host.env(eventFile!),
+    ...Object.fromEntries(Object.entries(given).map(([name, value]) => [`INPUT_${name.toUpperCase()}`, value])),
+    GITHUB_OUTPUT: outputs!,
+    GITHUB_STEP_SUMMARY: summary!,
+    GITHUB_SHA: base.trim(),
+    GITHUB_REF: "refs/pull/12/merge",
+    RUNNER_TEMP: folder,
+    LOADED_MODULES: modules!,
+  };
+  const argv = ["--import", recorder, join(action, "index.cjs")];
+  const [code, out] = await new Promise<[number, string]>((done) => {
+    execFile(process.execPath, argv, { env, cwd: repository.path }, (error, stdout, stderr) =>
+      done([Number(error?.code ?? 0), stdout + stderr]),
+    );
+  });
+  const text = await readFile(outputs!, "utf8");
+  const found = [...text.matchAll(/^(\S+)<<(\S+)\n([\s\S]*?)\n\2$/gm)].map(([, name = "", , value = ""]) => [
+    name,
+    value,
+  ]);
+  return {
+    code,
+    out,
+    summary: await readFile(summary!, "utf8"),
+    outputs: Object.fromEntries(found) as Record<string, string>,
+    modules: await readFile(modules!, "utf8"),
+  };
+}
+
+const put = (text: string) => writeFile(join(repository.path, "pipelines/orders.yaml"), text);
+
+test("the committed bundle is what its source gives: else run `npm run action`", async () => {
+  for (const [name, text] of Object.entries(await bundled())) {
+    // Not by toBe, which would print both.
+    expect((await readFile(join(action, name), "utf8")) === text, name).toBe(true);
+  }
+});
+
+test("action.yml has the inputs that are read, and the outputs that are set", async () => {
+  const described = load(await readFile(join(action, "action.yml"), "utf8")) as {
+    inputs: Record<string, { description: string; default?: string }>;
+    outputs: Record<string, { description: string }>;
+  };
+  expect(Object.keys(described.inputs).toSorted()).toEqual([...inputNames].toSorted());
+  await put(filtered);
+  const { outputs } = await run({ inputs: { sarif: "found.sarif" } });
+  expect(Object.keys(described.outputs).toSorted()).toEqual(Object.keys(outputs).toSorted());
+});
+
+test("a change is a comment, which the next run replaces, and is in the summary and the outputs", async () => {
+  await put(filtered);
+  const first = await run({ inputs: { path: "pipelines" } });
+  expect(first.code).toBe(0);
+  expect(first.outputs).toMatchObject({ errors: "0", warnings: "0", level: "restart", changes: "1" });
+  expect(first.outputs["comment-url"]).toMatch(/pull\/12#c-100$/);
+  const [comment] = started!.comments;
+  expect(comment!.body.startsWith(`${marker}\n`)).toBe(true);
+  expect(comment!.body).toContain("orders");
+  expect(first.summary).toContain(comment!.body);
+  const plan = JSON.parse(await readFile(first.outputs["plan-file"]!, "utf8")) as { level: string };
+  expect(plan.level).toBe("restart");
+
+  await put(orders);
+  const next = await run({ inputs: { path: "pipelines" } });
+  expect(next.outputs).toMatchObject({ level: "none", changes: "0" });
+  expect(started!.comments.length).toBe(1);
+  expect(started!.comments[0]!.body).toContain("Nothing that runs changes.");
+});
+
+test("a bad file is an annotation at its place, in the summary, and fails the job", async () => {
+  await put(orders.replace("type: int", "type: itn"));
+  const { code, out, outputs, summary } = await run({ inputs: { path: "pipelines" } });
+  expect(code).toBe(1);
+  expect(out).toMatch(/^::error file=pipelines\/orders\.yaml,line=\d+,col=\d+,title=VALUE::/m);
+  expect(outputs).toMatchObject({ errors: "1", level: "refuse" });
+  expect(summary).toContain("did you mean");
+  // The comment says it too: the reviewer looks there.
+  expect(started!.comments[0]!.body).toContain("refused (InvalidFile)");
+});
+
+test("a change as grave as fail-on fails the job, a lesser one does not", async () => {
+  await put(filtered);
+  const blocked = await run({ inputs: { "fail-on": "change" } });
+  expect(blocked.code).toBe(1);
+  expect(blocked.out).toContain(
+    "::error title=sluice::This change is of the level restart, and the input fail-on is change",
+  );
+  expect((await run({ inputs: { "fail-on": "forget" } })).code).toBe(0);
+});
+
+test("in a pull request of a fork the plan is in the summary, with a notice why", async () => {
+  await put(filtered);
+  const refusal = '{"message":"Resource not accessible by integration"}';
+  const { code, out, summary } = await run({ first: [{ call: /^POST/, status: 403, body: refusal }] });
+  expect(code).toBe(0);
+  expect(out).toContain(
+    "::notice title=sluice::The plan is in the summary of this job, not in a comment: the token needs",
+  );
+  expect(out).not.toContain(token);
+  expect(summary).toContain(marker);
+});
+
+test("a host that fails does not fail the job", async () => {
+  await put(filtered);
+  const { code, out } = await run({ first: [{ call: /^POST/, status: 500, body: "oops" }] });
+  expect(code).toBe(0);
+  expect(out).toContain("::warning title=sluice::The plan is in the summary of this job, not in a comment: POST ");
+});
+
+test("without a pull request the files are checked alone", async () => {
+  const { code, out, outputs } = await run({ event: { ref: "refs/heads/main" } });
+  expect(code).toBe(0);
+  expect(out).toContain("No plan: the job is for no pull request");
+  expect(outputs).toEqual({ errors: "0", warnings: "0" });
+  expect(started!.asked).toEqual([]);
+});
+
+test("the SARIF file is written and given to code scanning", async () => {
+  await put(orders.replace("type: int", "type: itn"));
+  const { outputs } = await run({ inputs: { sarif: "found.sarif", "upload-sarif": "true", comment: "false" } });
+  const written = await readFile(join(repository.path, outputs["sarif-file"]!), "utf8");
+  const [given] = started!.sarifs;
+  expect(given).toMatchObject({
+    ref: "refs/pull/12/merge",
+    commit_sha: expect.stringMatching(/^[0-9a-f]{40}$/) as string,
+  });
+  expect(gunzipSync(Buffer.from(given!.sarif, "base64")).toString()).toBe(written);
+  expect((JSON.parse(written) as { version: string }).version).toBe("2.1.0");
+  expect(started!.comments).toEqual([]);
+});
+
+test.each([
+  ["an input that is neither true nor false", { comment: "yes" }, 'input comment: expected true or false, got "yes"'],
+  ["a folder that is not there", { path: "pipeline" }, "pipeline: expected a file or a folder"],
+  ["a base that the clone does not have", { base: "release" }, "expected a branch, tag or commit of the clone"],
+  ["a level that there is not", { "fail-on": "always" }, "--fail-on: expected one of none, change"],
+])("%s is an annotation that says so", async (_title, inputs, said) => {
+  const { code, out } = await run({ inputs });
+  expect(code).toBe(1);
+  expect(out).toMatch(/^::error title=sluice::/m);
+  expect(out).toContain(said);
+});
+
+test("what a file says is no command of the runner, in no place", async () => {
+  const evil = "::set-output name=level::none%0A::error::\u001b[31m";
+  await put(orders.replace("pipeline_id: orders", `pipeline_id: ${JSON.stringify(evil)}`));
+  started = await GitHost.start({ kind: "github", number: 12 });
+  started.add(`${marker}\nforged`, strangersAccount);
+  const { out } = await run();
+  const inText = /^::stop-commands::([0-9a-f]{64})$[\s\S]*^::\1::$/m.exec(out)![0];
+  const outside = out.replace(inText, "");
+  for (const line of outside.split("\n").filter((one) => one.startsWith("::"))) {
+    expect(line).toMatch(/^::(error|warning|notice) (file=pipelines\/orders\.yaml,line=\d+,col=\d+,)?title=\w+::/);
+  }
+  expect(out).not.toContain("\u001b");
+});
+
+test("it needs no package beside it", async () => {
+  await put(filtered);
+  expect((await run()).modules).not.toContain("node_modules");
+});
