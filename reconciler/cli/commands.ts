@@ -143,5 +143,9 @@ export const commands: readonly Command[] = [
   ),
   command("token show", "<ID>", "show when the token was made and last used", async () => (await token()).showToken),
   command("token rotate", "<ID>", "make a new token and print it, once", async () => (await token()).rotateToken),
+  command("completion", "<SHELL>", "print what completes commands and ids in bash, zsh or fish", async () => {
+    const { completion } = await import("./completion/completion.ts");
+    return completion(commands, groups);
+  }),
   command("sql", "<QUERY>", "run a query on the embedded ClickHouse", async () => (await pipelines()).sql),
 ];

@@ -2,6 +2,7 @@ import { CommanderError } from "commander";
 import { SourceError } from "../git/revision.ts";
 import { CliError } from "./invocation/cli-error.ts";
 import type { Context, ExitCode } from "./invocation/invocation.ts";
+import { printable } from "./invocation/terminal.ts";
 import { program } from "./program.ts";
 
 /** Runs the command that `argv` names (without node and script) and resolves with the exit code of the process. */
@@ -17,9 +18,13 @@ export async function main(argv: string[], context: Context): Promise<ExitCode> 
   }
 }
 
-/** Expected failures are a sentence for the user; anything else is a defect, and is printed with its stack. */
+/**
+ * Expected failures, and what the system refuses, such as a file that may not be written, are a sentence for the user;
+ * anything else is a defect, and is printed with its stack.
+ */
 function sentence(error: unknown): string {
   if (error instanceof CliError || error instanceof SourceError) return error.message;
+  if (error instanceof Error && "syscall" in error) return printable(error.message);
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 

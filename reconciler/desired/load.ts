@@ -19,11 +19,15 @@ import { noVariables, type Variables } from "../language/variables.ts";
  * another, except that two documents with one pipeline_id are both refused. Files that `isPipelineFile` refuses are
  * left out.
  */
-export function load(files: readonly SourceFile[], variables: Variables = noVariables): DesiredState {
+export function load(
+  files: readonly SourceFile[],
+  variables: Variables = noVariables,
+  onFile?: (index: number) => void,
+): DesiredState {
   const ignored = ignoredHere(rulesAmong(files), pathsOf(files));
   const wanted = wantedOf(files, ignored);
   const assembly = new FileAssembly();
-  const read = [...piecesOf(wanted, variables)].flatMap((piece) => assembly.add(piece) ?? []);
+  const read = [...piecesOf(wanted, variables, onFile)].flatMap((piece) => assembly.add(piece) ?? []);
   const room = new Room();
   return desiredState(
     read.map((one, index) => room.admit(loadedFile(wanted[index]!, one))),
@@ -43,10 +47,17 @@ export function validate(
   return withoutForeign(load(files, variables), named).problems;
 }
 
-/** As `validate`, and a warning for each secret that a valid pipeline refers to, so that a reviewer sees what it reads. */
-export function review(...given: Parameters<typeof validate>): Problem[] {
-  const [files, named = new Set(), variables = noVariables] = given;
-  const { pipelines, problems } = withoutForeign(load(files, variables), named);
+/**
+ * As `validate`, and a warning for each secret that a valid pipeline refers to, so that a reviewer sees what it reads.
+ * `onFile` is called before each file is read.
+ */
+export function review(
+  files: readonly SourceFile[],
+  named: ReadonlySet<string>,
+  variables: Variables,
+  onFile: (index: number) => void,
+): Problem[] {
+  const { pipelines, problems } = withoutForeign(load(files, variables, onFile), named);
   return [...problems, ...pipelines.flatMap(secretsUsed)].toSorted(byPlace);
 }
 

@@ -4,6 +4,7 @@ import { isValid, type Validation, validationOf, withUnread } from "../files/val
 import { planned } from "../files/plan.ts";
 import { CliError } from "../invocation/cli-error.ts";
 import { readDefaultConfig } from "../invocation/default-config.ts";
+import { Progress } from "../invocation/progress.ts";
 import { type SettingOrigins, resolveSettings } from "../invocation/resolve-settings.ts";
 import type { Settings } from "../invocation/settings.ts";
 import { printable, printableLines, type Terminal } from "../invocation/terminal.ts";
@@ -27,6 +28,8 @@ export interface Job {
 }
 
 const planFile = "sluice-plan.json";
+/** A log is read when all is over. */
+const progress = new Progress({}, "sluice");
 
 /**
  * The GitHub Action: checks the pipeline files of a job, says what their change does, and comments on the pull request.
@@ -48,7 +51,8 @@ export async function check(job: Job): Promise<boolean> {
 
 /** Checks the files: problems are annotations, the summary and, if asked for, a SARIF file. */
 async function validated(job: Job, inputs: Inputs, runner: Runner): Promise<boolean> {
-  const { unread, ...found } = await validationOf(await settingsOf("validate", job, inputs), [inputs.path]);
+  const settings = await settingsOf("validate", job, inputs);
+  const { unread, ...found } = await validationOf({ settings, progress }, [inputs.path]);
   const report = withUnread(found, unread);
   job.terminal.out(printableLines(format(report, "github").trimEnd()));
   const { errors, warnings } = counts(report.problems);
@@ -86,7 +90,7 @@ async function compared(job: Job, inputs: Inputs, runner: Runner): Promise<boole
     return true;
   }
   const settings = await settingsOf("plan", job, { ...inputs, base });
-  const { report, warning } = await planned({ settings, env: job.env }, inputs.path);
+  const { report, warning } = await planned({ settings, env: job.env, progress }, inputs.path);
   if (warning !== undefined) job.terminal.out(annotation("warning", printable(warning)));
   const comment = markdownOf(report);
   const file = join(runner.folder, planFile);

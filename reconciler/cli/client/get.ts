@@ -5,7 +5,7 @@ import type { PipelineRecord } from "../../api/routes.ts";
 import { printPlan } from "../../plan/render/index.ts";
 import type { PipelineStatus, ReconcileSnapshot, TimedCondition } from "../../status/status.ts";
 import { type ControlClient, daemonOf, pipelineUrl, RefusedError } from "../control/client.ts";
-import { type ExitCode, type Invocation, show } from "../invocation/invocation.ts";
+import { documentOf, type ExitCode, type Invocation, show } from "../invocation/invocation.ts";
 import { columns, facts, printable, printableLines } from "../invocation/terminal.ts";
 
 /** Characters of a message in the table; `sluice get ID` has all. */
@@ -54,20 +54,46 @@ async function list(invocation: Invocation, daemon: ControlClient): Promise<Exit
 
 /** Prints the table, and then each row that has changed, until it is stopped. */
 async function watch(invocation: Invocation, daemon: ControlClient): Promise<ExitCode> {
-  const signal = invocation.untilStopped();
+  const stopped = invocation.untilStopped();
+  const isTimed = invocation.settings.optional("watch_timeout") !== undefined;
+  const signal = isTimed
+    ? AbortSignal.any([stopped, AbortSignal.timeout(invocation.settings.duration("watch_timeout"))])
+    : stopped;
+  // What is watched has no end that could be waited for.
+  invocation.progress.end();
   let before = new Map<string, string>();
   for (;;) {
     const [records, snapshot] = await seen(daemon);
     const rows = rowsOf(records, snapshot);
     const texts = new Map(rows.map((row) => [row[0]!, row.join("\0")]));
     const changed = rows.filter(([id]) => texts.get(id!) !== before.get(id!));
-    for (const id of before.keys()) if (!texts.has(id)) invocation.terminal.out(printable(`${id} is gone`));
-    if (changed.length > 0) invocation.terminal.out(printableLines(table(changed)));
+    const gone = [...before.keys()].filter((id) => !texts.has(id));
+    printChanged(invocation, changed, gone);
     before = texts;
     if (signal.aborted) return 0;
     await sleep(watchEvery, undefined, { signal }).catch(() => undefined);
     if (signal.aborted) return 0;
   }
+}
+
+/** With `--output json` a line of JSON for each row, and with `yaml` a document. */
+function printChanged({ settings, terminal }: Invocation, changed: readonly string[][], gone: readonly string[]): void {
+  const output = settings.text("output");
+  if (output === "text") {
+    for (const id of gone) terminal.out(printable(`${id} is gone`));
+    if (changed.length > 0) terminal.out(printableLines(table(changed)));
+    return;
+  }
+  const rows = [...gone.map((name) => ({ name, gone: true })), ...changed.map(recordOf)];
+  for (const row of rows) {
+    terminal.out(printableLines(output === "json" ? JSON.stringify(row) : `---\n${documentOf(row, output)}`));
+  }
+}
+
+const headings = ["NAME", "READY", "STATUS", "REASON", "REVISION", "SUSPENDED", "MESSAGE"];
+
+function recordOf(row: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(headings.map((name, index) => [name.toLowerCase(), row[index] ?? ""]));
 }
 
 function seen(daemon: ControlClient): Promise<[PipelineRecord[], ReconcileSnapshot]> {
@@ -76,7 +102,7 @@ function seen(daemon: ControlClient): Promise<[PipelineRecord[], ReconcileSnapsh
 
 function table(rows: readonly string[][]): string {
   const shown = rows.map((row) => [...row.slice(0, -1), cut(row.at(-1) ?? "")]);
-  return columns(["NAME", "READY", "STATUS", "REASON", "REVISION", "SUSPENDED", "MESSAGE"], shown);
+  return columns(headings, shown);
 }
 
 function cut(message: string): string {

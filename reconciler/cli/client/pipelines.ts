@@ -109,12 +109,15 @@ export async function info(invocation: Invocation): Promise<ExitCode> {
 export async function sql(invocation: Invocation, query: string): Promise<ExitCode> {
   const format = invocation.settings.optional("sql_format") ?? usualFormat(invocation);
   const answer = await daemonOf(invocation).postForText("/control/v1/sql", { query, format });
-  const text = answer.replace(/\n$/, "");
+  const isYaml =
+    invocation.settings.optional("sql_format") === undefined && invocation.settings.text("output") === "yaml";
+  // JSON keeps all digits, and is YAML but for its tabs, which are indentation alone: within texts they are escaped.
+  const text = answer.replace(/\n$/, "").replaceAll("\t", isYaml ? "  " : "\t");
   if (text !== "") invocation.terminal.out(/^(?:Pretty|Vertical)/.test(format) ? printableLines(text) : text);
   return 0;
 }
 
 function usualFormat({ settings, terminal }: Invocation): string {
-  if (settings.text("output") === "json") return "JSON";
+  if (settings.text("output") !== "text") return "JSON";
   return terminal.isInteractive === true ? "PrettyCompactMonoBlock" : "TabSeparatedWithNames";
 }

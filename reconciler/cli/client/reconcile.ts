@@ -16,7 +16,7 @@ const shownAtMost = 20;
  * something differs, 2 if a pipeline is not ready or no file describes one, and 3 after `--timeout`.
  */
 export async function reconcile(invocation: Invocation): Promise<ExitCode> {
-  const asked = (await daemonOf(invocation).post("/control/v1/reconcile")) as Pick<ReconcileAnswer, "requested_at">;
+  const asked = await requested(invocation);
   if (!invocation.settings.isOn("reconcile_wait")) {
     const token = asked.requested_at;
     return show(invocation, asked, () => `Requested. When it is done, lastHandledReconcileAt is ${token} or later.`);
@@ -24,6 +24,43 @@ export async function reconcile(invocation: Invocation): Promise<ExitCode> {
   const answer = await ended(invocation, asked.requested_at);
   show(invocation, answer, () => lines(answer).map(printable).join("\n"));
   return codes[endingOf(answer)];
+}
+
+/** What `--wait` waits for: that a turn has ended, or besides that all is as the files say. */
+type Awaited = "a turn" | "the files";
+
+/**
+ * Shows what an operator asked for; with `--wait` after a turn that carried it out, with what that turn found. Ends with
+ * 1 if the turn failed, and where `the files` are awaited as `sluice reconcile --wait` does.
+ */
+export async function showCarriedOut(
+  invocation: Invocation,
+  done: object,
+  text: () => string,
+  awaited: Awaited,
+): Promise<ExitCode> {
+  if (!invocation.settings.isOn("wait")) return show(invocation, done, text);
+  let answer: ReconcileAnswer;
+  try {
+    answer = await ended(invocation, (await requested(invocation)).requested_at);
+  } catch (error) {
+    // It is asked for all the same.
+    show(invocation, done, text);
+    throw error;
+  }
+  const found = (): string[] => (awaited === "the files" ? lines(answer) : turnLines(answer)).map(printable);
+  show(invocation, { ...done, reconcile: answer }, () => [text(), ...found()].join("\n"));
+  if (awaited === "the files") return codes[endingOf(answer)];
+  return answer.error === undefined ? 0 : 1;
+}
+
+/** Of a turn alone: others than the pipeline in question may differ from their files. */
+function turnLines({ error }: ReconcileAnswer): string[] {
+  return [error === undefined ? "It is carried out." : `The turn failed: ${error}`];
+}
+
+async function requested(invocation: Invocation): Promise<Pick<ReconcileAnswer, "requested_at">> {
+  return (await daemonOf(invocation).post("/control/v1/reconcile")) as Pick<ReconcileAnswer, "requested_at">;
 }
 
 /** How the last turn left things. */
@@ -43,6 +80,7 @@ async function ended(invocation: Invocation, token: string): Promise<ReconcileAn
   for (let pause = pauses.first; ; pause = Math.min(pause * 2, pauses.longest)) {
     const answer = (await daemonOf(invocation).get(`/control/v1/reconcile/${token}`)) as ReconcileAnswer;
     if (answer.state === "ended" && starting(answer).length === 0) return answer;
+    invocation.progress.step(awaitedIn(answer));
     if (performance.now() + pause > until) throw late(settings.text("reconcile_timeout"), answer);
     await sleep(pause);
   }
@@ -54,12 +92,14 @@ function starting({ result, open }: ReconcileAnswer): string[] {
 }
 
 function late(timeout: string, answer: ReconcileAnswer): CliError {
-  const { state } = answer;
-  const under_way = [...answer.under_way, ...starting(answer)];
   const goesOn = `the reconciler goes on without this command; "sluice health" shows how the pipelines are, or give a longer --timeout`;
-  const names = under_way.length === 0 ? "a turn" : listed(under_way).join(", ");
-  const what = state === "waiting" ? "no turn that began after the request has ended" : `still under way: ${names}`;
-  return new CliError(`after ${timeout}: ${what}; ${goesOn}`, { exitCode: 3 });
+  return new CliError(`after ${timeout}: ${awaitedIn(answer)}; ${goesOn}`, { exitCode: 3 });
+}
+
+function awaitedIn(answer: ReconcileAnswer): string {
+  if (answer.state === "waiting") return "no turn that began after the request has ended";
+  const under_way = [...answer.under_way, ...starting(answer)];
+  return `still under way: ${under_way.length === 0 ? "a turn" : listed(under_way).join(", ")}`;
 }
 
 function lines(answer: ReconcileAnswer): string[] {

@@ -6,6 +6,7 @@ import type { SourceChange } from "../../holds/source-change.ts";
 import { daemonOf, pipelineUrl } from "../control/client.ts";
 import { type ExitCode, type Invocation, show } from "../invocation/invocation.ts";
 import { printable, printableLines } from "../invocation/terminal.ts";
+import { showCarriedOut } from "./reconcile.ts";
 import { CliError } from "../invocation/cli-error.ts";
 
 /** `sluice suspend [ID]`: the reconciler no longer changes a pipeline, or any. */
@@ -13,11 +14,12 @@ export async function suspend(invocation: Invocation, id?: string): Promise<Exit
   const reason = invocation.settings.optional("suspend_reason");
   const body = { ...asker(invocation), ...(reason !== undefined && { reason }) };
   const done = (await daemonOf(invocation).post(urlOf("suspend", id), body)) as SuspensionResult;
-  return show(invocation, done, () => {
+  const text = (): string => {
     const what = id === undefined ? "Everything is suspended: nothing is" : `${id} is suspended: it is not`;
     const way = id === undefined ? "sluice resume" : `sluice resume ${id}`;
     return [`${what} changed until "${way}". What runs goes on running.`, ...underWay(done)].join("\n");
-  });
+  };
+  return showCarriedOut(invocation, done, text, "a turn");
 }
 
 /** `sluice stop ID`: stops a pipeline for a time, without a commit. */
@@ -29,18 +31,20 @@ export async function stop(invocation: Invocation, id?: string): Promise<ExitCod
   const url = pipelineUrl(id, "/stop").replace("/api/v1/", "/control/v1/");
   const done = (await daemonOf(invocation).post(url, body)) as SuspensionResult & { hold: StopHold };
   const until = `until ${done.hold.until}, or "sluice resume ${id}"`;
-  return show(invocation, done, () => printable(`${id} is stopped ${until}. Its file stays as it is.`));
+  const text = (): string => printable(`${id} is stopped ${until}. Its file stays as it is.`);
+  return showCarriedOut(invocation, done, text, "a turn");
 }
 
 /** `sluice resume [ID]`: the reconciler applies the files again. */
 export async function resume(invocation: Invocation, id?: string): Promise<ExitCode> {
   const done = (await daemonOf(invocation).post(urlOf("resume", id), asker(invocation))) as SuspensionResult;
-  return show(invocation, done, () => {
+  const text = (): string => {
     const { since, by, reason } = done.hold;
     const who = by === undefined ? "" : ` by ${by}`;
     const why = reason === undefined ? "" : `: ${reason}`;
     return printable(`${id ?? "Everything"} is resumed. It was suspended since ${since}${who}${why}`);
-  });
+  };
+  return showCarriedOut(invocation, done, text, "the files");
 }
 
 /**
@@ -52,11 +56,13 @@ export async function approve(invocation: Invocation, commit?: string): Promise<
   const change = (await daemonOf(invocation).post("/control/v1/approve", body)) as SourceChange | WaitingCommit;
   if (!("removes" in change)) {
     const { from, to } = change;
-    return show(invocation, change, () => printable(`${to} is followed, which does not descend from ${from}.`));
+    const followed = (): string => printable(`${to} is followed, which does not descend from ${from}.`);
+    return showCarriedOut(invocation, change, followed, "the files");
   }
   const { removes } = change;
   const what = removes.length === 1 ? "1 pipeline that it lacks is" : `${removes.length} pipelines that it lacks are`;
-  return show(invocation, change, () => printable(`The source is followed; ${what} deleted: ${removes.join(", ")}`));
+  const text = (): string => printable(`The source is followed; ${what} deleted: ${removes.join(", ")}`);
+  return showCarriedOut(invocation, change, text, "the files");
 }
 
 /** Who asks, for the status and the log. It is not verified: only the owner of the data dir can ask. */
@@ -91,24 +97,29 @@ function underWay({ under_way }: SuspensionResult): string[] {
 export async function rollback(invocation: Invocation, revision?: string): Promise<ExitCode> {
   const { settings } = invocation;
   const [isCancel, dry_run] = [settings.isOn("rollback_cancel"), settings.isOn("rollback_dry_run")];
+  if (dry_run && settings.isOn("wait")) {
+    throw new CliError("--dry-run and --wait exclude each other: a plan that is only shown is not carried out");
+  }
   if (isCancel === (revision !== undefined) || (isCancel && dry_run)) {
     throw new CliError("expected a REVISION to go back to, or --cancel to follow the newest one again");
   }
   if (isCancel) return cancel(invocation);
   const body = { ...asker(invocation), revision, dry_run };
   const done = (await daemonOf(invocation).post("/control/v1/rollback", body)) as Rollback;
-  return show(invocation, done, () => {
+  const said = (): string => {
     const { author, subject, head } = done;
     const what = dry_run ? "Would roll back to" : "Rolled back to";
     const whose = [author, subject].filter((text) => text !== undefined).join(": ");
     const until = dry_run ? "" : `\nIt stays until the branch moves on from ${head}, or "sluice rollback --cancel".`;
     return `${what} ${printable(`${done.revision} (${whose})`)}.${until}\n${printableLines(done.plan)}`;
-  });
+  };
+  return dry_run ? show(invocation, done, said) : showCarriedOut(invocation, done, said, "the files");
 }
 
 async function cancel(invocation: Invocation): Promise<ExitCode> {
   const lifted = (await daemonOf(invocation).post("/control/v1/rollback/cancel", asker(invocation))) as {
     revision: string;
   };
-  return show(invocation, lifted, () => `The newest revision is followed again, instead of ${lifted.revision}.`);
+  const text = (): string => `The newest revision is followed again, instead of ${lifted.revision}.`;
+  return showCarriedOut(invocation, lifted, text, "the files");
 }

@@ -9,9 +9,12 @@ export class RefusedError extends CliError {}
 /** A client of the daemon that owns a data dir, over its control socket. */
 export class ControlClient {
   readonly #dataDir: string;
+  readonly #signal: AbortSignal | undefined;
 
-  constructor(dataDir: string) {
+  /** Requests end when `signal` aborts. */
+  constructor(dataDir: string, signal?: AbortSignal) {
     this.#dataDir = dataDir;
+    this.#signal = signal;
   }
 
   async get(path: string): Promise<unknown> {
@@ -34,7 +37,7 @@ export class ControlClient {
       throw new CliError(`the path ${socket} is too long for a socket: use a shorter --data-dir`);
     let answer: Answer;
     try {
-      answer = await exchange(socket, method, path, body);
+      answer = await exchange(socket, method, path, body, this.#signal);
     } catch (error) {
       throw this.#unreachable(error as NodeJS.ErrnoException);
     }
@@ -65,11 +68,25 @@ interface Answer {
   text: string;
 }
 
-function exchange(socket: string, method: string, path: string, body: unknown): Promise<Answer> {
+function exchange(
+  socket: string,
+  method: string,
+  path: string,
+  body: unknown,
+  signal: AbortSignal | undefined,
+): Promise<Answer> {
   const text = body === undefined ? "" : JSON.stringify(body);
   const headers = body === undefined ? {} : { "content-type": "application/json" };
   return new Promise((resolve, reject) => {
-    const asked = request({ socketPath: socket, method, path, headers, agent: false }, (response) => {
+    const options = {
+      socketPath: socket,
+      method,
+      path,
+      headers,
+      agent: false,
+      ...(signal !== undefined && { signal }),
+    };
+    const asked = request(options, (response) => {
       readText(response).then((answer) => resolve({ status: response.statusCode ?? 0, text: answer }), reject);
     });
     asked.once("error", reject);

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { schemaText } from "./schema.ts";
 import { CliError } from "../invocation/cli-error.ts";
-import type { ExitCode, Invocation } from "../invocation/invocation.ts";
+import { type ExitCode, type Invocation, show } from "../invocation/invocation.ts";
 
 /** Hidden, so that it is not read as a pipeline. */
 const schemaFile = ".pipeline.schema.json";
@@ -75,18 +75,21 @@ const files: Readonly<Record<string, string>> = {
 };
 
 /** `sluice init [DIR]`: writes a repository of pipelines to start from. Never overwrites a file. */
-export async function init({ terminal }: Invocation, folder = "."): Promise<ExitCode> {
+export async function init(invocation: Invocation, folder = "."): Promise<ExitCode> {
+  const written: string[] = [];
   for (const [path, text] of Object.entries(files)) {
     const file = join(folder, path);
-    await mkdir(dirname(file), { recursive: true });
     try {
+      await mkdir(dirname(file), { recursive: true });
       await writeFile(file, text, { flag: "wx" });
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-      throw new CliError(`${file} exists already: name an empty folder`);
+      const { code, message } = error as NodeJS.ErrnoException;
+      if (code === "EEXIST") throw new CliError(`${file} exists already: name an empty folder`);
+      throw new CliError(`${file}: cannot be written: name another folder (${message})`, { cause: error });
     }
-    terminal.out(`wrote ${file}`);
+    written.push(file);
   }
-  terminal.err(`Go on with: cd ${folder} && sluice --config sluice.yaml run`);
+  show(invocation, { written }, () => written.map((file) => `wrote ${file}`).join("\n"));
+  invocation.terminal.err(`Go on with: cd ${folder} && sluice --config sluice.yaml run`);
   return 0;
 }

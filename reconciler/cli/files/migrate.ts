@@ -9,7 +9,7 @@ import { byPlace, check } from "../../validate/check.ts";
 import { textLine } from "../../validate/formats/text.ts";
 import { found, problem, type Problem } from "../../language/problem.ts";
 import { View } from "../../language/view.ts";
-import type { ExitCode, Invocation } from "../invocation/invocation.ts";
+import { type ExitCode, type Invocation, show } from "../invocation/invocation.ts";
 import { pipelineFile } from "./pipeline-files.ts";
 import { printableLines } from "../invocation/terminal.ts";
 
@@ -31,19 +31,25 @@ const later: readonly Problem["code"][] = ["NOT_SUPPORTED", "NOT_SUPPORTED_YET",
  * `sluice migrate FILE...`: prints the files in v3, or writes each in its place. A file with a document that cannot be
  * converted is neither printed nor written. The exit code is 1 if there was one, or if a result is not valid yet.
  */
-export async function migrate({ settings, terminal }: Invocation, paths: string[]): Promise<ExitCode> {
+export async function migrate(invocation: Invocation, paths: string[]): Promise<ExitCode> {
+  const { settings, terminal, progress } = invocation;
   const options = { keepBehaviour: settings.isOn("keep_behaviour") };
   const write = settings.isOn("migrate_write");
   const printed: string[] = [];
+  const files: (MigratedFile & { file: string })[] = [];
   let code: ExitCode = 0;
-  for (const path of paths) {
-    const { text, problems, notes } = await migrateFile(path, write, options);
+  for (const [index, path] of paths.entries()) {
+    progress.step(`${index} of ${paths.length} files`);
+    const migrated = await migrateFile(path, write, options);
+    const { text, problems, notes } = migrated;
+    files.push({ file: path, ...migrated });
     for (const one of problems.toSorted(byPlace)) terminal.err(printableLines(textLine(one)));
     for (const note of notes) terminal.err(printableLines(note));
     if (text !== undefined && !write) printed.push(text);
     if (text === undefined || problems.some(({ severity }) => severity === "error")) code = 1;
   }
-  if (printed.length > 0) terminal.out(printed.join("---\n").replace(/\n$/, ""));
+  if (printed.length > 0 || settings.text("output") !== "text")
+    show(invocation, { files }, () => printed.join("---\n").replace(/\n$/, ""));
   return code;
 }
 

@@ -9,7 +9,7 @@ import { exitCodeOf, type PlanReport, reportOf } from "../../preview/report.ts";
 import { type Line, linesOf, type Tone } from "../../preview/text.ts";
 import { WorkTree } from "../../work-tree/work-tree.ts";
 import { CliError } from "../invocation/cli-error.ts";
-import type { ExitCode, Invocation } from "../invocation/invocation.ts";
+import { documentOf, type ExitCode, formatOf, type Invocation } from "../invocation/invocation.ts";
 import type { Settings } from "../invocation/settings.ts";
 import { readText } from "../invocation/settings-file.ts";
 import { hasColours, printable, printableLines } from "../invocation/terminal.ts";
@@ -29,14 +29,16 @@ export async function planFiles(invocation: Invocation, path = "."): Promise<Exi
 
 /** The plan that `sluice plan` prints, with a warning about what was compared. Throws CliError and SourceError. */
 export async function planned(
-  { settings, env }: Pick<Invocation, "settings" | "env">,
+  { settings, env, progress }: Pick<Invocation, "settings" | "env" | "progress">,
   path: string,
 ): Promise<{ report: PlanReport; warning?: string }> {
   const from = settings.optional("plan_base");
   if (from === undefined) throw new CliError("expected --base REF: the branch into which the change is to be merged");
   const signal = AbortSignal.timeout(longest);
+  progress.step("reading the files of both sides");
   const tree = await WorkTree.around(path, env, signal);
   const { base, head, ...rest } = await comparedFiles(tree, from, settings.optional("plan_head"));
+  progress.step(`checking ${base.files.length + head.files.length} files`);
   const [before, after] = await loaded(settings, tree, [base, head], signal);
   const preview = previewOf(before, after, parseDeletionLimit(settings.text("max_deletions")));
   return { report: reportOf(preview, base.compared, head.compared), ...rest };
@@ -65,8 +67,8 @@ async function loaded(
 }
 
 function print({ settings, terminal, env }: Invocation, report: PlanReport): void {
-  const format = settings.text("plan_format");
-  if (format === "json") terminal.out(printableLines(JSON.stringify(report, undefined, 2)));
+  const format = formatOf(settings, "plan_format");
+  if (format === "json" || format === "yaml") terminal.out(printableLines(documentOf(report, format)));
   else if (format === "markdown") terminal.out(printableLines(markdownOf(report).trimEnd()));
   else {
     const isColoured = hasColours(terminal.isInteractive, env);

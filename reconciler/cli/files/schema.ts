@@ -1,11 +1,9 @@
 import { editorSchema } from "../../../schemas/index.ts";
-import { printableLines } from "../invocation/terminal.ts";
-import type { ExitCode, Invocation } from "../invocation/invocation.ts";
+import { type ExitCode, type Invocation, show } from "../invocation/invocation.ts";
 
 /** `sluice schema`: prints the JSON Schema of pipeline files for editors. */
-export async function schema({ terminal }: Invocation): Promise<ExitCode> {
-  terminal.out(printableLines(schemaText().trimEnd()));
-  return 0;
+export async function schema(invocation: Invocation): Promise<ExitCode> {
+  return show(invocation, editorSchema(), () => schemaText().trimEnd());
 }
 
 /** The schema as a file holds it. */

@@ -6,16 +6,16 @@ import { byPlace } from "../../validate/check.ts";
 import { format, type Format } from "../../validate/formats/format.ts";
 import type { Report } from "../../validate/formats/report.ts";
 import { orphanedTest } from "../../validate/orphaned-tests.ts";
-import type { ExitCode, Invocation } from "../invocation/invocation.ts";
-import type { Settings } from "../invocation/settings.ts";
+import { type ExitCode, formatOf, type Invocation } from "../invocation/invocation.ts";
 import { pipelineFiles, testsAlone } from "./pipeline-files.ts";
 import { variableReader } from "../invocation/variables.ts";
 import { printable, printableLines } from "../invocation/terminal.ts";
 
 /** `sluice validate [PATH...]`: prints the problems of pipeline files, without running them. */
-export async function validate({ settings, terminal }: Invocation, paths: string[] = []): Promise<ExitCode> {
-  const { unread, ...report } = await validationOf(settings, paths.length === 0 ? ["."] : paths);
-  const as = settings.text("validate_format") as Format;
+export async function validate(invocation: Invocation, paths: string[] = []): Promise<ExitCode> {
+  const { settings, terminal } = invocation;
+  const { unread, ...report } = await validationOf(invocation, paths.length === 0 ? ["."] : paths);
+  const as = formatOf(settings, "validate_format") as Format;
   // On a terminal they are told beside the report.
   const text = format(as === "text" ? report : withUnread(report, unread), as);
   terminal.out(printableLines(text.replace(/\n$/, "")));
@@ -29,11 +29,15 @@ export interface Validation extends Report {
 }
 
 /** Reads and checks files. Throws CliError where a path, or a variable that `settings` name, cannot be read. */
-export async function validationOf(settings: Settings, paths: string[]): Promise<Validation> {
+export async function validationOf(
+  { settings, progress }: Pick<Invocation, "settings" | "progress">,
+  paths: string[],
+): Promise<Validation> {
   const { files, named, unread, tests } = await pipelineFiles(paths);
   const variables = await variableReader(settings)();
   const orphaned = (await testsAlone(tests)).map(orphanedTest);
-  const problems = [...review(files, named, variables), ...orphaned].toSorted(byPlace);
+  const onFile = (index: number): void => progress.step(`${index} of ${files.length} files`);
+  const problems = [...review(files, named, variables, onFile), ...orphaned].toSorted(byPlace);
   const excerpts = excerptsOf(files, problems);
   return { problems, files: files.map(({ path }) => path), root: process.cwd(), excerpts, unread };
 }

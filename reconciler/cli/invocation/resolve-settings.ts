@@ -136,7 +136,7 @@ function fromFile({ key, value, keyAt }: FileEntry): Given {
 
 function fromDefault(setting: Setting): [string, Given][] {
   if (setting.default === undefined) return [];
-  return [[setting.name, { value: setting.default, origin: `the default of ${setting.flag}` }]];
+  return [[setting.name, { value: setting.default, origin: `the default of ${setting.flag}`, isDefault: true }]];
 }
 
 /** A text as the type of its setting; unchanged if it is not of that type, so that the schema refuses it. */

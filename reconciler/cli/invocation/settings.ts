@@ -8,6 +8,7 @@ export interface Found {
   origin: string;
   /** How strong the origin is: 0 for the strongest, the command line. */
   rank: number;
+  isDefault?: true;
 }
 
 /** The settings of one command, each from its strongest origin. */
@@ -31,6 +32,12 @@ export class Settings {
 
   optional(name: SettingName): string | undefined {
     return this.all(name).length === 0 ? undefined : this.text(name);
+  }
+
+  /** Whether it was set: by a flag, the environment or the file, and not by its default alone. */
+  isGiven(name: SettingName): boolean {
+    const [strongest] = this.all(name);
+    return strongest !== undefined && strongest.isDefault !== true;
   }
 
   isOn(name: SettingName): boolean {

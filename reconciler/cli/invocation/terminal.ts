@@ -7,28 +7,54 @@ export interface Terminal {
   err(text: string): void;
   /** Whether a person sees `out`; it may be a pipe or a file otherwise. */
   isInteractive?: boolean;
+  /** Shows a line on `err` in place of the one before; an empty one removes it. Absent where no person sees `err`. */
+  progress?: (line: string) => void;
 }
 
 /** A terminal on two streams. A reader that closes the pipe, such as `head`, is not an error. */
-export function streamTerminal(out: Writable & { isTTY?: boolean }, err: Writable): Terminal {
+export function streamTerminal(out: Tty, err: Tty): Terminal {
   for (const stream of [out, err]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {
       if (error.code !== "EPIPE") throw error;
     });
   }
-  return {
-    out: (text) => void out.write(`${text}\n`),
-    err: (text) => void err.write(`${text}\n`),
-    isInteractive: out.isTTY === true,
+  if (err.isTTY !== true) return { ...printing(out, err), isInteractive: out.isTTY === true };
+  let shown = "";
+  const progress = (line: string): void => {
+    if (line === shown) return;
+    shown = printable(line).slice(0, (err.columns ?? 80) - 1);
+    err.write(`${startOfLine}${shown}`);
   };
+  const printed = printing(out, err);
+  const above = (print: (text: string) => void) => (text: string) => {
+    progress("");
+    print(text);
+  };
+  return { out: above(printed.out), err: above(printed.err), isInteractive: out.isTTY === true, progress };
 }
 
-/** Whether what a terminal shows is coloured: not where NO_COLOR is set (https://no-color.org). */
+type Tty = Writable & { isTTY?: boolean; columns?: number };
+
+/** Goes to the start of the line and clears it. */
+const startOfLine = "\r\u001b[K";
+
+function printing(out: Tty, err: Tty): Pick<Terminal, "out" | "err"> {
+  return { out: (text) => void out.write(`${text}\n`), err: (text) => void err.write(`${text}\n`) };
+}
+
+/**
+ * Whether text is coloured. The first of these decides: NO_COLOR (https://no-color.org) turns colours off; FORCE_COLOR
+ * (https://force-color.org) and CLICOLOR_FORCE turn them on, in a pipe as well; without a terminal, with `CLICOLOR=0` and
+ * on a terminal that is `dumb` there are none.
+ */
 export function hasColours(
   isTerminal: boolean | undefined,
   env: Readonly<Record<string, string | undefined>>,
 ): boolean {
-  return isTerminal === true && !env["NO_COLOR"];
+  if (env["NO_COLOR"]) return false;
+  if (env["FORCE_COLOR"]) return !/^(?:0|false)$/.test(env["FORCE_COLOR"]);
+  if (env["CLICOLOR_FORCE"] && env["CLICOLOR_FORCE"] !== "0") return true;
+  return isTerminal === true && env["CLICOLOR"] !== "0" && env["TERM"] !== "dumb";
 }
 
 /**

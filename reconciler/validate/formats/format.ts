@@ -1,3 +1,4 @@
+import { yamlDocument } from "../../language/yaml-document.ts";
 import { counts, type Report } from "./report.ts";
 import { githubReport } from "./github.ts";
 import { gitlabReport } from "./gitlab.ts";
@@ -9,6 +10,7 @@ import { textReport } from "./text.ts";
 const reports = {
   text: textReport,
   json: jsonReport,
+  yaml: (report) => yamlDocument(dataOf(report)),
   github: githubReport,
   sarif: sarifReport,
   junit: junitReport,
@@ -25,6 +27,10 @@ export function format(report: Report, as: Format): string {
   return reports[as](report);
 }
 
-function jsonReport({ problems, files }: Report): string {
-  return `${JSON.stringify({ files: files.length, ...counts(problems), problems }, undefined, 2)}\n`;
+function jsonReport(report: Report): string {
+  return `${JSON.stringify(dataOf(report), undefined, 2)}\n`;
+}
+
+function dataOf({ problems, files }: Report): object {
+  return { files: files.length, ...counts(problems), problems };
 }

@@ -57,6 +57,25 @@ test("migrate loads no store and no client of a server, also where it writes", a
   expect(await readFile(file, "utf8")).toContain("version: v3");
 });
 
+test("init loads no store and no client of a server", async () => {
+  expect(await loadedBy("init", join(folder, "new"))).toEqual({ code: 0, packages: ["ajv", "commander", "js-yaml"] });
+});
+
+/** What the command line and the settings are read with. */
+const ofEvery = ["ajv", "commander", "js-yaml"];
+
+test.each(["--help", "--version", "help plan", "plan --help", "completion bash"])("%s loads no more", async (line) => {
+  expect(await loadedBy(...line.split(" "))).toEqual({ code: 0, packages: ofEvery });
+});
+
+test.each(["get", "health", "history", "reconcile", "__pipeline-ids"])(
+  "%s, which asks the daemon, loads no store and no client of another server",
+  async (name) => {
+    const { packages } = await loadedBy(name, "--data-dir", folder);
+    expect(packages.filter((one) => !ofEvery.includes(one) && one !== "diff")).toEqual([]);
+  },
+);
+
 test("run, which needs the engine, is seen to load all of it", async () => {
   const { code, packages } = await loadedBy("run", "--data-dir", folder);
   expect(code).toBe(1);

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { load } from "js-yaml";
 import { describe, expect, test } from "vitest";
+import { commandsReference } from "../../../reconciler/cli/reference.ts";
 import { codesReference } from "../../../reconciler/validate/codes-reference.ts";
 import { codes } from "../../../reconciler/language/codes.ts";
 import { declarations } from "../../../schemas/declarations.ts";
@@ -28,6 +29,10 @@ describe("what is generated is what its source gives", () => {
 
   test("problem-codes.md: else run `npm run schemas`", async () => {
     expect(await codesReference()).toBe(committed("docs/reference/problem-codes.md"));
+  });
+
+  test("commands.md: else run `npm run schemas`", async () => {
+    expect(await commandsReference()).toBe(committed("docs/reference/commands.md"));
   });
 });
 
