@@ -5770,7 +5770,7 @@ var require_contains = __commonJS({
           const count = gen.let("count", 0);
           validateItems(schValid, () => gen.if(schValid, () => checkLimits2(count)));
         }
-        function validateItems(_valid, block2) {
+        function validateItems(_valid, block3) {
           gen.forRange("i", 0, len2, (i) => {
             cxt.subschema({
               keyword: "contains",
@@ -5778,7 +5778,7 @@ var require_contains = __commonJS({
               dataPropType: util_1.Type.Num,
               compositeRule: true
             }, _valid);
-            block2();
+            block3();
           });
         }
         function checkLimits2(count) {
@@ -7007,9 +7007,9 @@ var require_ignore = __commonJS({
           return null;
         }
         if (char === ESCAPE) {
-          const escaped4 = pattern4[++index];
-          body += escapeMember(escaped4);
-          prev = escaped4;
+          const escaped5 = pattern4[++index];
+          body += escapeMember(escaped5);
+          prev = escaped5;
         } else if (char === "-" && prev && index + 1 < length && pattern4[index + 1] !== "]") {
           index++;
           let to2 = pattern4[index];
@@ -7073,14 +7073,14 @@ var require_ignore = __commonJS({
       while (index < length) {
         const char = pattern4[index];
         if (char === ESCAPE) {
-          const escaped4 = pattern4[index + 1];
-          if (escaped4 === SLASH2 && index + 2 === length) {
+          const escaped5 = pattern4[index + 1];
+          if (escaped5 === SLASH2 && index + 2 === length) {
             out += hold(NEVER_MATCH);
-          } else if (escaped4 === "*" || escaped4 === "[" || escaped4 === SPACE) {
+          } else if (escaped5 === "*" || escaped5 === "[" || escaped5 === SPACE) {
             out += pattern4.slice(index, index + 2);
           } else {
             out += hold(
-              REGEX_LITERAL_SPECIAL.test(escaped4) ? ESCAPE + escaped4 : isReserved(escaped4) ? `[${escaped4}]` : escaped4
+              REGEX_LITERAL_SPECIAL.test(escaped5) ? ESCAPE + escaped5 : isReserved(escaped5) ? `[${escaped5}]` : escaped5
             );
           }
           index += 2;
@@ -8551,13 +8551,25 @@ function streamTerminal(out, err) {
       if (error2.code !== "EPIPE") throw error2;
     });
   }
-  return {
-    out: (text5) => void out.write(`${text5}
-`),
-    err: (text5) => void err.write(`${text5}
-`),
-    isInteractive: out.isTTY === true
+  if (err.isTTY !== true) return { ...printing(out, err), isInteractive: out.isTTY === true };
+  let shown5 = "";
+  const progress2 = (line) => {
+    if (line === shown5) return;
+    shown5 = printable(line).slice(0, (err.columns ?? 80) - 1);
+    err.write(`${startOfLine}${shown5}`);
   };
+  const printed3 = printing(out, err);
+  const above = (print) => (text5) => {
+    progress2("");
+    print(text5);
+  };
+  return { out: above(printed3.out), err: above(printed3.err), isInteractive: out.isTTY === true, progress: progress2 };
+}
+var startOfLine = "\r\x1B[K";
+function printing(out, err) {
+  return { out: (text5) => void out.write(`${text5}
+`), err: (text5) => void err.write(`${text5}
+`) };
 }
 var unsafe = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 function printable(text5) {
@@ -19985,15 +19997,15 @@ function toFloat({ fail }, value) {
 }
 function readFloat(text5) {
   const sign2 = text5.startsWith("-") ? -1 : 1;
-  const plain3 = text5.replace(/^[+-]/, "").toLowerCase().replaceAll(/(?<=[\dx])_(?=[\da-f])/g, "");
-  if (/^(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/.test(plain3)) {
-    const value = Number(plain3);
+  const plain4 = text5.replace(/^[+-]/, "").toLowerCase().replaceAll(/(?<=[\dx])_(?=[\da-f])/g, "");
+  if (/^(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/.test(plain4)) {
+    const value = Number(plain4);
     return Number.isFinite(value) ? sign2 * value : void 0;
   }
-  const hex = /^0x([\da-f]*)\.?([\da-f]*)p([+-]?\d+)$/.exec(plain3);
-  if (hex !== null && plain3[2] !== "p") return sign2 * hexadecimal(hex[1] ?? "", hex[2] ?? "", Number(hex[3]));
-  if (plain3 === "nan") return Number.NaN;
-  if (plain3 === "inf" || plain3 === "infinity") return sign2 * Infinity;
+  const hex = /^0x([\da-f]*)\.?([\da-f]*)p([+-]?\d+)$/.exec(plain4);
+  if (hex !== null && plain4[2] !== "p") return sign2 * hexadecimal(hex[1] ?? "", hex[2] ?? "", Number(hex[3]));
+  if (plain4 === "nan") return Number.NaN;
+  if (plain4 === "inf" || plain4 === "infinity") return sign2 * Infinity;
   return void 0;
 }
 function hexadecimal(whole4, fraction2, exponent) {
@@ -20654,12 +20666,12 @@ function unescape(literal2, source, start) {
   const body = literal2.slice(1, -1);
   if (!body.includes("\\")) return body.replaceAll("\r", "\n");
   return body.replaceAll("\r", "\n").replaceAll(escape2, (...found2) => {
-    const [written2, hex2, hex4, hex8, octal, plain3] = found2;
+    const [written2, hex2, hex4, hex8, octal, plain4] = found2;
     const at2 = start + 1 + found2[6];
     const code18 = hex2 ?? hex4 ?? hex8;
     if (code18 !== void 0) return characterOf(Number.parseInt(code18, 16), { source, at: at2, written: written2 ?? "" });
     if (octal !== void 0) return String.fromCodePoint(Number.parseInt(octal, 8));
-    const value = plain3 === void 0 ? void 0 : oneLetterEscape(plain3, quote);
+    const value = plain4 === void 0 ? void 0 : oneLetterEscape(plain4, quote);
     if (value !== void 0) return value;
     throw unknownEscape({ source, at: at2, written: written2 ?? "" });
   });
@@ -21838,7 +21850,7 @@ function enumeration(bits2, list3) {
   let next2 = 1;
   for (const text5 of list3) {
     const match3 = /^'((?:[^'\\]|\\[\s\S]|'')*)'(?:\s*=\s*(-?\d{1,6}))?$/.exec(text5);
-    const name3 = match3?.[1]?.replace(/\\([\s\S])|''/g, (_3, escaped4) => escaped4 ?? "'");
+    const name3 = match3?.[1]?.replace(/\\([\s\S])|''/g, (_3, escaped5) => escaped5 ?? "'");
     const value = match3?.[2] === void 0 ? next2 : Number(match3[2]);
     if (name3 === void 0 || members.has(name3) || value < -limit2 || value >= limit2) {
       return {
@@ -22116,12 +22128,12 @@ var inUrl = /\b(?!ssh:)([a-z][a-z0-9+.-]{0,31}:\/\/)[^\s/@]{1,1024}@/gi;
 var inSshUrl = /(ssh:\/\/[^\s/:@]{0,255}):[^\s/@]{1,1024}@/gi;
 function hiding(secrets2, replacement = mark2) {
   const known2 = new Set([...secrets2].filter((secret2) => secret2 !== void 0).filter(isLong));
-  const plain3 = byLength([...known2].flatMap(spellings));
+  const plain4 = byLength([...known2].flatMap(spellings));
   const hexadecimal2 = byLength(Array.from(known2, (secret2) => Buffer.from(secret2).toString("hex")));
   const encoded = byLength([...known2].flatMap(base64Parts));
   return (text5) => {
     let shown5 = text5;
-    for (const secret2 of plain3) shown5 = shown5.replaceAll(secret2, replacement);
+    for (const secret2 of plain4) shown5 = shown5.replaceAll(secret2, replacement);
     for (const digits2 of hexadecimal2) shown5 = replacedInAnyCase(shown5, digits2, replacement);
     for (const part2 of encoded) shown5 = withoutRuns(shown5, part2, replacement);
     return shown5.replaceAll(inUrl, `$1${replacement}@`).replaceAll(inSshUrl, `$1:${replacement}@`);
@@ -23505,8 +23517,8 @@ function problemOf(document2, error2) {
 }
 function pathOf(root, pointer3) {
   let value = root;
-  return pointer3.split("/").slice(1).map((escaped4) => {
-    const key = escaped4.replaceAll("~1", "/").replaceAll("~0", "~");
+  return pointer3.split("/").slice(1).map((escaped5) => {
+    const key = escaped5.replaceAll("~1", "/").replaceAll("~0", "~");
     const segment = Array.isArray(value) ? Number(key) : key;
     value = value[segment];
     return segment;
@@ -24379,16 +24391,16 @@ var references = /\$\$\{|\$\{var:([^}]*)\}?/g;
 var fixed = ["version", "pipeline_id"];
 function withVariables(document2, variables) {
   const problems = [];
-  const replaced3 = document2.replacing((scalar2, path) => {
-    if (typeof scalar2.value !== "string" || !scalar2.value.includes("${var:")) return scalar2;
-    const text5 = scalar2.value;
+  const replaced3 = document2.replacing((scalar3, path) => {
+    if (typeof scalar3.value !== "string" || !scalar3.value.includes("${var:")) return scalar3;
+    const text5 = scalar3.value;
     const found2 = [...text5.matchAll(references)].filter(([spelled2]) => spelled2 !== "$${");
     const wrong = found2.flatMap((reference) => problemOf2(document2, path, reference, variables) ?? []);
     problems.push(...wrong);
-    if (found2.length === 0 || wrong.length > 0) return scalar2;
+    if (found2.length === 0 || wrong.length > 0) return scalar3;
     const value = text5.replaceAll(references, (spelled2, name3) => variables.get(name3 ?? "") ?? spelled2);
     const isWhole = found2[0]?.[0] === text5;
-    const made2 = { ...scalar2, value, variables: found2.map(([, name3 = ""]) => name3) };
+    const made2 = { ...scalar3, value, variables: found2.map(([, name3 = ""]) => name3) };
     return isWhole ? typed3(made2, value, typesAt(path)) : made2;
   });
   return problems.length === 0 ? replaced3 : replaced3.with(problems);
@@ -24411,13 +24423,13 @@ function problemOf2(document2, path, { 0: spelled2, 1: name3 = "", index }, vari
 function isVariableName(text5) {
   return /^[A-Za-z_][A-Za-z0-9_]{0,127}$/.test(text5);
 }
-function typed3(scalar2, text5, types2) {
-  if (types2.has("string")) return scalar2;
-  if (types2.has("integer") && /^-?\d{1,15}$/.test(text5)) return { ...scalar2, value: Number(text5) };
-  if (types2.has("boolean") && (text5 === "true" || text5 === "false")) return { ...scalar2, value: text5 === "true" };
-  if (!types2.has("array")) return scalar2;
-  const items = text5.split(",").map((item5) => ({ ...scalar2, value: item5.trim() }));
-  return { kind: "list", at: scalar2.at, items };
+function typed3(scalar3, text5, types2) {
+  if (types2.has("string")) return scalar3;
+  if (types2.has("integer") && /^-?\d{1,15}$/.test(text5)) return { ...scalar3, value: Number(text5) };
+  if (types2.has("boolean") && (text5 === "true" || text5 === "false")) return { ...scalar3, value: text5 === "true" };
+  if (!types2.has("array")) return scalar3;
+  const items = text5.split(",").map((item5) => ({ ...scalar3, value: item5.trim() }));
+  return { kind: "list", at: scalar3.at, items };
 }
 
 // reconciler/language/limits.ts
@@ -25760,13 +25772,13 @@ function getDoubleQuotedValue(input, start, end2) {
     if (ch === 92) {
       result2 += input.slice(captureStart, position2);
       position2++;
-      const escaped4 = input.charCodeAt(position2);
-      if (escaped4 === 10 || escaped4 === 13) position2 = skipFoldedBreaks(input, position2, end2).position;
-      else if (escaped4 < 256 && simpleEscapeCheck[escaped4]) {
-        result2 += simpleEscapeMap[escaped4];
+      const escaped5 = input.charCodeAt(position2);
+      if (escaped5 === 10 || escaped5 === 13) position2 = skipFoldedBreaks(input, position2, end2).position;
+      else if (escaped5 < 256 && simpleEscapeCheck[escaped5]) {
+        result2 += simpleEscapeMap[escaped5];
         position2++;
       } else {
-        let hexLength = escapedHexLen$1(escaped4);
+        let hexLength = escapedHexLen$1(escaped5);
         let hexResult = 0;
         for (; hexLength > 0; hexLength--) {
           position2++;
@@ -25827,19 +25839,19 @@ function getBlockValue(input, start, end2, indent, chomping, folded2) {
   }
   return result2;
 }
-function getScalarValue(input, scalar2) {
-  if (scalar2.valueStart === NO_RANGE$3) return "";
-  const { valueStart, valueEnd } = scalar2;
-  if (scalar2.fast) return input.slice(valueStart, valueEnd);
-  switch (scalar2.style) {
+function getScalarValue(input, scalar3) {
+  if (scalar3.valueStart === NO_RANGE$3) return "";
+  const { valueStart, valueEnd } = scalar3;
+  if (scalar3.fast) return input.slice(valueStart, valueEnd);
+  switch (scalar3.style) {
     case SCALAR_STYLE.SINGLE_QUOTED:
       return getSingleQuotedValue(input, valueStart, valueEnd);
     case SCALAR_STYLE.DOUBLE_QUOTED:
       return getDoubleQuotedValue(input, valueStart, valueEnd);
     case SCALAR_STYLE.LITERAL_BLOCK:
-      return getBlockValue(input, valueStart, valueEnd, scalar2.indent, scalar2.chomping, false);
+      return getBlockValue(input, valueStart, valueEnd, scalar3.indent, scalar3.chomping, false);
     case SCALAR_STYLE.FOLDED_BLOCK:
-      return getBlockValue(input, valueStart, valueEnd, scalar2.indent, scalar2.chomping, true);
+      return getBlockValue(input, valueStart, valueEnd, scalar3.indent, scalar3.chomping, true);
     default:
       return getPlainValue(input, valueStart, valueEnd);
   }
@@ -26460,11 +26472,11 @@ function readDoubleQuotedScalar(state, nodeIndent, props) {
     }
     if (ch === 92) {
       simple = false;
-      const escaped4 = state.input.charCodeAt(++state.position);
-      if (isEol(escaped4)) readFlowScalarBreak(state, nodeIndent);
-      else if (isSimpleEscape(escaped4)) state.position++;
+      const escaped5 = state.input.charCodeAt(++state.position);
+      if (isEol(escaped5)) readFlowScalarBreak(state, nodeIndent);
+      else if (isSimpleEscape(escaped5)) state.position++;
       else {
-        let hexLength = escapedHexLen(escaped4);
+        let hexLength = escapedHexLen(escaped5);
         if (hexLength === 0) throwError(state, "unknown escape sequence");
         while (hexLength-- > 0) {
           state.position++;
@@ -28834,20 +28846,19 @@ function orphanedTest(file) {
 }
 
 // reconciler/desired/load.ts
-function load(files, variables = noVariables) {
+function load(files, variables = noVariables, onFile) {
   const ignored = ignoredHere(rulesAmong(files), pathsOf(files));
   const wanted = wantedOf(files, ignored);
   const assembly = new FileAssembly();
-  const read = [...piecesOf(wanted, variables)].flatMap((piece2) => assembly.add(piece2) ?? []);
+  const read = [...piecesOf(wanted, variables, onFile)].flatMap((piece2) => assembly.add(piece2) ?? []);
   const room = new Room();
   return desiredState(
     read.map((one2, index) => room.admit(loadedFile(wanted[index], one2))),
     ignored
   );
 }
-function review(...given3) {
-  const [files, named6 = /* @__PURE__ */ new Set(), variables = noVariables] = given3;
-  const { pipelines, problems } = withoutForeign(load(files, variables), named6);
+function review(files, named6, variables, onFile) {
+  const { pipelines, problems } = withoutForeign(load(files, variables, onFile), named6);
   return [...problems, ...pipelines.flatMap(secretsUsed)].toSorted(byPlace);
 }
 function secretsUsed(pipeline) {
@@ -29138,6 +29149,40 @@ function clean2(text5) {
   return printable2(text5.replaceAll("	", " "), Infinity);
 }
 
+// reconciler/language/yaml-document.ts
+var plain2 = /^[A-Za-z_/][A-Za-z0-9_./@%+-]*(?: [A-Za-z0-9_./@%+-]+)*$/;
+var otherValues = /^(?:null|true|false|yes|no|on|off|y|n|\.inf|\.nan)$/i;
+var unsafe2 = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+function yamlDocument(value) {
+  const data = JSON.parse(JSON.stringify(value ?? null));
+  return `${isCollection(data) ? block(data, "").join("\n") : scalar2(data)}
+`;
+}
+function isCollection(value) {
+  return typeof value === "object" && value !== null && Object.keys(value).length > 0;
+}
+function block(value, indent) {
+  if (Array.isArray(value)) {
+    return value.flatMap((entry3) => {
+      if (!isCollection(entry3)) return [`${indent}- ${scalar2(entry3)}`];
+      const [first3 = "", ...rest] = block(entry3, `${indent}  `);
+      return [`${indent}- ${first3.slice(indent.length + 2)}`, ...rest];
+    });
+  }
+  return Object.entries(value).flatMap(([key, entry3]) => {
+    const name3 = `${indent}${scalar2(key)}:`;
+    return isCollection(entry3) ? [name3, ...block(entry3, `${indent}  `)] : [`${name3} ${scalar2(entry3)}`];
+  });
+}
+function scalar2(value) {
+  if (typeof value !== "string") return JSON.stringify(value);
+  return plain2.test(value) && !otherValues.test(value) ? value : JSON.stringify(value).replace(unsafe2, escaped3);
+}
+function escaped3(character) {
+  const code18 = character.codePointAt(0).toString(16);
+  return code18.length > 4 ? `\\U${code18.padStart(8, "0")}` : `\\u${code18.padStart(4, "0")}`;
+}
+
 // reconciler/validate/formats/report.ts
 var import_node_path = require("node:path");
 var severities2 = ["error", "warning", "info"];
@@ -29217,13 +29262,13 @@ function countOf({ problems }, shown5) {
 }
 function command(name3, properties, text5) {
   const given3 = Object.entries(properties).map(([key, value]) => `${key}=${escapedProperty(value)}`);
-  return `::${name3} ${given3.join(",")}::${escaped3(text5)}`;
+  return `::${name3} ${given3.join(",")}::${escaped4(text5)}`;
 }
-function escaped3(text5) {
+function escaped4(text5) {
   return text5.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
 }
 function escapedProperty(text5) {
-  return escaped3(text5).replaceAll(":", "%3A").replaceAll(",", "%2C");
+  return escaped4(text5).replaceAll(":", "%3A").replaceAll(",", "%2C");
 }
 function log(text5) {
   const token5 = (0, import_node_crypto4.createHash)("sha256").update(text5).digest("hex");
@@ -29398,7 +29443,7 @@ var package_default = {
     test: "vitest run",
     "test:unit": "vitest run --project unit --project mocked",
     action: "tsx .github/actions/validate/generate.ts",
-    schemas: "tsx schemas/generate.ts && tsx reconciler/validate/generate.ts && tsx engine/expression/reference/generate.ts && tsx engine/sources/otlp/proto/generate.ts",
+    schemas: "tsx schemas/generate.ts && tsx reconciler/validate/generate.ts && tsx reconciler/cli/generate.ts && tsx engine/expression/reference/generate.ts && tsx engine/sources/otlp/proto/generate.ts",
     sbom: "npm sbom --sbom-format cyclonedx",
     faults: "tsx test/faults/run.ts",
     fuzz: "tsx test/fuzz/run.ts",
@@ -29531,6 +29576,7 @@ function messageText(problem2) {
 var reports = {
   text: textReport,
   json: jsonReport,
+  yaml: (report) => yamlDocument(dataOf(report)),
   github: githubReport,
   sarif: sarifReport,
   junit: junitReport,
@@ -29541,9 +29587,12 @@ var formats = Object.keys(reports);
 function format(report, as2) {
   return reports[as2](report);
 }
-function jsonReport({ problems, files }) {
-  return `${JSON.stringify({ files: files.length, ...counts(problems), problems }, void 0, 2)}
+function jsonReport(report) {
+  return `${JSON.stringify(dataOf(report), void 0, 2)}
 `;
+}
+function dataOf({ problems, files }) {
+  return { files: files.length, ...counts(problems), problems };
 }
 
 // reconciler/cli/files/pipeline-files.ts
@@ -32185,9 +32234,9 @@ var sluice_config_schema_default = {
     },
     output: {
       type: "string",
-      enum: ["text", "json"],
+      enum: ["text", "json", "yaml"],
       default: "text",
-      description: "print for people or for machines",
+      description: "print for people, or one document for programs",
       "x-argument": "FORMAT",
       "x-commands": [
         "get",
@@ -32208,14 +32257,30 @@ var sluice_config_schema_default = {
         "stop",
         "resume",
         "approve",
-        "rollback"
+        "rollback",
+        "validate",
+        "plan",
+        "schema",
+        "migrate",
+        "init"
       ]
     },
     watch: {
       type: "boolean",
       default: false,
-      description: "go on, and print each row that changes, until Ctrl-C",
+      description: "go on, and print each row that changes, until Ctrl-C or --timeout",
       "x-commands": ["get"]
+    },
+    watch_timeout: {
+      type: "string",
+      format: "duration",
+      "x-from": "1s",
+      "x-to": "720h",
+      description: "how long --watch goes on",
+      "x-argument": "DURATION",
+      "x-flag": "--timeout",
+      "x-commands": ["get"],
+      "x-expected": 'a duration from 1s to 720h, such as "10m"'
     },
     token_now: {
       type: "boolean",
@@ -32237,11 +32302,17 @@ var sluice_config_schema_default = {
       "x-from": "1s",
       "x-to": "24h",
       default: "5m",
-      description: "how long to wait",
+      description: "how long --wait waits",
       "x-argument": "DURATION",
       "x-flag": "--timeout",
-      "x-commands": ["reconcile"],
+      "x-commands": ["reconcile", "suspend", "stop", "resume", "approve", "rollback"],
       "x-expected": 'a duration from 1s to 24h, such as "5m"'
+    },
+    wait: {
+      type: "boolean",
+      default: false,
+      description: "wait until it is carried out; exit with 1 if that failed, 3 after --timeout",
+      "x-commands": ["suspend", "stop", "resume", "approve", "rollback"]
     },
     suspend_reason: {
       type: "string",
@@ -32305,7 +32376,7 @@ var sluice_config_schema_default = {
     },
     validate_format: {
       type: "string",
-      enum: ["text", "json", "github", "sarif", "junit", "gitlab", "markdown"],
+      enum: ["text", "json", "yaml", "github", "sarif", "junit", "gitlab", "markdown"],
       default: "text",
       description: "print problems for people, for programs, or as a CI system reads them",
       "x-argument": "FORMAT",
@@ -32330,7 +32401,7 @@ var sluice_config_schema_default = {
     },
     plan_format: {
       type: "string",
-      enum: ["text", "json", "markdown"],
+      enum: ["text", "json", "yaml", "markdown"],
       default: "text",
       description: "print the plan for people, for machines, or as a comment of a pull request",
       "x-argument": "FORMAT",
@@ -32387,6 +32458,11 @@ var Settings = class {
   }
   optional(name3) {
     return this.all(name3).length === 0 ? void 0 : this.text(name3);
+  }
+  /** Whether it was set: by a flag, the environment or the file, and not by its default alone. */
+  isGiven(name3) {
+    const [strongest] = this.all(name3);
+    return strongest !== void 0 && strongest.isDefault !== true;
   }
   isOn(name3) {
     return this.all(name3)[0]?.value === true;
@@ -32544,7 +32620,7 @@ function fromFile({ key, value, keyAt }) {
 }
 function fromDefault(setting) {
   if (setting.default === void 0) return [];
-  return [[setting.name, { value: setting.default, origin: `the default of ${setting.flag}` }]];
+  return [[setting.name, { value: setting.default, origin: `the default of ${setting.flag}`, isDefault: true }]];
 }
 function coerce({ type }, given3) {
   if (type === "object" && typeof given3 !== "boolean") return mapping2([given3].flat());
@@ -32697,11 +32773,12 @@ async function ofFile(file, read) {
 }
 
 // reconciler/cli/files/validate.ts
-async function validationOf(settings2, paths) {
+async function validationOf({ settings: settings2, progress: progress2 }, paths) {
   const { files, named: named6, unread, tests } = await pipelineFiles(paths);
   const variables = await variableReader(settings2)();
   const orphaned = (await testsAlone(tests)).map(orphanedTest);
-  const problems = [...review(files, named6, variables), ...orphaned].toSorted(byPlace);
+  const onFile = (index) => progress2.step(`${index} of ${files.length} files`);
+  const problems = [...review(files, named6, variables, onFile), ...orphaned].toSorted(byPlace);
   const excerpts = excerptsOf(files, problems);
   return { problems, files: files.map(({ path }) => path), root: process.cwd(), excerpts, unread };
 }
@@ -33441,8 +33518,8 @@ function inline(text5) {
   return clean4(text5).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(/[\\`*[\]|~]/g, "\\$&").replaceAll("@", "&#64;").replaceAll(/#(?=\d)/g, "&#35;");
 }
 function code(text5) {
-  const escaped4 = clean4(text5).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll("|", "&#124;");
-  return `<code>${escaped4.replaceAll(/[\\`*[\]~_@#]/g, (character) => `&#${character.codePointAt(0)};`)}</code>`;
+  const escaped5 = clean4(text5).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll("|", "&#124;");
+  return `<code>${escaped5.replaceAll(/[\\`*[\]~_@#]/g, (character) => `&#${character.codePointAt(0)};`)}</code>`;
 }
 function fenced2(language, lines) {
   const text5 = lines.map(clean4).join("\n");
@@ -38881,7 +38958,7 @@ async function runLocally(run, signal) {
 // reconciler/git/object-files.ts
 var import_promises9 = require("node:fs/promises");
 var import_node_path7 = require("node:path");
-var block = 4096;
+var block2 = 4096;
 async function objectFiles(folder) {
   const found2 = /* @__PURE__ */ new Map();
   const entries = await (0, import_promises9.readdir)((0, import_node_path7.join)(folder, "objects"), { recursive: true, withFileTypes: true }).catch(() => []);
@@ -38889,7 +38966,7 @@ async function objectFiles(folder) {
     if (!entry3.isFile()) continue;
     const path = (0, import_node_path7.join)(entry3.parentPath, entry3.name);
     const { size } = await (0, import_promises9.stat)(path).catch(() => void 0) ?? {};
-    if (size !== void 0) found2.set(path, Math.ceil(size / block) * block);
+    if (size !== void 0) found2.set(path, Math.ceil(size / block2) * block2);
   }
   return found2;
 }
@@ -38907,12 +38984,12 @@ var expected2 = "a folder, file:///folder, https://host/repository.git, ssh://us
 function parseRemote(text5) {
   if (text5 === "" || text5.startsWith("-") || hasControl(text5)) throw invalid(text5);
   if (/^[A-Za-z0-9+.-]+::/.test(text5)) throw invalid(text5);
-  if (!/^[A-Za-z][A-Za-z0-9+.-]*:\/\//.test(text5)) return plain2(text5);
+  if (!/^[A-Za-z][A-Za-z0-9+.-]*:\/\//.test(text5)) return plain3(text5);
   if (!URL.canParse(text5)) throw invalid(text5);
   const url = new URL(text5);
   switch (url.protocol) {
     case "file:":
-      return plain2(text5);
+      return plain3(text5);
     case "ssh:":
       return ssh(text5, url);
     case "git:":
@@ -38924,7 +39001,7 @@ function parseRemote(text5) {
       throw invalid(text5);
   }
 }
-function plain2(text5) {
+function plain3(text5) {
   const isFolder2 = !text5.startsWith("file:") && !/^[^/]+:/.test(text5);
   const url = isFolder2 ? (0, import_node_path8.resolve)(text5) : text5;
   return { url, display: url, redact: redactor([]) };
@@ -39299,12 +39376,14 @@ async function comparedFiles(tree, base, head) {
 
 // reconciler/cli/files/plan.ts
 var longest8 = 12e4;
-async function planned2({ settings: settings2, env }, path) {
+async function planned2({ settings: settings2, env, progress: progress2 }, path) {
   const from = settings2.optional("plan_base");
   if (from === void 0) throw new CliError("expected --base REF: the branch into which the change is to be merged");
   const signal = AbortSignal.timeout(longest8);
+  progress2.step("reading the files of both sides");
   const tree = await WorkTree.around(path, env, signal);
   const { base, head, ...rest } = await comparedFiles(tree, from, settings2.optional("plan_head"));
+  progress2.step(`checking ${base.files.length + head.files.length} files`);
   const [before, after] = await loaded(settings2, tree, [base, head], signal);
   const preview = previewOf(before, after, parseDeletionLimit(settings2.text("max_deletions")));
   return { report: reportOf(preview, base.compared, head.compared), ...rest };
@@ -39373,6 +39452,41 @@ async function inside(tree, entries) {
   }
   return entries;
 }
+
+// reconciler/cli/invocation/progress.ts
+var [patience, interval] = [1e3, 200];
+var Progress = class {
+  #terminal;
+  #name;
+  #began = performance.now();
+  #timer;
+  #step = "";
+  #nextLine = this.#began + patience;
+  /** `name` is what takes the time, such as `sluice plan`. */
+  constructor(terminal, name3) {
+    this.#terminal = terminal;
+    this.#name = name3;
+    if (terminal.progress !== void 0) this.#timer = setInterval(() => this.#draw(), interval).unref();
+  }
+  /** What is done from now on, such as `12 of 400 files`. May be called often, also where nothing else gets a turn. */
+  step(text5) {
+    this.#step = text5;
+    this.#draw();
+  }
+  /** Removes the line. What is reported after that is not shown. */
+  end() {
+    clearInterval(this.#timer);
+    this.#nextLine = Infinity;
+    this.#terminal.progress?.("");
+  }
+  #draw() {
+    const now = performance.now();
+    if (this.#terminal.progress === void 0 || now < this.#nextLine) return;
+    this.#nextLine = now + interval;
+    const seconds = Math.floor((now - this.#began) / 1e3);
+    this.#terminal.progress(`${this.#name}: ${this.#step === "" ? "" : `${this.#step}, `}${seconds} s`);
+  }
+};
 
 // reconciler/pull-request/comments.ts
 async function placeComment(comments, body, isNews) {
@@ -39770,12 +39884,13 @@ ${end2}
   }
 };
 function annotation2(kind2, text5) {
-  const escaped4 = text5.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
-  return `::${kind2} title=sluice::${escaped4}`;
+  const escaped5 = text5.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+  return `::${kind2} title=sluice::${escaped5}`;
 }
 
 // reconciler/cli/action/check.ts
 var planFile = "sluice-plan.json";
+var progress = new Progress({}, "sluice");
 async function check2(job) {
   try {
     const inputs = inputsOf(job.env);
@@ -39790,7 +39905,8 @@ async function check2(job) {
   }
 }
 async function validated(job, inputs, runner) {
-  const { unread, ...found2 } = await validationOf(await settingsOf2("validate", job, inputs), [inputs.path]);
+  const settings2 = await settingsOf2("validate", job, inputs);
+  const { unread, ...found2 } = await validationOf({ settings: settings2, progress }, [inputs.path]);
   const report = withUnread(found2, unread);
   job.terminal.out(printableLines(format(report, "github").trimEnd()));
   const { errors, warnings } = counts(report.problems);
@@ -39825,7 +39941,7 @@ async function compared3(job, inputs, runner) {
     return true;
   }
   const settings2 = await settingsOf2("plan", job, { ...inputs, base });
-  const { report, warning: warning2 } = await planned2({ settings: settings2, env: job.env }, inputs.path);
+  const { report, warning: warning2 } = await planned2({ settings: settings2, env: job.env, progress }, inputs.path);
   if (warning2 !== void 0) job.terminal.out(annotation2("warning", printable(warning2)));
   const comment2 = markdownOf(report);
   const file = (0, import_node_path13.join)(runner.folder, planFile);
