@@ -48,6 +48,12 @@ export const commands: readonly Command[] = [
     async () => (await import("./files/plan.ts")).planFiles,
   ),
   command(
+    "comment",
+    "<FILE>",
+    "make Markdown the one comment of its kind on the pull request of a CI job",
+    async () => (await import("./files/comment.ts")).comment,
+  ),
+  command(
     "schema",
     "",
     "print the JSON Schema of pipeline files, for editors",

@@ -10,6 +10,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     "sluice plan pipelines --base main --head my-branch --format markdown",
     "sluice plan pipelines --base main --fail-on forget",
   ],
+  comment: ["sluice comment plan.md", "sluice comment plan.md --existing"],
   schema: ["sluice schema > .pipeline.schema.json"],
   migrate: ["sluice migrate old/orders.yaml", "sluice migrate old/*.yaml --write --keep-behaviour"],
   init: ["sluice init my-pipelines"],

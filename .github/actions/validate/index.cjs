@@ -32262,7 +32262,8 @@ var sluice_config_schema_default = {
         "plan",
         "schema",
         "migrate",
-        "init"
+        "init",
+        "comment"
       ]
     },
     watch: {
@@ -32407,6 +32408,13 @@ var sluice_config_schema_default = {
       "x-argument": "FORMAT",
       "x-flag": "--format",
       "x-commands": ["plan"]
+    },
+    comment_existing: {
+      type: "boolean",
+      default: false,
+      description: "only replace a comment that is there: where nothing changes, a pull request needs none",
+      "x-flag": "--existing",
+      "x-commands": ["comment"]
     },
     fail_on: {
       type: "string",

@@ -14,6 +14,7 @@ import { settingsOf } from "../../../reconciler/cli/invocation/settings-table.ts
 import { main } from "../../../reconciler/cli/main.ts";
 import type { ReconcileAnswer } from "../../../reconciler/status/reconcile-request.ts";
 import { sluice as built } from "../../support/daemon.ts";
+import { GitHost, ownAccount, token } from "../../support/git-host.ts";
 import { GitRepository } from "../../support/git-repository.ts";
 import { pipelineText } from "../../support/pipeline-text.ts";
 import { v2Text } from "../../support/version-2.ts";
@@ -24,6 +25,7 @@ const hold = { since: "2026-01-01T00:00:00.000Z", by: "ada", until: "2026-01-01T
 
 let folder: string;
 let repository: GitRepository;
+let host: GitHost;
 let daemon: ControlServer;
 
 /** An operator who does at once what is asked, and a turn that finds everything as the files say. */
@@ -45,6 +47,10 @@ beforeEach(async () => {
   repository = await GitRepository.create();
   await repository.commit({ "pipelines/orders.yaml": pipelineText({ id: "orders" }) });
   await writeFile(join(folder, "v2.yaml"), v2Text("orders-eu"));
+  await writeFile(join(folder, "plan.md"), "<!-- sluice-plan -->\n\nNothing changes.\n");
+  await writeFile(join(folder, "event.json"), JSON.stringify({ pull_request: { number: 12 } }));
+  host = await GitHost.start({ kind: "github", number: 12 });
+  host.add("<!-- sluice-plan -->\n\nNothing changes.\n", ownAccount);
   const engine = {
     ...restingEngine([view()]),
     tokens: {
@@ -67,6 +73,7 @@ beforeEach(async () => {
 
 afterEach(async () => {
   await daemon.close();
+  await host.stop();
   await rm(folder, { recursive: true, force: true });
   await rm(repository.path, { recursive: true, force: true });
 });
@@ -89,7 +96,8 @@ async function sluice(
     progress: () => undefined,
     isInteractive,
   };
-  const given = { PATH: process.env["PATH"]!, SLUICE_DATA_DIR: folder, ...env };
+  const job = { ...host.env(join(folder, "event.json")), GITHUB_TOKEN: token };
+  const given = { PATH: process.env["PATH"]!, SLUICE_DATA_DIR: folder, ...job, ...env };
   const code = await main([...argv], { terminal, env: given, untilStopped: () => AbortSignal.abort() });
   return { code, out: printed.out.join("\n"), err: printed.err.join("\n") };
 }
@@ -98,6 +106,7 @@ async function sluice(
 const succeeding: Readonly<Record<string, () => string[]>> = {
   validate: () => [repository.path],
   plan: () => [repository.path, "--base", "main"],
+  comment: () => [join(folder, "plan.md")],
   schema: () => [],
   migrate: () => [join(folder, "v2.yaml")],
   init: () => [join(folder, "new")],
@@ -128,6 +137,7 @@ const failing: Readonly<Record<string, () => string[]>> = {
   run: () => [],
   validate: () => [join(folder, "none")],
   plan: () => [repository.path, "--base", "none"],
+  comment: () => [join(folder, "none.md")],
   migrate: () => [join(folder, "none.yaml")],
   init: () => [join(folder, "v2.yaml")],
   stop: () => ["orders", "--for", "soon"],
