@@ -303,10 +303,10 @@ export class Engine {
 
   /** Takes over a connection to the OTLP listener for gRPC. `begins` is called with each call on it. */
   readonly handleOtlpGrpc = (connection: Socket, begins?: BeginRequest): void =>
-    this.#endpoints.otlpGrpc.accept(connection, begins);
+    this.#endpoints.acceptOtlpGrpc(connection, begins);
 
   /** Closes the connections that `handleOtlpGrpc` took over, each when its calls have ended, or after `grace` milliseconds. */
-  readonly drainOtlpGrpc = (grace: number): void => this.#endpoints.otlpGrpc.drain(grace);
+  readonly drainOtlpGrpc = (grace: number): void => this.#endpoints.drainOtlpGrpc(grace);
 
   /** The result of a statement on the embedded ClickHouse, as it prints it in `format` (default: a table for people). */
   sql(query: string, format = "PrettyCompactMonoBlock"): Promise<string> {

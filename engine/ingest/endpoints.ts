@@ -1,8 +1,10 @@
+import type { Socket } from "node:net";
 import type { AccessTokens } from "../catalog/access-tokens.ts";
+import type { BeginRequest } from "../http/request-progress.ts";
 import { BackPressure, IngestGate } from "./gate.ts";
 import { type PushRates, RateLimits } from "./rate-limits.ts";
 import type { PipelineRegistry } from "../catalog/registry.ts";
-import { OtlpGrpc } from "../sources/otlp/receiver/grpc.ts";
+import type { OtlpGrpc } from "../sources/otlp/receiver/grpc.ts";
 import { OtlpHttp } from "../sources/otlp/receiver/http.ts";
 import { type Answered, type OtlpPort, Receiver } from "../sources/otlp/receiver/receiver.ts";
 import type { OtlpSettings } from "../sources/otlp/receiver/settings.ts";
@@ -25,11 +27,11 @@ interface IngestEndpointsOptions {
 export class IngestEndpoints {
   readonly webhook: WebhookIntake;
   readonly otlpHttp: OtlpHttp;
-  readonly otlpGrpc: OtlpGrpc;
   readonly #gate: IngestGate;
   readonly #backPressure: BackPressure;
   readonly #receiver: Receiver;
   readonly #rates: RateLimits;
+  #otlpGrpc: Promise<OtlpGrpc> | undefined;
 
   constructor({ registry, tokens, streams, recorder, otlp, rates }: IngestEndpointsOptions) {
     this.#rates = new RateLimits(rates);
@@ -40,7 +42,22 @@ export class IngestEndpoints {
     const receiver = new Receiver(new OtlpEndpoint({ gate, telemetry: recorder }), otlp);
     this.#receiver = receiver;
     this.otlpHttp = new OtlpHttp(receiver);
-    this.otlpGrpc = new OtlpGrpc(receiver);
+  }
+
+  /**
+   * Takes over a connection of OTLP over gRPC, whose calls `begins` is told of. gRPC is loaded with the first one: that takes
+   * a tenth of a start, and many have no sender that speaks it.
+   */
+  acceptOtlpGrpc(connection: Socket, begins?: BeginRequest): void {
+    // Until gRPC has it, nothing else listens to it, and a peer may reset it.
+    connection.on("error", () => undefined);
+    this.#otlpGrpc ??= import("../sources/otlp/receiver/grpc.ts").then(({ OtlpGrpc }) => new OtlpGrpc(this.#receiver));
+    void this.#otlpGrpc.then((grpc) => connection.destroyed || grpc.accept(connection, begins));
+  }
+
+  /** Closes those connections, each when its calls have ended, or after `grace` milliseconds. */
+  drainOtlpGrpc(grace: number): void {
+    void this.#otlpGrpc?.then((grpc) => grpc.drain(grace));
   }
 
   /** Resolves when every event that a pipeline has accepted is on disk. */
@@ -60,7 +77,7 @@ export class IngestEndpoints {
 
   close(): void {
     this.#backPressure.close();
-    this.otlpGrpc.close();
+    void this.#otlpGrpc?.then((grpc) => grpc.close());
     void this.#receiver.close();
   }
 }

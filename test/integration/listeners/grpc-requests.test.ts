@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { type AddressInfo, createServer, type Server } from "node:net";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { Client, credentials, Metadata } from "@grpc/grpc-js";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { TestEngine } from "../../support/engine.ts";
@@ -46,5 +46,19 @@ test.each([
   ["a check of health", "/grpc.health.v1.Health/Check", 0],
 ])("%s is a request of its connection, and ends", async (_what, path, code) => {
   expect(await call(path)).toBe(code);
+  expect(told).toEqual(["begun", "ended"]);
+});
+
+test("a connection that its peer resets while gRPC is being loaded harms nothing", async () => {
+  const { port } = server.address() as AddressInfo;
+  const accepted = once(server, "connection") as Promise<[Socket]>;
+  const peer = connect(port, "127.0.0.1");
+  const [socket] = await accepted;
+  const closed = new Promise((resolve) => socket.once("close", resolve));
+  // As the system reports it, in the same turn of the event loop.
+  socket.destroy(new Error("read ECONNRESET"));
+  await closed;
+  peer.destroy();
+  expect(await call("/grpc.health.v1.Health/Check")).toBe(0);
   expect(told).toEqual(["begun", "ended"]);
 });

@@ -1,13 +1,27 @@
-import { status } from "@grpc/grpc-js";
 import { EngineError } from "../../../core/errors.ts";
 import protobuf from "protobufjs/light.js";
+
+/** The codes of gRPC that are used. They are its protocol; its package, which takes long to load, is only for those who connect. */
+const status = {
+  OK: 0,
+  CANCELLED: 1,
+  INVALID_ARGUMENT: 3,
+  DEADLINE_EXCEEDED: 4,
+  NOT_FOUND: 5,
+  RESOURCE_EXHAUSTED: 8,
+  FAILED_PRECONDITION: 9,
+  UNIMPLEMENTED: 12,
+  INTERNAL: 13,
+  UNAVAILABLE: 14,
+  UNAUTHENTICATED: 16,
+} as const;
 
 /** How each outcome is answered over each transport. */
 interface Answer {
   /** The HTTP status. */
   http: number;
   /** The code of gRPC, and of the google.rpc.Status in the body of an HTTP error. */
-  grpc: status;
+  grpc: (typeof status)[keyof typeof status];
   /** Seconds after which a sender should retry; absent where the same request can never be accepted. */
   retryAfter?: number;
 }
