@@ -10,6 +10,7 @@ import {
   type ServerInterceptingCallInterface,
   type ServerReadableStream,
   type ServiceDefinition,
+  status,
   type StatusObject,
 } from "@grpc/grpc-js";
 import { HealthImplementation } from "grpc-health-check";
@@ -206,7 +207,8 @@ function readMessage(call: Call): Promise<Buffer> {
 
 /** The status of a refused call. Exporters retry RESOURCE_EXHAUSTED only where a RetryInfo is attached. */
 function statusOf(outcome: Outcome): Partial<StatusObject> {
-  const { grpc: code, retryAfter } = answerTo(outcome);
+  const { grpc, retryAfter } = answerTo(outcome);
+  const code = status[grpc];
   const { message: details } = outcome;
   const metadata = new Metadata();
   if (retryAfter !== undefined) {

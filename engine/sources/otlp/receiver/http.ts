@@ -3,7 +3,7 @@ import type { Signal } from "../../../core/push.ts";
 import { Room } from "../../../flow/room.ts";
 import { closesConnection } from "../../../http/refusal.ts";
 import { BodyRefused, discardBody, readBody, type BodyLimits } from "../../../http/request-body.ts";
-import { answerTo, encodeStatus, type Outcome, outcomeOf, refusal, Refused } from "./outcome.ts";
+import { answerTo, encodeStatus, grpcCodes, type Outcome, outcomeOf, refusal, Refused } from "./outcome.ts";
 import { pipelineNamed, type Received, type Receiver, tooMany } from "./receiver.ts";
 import { type Encoding, maxBody } from "../decoding/decode.ts";
 
@@ -116,7 +116,7 @@ function replyTo(outcome: Outcome, encoding: Encoding): Reply {
   const { http, grpc, retryAfter } = answerTo(outcome);
   // The empty Export…ServiceResponse.
   if (outcome.kind === "stored") return { status: http, type: types[encoding], body: encoding === "json" ? "{}" : "" };
-  const reply = errorReply(http, grpc, outcome.message, encoding);
+  const reply = errorReply(http, grpcCodes[grpc], outcome.message, encoding);
   return retryAfter === undefined ? reply : { ...reply, headers: { "retry-after": String(retryAfter) } };
 }
 

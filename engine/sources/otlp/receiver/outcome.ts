@@ -1,8 +1,8 @@
 import { EngineError } from "../../../core/errors.ts";
 import protobuf from "protobufjs/light.js";
 
-/** The codes of gRPC that are used. They are its protocol; its package, which takes long to load, is only for those who connect. */
-const status = {
+/** The codes of gRPC that are used. They are its protocol; its package takes long to load, so only its receiver does. */
+export const grpcCodes = {
   OK: 0,
   CANCELLED: 1,
   INVALID_ARGUMENT: 3,
@@ -20,8 +20,8 @@ const status = {
 interface Answer {
   /** The HTTP status. */
   http: number;
-  /** The code of gRPC, and of the google.rpc.Status in the body of an HTTP error. */
-  grpc: (typeof status)[keyof typeof status];
+  /** The name of the code of gRPC, which the google.rpc.Status in the body of an HTTP error has too. */
+  grpc: keyof typeof grpcCodes;
   /** Seconds after which a sender should retry; absent where the same request can never be accepted. */
   retryAfter?: number;
 }
@@ -32,31 +32,31 @@ interface Answer {
  * `stored` means that the request was stored. The names are labels of a metric.
  */
 export const answers = {
-  stored: { http: 200, grpc: status.OK },
+  stored: { http: 200, grpc: "OK" },
   /** No token, or a wrong one. */
-  no_token: { http: 401, grpc: status.UNAUTHENTICATED },
+  no_token: { http: 401, grpc: "UNAUTHENTICATED" },
   /** The tokens of the operator cannot be read. */
-  token_unreadable: { http: 503, grpc: status.UNAVAILABLE, retryAfter: 5 },
-  no_header: { http: 400, grpc: status.INVALID_ARGUMENT },
-  unknown_pipeline: { http: 404, grpc: status.NOT_FOUND },
-  other_signal: { http: 400, grpc: status.INVALID_ARGUMENT },
+  token_unreadable: { http: 503, grpc: "UNAVAILABLE", retryAfter: 5 },
+  no_header: { http: 400, grpc: "INVALID_ARGUMENT" },
+  unknown_pipeline: { http: 404, grpc: "NOT_FOUND" },
+  other_signal: { http: 400, grpc: "INVALID_ARGUMENT" },
   /** The pipeline is terminated, or about to be deleted. */
-  over: { http: 409, grpc: status.FAILED_PRECONDITION },
+  over: { http: 409, grpc: "FAILED_PRECONDITION" },
   /** The pipeline is between its deletion and its creation. */
-  recreating: { http: 503, grpc: status.UNAVAILABLE, retryAfter: 5 },
-  malformed: { http: 400, grpc: status.INVALID_ARGUMENT },
-  other_encoding: { http: 415, grpc: status.UNIMPLEMENTED },
+  recreating: { http: 503, grpc: "UNAVAILABLE", retryAfter: 5 },
+  malformed: { http: 400, grpc: "INVALID_ARGUMENT" },
+  other_encoding: { http: 415, grpc: "UNIMPLEMENTED" },
   /** The body, after decompression. */
-  too_large: { http: 413, grpc: status.RESOURCE_EXHAUSTED },
+  too_large: { http: 413, grpc: "RESOURCE_EXHAUSTED" },
   /** Its rows need more room than a stream, or the memory for one request, can ever have. */
-  never_fits: { http: 413, grpc: status.INVALID_ARGUMENT },
-  busy: { http: 429, grpc: status.RESOURCE_EXHAUSTED, retryAfter: 1 },
-  stream_full: { http: 429, grpc: status.RESOURCE_EXHAUSTED, retryAfter: 1 },
-  rate_limited: { http: 429, grpc: status.RESOURCE_EXHAUSTED, retryAfter: 1 },
-  storage: { http: 503, grpc: status.UNAVAILABLE, retryAfter: 5 },
-  slow: { http: 408, grpc: status.DEADLINE_EXCEEDED },
-  broken_off: { http: 400, grpc: status.CANCELLED },
-  failed: { http: 500, grpc: status.INTERNAL },
+  never_fits: { http: 413, grpc: "INVALID_ARGUMENT" },
+  busy: { http: 429, grpc: "RESOURCE_EXHAUSTED", retryAfter: 1 },
+  stream_full: { http: 429, grpc: "RESOURCE_EXHAUSTED", retryAfter: 1 },
+  rate_limited: { http: 429, grpc: "RESOURCE_EXHAUSTED", retryAfter: 1 },
+  storage: { http: 503, grpc: "UNAVAILABLE", retryAfter: 5 },
+  slow: { http: 408, grpc: "DEADLINE_EXCEEDED" },
+  broken_off: { http: 400, grpc: "CANCELLED" },
+  failed: { http: 500, grpc: "INTERNAL" },
 } as const satisfies Record<string, Answer>;
 
 export type OutcomeKind = keyof typeof answers;
