@@ -31,10 +31,12 @@ export class IngestEndpoints {
   readonly #backPressure: BackPressure;
   readonly #receiver: Receiver;
   readonly #rates: RateLimits;
+  readonly #telemetry: Pick<Telemetry, "grpcNotLoaded">;
   #otlpGrpc: Promise<OtlpGrpc> | undefined;
 
   constructor({ registry, tokens, streams, recorder, otlp, rates }: IngestEndpointsOptions) {
     this.#rates = new RateLimits(rates);
+    this.#telemetry = recorder;
     this.#backPressure = new BackPressure({ registry, streams, telemetry: recorder });
     const gate = new IngestGate({ registry, streams, backPressure: this.#backPressure, rates: this.#rates });
     this.#gate = gate;
@@ -51,8 +53,24 @@ export class IngestEndpoints {
   acceptOtlpGrpc(connection: Socket, begins?: BeginRequest): void {
     // Until gRPC has it, nothing else listens to it, and a peer may reset it.
     connection.on("error", () => undefined);
+    this.#loadedGrpc().then(
+      (grpc) => connection.destroyed || grpc.accept(connection, begins),
+      (error: Error) => {
+        connection.destroy();
+        this.#telemetry.grpcNotLoaded({ error: error.message });
+      },
+    );
+  }
+
+  /** Rejects where its files are not there any more, as during an upgrade; the next connection tries again. */
+  async #loadedGrpc(): Promise<OtlpGrpc> {
     this.#otlpGrpc ??= import("../sources/otlp/receiver/grpc.ts").then(({ OtlpGrpc }) => new OtlpGrpc(this.#receiver));
-    void this.#otlpGrpc.then((grpc) => connection.destroyed || grpc.accept(connection, begins));
+    try {
+      return await this.#otlpGrpc;
+    } catch (error) {
+      this.#otlpGrpc = undefined;
+      throw error;
+    }
   }
 
   /** Closes those connections, each when its calls have ended, or after `grace` milliseconds. */

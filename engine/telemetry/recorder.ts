@@ -230,4 +230,11 @@ export class Recorder extends IntakeRecorder implements Telemetry {
     this.metrics.threadDeaths.inc();
     this.log.error({ pipelines, error }, "A pipeline thread died; its pipelines are started again.");
   }
+
+  grpcNotLoaded({ error }: EventOf<"grpcNotLoaded">): void {
+    this.log.error(
+      { error },
+      "A connection of OTLP over gRPC was closed, because the files of its receiver cannot be loaded: after an upgrade, restart Sluice.",
+    );
+  }
 }

@@ -99,6 +99,8 @@ export interface Telemetry {
     seconds: number;
   }): void;
   threadDied(event: { pipelines: string[]; error: string }): void;
+  /** A connection of OTLP over gRPC was closed. */
+  grpcNotLoaded(event: { error: string }): void;
 }
 
 /** The argument of a function. */
