@@ -5,13 +5,9 @@ import { exitCodeOf, type PlanReport } from "../../../reconciler/preview/report.
 import { linesOf } from "../../../reconciler/preview/text.ts";
 import schema from "../../../schemas/plan-report.schema.json" with { type: "json" };
 import { pullRequests, type PullRequest } from "./pull-requests.ts";
-import { reportBetween } from "./sides.ts";
+import { reportFor } from "./sides.ts";
 
 const folder = new URL("../../golden/plan/", import.meta.url);
-function reportFor({ base, head, variables: { base: before, head: after } = { base: {} } }: PullRequest): PlanReport {
-  return reportBetween(base, head, before, after);
-}
-
 const isReport = new Ajv({ strict: true, allErrors: true }).compile(schema);
 
 /** All formats in one file, so that a reader of the record sees them side by side. */

@@ -2,6 +2,7 @@ import { load } from "../../../reconciler/desired/load.ts";
 import { previewOf, type Side } from "../../../reconciler/preview/preview.ts";
 import { type PlanReport, reportOf } from "../../../reconciler/preview/report.ts";
 import { pipelineText, type PipelineText } from "../../support/pipeline-text.ts";
+import type { PullRequest } from "./pull-requests.ts";
 
 /** The files of one side: pipelines go to `<id>.yaml`, texts to the path that is their key. */
 export type Tree = readonly (PipelineText | Record<string, string>)[];
@@ -17,6 +18,11 @@ export function reportBetween(base: Tree, head: Tree, before: Values = {}, after
   return reportOf(previewOf(sideOf(base, before), sideOf(head, after), limit), main, {
     name: "the files as they are",
   });
+}
+
+/** What it reports of a pull request. */
+export function reportFor({ base, head, variables }: PullRequest): PlanReport {
+  return reportBetween(base, head, variables?.base, variables?.head);
 }
 
 function sideOf(tree: Tree, values: Values): Side {

@@ -1,0 +1,55 @@
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { Registry } from "prom-client";
+import type { OperationRecord } from "../../../../reconciler/apply/history.ts";
+import { Folder } from "../../../../reconciler/git/folder.ts";
+import type { Problem } from "../../../../reconciler/language/problem.ts";
+import { Reconciler } from "../../../../reconciler/reconciler.ts";
+import type { TestEngine } from "../../../support/engine.ts";
+import type { Side } from "./files.ts";
+
+/** A folder of files with a reconciler of its own, on an engine that others use too. */
+export class Repository {
+  readonly #files: string;
+  readonly #reconciler: Reconciler;
+  #variables: ReadonlyMap<string, string> = new Map();
+
+  private constructor(folder: string, { engine, log }: TestEngine) {
+    this.#files = join(folder, "files");
+    this.#reconciler = new Reconciler({
+      source: new Folder({ path: this.#files }),
+      engine,
+      dataDir: folder,
+      log,
+      registry: new Registry(),
+      interval: 60_000,
+      applyTimeout: 60_000,
+      variables: async () => this.#variables,
+    });
+  }
+
+  static async create(folder: string, engine: TestEngine): Promise<Repository> {
+    await mkdir(folder, { recursive: true });
+    return new Repository(folder, engine);
+  }
+
+  /** Resolves when the engine is as these files say, with what was done for it. */
+  async merge({ files, variables }: Side): Promise<OperationRecord[]> {
+    const last = this.#reconciler.history({ limit: 1 }).records[0]?.id ?? 0;
+    this.#variables = new Map(Object.entries(variables));
+    await rm(this.#files, { recursive: true, force: true });
+    await mkdir(this.#files);
+    for (const [path, text] of Object.entries(files)) {
+      await mkdir(dirname(join(this.#files, path)), { recursive: true });
+      await writeFile(join(this.#files, path), text);
+    }
+    const { error } = await this.#reconciler.turn("manual", new AbortController().signal);
+    if (error !== undefined) throw error;
+    return this.#reconciler.history({ limit: 1_000 }).records.filter(({ id }) => id > last);
+  }
+
+  /** Errors of the files. */
+  errors(): Problem[] {
+    return this.#reconciler.snapshot().problems.filter(({ severity }) => severity === "error");
+  }
+}
