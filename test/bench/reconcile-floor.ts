@@ -41,7 +41,8 @@ export async function measureFloors(measured: Measured, repository: PipelineRepo
   }
 }
 
-function textsBelow(folder: string): string[] {
+/** The texts of all pipeline files below a folder. */
+export function textsBelow(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".yaml"))
     .map((name) => readFileSync(join(folder, name), "utf8"));

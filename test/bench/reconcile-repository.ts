@@ -56,6 +56,11 @@ export class PipelineRepository {
     await this.#commit();
   }
 
+  /** What is committed from now on is on a branch of its own. */
+  branch(name: string): Promise<void> {
+    return this.#git("checkout", "--quiet", "-b", name);
+  }
+
   remove(): Promise<void> {
     return rm(this.path, { recursive: true, force: true });
   }

@@ -4,6 +4,10 @@ const benchmarks: Readonly<Record<string, { says: string; load: () => Promise<{ 
     says: "a filter, a stateless transform and exact integers, beside JSON.parse of the same events",
     load: () => import("./expressions.ts"),
   },
+  ci: {
+    says: "what checks a pull request: validate, plan and the action, on the example of a repository and on 1,000 files",
+    load: () => import("./ci.ts"),
+  },
   defaults: {
     says: "the settings that users run: small batches beside large ones, latency, idle pipelines, a restart with 10 million keys",
     load: () => import("./defaults.ts"),

@@ -107,14 +107,17 @@ test("the hook of pre-commit checks the folder", async () => {
   expect((await run([entry], {})).code).toBe(1);
 });
 
-test("the workflow for GitHub gives the action inputs that it has, and the job no more than it needs", async () => {
-  interface Workflow {
-    permissions: Record<string, string>;
-    jobs: { check: { steps: { uses: string; with: Record<string, unknown> }[] } };
-  }
-  const { permissions, jobs } = await example<Workflow>("github.yml");
-  expect(permissions).toEqual({ contents: "read", "pull-requests": "write" });
-  const step = jobs.check.steps.find(({ uses }) => uses.includes("/.github/actions/validate@"))!;
-  const { inputs } = load(await readFile(".github/actions/validate/action.yml", "utf8")) as { inputs: object };
-  expect(Object.keys(inputs)).toEqual(expect.arrayContaining(Object.keys(step.with)));
-});
+test.each(["examples/ci/github.yml", "examples/config-repo/.github/workflows/pipelines.yml"])(
+  "%s gives the action inputs that it has, and the job no more than it needs",
+  async (path) => {
+    interface Workflow {
+      permissions: Record<string, string>;
+      jobs: { check: { steps: { uses: string; with: Record<string, unknown> }[] } };
+    }
+    const { permissions, jobs } = load(await readFile(path, "utf8")) as Workflow;
+    expect(permissions).toEqual({ contents: "read", "pull-requests": "write" });
+    const step = jobs.check.steps.find(({ uses }) => uses.includes("/.github/actions/validate@"))!;
+    const { inputs } = load(await readFile(".github/actions/validate/action.yml", "utf8")) as { inputs: object };
+    expect(Object.keys(inputs)).toEqual(expect.arrayContaining(Object.keys(step.with)));
+  },
+);

@@ -46,8 +46,9 @@ describe("nothing is said about", () => {
   });
 
   test("the pipelines of the examples", () => {
-    const examples = readdirSync("examples", { recursive: true, encoding: "utf8" }).filter((path) =>
-      /pipelines\/.*\.ya?ml$/.test(path),
+    // Those of config-repo have variables: its own test has their values.
+    const examples = readdirSync("examples", { recursive: true, encoding: "utf8" }).filter(
+      (path) => /pipelines\/.*\.ya?ml$/.test(path) && !path.startsWith("config-repo/"),
     );
     const files = examples.map((path) => ({ path, bytes: readFileSync(`examples/${path}`) }));
     expect(examples).toContain("kafka/pipelines/shop-orders.yaml");

@@ -1,0 +1,137 @@
+import { execFile } from "node:child_process";
+import { appendFile, cp, mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { load } from "js-yaml";
+import { median } from "./cost.ts";
+import { PipelineRepository } from "./reconcile-repository.ts";
+import { textsBelow } from "./reconcile-floor.ts";
+
+const execute = promisify(execFile);
+const sluice = fileURLToPath(new URL("../../dist/sluice.js", import.meta.url));
+const action = fileURLToPath(new URL("../../.github/actions/validate/index.cjs", import.meta.url));
+const example = fileURLToPath(new URL("../../examples/config-repo", import.meta.url));
+
+const rounds = Number(process.env["BENCH_RUNS"] ?? 5);
+const many = 1_000;
+/** Files of a large repository that a pull request changes. */
+const changes = 10;
+
+interface Command {
+  name: string;
+  /** Seconds that it may take on two cores. */
+  goal?: number;
+  argv: readonly string[];
+  cwd: string;
+  env?: Record<string, string>;
+  /** The exit code of its success. */
+  code: number;
+}
+
+/** `npm run bench -- ci`: the commands that check a pull request, each a process of its own, from its start to its end. */
+export async function run(): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), "sluice-bench-ci-"));
+  const large = await PipelineRepository.make(many);
+  try {
+    await large.branch("change");
+    await large.change(changes);
+    const commands = [...ofExample(await changedExample(folder), folder), ...ofMany(large.path)];
+    const seconds = new Map<string, number[]>();
+    const took = (name: string, one: number): void => void seconds.set(name, [...(seconds.get(name) ?? []), one]);
+    for (let round = 0; round < rounds; round += 1) {
+      const start = performance.now();
+      for (const text of textsBelow(large.path)) void load(text);
+      took(yaml, (performance.now() - start) / 1_000);
+      for (const command of commands) took(command.name, await timed(command));
+    }
+    print(commands, seconds);
+  } finally {
+    await large.remove();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const yaml = `${many} files: js-yaml alone`;
+const nothing = "a start of Node.js alone";
+
+function ofExample(repository: string, folder: string): Command[] {
+  const vars = ["--vars", "environments/production.yaml"];
+  const shared = { cwd: repository };
+  const inputs = { INPUT_PATH: "pipelines", INPUT_BASE: "main", INPUT_VARS: vars[1]!, INPUT_COMMENT: "false" };
+  const runner = { GITHUB_OUTPUT: join(folder, "output"), GITHUB_STEP_SUMMARY: join(folder, "summary") };
+  return [
+    { ...shared, name: nothing, argv: ["-e", "0"], code: 0 },
+    { ...shared, name: "config-repo: validate", argv: [sluice, "validate", "pipelines", ...vars], code: 0 },
+    { ...shared, name: "config-repo: plan", argv: [sluice, "plan", "pipelines", "--base", "main", ...vars], code: 2 },
+    {
+      ...shared,
+      name: "config-repo: the action, which does both",
+      argv: [action],
+      env: { ...inputs, ...runner },
+      code: 0,
+    },
+  ];
+}
+
+function ofMany(repository: string): Command[] {
+  const shared = { cwd: repository, goal: 4 };
+  return [
+    { ...shared, name: `${many} files: validate`, argv: [sluice, "validate", "pipelines"], code: 0 },
+    {
+      ...shared,
+      name: `${many} files: plan of ${changes} changes`,
+      argv: [sluice, "plan", "pipelines", "--base", "main"],
+      code: 2,
+    },
+  ];
+}
+
+/** The repository of the examples, with another filter of its orders. */
+async function changedExample(folder: string): Promise<string> {
+  const path = join(folder, "config-repo");
+  await cp(example, path, { recursive: true });
+  const git = (...args: string[]): Promise<unknown> => execute("git", args, { cwd: path, env: gitEnvironment });
+  await git("init", "--quiet", "--initial-branch=main");
+  await git("add", "--all");
+  await git("commit", "--quiet", "--message", "All pipelines");
+  const file = join(path, "pipelines/shop/refunds.yaml");
+  if ((await readFile(file, "utf8")).includes("metadata:")) await appendFile(file, "  alter_table: true\n");
+  return path;
+}
+
+const gitEnvironment = {
+  ...process.env,
+  GIT_CONFIG_GLOBAL: "/dev/null",
+  GIT_CONFIG_NOSYSTEM: "1",
+  GIT_AUTHOR_NAME: "Ada",
+  GIT_AUTHOR_EMAIL: "ada@example.test",
+  GIT_COMMITTER_NAME: "Ada",
+  GIT_COMMITTER_EMAIL: "ada@example.test",
+};
+
+/** Seconds from its start to its end. Throws where it ends with another code than it has to. */
+async function timed({ name, argv, cwd, env, code }: Command): Promise<number> {
+  const start = performance.now();
+  const given = { ...process.env, ...env };
+  const found = await execute(process.execPath, argv, { cwd, env: given, maxBuffer: 64 * 1024 * 1024 }).then(
+    () => 0,
+    (error: { code: number }) => error.code,
+  );
+  if (found !== code) throw new Error(`${name}: expected exit code ${code}, found ${found}`);
+  return (performance.now() - start) / 1_000;
+}
+
+function print(commands: readonly Command[], seconds: ReadonlyMap<string, number[]>): void {
+  console.log(`medians of ${rounds} rounds, each command a process of its own\n`);
+  const goals = new Map(commands.map(({ name, goal }) => [name, goal]));
+  for (const [name, all] of seconds) {
+    const goal = goals.get(name);
+    const [middle = 0, least, most] = [median(all), Math.min(...all), Math.max(...all)];
+    const range = `(${least.toFixed(2)} to ${most.toFixed(2)})`;
+    console.log(
+      `${name.padEnd(44)} ${middle.toFixed(2).padStart(6)} s ${range.padEnd(16)}${goal === undefined ? "" : ` goal under ${goal} s`}`.trimEnd(),
+    );
+  }
+}

@@ -1,0 +1,105 @@
+import { cp, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { load } from "js-yaml";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { sourceKinds } from "../../../engine/language.ts";
+import { main } from "../../../reconciler/cli/main.ts";
+import type { PlanReport } from "../../../reconciler/preview/report.ts";
+import type { Problem } from "../../../reconciler/language/problem.ts";
+import { GitRepository } from "../../support/git-repository.ts";
+
+const environments = ["staging", "production"];
+let repository: GitRepository;
+let pipelines: string;
+
+beforeAll(async () => {
+  repository = await GitRepository.create();
+  await cp("examples/config-repo", repository.path, { recursive: true });
+  await repository.commit({});
+  pipelines = join(repository.path, "pipelines");
+});
+
+afterAll(() => repository.remove());
+
+async function sluice(environment: string, ...argv: string[]): Promise<{ code: number; out: string }> {
+  const out: string[] = [];
+  const code = await main([...argv, "--vars", join(repository.path, "environments", `${environment}.yaml`)], {
+    terminal: { out: (text) => void out.push(text), err: () => undefined },
+    env: { PATH: process.env["PATH"] },
+    untilStopped: () => AbortSignal.abort(),
+  });
+  return { code, out: out.join("\n") };
+}
+
+interface Pipeline {
+  sources: { type: string }[];
+  transforms?: { type: string }[];
+}
+
+async function valid(environment: string): Promise<{ files: number; problems: Problem[] }> {
+  const { code, out } = await sluice(environment, "validate", pipelines, "--format", "json");
+  expect(code).toBe(0);
+  return JSON.parse(out) as { files: number; problems: Problem[] };
+}
+
+/** Replaces a passage of a file for as long as `use` takes. */
+async function changed(path: string, from: string, to: string, use: () => Promise<void>): Promise<void> {
+  const file = join(pipelines, path);
+  const text = await readFile(file, "utf8");
+  expect(text).toContain(from);
+  try {
+    await writeFile(file, text.replace(from, to));
+    await use();
+  } finally {
+    await writeFile(file, text);
+  }
+}
+
+describe("the example of a repository", () => {
+  test.each(environments)("is valid in %s, and warns of the secrets alone that it uses", async (environment) => {
+    const { files, problems } = await valid(environment);
+    expect(files).toBeGreaterThanOrEqual(12);
+    expect(problems.filter(({ code }) => code !== "SECRET_USED")).toEqual([]);
+  });
+
+  test("has every kind of source and of transform", async () => {
+    const listed = await repository.git("ls-files", "pipelines");
+    const texts = listed.split("\n").filter((path) => !/\.test\.ya?ml$/.test(path));
+    const files = await Promise.all(texts.map((path) => readFile(join(repository.path, path), "utf8")));
+    const all = files.map((text) => load(text) as Pipeline);
+    const types = new Set(all.flatMap(({ sources }) => sources.map(({ type }) => type)));
+    expect([...types].toSorted()).toEqual(Object.values(sourceKinds)
+      .flatMap(({ types }): string[] => [...types])
+      .toSorted());
+    const transforms = new Set(all.flatMap(({ transforms: some = [] }) => some.map(({ type }) => type)));
+    expect([...transforms].toSorted()).toEqual(["dedup", "filter", "stateless"]);
+  });
+
+  test("has nothing to do where nothing changes", async () => {
+    const { code } = await sluice("production", "plan", pipelines, "--base", "main");
+    expect(code).toBe(0);
+  });
+
+  test("passes a change that drains, and blocks one that forgets, as its workflow asks", async () => {
+    const plan = (): Promise<{ code: number; out: string }> =>
+      sluice("production", "plan", pipelines, "--base", "main", "--fail-on", "forget", "--format", "json");
+    await changed("shop/orders.yaml", 'status != "test"', 'status != "trial"', async () => {
+      const { code, out } = await plan();
+      expect(code).toBe(2);
+      expect((JSON.parse(out) as PlanReport).changes).toMatchObject([{ pipeline_id: "orders", level: "restart" }]);
+    });
+    await changed("shop/orders.yaml", "key: order_id,", "key: ordered_at,", async () => {
+      const { code, out } = await plan();
+      expect(code).toBe(1);
+      expect((JSON.parse(out) as PlanReport).changes).toMatchObject([{ pipeline_id: "orders", level: "forget" }]);
+    });
+  });
+
+  test("fails where an expression has a mistake", async () => {
+    await changed("web/clicks.yaml", "lower(user_agent)", "lower(agent)", async () => {
+      const { code, out } = await sluice("production", "validate", pipelines);
+      expect(code).toBe(1);
+      expect(out).toContain("agent");
+    });
+  });
+});
