@@ -31,6 +31,10 @@ async function sluice(environment: string, ...argv: string[]): Promise<{ code: n
   return { code, out: out.join("\n") };
 }
 
+/** As the workflow plans. */
+const plan = (): Promise<{ code: number; out: string }> =>
+  sluice("production", "plan", pipelines, "--base", "main", "--fail-on", "forget", "--format", "json");
+
 interface Pipeline {
   sources: { type: string }[];
   transforms?: { type: string }[];
@@ -67,10 +71,12 @@ describe("the example of a repository", () => {
     const texts = listed.split("\n").filter((path) => !/\.test\.ya?ml$/.test(path));
     const files = await Promise.all(texts.map((path) => readFile(join(repository.path, path), "utf8")));
     const all = files.map((text) => load(text) as Pipeline);
-    const types = new Set(all.flatMap(({ sources }) => sources.map(({ type }) => type)));
-    expect([...types].toSorted()).toEqual(Object.values(sourceKinds)
-      .flatMap(({ types }): string[] => [...types])
-      .toSorted());
+    const kinds = new Set(all.flatMap((one) => one.sources.map(({ type }) => type)));
+    expect([...kinds].toSorted()).toEqual(
+      Object.values(sourceKinds)
+        .flatMap(({ types }): string[] => [...types])
+        .toSorted(),
+    );
     const transforms = new Set(all.flatMap(({ transforms: some = [] }) => some.map(({ type }) => type)));
     expect([...transforms].toSorted()).toEqual(["dedup", "filter", "stateless"]);
   });
@@ -81,8 +87,6 @@ describe("the example of a repository", () => {
   });
 
   test("passes a change that drains, and blocks one that forgets, as its workflow asks", async () => {
-    const plan = (): Promise<{ code: number; out: string }> =>
-      sluice("production", "plan", pipelines, "--base", "main", "--fail-on", "forget", "--format", "json");
     await changed("shop/orders.yaml", 'status != "test"', 'status != "trial"', async () => {
       const { code, out } = await plan();
       expect(code).toBe(2);
