@@ -1,6 +1,7 @@
+import type { StaleSecrets } from "../engine/index.ts";
 import type { Inventory } from "./actual/inventory.ts";
 import { snapshot } from "./actual/snapshot.ts";
-import type { DeletionLimit } from "./actual/state.ts";
+import type { ActualState, DeletionLimit } from "./actual/state.ts";
 import type { Apply } from "./apply/apply.ts";
 import type { AppliedEngine } from "./apply/carry-out.ts";
 import type { Operations } from "./apply/operations.ts";
@@ -14,6 +15,7 @@ import type { Variables } from "./language/variables.ts";
 import { planWithHolds } from "./holds/held-plan.ts";
 import type { Holds } from "./holds/holds.ts";
 import type { Plan } from "./plan/change.ts";
+import { liveState, type LiveState } from "./preview/live-state.ts";
 
 export interface PlannerDependencies {
   source: { readonly description: SourceDescription };
@@ -43,17 +45,18 @@ const loadTimeout = 60_000;
 /** Takes a snapshot of all that a plan depends on, and makes the plan. */
 export class Planner {
   readonly #dependencies: PlannerDependencies;
+  /** Of the last plan: whoever asks what runs makes nobody read secrets. */
+  #stale: readonly StaleSecrets[] = [];
 
   constructor(dependencies: PlannerDependencies) {
     this.#dependencies = dependencies;
   }
 
   async make(revision: Revision, desired: DesiredState): Promise<MadePlan> {
-    const { source, engine, inventory, operations, holds, limit, busy } = this.#dependencies;
+    const { source, engine, inventory, holds, limit } = this.#dependencies;
     const { id, skipped } = revision;
-    const stale = await engine.staleSecrets();
-    const seen = snapshot(engine, inventory, busy(), operations.interrupted, stale);
-    const actual = { ...seen, budget: { ...inventory.deletionsOf(id), limit } };
+    this.#stale = await engine.staleSecrets();
+    const actual = { ...this.#seen(), budget: { ...inventory.deletionsOf(id), limit } };
     const unread = [...skipped, ...claimedButIgnored(desired, inventory.state.pipelines)];
     const { plan, pipelines } = planWithHolds(actual, { ...desired, skipped: unread }, holds.state);
     const ids = plan.changes.map(({ pipeline_id }) => pipeline_id);
@@ -66,6 +69,24 @@ export class Planner {
   /** What is desired of all that was read: files of other tools are left out, unless they held a pipeline before. */
   desiredOf(read: DesiredState): DesiredState {
     return withClaimed(read, this.#dependencies.inventory.state.pipelines);
+  }
+
+  /** What a plan would depend on at this moment; `described` are the pipelines of the last good files. */
+  live(described: readonly DesiredPipeline[]): LiveState {
+    const { source, inventory, holds, limit } = this.#dependencies;
+    const { last_attempted_revision: revision } = inventory.state;
+    return liveState(this.#seen(), {
+      source: source.description,
+      ...(revision !== undefined && { revision }),
+      max_deletions: limit,
+      holds: holds.state,
+      described,
+    });
+  }
+
+  #seen(): ActualState {
+    const { engine, inventory, operations, busy } = this.#dependencies;
+    return snapshot(engine, inventory, busy(), operations.interrupted, this.#stale);
   }
 
   /** The plan for this revision. Leaves the cache of the followed files as it is. */

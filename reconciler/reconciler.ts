@@ -20,6 +20,7 @@ import { filesOf, type Revision, type RevisionSource } from "./git/revision.ts";
 import { parseDeletionLimit } from "./plan/budget.ts";
 import { type HistoryPage, OperationHistory, type PageRequest } from "./apply/history.ts";
 import { Planner } from "./planner.ts";
+import type { LiveState } from "./preview/live-state.ts";
 import { Requests } from "./status/reconcile-request.ts";
 import { type ReconcileSnapshot, Status } from "./status/status.ts";
 import { jittered, type Trigger, type Turn, untilRetry } from "./status/turn.ts";
@@ -136,6 +137,11 @@ export class Reconciler {
 
   snapshot(): ReconcileSnapshot {
     return this.#status.snapshot();
+  }
+
+  /** What a plan would depend on at this moment, without secrets. */
+  actual(): LiveState {
+    return this.#planner.live(this.#status.last?.desired?.pipelines ?? []);
   }
 
   /** The completed operations, newest first; kept over restarts. */

@@ -3,13 +3,14 @@ import type { DeadLetterState, Engine, PipelineHealth, PipelineView } from "../.
 import { isSecret, type Path, type PipelineConfig, readReference } from "../../schemas/index.ts";
 import type { Reconciler } from "../reconciler.ts";
 import type { HistoryPage } from "../apply/history.ts";
+import type { LiveState } from "../preview/live-state.ts";
 import type { Info } from "./info.ts";
 import { pageOf } from "./http/page.ts";
 
 /** The sources of the status API. It uses only these members, which change nothing. */
 export interface StatusSources {
   engine: Pick<Engine, "list" | "get" | "health" | "deadLetters">;
-  reconciler: Pick<Reconciler, "snapshot" | "history">;
+  reconciler: Pick<Reconciler, "snapshot" | "history" | "actual">;
   registry: Registry;
   info: () => Info;
 }
@@ -31,6 +32,7 @@ export const readRoutes: readonly ReadRoute[] = [
     read: ({ engine }, id): DeadLetterState => engine.deadLetters(id).state(),
   },
   { path: "/api/v1/pipeline/{id}/history", read: historyOf },
+  { path: "/api/v1/actual", read: ({ reconciler }): LiveState => reconciler.actual() },
   { path: "/api/v1/reconcile", read: ({ reconciler }) => reconciler.snapshot() },
   { path: "/api/v1/history", read: ({ reconciler }, _id, query): HistoryPage => reconciler.history(pageOf(query)) },
   { path: "/api/v1/info", read: ({ info }): Info => info() },

@@ -44,7 +44,7 @@ export const commands: readonly Command[] = [
   command(
     "plan",
     "[PATH]",
-    "show what a change of pipeline files would do once it is merged, from a commit to the files as they are",
+    "show what a change of pipeline files would do once it is merged, from a commit, or what runs, to the files as they are",
     async () => (await import("./files/plan.ts")).planFiles,
   ),
   command(

@@ -1,6 +1,8 @@
+import type { Unwritten } from "./reason.ts";
+
 /**
  * What a change of a pipeline costs, or what else it means for events, rows and senders, as data: a code, and the facts
- * that its sentence names. Holds no secret.
+ * that its sentence names. A figure is that of this moment, and absent where it is zero or not known. Holds no secret.
  */
 export type Cost<Code extends CostCode = CostCode> = {
   [One in Code]: { code: One; facts: CostFacts[One] };
@@ -13,8 +15,8 @@ type Nothing = Record<string, never>;
 export interface CostFacts {
   /** It is applied while the pipeline runs. */
   AppliedLive: Nothing;
-  /** The pipeline is stopped, edited and resumed. `waits`: where events wait meanwhile. */
-  Drains: { waits: "stream" | "topic" };
+  /** The pipeline is stopped, edited and resumed. `waits`: where events wait meanwhile; `writes`: those accepted before. */
+  Drains: { waits: "stream" | "topic"; writes?: Unwritten };
   /** What dedup remembers no longer counts. `window`: how far back repeats pass. */
   DedupForgets: Dedup;
   DedupEnds: Dedup;
@@ -28,24 +30,26 @@ export interface CostFacts {
   TargetChanges: { from: Target; to: Target };
   /** Columns that are no longer written. */
   ColumnsLeft: { columns: string[] };
-  /** A pipeline that reads topics stops. */
-  ReadingStops: Nothing;
+  /** A pipeline that reads topics stops. `lag`: offsets that it has not settled. */
+  ReadingStops: { lag?: number };
   /** It is terminated: accepted events that are in no prepared batch are dropped. */
-  EventsDropped: Nothing;
+  EventsDropped: { held?: number };
   /** It is recreated without its dead letters. */
-  DeadLettersDropped: Nothing;
+  DeadLettersDropped: { count?: number };
   /** Events that are sent to it are refused from then on. */
   SendersRefused: Nothing;
   /** A token is made for its senders. */
   TokenMade: { pipeline_id: string };
   /** Before it is deleted, its dead letters have to be taken out. */
-  DeadLettersFirst: { pipeline_id: string };
+  DeadLettersFirst: { pipeline_id: string; count?: number };
 }
 
 interface Dedup {
   source_id: string;
   /** Such as `24h0m0s`. */
   window: string;
+  /** That it remembers now. */
+  keys?: number;
 }
 
 /** What a reader tells a table by. */

@@ -2,7 +2,7 @@ import { fieldLines } from "../plan/render/index.ts";
 import { someOf } from "../plan/render/words.ts";
 import { code, fenced, inline } from "./escape.ts";
 import type { ReportedChange } from "./report.ts";
-import { placeOf, whatOf } from "./text.ts";
+import { figuresText, placeOf, whatOf } from "./text.ts";
 
 /** Lines of the diff of one change, characters of one of them, and facts. */
 const [mostLines, longestLine, mostFacts] = [100, 300, 20];
@@ -23,8 +23,11 @@ export function detailsOf(change: ReportedChange): string {
   ].join("\n\n");
 }
 
-function factsOf({ asked_by, effect, calls, costs, losses, warnings, tables, after }: ReportedChange): string[] {
+function factsOf(change: ReportedChange): string[] {
+  const { asked_by, effect, calls, costs, losses, warnings, tables, after } = change;
+  const figures = figuresText(change);
   return [
+    ...(figures === "" ? [] : [inline(`now: ${cut(figures, longestFact)}`)]),
     ...warnings.map(({ text }) => `**warning**: ${inline(cut(text, longestFact))}`),
     ...(asked_by.length > 0 ? [inline(`class ${effect} is asked for by ${someOf(asked_by)}`)] : []),
     ...(calls.length > 0 ? [`calls: ${calls.join(", ")}`] : []),

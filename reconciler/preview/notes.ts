@@ -1,4 +1,4 @@
-import { listed } from "../plan/render/words.ts";
+import { listed, someOf } from "../plan/render/words.ts";
 import type { Note } from "./preview.ts";
 
 /** The sentence of a note. */
@@ -13,6 +13,15 @@ export function noteText({ code, facts }: Note): string {
       );
     case "NotRead":
       return `${facts.path} is not read: ${facts.reason}`;
+    case "SecretsNotCompared":
+      return (
+        `${someOf(facts.pipeline_ids)} ${facts.pipeline_ids.length === 1 ? "has a secret" : "have secrets"} in plain text, ` +
+        "which the API does not show: whether it changes is not known here"
+      );
+    case "EverythingSuspended":
+      return `everything is suspended since ${facts.since}: nothing is changed before "sluice resume"`;
+    case "Pinned":
+      return `the pipelines are kept at ${facts.revision} by "sluice rollback": other commits are not followed before that ends`;
     default:
       return facts satisfies never;
   }

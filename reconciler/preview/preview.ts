@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { ActualState, DeletionLimit } from "../actual/state.ts";
+import type { ActualPipeline, ActualState, DeletionLimit } from "../actual/state.ts";
 import { claimedButIgnored, withClaimed } from "../desired/claimed.ts";
 import type { DesiredPipeline, DesiredState } from "../desired/desired-state.ts";
 import { withoutForeign } from "../desired/load.ts";
@@ -7,9 +7,13 @@ import type { SkippedFile } from "../git/revision.ts";
 import type { Problem } from "../language/problem.ts";
 import type { Change, FieldChange } from "../plan/change.ts";
 import type { Cost, TableNeed } from "../plan/cost.ts";
-import { costsOf, plan, tablesOf } from "../plan/decide/index.ts";
+import type { HoldsState } from "../holds/hold.ts";
+import { planWithHolds } from "../holds/held-plan.ts";
+import { costsOf, tablesOf } from "../plan/decide/index.ts";
 import { assumedState } from "./assumed.ts";
 import { levelOf, type Level } from "./level.ts";
+import { withHiddenSecrets, type LiveState } from "./live-state.ts";
+import { actualStateOf } from "./read-live-state.ts";
 
 /** What a change of the files would do, once it is merged. Holds no secret. */
 export interface Preview {
@@ -28,6 +32,8 @@ export interface PreviewedChange {
   tables: TableNeed[];
   /** Directives to the reconciler alone that change; the engine does not see them. */
   directives: FieldChange[];
+  /** What runs at this moment; absent where that is not known, or nothing runs. */
+  present?: ActualPipeline;
 }
 
 /** What a reviewer should know besides the changes, as data. */
@@ -35,7 +41,12 @@ export type Note =
   | { code: "FileMoved"; facts: { pipeline_id: string; from: string; to: string } }
   /** The base's file cannot be used: what runs of its pipelines is not known. */
   | { code: "BaseUnusable"; facts: { file: string; line: number; pipeline_ids: string[] } }
-  | { code: "NotRead"; facts: SkippedFile };
+  | { code: "NotRead"; facts: SkippedFile }
+  /** Secrets in plain text on both sides. */
+  | { code: "SecretsNotCompared"; facts: { pipeline_ids: string[] } }
+  | { code: "EverythingSuspended"; facts: { since: string } }
+  /** The server stays at a commit, whatever is merged. */
+  | { code: "Pinned"; facts: { revision: string } };
 
 /** The files of one side, loaded. */
 export interface Side {
@@ -51,11 +62,54 @@ export function previewOf(base: Side, head: Side, limit: DeletionLimit): Preview
   return { ...preview, notes: [...before.refused.map(unusable), ...preview.notes] };
 }
 
-/** The same against this actual state; `before` are the files from which it was made, as far as they are known. */
-export function previewAgainst(actual: ActualState, before: readonly DesiredPipeline[], head: Side): Preview {
+/** What a running Sluice would do, if the files were merged at this moment. */
+export function previewOfLive(live: LiveState, head: Side): Preview {
+  const actual = actualStateOf(live);
+  const pipelines = head.desired.pipelines.map(withHiddenSecrets);
+  const hiding = pipelines.filter((one, index) => hidesSecrets(one, head.desired.pipelines[index]));
+  const preview = previewAgainst(
+    actual,
+    filesOf(live),
+    { ...head, desired: { ...head.desired, pipelines } },
+    live.holds,
+  );
+  const changes = preview.changes.map((one): PreviewedChange => {
+    const present = actual.pipelines.get(one.change.pipeline_id);
+    return present === undefined ? one : { ...one, present };
+  });
+  const alike = hiding.map(({ pipeline_id }) => pipeline_id).filter((id) => actual.pipelines.has(id));
+  return { ...preview, changes, notes: [...notesOf(live, alike), ...preview.notes] };
+}
+
+function hidesSecrets({ config, options }: DesiredPipeline, plain?: DesiredPipeline): boolean {
+  return !isDeepStrictEqual([config, options], [plain?.config, plain?.options]);
+}
+
+function notesOf({ holds: { everything, pin } }: LiveState, pipeline_ids: string[]): Note[] {
+  return [
+    ...(everything === undefined ? [] : [{ code: "EverythingSuspended" as const, facts: { since: everything.since } }]),
+    ...(pin === undefined ? [] : [{ code: "Pinned" as const, facts: { revision: pin.revision } }]),
+    ...(pipeline_ids.length === 0 ? [] : [{ code: "SecretsNotCompared" as const, facts: { pipeline_ids } }]),
+  ];
+}
+
+/** A pipeline as its file had it before, as far as that is known. */
+type Before = Pick<DesiredPipeline, "pipeline_id" | "file" | "directives">;
+
+function filesOf({ pipelines, owned }: LiveState): Before[] {
+  return pipelines.flatMap(({ pipeline_id, directives }) => {
+    const file = Object.hasOwn(owned, pipeline_id) ? owned[pipeline_id]?.file : undefined;
+    return file === undefined || directives === undefined ? [] : [{ pipeline_id, file, directives }];
+  });
+}
+
+const noHolds: HoldsState = { version: 1, pipelines: {} };
+
+/** The changes against this actual state; `before` are the files from which it was made, as far as they are known. */
+function previewAgainst(actual: ActualState, before: readonly Before[], head: Side, holds = noHolds): Preview {
   const desired = withClaimed(head.desired, actual.owned);
   const skipped = [...head.skipped, ...claimedButIgnored(desired, actual.owned)];
-  const { changes } = plan(actual, { ...desired, skipped });
+  const { changes } = planWithHolds(actual, { ...desired, skipped }, holds).plan;
   const [old, now] = [byId(before), byId(desired.pipelines)];
   const all = changes.map((change) => previewed(change, actual, old, now));
   const shown = all.filter(isShown);
@@ -67,13 +121,19 @@ export function previewAgainst(actual: ActualState, before: readonly DesiredPipe
   };
 }
 
-type ById = ReadonlyMap<string, DesiredPipeline>;
+/** By pipeline_id. */
+type Files<One> = ReadonlyMap<string, One>;
 
-function byId(pipelines: readonly DesiredPipeline[]): ById {
+function byId<One extends Before>(pipelines: readonly One[]): Files<One> {
   return new Map(pipelines.map((one) => [one.pipeline_id, one]));
 }
 
-function previewed(change: Change, actual: ActualState, old: ById, now: ById): PreviewedChange {
+function previewed(
+  change: Change,
+  actual: ActualState,
+  old: Files<Before>,
+  now: Files<DesiredPipeline>,
+): PreviewedChange {
   const { pipeline_id } = change;
   const [present, desired] = [actual.pipelines.get(pipeline_id), now.get(pipeline_id)];
   return {
@@ -95,7 +155,7 @@ function isShown({ change: { kind, why }, directives }: PreviewedChange): boolea
 /** The state is part of the change itself. */
 const compared = ["suspend", "prune", "depends_on", "drift", "adopt", "recreate"] as const;
 
-function directivesBetween(before: DesiredPipeline | undefined, after: DesiredPipeline | undefined): FieldChange[] {
+function directivesBetween(before: Before | undefined, after: DesiredPipeline | undefined): FieldChange[] {
   if (before === undefined || after === undefined) return [];
   return compared.flatMap((name): FieldChange[] => {
     const [from, to] = [before.directives[name], after.directives[name]];
@@ -103,7 +163,7 @@ function directivesBetween(before: DesiredPipeline | undefined, after: DesiredPi
   });
 }
 
-function moves(old: ById, now: ById): Note[] {
+function moves(old: Files<Before>, now: Files<Before>): Note[] {
   return [...now].flatMap(([pipeline_id, { file: to }]): Note[] => {
     const from = old.get(pipeline_id)?.file ?? to;
     return from === to ? [] : [{ code: "FileMoved", facts: { pipeline_id, from, to } }];

@@ -1,4 +1,6 @@
+import type { Status } from "../../engine/index.ts";
 import { isObject, type Effect } from "../../schemas/index.ts";
+import type { ActualPipeline } from "../actual/state.ts";
 import type { Problem } from "../language/problem.ts";
 import { doesSomething, type Cause, type Change, type ChangeKind, type FieldChange } from "../plan/change.ts";
 import type { Call } from "../plan/calls.ts";
@@ -59,6 +61,24 @@ export interface ReportedChange {
   tables: (TableNeed & { text: string })[];
   /** Where its consumer group begins, if it has no offsets. */
   begins: TopicStart[];
+  /** What runs at this moment; absent where no server was asked, or nothing runs. */
+  now?: LiveFigures;
+}
+
+/** The figures of a pipeline at the moment of the plan. A figure that is not known, or has no meaning there, is absent. */
+export interface LiveFigures {
+  status: Status;
+  /** Events that were accepted and are not written. */
+  events?: number;
+  /** Prepared batches that are not committed; their events count as `events`. */
+  pending_batches: number;
+  /** Offsets of its topics that it has not settled. */
+  lag?: number;
+  /** Keys that dedup remembers. */
+  keys?: number;
+  dead_letters: number;
+  /** Why it is paused. */
+  paused?: string;
 }
 
 /** Notes of a report: a repository may hold any number of links. */
@@ -97,7 +117,7 @@ export function exitCodeOf({ level, changes, errors }: PlanReport, limit: Level)
   return changes.length > 0 || errors.length > 0 ? 2 : 0;
 }
 
-function reported({ change, level, costs, tables, directives }: PreviewedChange): ReportedChange {
+function reported({ change, level, costs, tables, directives, present }: PreviewedChange): ReportedChange {
   const { pipeline_id, kind, cause, effect, why, file, line, column, calls, after, cautions = [] } = change;
   const place = { ...(file !== undefined && { file }), ...(line !== undefined && { line, column: column ?? 1 }) };
   const fields = [...change.fields, ...directives].map(shortened);
@@ -119,6 +139,19 @@ function reported({ change, level, costs, tables, directives }: PreviewedChange)
     warnings: cautions.map((caution) => ({ code: caution.code, text: cautionText(caution) })),
     tables: tables.map((need) => ({ ...need, statements: need.statements.map(cut), text: tableText(need) })),
     begins: beginsOf(why),
+    ...(present !== undefined && { now: figuresOf(present) }),
+  };
+}
+
+function figuresOf({ status, held, pending_batches, lag, keys, dead_letters, paused }: ActualPipeline): LiveFigures {
+  return {
+    status,
+    ...(held !== "unknown" && { events: held }),
+    pending_batches,
+    ...(lag !== undefined && { lag }),
+    ...(keys !== undefined && { keys }),
+    dead_letters,
+    ...(paused !== undefined && { paused: cut(paused) }),
   };
 }
 

@@ -59,6 +59,22 @@ export function whatOf({ kind, cause, level, effect, fields }: ReportedChange): 
   return effect === "none" || kind === "create" || kind === "recreate" ? kind : `${kind} (${effect})`;
 }
 
+/** Such as `Running, 12 events to write in 1 batch, lag 40, 3 keys of dedup, 2 dead letters`; empty where no server was asked. */
+export function figuresText({ now }: ReportedChange): string {
+  if (now === undefined) return "";
+  const { status, events = 0, pending_batches, lag = 0, keys = 0, dead_letters, paused } = now;
+  return [
+    paused === undefined ? status : `${status} and paused (${paused})`,
+    counted(events, "event") && `${counted(events, "event")} to write`,
+    counted(pending_batches, "prepared batch", "prepared batches"),
+    lag === 0 ? "" : `lag ${lag}`,
+    counted(keys, "key of dedup", "keys of dedup"),
+    counted(dead_letters, "dead letter"),
+  ]
+    .filter(Boolean)
+    .join(", ");
+}
+
 /** The sign of a change in front of its pipeline, as in a diff. */
 export function signOf({ kind, level }: ReportedChange): string {
   return level === "refuse" ? signs.refuse : signs[kind];
@@ -81,8 +97,11 @@ export function placeOf({ level, file, line, column }: ReportedChange): string {
   return level === "refuse" && line !== undefined ? `${file}:${line}:${column}: ` : "";
 }
 
-function factsOf({ asked_by, effect, calls, costs, losses, warnings, tables, after }: ReportedChange): Line[] {
+function factsOf(change: ReportedChange): Line[] {
+  const { asked_by, effect, calls, costs, losses, warnings, tables, after } = change;
+  const figures = figuresText(change);
   return [
+    ...(figures === "" ? [] : [{ text: `    now: ${figures}` }]),
     ...warnings.map(({ text }): Line => ({ text: `    warning: ${text}`, tone: "warning" })),
     ...(asked_by.length > 0 ? [{ text: `    class ${effect} is asked for by ${someOf(asked_by)}` }] : []),
     ...(calls.length > 0 ? [{ text: `    calls: ${calls.join(", ")}` }] : []),

@@ -10,6 +10,8 @@ export interface RestOptions {
   timeout?: number;
   /** Milliseconds before the first repetition; each further one waits twice as long. */
   pause?: number;
+  /** The most bytes of an answer; by default those of thirty comments of the largest size. */
+  mostBytes?: number;
 }
 
 /** The answer to a call. */
@@ -22,9 +24,7 @@ export interface RestAnswer {
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
-const defaults = { timeout: 20_000, pause: 1_000 };
-/** The most bytes of an answer: thirty comments of the largest size. */
-const mostBytes = 16 * 1024 * 1024;
+const defaults = { timeout: 20_000, pause: 1_000, mostBytes: 16 * 1024 * 1024 };
 /** Characters of what a host says that are shown. */
 const shown = 300;
 const tries = 3;
@@ -100,6 +100,7 @@ export class Rest {
   }
 
   async #text(answer: Response, path: string): Promise<string> {
+    const { mostBytes } = this.#options;
     const chunks: Uint8Array[] = [];
     let size = 0;
     try {

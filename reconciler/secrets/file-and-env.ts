@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import type { FileHandle } from "node:fs/promises";
 import { isAbsolute } from "node:path";
-import { EngineError } from "../../engine/index.ts";
+import { EngineError } from "../../engine/language.ts";
 import { readReference } from "../../schemas/index.ts";
 
 /** A credential is short. A mounted Kubernetes secret may have 1 MiB, but a credential never has. */

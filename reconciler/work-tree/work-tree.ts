@@ -30,7 +30,7 @@ const timeouts = { ...defaultTimeouts, afterExit: false } as const;
 export class WorkTree {
   readonly top: string;
   /** The folder from the top, `.` for the top itself. */
-  readonly #under: string;
+  readonly under: string;
   readonly #git: Git;
   readonly #blobs = new Blobs();
   readonly #signal: AbortSignal;
@@ -40,7 +40,7 @@ export class WorkTree {
     const options = { timeouts, maxSize: defaultMaxSize };
     this.#git = new Git(remote, new Credentials({}, remote, undefined), environment, options);
     this.top = top;
-    this.#under = under;
+    this.under = under;
     this.#signal = signal;
   }
 
@@ -79,14 +79,14 @@ export class WorkTree {
 
   /** The files of the folder in a commit. */
   async filesAt(commit: string): Promise<TreeFiles> {
-    const wanted = { path: this.#under, limits: defaultLimits, display: this.top, blobs: this.#blobs };
+    const wanted = { path: this.under, limits: defaultLimits, display: this.top, blobs: this.#blobs };
     return readCommit(this.#git, this.top, commit, wanted, this.#signal);
   }
 
   /** The files of the folder as they are now, also those that are not committed, except those that Git ignores. */
   async filesNow(): Promise<TreeFiles> {
     // The name of a folder may look like a pattern.
-    const under = this.#under === "." ? [] : ["--", `:(literal)${this.#under}`];
+    const under = this.under === "." ? [] : ["--", `:(literal)${this.under}`];
     const args = ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--full-name", ...under];
     const listing = await this.#git.text(this.top, args, this.#signal);
     return filesNow(this.top, [...new Set(listing.split("\0"))].filter(Boolean), defaultLimits);

@@ -4,7 +4,7 @@ import type { Variables } from "../../language/variables.ts";
 import { parseDeletionLimit } from "../../plan/budget.ts";
 import type { Level } from "../../preview/level.ts";
 import { markdownOf } from "../../preview/markdown.ts";
-import { previewOf, type Side } from "../../preview/preview.ts";
+import { previewOf, previewOfLive, type Side } from "../../preview/preview.ts";
 import { exitCodeOf, type PlanReport, reportOf } from "../../preview/report.ts";
 import { type Line, linesOf, type Tone } from "../../preview/text.ts";
 import { WorkTree } from "../../work-tree/work-tree.ts";
@@ -15,11 +15,15 @@ import { readText } from "../invocation/settings-file.ts";
 import { hasColours, printable, printableLines } from "../invocation/terminal.ts";
 import { variableReader } from "../invocation/variables.ts";
 import { type ComparedFiles, comparedFiles } from "./compared-files.ts";
+import { headFor, liveStateAt } from "./live-server.ts";
 
 /** Milliseconds that reading and checking both sides may take. */
 const longest = 120_000;
 
-/** `sluice plan [PATH] --base REF`: what a change of the pipeline files would do once it is merged, without a server. */
+/**
+ * `sluice plan [PATH] --base REF`: what a change of the pipeline files would do once it is merged, without a server. With
+ * `--server URL` in place of `--base`: what a running Sluice would do with them at this moment.
+ */
 export async function planFiles(invocation: Invocation, path = "."): Promise<ExitCode> {
   const { report, warning } = await planned(invocation, path);
   print(invocation, report);
@@ -32,38 +36,55 @@ export async function planned(
   { settings, env, progress }: Pick<Invocation, "settings" | "env" | "progress">,
   path: string,
 ): Promise<{ report: PlanReport; warning?: string }> {
-  const from = settings.optional("plan_base");
-  if (from === undefined) throw new CliError("expected --base REF: the branch into which the change is to be merged");
+  const [from, server] = [settings.optional("plan_base"), settings.optional("plan_server")];
+  if (from !== undefined && server !== undefined) throw new CliError("expected --base REF or --server URL, found both");
   const signal = AbortSignal.timeout(longest);
+  if (server !== undefined) return plannedOnServer({ settings, env, progress }, path, server, signal);
+  if (from === undefined) throw new CliError("expected --base REF: the branch into which the change is to be merged");
   progress.step("reading the files of both sides");
   const tree = await WorkTree.around(path, env, signal);
   const { base, head, ...rest } = await comparedFiles(tree, from, settings.optional("plan_head"));
   progress.step(`checking ${base.files.length + head.files.length} files`);
   const [before, after] = await loaded(settings, tree, [base, head], signal);
-  const preview = previewOf(before, after, parseDeletionLimit(settings.text("max_deletions")));
+  const preview = previewOf(before!, after!, parseDeletionLimit(settings.text("max_deletions")));
   return { report: reportOf(preview, base.compared, head.compared), ...rest };
 }
 
-/** Both sides, each with the values that the file of `--vars` has there. A file that is the same in both is read once. */
+/** The same against what runs. Its server says how many pipelines may be deleted. */
+async function plannedOnServer(
+  { settings, env, progress }: Pick<Invocation, "settings" | "env" | "progress">,
+  path: string,
+  server: string,
+  signal: AbortSignal,
+): Promise<{ report: PlanReport; warning?: string }> {
+  progress.step("asking the server what runs");
+  const { live, compared } = await liveStateAt(server, { settings, env });
+  progress.step("reading the files");
+  const { head, tree, ...rest } = await headFor(live, path, settings.optional("plan_head"), env, signal);
+  progress.step(`checking ${head.files.length} files`);
+  const [after] = await loaded(settings, tree, [head], signal);
+  return { report: reportOf(previewOfLive(live, after!), compared, head.compared), ...rest };
+}
+
+/** Sides, each with the values that the file of `--vars` has there. A file that is the same in several is read once. */
 async function loaded(
   settings: Settings,
-  tree: WorkTree,
-  [base, head]: readonly [ComparedFiles, ComparedFiles],
+  tree: WorkTree | undefined,
+  sides: readonly ComparedFiles[],
   signal: AbortSignal,
-): Promise<[Side, Side]> {
+): Promise<Side[]> {
   const loader = new Loader();
-  const read = variableReader(settings, (file) => textOf(file));
-  let at = base;
-  const textOf = async (file: string): Promise<string> => {
-    const { commit } = at.compared;
-    return (commit === undefined ? undefined : await tree.textAt(commit, file)) ?? readText(file);
-  };
-  const load = async (side: ComparedFiles): Promise<Side> => {
-    at = side;
+  let commit: string | undefined;
+  const textOf = async (file: string): Promise<string> =>
+    (commit === undefined ? undefined : await tree?.textAt(commit, file)) ?? readText(file);
+  const read = variableReader(settings, textOf);
+  const found: Side[] = [];
+  for (const { compared, files, skipped } of sides) {
+    ({ commit } = compared);
     const variables: Variables = await read();
-    return { desired: await loader.load(side.files, signal, variables), skipped: side.skipped };
-  };
-  return [await load(base), await load(head)];
+    found.push({ desired: await loader.load(files, signal, variables), skipped });
+  }
+  return found;
 }
 
 function print({ settings, terminal, env }: Invocation, report: PlanReport): void {

@@ -6,6 +6,7 @@ import type { DesiredPipeline } from "../../desired/desired-state.ts";
 import { doesSomething } from "../change.ts";
 import type { Action, Change } from "../change.ts";
 import type { Cost } from "../cost.ts";
+import { unwrittenOf } from "./ending.ts";
 import { targetOf } from "./tables.ts";
 
 /** What a change means for events, rows and senders; `desired` is absent where no valid file has the pipeline. */
@@ -16,12 +17,16 @@ export function costsOf(change: Change, present?: ActualPipeline, desired?: Desi
   if (present === undefined) return [];
   if (kind === "delete") return endOf(pipeline_id, present);
   if (desired === undefined) return [];
-  if (kind === "recreate") return [{ code: "DeadLettersDropped", facts: {} }];
-  return [
-    ...pauseOf(change, present),
-    ...endingsOf(change, present),
-    ...editOf(change, present.config, desired.config),
-  ];
+  if (kind === "recreate") return [{ code: "DeadLettersDropped", facts: nonZero({ count: present.dead_letters }) }];
+  return [...pauseOf(change, present), ...endingsOf(change, present), ...editOf(change, present, desired.config)];
+}
+
+/** The figures that are known and are not zero. */
+function nonZero<Figures extends Record<string, number | "unknown" | undefined>>(
+  figures: Figures,
+): { [Name in keyof Figures]?: number } {
+  const known = Object.entries(figures).filter(([, value]) => typeof value === "number" && value > 0);
+  return Object.fromEntries(known) as { [Name in keyof Figures]?: number };
 }
 
 function tokenMade(desired: DesiredPipeline | undefined): Cost[] {
@@ -30,56 +35,72 @@ function tokenMade(desired: DesiredPipeline | undefined): Cost[] {
   return options.access_token === undefined ? [{ code: "TokenMade", facts: { pipeline_id } }] : [];
 }
 
-function endOf(pipeline_id: string, { config, status }: ActualPipeline): Cost[] {
+function endOf(pipeline_id: string, { config, status, dead_letters: count }: ActualPipeline): Cost[] {
   const isDropped = status === "Terminated";
   return [
     ...(isPushed(config) && !isDropped ? [sendersRefused] : []),
-    ...(isDropped ? [] : [{ code: "DeadLettersFirst" as const, facts: { pipeline_id } }]),
+    ...(isDropped ? [] : [{ code: "DeadLettersFirst" as const, facts: { pipeline_id, ...nonZero({ count }) } }]),
   ];
 }
 
 const sendersRefused: Cost = { code: "SendersRefused", facts: {} };
 
 /** How the change is carried out on a pipeline that runs. */
-function pauseOf({ calls }: Action, { config, status }: ActualPipeline): Cost[] {
+function pauseOf({ calls }: Action, present: ActualPipeline): Cost[] {
+  const { config, status } = present;
   if (status !== "Running") return [];
   if (!calls.includes("stop")) return calls.includes("terminate") ? [] : [{ code: "AppliedLive", facts: {} }];
   if (!calls.includes("resume")) return [];
-  return [{ code: "Drains", facts: { waits: isPushed(config) ? "stream" : "topic" } }];
+  const writes = unwrittenOf(present);
+  const isWriting = writes.held !== 0 || writes.pending_batches > 0;
+  return [{ code: "Drains", facts: { waits: isPushed(config) ? "stream" : "topic", ...(isWriting && { writes }) } }];
 }
 
 /** What it means that it does not run any more. */
-function endingsOf({ calls }: Action, { config, status }: ActualPipeline): Cost[] {
+function endingsOf({ calls }: Action, { config, status, held, lag }: ActualPipeline): Cost[] {
   if (status !== "Running" || calls.includes("resume")) return [];
-  if (calls.includes("terminate") && isPushed(config)) return [{ code: "EventsDropped", facts: {} }, sendersRefused];
+  if (calls.includes("terminate") && isPushed(config))
+    return [{ code: "EventsDropped", facts: nonZero({ held }) }, sendersRefused];
   const isStopped = calls.includes("stop") || calls.includes("terminate");
-  return isStopped && !isPushed(config) ? [{ code: "ReadingStops", facts: {} }] : [];
+  return isStopped && !isPushed(config) ? [{ code: "ReadingStops", facts: nonZero({ lag }) }] : [];
 }
 
 /** What the new config means, field by field. */
-function editOf({ fields }: Action, from: PipelineConfig, to: PipelineConfig): Cost[] {
+function editOf({ fields }: Action, { config: from, keys }: ActualPipeline, to: PipelineConfig): Cost[] {
   if (fields.length === 0) return [];
-  return [...dedupCosts(from, to), ...expressionCosts(from, to), ...fieldCosts(from, to), ...targetCosts(from, to)];
+  return [
+    ...dedupCosts(from, to, keys),
+    ...expressionCosts(from, to),
+    ...fieldCosts(from, to),
+    ...targetCosts(from, to),
+  ];
 }
 
 type Dedup = Extract<TransformConfig, { type: "dedup" }>;
 
-function dedupCosts(from: PipelineConfig, to: PipelineConfig): Cost[] {
+/** The number of keys is known for all sources together. */
+function dedupCosts(from: PipelineConfig, to: PipelineConfig, keys: number | undefined): Cost[] {
   const [before, after] = [dedupsOf(from), dedupsOf(to)];
   const ids = [...new Set([...before.keys(), ...after.keys()])];
-  return ids.flatMap((source_id) => dedupCost(source_id, before.get(source_id), after.get(source_id)));
+  const figure = before.size === 1 ? nonZero({ keys }) : {};
+  return ids.flatMap((source_id) => dedupCost(source_id, before.get(source_id), after.get(source_id), figure));
 }
 
 function dedupsOf({ transforms }: PipelineConfig): Map<string, Dedup> {
   return new Map(transforms.flatMap((one) => (one.type === "dedup" ? [[one.source_id, one]] : [])));
 }
 
-function dedupCost(source_id: string, before: Dedup | undefined, after: Dedup | undefined): Cost[] {
+function dedupCost(
+  source_id: string,
+  before: Dedup | undefined,
+  after: Dedup | undefined,
+  figure: { keys?: number },
+): Cost[] {
   const [from, to] = [before?.config.time_window ?? "", after?.config.time_window ?? ""];
   if (before === undefined) return [{ code: "DedupBegins", facts: { source_id, window: to } }];
-  if (after === undefined) return [{ code: "DedupEnds", facts: { source_id, window: from } }];
+  if (after === undefined) return [{ code: "DedupEnds", facts: { source_id, window: from, ...figure } }];
   if (String(before.config.key) !== String(after.config.key))
-    return [{ code: "DedupForgets", facts: { source_id, window: from } }];
+    return [{ code: "DedupForgets", facts: { source_id, window: from, ...figure } }];
   return from === to ? [] : [{ code: "WindowChanges", facts: { source_id, from, to } }];
 }
 

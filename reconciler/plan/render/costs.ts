@@ -1,16 +1,17 @@
 import type { Cost, CostCode, CostFacts, TableNeed, Target } from "../cost.ts";
-import { someOf } from "./words.ts";
+import { holdingsText } from "./losses.ts";
+import { counted, someOf } from "./words.ts";
 
 type Sentences = { readonly [Code in CostCode]: (facts: CostFacts[Code]) => string };
 
 const sentences: Sentences = {
   AppliedLive: () => "is applied while the pipeline runs",
-  Drains: ({ waits }) =>
-    `drains, about a second: it writes what it has read, and goes on with the new config; events wait in ${waits === "stream" ? "its stream" : "the topic"} meanwhile`,
-  DedupForgets: ({ source_id, window }) =>
-    `dedup of ${source_id} forgets its window: repeats of the last ${short(window)} pass once`,
-  DedupEnds: ({ source_id, window }) =>
-    `dedup of ${source_id} ends: repeats, which were dropped within ${short(window)}, are written from then on`,
+  Drains: ({ waits, writes }) =>
+    `drains, about a second: it writes what it has read${writes === undefined ? "" : ` (${holdingsText({ ...writes, dead_letters: 0 })})`}, and goes on with the new config; events wait in ${waits === "stream" ? "its stream" : "the topic"} meanwhile`,
+  DedupForgets: ({ source_id, window, keys }) =>
+    `dedup of ${source_id} forgets its window${figure(keys, "key")}: repeats of the last ${short(window)} pass once`,
+  DedupEnds: ({ source_id, window, keys }) =>
+    `dedup of ${source_id} ends${figure(keys, "key")}: repeats, which were dropped within ${short(window)}, are written from then on`,
   DedupBegins: ({ source_id, window }) =>
     `dedup of ${source_id} begins with an empty window of ${short(window)}: a repeat of an earlier event passes once`,
   WindowChanges: ({ source_id, from, to }) =>
@@ -27,12 +28,20 @@ const sentences: Sentences = {
   SendersRefused: () => "events that are sent to it are refused from then on",
   TokenMade: ({ pipeline_id }) =>
     `a new access token is needed to send events: sluice token rotate ${pipeline_id} prints it`,
-  DeadLettersFirst: ({ pipeline_id }) =>
-    `is not deleted while it has dead letters: sluice dlq consume, discard or purge ${pipeline_id} takes them out`,
-  ReadingStops: () => "reading stops: events wait in the topic, as long as that keeps them",
-  EventsDropped: () => "accepted events are dropped, unless they are written or in a prepared batch",
-  DeadLettersDropped: () => "its dead letters are dropped; accepted events are written first",
+  DeadLettersFirst: ({ pipeline_id, count }) =>
+    `is not deleted while it has dead letters${figure(count, "dead letter")}: sluice dlq consume, discard or purge ${pipeline_id} takes them out`,
+  ReadingStops: ({ lag }) =>
+    `reading stops${lag === undefined ? "" : ` at a lag of ${lag}`}: events wait in the topic, as long as that keeps them`,
+  EventsDropped: ({ held }) =>
+    `accepted events${figure(held, "event")} are dropped, unless they are written or in a prepared batch`,
+  DeadLettersDropped: ({ count }) =>
+    `its dead letters${figure(count, "dead letter")} are dropped; accepted events are written first`,
 };
+
+/** Such as ` (now 12 events)`; empty where the figure is not known. */
+function figure(count: number | undefined, one: string): string {
+  return count === undefined ? "" : ` (now ${counted(count, one)})`;
+}
 
 /** What a change costs, as a reviewer reads it. */
 export function costText<Code extends CostCode>({ code, facts }: Cost<Code>): string {

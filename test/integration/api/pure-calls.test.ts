@@ -9,7 +9,7 @@ import { PureCalls } from "../../../reconciler/api/pure/pure-calls.ts";
 import type { PureLimits } from "../../../reconciler/api/pure/pure-calls.ts";
 import { statusApi } from "../../../reconciler/api/status-api.ts";
 import { keptLog } from "../../support/engine.ts";
-import { info, restingEngine, snapshot, view } from "./sample.ts";
+import { actual, info, restingEngine, snapshot, view } from "./sample.ts";
 
 const filter = "/api/v1/filter/validate";
 const evaluation = "/api/v1/transform/expression/evaluate";
@@ -24,7 +24,7 @@ async function listen(limits: Partial<PureLimits> = {}): Promise<void> {
   const sources = {
     log: keptLog(),
     engine: restingEngine([view()]),
-    reconciler: { snapshot: () => snapshot("ended"), history: () => ({ records: [] }) },
+    reconciler: { snapshot: () => snapshot("ended"), history: () => ({ records: [] }), actual },
     registry: new Registry(),
     info: () => info,
     pure,

@@ -11,7 +11,7 @@ import { listenControl } from "../../../reconciler/cli/control/server.ts";
 import type { ControlServer } from "../../../reconciler/cli/control/server.ts";
 import { TestEngine } from "../../support/engine.ts";
 import { createTable, webhookPipeline } from "../../support/pipelines.ts";
-import { info, snapshot, unaskedOperator } from "./sample.ts";
+import { actual, info, snapshot, unaskedOperator } from "./sample.ts";
 
 let engine: TestEngine;
 let control: ControlServer;
@@ -23,7 +23,12 @@ beforeAll(async () => {
   engine = await TestEngine.open();
   const sources = {
     engine: engine.engine,
-    reconciler: { snapshot: () => snapshot("ended"), history: () => ({ records: [] }), operator: unaskedOperator },
+    reconciler: {
+      snapshot: () => snapshot("ended"),
+      history: () => ({ records: [] }),
+      actual,
+      operator: unaskedOperator,
+    },
     registry: engine.registry,
     info: () => info,
     log: engine.log,

@@ -7,6 +7,7 @@ import {
 } from "../../../engine/index.ts";
 import { defaultOptions, type PipelineConfig } from "../../../schemas/index.ts";
 import type { Info } from "../../../reconciler/api/info.ts";
+import type { LiveState } from "../../../reconciler/preview/live-state.ts";
 import type { ReconcileSnapshot } from "../../../reconciler/reconciler.ts";
 import type { StatusSources } from "../../../reconciler/api/routes.ts";
 import type { OperationRecord } from "../../../reconciler/apply/history.ts";
@@ -167,6 +168,19 @@ export function snapshot(turn: "under way" | "ended"): ReconcileSnapshot {
     history: [],
   };
 }
+
+/** What a plan would depend on, where nothing runs. */
+export const actual = (): LiveState => ({
+  version: 1,
+  at: "2026-01-03T00:00:00.000Z",
+  source: snapshot("ended").source,
+  max_deletions: { count: 5, share: 20 },
+  pipelines: [],
+  owned: {},
+  under_way: [],
+  interrupted: {},
+  holds: { version: 1, pipelines: {} },
+});
 
 /** Two operations: one of `orders`, and before it one of a pipeline that is gone. */
 export const records: OperationRecord[] = [

@@ -10,7 +10,7 @@ import { PureCalls } from "../../../reconciler/api/pure/pure-calls.ts";
 import { statusApi } from "../../../reconciler/api/status-api.ts";
 import type { StatusSources } from "../../../reconciler/api/routes.ts";
 import { keptLog } from "../../support/engine.ts";
-import { config, healthOf, history, info, letters, restingEngine, snapshot, view } from "./sample.ts";
+import { actual, config, healthOf, history, info, letters, restingEngine, snapshot, view } from "./sample.ts";
 
 interface Answer {
   status: number;
@@ -31,7 +31,7 @@ beforeEach(async () => {
   sources = {
     log,
     engine: restingEngine([view(), older]),
-    reconciler: { snapshot: () => snapshot("ended"), history },
+    reconciler: { snapshot: () => snapshot("ended"), history, actual },
     registry: new Registry(),
     info: () => info,
     pure: new PureCalls(),
@@ -149,6 +149,7 @@ describe("what is there is told", () => {
     ["the health of a pipeline", "/api/v1/pipeline/orders/health", () => healthOf(view())],
     ["the state of its dead letters", "/api/v1/pipeline/orders/dlq/state", () => letters.state()],
     ["what the reconciler did", "/api/v1/reconcile", () => snapshot("ended")],
+    ["what a plan depends on", "/api/v1/actual", () => actual()],
     ["what the process is", "/api/v1/info", () => info],
     ["that the process lives", "/healthz", () => ({ status: "ok" })],
     ["that the process is ready", "/readyz", () => ({ status: "ok" })],
@@ -180,7 +181,7 @@ describe("what is there is told", () => {
   test("the root lists every URL", async () => {
     const { urls } = (await get("/")).json as { urls: string[] };
     for (const url of urls) expect((await get(url.replace("{id}", "orders"))).status).toBe(200);
-    expect(urls).toHaveLength(11);
+    expect(urls).toHaveLength(12);
   });
 
   test("HEAD is answered like GET, without a body", async () => {

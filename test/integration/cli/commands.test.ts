@@ -12,7 +12,7 @@ import type { ControlServer } from "../../../reconciler/cli/control/server.ts";
 import { main } from "../../../reconciler/cli/main.ts";
 import type { ReconcileSnapshot } from "../../../reconciler/reconciler.ts";
 import type { PipelineStatus } from "../../../reconciler/status/status.ts";
-import { config, history, info, restingEngine, snapshot, unaskedOperator, view } from "../api/sample.ts";
+import { actual, config, history, info, restingEngine, snapshot, unaskedOperator, view } from "../api/sample.ts";
 
 let dataDir: string;
 let daemon: ControlServer;
@@ -54,7 +54,7 @@ const reconciled: ReconcileSnapshot = {
 };
 
 function serve(engine: ControlSources["engine"]): Promise<ControlServer> {
-  const reconciler = { snapshot: () => reconciled, history, operator: unaskedOperator };
+  const reconciler = { snapshot: () => reconciled, history, actual, operator: unaskedOperator };
   return listenControl(dataDir, controlApi({ engine, reconciler, registry: new Registry(), info: () => info }));
 }
 

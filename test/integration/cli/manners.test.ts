@@ -18,7 +18,7 @@ import { GitHost, ownAccount, token } from "../../support/git-host.ts";
 import { GitRepository } from "../../support/git-repository.ts";
 import { pipelineText } from "../../support/pipeline-text.ts";
 import { v2Text } from "../../support/version-2.ts";
-import { history, info, restingEngine, snapshot, unaskedOperator, view } from "../api/sample.ts";
+import { actual, history, info, restingEngine, snapshot, unaskedOperator, view } from "../api/sample.ts";
 
 const escape = String.fromCodePoint(27);
 const hold = { since: "2026-01-01T00:00:00.000Z", by: "ada", until: "2026-01-01T01:00:00.000Z" };
@@ -67,7 +67,7 @@ beforeEach(async () => {
       discard: async () => ({ discarded_count: 1, unknown: [] }),
     }),
   };
-  const reconciler = { snapshot: () => snapshot("ended"), history, operator };
+  const reconciler = { snapshot: () => snapshot("ended"), history, actual, operator };
   daemon = await listenControl(folder, controlApi({ engine, reconciler, registry: new Registry(), info: () => info }));
 });
 

@@ -10,7 +10,7 @@ export type Tree = readonly (PipelineText | Record<string, string>)[];
 /** Values of variables by name. */
 type Values = Record<string, string>;
 
-const limit = { count: 5, share: 20 };
+export const limit = { count: 5, share: 20 };
 const main = { name: "main", commit: "0".repeat(40) };
 
 /** What `sluice plan --base main` reports between these files. */
@@ -25,7 +25,7 @@ export function reportFor({ base, head, variables }: PullRequest): PlanReport {
   return reportBetween(base, head, variables?.base, variables?.head);
 }
 
-function sideOf(tree: Tree, values: Values): Side {
+export function sideOf(tree: Tree, values: Values): Side {
   const files = Object.entries(textsOf(tree))
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([path, text]) => ({ path, bytes: Buffer.from(text) }));

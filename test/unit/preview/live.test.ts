@@ -1,0 +1,69 @@
+import { describe, expect, test } from "vitest";
+import type { ActualPipeline } from "../../../reconciler/actual/state.ts";
+import { assumedState } from "../../../reconciler/preview/assumed.ts";
+import { liveState, type LiveState } from "../../../reconciler/preview/live-state.ts";
+import { previewOfLive } from "../../../reconciler/preview/preview.ts";
+import { readLiveState } from "../../../reconciler/preview/read-live-state.ts";
+import { type PlanReport, reportOf } from "../../../reconciler/preview/report.ts";
+import { pullRequests } from "./pull-requests.ts";
+import { limit, reportBetween, sideOf, type Tree } from "./sides.ts";
+
+/** What an API answers where everything runs as these files say, over the wire. */
+function answerOf(base: Tree, values: Record<string, string>, figures: Partial<ActualPipeline> = {}): LiveState {
+  const { pipelines } = sideOf(base, values).desired;
+  const actual = assumedState(pipelines, limit);
+  const running = new Map([...actual.pipelines].map(([id, one]) => [id, { ...one, ...figures }]));
+  const facts = { max_deletions: limit, holds: { version: 1, pipelines: {} }, described: pipelines } as const;
+  const source = { kind: "git", url: "https://git.example/pipelines.git", path: "." } as const;
+  return JSON.parse(JSON.stringify(liveState({ ...actual, pipelines: running }, { ...facts, source }))) as LiveState;
+}
+
+function liveReport(live: LiveState, head: Tree, values: Record<string, string>): PlanReport {
+  return reportOf(previewOfLive(readLiveState(live), sideOf(head, values)), { name: "a server" }, { name: "files" });
+}
+
+/** Without what only a server knows, or only a base. */
+const comparable = ({ changes, errors, counts, level, notes }: PlanReport): unknown => ({
+  changes: changes.map(({ now: _now, ...change }) => change),
+  errors,
+  counts,
+  level,
+  notes: notes.filter(({ code }) => code !== "SecretsNotCompared" && code !== "BaseUnusable"),
+});
+
+/** Where a server says something else than the files before: it never shows a secret. */
+const secretive = ["another password in plain text"];
+
+describe("where everything runs as the base says, a server gives the plan of the base", () => {
+  test.each(pullRequests.filter(({ title }) => !secretive.includes(title)))("$title", (request) => {
+    const { base, head, variables = { base: {} } } = request;
+    const after = variables.head ?? variables.base;
+    const report = liveReport(answerOf(base, variables.base), head, after);
+    expect(comparable(report)).toEqual(comparable(reportBetween(base, head, variables.base, after)));
+  });
+
+  test.each(pullRequests.filter(({ title }) => secretive.includes(title)))("$title: a note says so", (request) => {
+    const report = liveReport(answerOf(request.base, {}), request.head, {});
+    expect([report.changes, report.notes.map(({ code }) => code)]).toEqual([[], ["SecretsNotCompared"]]);
+  });
+});
+
+test("costs and losses name the figures of this moment", () => {
+  const returns = { id: "returns", sluice: ["state: Terminated"] };
+  const live = answerOf(
+    [{ id: "orders", topic: "orders" }, returns],
+    {},
+    { status: "Running", lag: 42, held: 7, pending_batches: 1, dead_letters: 2 },
+  );
+  const { changes } = liveReport(live, [{ id: "orders", topic: "orders", sluice: ["state: Stopped"] }, returns], {});
+  const said = Object.fromEntries(
+    changes.map(({ pipeline_id, costs }) => [pipeline_id, costs.map(({ text }) => text)]),
+  );
+  expect(said["orders"]).toEqual([
+    "reading stops at a lag of 42: events wait in the topic, as long as that keeps them",
+  ]);
+  expect(said["returns"]?.[0]).toBe(
+    "accepted events (now 7 events) are dropped, unless they are written or in a prepared batch",
+  );
+  expect(changes[0]?.now).toMatchObject({ status: "Running", events: 7, pending_batches: 1, lag: 42, dead_letters: 2 });
+});
