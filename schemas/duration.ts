@@ -72,3 +72,8 @@ export function canonicalDuration(text: string): string {
   if (nanoseconds === undefined) throw new RangeError(`expected a duration such as "30s", got "${text}"`);
   return printDuration(nanoseconds);
 }
+
+/** A canonical duration as a person writes it: `24h` for `24h0m0s`. */
+export function shortDuration(canonical: string): string {
+  return canonical.replace(/(?<=\d[hm])0[ms](?:0s)?$/, "").replace(/(?<=\dh)0m(?=\d)/, "");
+}

@@ -1,12 +1,12 @@
 /** The language: the format of pipeline files, and their canonical form. */
-export { canonicalDuration, durationMs, parseDuration, printDuration } from "./duration.ts";
+export { canonicalDuration, durationMs, parseDuration, printDuration, shortDuration } from "./duration.ts";
 export { dedupFields } from "./dedup-key.ts";
 export { effects, highest, type Effect } from "./annotations.ts";
 export { effectOf, fieldNames, isSecret, typesAt, type Path } from "./annotations.ts";
-export { readReference, referencesIn, secretFields, secretTexts } from "./secret-fields.ts";
+export { hostsOf, readReference, referencesIn, replacingTexts, secretFields, secretTexts } from "./secret-fields.ts";
 export { defaultOptions, engineOptions } from "./pipeline.ts";
 export { basicType } from "./pipeline.ts";
-export { normalise } from "./normalise.ts";
+export { documentOf, normalise } from "./normalise.ts";
 export { hasResources } from "./normalise-resources.ts";
 export { otlpField, otlpFields } from "./otlp-fields.ts";
 export { canonicalCpu, canonicalSize, parseQuantity, quantityBytes } from "./quantity.ts";

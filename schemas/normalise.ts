@@ -55,6 +55,18 @@ export function normalise(document: PipelineV3, stored?: PipelineConfig): Pipeli
   };
 }
 
+/** The document of a canonical form, whose canonical form is the same. A user without a password has an empty one there. */
+export function documentOf(config: PipelineConfig, directives?: PipelineV3["x-sluice"]): PipelineV3 {
+  const { connection_params } = config.sink;
+  const isServer = connection_params.host !== "embedded";
+  const document = {
+    ...config,
+    sink: { ...config.sink, connection_params: isServer ? { ...connection_params, password: connection_params.password ?? "" } : connection_params },
+    ...(directives !== undefined && { "x-sluice": directives }),
+  };
+  return tidy(document) as PipelineV3;
+}
+
 /** `orders-eu` is called `Orders Eu` unless the file says otherwise. */
 function titleOf(pipeline_id: string): string {
   return pipeline_id

@@ -65,7 +65,7 @@ export function replacingTexts(
 }
 
 /** The hosts that get the secret at `path`: the brokers or the registry of its source, or the server of the sink. */
-function hostsOf({ sources, sink }: PipelineConfig, [part, index, group]: Path): string[] {
+export function hostsOf({ sources, sink }: PipelineConfig, [part, index, group]: Path): string[] {
   if (part === "sink") return [sink.connection_params.host];
   const source = sources[Number(index)];
   if (source?.type !== "kafka") return [];

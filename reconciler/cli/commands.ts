@@ -66,6 +66,18 @@ export const commands: readonly Command[] = [
     async () => (await import("./files/migrate.ts")).migrate,
   ),
   command(
+    "import",
+    "[FILE...]",
+    "make the files of a repository from the pipelines of another engine, of version v2 or v3",
+    async () => (await import("./files/import.ts")).importPipelines,
+  ),
+  command(
+    "export",
+    "<DIR>",
+    "make the files of a repository from what runs",
+    async () => (await import("./files/export.ts")).exportPipelines,
+  ),
+  command(
     "init",
     "[DIR]",
     "make a repository of pipelines to start from",

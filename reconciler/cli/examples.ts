@@ -14,6 +14,11 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   comment: ["sluice comment plan.md", "sluice comment plan.md --existing"],
   schema: ["sluice schema > .pipeline.schema.json"],
   migrate: ["sluice migrate old/orders.yaml", "sluice migrate old/*.yaml --write --keep-behaviour"],
+  import: [
+    "sluice import --from http://old-engine:8081",
+    "sluice import --from orders.json payments.json --into pipelines/shop --keep-behaviour",
+  ],
+  export: ["sluice export pipelines", "sluice export pipelines --server http://127.0.0.1:8081"],
   init: ["sluice init my-pipelines"],
   get: ["sluice get", "sluice get orders --output yaml", "sluice get --watch --timeout 10m"],
   health: ["sluice health", "sluice health orders --output json"],

@@ -58,6 +58,17 @@ export interface Directives {
   recreate: boolean;
 }
 
+/** Those of a file that gives none. */
+export const defaultDirectives: Directives = {
+  state: "Running",
+  suspend: false,
+  prune: true,
+  depends_on: [],
+  drift: "correct",
+  adopt: false,
+  recreate: false,
+};
+
 /**
  * A document, or a file that could not be read at all, which is not applied. The pipelines that it names are neither
  * changed nor pruned. If its pipelines cannot be read, `freezesFile` is true: every pipeline that was last in `file`

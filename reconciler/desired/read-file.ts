@@ -4,7 +4,7 @@ import { problem, type Place, type Problem } from "../language/problem.ts";
 import type { Places } from "../language/places.ts";
 import { withVariables, type Variables } from "../language/variables.ts";
 import { claimsOf, type Claims } from "../validate/claims.ts";
-import type { DesiredPipeline, Directives, RefusedDocument } from "./desired-state.ts";
+import { defaultDirectives, type DesiredPipeline, type Directives, type RefusedDocument } from "./desired-state.ts";
 import type { Document } from "../language/document.ts";
 import { maxDocuments, maxFileBytes } from "../language/limits.ts";
 import { parse } from "../language/parse.ts";
@@ -95,13 +95,6 @@ function readPipeline(document: Document, start: Place): ReadPipeline {
 
 function directivesOf(written: PipelineV3): Directives {
   const given = written["x-sluice"] ?? {};
-  return {
-    state: given.state ?? "Running",
-    suspend: given.suspend ?? false,
-    prune: given.prune ?? true,
-    depends_on: given.depends_on ?? [],
-    drift: given.drift ?? "correct",
-    adopt: given.adopt ?? false,
-    recreate: given.recreate ?? false,
-  };
+  const { state, suspend, prune, depends_on, drift, adopt, recreate } = { ...defaultDirectives, ...given };
+  return { state, suspend, prune, depends_on, drift, adopt, recreate };
 }

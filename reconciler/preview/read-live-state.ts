@@ -1,6 +1,6 @@
 import { Ajv, type ValidateFunction } from "ajv";
 import schema from "../../schemas/live-state.schema.json" with { type: "json" };
-import { normalise, schemaErrors, tidy, type PipelineV3 } from "../../schemas/index.ts";
+import { documentOf, normalise, schemaErrors } from "../../schemas/index.ts";
 import type { ActualPipeline, ActualState } from "../actual/state.ts";
 import type { LivePipeline, LiveState } from "./live-state.ts";
 
@@ -31,13 +31,13 @@ export function readLiveState(answer: unknown): LiveState {
 /** Its config is checked as a file is; its canonical form is again itself. */
 function canonical(pipeline: LivePipeline): LivePipeline {
   const { pipeline_id, config, options, directives } = pipeline;
-  const document = tidy({ ...config, "x-sluice": { ...options, ...directives } });
+  const document = documentOf(config, { ...options, ...directives });
   const [first] = schemaErrors(document);
   if (first !== undefined) {
     const at = `pipeline ${JSON.stringify(pipeline_id.slice(0, 200))}, ${first.instancePath || "config"}`;
     throw new LiveStateError(`${at}: ${first.message ?? "is of another shape"}`);
   }
-  return { ...pipeline, config: normalise(document as PipelineV3) };
+  return { ...pipeline, config: normalise(document) };
 }
 
 /** The actual state that an answer describes. A change under way is completed, whatever it is. */

@@ -10748,6 +10748,9 @@ function canonicalDuration(text5) {
   if (nanoseconds === void 0) throw new RangeError(`expected a duration such as "30s", got "${text5}"`);
   return printDuration(nanoseconds);
 }
+function shortDuration(canonical3) {
+  return canonical3.replace(/(?<=\d[hm])0[ms](?:0s)?$/, "").replace(/(?<=\dh)0m(?=\d)/, "");
+}
 
 // schemas/dedup-key.ts
 var entry = /\s*(?:"[^"]*"|'[^']*'|[\w.-]+)\s*:\s*([A-Za-z_][\w.-]*)\s*/.source;
@@ -12646,6 +12649,16 @@ function normalise(document2, stored) {
     resources: normaliseResources(file, sink.max_batch_size, stored)
   };
 }
+function documentOf(config, directives) {
+  const { connection_params } = config.sink;
+  const isServer = connection_params.host !== "embedded";
+  const document2 = {
+    ...config,
+    sink: { ...config.sink, connection_params: isServer ? { ...connection_params, password: connection_params.password ?? "" } : connection_params },
+    ...directives !== void 0 && { "x-sluice": directives }
+  };
+  return tidy(document2);
+}
 function titleOf(pipeline_id) {
   return pipeline_id.split("-").map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join(" ");
 }
@@ -13423,8 +13436,8 @@ var Timezone = class _Timezone {
     if (this.#format === void 0) return this.name === "" ? offsetText(this.#fixed) : this.name;
     this.#labels ??= ["en-US", "en-GB"].map((locale) => labelsOf(locale, this.name));
     const labels = this.#labels.map((label) => label.formatToParts(seconds * 1e3));
-    const short2 = labels.map((parts) => parts.find(({ type }) => type === "timeZoneName")?.value ?? "");
-    return short2.find((label) => /^[A-Z]+$/.test(label)) ?? offsetText(this.offset(seconds));
+    const short = labels.map((parts) => parts.find(({ type }) => type === "timeZoneName")?.value ?? "");
+    return short.find((label) => /^[A-Z]+$/.test(label)) ?? offsetText(this.offset(seconds));
   }
 };
 function formatOf(timeZone) {
@@ -13526,16 +13539,16 @@ function digits(field2, width, read) {
   };
 }
 function name(names5, length, set, read) {
-  const short2 = names5.map((long) => long.slice(0, length));
+  const short = names5.map((long) => long.slice(0, length));
   return {
-    reads: short2.join("|"),
+    reads: short.join("|"),
     take: (parts, text5) => {
       set(
         parts,
-        short2.findIndex((known2) => known2.toLowerCase() === text5.toLowerCase())
+        short.findIndex((known2) => known2.toLowerCase() === text5.toLowerCase())
       );
     },
-    write: (wall) => short2[read(wall)] ?? ""
+    write: (wall) => short[read(wall)] ?? ""
   };
 }
 function half(morning, afternoon) {
@@ -26573,6 +26586,17 @@ function typed3(scalar3, text5, types2) {
   return { kind: "list", at: scalar3.at, items };
 }
 
+// reconciler/desired/desired-state.ts
+var defaultDirectives = {
+  state: "Running",
+  suspend: false,
+  prune: true,
+  depends_on: [],
+  drift: "correct",
+  adopt: false,
+  recreate: false
+};
+
 // reconciler/language/limits.ts
 var maxFileBytes = 1024 * 1024;
 var maxDepth = 32;
@@ -30893,15 +30917,8 @@ function readPipeline(document2, start) {
 }
 function directivesOf(written2) {
   const given3 = written2["x-sluice"] ?? {};
-  return {
-    state: given3.state ?? "Running",
-    suspend: given3.suspend ?? false,
-    prune: given3.prune ?? true,
-    depends_on: given3.depends_on ?? [],
-    drift: given3.drift ?? "correct",
-    adopt: given3.adopt ?? false,
-    recreate: given3.recreate ?? false
-  };
+  const { state, suspend, prune, depends_on, drift, adopt, recreate } = { ...defaultDirectives, ...given3 };
+  return { state, suspend, prune, depends_on, drift, adopt, recreate };
 }
 
 // reconciler/desired/pieces.ts
@@ -31964,6 +31981,7 @@ var sluice_config_schema_default = {
       "x-commands": [
         "run",
         "get",
+        "export",
         "health",
         "info",
         "history",
@@ -32148,8 +32166,8 @@ var sluice_config_schema_default = {
     insecure: {
       type: "boolean",
       default: false,
-      description: "allow listeners without TLS on other addresses than loopback, such as behind a proxy with TLS; for plan, send the token of --server without TLS",
-      "x-commands": ["run", "plan"]
+      description: "allow listeners without TLS on other addresses than loopback, such as behind a proxy with TLS; for the others, send the token of a server without TLS",
+      "x-commands": ["run", "plan", "export", "import"]
     },
     max_connections: {
       type: "integer",
@@ -32371,6 +32389,8 @@ var sluice_config_schema_default = {
         "schema",
         "migrate",
         "init",
+        "import",
+        "export",
         "comment"
       ]
     },
@@ -32511,18 +32531,18 @@ var sluice_config_schema_default = {
     plan_server: {
       type: "string",
       pattern: "^https?://",
-      description: "URL of the status API of a running Sluice, to compare with what runs instead of with a commit",
+      description: "URL of the status API of a running Sluice, to compare with what runs there instead of with a commit, or to export that",
       "x-argument": "URL",
       "x-flag": "--server",
       "x-expected": 'a URL such as "http://127.0.0.1:8081"',
-      "x-commands": ["plan"]
+      "x-commands": ["plan", "export"]
     },
     server_token: {
       type: "string",
       minLength: 1,
       description: "token of that API, as ${env:NAME} or ${file:/path}",
       "x-argument": "REFERENCE",
-      "x-commands": ["plan"]
+      "x-commands": ["plan", "export", "import"]
     },
     plan_format: {
       type: "string",
@@ -32559,7 +32579,24 @@ var sluice_config_schema_default = {
       type: "boolean",
       default: false,
       description: "negate filters, so that they keep the same events as in v2; else their text stays, and the file waits for a review",
-      "x-commands": ["migrate"]
+      "x-commands": ["migrate", "import"]
+    },
+    import_from: {
+      type: "string",
+      minLength: 1,
+      description: "what is imported: the URL of an engine with the API of version v2 or v3, or a file with pipelines of it",
+      "x-argument": "URL|FILE",
+      "x-flag": "--from",
+      "x-commands": ["import"]
+    },
+    import_into: {
+      type: "string",
+      minLength: 1,
+      default: "pipelines",
+      description: "the folder in which the files are made",
+      "x-argument": "DIR",
+      "x-flag": "--into",
+      "x-commands": ["import"]
     },
     sql_format: {
       type: "string",
@@ -33308,10 +33345,10 @@ function leftText({ isRefused: isRefused2, cause, state }) {
 var sentences2 = {
   AppliedLive: () => "is applied while the pipeline runs",
   Drains: ({ waits, writes }) => `drains, about a second: it writes what it has read${writes === void 0 ? "" : ` (${holdingsText({ ...writes, dead_letters: 0 })})`}, and goes on with the new config; events wait in ${waits === "stream" ? "its stream" : "the topic"} meanwhile`,
-  DedupForgets: ({ source_id, window: window3, keys: keys2 }) => `dedup of ${source_id} forgets its window${figure(keys2, "key")}: repeats of the last ${short(window3)} pass once`,
-  DedupEnds: ({ source_id, window: window3, keys: keys2 }) => `dedup of ${source_id} ends${figure(keys2, "key")}: repeats, which were dropped within ${short(window3)}, are written from then on`,
-  DedupBegins: ({ source_id, window: window3 }) => `dedup of ${source_id} begins with an empty window of ${short(window3)}: a repeat of an earlier event passes once`,
-  WindowChanges: ({ source_id, from, to: to2 }) => `dedup of ${source_id} remembers new keys for ${short(to2)}, and those that it has for ${short(from)} as before`,
+  DedupForgets: ({ source_id, window: window3, keys: keys2 }) => `dedup of ${source_id} forgets its window${figure(keys2, "key")}: repeats of the last ${shortDuration(window3)} pass once`,
+  DedupEnds: ({ source_id, window: window3, keys: keys2 }) => `dedup of ${source_id} ends${figure(keys2, "key")}: repeats, which were dropped within ${shortDuration(window3)}, are written from then on`,
+  DedupBegins: ({ source_id, window: window3 }) => `dedup of ${source_id} begins with an empty window of ${shortDuration(window3)}: a repeat of an earlier event passes once`,
+  WindowChanges: ({ source_id, from, to: to2 }) => `dedup of ${source_id} remembers new keys for ${shortDuration(to2)}, and those that it has for ${shortDuration(from)} as before`,
   ExpressionChanges: ({ source_id, type }) => type === "filter" ? `the filter of ${source_id} keeps other events from then on; rows that are written stay as they are` : `the stateless transform of ${source_id} makes other events from then on; rows that are written stay as they are`,
   FieldsDemanded: ({ source_id, fields }) => `events of ${source_id} become dead letters where ${someOf(fields)} ${fields.length === 1 ? "is missing, null or of another type" : "are missing, null or of other types"}`,
   TargetChanges: ({ from, to: to2 }) => `rows go to ${nameOf3(to2)} from then on; those in ${nameOf3(from)} stay there`,
@@ -33344,9 +33381,6 @@ function tableText({ columns, by, statements, ...target }) {
 }
 function nameOf3({ host: host2, database, table }) {
   return `${database}.${table} on ${host2}`;
-}
-function short(duration2) {
-  return duration2.replace(/(?<=\d[hm])0[ms](?:0s)?$/, "").replace(/(?<=\dh)0m(?=\d)/, "");
 }
 
 // node_modules/diff/libesm/diff/base.js
@@ -33687,8 +33721,8 @@ function summaryOf({ base, head, counts: counts2, errors }) {
 }
 function nameOf4({ name: name3, commit }) {
   if (commit === void 0) return name3;
-  const short2 = commit.slice(0, 12);
-  return commit.startsWith(name3) ? short2 : `${name3} (${short2})`;
+  const short = commit.slice(0, 12);
+  return commit.startsWith(name3) ? short : `${name3} (${short})`;
 }
 function whatOf({ kind: kind2, cause, level, effect, fields }) {
   if (level === "refuse") return `refused (${cause})`;
@@ -35397,7 +35431,7 @@ function readLiveState(answer2) {
 }
 function canonical2(pipeline) {
   const { pipeline_id, config, options, directives } = pipeline;
-  const document2 = tidy({ ...config, "x-sluice": { ...options, ...directives } });
+  const document2 = documentOf(config, { ...options, ...directives });
   const [first3] = schemaErrors(document2);
   if (first3 !== void 0) {
     const at2 = `pipeline ${JSON.stringify(pipeline_id.slice(0, 200))}, ${first3.instancePath || "config"}`;
@@ -40103,27 +40137,27 @@ function notFound(reference, what, wayOut2) {
   return new EngineError("SECRET_NOT_FOUND", `secret ${reference} ${what}: ${wayOut2}`, { details: { reference } });
 }
 
-// reconciler/cli/files/live-server.ts
-var path = "/api/v1/actual";
-var mostBytes3 = 100 * 1024 * 1024;
+// reconciler/cli/files/server-api.ts
 var timeout = 3e4;
-async function liveStateAt(server, { settings: settings2, env }) {
-  const address = addressOf(server, settings2);
+async function serverApi(server, setting, { settings: settings2, env }, mostBytes4) {
+  const address = addressOf(server, setting, settings2);
   const token5 = await tokenOf(settings2, env);
-  if (token5 !== void 0) refuseToShow(address, settings2);
+  if (token5 !== void 0) refuseToShow(address, setting, settings2);
   const headers = token5 === void 0 ? {} : { authorization: `Bearer ${token5}` };
-  try {
-    const { body } = await new Rest({ address: nameOf5(address), headers, timeout, mostBytes: mostBytes3 }).call("GET", path);
-    const live = readLiveState(body);
-    const [, commit] = /sha1:([0-9a-f]{40,64})$/.exec(live.revision ?? "") ?? [];
-    return { live, compared: { name: nameOf5(address), ...commit !== void 0 && { commit } } };
-  } catch (error2) {
-    throw explained(error2, nameOf5(address), settings2);
-  }
+  const rest = new Rest({ address: nameOf5(address), headers, timeout, mostBytes: mostBytes4 });
+  const get2 = async (path2) => {
+    try {
+      return (await rest.call("GET", path2)).body;
+    } catch (error2) {
+      if (!(error2 instanceof RestError)) throw error2;
+      throw new CliError(printable(`${error2.message}${wayOutOf(error2, setting, settings2)}`), { cause: error2 });
+    }
+  };
+  return { name: nameOf5(address), get: get2 };
 }
-function addressOf(server, settings2) {
+function addressOf(server, setting, settings2) {
   const found2 = URL.canParse(server) ? new URL(server) : void 0;
-  const expected3 = `${settings2.origin("plan_server")}: expected the URL of a status API, such as "http://127.0.0.1:8081", found`;
+  const expected3 = `${settings2.origin(setting)}: expected the URL of an API, such as "http://127.0.0.1:8081", found`;
   if (found2 === void 0) throw new CliError(`${expected3} a text that is no URL`);
   if (found2.username === "" && found2.password === "" && found2.search === "" && found2.hash === "") return found2;
   throw new CliError(`${expected3} one with a user, a query or a fragment: a token is given by --server-token`);
@@ -40149,28 +40183,38 @@ async function tokenOf(settings2, env) {
   }
   throw new CliError(`${origin3}: ${given3}: expected a token without blanks, as "openssl rand -hex 32" gives`);
 }
-function refuseToShow({ protocol, hostname, host: host2 }, settings2) {
+function refuseToShow({ protocol, hostname, host: host2 }, setting, settings2) {
   const name3 = hostname.replace(/^\[|\]$/g, "");
   const isHere = name3 === "localhost" || /^[\d.]+$|:/.test(name3) && isLoopback(name3);
   if (protocol === "https:" || isHere || settings2.isOn("insecure")) return;
   throw new CliError(
-    `${settings2.origin("plan_server")}: expected https, found http to ${host2}, where all on the way would read the token: give a URL with https, or --insecure`
+    `${settings2.origin(setting)}: expected https, found http to ${host2}, where all on the way would read the token: give a URL with https, or --insecure`
   );
 }
-function explained(error2, address, settings2) {
-  if (error2 instanceof LiveStateError) {
-    const what = `${address}${path}: expected what runs, as a sluice of this version answers, found something else`;
-    return new CliError(printable(`${what}: ${error2.message}`), { cause: error2 });
-  }
-  if (!(error2 instanceof RestError)) return error2;
-  return new CliError(printable(`${error2.message}${wayOutOf(error2, settings2)}`), { cause: error2 });
-}
-function wayOutOf({ status, isForbidden }, settings2) {
+function wayOutOf({ status, isForbidden }, setting, settings2) {
   if (isForbidden) {
     return settings2.optional("server_token") === void 0 ? ": give its token with --server-token" : ": --server-token has another token than this API expects";
   }
+  if (setting === "import_from") return "";
   if (status === 404) return ": is this the status API (--api) of a sluice of this version?";
   return status === void 0 ? ": is --server the address of its status API (--api)?" : "";
+}
+
+// reconciler/cli/files/live-server.ts
+var path = "/api/v1/actual";
+var mostBytes3 = 100 * 1024 * 1024;
+async function liveStateAt(server, invocation) {
+  const api = await serverApi(server, "plan_server", invocation, mostBytes3);
+  const answer2 = await api.get(path);
+  try {
+    const live = readLiveState(answer2);
+    const [, commit] = /sha1:([0-9a-f]{40,64})$/.exec(live.revision ?? "") ?? [];
+    return { live, compared: { name: api.name, ...commit !== void 0 && { commit } } };
+  } catch (error2) {
+    if (!(error2 instanceof LiveStateError)) throw error2;
+    const what = `${api.name}${path}: expected what runs, as a sluice of this version answers, found something else`;
+    throw new CliError(printable(`${what}: ${error2.message}`), { cause: error2 });
+  }
 }
 async function headFor({ source }, folder, head, env, signal) {
   const compared4 = { name: "the files as they are" };

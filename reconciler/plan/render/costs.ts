@@ -1,3 +1,4 @@
+import { shortDuration } from "../../../schemas/index.ts";
 import type { Cost, CostCode, CostFacts, TableNeed, Target } from "../cost.ts";
 import { holdingsText } from "./losses.ts";
 import { counted, someOf } from "./words.ts";
@@ -9,13 +10,13 @@ const sentences: Sentences = {
   Drains: ({ waits, writes }) =>
     `drains, about a second: it writes what it has read${writes === undefined ? "" : ` (${holdingsText({ ...writes, dead_letters: 0 })})`}, and goes on with the new config; events wait in ${waits === "stream" ? "its stream" : "the topic"} meanwhile`,
   DedupForgets: ({ source_id, window, keys }) =>
-    `dedup of ${source_id} forgets its window${figure(keys, "key")}: repeats of the last ${short(window)} pass once`,
+    `dedup of ${source_id} forgets its window${figure(keys, "key")}: repeats of the last ${shortDuration(window)} pass once`,
   DedupEnds: ({ source_id, window, keys }) =>
-    `dedup of ${source_id} ends${figure(keys, "key")}: repeats, which were dropped within ${short(window)}, are written from then on`,
+    `dedup of ${source_id} ends${figure(keys, "key")}: repeats, which were dropped within ${shortDuration(window)}, are written from then on`,
   DedupBegins: ({ source_id, window }) =>
-    `dedup of ${source_id} begins with an empty window of ${short(window)}: a repeat of an earlier event passes once`,
+    `dedup of ${source_id} begins with an empty window of ${shortDuration(window)}: a repeat of an earlier event passes once`,
   WindowChanges: ({ source_id, from, to }) =>
-    `dedup of ${source_id} remembers new keys for ${short(to)}, and those that it has for ${short(from)} as before`,
+    `dedup of ${source_id} remembers new keys for ${shortDuration(to)}, and those that it has for ${shortDuration(from)} as before`,
   ExpressionChanges: ({ source_id, type }) =>
     type === "filter"
       ? `the filter of ${source_id} keeps other events from then on; rows that are written stay as they are`
@@ -70,9 +71,4 @@ export function tableText({ columns, by, statements, ...target }: TableNeed): st
 /** Such as `shop.orders on clickhouse`. */
 function nameOf({ host, database, table }: Target): string {
   return `${database}.${table} on ${host}`;
-}
-
-/** `24h0m0s` as a person writes it: `24h`. */
-function short(duration: string): string {
-  return duration.replace(/(?<=\d[hm])0[ms](?:0s)?$/, "").replace(/(?<=\dh)0m(?=\d)/, "");
 }

@@ -14,6 +14,8 @@ import { settingsOf } from "../../../reconciler/cli/invocation/settings-table.ts
 import { main } from "../../../reconciler/cli/main.ts";
 import type { ReconcileAnswer } from "../../../reconciler/status/reconcile-request.ts";
 import { sluice as built } from "../../support/daemon.ts";
+import type { LivePipeline } from "../../../reconciler/preview/live-state.ts";
+import { defaultOptions, normalise, type PipelineV3 } from "../../../schemas/index.ts";
 import { GitHost, ownAccount, token } from "../../support/git-host.ts";
 import { GitRepository } from "../../support/git-repository.ts";
 import { pipelineText } from "../../support/pipeline-text.ts";
@@ -22,6 +24,16 @@ import { actual, history, info, restingEngine, snapshot, unaskedOperator, view }
 
 const escape = String.fromCodePoint(27);
 const hold = { since: "2026-01-01T00:00:00.000Z", by: "ada", until: "2026-01-01T01:00:00.000Z" };
+
+const live: LivePipeline = {
+  pipeline_id: "orders",
+  config: normalise(load(pipelineText({ id: "orders" })) as PipelineV3),
+  options: defaultOptions,
+  status: "Running",
+  held: 0,
+  pending_batches: 0,
+  dead_letters: 0,
+};
 
 let folder: string;
 let repository: GitRepository;
@@ -67,7 +79,12 @@ beforeEach(async () => {
       discard: async () => ({ discarded_count: 1, unknown: [] }),
     }),
   };
-  const reconciler = { snapshot: () => snapshot("ended"), history, actual, operator };
+  const reconciler = {
+    snapshot: () => snapshot("ended"),
+    history,
+    actual: () => ({ ...actual(), pipelines: [live] }),
+    operator,
+  };
   daemon = await listenControl(folder, controlApi({ engine, reconciler, registry: new Registry(), info: () => info }));
 });
 
@@ -109,6 +126,8 @@ const succeeding: Readonly<Record<string, () => string[]>> = {
   comment: () => [join(folder, "plan.md")],
   schema: () => [],
   migrate: () => [join(folder, "v2.yaml")],
+  import: () => ["--from", join(repository.path, "pipelines/orders.yaml"), "--into", join(folder, "new")],
+  export: () => [join(folder, "new")],
   init: () => [join(folder, "new")],
   get: () => [],
   health: () => [],
@@ -139,6 +158,7 @@ const failing: Readonly<Record<string, () => string[]>> = {
   plan: () => [repository.path, "--base", "none"],
   comment: () => [join(folder, "none.md")],
   migrate: () => [join(folder, "none.yaml")],
+  import: () => ["--from", join(folder, "none.yaml")],
   init: () => [join(folder, "v2.yaml")],
   stop: () => ["orders", "--for", "soon"],
   completion: () => ["tcsh"],
