@@ -12,9 +12,11 @@ import { Loader } from "./desired/load.ts";
 import { filesOf, type Revision, type SourceDescription } from "./git/revision.ts";
 import { followedSource, sourceChange, type SourceChange, withoutChanges } from "./holds/source-change.ts";
 import type { Variables } from "./language/variables.ts";
+import { type ApprovalRule, withApprovals } from "./holds/approval.ts";
 import { planWithHolds } from "./holds/held-plan.ts";
 import type { Holds } from "./holds/holds.ts";
 import type { Plan } from "./plan/change.ts";
+import type { Level } from "./plan/level.ts";
 import { liveState, type LiveState } from "./preview/live-state.ts";
 
 export interface PlannerDependencies {
@@ -24,6 +26,8 @@ export interface PlannerDependencies {
   operations: Operations;
   holds: Holds;
   limit: DeletionLimit;
+  /** Changes of this level and graver ones wait for an approval in Git; absent where none does. */
+  approve: Level | undefined;
   variables: () => Promise<Variables>;
   reader: FileReader | undefined;
   busy: () => Apply["busy"];
@@ -52,7 +56,15 @@ export class Planner {
     this.#dependencies = dependencies;
   }
 
+  /** A turn. A pinned commit needs no approval: who pinned it has seen its plan. */
   async make(revision: Revision, desired: DesiredState): Promise<MadePlan> {
+    const { holds, approve } = this.#dependencies;
+    const isNeeded = approve !== undefined && holds.state.pin === undefined;
+    const approved = revision.approvals ?? [];
+    return this.#make(revision, desired, isNeeded ? { from: approve, approved } : undefined);
+  }
+
+  async #make(revision: Revision, desired: DesiredState, approval: ApprovalRule | undefined): Promise<MadePlan> {
     const { source, engine, inventory, holds, limit } = this.#dependencies;
     const { id, skipped } = revision;
     this.#stale = await engine.staleSecrets();
@@ -62,7 +74,13 @@ export class Planner {
     const ids = plan.changes.map(({ pipeline_id }) => pipeline_id);
     const suspended = new Set(ids.filter((one) => holds.of(one) !== undefined));
     const change = sourceChange(plan, inventory.state.source, followedSource(source.description, revision));
-    if (change === undefined) return { plan, pipelines, suspended };
+    if (change === undefined) {
+      return {
+        plan: approval === undefined ? plan : withApprovals(plan, actual, pipelines, approval),
+        pipelines,
+        suspended,
+      };
+    }
     return { plan: withoutChanges(plan, change), pipelines, suspended, sourceChange: change };
   }
 
@@ -73,12 +91,13 @@ export class Planner {
 
   /** What a plan would depend on at this moment; `described` are the pipelines of the last good files. */
   live(described: readonly DesiredPipeline[]): LiveState {
-    const { source, inventory, holds, limit } = this.#dependencies;
+    const { source, inventory, holds, limit, approve } = this.#dependencies;
     const { last_attempted_revision: revision } = inventory.state;
     return liveState(this.#seen(), {
       source: source.description,
       ...(revision !== undefined && { revision }),
       max_deletions: limit,
+      ...(approve !== undefined && { approve }),
       holds: holds.state,
       described,
     });
@@ -89,11 +108,11 @@ export class Planner {
     return snapshot(engine, inventory, busy(), operations.interrupted, this.#stale);
   }
 
-  /** The plan for this revision. Leaves the cache of the followed files as it is. */
+  /** The plan for this revision, before a person decides on it. Leaves the cache of the followed files as it is. */
   async preview(revision: Revision): Promise<Plan> {
     const { reader } = this.#dependencies;
     const variables = await this.#dependencies.variables();
     const read = await new Loader(reader).load(filesOf(revision), AbortSignal.timeout(loadTimeout), variables);
-    return (await this.make(revision, this.desiredOf(read))).plan;
+    return (await this.#make(revision, this.desiredOf(read), undefined)).plan;
   }
 }

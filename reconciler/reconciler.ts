@@ -18,6 +18,7 @@ import { followedSource } from "./holds/source-change.ts";
 import { Operator } from "./operator.ts";
 import { filesOf, type Revision, type RevisionSource } from "./git/revision.ts";
 import { parseDeletionLimit } from "./plan/budget.ts";
+import type { Level } from "./plan/level.ts";
 import { type HistoryPage, OperationHistory, type PageRequest } from "./apply/history.ts";
 import { Planner } from "./planner.ts";
 import type { LiveState } from "./preview/live-state.ts";
@@ -39,6 +40,8 @@ export interface ReconcilerOptions {
   interval: number;
   /** How many pipelines one revision may delete, such as `5 or 20%`, which is the default. */
   maxDeletions?: string;
+  /** Changes of this level and graver ones wait for an approval in Git; by default none does. */
+  approve?: Level;
   /**
    * The variables of the files, read again at each turn: the same object while none has changed. Default none. A turn
    * whose variables cannot be read changes nothing.
@@ -84,7 +87,7 @@ export class Reconciler {
 
   /** Reads the inventory, the journal of operations, and suspensions. Throws where one of the first two is damaged. */
   constructor(options: ReconcilerOptions) {
-    const { engine, log, registry, dataDir, reader } = options;
+    const { engine, log, registry, dataDir, reader, approve } = options;
     this.#options = options;
     this.#loader = new Loader(reader);
     const inventory = (this.#inventory = Inventory.read(dataDir));
@@ -101,7 +104,8 @@ export class Reconciler {
     const busy = (): Apply["busy"] => this.#apply.busy;
     const limit = parseDeletionLimit(options.maxDeletions ?? "5 or 20%");
     const variables = (this.#variables = options.variables ?? (async () => noVariables));
-    this.#planner = new Planner({ source, engine, inventory, operations, holds, limit, variables, busy, reader });
+    const limits = { limit, approve };
+    this.#planner = new Planner({ source, engine, inventory, operations, holds, ...limits, variables, busy, reader });
     const shared = { source, engine, inventory, holds, requests: this.#requests, busy };
     this.#status = new Status(shared);
     const isWorking = (): boolean => this.#isTurning || this.#pending !== undefined;

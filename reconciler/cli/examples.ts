@@ -10,6 +10,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     "sluice plan pipelines --base main --head my-branch --format markdown",
     "sluice plan pipelines --base main --fail-on forget",
     "sluice plan pipelines --server http://127.0.0.1:8081",
+    "sluice plan pipelines --base main --save approvals/new-key.json",
   ],
   comment: ["sluice comment plan.md", "sluice comment plan.md --existing"],
   schema: ["sluice schema > .pipeline.schema.json"],

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Blobs } from "./tree.ts";
-import { type Read, readCommit, type Wanted } from "./commit.ts";
+import { approvalsOf, type Read, readCommit, type Wanted } from "./commit.ts";
 import type { Git } from "./git.ts";
 import { isFull, removeUnfinished } from "./object-files.ts";
 import type { Tip } from "./reference.ts";
@@ -30,6 +30,8 @@ export interface NamedObject {
 /** A commit that was read, and its signature where signatures are verified. */
 export interface Found extends Read {
   signature?: Signature;
+  /** Where they are wanted. */
+  approvals?: string[];
 }
 
 /** Damage of the local copy, which is then deleted and cloned again. Never shown to people. */
@@ -150,7 +152,9 @@ export class Clone {
   async #read(object: NamedObject, wanted: Wanted, signal: AbortSignal): Promise<Found> {
     const signature = await this.#check(this.#folder, object, signal);
     const read = await readCommit(this.#git, this.#folder, object.commit, { ...wanted, blobs: this.#blobs }, signal);
-    return { ...read, ...(signature && { signature }) };
+    if (wanted.approvals !== true) return { ...read, ...(signature && { signature }) };
+    const approvals = await approvalsOf(this.#git, this.#folder, object.commit, wanted, signal);
+    return { ...read, ...(signature && { signature }), approvals };
   }
 
   /**

@@ -1,7 +1,7 @@
-import { type Blobs, parseTree } from "./tree.ts";
+import { Blobs, parseTree } from "./tree.ts";
 import type { Git } from "./git.ts";
 import { checkLimits, type SourceLimits } from "./limits.ts";
-import type { Revision } from "./revision.ts";
+import { type Revision, SourceError } from "./revision.ts";
 
 /** What is read of a commit. */
 export type Read = Pick<Required<Revision>, "sha" | "files" | "skipped" | "committedAt" | "author" | "subject">;
@@ -13,6 +13,8 @@ export interface Wanted {
   limits: SourceLimits;
   /** The repository, for people. */
   display: string;
+  /** Whether it is read which changes the commit approves. */
+  approvals?: boolean;
 }
 
 /**
@@ -48,6 +50,40 @@ export async function readCommit(
     author: printable(author),
     subject: printable(subject),
   };
+}
+
+/** Where a commit approves changes, from the top of the repository, and as a trailer of its message. */
+const [approvalsFolder, approvalsTrailer] = ["approvals", "Sluice-Approve"];
+/** Approvals are some lines each. */
+const approvalLimits: SourceLimits = { files: 1_000, fileBytes: 1 << 20, bytes: 16 << 20 };
+/** A class, and a digest of a change. */
+const approval = /(?<![\w-])[a-z]{1,20}-[0-9a-f]{32}(?![\w-])/g;
+
+/**
+ * The fingerprints of changes that commit `sha` approves: in its trailers, and in the files of the folder `approvals`, wherever
+ * the pipelines are. Throws SourceError where there are more files than anyone would write by hand.
+ */
+export async function approvalsOf(
+  git: Git,
+  folder: string,
+  sha: string,
+  { display }: Pick<Wanted, "display">,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const format = `--format=%(trailers:key=${approvalsTrailer},valueonly)`;
+  const trailers = await git.text(folder, ["log", "-1", "--no-show-signature", format, sha], signal);
+  const listed = ["ls-tree", "-r", "-z", "-l", "--full-tree", sha, "--", `:(literal)${approvalsFolder}`];
+  const { files } = parseTree(await git.text(folder, listed, signal), approvalLimits, () => true);
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  if (files.length > approvalLimits.files || bytes > approvalLimits.bytes) {
+    const found = `found ${files.length} of ${bytes} bytes`;
+    const expected = `expected at most ${approvalLimits.files} files of ${approvalLimits.bytes} bytes in all`;
+    const wayOut = "remove those of changes that are carried out";
+    throw new SourceError("TooLarge", `${display}, ${approvalsFolder}: ${expected}, ${found}: ${wayOut}`);
+  }
+  const contents = await new Blobs().read(git, folder, files, signal);
+  const texts = [trailers, ...contents.map((content) => content.toString("latin1"))];
+  return [...new Set(texts.flatMap((text) => text.match(approval) ?? []))];
 }
 
 /** The file itself is on another server, which only Git LFS would ask. */

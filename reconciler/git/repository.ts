@@ -52,6 +52,8 @@ export interface RepositoryOptions extends ReferenceSettings {
   limits?: SourceLimits;
   /** The most bytes that a fetch may write. */
   maxSize?: number;
+  /** Whether it is read which changes a revision approves. */
+  approvals?: boolean;
 }
 
 /**
@@ -83,10 +85,10 @@ export class Repository implements RevisionSource {
 
   /** Throws SourceError URLInvalid or InvalidPath. Touches neither disk nor network. */
   constructor(options: RepositoryOptions) {
-    const { url, dataDir, env, access = {}, secrets, verify = {}, limits = defaultLimits } = options;
+    const { url, dataDir, env, access = {}, secrets, verify = {}, limits = defaultLimits, approvals = false } = options;
     this.#remote = parseRemote(url);
     this.#reference = readReference(options);
-    this.#wanted = { path: normalisePath(options.path ?? "."), limits, display: this.#remote.display };
+    this.#wanted = { path: normalisePath(options.path ?? "."), limits, display: this.#remote.display, approvals };
     this.#name = options.branch;
     this.#home = join(dataDir, "git");
     const credentials = new Credentials(access, this.#remote, secrets);

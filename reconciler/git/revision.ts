@@ -22,6 +22,8 @@ export interface Revision {
   subject?: string;
   /** The signature of the commit, or of its tag; absent if signatures are not verified. */
   signature?: Signature;
+  /** Fingerprints of changes that it approves. Absent where they are not asked for. */
+  approvals?: string[];
   /** Notes for the operator, such as a rewritten history. */
   notes?: string[];
 }

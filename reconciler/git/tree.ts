@@ -11,9 +11,13 @@ export interface TreeFile {
 
 /**
  * Sorts the output of `git ls-tree -r -z -l` into files to read and files to skip: symbolic links and submodules point
- * outside of the commit, and a huge file is not a pipeline.
+ * outside of the commit, and a huge file is not a pipeline. Files that are not wanted are left out.
  */
-export function parseTree(output: string, limits: SourceLimits): { files: TreeFile[]; skipped: SkippedFile[] } {
+export function parseTree(
+  output: string,
+  limits: SourceLimits,
+  isWanted = isCandidate,
+): { files: TreeFile[]; skipped: SkippedFile[] } {
   const files: TreeFile[] = [];
   const skipped: SkippedFile[] = [];
   for (const entry of output.split("\0")) {
@@ -25,7 +29,7 @@ export function parseTree(output: string, limits: SourceLimits): { files: TreeFi
       skipped.push({ path, reason: "a submodule, which is not entered: keep pipeline files in this repository" });
     else if (mode === "120000")
       skipped.push({ path, reason: "a symbolic link, which is not followed: put the file itself here" });
-    else if (!isCandidate(path)) continue;
+    else if (!isWanted(path)) continue;
     else if (bytes > limits.fileBytes) skipped.push({ path, reason: tooLarge(bytes, limits) });
     else files.push({ path, object, bytes });
   }

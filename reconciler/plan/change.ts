@@ -136,6 +136,7 @@ export type RefusalCause =
   | "EmptySource"
   | "DeletionBudget"
   | "SourceChanged"
+  | "NotApproved"
   | HindranceCause;
 
 /** What blocks the deletion of a pipeline after it has begun. */

@@ -4,6 +4,7 @@ import type { DeletionLimit } from "../actual/state.ts";
 import type { WishedState } from "../desired/desired-state.ts";
 import type { Call, Ending } from "./calls.ts";
 import type { Cause, ChangeKind, HindranceCause } from "./change.ts";
+import type { Level } from "./level.ts";
 import type { Loss, LossCode } from "./loss.ts";
 
 /**
@@ -86,6 +87,8 @@ export interface ReasonFacts {
   DeletionBudget: Gone & { waiting: number; begun: number; of: number; limit: DeletionLimit };
   /** Another source is followed on the data dir, and it lacks these pipelines. */
   SourceChanged: { from: string; to: string; removes: string[] };
+  /** `approval`: the fingerprint that is to be approved; `approved`: the lesser level for which that change is. */
+  NotApproved: Wrapped & { level: Level; approval: string; approved?: Level };
   EndHindered: { trigger: EndTrigger; hindrance: Hindrance };
   /** The config that an interrupted recreation was to create is no longer known. */
   SuccessorLost: Wrapped & { revision: string };

@@ -5,6 +5,7 @@ import type { DesiredPipeline, Directives } from "../desired/desired-state.ts";
 import { shown } from "../desired/shown.ts";
 import type { SourceDescription } from "../git/revision.ts";
 import type { HoldsState } from "../holds/hold.ts";
+import type { Level } from "../plan/level.ts";
 
 /**
  * What a plan depends on, of a running reconciler: the answer of `GET /api/v1/actual` (schemas/live-state.schema.json).
@@ -18,6 +19,8 @@ export interface LiveState {
   /** The one that was attempted last; absent before the first. */
   revision?: string;
   max_deletions: DeletionLimit;
+  /** Changes of this level and graver ones wait for an approval in Git; absent where none does. */
+  approve?: Level;
   pipelines: LivePipeline[];
   owned: Readonly<Record<string, InventoryEntry>>;
   /** Pipelines whose change is being carried out. */
@@ -32,7 +35,7 @@ export interface LivePipeline extends ActualPipeline {
 }
 
 /** What is known of a reconciler besides the actual state. */
-export interface LiveFacts extends Pick<LiveState, "source" | "revision" | "max_deletions" | "holds"> {
+export interface LiveFacts extends Pick<LiveState, "source" | "revision" | "max_deletions" | "approve" | "holds"> {
   /** The pipelines of its last good files. */
   described: readonly DesiredPipeline[];
 }

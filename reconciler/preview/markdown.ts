@@ -2,7 +2,7 @@ import { longestComment } from "../language/markdown.ts";
 import { withSuggestion } from "../language/problem.ts";
 import { counted } from "../plan/render/words.ts";
 import { detailsOf } from "./details.ts";
-import { levels } from "./level.ts";
+import { levels } from "../plan/level.ts";
 import { code, inline } from "./escape.ts";
 import type { PlanReport, ReportedChange } from "./report.ts";
 import { otherErrors, signOf, summaryOf, whatOf } from "./text.ts";

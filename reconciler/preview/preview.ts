@@ -5,13 +5,14 @@ import type { DesiredPipeline, DesiredState } from "../desired/desired-state.ts"
 import { withoutForeign } from "../desired/load.ts";
 import type { SkippedFile } from "../git/revision.ts";
 import type { Problem } from "../language/problem.ts";
-import type { Change, FieldChange } from "../plan/change.ts";
+import { type Change, doesSomething, type FieldChange } from "../plan/change.ts";
 import type { Cost, TableNeed } from "../plan/cost.ts";
+import { approvalLevelOf, approvalOf } from "../holds/approval.ts";
 import type { HoldsState } from "../holds/hold.ts";
 import { planWithHolds } from "../holds/held-plan.ts";
 import { costsOf, tablesOf } from "../plan/decide/index.ts";
 import { assumedState } from "./assumed.ts";
-import { levelOf, type Level } from "./level.ts";
+import { isAsGrave, levelOf, type Level } from "../plan/level.ts";
 import { withHiddenSecrets, type LiveState } from "./live-state.ts";
 import { actualStateOf } from "./read-live-state.ts";
 
@@ -32,6 +33,8 @@ export interface PreviewedChange {
   tables: TableNeed[];
   /** Directives to the reconciler alone that change; the engine does not see them. */
   directives: FieldChange[];
+  /** The fingerprint by which it is approved; absent where nothing is done. */
+  approval?: string;
   /** What runs at this moment; absent where that is not known, or nothing runs. */
   present?: ActualPipeline;
 }
@@ -44,6 +47,8 @@ export type Note =
   | { code: "NotRead"; facts: SkippedFile }
   /** Secrets in plain text on both sides. */
   | { code: "SecretsNotCompared"; facts: { pipeline_ids: string[] } }
+  /** The server holds this change back until Git approves it. */
+  | { code: "ApprovalNeeded"; facts: { pipeline_id: string; approval: string } }
   | { code: "EverythingSuspended"; facts: { since: string } }
   /** The server stays at a commit, whatever is merged. */
   | { code: "Pinned"; facts: { revision: string } };
@@ -78,7 +83,7 @@ export function previewOfLive(live: LiveState, head: Side): Preview {
     return present === undefined ? one : { ...one, present };
   });
   const alike = hiding.map(({ pipeline_id }) => pipeline_id).filter((id) => actual.pipelines.has(id));
-  return { ...preview, changes, notes: [...notesOf(live, alike), ...preview.notes] };
+  return { ...preview, changes, notes: [...notesOf(live, alike), ...approvalsNeeded(live, changes), ...preview.notes] };
 }
 
 function hidesSecrets({ config, options }: DesiredPipeline, plain?: DesiredPipeline): boolean {
@@ -91,6 +96,14 @@ function notesOf({ holds: { everything, pin } }: LiveState, pipeline_ids: string
     ...(pin === undefined ? [] : [{ code: "Pinned" as const, facts: { revision: pin.revision } }]),
     ...(pipeline_ids.length === 0 ? [] : [{ code: "SecretsNotCompared" as const, facts: { pipeline_ids } }]),
   ];
+}
+
+function approvalsNeeded({ approve = "none" }: LiveState, changes: readonly PreviewedChange[]): Note[] {
+  return changes.flatMap(({ change, approval }): Note[] =>
+    approval === undefined || !isAsGrave(approvalLevelOf(change), approve)
+      ? []
+      : [{ code: "ApprovalNeeded", facts: { pipeline_id: change.pipeline_id, approval } }],
+  );
 }
 
 /** A pipeline as its file had it before, as far as that is known. */
@@ -142,6 +155,7 @@ function previewed(
     costs: costsOf(change, present, desired),
     tables: tablesOf(change, present, desired),
     directives: directivesBetween(old.get(pipeline_id), desired),
+    ...(doesSomething(change) && { approval: approvalOf(change, present, desired) }),
   };
 }
 

@@ -7,7 +7,7 @@ import type { Call } from "../plan/calls.ts";
 import type { TableNeed } from "../plan/cost.ts";
 import type { Reason, TopicStart } from "../plan/reason.ts";
 import { cautionText, costText, lossText, reasonText, tableText } from "../plan/render/index.ts";
-import { gravest, isAsGrave, type Level } from "./level.ts";
+import { gravest, isAsGrave, type Level } from "../plan/level.ts";
 import { noteText } from "./notes.ts";
 import type { Preview, PreviewedChange } from "./preview.ts";
 

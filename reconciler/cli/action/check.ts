@@ -9,7 +9,7 @@ import { type SettingOrigins, resolveSettings } from "../invocation/resolve-sett
 import type { Settings } from "../invocation/settings.ts";
 import { printable, printableLines, type Terminal } from "../invocation/terminal.ts";
 import { SourceError } from "../../git/revision.ts";
-import type { Level } from "../../preview/level.ts";
+import type { Level } from "../../plan/level.ts";
 import { markdownOf } from "../../preview/markdown.ts";
 import { exitCodeOf, type PlanReport } from "../../preview/report.ts";
 import { placeComment } from "../../pull-request/comments.ts";

@@ -23,8 +23,8 @@ export function desiredSource({ settings, env }: Invocation, secrets: ReferenceR
   const access = accessOf(settings, repo);
   const [gpg, ssh] = [settings.optional("verify_gpg"), settings.optional("verify_ssh")];
   const verify = { ...(gpg !== undefined && { gpg }), ...(ssh !== undefined && { ssh }) };
-  const maxSize = settings.size("git_max_size");
-  return new Repository({ url: repo, ...referenceOf(settings), path, dataDir, env, access, secrets, verify, maxSize });
+  const more = { maxSize: settings.size("git_max_size"), approvals: settings.optional("approve") !== undefined };
+  return new Repository({ url: repo, ...referenceOf(settings), path, dataDir, env, access, secrets, verify, ...more });
 }
 
 /** What is wrong with a URL that every user of this machine can read in the list of processes; undefined where nothing is. */

@@ -4,6 +4,7 @@ import { PureCalls } from "../../api/pure/pure-calls.ts";
 import { statusApi } from "../../api/status-api.ts";
 import { FileThread } from "../../desired/file-thread.ts";
 import { Hook, type HookOptions } from "../../hook/hook.ts";
+import { levels } from "../../plan/level.ts";
 import { Reconciler, type ReconcilerOptions } from "../../reconciler.ts";
 import { FileAndEnvSecrets } from "../../secrets/file-and-env.ts";
 import { PermittedSecrets } from "../../secrets/permitted-secrets.ts";
@@ -74,7 +75,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     const signal = standby ?? invocation.untilStopped();
     const interval = settings.duration("interval");
     const maxDeletions = settings.text("max_deletions");
-    const wishes = { source, variables, interval, maxDeletions };
+    const wishes = { source, variables, interval, maxDeletions, ...approvalIn(settings) };
     const reconciler = new Reconciler({ ...wishes, reader, engine, dataDir, log, registry });
     const info = processInfo(engine.dataDirId, listeners.addresses, listeners.insecure);
     exposeBuild(registry, info());
@@ -103,6 +104,13 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     await resources.close();
   }
   return 0;
+}
+
+/** Such as `class>=forget`. */
+function approvalIn(settings: Settings): Pick<ReconcilerOptions, "approve"> {
+  const text = settings.optional("approve");
+  const approve = levels.find((level) => text === `class>=${level}`);
+  return approve === undefined ? {} : { approve };
 }
 
 function otlpSettings(settings: Settings, { isSender }: Listeners): NonNullable<EngineSettings["otlp"]> {

@@ -1,11 +1,15 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
 import { styleText } from "node:util";
 import { Loader } from "../../desired/load.ts";
 import type { Variables } from "../../language/variables.ts";
 import { parseDeletionLimit } from "../../plan/budget.ts";
-import type { Level } from "../../preview/level.ts";
+import type { Level } from "../../plan/level.ts";
+import { counted } from "../../plan/render/words.ts";
 import { markdownOf } from "../../preview/markdown.ts";
-import { previewOf, previewOfLive, type Side } from "../../preview/preview.ts";
-import { exitCodeOf, type PlanReport, reportOf } from "../../preview/report.ts";
+import { type Preview, previewOf, previewOfLive, type Side } from "../../preview/preview.ts";
+import { type ComparedSide, exitCodeOf, type PlanReport, reportOf } from "../../preview/report.ts";
+import { savedPlan, type SavedPlan } from "../../preview/saved-plan.ts";
 import { type Line, linesOf, type Tone } from "../../preview/text.ts";
 import { WorkTree } from "../../work-tree/work-tree.ts";
 import { CliError } from "../invocation/cli-error.ts";
@@ -25,17 +29,41 @@ const longest = 120_000;
  * `--server URL` in place of `--base`: what a running Sluice would do with them at this moment.
  */
 export async function planFiles(invocation: Invocation, path = "."): Promise<ExitCode> {
-  const { report, warning } = await planned(invocation, path);
+  const { settings, terminal } = invocation;
+  const { report, saved, warning } = await planned(invocation, path);
   print(invocation, report);
-  if (warning !== undefined) invocation.terminal.err(printable(`sluice: ${warning}`));
-  return exitCodeOf(report, invocation.settings.text("fail_on") as Level);
+  if (warning !== undefined) terminal.err(printable(`sluice: ${warning}`));
+  const file = settings.optional("plan_save");
+  if (file !== undefined) terminal.err(printable(`sluice: ${await save(file, saved)}`));
+  return exitCodeOf(report, settings.text("fail_on") as Level);
+}
+
+/** A plan as it is printed and as it is saved, with a warning about what was compared. */
+interface Planned {
+  report: PlanReport;
+  saved: SavedPlan;
+  warning?: string;
+}
+
+/** Writes the plan; gives a sentence that says how it is approved. */
+async function save(file: string, saved: SavedPlan): Promise<string> {
+  try {
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, `${JSON.stringify(saved, undefined, 2)}\n`);
+  } catch (error) {
+    const why = (error as Error).message;
+    throw new CliError(`--save: expected a file that can be written: ${why}`, { cause: error });
+  }
+  const count = counted(saved.changes.length, "change");
+  if (count === "") return `saved ${file}: no change is to be approved`;
+  return `saved ${file} with ${count}: in the folder approvals of the repository, it approves ${saved.changes.length === 1 ? "it" : "them"}`;
 }
 
 /** The plan that `sluice plan` prints, with a warning about what was compared. Throws CliError and SourceError. */
 export async function planned(
   { settings, env, progress }: Pick<Invocation, "settings" | "env" | "progress">,
   path: string,
-): Promise<{ report: PlanReport; warning?: string }> {
+): Promise<Planned> {
   const [from, server] = [settings.optional("plan_base"), settings.optional("plan_server")];
   if (from !== undefined && server !== undefined) throw new CliError("expected --base REF or --server URL, found both");
   const signal = AbortSignal.timeout(longest);
@@ -47,7 +75,7 @@ export async function planned(
   progress.step(`checking ${base.files.length + head.files.length} files`);
   const [before, after] = await loaded(settings, tree, [base, head], signal);
   const preview = previewOf(before!, after!, parseDeletionLimit(settings.text("max_deletions")));
-  return { report: reportOf(preview, base.compared, head.compared), ...rest };
+  return { ...madeOf(preview, base.compared, head.compared), ...rest };
 }
 
 /** The same against what runs. Its server says how many pipelines may be deleted. */
@@ -56,14 +84,19 @@ async function plannedOnServer(
   path: string,
   server: string,
   signal: AbortSignal,
-): Promise<{ report: PlanReport; warning?: string }> {
+): Promise<Planned> {
   progress.step("asking the server what runs");
   const { live, compared } = await liveStateAt(server, { settings, env });
   progress.step("reading the files");
   const { head, tree, ...rest } = await headFor(live, path, settings.optional("plan_head"), env, signal);
   progress.step(`checking ${head.files.length} files`);
   const [after] = await loaded(settings, tree, [head], signal);
-  return { report: reportOf(previewOfLive(live, after!), compared, head.compared), ...rest };
+  return { ...madeOf(previewOfLive(live, after!), compared, head.compared), ...rest };
+}
+
+function madeOf(preview: Preview, base: ComparedSide, head: ComparedSide): Pick<Planned, "report" | "saved"> {
+  const report = reportOf(preview, base, head);
+  return { report, saved: savedPlan(preview, report) };
 }
 
 /** Sides, each with the values that the file of `--vars` has there. A file that is the same in several is read once. */

@@ -74,4 +74,5 @@ export const ofRepository: readonly SettingName[] = [
   "git_max_size",
   "verify_gpg",
   "verify_ssh",
+  "approve",
 ];

@@ -1,4 +1,5 @@
 /** The decisions: the plan, its inverse, and the checks that the apply repeats. */
+export { withInterrupted } from "./amend.ts";
 export { nothing } from "./changes.ts";
 export { costsOf } from "./costs.ts";
 export { differencesOf, type Kept } from "./differences.ts";

@@ -89,6 +89,7 @@ const sentences: Sentences = {
   SourceChanged: ({ from, to, removes }) =>
     `the source is ${to}, and was ${from}; it lacks ${counted(removes.length, "pipeline")} (${someOf(removes)}), so nothing is ` +
     'changed. Ways out: run with the earlier source; or "sluice approve", which deletes what this source lacks',
+  NotApproved: approvalText,
   EndHindered: ({ trigger, hindrance }) => `${triggerText(trigger)}: ${hindranceText(hindrance)}`,
   SuccessorLost: ({ of, revision }) =>
     `${reasonText(of)}; ${revision} had deleted it to recreate it, and its new config was not stored, because its file holds a secret in ` +
@@ -106,6 +107,14 @@ function waitingText(waits: Reason | undefined): string {
 function newText({ state, topics, shared }: ReasonFacts["New"]): string {
   const wish = state === "Running" ? "" : `, and x-sluice.state is ${state}`;
   return `${wish}${beginningText(topics)}${shared.map((topic) => `; ${sharedText(topic)}`).join("")}`;
+}
+
+function approvalText({ of, level, approval, approved }: ReasonFacts["NotApproved"]): string {
+  const found = approved === undefined ? "none" : `one of class ${approved}`;
+  return (
+    `${reasonText(of)}; it is of class ${level}, and --approve holds it back: expected an approval, found ${found}. To approve it, ` +
+    `commit a file with ${approval} in the folder approvals of the repository, or the trailer "Sluice-Approve: ${approval}" in its newest commit`
+  );
 }
 
 function goneText(lost: ReasonFacts["DeletedInEngine"]["lost"]): string {

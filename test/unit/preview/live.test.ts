@@ -48,6 +48,15 @@ describe("where everything runs as the base says, a server gives the plan of the
   });
 });
 
+test("a server that holds grave changes back says which ones, and their fingerprints", () => {
+  const base = [{ id: "orders" }, { id: "returns" }];
+  const live: LiveState = { ...answerOf(base, {}), approve: "delete" };
+  const { notes } = liveReport(live, [{ id: "orders", expression: "id > 1" }], {});
+  expect(notes.map(({ text }) => text)).toEqual([
+    expect.stringMatching(/^returns waits for an approval in Git, unless it has one: delete-[0-9a-f]{32}$/),
+  ]);
+});
+
 test("costs and losses name the figures of this moment", () => {
   const returns = { id: "returns", sluice: ["state: Terminated"] };
   const live = answerOf(

@@ -1,4 +1,4 @@
-import type { Level } from "../../../reconciler/preview/level.ts";
+import type { Level } from "../../../reconciler/plan/level.ts";
 import { changedIn, otlpPipeline } from "../../support/pipeline-file.ts";
 import { pipelineText, type PipelineText } from "../../support/pipeline-text.ts";
 import type { Tree } from "./sides.ts";

@@ -1,4 +1,4 @@
-import { type Change, doesSomething } from "../plan/change.ts";
+import { type Change, doesSomething } from "./change.ts";
 
 /**
  * How grave a change is, from the least: nothing is done; something is; a pipeline that runs is stopped for it, or left
