@@ -127,6 +127,8 @@ interface Measured {
   pause_ms?: number;
   /** Events that were settled while it was being stopped. */
   events_drained: number;
+  /** Dead letters that were dropped with it. Absent where that is not known, as in records of earlier versions. */
+  dead_letters_dropped?: number;
   /** Calls that failed. */
   errors: number;
   /** Tries after the first one. */
@@ -138,6 +140,7 @@ interface Measured {
 export function recordOf(
   operation: Operation,
   { result, message }: Pick<Outcome, "result" | "message">,
+  dead_letters_dropped?: number,
 ): OperationRecord {
   const { id, pipeline_id, origin, plan, began, interruptions, drained, errors, tries, pause, made } = operation;
   const ended = new Date();
@@ -154,6 +157,7 @@ export function recordOf(
       seconds: Math.max(0, ended.getTime() - Date.parse(began)) / 1000,
       ...(pause !== undefined && { pause_ms: pause }),
       events_drained: drained,
+      ...(dead_letters_dropped !== undefined && { dead_letters_dropped }),
       errors,
       retries: tries - 1 - Math.min(interruptions, tries - 1),
       calls: made,

@@ -10,6 +10,7 @@ import type { Action } from "../plan/change.ts";
 import { hindranceText } from "../plan/render/index.ts";
 import type { Operation, Origin } from "./operation.ts";
 import type { Operations } from "./operations.ts";
+import { lettersDroppedBy } from "./expected.ts";
 import { applied, contentOf } from "./ownership.ts";
 import type { Outcome } from "./outcome.ts";
 import type { ApplyTelemetry } from "./telemetry.ts";
@@ -114,7 +115,8 @@ export class Job {
     if (unready !== undefined) return unready;
     const operation = operations.begin({ change, desired, origin, present: presentOf(engine, pipeline_id) });
     const outcome = (await this.#callsOf(operation)) ?? this.#applied();
-    if (outcome.result === "applied") await operations.end(operation, outcome);
+    if (outcome.result === "applied")
+      await operations.end(operation, outcome, lettersDroppedBy(operation, presentOf(engine, pipeline_id)));
     // The next process continues a change that the end of this one interrupted.
     else if (!signal.aborted) await operations.attemptFailed(operation, outcome);
     return outcome;

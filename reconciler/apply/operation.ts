@@ -3,6 +3,7 @@ import type { Effect } from "../../schemas/index.ts";
 import type { WishedState } from "../desired/desired-state.ts";
 import type { Call } from "../plan/calls.ts";
 import type { Cause, ChangeKind } from "../plan/change.ts";
+import type { Level } from "../plan/level.ts";
 import type { OutcomeResult } from "./outcome.ts";
 
 /** The plan of a change, as it is stored. Holds no value of a field. */
@@ -16,6 +17,21 @@ export interface Predicted {
   fields: string[];
   /** What the pipeline held when the change began; absent where there was none. */
   held?: Quantities;
+  /** How grave it is. Absent in records of earlier versions, as are the following three. */
+  level?: Level;
+  /** What it costs, and what a rollback does not restore, as sentences. */
+  costs?: string[];
+  losses?: string[];
+  expects?: Expected;
+}
+
+/** The figures of a plan that are compared with what happens. */
+export interface Expected {
+  /** Events that are written while it is being stopped; absent where that is not known. */
+  drained?: number;
+  /** Milliseconds that it does not run; absent where it is not stopped, or stays stopped. */
+  pause_ms?: number;
+  dead_letters_dropped: number;
 }
 
 /** Figures of a pipeline at one moment. */

@@ -5,7 +5,10 @@ import { wishOf } from "../desired/fingerprint.ts";
 import { longestText, type OperationHistory, recordOf } from "./history.ts";
 import { isReplacing } from "../plan/change.ts";
 import type { Action, Cause, Change } from "../plan/change.ts";
-import { reasonText } from "../plan/render/index.ts";
+import { costsOf } from "../plan/decide/index.ts";
+import { levelOf } from "../plan/level.ts";
+import { costText, lossText, reasonText } from "../plan/render/index.ts";
+import { expectedOf } from "./expected.ts";
 import type { Journal, Said } from "./journal.ts";
 import type { Beginning, Operation, Origin, Predicted, Quantities, Successor } from "./operation.ts";
 import type { Outcome } from "./outcome.ts";
@@ -85,7 +88,7 @@ export class Operations {
     const what: Beginning = {
       pipeline_id,
       origin,
-      plan: predicted(change, present),
+      plan: predicted(change, present, desired),
       content: sealed(desired),
       calls,
       ranBefore: status === "Running" || status === "Created" || status === "Resuming",
@@ -121,10 +124,15 @@ export class Operations {
 
   /**
    * The record in the history is durable before the journal drops the operation, so that none is missing after a crash.
+   * `lettersDropped` are the dead letters that were dropped, where that is known.
    */
-  async end(operation: Operation, outcome: Pick<Outcome, "result" | "message">): Promise<void> {
+  async end(
+    operation: Operation,
+    outcome: Pick<Outcome, "result" | "message">,
+    lettersDropped?: number,
+  ): Promise<void> {
     this.#ending.add(operation.id);
-    await this.#record(operation, outcome);
+    await this.#record(operation, outcome, lettersDropped);
     this.#note({ op: operation.id, says: "end" });
     this.#ending.delete(operation.id);
   }
@@ -159,9 +167,13 @@ export class Operations {
     this.#journal.say(line).catch((error: unknown) => this.#telemetry.journalNotSaved(error));
   }
 
-  async #record(operation: Operation, outcome: Pick<Outcome, "result" | "message">): Promise<void> {
+  async #record(
+    operation: Operation,
+    outcome: Pick<Outcome, "result" | "message">,
+    lettersDropped?: number,
+  ): Promise<void> {
     try {
-      await this.#history.put(recordOf(operation, outcome));
+      await this.#history.put(recordOf(operation, outcome, lettersDropped));
     } catch (error) {
       this.#telemetry.historyNotSaved(error);
     }
@@ -169,9 +181,11 @@ export class Operations {
 }
 
 function predicted(
-  { kind, cause, effect, why, calls, fields }: Action,
+  change: Action,
   present: ActualPipeline | undefined,
+  desired: DesiredPipeline | undefined,
 ): Predicted {
+  const { kind, cause, effect, why, calls, fields, irreversible = [] } = change;
   return {
     kind,
     cause,
@@ -180,7 +194,18 @@ function predicted(
     calls,
     fields: fields.slice(0, fieldsAtMost).map(({ path }) => path.slice(0, longestText)),
     ...(present !== undefined && { held: quantitiesOf(present) }),
+    level: levelOf(change),
+    costs: bounded(costsOf(change, present, desired).map((cost) => costText(cost))),
+    losses: bounded(irreversible.map((loss) => lossText(loss))),
+    expects: expectedOf(change, present),
   };
+}
+
+/** Sentences about costs that are kept, and characters of one. */
+const [mostSentences, longestSentence] = [10, 500];
+
+function bounded(sentences: readonly string[]): string[] {
+  return sentences.slice(0, mostSentences).map((text) => text.slice(0, longestSentence));
 }
 
 function quantitiesOf({ held, pending_batches, dead_letters, lag, keys }: ActualPipeline): Quantities {

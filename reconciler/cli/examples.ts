@@ -30,7 +30,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   resume: ["sluice resume orders", "sluice resume --wait"],
   approve: ["sluice approve", "sluice approve 0123456789abcdef0123456789abcdef01234567"],
   rollback: ["sluice rollback 0123456 --dry-run", "sluice rollback 0123456 --wait", "sluice rollback --cancel"],
-  history: ["sluice history", "sluice history orders --output json"],
+  history: ["sluice history", "sluice history orders --output json", "sluice history --accuracy"],
   "dlq state": ["sluice dlq state orders"],
   "dlq list": ["sluice dlq list orders --limit 20", "sluice dlq list orders 4711 --output json"],
   "dlq consume": ["sluice dlq consume orders --limit 1000 --output json > letters.json"],

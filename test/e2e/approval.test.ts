@@ -39,4 +39,13 @@ test("sluice run --approve holds a change back until its trailer is pushed", { t
   await repository.commit({}, `Forget the keys of orders\n\n${approval}`);
   await daemon.until(reason("ReconciliationSucceeded"), "to carry it out");
   expect(JSON.stringify(await daemon.get("/api/v1/pipeline/orders"))).toContain('"key":"n"');
+  const story = await daemon.command("history", "orders");
+  expect(story).toMatch(/^class planned: +forget$/m);
+  expect(story).toMatch(/^cost planned: +dedup of input forgets its window/m);
+  expect(story).toMatch(/^calls planned: +stop, update, resume$/m);
+  expect(story).toMatch(/^calls made: +stop success/m);
+  const accuracy = await daemon.command("history", "--accuracy");
+  expect(accuracy).toMatch(/^carried out: +2 of 2$/m);
+  expect(accuracy).toMatch(/^calls as planned: +2 of 2$/m);
+  expect(accuracy).toMatch(/^pause +1 +1000 ms +\d+ ms/m);
 });

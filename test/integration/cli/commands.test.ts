@@ -120,6 +120,13 @@ describe("the history", () => {
     });
     expect((await sluice("history", "unknown")).code).toBe(1);
   });
+
+  test("that has no prediction of figures says so", async () => {
+    expect(await sluice("history", "--accuracy")).toMatchObject({
+      code: 0,
+      out: "There are no changes yet whose plan can be compared.",
+    });
+  });
 });
 
 describe("for people", () => {

@@ -1,5 +1,6 @@
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { OperationRecord } from "../../../reconciler/apply/history.ts";
 import { Folder } from "../../../reconciler/git/folder.ts";
 import { Reconciler } from "../../../reconciler/reconciler.ts";
 import { TestEngine } from "../../support/engine.ts";
@@ -49,8 +50,13 @@ export class OrdersScene {
     return pipelines.find(({ pipeline_id }) => pipeline_id === "orders")?.conditions[0] ?? {};
   }
 
-  /** Sends an event to `orders`; gives the status of the answer. */
-  async send(id: number): Promise<number> {
+  /** What was done, newest first. */
+  history(): OperationRecord[] {
+    return this.#reconciler.history({ limit: 1_000 }).records;
+  }
+
+  /** Sends an event to `orders`; gives the status of the answer. One with a text for its id becomes a dead letter. */
+  async send(id: number | string): Promise<number> {
     return (await this.engine.post("orders", token, { id, level: "error" })).status;
   }
 
