@@ -1,10 +1,13 @@
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { defaultOptions, type EngineOptions, normalise, type PipelineConfig } from "../../../schemas/index.ts";
 import type { ActualPipeline } from "../../../reconciler/actual/state.ts";
 import { assumedState } from "../../../reconciler/preview/assumed.ts";
 import { liveState, type LiveState } from "../../../reconciler/preview/live-state.ts";
 import { previewOfLive } from "../../../reconciler/preview/preview.ts";
 import { readLiveState } from "../../../reconciler/preview/read-live-state.ts";
 import { type PlanReport, reportOf } from "../../../reconciler/preview/report.ts";
+import { arbitraryPipeline } from "../../support/arbitrary-pipeline.ts";
 import { pullRequests } from "./pull-requests.ts";
 import { limit, reportBetween, sideOf, type Tree } from "./sides.ts";
 
@@ -55,6 +58,73 @@ test("a server that holds grave changes back says which ones, and their fingerpr
   expect(notes.map(({ text }) => text)).toEqual([
     expect.stringMatching(/^returns waits for an approval in Git, unless it has one: delete-[0-9a-f]{32}$/),
   ]);
+});
+
+/** An answer with one pipeline of this config. */
+function answerWith(config: PipelineConfig, options: EngineOptions = defaultOptions): LiveState {
+  const [one] = assumedState(sideOf([{ id: "orders" }], {}).desired.pipelines, limit).pipelines.values();
+  const { pipeline_id } = config;
+  const pipelines = new Map([[pipeline_id, { ...one!, pipeline_id, config, options }]]);
+  const actual = { ...assumedState([], limit), pipelines };
+  const source = { kind: "git", url: "https://git.example/pipelines.git", path: "." } as const;
+  const facts = { source, max_deletions: limit, holds: { version: 1, pipelines: {} }, described: [] } as const;
+  return JSON.parse(JSON.stringify(liveState(actual, facts))) as LiveState;
+}
+
+describe("an answer is read as it was meant", () => {
+  test("for any pipeline", () => {
+    fc.assert(
+      fc.property(arbitraryPipeline, (document) => {
+        const config = normalise(document);
+        expect(readLiveState(answerWith(config)).pipelines[0]!.config).toEqual(config);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test("for one whose secrets are all in plain text, which it does not hold", () => {
+    const kafka = normalise({
+      version: "v3",
+      pipeline_id: "orders",
+      sources: [
+        {
+          type: "kafka",
+          source_id: "input",
+          topic: "orders",
+          connection_params: {
+            brokers: ["kafka:9093"],
+            protocol: "SASL_SSL",
+            mechanism: "PLAIN",
+            username: "plain-user",
+            password: "plain-password",
+            client_cert: "plain-cert",
+            client_key: "plain-key",
+          },
+          schema_registry: {
+            url: "https://me:plain-registry@registry:8081",
+            api_key: "plain-api",
+            api_secret: "plain-x",
+          },
+          schema_fields: [{ name: "id", type: "int" }],
+        },
+      ],
+      sink: {
+        type: "clickhouse",
+        connection_params: {
+          host: "db",
+          port: "9000",
+          database: "default",
+          username: "writer",
+          password: "plain-sink",
+        },
+        table: "orders",
+        mapping: [{ name: "id", column_name: "id", column_type: "Int64" }],
+      },
+    });
+    const answer = answerWith(kafka, { ...defaultOptions, access_token: "plain-access-token-of-senders" });
+    expect(JSON.stringify(answer)).not.toMatch(/plain-(?:password|key|registry|x|sink|access)/);
+    expect(readLiveState(answer).pipelines[0]!.config.sink.connection_params.password).toBe("<secret>");
+  });
 });
 
 test("costs and losses name the figures of this moment", () => {
