@@ -308,9 +308,12 @@ export class Engine {
   /** Closes the connections that `handleOtlpGrpc` took over, each when its calls have ended, or after `grace` milliseconds. */
   readonly drainOtlpGrpc = (grace: number): void => this.#endpoints.drainOtlpGrpc(grace);
 
-  /** The result of a statement on the embedded ClickHouse, as it prints it in `format` (default: a table for people). */
-  sql(query: string, format = "PrettyCompactMonoBlock"): Promise<string> {
-    return this.#stores.embedded.query(query, format);
+  /**
+   * The result of a statement on the embedded ClickHouse, as it prints it in `format` (default: a table for people).
+   * Names without a database are those of `database`, or else of the default one.
+   */
+  sql(query: string, format = "PrettyCompactMonoBlock", database?: string): Promise<string> {
+    return this.#stores.embedded.query(query, format, database);
   }
 
   /** Waits for inserts in flight, and releases the data dir. Statuses do not change. */

@@ -1,4 +1,5 @@
 import type { Effect, SchemaNode } from "./annotations.ts";
+import testsSchema from "./pipeline-tests.schema.json" with { type: "json" };
 import schema from "./pipeline-v3.schema.json" with { type: "json" };
 
 /** What an editor says of a change of a field, by its effect class; nothing where no running pipeline notices it. */
@@ -12,6 +13,11 @@ const changes: Readonly<Record<Exclude<Effect, "none">, string>> = {
 /** The JSON Schema of pipeline files for editors: our annotations are in its descriptions and in its messages of errors. */
 export function editorSchema(): object {
   return forEditors(schema) as object;
+}
+
+/** The same of the files with tests of pipelines. */
+export function editorSchemaOfTests(): object {
+  return forEditors(testsSchema) as object;
 }
 
 function forEditors(value: unknown, key = ""): unknown {

@@ -10,7 +10,14 @@ export { documentOf, normalise } from "./normalise.ts";
 export { hasResources } from "./normalise-resources.ts";
 export { otlpField, otlpFields } from "./otlp-fields.ts";
 export { canonicalCpu, canonicalSize, parseQuantity, quantityBytes } from "./quantity.ts";
-export { editorSchema } from "./editor-schema.ts";
+export { editorSchema, editorSchemaOfTests } from "./editor-schema.ts";
+export {
+  testErrors,
+  type PipelineTests,
+  type PipelineTest,
+  type GivenEvent,
+  type Expectation,
+} from "./pipeline-tests.ts";
 export { schemaErrors, sourceTypes, sourceTypesWith, transformTypes, v3Keys, type SchemaError } from "./schema.ts";
 export { tidy } from "./normalise.ts";
 export { isObject } from "./zero-values.ts";

@@ -12,10 +12,11 @@ export type SchemaError = ErrorObject<string, Record<string, unknown>> & {
   parentSchema?: Record<string, unknown> & { "x-code"?: string; "x-expected"?: string; "x-secret"?: boolean };
 };
 
-let compiled: ValidateFunction | undefined;
+const compiled = new Map<object, ValidateFunction>();
 
-function validator(): ValidateFunction {
-  if (compiled !== undefined) return compiled;
+function validator(of: object): ValidateFunction {
+  const known = compiled.get(of);
+  if (known !== undefined) return known;
   const ajv = new Ajv({
     strict: true,
     strictRequired: false,
@@ -26,13 +27,19 @@ function validator(): ValidateFunction {
     logger: false,
   });
   ajv.addVocabulary(annotations);
-  compiled = ajv.compile(schema);
-  return compiled;
+  const made = ajv.compile(of);
+  compiled.set(of, made);
+  return made;
 }
 
 /** Every breach of the v3 schema by a tidied document; without one, it is a PipelineV3. */
 export function schemaErrors(document: unknown): SchemaError[] {
-  const validate = validator();
+  return errorsBy(schema, document);
+}
+
+/** Every breach of a schema by a document. */
+export function errorsBy(of: object, document: unknown): SchemaError[] {
+  const validate = validator(of);
   return validate(document) ? [] : ((validate.errors ?? []) as SchemaError[]);
 }
 

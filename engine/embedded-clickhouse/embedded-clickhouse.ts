@@ -84,12 +84,14 @@ export class EmbeddedClickHouse {
    * Runs one statement and returns its result as ClickHouse formats it; waits while a child starts.
    *
    * @param format used if the statement does not name one.
+   * @param database of names without one; the default one otherwise.
    * @throws EngineError QUERY_FAILED with the error of ClickHouse, or because it died meanwhile.
    */
-  async query(sql: string, format = "TabSeparated"): Promise<string> {
+  async query(sql: string, format = "TabSeparated", database?: string): Promise<string> {
     if (this.#closing.signal.aborted) throw new EngineError("QUERY_FAILED", "The embedded ClickHouse is closed.");
     await this.#child;
-    const { status, body } = await this.#post(`/?default_format=${encodeURIComponent(format)}`, sql).catch(brokeOff);
+    const asked = new URLSearchParams({ default_format: format, ...(database !== undefined && { database }) });
+    const { status, body } = await this.#post(`/?${asked.toString()}`, sql).catch(brokeOff);
     if (status !== 200) throw new EngineError("QUERY_FAILED", `ClickHouse refused the statement: ${body.trim()}`);
     return body;
   }

@@ -19,9 +19,9 @@ export class LazyEmbeddedClickHouse {
   }
 
   /** The result of one statement as ClickHouse prints it in `format`. */
-  async query(statement: string, format?: string): Promise<string> {
+  async query(statement: string, format?: string, database?: string): Promise<string> {
     const server = await this.#started();
-    return server.query(statement, format);
+    return server.query(statement, format, database);
   }
 
   async close(): Promise<void> {

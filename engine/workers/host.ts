@@ -6,10 +6,11 @@ import { checkPipeline } from "./check.ts";
 import { createKeys, compilePipeline } from "./compile.ts";
 import { Pipeline } from "../delivery/pipeline.ts";
 import { components } from "../batch/compiled-pipeline.ts";
-import { pipelineClock } from "./batch-clock.ts";
+import { type BatchClockOptions, pipelineClock } from "./batch-clock.ts";
 import type { Agent } from "node:http";
 import type { ISocketFactory } from "kafkajs";
 import type { Disk } from "../core/disk.ts";
+import type { Source } from "../core/source.ts";
 import { RetryPause } from "../flow/retry-pause.ts";
 import { hiding } from "../peers/hidden-secrets.ts";
 import { type AnyTools, type OpenedSource, openSource } from "../sources/open.ts";
@@ -24,6 +25,10 @@ export interface ThreadMachine {
   agent?: Agent;
   /** Opens the connections to Kafka's brokers. */
   socketFactory?: ISocketFactory;
+  /** The clocks of a pipeline, in place of those of the machine. */
+  clockOf?: (pipeline_id: string) => Pick<BatchClockOptions, "wall" | "monotonic">;
+  /** What a pipeline reads in place of its own source; undefined where it reads that. */
+  sourceOf?: (spec: PipelineSpec) => Source | undefined;
 }
 
 /**
@@ -139,7 +144,9 @@ export class ThreadHost {
     const keys = createKeys(config);
     const journal = this.#remote.journal(spec);
     const { telemetry, log } = this.#remote;
-    const { source, arrived, maxAge } = createSource(spec, { ...this.#machine, journal, telemetry, log });
+    const given = this.#machine.sourceOf?.(spec);
+    const { source, arrived, maxAge } =
+      given === undefined ? createSource(spec, { ...this.#machine, journal, telemetry, log }) : withoutAge(given);
     const compiledOf = (of: number): ReturnType<typeof compilePipeline> =>
       compilePipeline({
         ...spec,
@@ -162,7 +169,7 @@ export class ThreadHost {
       source,
       journal,
       telemetry,
-      clock: pipelineClock({ pipeline_id, journal, keys, telemetry }),
+      clock: pipelineClock({ pipeline_id, journal, keys, telemetry, ...this.#machine.clockOf?.(pipeline_id) }),
       options: spec.options,
       keys,
       letters: spec.letters,
@@ -176,6 +183,11 @@ export class ThreadHost {
 /** The source with its retries. */
 function createSource(spec: PipelineSpec, tools: Omit<AnyTools, "pause">): OpenedSource {
   return openSource(spec, { ...tools, pause: new RetryPause(spec.pipeline_id, tools.telemetry) });
+}
+
+/** A source that keeps its events as long as it decides itself. */
+function withoutAge(source: Source): OpenedSource {
+  return { source, arrived: () => undefined, maxAge: Infinity };
 }
 
 /** The components of a pipeline by the names of metrics and dead letters. */

@@ -42,6 +42,12 @@ export const commands: readonly Command[] = [
     async () => (await import("./files/validate.ts")).validate,
   ),
   command(
+    "test",
+    "[PATH...]",
+    "run the tests beside pipeline files: events in, rows and dead letters out",
+    async () => (await import("./files/test.ts")).test,
+  ),
+  command(
     "plan",
     "[PATH]",
     "show what a change of pipeline files would do once it is merged, from a commit, or what runs, to the files as they are",
@@ -56,7 +62,7 @@ export const commands: readonly Command[] = [
   command(
     "schema",
     "",
-    "print the JSON Schema of pipeline files, for editors",
+    "print the JSON Schema of pipeline files, or of files with tests, for editors",
     async () => (await import("./files/schema.ts")).schema,
   ),
   command(

@@ -5,6 +5,13 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     "sluice run --repo https://git.example.com/pipelines.git --branch main --path pipelines",
   ],
   validate: ["sluice validate pipelines", "sluice validate pipelines --format github", "sluice validate --output yaml"],
+  test: [
+    "sluice test pipelines",
+    "sluice test pipelines/orders.test.yaml --update",
+    "sluice test --name duplicates --watch",
+    "sluice test pipelines --base main",
+    "sluice test --format junit > tests.xml",
+  ],
   plan: [
     "sluice plan pipelines --base main",
     "sluice plan pipelines --base main --head my-branch --format markdown",
@@ -13,7 +20,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
     "sluice plan pipelines --base main --save approvals/new-key.json",
   ],
   comment: ["sluice comment plan.md", "sluice comment plan.md --existing"],
-  schema: ["sluice schema > .pipeline.schema.json"],
+  schema: ["sluice schema > .pipeline.schema.json", "sluice schema --tests > .pipeline-test.schema.json"],
   migrate: ["sluice migrate old/orders.yaml", "sluice migrate old/*.yaml --write --keep-behaviour"],
   import: [
     "sluice import --from http://old-engine:8081",

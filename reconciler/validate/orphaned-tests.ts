@@ -13,6 +13,12 @@ export function pipelinesOfTest(path: string): string[] {
   return ["yaml", "yml", "json"].map((extension) => `${name}.${extension}`);
 }
 
+/** The files that may hold tests of the pipelines of a file. */
+export function testsOfPipeline(path: string): string[] {
+  const name = path.replace(/\.(ya?ml|json)$/i, "");
+  return ["yaml", "yml", "json"].map((extension) => `${name}.test.${extension}`);
+}
+
 /** A file of tests without its pipeline. */
 export function orphanedTest(file: string): Problem {
   const [pipeline = ""] = pipelinesOfTest(file).map((path) => path.slice(path.lastIndexOf("/") + 1));

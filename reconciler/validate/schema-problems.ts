@@ -13,10 +13,10 @@ import type { Document } from "../language/document.ts";
 import type { Code } from "../language/codes.ts";
 import { didYouMean, found, kindOf, pathText, printable, problem, type Problem } from "../language/problem.ts";
 
-/** The first layer: every breach of the v3 schema, one problem for each field. */
-export function schemaProblems(document: Document): Problem[] {
+/** The first layer: every breach of a schema, by default that of v3, one problem for each field. */
+export function schemaProblems(document: Document, errors = schemaErrors(document.value)): Problem[] {
   const byField = new Map<string, Problem>();
-  for (const error of schemaErrors(document.value)) {
+  for (const error of errors) {
     const one = problemOf(document, error);
     if (one !== undefined && !byField.has(one.path)) byField.set(one.path, one);
   }

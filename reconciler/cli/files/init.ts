@@ -1,11 +1,12 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { schemaText } from "./schema.ts";
+import { schemaTexts } from "./schema.ts";
 import { CliError } from "../invocation/cli-error.ts";
 import { type ExitCode, type Invocation, show } from "../invocation/invocation.ts";
 
-/** Hidden, so that it is not read as a pipeline. */
+/** Hidden, so that they are not read as pipelines. */
 const schemaFile = ".pipeline.schema.json";
+const testSchemaFile = ".pipeline-test.schema.json";
 
 const pipeline = `# yaml-language-server: $schema=../${schemaFile}
 version: v3
@@ -42,6 +43,19 @@ x-sluice:
   create_table: true
 `;
 
+const test = `# yaml-language-server: $schema=../${testSchemaFile}
+# Run by "sluice test pipelines": what becomes of these events.
+tests:
+  - name: paid orders become rows
+    events:
+      - event: { id: "1", status: paid, amount: 9.5 }
+      - event: { id: "2", status: open, amount: 3 }
+    expect:
+      rows:
+        - { id: "1", amount: 9.5 }
+      filtered: 1
+`;
+
 const settings = `# Settings of the sluice command; "sluice run --help" names them all.
 dir: pipelines
 `;
@@ -51,6 +65,7 @@ const readme = `# Pipelines
 Each file in \`pipelines/\` is a pipeline.
 
     sluice validate pipelines           check the files
+    sluice test pipelines               run the tests beside them
     sluice --config sluice.yaml run     run them, and follow every change of the files
     sluice get                          list what runs
     sluice token rotate orders          make and print an access token, to send events with:
@@ -60,18 +75,21 @@ Each file in \`pipelines/\` is a pipeline.
 
     sluice sql "SELECT * FROM orders"
 
-The first line of the file names the JSON Schema of pipeline files, with which editors complete and check as you type (VS Code with the extension YAML,
+The first line of a file names its JSON Schema, with which editors complete and check as you type (VS Code with the extension YAML,
 Neovim with yaml-language-server, JetBrains' editors). After an upgrade of Sluice, write it again:
 
     sluice schema > ${schemaFile}
+    sluice schema --tests > ${testSchemaFile}
 `;
 
 const files: Readonly<Record<string, string>> = {
   "pipelines/orders.yaml": pipeline,
+  "pipelines/orders.test.yaml": test,
   "sluice.yaml": settings,
   "README.md": readme,
   ".gitignore": ".sluice/\n",
-  [schemaFile]: schemaText(),
+  [schemaFile]: schemaTexts.pipelines(),
+  [testSchemaFile]: schemaTexts.tests(),
 };
 
 /** `sluice init [DIR]`: writes a repository of pipelines to start from. Never overwrites a file. */

@@ -1,4 +1,3 @@
-import { chmod, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import type { Document } from "../../language/document.ts";
 import { parse } from "../../language/parse.ts";
 import { convertDocument, isVersion2 } from "../../migrate/document.ts";
@@ -12,6 +11,7 @@ import { View } from "../../language/view.ts";
 import { type ExitCode, type Invocation, show } from "../invocation/invocation.ts";
 import { pipelineFile } from "./pipeline-files.ts";
 import { printableLines } from "../invocation/terminal.ts";
+import { replaceFile } from "./replace-file.ts";
 
 /** The conversion of a document. */
 interface Result {
@@ -77,7 +77,7 @@ async function migrateFile(path: string, write: boolean, options: MigrateOptions
   );
   if (!write) return { text, problems, notes };
   const [first] = roots;
-  await replace(path, isJson && first !== undefined ? `${JSON.stringify(valueOf(first), undefined, 2)}\n` : text);
+  await replaceFile(path, isJson && first !== undefined ? `${JSON.stringify(valueOf(first), undefined, 2)}\n` : text);
   return { text, problems, notes: [...notes, `${path}: written in v3`] };
 }
 
@@ -112,22 +112,4 @@ function alreadyVersion3(document: Document): string {
 function lostComment(document: Document, path: readonly (string | number)[]): Problem {
   const expected = "a field of v3 that its comment belongs to";
   return problem("V2_DROPPED", document.keyPlace(path), { path, expected, found: "none: the comment is left out" });
-}
-
-/**
- * Replaces a file: a reader, or a power cut, finds the old text or the new one, never a part. A symbolic link stays,
- * and the file keeps its permissions. The durable write of the engine is not used, because it would load the engine.
- */
-async function replace(path: string, text: string): Promise<void> {
-  const file = await realpath(path);
-  const { mode } = await stat(file);
-  const temporary = `${file}.new`;
-  try {
-    await writeFile(temporary, text, { mode: 0o600, flush: true });
-    await chmod(temporary, mode & 0o777);
-    await rename(temporary, file);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
-  }
 }

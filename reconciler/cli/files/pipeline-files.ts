@@ -67,6 +67,11 @@ export async function pipelineFile(path: string): Promise<SourceFile> {
   return { path, bytes: (await singleFile(path, target)).bytes };
 }
 
+/** Reads a file of tests. A link is not followed. */
+export async function fileAt(path: string): Promise<SourceFile> {
+  return { path, bytes: await readAtMost(path, maxFileBytes + 1) };
+}
+
 /** The path from here, unless a hidden folder on the way to the folder that was named would hide the file. */
 function nameOf({ path, below }: Found): string {
   return isPipelineFile(path) ? path : below;

@@ -1,12 +1,15 @@
-import { editorSchema } from "../../../schemas/index.ts";
+import { editorSchema, editorSchemaOfTests } from "../../../schemas/index.ts";
 import { type ExitCode, type Invocation, show } from "../invocation/invocation.ts";
 
-/** `sluice schema`: prints the JSON Schema of pipeline files for editors. */
+/** `sluice schema`: prints the JSON Schema of pipeline files, or of files with tests, for editors. */
 export async function schema(invocation: Invocation): Promise<ExitCode> {
-  return show(invocation, editorSchema(), () => schemaText().trimEnd());
+  const found = invocation.settings.isOn("schema_tests") ? editorSchemaOfTests() : editorSchema();
+  return show(invocation, found, () => textOf(found).trimEnd());
 }
 
-/** The schema as a file holds it. */
-export function schemaText(): string {
-  return `${JSON.stringify(editorSchema(), undefined, 2)}\n`;
+/** The schemas as files hold them. */
+export const schemaTexts = { pipelines: () => textOf(editorSchema()), tests: () => textOf(editorSchemaOfTests()) };
+
+function textOf(printed: object): string {
+  return `${JSON.stringify(printed, undefined, 2)}\n`;
 }

@@ -2,7 +2,7 @@
 export const exitCodes = {
   0: "done, and there is nothing to report",
   1: "an error: something is invalid, refused or failed, or the command could not do its work",
-  2: "there are changes (plan), or not all pipelines are ready (--wait)",
+  2: "there are changes (plan, test --base), or not all pipelines are ready (--wait)",
   3: "out of time: --timeout has passed, and what was asked for goes on",
 } as const;
 
@@ -11,6 +11,7 @@ export type ExitCode = keyof typeof exitCodes;
 /** The commands that use more than 0 and 1. */
 const others: Readonly<Record<string, readonly ExitCode[]>> = {
   plan: [0, 1, 2],
+  test: [0, 1, 2],
   reconcile: [0, 1, 2, 3],
   suspend: [0, 1, 3],
   stop: [0, 1, 3],

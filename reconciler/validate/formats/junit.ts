@@ -2,6 +2,7 @@ import { grouped } from "../../language/grouped.ts";
 import { withSuggestion, type Problem } from "../../language/problem.ts";
 import { ofSeverity, pathFrom, type Report } from "./report.ts";
 import { excerptLines, textLine } from "./text.ts";
+import { xml } from "./xml.ts";
 
 /** JUnit's XML: a test for each file, failed where the file has an error. Warnings are the output of its test. */
 export function junitReport(report: Report): string {
@@ -49,14 +50,4 @@ function failure(report: Report, errors: readonly Problem[]): string[] {
 
 function linesOf({ excerpts }: Report, problems: readonly Problem[]): string {
   return xml(problems.flatMap((one) => [textLine(one), ...excerptLines(excerpts?.get(one))]).join("\n"));
-}
-
-/** Text as XML holds it; what XML cannot hold at all becomes U+FFFD. */
-function xml(text: string): string {
-  return text
-    .replaceAll(/[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu, "\uFFFD")
-    .replaceAll("&", "&amp;")
-    .replaceAll("<", "&lt;")
-    .replaceAll(">", "&gt;")
-    .replaceAll('"', "&quot;");
 }

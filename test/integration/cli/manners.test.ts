@@ -57,7 +57,10 @@ const operator = {
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "sluice-manners-"));
   repository = await GitRepository.create();
-  await repository.commit({ "pipelines/orders.yaml": pipelineText({ id: "orders" }) });
+  await repository.commit({
+    "pipelines/orders.yaml": pipelineText({ id: "orders" }),
+    "pipelines/orders.test.yaml": "tests:\n  - { name: nothing comes, events: [] }\n",
+  });
   await writeFile(join(folder, "v2.yaml"), v2Text("orders-eu"));
   await writeFile(join(folder, "plan.md"), "<!-- sluice-plan -->\n\nNothing changes.\n");
   await writeFile(join(folder, "event.json"), JSON.stringify({ pull_request: { number: 12 } }));
@@ -115,13 +118,16 @@ async function sluice(
   };
   const job = { ...host.env(join(folder, "event.json")), GITHUB_TOKEN: token };
   const given = { PATH: process.env["PATH"]!, SLUICE_DATA_DIR: folder, ...job, ...env };
-  const code = await main([...argv], { terminal, env: given, untilStopped: () => AbortSignal.abort() });
+  // Tests that are stopped do not pass.
+  const untilStopped = (): AbortSignal => (argv[0] === "test" ? new AbortController().signal : AbortSignal.abort());
+  const code = await main([...argv], { terminal, env: given, untilStopped });
   return { code, out: printed.out.join("\n"), err: printed.err.join("\n") };
 }
 
 /** Arguments with which each command has something to print. Those of `run`, which goes on, are none. */
 const succeeding: Readonly<Record<string, () => string[]>> = {
   validate: () => [repository.path],
+  test: () => [repository.path, "--base", "main"],
   plan: () => [repository.path, "--base", "main"],
   comment: () => [join(folder, "plan.md")],
   schema: () => [],
@@ -155,6 +161,7 @@ const succeeding: Readonly<Record<string, () => string[]>> = {
 const failing: Readonly<Record<string, () => string[]>> = {
   run: () => [],
   validate: () => [join(folder, "none")],
+  test: () => [join(folder, "none")],
   plan: () => [repository.path, "--base", "none"],
   comment: () => [join(folder, "none.md")],
   migrate: () => [join(folder, "none.yaml")],

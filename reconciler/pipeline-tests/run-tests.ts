@@ -1,0 +1,60 @@
+import type { DesiredPipeline } from "../desired/desired-state.ts";
+import type { TestCase } from "./cases.ts";
+import { changesBetween } from "./changes.ts";
+import { mismatchesOf } from "./compare.ts";
+import type { ChangeResult, TestResult } from "./result.ts";
+import type { Trials } from "./trials.ts";
+
+/** A test with its pipeline at the base; without one where there was none. */
+export interface ComparedCase extends TestCase {
+  base: DesiredPipeline | undefined;
+}
+
+/** Runs a test and compares what became of its events with what it expects. */
+export async function runTest(trials: Trials, { test, pipeline }: TestCase): Promise<TestResult> {
+  const began = performance.now();
+  if ("failure" in pipeline)
+    return { test, milliseconds: 0, status: "broken", failure: pipeline.failure, outcomes: [] };
+  const found = await trials.run(pipeline, test);
+  const identity = { test, milliseconds: performance.now() - began };
+  const { failure, outcomes } = found;
+  if (failure !== undefined) return { ...identity, status: "broken", failure, outcomes };
+  const mismatches = mismatchesOf(test, found);
+  if (mismatches.length === 0) return { ...identity, status: "passed", found };
+  return { ...identity, status: "failed", found, mismatches };
+}
+
+/** Runs the events of a test through the pipeline of the base and through that of the head. */
+export async function compareTest(trials: Trials, { test, pipeline, base }: ComparedCase): Promise<ChangeResult> {
+  const broken = (failure: string): ChangeResult => ({ test, status: "broken", failure });
+  if ("failure" in pipeline) return broken(pipeline.failure);
+  if (base === undefined) return { test, status: "new" };
+  const [before, after] = [await trials.run(base, test), await trials.run(pipeline, test)];
+  if (before.failure !== undefined) return broken(`at the base: ${before.failure}`);
+  if (after.failure !== undefined) return broken(after.failure);
+  return { test, status: "compared", changes: changesBetween(before, after, writtenBy(base, pipeline)) };
+}
+
+/** The columns that the mappings write: others may hold the time of an insert. */
+function writtenBy(...pipelines: readonly DesiredPipeline[]): ReadonlySet<string> {
+  return new Set(pipelines.flatMap(({ config }) => config.sink.mapping.map(({ column_name }) => column_name)));
+}
+
+/** Runs several at once, at most `jobs`; the results are in the order of the cases. Begins none after `signal` aborts. */
+export async function runAll<Case, Result>(
+  cases: readonly Case[],
+  { jobs, signal, onDone }: { jobs: number; signal: AbortSignal; onDone: (done: number) => void },
+  run: (one: Case) => Promise<Result>,
+): Promise<Result[]> {
+  const results = new Map<number, Result>();
+  let next = 0;
+  const work = async (): Promise<void> => {
+    while (next < cases.length && !signal.aborted) {
+      const index = next++;
+      results.set(index, await run(cases[index]!));
+      onDone(results.size);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(jobs, cases.length) }, work));
+  return [...results.keys()].toSorted((a, b) => a - b).map((index) => results.get(index)!);
+}

@@ -1,0 +1,335 @@
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { validateXML } from "xmllint-wasm";
+import { sluice } from "../../support/daemon.ts";
+import { GitRepository } from "../../support/git-repository.ts";
+
+let folder: string;
+
+beforeAll(async () => void (folder = await mkdtemp(join(tmpdir(), "sluice-tests-"))));
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+interface Printed {
+  code: number;
+  out: string;
+  err: string;
+}
+
+/** Runs the built command in the folder, where temporary files are kept in a folder of their own. */
+function run(...args: string[]): Promise<Printed> {
+  return runIn(folder, ...args);
+}
+
+async function runIn(cwd: string, ...args: string[]): Promise<Printed> {
+  const TMPDIR = join(folder, ".tmp");
+  await mkdir(TMPDIR, { recursive: true });
+  const { NO_COLOR: _none, FORCE_COLOR: _forced, ...env } = process.env;
+  return new Promise((done) => {
+    execFile(process.execPath, [sluice, ...args], { cwd, env: { ...env, TMPDIR } }, (error, out, err) =>
+      done({ code: Number(error?.code ?? 0), out, err }),
+    );
+  });
+}
+
+async function put(path: string, text: string): Promise<void> {
+  await mkdir(join(folder, path, ".."), { recursive: true });
+  await writeFile(join(folder, path), text);
+}
+
+/** A pipeline that connects to servers that are not there, with secrets that nobody has. */
+const kafka = `version: v3
+pipeline_id: sales
+sources:
+${["orders", "returns"]
+  .map(
+    (topic) => `  - type: kafka
+    source_id: ${topic}
+    topic: ${topic}
+    connection_params:
+      { brokers: ["kafka.example.com:9092"], protocol: SASL_SSL, mechanism: PLAIN, username: u, password: "\${env:KAFKA}" }
+    schema_fields: [{ name: id, type: string }, { name: amount, type: int }]
+`,
+  )
+  .join("")}transforms:
+  - { type: dedup, source_id: orders, config: { key: id, time_window: 1h } }
+  - { type: filter, source_id: returns, config: { expression: "amount > \${var:LEAST}" } }
+sink:
+  type: clickhouse
+  connection_params: { host: ch.example.com, port: "8443", database: shop, username: u, password: "\${env:CH}" }
+  table: sales
+  mapping:
+    - { name: id, column_name: id, column_type: String }
+    - { name: amount, column_name: amount, column_type: Int64 }
+`;
+
+const kafkaTests = `tests:
+  - name: repeats within an hour are dropped
+    now: 2031-05-01T10:00:00Z
+    events:
+      - { source: orders, event: { id: a, amount: 1 } }
+      - { source: orders, event: { id: a, amount: 2 }, after: 59m }
+      - { source: orders, event: { id: a, amount: 3 }, after: 2m }
+      - { source: returns, event: { id: a, amount: 10 } }
+      - { source: returns, event: { id: a, amount: 11 } }
+      - { source: orders, text: '{"id": "b", "amount": 9007199254740993}' }
+      - { source: orders, event: { id: c, amount: many } }
+    expect:
+      rows: [{ amount: 9007199254740993 }, { id: a, amount: 1 }, { amount: 3 }, { amount: 11 }]
+      deduplicated: [{ amount: 2 }]
+      filtered: 1
+      dead_letters:
+        - { component: ingestor, reason: parse_error, error: { $matches: amount.*number }, original_message: { id: c } }
+  - name: the table is given
+    create:
+      - CREATE TABLE shop.sales (id String, amount Int64, twice Int64 MATERIALIZED amount * 2) ENGINE = MergeTree ORDER BY id
+      - CREATE TABLE totals (total Int64) ENGINE = Memory
+      - CREATE MATERIALIZED VIEW to_totals TO totals AS SELECT amount AS total FROM shop.sales
+    events:
+      - { source: orders, event: { id: b, amount: 2 } }
+      - { source: orders, event: { id: a, amount: 1 } }
+    expect:
+      rows: [{ id: a, twice: 2 }, { id: b, twice: 4 }]
+  - name: what the table refuses is a dead letter of the sink
+    create: ["CREATE TABLE sales (id String, amount Int64, CONSTRAINT small CHECK amount < 10) ENGINE = MergeTree ORDER BY id"]
+    events:
+      - { source: orders, event: { id: a, amount: 1 } }
+      - { source: orders, event: { id: b, amount: 10 } }
+    expect:
+      rows: [{ id: a }]
+      dead_letters: [{ component: sink, original_message: { id: b } }]
+`;
+
+test("events of Kafka go through the engine into a table, without brokers and secrets, by a clock of their own", async () => {
+  await put("kafka/shop.yaml", kafka);
+  await put("kafka/shop.test.yaml", kafkaTests);
+  const { code, out, err } = await run("test", "kafka", "--var", "LEAST=10");
+  expect(out.replaceAll(/\(\d+ ms\)/g, "")).toBe(
+    [
+      "passed kafka/shop.test.yaml:2: repeats within an hour are dropped ",
+      "passed kafka/shop.test.yaml:18: the table is given ",
+      "passed kafka/shop.test.yaml:28: what the table refuses is a dead letter of the sink ",
+      "3 tests: 3 passed, 0 failed",
+      "",
+    ].join("\n"),
+  );
+  expect({ code, err }).toEqual({ code: 0, err: "" });
+  expect(await readdir(join(folder, ".tmp")), "temporary files are gone").toEqual([]);
+});
+
+const webhook = `version: v3
+pipeline_id: orders
+sources:
+  - type: webhook
+    source_id: orders
+    schema_fields: [{ name: id, type: string }, { name: amount, type: float }]
+transforms:
+  - { type: filter, source_id: orders, config: { expression: amount > 0 } }
+sink:
+  type: clickhouse
+  connection_params: { host: embedded }
+  table: orders
+  mapping:
+    - { name: id, column_name: id, column_type: String }
+    - { name: amount, column_name: amount, column_type: Float64 }
+x-sluice:
+  access_token: \${env:TOKEN}
+`;
+
+const failing = `# Tests of orders.
+tests:
+  - name: amounts
+    events:
+      - event: { id: a, amount: 1.5 }
+      - event: { id: b, amount: -1 }
+      - text: "{"
+    expect:
+      rows:
+        # the first one
+        - { id: a, amount: 2 } # rounded?
+        - { id: z }
+  - name: nothing is expected yet
+    create:
+      - CREATE TABLE orders (id String, amount Float64, seen DateTime DEFAULT now()) ENGINE = MergeTree ORDER BY id
+    events:
+      - event: { id: b, amount: 1 }
+      - event: { id: a, amount: 2 }
+`;
+
+describe("a test that fails", () => {
+  test("says what was expected and found, and what became of each event", async () => {
+    await put("hook/orders.yaml", webhook);
+    await put("hook/orders.test.yaml", failing);
+    const { code, out } = await run("test", "hook/orders.test.yaml", "--name", "amounts");
+    expect(code).toBe(1);
+    expect(out.replaceAll(/\(\d+ ms\)/g, "").split("\n")).toEqual([
+      "failed hook/orders.test.yaml:3: amounts ",
+      "  rows[0]: expected (-) and found (+)",
+      '    - {"id":"a","amount":2}',
+      '    + {"id":"a","amount":1.5}',
+      "  rows[1]: expected, and not found",
+      '    - {"id":"z"}',
+      "  refused: found, and not expected",
+      expect.stringContaining('    + {"status":400,"message":"expected a JSON object, found text that is not JSON'),
+      "  events:",
+      '    1 {"id":"a","amount":1.5}: row {"id":"a","amount":1.5}',
+      '    2 {"id":"b","amount":-1}: filtered',
+      expect.stringContaining("    3 {: refused with 400: expected a JSON object"),
+      "1 test: 0 passed, 1 failed",
+      "",
+    ]);
+  });
+
+  test("is a failure in JUnit's XML, which its schema takes, and in JSON", async () => {
+    const { code, out } = await run("test", "hook", "--format", "junit");
+    expect(code).toBe(1);
+    expect(out).toContain('<testsuite name="hook/orders.test.yaml" tests="2" failures="1" errors="0"');
+    const schema = await readFile("test/support/published/junit-10.xsd", "utf8");
+    const xml = { fileName: "junit.xml", contents: out };
+    expect((await validateXML({ xml, schema })).errors).toEqual([]);
+    const { out: json } = await run("test", "hook/orders.yaml", "--output", "json");
+    const { passed, failed, tests } = JSON.parse(json) as { passed: number; failed: number; tests: object[] };
+    expect({ passed, failed }).toEqual({ passed: 1, failed: 1 });
+    expect(tests[0]).toMatchObject({ status: "failed", name: "amounts", file: "hook/orders.test.yaml", line: 3 });
+    expect(tests[0]).toMatchObject({
+      outcomes: [{ rows: [{ id: "a" }] }, { filtered: 1 }, { refused: { status: 400 } }],
+    });
+  });
+
+  test("passes after --update, which keeps comments and writes what the mapping writes", async () => {
+    expect(await run("test", "hook", "--update")).toMatchObject({
+      code: 0,
+      out: "hook/orders.test.yaml: 2 of its tests updated\n",
+    });
+    const text = await readFile(join(folder, "hook/orders.test.yaml"), "utf8");
+    expect(text).toContain("# Tests of orders.\n");
+    expect(text).toContain("        # the first one\n        - { id: a, amount: 1.5 } # rounded?\n");
+    expect(text).not.toContain("id: z");
+    expect(text).toContain("      rows:\n        - { id: b, amount: 1 }\n        - { id: a, amount: 2 }\n");
+    const { code, out } = await run("test", "hook");
+    expect([code, out]).toEqual([0, expect.stringContaining("2 tests: 2 passed, 0 failed")]);
+  });
+});
+
+test("an export request of OTLP is as many rows as it has records", async () => {
+  await mkdir(join(folder, "otlp"));
+  await cp("examples/otlp/pipelines/app-logs.yaml", join(folder, "otlp/app-logs.yaml"));
+  const records = [9, 5, 17].map((severityNumber) => ({ severityNumber, body: { stringValue: `s${severityNumber}` } }));
+  const attributes = [{ key: "service.name", value: { stringValue: "shop" } }];
+  const event = { resourceLogs: [{ resource: { attributes }, scopeLogs: [{ logRecords: records }] }] };
+  const expected = { rows: [{ body: "s17", service: "shop" }, { body: "s9" }], filtered: 1 };
+  const tests = [
+    {
+      name: "records",
+      events: [{ event }, { event: { resourceLogs: 7 } }],
+      expect: { ...expected, refused: [{ status: 400 }] },
+    },
+  ];
+  await put("otlp/app-logs.test.json", JSON.stringify({ tests }));
+  const { code, out } = await run("test", "otlp");
+  expect([code, out]).toEqual([0, expect.stringContaining("passed otlp/app-logs.test.json:1: records")]);
+});
+
+describe("what cannot be run", () => {
+  test("is a failed test, and the others run", async () => {
+    await put("bad/orders.yaml", webhook);
+    await put(
+      "bad/orders.test.yaml",
+      `tests:
+  - { name: no such source, events: [{ source: other, event: { id: a, amount: 1 } }] }
+  - { name: no such table, create: ["CREATE TABLE other (id String) ENGINE = Memory"], events: [{ event: { id: a, amount: 1 } }] }
+  - { name: no statement, create: [CREATE NOTHING], events: [] }
+  - { name: fine, events: [] , expect: { rows: [] } }
+`,
+    );
+    await put("bad/wrong.yaml", webhook.replace("type: float", "type: flaot").replace("id: orders", "id: wrong"));
+    await put("bad/wrong.test.yaml", "tests:\n  - { name: a, events: [] }\n");
+    await put("bad/typo.yaml", webhook.replace("id: orders", "id: typo"));
+    await put("bad/typo.test.yaml", "tests:\n  - { name: a, event: [] }\n");
+    const { code, out } = await run("test", "bad");
+    expect(code).toBe(1);
+    expect(out).toContain("event 1: expected a source of the pipeline (orders), found other");
+    expect(out).toContain(
+      "event 1: the pipeline is paused: the embedded ClickHouse: table default.orders does not exist",
+    );
+    expect(out).toMatch(/no statement \(\d+ ms\)\n {2}ClickHouse refused the statement: .*Syntax error/);
+    expect(out).toContain(
+      'bad/wrong.yaml:6:71: error VALUE: sources[0].schema_fields[1].type: expected one of "string"',
+    );
+    expect(out).toContain("bad/typo.test.yaml:2:16: error UNKNOWN_KEY: tests[0].event: expected one of the keys");
+    expect(out).toContain("6 tests: 1 passed, 5 failed");
+  });
+
+  test.each([
+    [["none"], "expected a file or a folder"],
+    [["empty"], "expected tests in empty, found none: write them into NAME.test.yaml beside NAME.yaml"],
+    [
+      ["alone"],
+      "alone/orders.test.yaml: expected the pipeline that it tests beside it, in alone/orders.yaml, found none",
+    ],
+    [["hook", "--name", "zzz"], 'expected a test whose name holds "zzz", found none'],
+    [["hook", "--base", "HEAD", "--update"], "expected --base without --watch and --update"],
+  ])("%j is an error in words", async (args, text) => {
+    await mkdir(join(folder, "empty"), { recursive: true });
+    await put("alone/orders.test.yaml", "tests: []\n");
+    const { code, out, err } = await run("test", ...args);
+    expect([code, out, err]).toEqual([1, "", expect.stringContaining(text)]);
+  });
+});
+
+test("--base shows the events whose outcome changed, and exits with 2", async () => {
+  const repository = await GitRepository.create();
+  const events = [
+    { id: "a", amount: 1 },
+    { id: "b", amount: 5 },
+    { id: "c", amount: -1 },
+  ].map((event) => ({ event }));
+  const create = [
+    "CREATE TABLE orders (id String, amount Float64, seen DateTime64(9) DEFAULT now64(9)) ENGINE = MergeTree ORDER BY id",
+  ];
+  const tests = (name: string) => JSON.stringify({ tests: [{ name, create, events }] });
+  await repository.commit({ "a/orders.yaml": webhook, "a/orders.test.yaml": tests("amounts") });
+  expect(await runIn(repository.path, "test", "a", "--base", "main")).toMatchObject({
+    code: 0,
+    out: "3 events of 1 test: 0 with another outcome than at main\n",
+  });
+  await repository.git("checkout", "--quiet", "-b", "change");
+  await repository.commit({
+    "a/orders.yaml": webhook.replace("amount > 0", "amount > 2"),
+    "a/new.yaml": webhook.replace("id: orders", "id: newer"),
+    "a/new.test.yaml": tests("new"),
+  });
+  const { code, out } = await runIn(repository.path, "test", "a", "--base", "main");
+  await repository.remove();
+  expect(out).toBe(`a/new.test.yaml:1: new: main has no such pipeline
+a/orders.test.yaml:1: amounts
+  event 1 {"id":"a","amount":1}
+    - row {"id":"a","amount":1}
+    + filtered
+6 events of 2 tests: 1 with another outcome than at main
+`);
+  expect(code).toBe(2);
+});
+
+test("--watch runs the tests again at each change, until it is stopped", async () => {
+  await put("watch/orders.yaml", webhook);
+  await put("watch/orders.test.yaml", "tests:\n  - { name: a, events: [], expect: { rows: [] } }\n");
+  const child = spawn(process.execPath, [sluice, "test", "watch", "--watch"], { cwd: folder });
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+  const summary = async (): Promise<string> => {
+    for (;;) {
+      const { value, done } = await lines.next();
+      if (done === true || /^\d+ test/.test(value)) return String(value);
+    }
+  };
+  expect(await summary()).toBe("1 test: 1 passed, 0 failed");
+  await once(child.stderr, "data");
+  await put("watch/orders.test.yaml", "tests:\n  - { name: a, events: [], expect: { rows: [{ id: a }] } }\n");
+  expect(await summary()).toBe("1 test: 0 passed, 1 failed");
+  child.kill("SIGINT");
+  expect(await once(child, "exit")).toEqual([0, null]);
+});
