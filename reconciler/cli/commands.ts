@@ -165,6 +165,12 @@ export const commands: readonly Command[] = [
     "send dead letters through the pipeline again",
     async () => (await deadLetters()).reprocess,
   ),
+  command(
+    "sample",
+    "<ID>",
+    "print dead letters as the events of a test, taking nothing out",
+    async () => (await import("./client/sample.ts")).sample,
+  ),
   command("token show", "<ID>", "show when the token was made and last used", async () => (await token()).showToken),
   command("token rotate", "<ID>", "make a new token and print it, once", async () => (await token()).rotateToken),
   command("completion", "<SHELL>", "print what completes commands and ids in bash, zsh or fish", async () => {

@@ -44,6 +44,10 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   "dlq purge": ["sluice dlq purge orders"],
   "dlq discard": ["sluice dlq discard orders 17 18", "sluice dlq discard orders --all"],
   "dlq reprocess": ["sluice dlq reprocess orders 17 18", "sluice dlq reprocess orders --all"],
+  sample: [
+    "sluice sample orders --count 20 > pipelines/orders.test.yaml",
+    "sluice sample orders --redact mail,user.name",
+  ],
   "token show": ["sluice token show orders"],
   "token rotate": ["sluice token rotate orders", "sluice token rotate orders --now"],
   sql: ['sluice sql "SELECT count() FROM orders"', 'sluice sql "SELECT * FROM orders" --format JSONEachRow'],

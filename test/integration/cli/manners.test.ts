@@ -151,6 +151,7 @@ const succeeding: Readonly<Record<string, () => string[]>> = {
   "dlq purge": () => ["orders"],
   "dlq discard": () => ["orders", "1"],
   "dlq reprocess": () => ["orders", "1"],
+  sample: () => ["orders"],
   "token show": () => ["orders"],
   "token rotate": () => ["orders"],
   sql: () => ["SELECT 1"],

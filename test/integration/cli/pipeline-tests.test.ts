@@ -5,8 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { load } from "js-yaml";
 import { validateXML } from "xmllint-wasm";
-import { sluice } from "../../support/daemon.ts";
+import { freeListeners, sluice, Workplace } from "../../support/daemon.ts";
 import { GitRepository } from "../../support/git-repository.ts";
 
 let folder: string;
@@ -313,6 +314,52 @@ a/orders.test.yaml:1: amounts
 6 events of 2 tests: 1 with another outcome than at main
 `);
   expect(code).toBe(2);
+});
+
+test("a dead letter of a running pipeline is the event of a test, without the values that are hidden", async () => {
+  const place = await Workplace.make();
+  try {
+    const file = webhook.slice(0, webhook.indexOf("x-sluice:")).concat("x-sluice: { create_table: true }\n");
+    // A dead letter is there when its batch is written.
+    await place.write("orders.yaml", file.replace("  table:", "  max_delay_time: 50ms\n  table:"));
+    const listeners = await freeListeners();
+    await place.start({ listeners });
+    const daemon = ["--data-dir", place.dataDir];
+    await expect.poll(async () => (await run("health", "orders", ...daemon)).code, { timeout: 20_000 }).toBe(0);
+    const { out: token } = await run("token", "rotate", "orders", ...daemon);
+    const { status } = await fetch(`http://${listeners.events}/v1/pipelines/orders/topics/input/events`, {
+      method: "POST",
+      headers: { "content-type": "application/json", "x-pipeline-access-token": token.trim() },
+      body: JSON.stringify({ id: "a", mail: "ada@example.test", amount: "many" }),
+    });
+    expect(status).toBe(202);
+    const sampled = async (): Promise<string> => (await run("sample", "orders", "--redact", "mail", ...daemon)).out;
+    await expect.poll(sampled, { timeout: 20_000 }).not.toBe("");
+    await place.write("orders.test.yaml", await sampled());
+    const text = await readFile(join(place.pipelines, "orders.test.yaml"), "utf8");
+    expect(text).not.toContain("ada");
+    expect(await runIn(place.path, "test", "pipelines", "--update")).toMatchObject({ code: 0 });
+    expect(load(await readFile(join(place.pipelines, "orders.test.yaml"), "utf8"))).toEqual({
+      tests: [
+        {
+          name: "dead letters of orders",
+          events: [{ event: { id: "a", mail: "redacted", amount: "many" } }],
+          expect: {
+            rows: [],
+            dead_letters: [
+              {
+                component: "ingestor",
+                reason: "parse_error",
+                original_message: { id: "a", mail: "redacted", amount: "many" },
+              },
+            ],
+          },
+        },
+      ],
+    });
+  } finally {
+    await place.clean();
+  }
 });
 
 test("--watch runs the tests again at each change, until it is stopped", async () => {

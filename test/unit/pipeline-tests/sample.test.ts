@@ -1,0 +1,53 @@
+import { expect, test } from "vitest";
+import type { DeadLetter } from "../../../engine/index.ts";
+import { sampleOf } from "../../../reconciler/pipeline-tests/sample.ts";
+import type { SourceConfig } from "../../../schemas/index.ts";
+import { webhookPipeline } from "../../support/pipelines.ts";
+
+const webhook = webhookPipeline("orders").sources;
+
+function letter(original_message: string, over: Partial<DeadLetter> = {}): DeadLetter {
+  const shared = { component: "ingestor", reason: "parse_error", error: "wrong", position: 1 } as const;
+  return { ...shared, message_id: "1", received_at: "2026-01-01T00:00:00.000Z", original_message, ...over };
+}
+
+test("an event is the one that the source received; what is no object, or has more digits, is a text", () => {
+  const letters = [
+    letter('{"made":1}', { source_message: '{"id":1}' }),
+    letter("no json"),
+    letter('{"id":9007199254740993}'),
+    letter("AAE=", { encoding: "base64" }),
+  ];
+  expect(sampleOf(letters, webhook, [])).toEqual({
+    events: [{ event: { id: 1 } }, { text: "no json" }, { text: '{"id":9007199254740993}' }],
+    leftOut: 1,
+  });
+});
+
+test("hidden fields are found as pipelines find them, and get a value of their kind", () => {
+  const event = {
+    mail: "a@b.example",
+    user: { name: "Ada", "first.name": "A", age: 36 },
+    "user.name": "Ada",
+    tags: ["x"],
+    id: 7,
+  };
+  const letters = [letter(JSON.stringify(event)), letter("a@b.example")];
+  const hidden = ["mail", "user.name", "user.first.name", "user.age", "tags", "none"];
+  const user = { name: "redacted", "first.name": "redacted", age: 0 };
+  expect(sampleOf(letters, webhook, hidden)).toEqual({
+    events: [{ event: { mail: "redacted", user, "user.name": "redacted", tags: [], id: 7 } }],
+    leftOut: 1,
+  });
+});
+
+test("an event of one of several topics names its source", () => {
+  const topics = ["orders", "returns"].map((topic) => ({
+    type: "kafka",
+    source_id: `of-${topic}`,
+    topic,
+  })) as SourceConfig[];
+  expect(sampleOf([letter("{}", { origin: "returns" })], topics, []).events).toEqual([
+    { source: "of-returns", event: {} },
+  ]);
+});
