@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from "node:util";
+import { diffLines } from "diff";
 import { type Document, isCollection, isMap, isSeq, parseDocument } from "yaml";
 import { countIn, foundIn, type Mismatch, type Section, sections } from "./compare.ts";
 import { isMapping } from "./match.ts";
@@ -15,13 +17,42 @@ export interface Update {
 
 /** The text of a file with what was found in place of what it expected. Comments stay where their entries stay. */
 export function updated(text: string, updates: readonly Update[], isJson: boolean): string {
-  const document = parseDocument(text, { intAsBigInt: true, logLevel: "silent" });
+  const document = parse(text);
+  const strings = isJson ? ({ defaultStringType: "QUOTE_DOUBLE", defaultKeyType: "QUOTE_DOUBLE" } as const) : {};
+  const print = (): string => document.toString({ lineWidth: 0, ...strings });
+  const before = print();
   for (const update of updates) {
     if (update.test.expect === undefined) expectAll(document, update);
     else for (const section of sections) updateSection(document, section, update);
   }
-  const strings = isJson ? ({ defaultStringType: "QUOTE_DOUBLE", defaultKeyType: "QUOTE_DOUBLE" } as const) : {};
-  return document.toString({ lineWidth: 0, flowCollectionPadding: true, ...strings });
+  return inOwnStyle(text, before, print());
+}
+
+/**
+ * A text in which only those lines differ from the original that differ between two prints of it; the later print where
+ * they do not fit between the others, because the original is indented otherwise.
+ */
+function inOwnStyle(original: string, before: string, after: string): string {
+  const lines = original.split(/(?<=\n)/);
+  if (lines.length !== before.split(/(?<=\n)/).length) return after;
+  let next = 0;
+  const parts = diffLines(before, after).map(({ added, removed, count, value }) => {
+    if (added) return value;
+    next += count;
+    return removed ? "" : lines.slice(next - count, next).join("");
+  });
+  const text = parts.join("");
+  return isDeepStrictEqual(valueOf(text), valueOf(after)) ? text : after;
+}
+
+/** Undefined for a text that is no YAML. */
+function valueOf(text: string): unknown {
+  const document = parse(text);
+  return document.errors.length > 0 ? undefined : document.toJS();
+}
+
+function parse(text: string): Document.Parsed {
+  return parseDocument(text, { intAsBigInt: true, logLevel: "silent" });
 }
 
 /** A test that expects nothing yet gets everything. */

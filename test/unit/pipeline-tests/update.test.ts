@@ -1,3 +1,4 @@
+import { load } from "js-yaml";
 import { describe, expect, test } from "vitest";
 import { mismatchesOf } from "../../../reconciler/pipeline-tests/compare.ts";
 import type { Found, Outcome, Row } from "../../../reconciler/pipeline-tests/outcome.ts";
@@ -52,6 +53,38 @@ describe("a file of tests gets what was found", () => {
         { filtered: 1 },
       ),
     ).toBe(text.replace("n: 2 }", "n: 5 }").replace("0993", "0995").replace("filtered: 3", "filtered: 1"));
+  });
+
+  test("lines that do not change stay as they are written", () => {
+    const text = `tests:
+    - name:   "a"   # wide
+      events: [{event: {id: 1}}, {"event":{ }}]
+      expect:
+        filtered: [{id: 1}]
+        rows:
+        - {id:  7}
+        - {id: 2}
+`;
+    const rows = [{ id: 8 }, { id: 2 }];
+    expect(after(text, rows, { filtered: 1 })).toBe(
+      text.replace("- {id:  7}\n        - {id: 2}\n", "- {id: 2}\n        - { id: 8 }\n"),
+    );
+  });
+
+  test("a file with another indentation is printed anew", () => {
+    const text = `tests:
+- name: a # a name
+  events: []
+  expect:
+        rows:
+            - {id: 1}
+            - {id: 5}
+`;
+    const printed = after(text, [{ id: 1, n: 1 }, { id: 3 }]);
+    expect(printed).toContain("  - name: a # a name\n");
+    expect(load(printed)).toEqual({
+      tests: [{ name: "a", events: [], expect: { rows: [{ id: 1 }, { id: 3 }] } }],
+    });
   });
 
   test("entries come and go", () => {
