@@ -61,7 +61,12 @@ export function documentOf(config: PipelineConfig, directives?: PipelineV3["x-sl
   const isServer = connection_params.host !== "embedded";
   const document = {
     ...config,
-    sink: { ...config.sink, connection_params: isServer ? { ...connection_params, password: connection_params.password ?? "" } : connection_params },
+    sink: {
+      ...config.sink,
+      connection_params: isServer
+        ? { ...connection_params, password: connection_params.password ?? "" }
+        : connection_params,
+    },
     ...(directives !== undefined && { "x-sluice": directives }),
   };
   return tidy(document) as PipelineV3;

@@ -9666,7 +9666,7 @@ var init_limits = __esm({
 });
 
 // reconciler/git/tree.ts
-function parseTree(output, limits2) {
+function parseTree(output, limits2, isWanted = isCandidate) {
   const files = [];
   const skipped = [];
   for (const entry3 of output.split("\0")) {
@@ -9678,7 +9678,7 @@ function parseTree(output, limits2) {
       skipped.push({ path: path2, reason: "a submodule, which is not entered: keep pipeline files in this repository" });
     else if (mode === "120000")
       skipped.push({ path: path2, reason: "a symbolic link, which is not followed: put the file itself here" });
-    else if (!isCandidate(path2)) continue;
+    else if (!isWanted(path2)) continue;
     else if (bytes > limits2.fileBytes) skipped.push({ path: path2, reason: tooLarge2(bytes, limits2) });
     else files.push({ path: path2, object: object2, bytes });
   }
@@ -12849,9 +12849,10 @@ function otlpField(signal, name3) {
 // schemas/schema.ts
 var import_ajv = __toESM(require_ajv(), 1);
 var annotations = ["x-effect", "x-effect-with-dedup", "x-secret", "x-code", "x-expected", "x-default", "x-rule"];
-var compiled;
-function validator() {
-  if (compiled !== void 0) return compiled;
+var compiled = /* @__PURE__ */ new Map();
+function validator(of) {
+  const known2 = compiled.get(of);
+  if (known2 !== void 0) return known2;
   const ajv2 = new import_ajv.Ajv({
     strict: true,
     strictRequired: false,
@@ -12862,11 +12863,15 @@ function validator() {
     logger: false
   });
   ajv2.addVocabulary(annotations);
-  compiled = ajv2.compile(pipeline_v3_schema_default);
-  return compiled;
+  const made2 = ajv2.compile(of);
+  compiled.set(of, made2);
+  return made2;
 }
 function schemaErrors(document2) {
-  const validate = validator();
+  return errorsBy(pipeline_v3_schema_default, document2);
+}
+function errorsBy(of, document2) {
+  const validate = validator(of);
   return validate(document2) ? [] : validate.errors ?? [];
 }
 var v3Keys = Object.keys(pipeline_v3_schema_default.properties);
@@ -25646,9 +25651,9 @@ var rules2 = [
 ];
 
 // reconciler/validate/schema-problems.ts
-function schemaProblems(document2) {
+function schemaProblems(document2, errors = schemaErrors(document2.value)) {
   const byField = /* @__PURE__ */ new Map();
-  for (const error2 of schemaErrors(document2.value)) {
+  for (const error2 of errors) {
     const one2 = problemOf(document2, error2);
     if (one2 !== void 0 && !byField.has(one2.path)) byField.set(one2.path, one2);
   }
@@ -31465,6 +31470,11 @@ function gitlabReport({ problems, root }) {
 `;
 }
 
+// reconciler/validate/formats/xml.ts
+function xml(text5) {
+  return text5.replaceAll(/[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu, "�").replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
+}
+
 // reconciler/validate/formats/junit.ts
 function junitReport(report) {
   const byFile2 = problemsByFile(report);
@@ -31505,9 +31515,6 @@ function failure(report, errors) {
 }
 function linesOf({ excerpts }, problems) {
   return xml(problems.flatMap((one2) => [textLine(one2), ...excerptLines(excerpts?.get(one2))]).join("\n"));
-}
-function xml(text5) {
-  return text5.replaceAll(/[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu, "�").replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 }
 
 // reconciler/language/markdown.ts
@@ -31999,7 +32006,8 @@ var sluice_config_schema_default = {
         "stop",
         "resume",
         "approve",
-        "rollback"
+        "rollback",
+        "sample"
       ]
     },
     interval: {
@@ -32016,12 +32024,20 @@ var sluice_config_schema_default = {
     vars: {
       type: "object",
       maxProperties: 1e3,
-      propertyNames: { pattern: "^[A-Za-z_][A-Za-z0-9_]{0,127}$" },
-      additionalProperties: { type: "string", maxLength: 4096, not: { pattern: "\\$\\{" } },
+      propertyNames: {
+        pattern: "^[A-Za-z_][A-Za-z0-9_]{0,127}$"
+      },
+      additionalProperties: {
+        type: "string",
+        maxLength: 4096,
+        not: {
+          pattern: "\\$\\{"
+        }
+      },
       description: "value of ${var:NAME} in the files, which is shown in plans and status; may be given several times, and wins over --vars",
       "x-argument": "NAME=VALUE",
       "x-flag": "--var",
-      "x-commands": ["run", "validate", "plan"],
+      "x-commands": ["run", "validate", "plan", "test"],
       "x-expected": 'NAME=VALUE: a name of letters, digits and _, and a text of at most 4096 characters without "${"'
     },
     vars_file: {
@@ -32030,7 +32046,7 @@ var sluice_config_schema_default = {
       description: "YAML file of such values, by name; the daemon reads it again at each turn",
       "x-argument": "FILE",
       "x-flag": "--vars",
-      "x-commands": ["run", "validate", "plan"]
+      "x-commands": ["run", "validate", "plan", "test"]
     },
     references: {
       type: "object",
@@ -32064,6 +32080,14 @@ var sluice_config_schema_default = {
       default: "allow",
       description: "whether pipelines may connect to addresses of this machine and of private networks that targets does not name by address or range",
       "x-argument": "allow|deny",
+      "x-commands": ["run"]
+    },
+    approve: {
+      type: "string",
+      pattern: "^class>=(change|restart|forget|delete)$",
+      description: "hold changes of this class and graver ones back until Git approves each: by its fingerprint in a file of the folder approvals, or in a trailer Sluice-Approve of the newest commit",
+      "x-argument": "class>=CLASS",
+      "x-expected": "one of class>=change, class>=restart, class>=forget, class>=delete",
       "x-commands": ["run"]
     },
     max_deletions: {
@@ -32391,7 +32415,9 @@ var sluice_config_schema_default = {
         "init",
         "import",
         "export",
-        "comment"
+        "comment",
+        "test",
+        "sample"
       ]
     },
     watch: {
@@ -32512,6 +32538,12 @@ var sluice_config_schema_default = {
       "x-flag": "--format",
       "x-commands": ["validate"]
     },
+    accuracy: {
+      type: "boolean",
+      default: false,
+      description: "say how far the plans of the changes were off",
+      "x-commands": ["history"]
+    },
     plan_base: {
       type: "string",
       minLength: 1,
@@ -32543,6 +32575,14 @@ var sluice_config_schema_default = {
       description: "token of that API, as ${env:NAME} or ${file:/path}",
       "x-argument": "REFERENCE",
       "x-commands": ["plan", "export", "import"]
+    },
+    plan_save: {
+      type: "string",
+      minLength: 1,
+      description: "write the plan with the fingerprints of its changes too, by which they are approved (--approve of sluice run)",
+      "x-argument": "FILE",
+      "x-flag": "--save",
+      "x-commands": ["plan"]
     },
     plan_format: {
       type: "string",
@@ -32606,6 +32646,83 @@ var sluice_config_schema_default = {
       "x-flag": "--format",
       "x-commands": ["sql"],
       "x-expected": "the name of a ClickHouse format such as JSONEachRow"
+    },
+    test_format: {
+      type: "string",
+      enum: ["text", "json", "yaml", "junit"],
+      default: "text",
+      description: "print the results for people, for programs, or as JUnit's XML",
+      "x-argument": "FORMAT",
+      "x-flag": "--format",
+      "x-commands": ["test"]
+    },
+    test_name: {
+      type: "string",
+      minLength: 1,
+      description: "run only the tests whose name holds this text",
+      "x-argument": "TEXT",
+      "x-flag": "--name",
+      "x-commands": ["test"]
+    },
+    test_base: {
+      type: "string",
+      minLength: 1,
+      description: "run the events through the pipelines of this branch, tag or commit too, and show those whose outcome changes",
+      "x-argument": "REF",
+      "x-flag": "--base",
+      "x-commands": ["test"]
+    },
+    test_update: {
+      type: "boolean",
+      default: false,
+      description: "write what was found into the files as what is expected",
+      "x-flag": "--update",
+      "x-commands": ["test"]
+    },
+    test_watch: {
+      type: "boolean",
+      default: false,
+      description: "run the tests again at each change of the files, until Ctrl-C",
+      "x-flag": "--watch",
+      "x-commands": ["test"]
+    },
+    test_jobs: {
+      type: "integer",
+      minimum: 1,
+      maximum: 32,
+      default: 4,
+      description: "how many tests run at once",
+      "x-argument": "COUNT",
+      "x-flag": "--jobs",
+      "x-commands": ["test"],
+      "x-expected": "a whole number from 1 to 32"
+    },
+    schema_tests: {
+      type: "boolean",
+      default: false,
+      description: "print the schema of files with tests of pipelines",
+      "x-flag": "--tests",
+      "x-commands": ["schema"]
+    },
+    sample_count: {
+      type: "integer",
+      minimum: 1,
+      maximum: 1e3,
+      default: 10,
+      description: "most events, the oldest first",
+      "x-argument": "N",
+      "x-flag": "--count",
+      "x-commands": ["sample"],
+      "x-expected": "a whole number from 1 to 1000"
+    },
+    sample_redact: {
+      type: "string",
+      minLength: 1,
+      description: "fields whose values are replaced, such as mail,user.name",
+      "x-argument": "FIELD,...",
+      "x-flag": "--redact",
+      "x-commands": ["sample"],
+      "x-expected": "names of fields with commas"
     }
   }
 };
@@ -32704,7 +32821,8 @@ var ofRepository = [
   "git_ca_file",
   "git_max_size",
   "verify_gpg",
-  "verify_ssh"
+  "verify_ssh",
+  "approve"
 ];
 
 // reconciler/cli/invocation/resolve-settings.ts
@@ -33233,6 +33351,7 @@ var sentences = {
   EmptySource: () => "the source holds no valid pipeline at all, which looks like a mistake: nothing is deleted. Ways out: check --path and the branch; or, to remove the last pipelines on purpose, keep one file with x-sluice.state: Terminated",
   DeletionBudget: budgetText,
   SourceChanged: ({ from, to: to2, removes }) => `the source is ${to2}, and was ${from}; it lacks ${counted2(removes.length, "pipeline")} (${someOf(removes)}), so nothing is changed. Ways out: run with the earlier source; or "sluice approve", which deletes what this source lacks`,
+  NotApproved: approvalText,
   EndHindered: ({ trigger, hindrance }) => `${triggerText(trigger)}: ${hindranceText(hindrance)}`,
   SuccessorLost: ({ of, revision }) => `${reasonText(of)}; ${revision} had deleted it to recreate it, and its new config was not stored, because its file holds a secret in plain text: correct the file`,
   Undoes: ({ kind: kind2, lost: lost2 }) => {
@@ -33246,6 +33365,10 @@ function waitingText(waits) {
 function newText({ state, topics, shared }) {
   const wish = state === "Running" ? "" : `, and x-sluice.state is ${state}`;
   return `${wish}${beginningText(topics)}${shared.map((topic) => `; ${sharedText(topic)}`).join("")}`;
+}
+function approvalText({ of, level, approval, approved }) {
+  const found2 = approved === void 0 ? "none" : `one of class ${approved}`;
+  return `${reasonText(of)}; it is of class ${level}, and --approve holds it back: expected an approval, found ${found2}. To approve it, commit a file with ${approval} in the folder approvals of the repository, or the trailer "Sluice-Approve: ${approval}" in its newest commit`;
 }
 function goneText(lost2) {
   return `it was deleted in the engine, and with it ${pastLossNames(lost2)}`;
@@ -33808,7 +33931,7 @@ function cut2(text5, most3) {
   return text5.length > most3 ? `${text5.slice(0, most3)}…` : text5;
 }
 
-// reconciler/preview/level.ts
+// reconciler/plan/level.ts
 var levels2 = ["none", "change", "restart", "forget", "delete", "refuse"];
 function levelOf(change) {
   if (change.kind === "refuse" || change.cause === "InvalidFile") return "refuse";
@@ -33963,8 +34086,11 @@ function filesOf2(owned) {
   return new Set(Object.values(owned).map(({ file }) => file));
 }
 
-// reconciler/plan/decide/differences.ts
-var import_node_util8 = require("node:util");
+// reconciler/holds/approval.ts
+var import_node_crypto8 = require("node:crypto");
+
+// reconciler/desired/fingerprint.ts
+var import_node_crypto7 = require("node:crypto");
 
 // reconciler/desired/shown.ts
 var import_node_util7 = require("node:util");
@@ -33988,7 +34114,87 @@ function secret(value) {
   return value === void 0 ? void 0 : hidden;
 }
 
+// reconciler/desired/fingerprint.ts
+var made = /* @__PURE__ */ new WeakMap();
+function fingerprintOf(desired) {
+  let found2 = made.get(desired);
+  if (found2 === void 0) {
+    found2 = fingerprint(desired, desired.directives.state);
+    made.set(desired, found2);
+  }
+  return found2;
+}
+function fingerprint(of, state = "") {
+  const text5 = JSON.stringify([shown2(of.config, []), shown2(of.options, ["x-sluice"]), state]);
+  return (0, import_node_crypto7.createHash)("sha256").update(text5).digest("base64url").slice(0, 22);
+}
+function wishOf({ config, options, directives }) {
+  return JSON.stringify([config, options, directives]);
+}
+
+// reconciler/plan/calls.ts
+var renewing = /* @__PURE__ */ new Set([
+  "configure",
+  "resume",
+  "create",
+  "stop",
+  "terminate",
+  "delete"
+]);
+function route({ status, isShut }, wished, edit, hot) {
+  const update = edit ? ["update"] : hot;
+  if (wished === "Running") return toRunning(status, edit || isShut, update);
+  if (wished === "Stopped") return toStopped(status, isShut, update);
+  if (status === "Terminating") return "wait";
+  return status === "Terminated" ? update : ["terminate", ...update];
+}
+function toRunning(status, throughRest, update) {
+  switch (status) {
+    case "Running":
+      return throughRest ? ["stop", ...update, "resume"] : update;
+    case "Stopped":
+    case "Terminated":
+    case "Failed":
+      return [...update, "resume"];
+    case "Created":
+    case "Resuming":
+      return update.length === 0 ? [] : "wait";
+    default:
+      return "wait";
+  }
+}
+function toStopped(status, isShut, update) {
+  const open4 = isShut ? ["resume", "stop"] : [];
+  switch (status) {
+    case "Running":
+      return ["stop", ...update, ...open4];
+    case "Stopped":
+    case "Failed":
+      return [...update, ...open4];
+    case "Terminated":
+      return [...update, "resume", "stop"];
+    default:
+      return "wait";
+  }
+}
+function routeToEnd({ status, isShut }, isSettled, ending) {
+  switch (status) {
+    case "Running":
+      return ["stop", "delete"];
+    case "Stopped":
+      if (!isSettled) return ["resume", "stop", "delete"];
+      return isShut ? ["delete"] : ["stop", "delete"];
+    case "Failed":
+      return isShut ? ["delete"] : ["stop", "delete"];
+    case "Terminated":
+      return ending === "recreate" && !isSettled ? ["resume", "stop", "delete"] : ["delete"];
+    default:
+      return "wait";
+  }
+}
+
 // reconciler/plan/decide/differences.ts
+var import_node_util8 = require("node:util");
 var knownByFile = /* @__PURE__ */ new WeakMap();
 function differencesOf(desired, { config, options }) {
   const known2 = knownByFile.get(desired);
@@ -34109,68 +34315,123 @@ function inPlace(next2) {
   return { ...next2, kind: "stop", cause: "StateWished", replaces: true, why };
 }
 
-// reconciler/plan/decide/costs.ts
-var import_node_util10 = require("node:util");
+// reconciler/plan/decide/dependencies.ts
+function inOrder(desired, changes, actual, unusable3 = /* @__PURE__ */ new Set()) {
+  const byId3 = new Map(desired.map((one2) => [one2.pipeline_id, one2]));
+  const planned3 = new Map(changes.map((change) => [change.pipeline_id, change]));
+  const depths = depthsOf(byId3);
+  const ids = [...byId3.keys()].toSorted((a, b3) => (depths.get(a) ?? 0) - (depths.get(b3) ?? 0) || compare2(a, b3));
+  const settled2 = /* @__PURE__ */ new Map();
+  for (const id of ids) {
+    const [one2, change] = [byId3.get(id), planned3.get(id)];
+    if (one2 === void 0 || change === void 0) continue;
+    settled2.set(id, held(one2, change, { settled: settled2, desired: byId3, actual, unusable: unusable3 }));
+  }
+  return [...settled2.values()];
+}
+function held(one2, change, others2) {
+  const { settled: settled2 } = others2;
+  if (change.calls.length === 0 || one2.directives.state !== "Running") return change;
+  for (const id of one2.directives.depends_on) {
+    const dependency = notRunning(id, others2);
+    if (dependency === void 0) continue;
+    if (isReplacing(change)) return noOp(one2, "InProgress", { code: "InProgressMeanwhile", facts: { dependency } });
+    return blocked(change, dependency);
+  }
+  const after = one2.directives.depends_on.filter((id) => (settled2.get(id)?.calls.length ?? 0) > 0);
+  return { ...change, after: after.toSorted(compare2) };
+}
+function blocked(change, dependency) {
+  const why = { code: "DependencyNotReady", facts: { dependency } };
+  return { ...change, kind: "no-op", cause: "DependencyNotReady", why, calls: [] };
+}
+function notRunning(pipeline_id, { settled: settled2, desired, actual, unusable: unusable3 }) {
+  const status = actual.pipelines.get(pipeline_id)?.status;
+  const [change, state] = [settled2.get(pipeline_id), desired.get(pipeline_id)?.directives.state];
+  const wish = state === void 0 ? {} : { state };
+  if (change !== void 0 && change.calls.length > 0)
+    return state === "Running" ? void 0 : { pipeline_id, why: { is: "planned", ...wish } };
+  if (status === "Running") return void 0;
+  const there = { pipeline_id, ...status !== void 0 && { status } };
+  if (change !== void 0) return { ...there, why: leftBy(change, wish) };
+  return { ...there, why: { is: unusable3.has(pipeline_id) ? "unusable" : "unknown" } };
+}
+function leftBy({ kind: kind2, cause }, wish) {
+  return { is: "left", isRefused: kind2 === "refuse", cause, ...cause === "InSync" && wish };
+}
+function depthsOf(desired) {
+  const depths = /* @__PURE__ */ new Map();
+  for (let found2 = true; found2; ) {
+    found2 = false;
+    for (const [id, { directives }] of desired) {
+      if (depths.has(id)) continue;
+      const below = directives.depends_on.filter((other) => desired.has(other)).map((other) => depths.get(other));
+      if (below.includes(void 0)) continue;
+      depths.set(id, Math.max(0, ...below.map((depth2) => (depth2 ?? 0) + 1)));
+      found2 = true;
+    }
+  }
+  return depths;
+}
+function compare2(a, b3) {
+  if (a === b3) return 0;
+  return a < b3 ? -1 : 1;
+}
 
-// reconciler/plan/calls.ts
-var renewing = /* @__PURE__ */ new Set([
-  "configure",
-  "resume",
-  "create",
-  "stop",
-  "terminate",
-  "delete"
-]);
-function route({ status, isShut }, wished, edit, hot) {
-  const update = edit ? ["update"] : hot;
-  if (wished === "Running") return toRunning(status, edit || isShut, update);
-  if (wished === "Stopped") return toStopped(status, isShut, update);
-  if (status === "Terminating") return "wait";
-  return status === "Terminated" ? update : ["terminate", ...update];
+// reconciler/plan/decide/drift.ts
+var window2 = 36e5;
+var firstPause = 3e4;
+var corrections = 5;
+function strayState(desired, { status, intake }) {
+  const wish = desired.directives.state;
+  const isAskedFor = status === "Running" || status === "Stopped" || status === "Terminated";
+  if (!isAskedFor || status === wish || intake === "closed") return void 0;
+  return { path: "x-sluice.state", effect: "none", from: status, to: wish };
 }
-function toRunning(status, throughRest, update) {
-  switch (status) {
-    case "Running":
-      return throughRest ? ["stop", ...update, "resume"] : update;
-    case "Stopped":
-    case "Terminated":
-    case "Failed":
-      return [...update, "resume"];
-    case "Created":
-    case "Resuming":
-      return update.length === 0 ? [] : "wait";
-    default:
-      return "wait";
-  }
+function isDrift(desired, entry3, found2) {
+  if (entry3 === void 0 || entry3.changing === true || entry3.applied !== fingerprintOf(desired)) return false;
+  return !found2.some(({ isHidden: isHidden4 }) => isHidden4 === true);
 }
-function toStopped(status, isShut, update) {
-  const open4 = isShut ? ["resume", "stop"] : [];
-  switch (status) {
-    case "Running":
-      return ["stop", ...update, ...open4];
-    case "Stopped":
-    case "Failed":
-      return [...update, ...open4];
-    case "Terminated":
-      return [...update, "resume", "stop"];
-    default:
-      return "wait";
-  }
+function isTouched(present, entry3) {
+  return entry3?.left !== void 0 && entry3.changing !== true && entry3.left !== fingerprint(present);
 }
-function routeToEnd({ status, isShut }, isSettled, ending) {
-  switch (status) {
-    case "Running":
-      return ["stop", "delete"];
-    case "Stopped":
-      if (!isSettled) return ["resume", "stop", "delete"];
-      return isShut ? ["delete"] : ["stop", "delete"];
-    case "Failed":
-      return isShut ? ["delete"] : ["stop", "delete"];
-    case "Terminated":
-      return ending === "recreate" && !isSettled ? ["resume", "stop", "delete"] : ["delete"];
-    default:
-      return "wait";
-  }
+function driftOf(fields, entry3, { now }) {
+  if (entry3?.fight !== void 0) return { fields, stance: "fight", times: entry3.fight.times };
+  const recent = recentOf(entry3?.corrections, now).filter((one2) => one2.fields.some((path2) => fields.includes(path2)));
+  const times = Math.max(0, ...fields.map((path2) => recent.filter((one2) => one2.fields.includes(path2)).length));
+  if (times >= corrections) return { fields, stance: "fight", times };
+  const last2 = Math.max(0, ...recent.map(({ at: at2 }) => Date.parse(at2)));
+  const next2 = times === 0 ? 0 : last2 + firstPause * 2 ** (times - 1);
+  return next2 > now ? { fields, stance: "wait", times, next: next2 } : { fields, stance: "correct", times };
+}
+function recentOf(all = [], now) {
+  return all.filter(({ at: at2 }) => Date.parse(at2) > now - window2 && Date.parse(at2) <= now);
+}
+function driftedFields(desired, present, found2) {
+  const stray = strayState(desired, present);
+  return [...fieldsOf4(found2).fields, ...stray === void 0 ? [] : [stray]];
+}
+function corrected(desired, change, drift) {
+  if (change.cause === "InTransition") return change;
+  if (change.kind === "no-op" || change.kind === "refuse") return { ...change, drift: { ...drift, stance: "report" } };
+  if (drift.stance === "correct") return puttingBack(change, drift);
+  const { fields, effect, why: of } = change;
+  const { times, next: next2 = 0 } = drift;
+  const left = { fields, effect, drift };
+  if (drift.stance === "wait")
+    return { ...noOp(desired, "Drifted", { code: "DriftWaits", facts: { of, times, next: next2 } }), ...left };
+  const why = { code: "DriftFight", facts: { of, times } };
+  return { ...noOp(desired, "Drifted", why), ...left, kind: "refuse", cause: "DriftFight" };
+}
+function puttingBack(change, drift) {
+  return { ...change, cause: "Drifted", drift, why: { code: "Drifted", facts: { of: change.why } } };
+}
+function leftAsItIs(desired, fields, of) {
+  const paths = fields.map(({ path: path2 }) => path2);
+  if (desired.directives.drift === "ignore")
+    return noOp(desired, "DriftIgnored", { code: "DriftLeft", facts: { of, mode: "ignore" } });
+  const drift = { fields: paths, stance: "report", times: 0 };
+  return { ...noOp(desired, "Drifted", { code: "DriftLeft", facts: { of, mode: "report" } }), fields, drift };
 }
 
 // reconciler/plan/decide/kafka.ts
@@ -34244,6 +34505,180 @@ function shareBroker(a, b3) {
 function namesOf(sources) {
   return sources.map(({ topic }) => topic);
 }
+
+// reconciler/plan/decide/losses.ts
+function withLosses(change, { pipelines }) {
+  const present = pipelines.get(change.pipeline_id);
+  if (present === void 0 || !doesSomething(change)) return change;
+  const irreversible = irreversibleOf(change, present);
+  return irreversible.length === 0 ? change : { ...change, irreversible };
+}
+function irreversibleOf(change, present) {
+  const { calls } = change;
+  const { status, secrets: secrets2 } = present;
+  const renews = status !== "Terminated" && calls.some((call2) => renewing.has(call2));
+  const values2 = [...new Set(secrets2?.changed)];
+  return [
+    ...eventsLostBy(change, present),
+    ...memoryLostBy(change, present),
+    ...renews && values2.length > 0 ? [{ code: "SecretValues", facts: { secrets: values2 } }] : []
+  ];
+}
+function eventsLostBy({ kind: kind2, calls }, present) {
+  const { status, held: held2, pending_batches } = present;
+  if (kind2 === "delete" && status === "Terminated")
+    return [...droppedOf(present, pending_batches), ...lettersOf(present)];
+  if (kind2 === "recreate") return lettersOf(present);
+  return calls.includes("terminate") && held2 !== 0 ? droppedOf(present, 0) : [];
+}
+function droppedOf({ config, held: held2 }, pending_batches) {
+  if (!isPushed(config) || held2 === 0 && pending_batches === 0) return [];
+  return [{ code: "AcceptedEvents", facts: { held: held2, pending_batches } }];
+}
+function memoryLostBy({ kind: kind2, calls, fields }, present) {
+  const { pipeline_id, config, options, status } = present;
+  const ends2 = kind2 === "delete" || kind2 === "recreate";
+  const forgets = ends2 || calls.includes("terminate") || fields.some(({ effect }) => effect === "forget");
+  const bringsToken = fields.some(({ path: path2 }) => path2 === "x-sluice.access_token");
+  const isGenerated = hasAccessToken(config) && options.access_token === void 0;
+  const run = fields.find(({ path: path2 }) => path2 === "x-sluice.take_over")?.to;
+  return [
+    ...forgets && status !== "Terminated" ? keysOf2(present) : [],
+    ...isGenerated && (ends2 || bringsToken) ? [{ code: "AccessToken", facts: { pipeline_id } }] : [],
+    ...typeof run === "string" ? [{ code: "GroupPlace", facts: { run } }] : []
+  ];
+}
+function lossCodesOf(desired, present) {
+  return ["DeadLetters", ...memoryOf(desired, present).map(({ code: code18 }) => code18)];
+}
+function lossesOf(desired, present) {
+  return [...lettersOf(present), ...memoryOf(desired, present)];
+}
+function lostInEngine({ config, options }) {
+  return [
+    "AcceptedEvents",
+    "DeadLetters",
+    ...hasDedup3(config) ? ["DedupKeys"] : [],
+    ...hasAccessToken(config) && options.access_token === void 0 ? ["AccessToken"] : []
+  ];
+}
+function lettersOf({ dead_letters: count }) {
+  return count === 0 ? [] : [{ code: "DeadLetters", facts: { count } }];
+}
+function keysOf2({ config, keys: keys2 }) {
+  return hasDedup3(config) ? [{ code: "DedupKeys", facts: keys2 === void 0 ? {} : { keys: keys2 } }] : [];
+}
+function memoryOf(desired, present) {
+  const { pipeline_id, config } = present;
+  const keepsToken = hasAccessToken(desired.config);
+  const isBrought = keepsToken && desired.options.access_token !== void 0;
+  const token5 = hasAccessToken(config) && !isBrought ? [{ code: "AccessToken", facts: keepsToken ? { pipeline_id } : {} }] : [];
+  return [...keysOf2(present), ...token5];
+}
+function hasDedup3({ transforms }) {
+  return transforms.some(({ type }) => type === "dedup");
+}
+
+// reconciler/plan/decide/creation.ts
+function creation(desired, actual, described2) {
+  return created(desired, actual, described2, (facts) => ({ code: "New", facts }));
+}
+function lost(desired, actual, described2, entry3) {
+  const gone = lostInEngine(desired);
+  const again = created(desired, actual, described2, (facts) => ({
+    code: "CreatedAgain",
+    facts: { ...facts, lost: gone }
+  }));
+  if (entry3.applied !== fingerprintOf(desired)) return again;
+  const field2 = { path: "x-sluice.state", effect: "forget", to: desired.directives.state };
+  if (desired.directives.drift !== "correct")
+    return leftAsItIs(desired, [field2], { code: "DeletedInEngine", facts: { lost: gone } });
+  return corrected(desired, { ...again, fields: [field2], effect: "forget" }, driftOf([field2.path], entry3, actual));
+}
+function created(desired, actual, described2, why) {
+  const { state } = desired.directives;
+  const again = readAgain(desired, actual, described2);
+  const shared = again.filter(({ isSameTable }) => !isSameTable).map(({ topic }) => topic);
+  const twice = again.filter(({ isSameTable }) => isSameTable).map(({ topic }) => topic);
+  return {
+    ...about(desired),
+    kind: "create",
+    cause: "New",
+    why: why({ state, topics: beginning(desired), shared }),
+    calls: ["create", ...fromCreated(state)],
+    ...twice.length > 0 && { cautions: twice.map((facts) => ({ code: "RowsTwice", facts })) }
+  };
+}
+function fromCreated(state) {
+  return state === "Running" ? [] : [state === "Stopped" ? "stop" : "terminate"];
+}
+function readAgain(fresh, actual, stays) {
+  const others2 = [...actual.pipelines.values()].toSorted((a, b3) => compare2(a.pipeline_id, b3.pipeline_id));
+  return topicsOf2(fresh.config).flatMap(
+    (source) => others2.flatMap((other) => {
+      const isRead = topicsOf2(other.config).some((one2) => one2.topic === source.topic && shareBroker(one2, source));
+      const start = fresh.options.start ?? source.consumer_group_initial_offset;
+      const isFromEnd = start === "latest";
+      const goesOn = stays.has(other.pipeline_id);
+      if (!isRead || isFromEnd && !goesOn) return [];
+      const isSameTable = tableOf(fresh.config.sink) === tableOf(other.config.sink);
+      return [{ topic: { topic: source.topic, start, other: other.pipeline_id, goesOn }, isSameTable }];
+    })
+  );
+}
+function tableOf({ table, connection_params }) {
+  const host2 = connection_params.host.trim().toLowerCase();
+  const port = host2 === "embedded" ? "" : connection_params.port;
+  return JSON.stringify([host2, port, connection_params.database, table.trim()]);
+}
+
+// reconciler/plan/decide/amend.ts
+function withSecrets(change, { pipelines }) {
+  const { pipeline_id, cause, calls, why: of } = change;
+  const present = pipelines.get(pipeline_id);
+  if (present?.secrets === void 0 || present.status === "Terminated") return change;
+  const { changed, missing: missing3 } = present.secrets;
+  const [gone] = missing3;
+  const said2 = gone === void 0 ? change : { ...change, missing_secret: gone };
+  if (changed.length === 0 || missing3.length > 0) return said2;
+  const secrets2 = [...new Set(changed)];
+  if (doesSomething(said2)) {
+    if (calls.length === 0 || calls.some((call2) => renewing.has(call2))) return said2;
+    const why2 = { code: "SecretsToo", facts: { of, secrets: secrets2 } };
+    return { ...said2, effect: "restart", why: why2, calls: [...calls, "configure"] };
+  }
+  if (cause !== "InSync") return said2;
+  const why = { code: "SecretChanged", facts: { secrets: secrets2 } };
+  return { ...said2, kind: "update", cause: "SecretChanged", effect: "restart", why, calls: ["configure"] };
+}
+var settled = /* @__PURE__ */ new Set(["InSync", "InTransition", "InProgress", "NotOwned"]);
+function withInterrupted(change, { pipelines, busy, interrupted }) {
+  const { pipeline_id, calls, cause } = change;
+  const begun = interrupted?.get(pipeline_id);
+  if (begun === void 0 || busy.has(pipeline_id) || calls.length > 0 || settled.has(cause)) return change;
+  const present = pipelines.get(pipeline_id);
+  return present === void 0 ? madeAfterAll(change, begun) : runningAgain(change, present, begun);
+}
+function runningAgain(change, { status, intake }, { isOwed, revision }) {
+  const isShut = intake === "closed";
+  const hinders = change.cause === "EventsHeld" || change.cause === "GroupBehind" || change.cause === "DeadLettersHeld";
+  if (!isOwed || hinders) return change;
+  const calls = route({ status, isShut }, "Running", false, []);
+  if (calls === "wait" || calls.length === 0) return change;
+  const why = { code: "RunsAgain", facts: { of: change.why, revision } };
+  return { ...change, kind: "resume", cause: "Interrupted", effect: "none", why, calls };
+}
+function madeAfterAll(change, { successor, revision }) {
+  if (successor === void 0 || change.cause === "DependencyNotReady") return change;
+  const facts = { of: change.why, revision };
+  if (successor === "lost") return { ...change, why: { code: "SuccessorLost", facts } };
+  const why = { code: "RecreationFinished", facts };
+  const calls = ["create", ...fromCreated(successor)];
+  return { ...change, kind: "create", cause: "Interrupted", effect: "none", why, calls };
+}
+
+// reconciler/plan/decide/costs.ts
+var import_node_util10 = require("node:util");
 
 // reconciler/plan/decide/ending.ts
 function endOf(present, ending) {
@@ -34461,270 +34896,6 @@ function targetCosts({ sink: from }, { sink: to2 }) {
   return columns.length === 0 ? [] : [{ code: "ColumnsLeft", facts: { columns } }];
 }
 
-// reconciler/desired/fingerprint.ts
-var import_node_crypto7 = require("node:crypto");
-var made = /* @__PURE__ */ new WeakMap();
-function fingerprintOf(desired) {
-  let found2 = made.get(desired);
-  if (found2 === void 0) {
-    found2 = fingerprint(desired, desired.directives.state);
-    made.set(desired, found2);
-  }
-  return found2;
-}
-function fingerprint(of, state = "") {
-  const text5 = JSON.stringify([shown2(of.config, []), shown2(of.options, ["x-sluice"]), state]);
-  return (0, import_node_crypto7.createHash)("sha256").update(text5).digest("base64url").slice(0, 22);
-}
-function wishOf({ config, options, directives }) {
-  return JSON.stringify([config, options, directives]);
-}
-
-// reconciler/plan/decide/drift.ts
-var window2 = 36e5;
-var firstPause = 3e4;
-var corrections = 5;
-function strayState(desired, { status, intake }) {
-  const wish = desired.directives.state;
-  const isAskedFor = status === "Running" || status === "Stopped" || status === "Terminated";
-  if (!isAskedFor || status === wish || intake === "closed") return void 0;
-  return { path: "x-sluice.state", effect: "none", from: status, to: wish };
-}
-function isDrift(desired, entry3, found2) {
-  if (entry3 === void 0 || entry3.changing === true || entry3.applied !== fingerprintOf(desired)) return false;
-  return !found2.some(({ isHidden: isHidden4 }) => isHidden4 === true);
-}
-function isTouched(present, entry3) {
-  return entry3?.left !== void 0 && entry3.changing !== true && entry3.left !== fingerprint(present);
-}
-function driftOf(fields, entry3, { now }) {
-  if (entry3?.fight !== void 0) return { fields, stance: "fight", times: entry3.fight.times };
-  const recent = recentOf(entry3?.corrections, now).filter((one2) => one2.fields.some((path2) => fields.includes(path2)));
-  const times = Math.max(0, ...fields.map((path2) => recent.filter((one2) => one2.fields.includes(path2)).length));
-  if (times >= corrections) return { fields, stance: "fight", times };
-  const last2 = Math.max(0, ...recent.map(({ at: at2 }) => Date.parse(at2)));
-  const next2 = times === 0 ? 0 : last2 + firstPause * 2 ** (times - 1);
-  return next2 > now ? { fields, stance: "wait", times, next: next2 } : { fields, stance: "correct", times };
-}
-function recentOf(all = [], now) {
-  return all.filter(({ at: at2 }) => Date.parse(at2) > now - window2 && Date.parse(at2) <= now);
-}
-function driftedFields(desired, present, found2) {
-  const stray = strayState(desired, present);
-  return [...fieldsOf4(found2).fields, ...stray === void 0 ? [] : [stray]];
-}
-function corrected(desired, change, drift) {
-  if (change.cause === "InTransition") return change;
-  if (change.kind === "no-op" || change.kind === "refuse") return { ...change, drift: { ...drift, stance: "report" } };
-  if (drift.stance === "correct") return puttingBack(change, drift);
-  const { fields, effect, why: of } = change;
-  const { times, next: next2 = 0 } = drift;
-  const left = { fields, effect, drift };
-  if (drift.stance === "wait")
-    return { ...noOp(desired, "Drifted", { code: "DriftWaits", facts: { of, times, next: next2 } }), ...left };
-  const why = { code: "DriftFight", facts: { of, times } };
-  return { ...noOp(desired, "Drifted", why), ...left, kind: "refuse", cause: "DriftFight" };
-}
-function puttingBack(change, drift) {
-  return { ...change, cause: "Drifted", drift, why: { code: "Drifted", facts: { of: change.why } } };
-}
-function leftAsItIs(desired, fields, of) {
-  const paths = fields.map(({ path: path2 }) => path2);
-  if (desired.directives.drift === "ignore")
-    return noOp(desired, "DriftIgnored", { code: "DriftLeft", facts: { of, mode: "ignore" } });
-  const drift = { fields: paths, stance: "report", times: 0 };
-  return { ...noOp(desired, "Drifted", { code: "DriftLeft", facts: { of, mode: "report" } }), fields, drift };
-}
-
-// reconciler/plan/decide/dependencies.ts
-function inOrder(desired, changes, actual, unusable3 = /* @__PURE__ */ new Set()) {
-  const byId3 = new Map(desired.map((one2) => [one2.pipeline_id, one2]));
-  const planned3 = new Map(changes.map((change) => [change.pipeline_id, change]));
-  const depths = depthsOf(byId3);
-  const ids = [...byId3.keys()].toSorted((a, b3) => (depths.get(a) ?? 0) - (depths.get(b3) ?? 0) || compare2(a, b3));
-  const settled2 = /* @__PURE__ */ new Map();
-  for (const id of ids) {
-    const [one2, change] = [byId3.get(id), planned3.get(id)];
-    if (one2 === void 0 || change === void 0) continue;
-    settled2.set(id, held(one2, change, { settled: settled2, desired: byId3, actual, unusable: unusable3 }));
-  }
-  return [...settled2.values()];
-}
-function held(one2, change, others2) {
-  const { settled: settled2 } = others2;
-  if (change.calls.length === 0 || one2.directives.state !== "Running") return change;
-  for (const id of one2.directives.depends_on) {
-    const dependency = notRunning(id, others2);
-    if (dependency === void 0) continue;
-    if (isReplacing(change)) return noOp(one2, "InProgress", { code: "InProgressMeanwhile", facts: { dependency } });
-    return blocked(change, dependency);
-  }
-  const after = one2.directives.depends_on.filter((id) => (settled2.get(id)?.calls.length ?? 0) > 0);
-  return { ...change, after: after.toSorted(compare2) };
-}
-function blocked(change, dependency) {
-  const why = { code: "DependencyNotReady", facts: { dependency } };
-  return { ...change, kind: "no-op", cause: "DependencyNotReady", why, calls: [] };
-}
-function notRunning(pipeline_id, { settled: settled2, desired, actual, unusable: unusable3 }) {
-  const status = actual.pipelines.get(pipeline_id)?.status;
-  const [change, state] = [settled2.get(pipeline_id), desired.get(pipeline_id)?.directives.state];
-  const wish = state === void 0 ? {} : { state };
-  if (change !== void 0 && change.calls.length > 0)
-    return state === "Running" ? void 0 : { pipeline_id, why: { is: "planned", ...wish } };
-  if (status === "Running") return void 0;
-  const there = { pipeline_id, ...status !== void 0 && { status } };
-  if (change !== void 0) return { ...there, why: leftBy(change, wish) };
-  return { ...there, why: { is: unusable3.has(pipeline_id) ? "unusable" : "unknown" } };
-}
-function leftBy({ kind: kind2, cause }, wish) {
-  return { is: "left", isRefused: kind2 === "refuse", cause, ...cause === "InSync" && wish };
-}
-function depthsOf(desired) {
-  const depths = /* @__PURE__ */ new Map();
-  for (let found2 = true; found2; ) {
-    found2 = false;
-    for (const [id, { directives }] of desired) {
-      if (depths.has(id)) continue;
-      const below = directives.depends_on.filter((other) => desired.has(other)).map((other) => depths.get(other));
-      if (below.includes(void 0)) continue;
-      depths.set(id, Math.max(0, ...below.map((depth2) => (depth2 ?? 0) + 1)));
-      found2 = true;
-    }
-  }
-  return depths;
-}
-function compare2(a, b3) {
-  if (a === b3) return 0;
-  return a < b3 ? -1 : 1;
-}
-
-// reconciler/plan/decide/losses.ts
-function withLosses(change, { pipelines }) {
-  const present = pipelines.get(change.pipeline_id);
-  if (present === void 0 || !doesSomething(change)) return change;
-  const irreversible = irreversibleOf(change, present);
-  return irreversible.length === 0 ? change : { ...change, irreversible };
-}
-function irreversibleOf(change, present) {
-  const { calls } = change;
-  const { status, secrets: secrets2 } = present;
-  const renews = status !== "Terminated" && calls.some((call2) => renewing.has(call2));
-  const values2 = [...new Set(secrets2?.changed)];
-  return [
-    ...eventsLostBy(change, present),
-    ...memoryLostBy(change, present),
-    ...renews && values2.length > 0 ? [{ code: "SecretValues", facts: { secrets: values2 } }] : []
-  ];
-}
-function eventsLostBy({ kind: kind2, calls }, present) {
-  const { status, held: held2, pending_batches } = present;
-  if (kind2 === "delete" && status === "Terminated")
-    return [...droppedOf(present, pending_batches), ...lettersOf(present)];
-  if (kind2 === "recreate") return lettersOf(present);
-  return calls.includes("terminate") && held2 !== 0 ? droppedOf(present, 0) : [];
-}
-function droppedOf({ config, held: held2 }, pending_batches) {
-  if (!isPushed(config) || held2 === 0 && pending_batches === 0) return [];
-  return [{ code: "AcceptedEvents", facts: { held: held2, pending_batches } }];
-}
-function memoryLostBy({ kind: kind2, calls, fields }, present) {
-  const { pipeline_id, config, options, status } = present;
-  const ends2 = kind2 === "delete" || kind2 === "recreate";
-  const forgets = ends2 || calls.includes("terminate") || fields.some(({ effect }) => effect === "forget");
-  const bringsToken = fields.some(({ path: path2 }) => path2 === "x-sluice.access_token");
-  const isGenerated = hasAccessToken(config) && options.access_token === void 0;
-  const run = fields.find(({ path: path2 }) => path2 === "x-sluice.take_over")?.to;
-  return [
-    ...forgets && status !== "Terminated" ? keysOf2(present) : [],
-    ...isGenerated && (ends2 || bringsToken) ? [{ code: "AccessToken", facts: { pipeline_id } }] : [],
-    ...typeof run === "string" ? [{ code: "GroupPlace", facts: { run } }] : []
-  ];
-}
-function lossCodesOf(desired, present) {
-  return ["DeadLetters", ...memoryOf(desired, present).map(({ code: code18 }) => code18)];
-}
-function lossesOf(desired, present) {
-  return [...lettersOf(present), ...memoryOf(desired, present)];
-}
-function lostInEngine({ config, options }) {
-  return [
-    "AcceptedEvents",
-    "DeadLetters",
-    ...hasDedup3(config) ? ["DedupKeys"] : [],
-    ...hasAccessToken(config) && options.access_token === void 0 ? ["AccessToken"] : []
-  ];
-}
-function lettersOf({ dead_letters: count }) {
-  return count === 0 ? [] : [{ code: "DeadLetters", facts: { count } }];
-}
-function keysOf2({ config, keys: keys2 }) {
-  return hasDedup3(config) ? [{ code: "DedupKeys", facts: keys2 === void 0 ? {} : { keys: keys2 } }] : [];
-}
-function memoryOf(desired, present) {
-  const { pipeline_id, config } = present;
-  const keepsToken = hasAccessToken(desired.config);
-  const isBrought = keepsToken && desired.options.access_token !== void 0;
-  const token5 = hasAccessToken(config) && !isBrought ? [{ code: "AccessToken", facts: keepsToken ? { pipeline_id } : {} }] : [];
-  return [...keysOf2(present), ...token5];
-}
-function hasDedup3({ transforms }) {
-  return transforms.some(({ type }) => type === "dedup");
-}
-
-// reconciler/plan/decide/creation.ts
-function creation(desired, actual, described2) {
-  return created(desired, actual, described2, (facts) => ({ code: "New", facts }));
-}
-function lost(desired, actual, described2, entry3) {
-  const gone = lostInEngine(desired);
-  const again = created(desired, actual, described2, (facts) => ({
-    code: "CreatedAgain",
-    facts: { ...facts, lost: gone }
-  }));
-  if (entry3.applied !== fingerprintOf(desired)) return again;
-  const field2 = { path: "x-sluice.state", effect: "forget", to: desired.directives.state };
-  if (desired.directives.drift !== "correct")
-    return leftAsItIs(desired, [field2], { code: "DeletedInEngine", facts: { lost: gone } });
-  return corrected(desired, { ...again, fields: [field2], effect: "forget" }, driftOf([field2.path], entry3, actual));
-}
-function created(desired, actual, described2, why) {
-  const { state } = desired.directives;
-  const again = readAgain(desired, actual, described2);
-  const shared = again.filter(({ isSameTable }) => !isSameTable).map(({ topic }) => topic);
-  const twice = again.filter(({ isSameTable }) => isSameTable).map(({ topic }) => topic);
-  return {
-    ...about(desired),
-    kind: "create",
-    cause: "New",
-    why: why({ state, topics: beginning(desired), shared }),
-    calls: ["create", ...fromCreated(state)],
-    ...twice.length > 0 && { cautions: twice.map((facts) => ({ code: "RowsTwice", facts })) }
-  };
-}
-function fromCreated(state) {
-  return state === "Running" ? [] : [state === "Stopped" ? "stop" : "terminate"];
-}
-function readAgain(fresh, actual, stays) {
-  const others2 = [...actual.pipelines.values()].toSorted((a, b3) => compare2(a.pipeline_id, b3.pipeline_id));
-  return topicsOf2(fresh.config).flatMap(
-    (source) => others2.flatMap((other) => {
-      const isRead = topicsOf2(other.config).some((one2) => one2.topic === source.topic && shareBroker(one2, source));
-      const start = fresh.options.start ?? source.consumer_group_initial_offset;
-      const isFromEnd = start === "latest";
-      const goesOn = stays.has(other.pipeline_id);
-      if (!isRead || isFromEnd && !goesOn) return [];
-      const isSameTable = tableOf(fresh.config.sink) === tableOf(other.config.sink);
-      return [{ topic: { topic: source.topic, start, other: other.pipeline_id, goesOn }, isSameTable }];
-    })
-  );
-}
-function tableOf({ table, connection_params }) {
-  const host2 = connection_params.host.trim().toLowerCase();
-  const port = host2 === "embedded" ? "" : connection_params.port;
-  return JSON.stringify([host2, port, connection_params.database, table.trim()]);
-}
-
 // reconciler/plan/decide/edition.ts
 function edition(desired, present, found2) {
   const edit = found2.some(({ effect }) => effect !== "hot");
@@ -34807,51 +34978,6 @@ function leftBy2(wish, present) {
   const { max_age } = config.resources.nats.stream;
   if (wish === "Stopped") return { way: "written", writes: unwrittenOf(present), max_age };
   return held2 === 0 ? void 0 : { way: "dropped", held: held2 };
-}
-
-// reconciler/plan/decide/amend.ts
-function withSecrets(change, { pipelines }) {
-  const { pipeline_id, cause, calls, why: of } = change;
-  const present = pipelines.get(pipeline_id);
-  if (present?.secrets === void 0 || present.status === "Terminated") return change;
-  const { changed, missing: missing3 } = present.secrets;
-  const [gone] = missing3;
-  const said2 = gone === void 0 ? change : { ...change, missing_secret: gone };
-  if (changed.length === 0 || missing3.length > 0) return said2;
-  const secrets2 = [...new Set(changed)];
-  if (doesSomething(said2)) {
-    if (calls.length === 0 || calls.some((call2) => renewing.has(call2))) return said2;
-    const why2 = { code: "SecretsToo", facts: { of, secrets: secrets2 } };
-    return { ...said2, effect: "restart", why: why2, calls: [...calls, "configure"] };
-  }
-  if (cause !== "InSync") return said2;
-  const why = { code: "SecretChanged", facts: { secrets: secrets2 } };
-  return { ...said2, kind: "update", cause: "SecretChanged", effect: "restart", why, calls: ["configure"] };
-}
-var settled = /* @__PURE__ */ new Set(["InSync", "InTransition", "InProgress", "NotOwned"]);
-function withInterrupted(change, { pipelines, busy, interrupted }) {
-  const { pipeline_id, calls, cause } = change;
-  const begun = interrupted?.get(pipeline_id);
-  if (begun === void 0 || busy.has(pipeline_id) || calls.length > 0 || settled.has(cause)) return change;
-  const present = pipelines.get(pipeline_id);
-  return present === void 0 ? madeAfterAll(change, begun) : runningAgain(change, present, begun);
-}
-function runningAgain(change, { status, intake }, { isOwed, revision }) {
-  const isShut = intake === "closed";
-  const hinders = change.cause === "EventsHeld" || change.cause === "GroupBehind" || change.cause === "DeadLettersHeld";
-  if (!isOwed || hinders) return change;
-  const calls = route({ status, isShut }, "Running", false, []);
-  if (calls === "wait" || calls.length === 0) return change;
-  const why = { code: "RunsAgain", facts: { of: change.why, revision } };
-  return { ...change, kind: "resume", cause: "Interrupted", effect: "none", why, calls };
-}
-function madeAfterAll(change, { successor, revision }) {
-  if (successor === void 0 || change.cause === "DependencyNotReady") return change;
-  const facts = { of: change.why, revision };
-  if (successor === "lost") return { ...change, why: { code: "SuccessorLost", facts } };
-  const why = { code: "RecreationFinished", facts };
-  const calls = ["create", ...fromCreated(successor)];
-  return { ...change, kind: "create", cause: "Interrupted", effect: "none", why, calls };
 }
 
 // reconciler/plan/decide/refusals.ts
@@ -35137,6 +35263,19 @@ function byId(changes) {
   return changes.toSorted((a, b3) => compare2(a.pipeline_id, b3.pipeline_id));
 }
 
+// reconciler/holds/approval.ts
+function approvalOf(change, present, desired) {
+  return `${approvalLevelOf(change)}-${digestOf(change.pipeline_id, present, desired)}`;
+}
+function approvalLevelOf(change) {
+  if (!doesSomething(change)) return levelOf(change);
+  return levelOf({ ...change, irreversible: change.irreversible?.filter(({ code: code18 }) => code18 !== "SecretValues") ?? [] });
+}
+function digestOf(pipeline_id, present, desired) {
+  const sides = [present && fingerprint(present), desired && fingerprintOf(desired)];
+  return (0, import_node_crypto8.createHash)("sha256").update(JSON.stringify([pipeline_id, ...sides])).digest("hex").slice(0, 32);
+}
+
 // reconciler/holds/hold.ts
 function ownHold({ pipelines }, pipeline_id) {
   return Object.hasOwn(pipelines, pipeline_id) ? pipelines[pipeline_id] : void 0;
@@ -35270,6 +35409,10 @@ var live_state_schema_default = {
           description: "Percent of the pipelines that are owned."
         }
       }
+    },
+    approve: {
+      enum: ["change", "restart", "forget", "delete"],
+      description: "Changes of this class and graver ones wait for an approval in Git; absent where none does."
     },
     pipelines: { type: "array", items: { $ref: "#/definitions/pipeline" } },
     owned: {
@@ -35477,7 +35620,7 @@ function previewOfLive(live, head) {
     return present === void 0 ? one2 : { ...one2, present };
   });
   const alike = hiding2.map(({ pipeline_id }) => pipeline_id).filter((id) => actual.pipelines.has(id));
-  return { ...preview, changes, notes: [...notesOf(live, alike), ...preview.notes] };
+  return { ...preview, changes, notes: [...notesOf(live, alike), ...approvalsNeeded(live, changes), ...preview.notes] };
 }
 function hidesSecrets({ config, options }, plain4) {
   return !(0, import_node_util11.isDeepStrictEqual)([config, options], [plain4?.config, plain4?.options]);
@@ -35488,6 +35631,11 @@ function notesOf({ holds: { everything, pin } }, pipeline_ids) {
     ...pin === void 0 ? [] : [{ code: "Pinned", facts: { revision: pin.revision } }],
     ...pipeline_ids.length === 0 ? [] : [{ code: "SecretsNotCompared", facts: { pipeline_ids } }]
   ];
+}
+function approvalsNeeded({ approve = "none" }, changes) {
+  return changes.flatMap(
+    ({ change, approval }) => approval === void 0 || !isAsGrave(approvalLevelOf(change), approve) ? [] : [{ code: "ApprovalNeeded", facts: { pipeline_id: change.pipeline_id, approval } }]
+  );
 }
 function filesOf3({ pipelines, owned }) {
   return pipelines.flatMap(({ pipeline_id, directives }) => {
@@ -35521,7 +35669,8 @@ function previewed(change, actual, old, now) {
     level: levelOf(change),
     costs: costsOf(change, present, desired),
     tables: tablesOf(change, present, desired),
-    directives: directivesBetween(old.get(pipeline_id), desired)
+    directives: directivesBetween(old.get(pipeline_id), desired),
+    ...doesSomething(change) && { approval: approvalOf(change, present, desired) }
   };
 }
 function isShown2({ change: { kind: kind2, why }, directives }) {
@@ -35558,6 +35707,8 @@ function noteText({ code: code18, facts }) {
       return `${facts.path} is not read: ${facts.reason}`;
     case "SecretsNotCompared":
       return `${someOf(facts.pipeline_ids)} ${facts.pipeline_ids.length === 1 ? "has a secret" : "have secrets"} in plain text, which the API does not show: whether it changes is not known here`;
+    case "ApprovalNeeded":
+      return `${facts.pipeline_id} waits for an approval in Git, unless it has one: ${facts.approval}`;
     case "EverythingSuspended":
       return `everything is suspended since ${facts.since}: nothing is changed before "sluice resume"`;
     case "Pinned":
@@ -35663,6 +35814,15 @@ function cut3(text5) {
   return text5.length > longest7 ? `${text5.slice(0, longest7)}… (${text5.length} characters)` : text5;
 }
 
+// reconciler/preview/saved-plan.ts
+function savedPlan({ changes }, { version, base, head, level }) {
+  const saved = changes.flatMap(({ change, approval }) => {
+    const { pipeline_id, kind: kind2 } = change;
+    return approval === void 0 ? [] : [{ pipeline_id, kind: kind2, level: approvalLevelOf(change), approval }];
+  });
+  return { version, base, head, level, changes: saved };
+}
+
 // reconciler/work-tree/work-tree.ts
 var import_promises12 = require("node:fs/promises");
 var import_node_path11 = require("node:path");
@@ -35693,6 +35853,7 @@ async function readCommit(git, folder, sha, wanted, signal) {
     subject: printable3(subject)
   };
 }
+var approvalLimits = { files: 1e3, fileBytes: 1 << 20, bytes: 16 << 20 };
 function isPointer(bytes) {
   return bytes.subarray(0, 42).toString("latin1") === "version https://git-lfs.github.com/spec/v1";
 }
@@ -40250,7 +40411,7 @@ async function planned2({ settings: settings2, env, progress: progress2 }, path2
   progress2.step(`checking ${base.files.length + head.files.length} files`);
   const [before, after] = await loaded(settings2, tree, [base, head], signal);
   const preview = previewOf(before, after, parseDeletionLimit(settings2.text("max_deletions")));
-  return { report: reportOf(preview, base.compared, head.compared), ...rest };
+  return { ...madeOf(preview, base.compared, head.compared), ...rest };
 }
 async function plannedOnServer({ settings: settings2, env, progress: progress2 }, path2, server, signal) {
   progress2.step("asking the server what runs");
@@ -40259,7 +40420,11 @@ async function plannedOnServer({ settings: settings2, env, progress: progress2 }
   const { head, tree, ...rest } = await headFor(live, path2, settings2.optional("plan_head"), env, signal);
   progress2.step(`checking ${head.files.length} files`);
   const [after] = await loaded(settings2, tree, [head], signal);
-  return { report: reportOf(previewOfLive(live, after), compared4, head.compared), ...rest };
+  return { ...madeOf(previewOfLive(live, after), compared4, head.compared), ...rest };
+}
+function madeOf(preview, base, head) {
+  const report = reportOf(preview, base, head);
+  return { report, saved: savedPlan(preview, report) };
 }
 async function loaded(settings2, tree, sides, signal) {
   const loader = new Loader();
@@ -40603,7 +40768,7 @@ function isSet(env, name3, otherwise) {
 }
 
 // reconciler/cli/action/runner.ts
-var import_node_crypto8 = require("node:crypto");
+var import_node_crypto9 = require("node:crypto");
 var import_promises17 = require("node:fs/promises");
 var mostSummary = 1024 * 1024;
 var Runner = class {
@@ -40614,7 +40779,7 @@ var Runner = class {
   /** Sets outputs of the step. */
   async output(values2) {
     const lines = Object.entries(values2).map(([name3, value]) => {
-      const end2 = `end_${(0, import_node_crypto8.randomUUID)()}`;
+      const end2 = `end_${(0, import_node_crypto9.randomUUID)()}`;
       return `${name3}<<${end2}
 ${value}
 ${end2}
