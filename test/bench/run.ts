@@ -5,7 +5,7 @@ const benchmarks: Readonly<Record<string, { says: string; load: () => Promise<{ 
     load: () => import("./expressions.ts"),
   },
   ci: {
-    says: "what checks a pull request: validate, plan and the action, on the example of a repository and on 1,000 files",
+    says: "what checks a pull request: validate, plan, test and the action, on the example of a repository and on 1,000 files",
     load: () => import("./ci.ts"),
   },
   defaults: {

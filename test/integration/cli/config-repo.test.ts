@@ -1,3 +1,4 @@
+import { execFile } from "node:child_process";
 import { cp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { load } from "js-yaml";
@@ -6,6 +7,7 @@ import { sourceKinds } from "../../../engine/language.ts";
 import { main } from "../../../reconciler/cli/main.ts";
 import type { PlanReport } from "../../../reconciler/preview/report.ts";
 import type { Problem } from "../../../reconciler/language/problem.ts";
+import { sluice as built } from "../../support/daemon.ts";
 import { GitRepository } from "../../support/git-repository.ts";
 
 const environments = ["staging", "production"];
@@ -59,6 +61,14 @@ async function changed(path: string, from: string, to: string, use: () => Promis
   }
 }
 
+/** What the built command prints for all tests: they run the engine, whose threads are built too. */
+function tested(): Promise<string> {
+  return new Promise((done) => {
+    const argv = [built, "test", ".", "--vars", "../environments/production.yaml"];
+    execFile(process.execPath, argv, { cwd: pipelines }, (_error, stdout) => done(stdout.trim()));
+  });
+}
+
 describe("the example of a repository", () => {
   test.each(environments)("is valid in %s, and warns of the secrets alone that it uses", async (environment) => {
     const { files, problems } = await valid(environment);
@@ -96,6 +106,13 @@ describe("the example of a repository", () => {
       const { code, out } = await plan();
       expect(code).toBe(1);
       expect((JSON.parse(out) as PlanReport).changes).toMatchObject([{ pipeline_id: "orders", level: "forget" }]);
+    });
+  });
+
+  test("passes its tests, and not with another filter", async () => {
+    expect(await tested()).toMatch(/^(?:passed .*\n){8,}\d+ tests: \d+ passed, 0 failed$/);
+    await changed("shop/orders.yaml", 'status != "test"', 'status != "trial"', async () => {
+      expect(await tested()).toContain("\nfailed shop/orders.test.yaml");
     });
   });
 
