@@ -21,7 +21,11 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   ],
   comment: ["sluice comment plan.md", "sluice comment plan.md --existing"],
   schema: ["sluice schema > .pipeline.schema.json", "sluice schema --tests > .pipeline-test.schema.json"],
-  migrate: ["sluice migrate old/orders.yaml", "sluice migrate old/*.yaml --write --keep-behaviour"],
+  migrate: [
+    "sluice migrate old/orders.yaml",
+    "sluice migrate old/*.yaml --write --keep-behaviour",
+    "sluice migrate old/*.yaml --write --review review.md --samples events.ndjson",
+  ],
   import: [
     "sluice import --from http://old-engine:8081",
     "sluice import --from orders.json payments.json --into pipelines/shop --keep-behaviour",

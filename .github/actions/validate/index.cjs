@@ -12654,7 +12654,10 @@ function documentOf(config, directives) {
   const isServer = connection_params.host !== "embedded";
   const document2 = {
     ...config,
-    sink: { ...config.sink, connection_params: isServer ? { ...connection_params, password: connection_params.password ?? "" } : connection_params },
+    sink: {
+      ...config.sink,
+      connection_params: isServer ? { ...connection_params, password: connection_params.password ?? "" } : connection_params
+    },
     ...directives !== void 0 && { "x-sluice": directives }
   };
   return tidy(document2);
@@ -32613,6 +32616,22 @@ var sluice_config_schema_default = {
       default: false,
       description: "write each converted file in its place, instead of printing it",
       "x-flag": "--write",
+      "x-commands": ["migrate"]
+    },
+    migrate_review: {
+      type: "string",
+      minLength: 1,
+      description: "write what has to be reviewed as a list in Markdown, such as for a pull request, with what each filter does to sample events",
+      "x-argument": "FILE",
+      "x-flag": "--review",
+      "x-commands": ["migrate"]
+    },
+    migrate_samples: {
+      type: "string",
+      minLength: 1,
+      description: "sample events for that list, one JSON a line, besides those of NAME.test.yaml",
+      "x-argument": "FILE",
+      "x-flag": "--samples",
       "x-commands": ["migrate"]
     },
     keep_behaviour: {

@@ -2,6 +2,7 @@ import type { Document } from "../../language/document.ts";
 import { parse } from "../../language/parse.ts";
 import { convertDocument, isVersion2 } from "../../migrate/document.ts";
 import type { MigrateOptions } from "../../migrate/convert.ts";
+import { filterReview } from "../../migrate/filter-review.ts";
 import { valueOf, type MapPart } from "../../migrate/part.ts";
 import { yamlText } from "../../migrate/yaml-text.ts";
 import { byPlace, check } from "../../validate/check.ts";
@@ -11,6 +12,7 @@ import { View } from "../../language/view.ts";
 import { type ExitCode, type Invocation, show } from "../invocation/invocation.ts";
 import { pipelineFile } from "./pipeline-files.ts";
 import { printableLines } from "../invocation/terminal.ts";
+import { type DocumentReview, type ReviewedFile, samplesFor, writeReview } from "./migration-review.ts";
 import { replaceFile } from "./replace-file.ts";
 
 /** The conversion of a document. */
@@ -37,12 +39,15 @@ export async function migrate(invocation: Invocation, paths: string[]): Promise<
   const write = settings.isOn("migrate_write");
   const printed: string[] = [];
   const files: (MigratedFile & { file: string })[] = [];
+  const reviewed: ReviewedFile[] = [];
   let code: ExitCode = 0;
   for (const [index, path] of paths.entries()) {
     progress.step(`${index} of ${paths.length} files`);
-    const migrated = await migrateFile(path, write, options);
+    const samples = await samplesFor(path, settings.optional("migrate_samples"));
+    const { review, ...migrated } = await migrateFile(path, write, options, samples);
     const { text, problems, notes } = migrated;
     files.push({ file: path, ...migrated });
+    reviewed.push({ file: path, problems, documents: review ?? [] });
     for (const one of problems.toSorted(byPlace)) terminal.err(printableLines(textLine(one)));
     for (const note of notes) terminal.err(printableLines(note));
     if (text !== undefined && !write) printed.push(text);
@@ -50,17 +55,26 @@ export async function migrate(invocation: Invocation, paths: string[]): Promise<
   }
   if (printed.length > 0 || settings.text("output") !== "text")
     show(invocation, { files }, () => printed.join("---\n").replace(/\n$/, ""));
+  const list = settings.optional("migrate_review");
+  if (list !== undefined) await writeReview(list, reviewed);
   return code;
 }
 
 interface MigratedFile {
+  /** What a person has to look at; absent where nothing was converted. */
+  review?: DocumentReview[];
   /** Undefined where the file cannot be converted. */
   text?: string;
   problems: Problem[];
   notes: string[];
 }
 
-async function migrateFile(path: string, write: boolean, options: MigrateOptions): Promise<MigratedFile> {
+async function migrateFile(
+  path: string,
+  write: boolean,
+  options: MigrateOptions,
+  samples: readonly string[],
+): Promise<MigratedFile> {
   const file = await pipelineFile(path);
   const { documents, problem: unread, text: original = "" } = parse(file);
   if (unread !== undefined) return { problems: [unread], notes: [] };
@@ -75,10 +89,18 @@ async function migrateFile(path: string, write: boolean, options: MigrateOptions
   problems.push(
     ...results.flatMap(({ document }, index) => (lost[index] ?? []).map((at) => lostComment(document, at))),
   );
-  if (!write) return { text, problems, notes };
+  const review = results.flatMap((result) => reviewOf(result, samples));
+  if (!write) return { text, problems, notes, review };
   const [first] = roots;
   await replaceFile(path, isJson && first !== undefined ? `${JSON.stringify(valueOf(first), undefined, 2)}\n` : text);
-  return { text, problems, notes: [...notes, `${path}: written in v3`] };
+  return { text, problems, notes: [...notes, `${path}: written in v3`], review };
+}
+
+function reviewOf({ document, root }: Result, samples: readonly string[]): DocumentReview[] {
+  if (root === undefined) return [];
+  const filter = filterReview(document.value, valueOf(root), samples, Date.now());
+  const pipeline_id = View.of(document).get("pipeline_id").text ?? "";
+  return [{ pipeline_id, ...(filter !== undefined && { filter }) }];
 }
 
 function resultOf(document: Document, options: MigrateOptions): Result {

@@ -55,6 +55,57 @@ test("warnings are told with the places of the v2 file", async () => {
   ]);
 });
 
+describe("a list for the review", () => {
+  const reviewed = async (...argv: string[]): Promise<string> => {
+    const list = join(folder, "review.md");
+    await migrate(join(folder, "orders.yaml"), "--review", list, ...argv);
+    return readFile(list, "utf8");
+  };
+
+  test("says what each filter does to samples, those that end differently first", async () => {
+    await put("orders.yaml", v2Text("orders-eu", ["filter: { enabled: true, expression: id <= 7 }"]));
+    await put(
+      "orders.test.yaml",
+      "tests:\n  - { name: two orders, events: [{ event: { id: 7 } }, { event: { id: a } }], expect: { rows: [] } }\n",
+    );
+    const samples = await put("events.ndjson", '{"id": 8}\n\nno json\n{}\n');
+    const list = await reviewed("--samples", samples);
+    expect(list).toContain("**2 of 4 samples end differently.**");
+    expect(list).toContain(
+      [
+        '| <code>{"id":7}</code> | dropped | **kept** |',
+        '| <code>{"id": 8}</code> | kept | **dropped** |',
+        '| <code>{"id":"a"}</code> | cannot be evaluated | cannot be evaluated |',
+        "| <code>{}</code> | cannot be evaluated | cannot be evaluated |",
+      ].join("\n"),
+    );
+    expect(list).toMatch(/^- \[ \] <code>\d+:\d+<\/code> \*\*V2_FILTER\*\* filter\.expression: expected/m);
+    const same = await reviewed("--samples", samples, "--keep-behaviour");
+    expect(same).toContain("<code>!(id &lt;= 7)</code> is true. All 4 samples end as before.");
+  });
+
+  test("holds text of files as text", async () => {
+    await put(
+      "orders.yaml",
+      v2Text("orders-eu", ['filter: { enabled: true, expression: id == 7 || "@everyone | <b>" == "" }']),
+    );
+    const list = await reviewed();
+    expect(list).not.toMatch(/<b>|@everyone/);
+    expect(list).toContain("There are no sample events");
+  });
+
+  test("says that there is nothing where nothing is", async () => {
+    await put("orders.yaml", v2Text("orders-eu"));
+    expect(await reviewed()).toBe("# Files converted from version v2\n\nNothing has to be reviewed.\n");
+  });
+
+  test("that cannot be written, or samples that are not there, are an error", async () => {
+    const file = await put("orders.yaml", v2Text("orders-eu"));
+    expect(await migrate(file, "--review", folder)).toMatchObject({ code: 1 });
+    expect((await migrate(file, "--samples", join(folder, "none"))).err).toMatch(/^sluice: .*none/);
+  });
+});
+
 describe("a filter", () => {
   test("keeps its text, and the file waits for a review", async () => {
     const { out } = await migrate(await put("orders.yaml", v2Text("orders-eu", v2Filter)));
